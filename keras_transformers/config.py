@@ -1,0 +1,136 @@
+"""The one description of a model: a frozen record of plain values, checked once."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+NORMS = ("layer", "rms")
+NORM_ORDERS = ("pre", "post")
+POSITIONS = ("learned", "sinusoidal", "rotary", "relative", "alibi")
+
+
+@dataclasses.dataclass(frozen=True)
+class TransformerConfig:
+    """Sizes and options of a transformer.
+
+    Made by the functions of `keras_transformers.families`, which hold the facts of each family, or by `from_dict`.
+
+    Args:
+        family: The checkpoint family, such as `"bert"`.
+        vocabulary_size: Rows of the token embedding, V.
+        num_layers: Blocks.
+        num_heads: Attention heads, N.
+        hidden_dim: Width of the hidden states, D.
+        intermediate_dim: Width inside the feed-forward layers.
+        max_length: Longest sequence, in tokens.
+        num_segments: Rows of the segment embedding; 0 for none.
+        dropout: Rate after the embeddings and after each sublayer.
+        attention_dropout: Rate on the attention weights.
+        activation: Keras activation of the feed-forward layers and of the masked-LM head.
+        epsilon: Added to the variance in normalisations.
+        norm: `"layer"` or `"rms"`.
+        norm_order: `"post"` (the paper, BERT) or `"pre"`.
+        positions: `"learned"`, `"sinusoidal"`, `"rotary"`, `"relative"` or `"alibi"`.
+        num_kv_heads: Heads of keys and values, K; `num_heads` when None.
+        head_dim: Width of a head, H; `hidden_dim // num_heads` when None.
+        gated: Whether the feed-forward layers are gated.
+        use_bias: Whether dense layers have biases.
+        initializer_range: Standard deviation of the truncated normal initialiser.
+        tie_embeddings: Whether the output projection is the token embedding.
+        pad_id: Token id of padding.
+
+    Raises:
+        ValueError: A size is not a positive integer, a rate is outside [0, 1), a choice is unknown, or
+            `hidden_dim` is not divisible by `num_heads` and no `head_dim` is given.
+
+    Example:
+
+    >>> from keras_transformers.families import bert
+    >>> config = bert(vocabulary_size=100, num_layers=2, num_heads=2, hidden_dim=16)
+    >>> config.head_dim, config.intermediate_dim
+    (8, 64)
+    >>> TransformerConfig.from_dict(config.to_dict()) == config
+    True
+    """
+
+    family: str
+    vocabulary_size: int
+    num_layers: int
+    num_heads: int
+    hidden_dim: int
+    intermediate_dim: int
+    max_length: int
+    num_segments: int = 0
+    dropout: float = 0.1
+    attention_dropout: float = 0.1
+    activation: str = "gelu"
+    epsilon: float = 1e-12
+    norm: str = "layer"
+    norm_order: str = "post"
+    positions: str = "learned"
+    num_kv_heads: int | None = None
+    head_dim: int | None = None
+    gated: bool = False
+    use_bias: bool = True
+    initializer_range: float = 0.02
+    tie_embeddings: bool = True
+    pad_id: int = 0
+
+    def __post_init__(self):
+        self._set("num_kv_heads", self.num_heads if self.num_kv_heads is None else self.num_kv_heads)
+        if self.head_dim is None:
+            if not _is_size(self.num_heads) or self.hidden_dim % self.num_heads:
+                raise ValueError(
+                    f"hidden_dim must be divisible by num_heads: received hidden_dim={self.hidden_dim!r}, "
+                    f"num_heads={self.num_heads!r}. Choose other sizes or give head_dim."
+                )
+            self._set("head_dim", self.hidden_dim // self.num_heads)
+        self._check_numbers()
+        self._check_choices()
+
+    def _set(self, name: str, value: Any):
+        object.__setattr__(self, name, value)
+
+    def _check_numbers(self):
+        for name in ("vocabulary_size", "num_layers", "num_heads", "num_kv_heads", "head_dim", "hidden_dim",
+                     "intermediate_dim", "max_length"):  # fmt: skip
+            if not _is_size(getattr(self, name)):
+                raise ValueError(f"{name} must be a positive integer: received {getattr(self, name)!r}.")
+            self._set(name, int(getattr(self, name)))  # Keras cannot write numpy scalars into a layer's config
+        for name in ("dropout", "attention_dropout"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name} is a rate in [0, 1): received {getattr(self, name)!r}.")
+            self._set(name, float(getattr(self, name)))
+        if self.num_heads % self.num_kv_heads:
+            raise ValueError(
+                f"num_heads must be a multiple of num_kv_heads: received num_heads={self.num_heads}, "
+                f"num_kv_heads={self.num_kv_heads}."
+            )
+        if not 0 <= self.pad_id < self.vocabulary_size:
+            raise ValueError(f"pad_id must be a token id in [0, {self.vocabulary_size}): received {self.pad_id!r}.")
+
+    def _check_choices(self):
+        for name, allowed in (("norm", NORMS), ("norm_order", NORM_ORDERS), ("positions", POSITIONS)):
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name} must be one of {allowed}: received {getattr(self, name)!r}.")
+
+    def replace(self, **changes: Any) -> TransformerConfig:
+        """A copy with other values, checked again."""
+        return dataclasses.replace(self, **changes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values by field name."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> TransformerConfig:
+        """The inverse of `to_dict`; an unknown key is a `ValueError`."""
+        known = {field.name for field in dataclasses.fields(cls)}
+        if unknown := sorted(set(values) - known):
+            raise ValueError(f"unknown configuration keys {unknown}; the known ones are {sorted(known)}.")
+        return cls(**values)
+
+
+def _is_size(value: Any) -> bool:
+    return not isinstance(value, bool) and hasattr(value, "__index__") and int(value) > 0
