@@ -1,0 +1,97 @@
+"""BERT's text pipeline around a WordPiece vocabulary: read one, train one, build the tokenizer of one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+import tokenizers
+from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+PAD, UNK, CLS, SEP, MASK = SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+CONTINUATION = "##"
+ALPHABET_LIMIT = 1000  # as in the trainers of the `tokenizers` library: rarer characters become [UNK]
+
+
+def read_vocabulary(path: str | Path) -> dict[str, int]:
+    """Read vocab.txt: one token a line, the line number is the id."""
+    path = Path(path)
+    if not path.is_file():
+        raise ValueError(f"No vocabulary file at {path}. Expected a text file with one token a line (vocab.txt).")
+    # Not splitlines(): a vocabulary may hold U+2028 and its kin as tokens.
+    tokens = [line.rstrip("\r") for line in path.read_bytes().decode("utf-8").removesuffix("\n").split("\n")]
+    if tokens == [""]:
+        raise ValueError(f"The vocabulary {path} is empty. Expected one token a line.")
+    repeated = [token for token, count in Counter(tokens).items() if count > 1]
+    if repeated:
+        raise ValueError(
+            f"The vocabulary {path} holds {len(repeated)} tokens more than once, such as {repeated[0]!r}. "
+            "Ids are line numbers: remove or rename the repeated lines."
+        )
+    return {token: i for i, token in enumerate(tokens)}
+
+
+def build(
+    vocabulary: dict[str, int], lowercase: bool, strip_accents: bool | None = None, split_chinese: bool = True
+) -> tokenizers.Tokenizer:
+    """Put BERT's normaliser, splitter, template and decoder around a WordPiece vocabulary."""
+    absent = [token for token in SPECIAL_TOKENS if token not in vocabulary]
+    if absent:
+        raise ValueError(
+            f"The vocabulary lacks the special tokens {absent}. BERT's pipeline needs all of {list(SPECIAL_TOKENS)}: "
+            "add them to the vocabulary, or load a complete tokenizer.json with Tokenizer.from_file."
+        )
+    tokenizer = tokenizers.Tokenizer(models.WordPiece(vocabulary, unk_token=UNK))
+    tokenizer.normalizer = normalizers.BertNormalizer(
+        lowercase=lowercase, strip_accents=strip_accents, handle_chinese_chars=split_chinese
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=f"{CLS} $A {SEP}",
+        pair=f"{CLS} $A {SEP} $B:1 {SEP}:1",
+        special_tokens=[(CLS, vocabulary[CLS]), (SEP, vocabulary[SEP])],
+    )
+    tokenizer.decoder = decoders.WordPiece(prefix=CONTINUATION)
+    tokenizer.add_special_tokens(list(SPECIAL_TOKENS))
+    return tokenizer
+
+
+def train_vocabulary(texts: Iterable[str], size: int, lowercase: bool) -> dict[str, int]:
+    """Learn a WordPiece vocabulary whose ids are the same in every run.
+
+    The library's trainer breaks ties between equally frequent merges by the ids of their parts, and numbers the
+    "##x" pieces in the order of a randomly seeded hash map. Naming them up front, sorted, makes it deterministic.
+    """
+    counts = _count_words(texts, lowercase)
+    pieces = sorted({CONTINUATION + character for word in counts for character in word[1:]})
+    trainer = trainers.WordPieceTrainer(vocab_size=size, special_tokens=[*SPECIAL_TOKENS, *pieces], show_progress=False)
+    scratch = tokenizers.Tokenizer(models.WordPiece(unk_token=UNK))
+    scratch.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    scratch.train_from_iterator((f"{word} " * count for word, count in counts.items()), trainer)
+    vocabulary = scratch.get_vocab()
+    if len(vocabulary) > size:
+        raise ValueError(
+            f"vocabulary_size={size} cannot hold the {len(vocabulary)} special tokens and characters of this corpus. "
+            f"Ask for more than {len(vocabulary)}."
+        )
+    return vocabulary
+
+
+def _count_words(texts: Iterable[str], lowercase: bool) -> Counter[str]:
+    """Frequencies of the pre-tokenised words, without those that hold a character outside the alphabet."""
+    normalizer, splitter = normalizers.BertNormalizer(lowercase=lowercase), pre_tokenizers.BertPreTokenizer()
+    counts: Counter[str] = Counter()
+    for text in texts:
+        if not isinstance(text, str):
+            raise ValueError(f"Expected an iterable of str to train on, received one of {type(text).__name__}.")
+        counts.update(word for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text)))
+    if not counts:
+        raise ValueError("The corpus holds no word to train on. Expected an iterable of non-empty str.")
+    characters: Counter[str] = Counter()
+    for word, count in counts.items():
+        for character in word:
+            characters[character] += count
+    ranked = sorted(characters, key=lambda character: (-characters[character], character))
+    alphabet = frozenset(ranked[:ALPHABET_LIMIT])
+    return Counter({word: count for word, count in counts.items() if alphabet.issuperset(word)})

@@ -1,0 +1,1 @@
+"""tokenizer.json compiled into core TensorFlow ops."""
