@@ -1,0 +1,127 @@
+"""Fetch a checkpoint folder from the Hugging Face hub, or from anything that answers like it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from huggingface_hub import errors, snapshot_download
+
+FILES = (
+    "config.json",
+    "model.safetensors",
+    "model-*-of-*.safetensors",
+    "model.safetensors.index.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.txt",
+    "vocab.json",
+    "merges.txt",
+    "*.model",
+    "*.spm",
+    "generation_config.json",
+)
+PICKLED = "pytorch_model.bin"
+
+
+def parse(name: str) -> tuple[str, str | None]:
+    """Splits `"hf:org/repo@revision"` into repository and revision.
+
+    Args:
+        name: With or without `hf:`; `@revision` is a branch, a tag or a commit.
+
+    Returns:
+        The repository, and the revision or None.
+
+    Raises:
+        ValueError: There is no repository, or nothing after `@`.
+
+    Example:
+
+    >>> parse("hf:google-bert/bert-base-uncased@main")
+    ('google-bert/bert-base-uncased', 'main')
+    """
+    repo, at, revision = name.removeprefix("hf:").partition("@")
+    if not repo or (at and not revision):
+        raise ValueError(f"expected 'hf:org/repo' or 'hf:org/repo@revision'; received {name!r}.")
+    return repo, revision or None
+
+
+def download(
+    repo: str,
+    revision: str | None = None,
+    cache_dir: str | os.PathLike | None = None,
+    *,
+    files: tuple[str, ...] = FILES,
+    pickled: bool = False,
+) -> Path:
+    """Downloads a checkpoint once and returns its folder in the cache.
+
+    The environment variables of `huggingface_hub` are obeyed, and read at each call: `HF_ENDPOINT` names a mirror,
+    `HF_HUB_OFFLINE=1` forbids the network (the cache still answers), `HF_TOKEN` opens gated repositories.
+
+    Args:
+        repo: Such as `"google-bert/bert-base-uncased"`.
+        revision: Branch, tag or commit; the main branch when None. Pin a commit to get the same weights for ever.
+        cache_dir: Where to keep files; the cache of `huggingface_hub` when None.
+        files: Name patterns of the files wanted, of the repository's top folder.
+        pickled: Also fetch `pytorch_model.bin`, the old format of weights.
+
+    Returns:
+        The folder that holds the files.
+
+    Raises:
+        ValueError: The repository, the revision or the weights do not exist, access is refused, or the network
+            fails. The message says which file was wanted and how to provide it.
+    """
+    endpoint = os.environ.get("HF_ENDPOINT") or None
+    wanted = [*files, PICKLED] if pickled else list(files)
+    try:
+        folder = snapshot_download(
+            repo,
+            revision=revision,
+            cache_dir=cache_dir,
+            endpoint=endpoint,
+            allow_patterns=wanted,
+            ignore_patterns=["*/*"],
+            local_files_only=_offline(),
+        )
+    except Exception as error:  # requests, httpx or httpx2, by version: no common base class but this one
+        raise ValueError(_explain(error, repo, revision, endpoint)) from error
+    _check(Path(folder), repo, pickled)
+    return Path(folder)
+
+
+def _offline() -> bool:
+    return os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
+
+
+def _explain(error: Exception, repo: str, revision: str | None, endpoint: str | None) -> str:
+    place = endpoint or "the Hugging Face hub"
+    wanted = f"config.json and model.safetensors of {repo!r} (revision {revision or 'main'!r})"
+    by_hand = "Or fetch the files by other means and give the path of their folder as the name."
+    if isinstance(error, errors.HFValidationError):
+        return f"{repo!r} is not the name of a repository: expected 'org/repo'."
+    if isinstance(error, errors.RevisionNotFoundError):
+        return f"{place} has {repo!r}, but not its revision {revision!r}. Give an existing branch, tag or commit."
+    if isinstance(error, errors.GatedRepoError):
+        return f"{repo!r} is gated. Accept its terms on its page, then set HF_TOKEN to a token of that account."
+    if isinstance(error, errors.RepositoryNotFoundError):
+        return f"{place} does not show {repo!r}. Check the spelling; if it is private, set HF_TOKEN. {by_hand}"
+    if isinstance(error, errors.LocalEntryNotFoundError):
+        why = "HF_HUB_OFFLINE is set" if _offline() else f"{place} does not answer ({error.__cause__ or error})"
+        return (
+            f"wanted {wanted}: {why}, and the cache does not hold it. Download it once with network access. {by_hand}"
+        )
+    return f"wanted {wanted} from {place}, but the download failed: {error} Call again to resume it. {by_hand}"
+
+
+def _check(folder: Path, repo: str, pickled: bool):
+    if not (folder / "config.json").is_file():
+        raise ValueError(f"{repo!r} holds no config.json, so it is no transformers checkpoint.")
+    weights = ["model.safetensors", "model.safetensors.index.json", *([PICKLED] if pickled else [])]
+    if not any((folder / name).is_file() for name in weights):
+        remedy = "" if pickled else f" If it holds {PICKLED}, an old format, ask for it with pickled=True."
+        raise ValueError(f"{repo!r} holds none of {weights}.{remedy}")

@@ -1,0 +1,131 @@
+"""Read an old `pytorch_model.bin` into numpy arrays, without torch and without running any code in it."""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import zipfile
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import ml_dtypes
+import numpy as np
+
+LEGACY_MAGIC = 0x1950A86A20F9469CFC6C  # torch.serialization.MAGIC_NUMBER, of files written before torch 1.6
+STORAGES = {
+    "FloatStorage": np.float32,
+    "DoubleStorage": np.float64,
+    "HalfStorage": np.float16,
+    "BFloat16Storage": ml_dtypes.bfloat16,
+    "LongStorage": np.int64,
+    "IntStorage": np.int32,
+    "ShortStorage": np.int16,
+    "CharStorage": np.int8,
+    "ByteStorage": np.uint8,
+    "BoolStorage": np.bool_,
+}
+
+
+class _Storage(NamedTuple):
+    key: str
+    dtype: type
+    size: int
+
+
+class _Tensor(NamedTuple):
+    storage: _Storage
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+
+def read_pickled(path: str | os.PathLike) -> dict[str, np.ndarray]:
+    """Reads the tensors of a file that `torch.save` wrote from a state dict.
+
+    A pickle can name any function to be called. This reader knows only the few that rebuild tensors, and refuses
+    the rest. Prefer safetensors where there is a choice.
+
+    Args:
+        path: A `pytorch_model.bin`, in the zip format or in the one before torch 1.6.
+
+    Returns:
+        Arrays by name, read-only, of the dtypes stored (bfloat16 is that of `ml_dtypes`).
+
+    Raises:
+        ValueError: The file names a function that is not allowed, is cut short, or is something else.
+    """
+    path = Path(path)
+    try:
+        with path.open("rb") as file:
+            tensors, buffers = _read_zip(file) if zipfile.is_zipfile(file) else _read_legacy(file)
+        return {name: _to_array(tensor, buffers) for name, tensor in tensors.items()}
+    except ValueError as error:
+        raise ValueError(f"cannot read {path}: {error}") from error
+    except Exception as error:  # a damaged pickle may raise anything
+        raise ValueError(f"{path} is damaged, or no state dict written by torch.save ({error!r}).") from error
+
+
+def _read_zip(file: BinaryIO) -> tuple[dict[str, _Tensor], dict[str, bytes]]:
+    with zipfile.ZipFile(file) as archive:
+        names = archive.namelist()
+        root = next(name for name in names if name.endswith("data.pkl")).removesuffix("data.pkl")
+        if root + "byteorder" in names and archive.read(root + "byteorder") != b"little":
+            raise ValueError("it was written on a big-endian machine.")
+        tensors = _tensors(_Unpickler(io.BytesIO(archive.read(root + "data.pkl"))).load())
+        keys = {tensor.storage.key for tensor in tensors.values()}
+        return tensors, {key: archive.read(f"{root}data/{key}") for key in keys}
+
+
+def _read_legacy(file: BinaryIO) -> tuple[dict[str, _Tensor], dict[str, bytes]]:
+    file.seek(0)
+    if _Unpickler(file).load() != LEGACY_MAGIC:
+        raise ValueError("it is no file of torch.save.")
+    for _ in ("protocol version", "system information"):
+        _Unpickler(file).load()
+    tensors = _tensors(_Unpickler(file).load())
+    widths = {tensor.storage.key: np.dtype(tensor.storage.dtype).itemsize for tensor in tensors.values()}
+    buffers = {}
+    for key in _Unpickler(file).load():  # the storages follow in this order, each after its number of elements
+        size = int.from_bytes(file.read(8), "little")
+        buffers[key] = file.read(size * widths[key])
+    return tensors, buffers
+
+
+def _tensors(state: Any) -> dict[str, _Tensor]:
+    if not isinstance(state, dict) or not all(isinstance(value, _Tensor) for value in state.values()):
+        raise ValueError("expected a state dict: one flat dict of tensors by name.")
+    return state
+
+
+class _Unpickler(pickle.Unpickler):
+    """Knows the names that a state dict needs, and nothing else."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if module == "torch" and name in STORAGES:
+            return name  # a string cannot be called
+        if (module, name) == ("collections", "OrderedDict"):
+            return OrderedDict
+        if (module, name) == ("torch._utils", "_rebuild_tensor_v2"):
+            # a new function each time: the BUILD instruction may set its attributes
+            return lambda storage, offset, shape, strides, *_: _Tensor(storage, offset, shape, strides)
+        if (module, name) == ("torch._utils", "_rebuild_parameter"):
+            return lambda tensor, *_: tensor
+        raise ValueError(f"it wants to use {module}.{name}, which no checkpoint needs: it may be malicious.")
+
+    def persistent_load(self, reference: tuple) -> _Storage:
+        kind, storage_type, key, _, size, *view = reference
+        if kind != "storage" or storage_type not in STORAGES or any(view):
+            raise ValueError(f"it holds an unknown kind of storage: {reference!r}.")
+        return _Storage(key, STORAGES[storage_type], size)
+
+
+def _to_array(tensor: _Tensor, buffers: dict[str, bytes]) -> np.ndarray:
+    flat = np.frombuffer(buffers[tensor.storage.key], tensor.storage.dtype)
+    last = tensor.offset + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.strides, strict=True))
+    numbers = (tensor.offset, *tensor.shape, *tensor.strides)
+    if len(flat) != tensor.storage.size or min(numbers) < 0 or (0 not in tensor.shape and last >= len(flat)):
+        raise ValueError(f"a tensor of shape {tensor.shape} reaches outside of its storage: it is cut or damaged.")
+    strides = [stride * flat.itemsize for stride in tensor.strides]
+    return np.lib.stride_tricks.as_strided(flat[tensor.offset :], tensor.shape, strides, writeable=False)

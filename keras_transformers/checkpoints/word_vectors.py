@@ -1,0 +1,143 @@
+"""Start a token embedding from word2vec or GloVe vectors."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+
+CHUNK = 1 << 20
+
+
+class Coverage(NamedTuple):
+    """How many tokens found a vector under their own spelling, how many only in lower case, and of how many."""
+
+    exact: int
+    lower_case: int
+    total: int
+
+
+def fill_embedding(embeddings: Any, tokens: Sequence[str], path: str | os.PathLike) -> Coverage:
+    """Writes word vectors into the rows of an embedding matrix; the other rows keep their values.
+
+    A token takes the vector of its own spelling, else that of the first word of the file (the most frequent one, as
+    these files are sorted) that equals it in lower case. A damaged file changes nothing.
+
+    Args:
+        embeddings: A Keras variable (V, D), such as `layer.embeddings` of `TokenEmbedding`.
+        tokens: The V tokens, in the order of their ids.
+        path: A file for `read_word_vectors`; only the vectors of known words are held in memory.
+
+    Returns:
+        A `Coverage`.
+
+    Raises:
+        ValueError: The vectors are not D wide, or there are not V tokens, or the file is damaged.
+    """
+    rows, width = embeddings.shape
+    if len(tokens) != rows:
+        raise ValueError(f"the embedding has {rows} rows: expected as many tokens, received {len(tokens)}.")
+    spellings, lower_case = set(tokens), {token.lower() for token in tokens}
+    same, alike = {}, {}
+    for word, vector in read_word_vectors(path, wanted=lambda word: word.lower() in lower_case):
+        if len(vector) != width:
+            raise ValueError(f"{path} holds vectors of width {len(vector)}, but the embedding is {width} wide.")
+        if word in spellings:
+            same.setdefault(word, vector)
+        alike.setdefault(word.lower(), vector)
+    table = np.array(embeddings)
+    for row, token in enumerate(tokens):
+        table[row] = same.get(token, alike.get(token.lower(), table[row]))
+    embeddings.assign(table)
+    exact = sum(token in same for token in tokens)
+    return Coverage(exact, sum(token.lower() in alike for token in tokens) - exact, rows)
+
+
+def read_word_vectors(
+    path: str | os.PathLike, wanted: Callable[[str], bool] = lambda word: True
+) -> Iterator[tuple[str, np.ndarray]]:
+    """Yields the words of a file with their vectors, one at a time, in the file's order.
+
+    Mikolov et al. 2013, https://arxiv.org/abs/1310.4546; Pennington et al. 2014, https://aclanthology.org/D14-1162.
+
+    Args:
+        path: A word2vec text or binary file, or a GloVe text file; `.gz` is unpacked on the way. The format is
+            found by looking at the first two lines.
+        wanted: Whether to yield a word; the vectors of the others are not even parsed.
+
+    Returns:
+        An iterator of words and float32 vectors, all of one width.
+
+    Raises:
+        ValueError: A line is not a word and a vector, or the file ends early.
+
+    Example:
+
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "glove.txt")
+    >>> _ = path.write_text("the 0.5 1\\ncat 2 -1\\n")
+    >>> {word: vector.tolist() for word, vector in read_word_vectors(path)}
+    {'the': [0.5, 1.0], 'cat': [2.0, -1.0]}
+    """
+    path = Path(path)
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        count, width, binary = _format(file)
+        found = 0
+        for word, numbers in _binary_records(file, count, width) if binary else _text_records(file, width):
+            found += 1
+            word = word.decode("utf-8", errors="replace")
+            if wanted(word):
+                yield word, np.frombuffer(numbers, "<f4") if binary else _parse(numbers, width, path, word)
+    if count is not None and found != count:
+        raise ValueError(f"{path} announces {count} vectors, but holds {found}: it is cut or damaged.")
+
+
+def _format(file: BinaryIO) -> tuple[int | None, int, bool]:
+    """The number of vectors (None for GloVe, which has no header), their width, and whether they are binary."""
+    header = file.readline().split()
+    if not (len(header) == 2 and header[0].isdigit() and header[1].isdigit()):
+        file.seek(0)
+        return None, len(header) - 1, False
+    start, first = file.tell(), file.readline()
+    file.seek(start)
+    return int(header[0]), int(header[1]), not _is_text(first, int(header[1]))
+
+
+def _is_text(line: bytes, width: int) -> bool:
+    try:
+        return len([float(number) for number in line.rsplit(maxsplit=width)[1:]]) == width
+    except ValueError:
+        return False
+
+
+def _text_records(file: BinaryIO, width: int) -> Iterator[tuple[bytes, list[bytes]]]:
+    for line in filter(bytes.strip, file):
+        word, *numbers = line.rsplit(maxsplit=width)  # from the right: GloVe has words with spaces
+        yield word, numbers
+
+
+def _parse(numbers: list[bytes], width: int, path: Path, word: str) -> np.ndarray:
+    try:
+        vector = np.array(numbers, np.float32)
+    except ValueError:
+        vector = np.empty(0)
+    if len(vector) != width or not width:
+        raise ValueError(f"{path}: expected a word and {width or 'some'} numbers on the line of {word!r}.")
+    return vector
+
+
+def _binary_records(file: BinaryIO, count: int, width: int) -> Iterator[tuple[bytes, bytes]]:
+    buffer, start, size = b"", 0, 4 * width
+    for _ in range(count):
+        end = buffer.find(b" ", start) + 1
+        if not end or len(buffer) < end + size:
+            buffer, start = buffer[start:] + file.read(CHUNK + size), 0
+            end = buffer.find(b" ") + 1
+        if not end or len(buffer) < end + size:
+            return
+        yield buffer[start : end - 1].strip(), buffer[end : end + size]
+        start = end + size
