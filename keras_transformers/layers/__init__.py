@@ -1,0 +1,30 @@
+"""Reusable layers: every model of the zoo is built from these."""
+
+from keras_transformers.layers.attention import Attention
+from keras_transformers.layers.decoder_block import DecoderBlock
+from keras_transformers.layers.embedding import TokenEmbedding
+from keras_transformers.layers.encoder_block import EncoderBlock
+from keras_transformers.layers.feed_forward import FeedForward
+from keras_transformers.layers.masks import causal_mask, combine, padding_mask
+from keras_transformers.layers.positions import LearnedPositions, PositionIds, SinusoidalPositions
+from keras_transformers.layers.relative import ALiBi, RelativePositionBias
+from keras_transformers.layers.residual import residual
+from keras_transformers.layers.rotary import RotaryPositions
+
+__all__ = [
+    "ALiBi",
+    "Attention",
+    "DecoderBlock",
+    "EncoderBlock",
+    "FeedForward",
+    "LearnedPositions",
+    "PositionIds",
+    "RelativePositionBias",
+    "RotaryPositions",
+    "SinusoidalPositions",
+    "TokenEmbedding",
+    "causal_mask",
+    "combine",
+    "padding_mask",
+    "residual",
+]

@@ -1,0 +1,5 @@
+"""Functions from a configuration to a plain functional `keras.Model` of hidden states."""
+
+from keras_transformers.models.encoder import encoder
+
+__all__ = ["encoder"]

@@ -1,0 +1,210 @@
+"""Multi-head attention: the only attention layer of the library."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_transformers.layers.residual import dense_initializer
+from keras_transformers.layers.rotary import rotate
+
+
+@keras.saving.register_keras_serializable("keras_transformers")
+class Attention(keras.layers.Layer):
+    """Scaled dot-product attention with several heads: self-attention, cross-attention, and both with a cache.
+
+    Every query asks all keys at once, as a soft dictionary look-up: the answer is the mean of the values, weighted by
+    the softmax of query-key products. Paper: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762; grouped key/value
+    heads: Ainslie et al. 2023, https://arxiv.org/abs/2305.13245.
+
+    Args:
+        num_heads: Query heads, N.
+        head_dim: Width of a head, H; the width of the input divided by `num_heads` when None.
+        num_kv_heads: Key and value heads, K, a divisor of N; N when None.
+        scale: Factor of the query-key products; `1 / sqrt(H)` when None.
+        dropout: Rate on the attention weights.
+        use_bias: Whether the four projections have biases.
+        return_scores: Whether the attention weights (before dropout) are returned as well.
+        initializer_range: Standard deviation of the truncated normal initialiser; None for Glorot uniform.
+
+    Call arguments:
+        hidden_states: Queries come from here, (B, T, D).
+        context: Keys and values come from here, (B, S, D); `hidden_states` itself when None (self-attention).
+        attention_mask: Boolean (B|1, 1|T, S), True = may attend. A row that may attend nothing gives finite numbers.
+        position_bias: Added to the scaled products, (B|1, N, T, S).
+        rotary: Cosines and sines of `RotaryPositions` for the positions of `hidden_states`.
+        cache: `{"key", "value"}`, each (B, K, S, H). With `cache_positions`, the new keys and values are written there;
+            without, the cache is read as it is (cross-attention after the first step).
+        cache_positions: Integer (B, T), where in the cache each token of `hidden_states` belongs.
+
+    Returns:
+        `(output, cache)`, or `(output, cache, scores)` with `return_scores`: output (B, T, D), cache as above, scores
+        (B, N, T, S), float.
+
+    Raises:
+        ValueError: `num_kv_heads` does not divide `num_heads`, or the input's width is not divisible by `num_heads`.
+
+    Example:
+
+    >>> attention = Attention(num_heads=2)
+    >>> output, cache = attention(np.ones((1, 3, 8)), attention_mask=np.array([[[True, True, False]]]))
+    >>> tuple(output.shape), tuple(cache["key"].shape)
+    ((1, 3, 8), (1, 2, 3, 4))
+    """
+
+    def __init__(
+        self,
+        num_heads: int,
+        head_dim: int | None = None,
+        num_kv_heads: int | None = None,
+        scale: float | None = None,
+        dropout: float = 0.0,
+        use_bias: bool = True,
+        return_scores: bool = False,
+        initializer_range: float | None = 0.02,
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        self.num_heads = num_heads
+        self.head_dim = head_dim
+        self.num_kv_heads = num_kv_heads or num_heads
+        self.scale = scale
+        self.use_bias = use_bias
+        self.return_scores = return_scores
+        self.initializer_range = initializer_range
+        if num_heads % self.num_kv_heads:
+            raise ValueError(
+                f"num_kv_heads must divide num_heads: received num_heads={num_heads}, num_kv_heads={num_kv_heads}."
+            )
+        self.dropout = keras.layers.Dropout(dropout, dtype=self.dtype_policy.name, name="dropout")
+
+    def build(self, hidden_states_shape, context_shape=None):
+        width = hidden_states_shape[-1]
+        if self.head_dim is None and width % self.num_heads:
+            raise ValueError(
+                f"the width of the input must be divisible by num_heads={self.num_heads}: received {width}. "
+                "Give head_dim to choose the width of a head."
+            )
+        self.head_dim = self.head_dim or width // self.num_heads
+        context_shape = context_shape or hidden_states_shape
+        self.query = self._dense("query", self.num_heads * self.head_dim, hidden_states_shape)
+        self.key = self._dense("key", self.num_kv_heads * self.head_dim, context_shape)
+        self.value = self._dense("value", self.num_kv_heads * self.head_dim, context_shape)
+        self.output_dense = self._dense("output", width, (None, None, self.num_heads * self.head_dim))
+
+    def _dense(self, name: str, units: int, input_shape: tuple) -> keras.layers.Dense:
+        layer = keras.layers.Dense(
+            units,
+            use_bias=self.use_bias,
+            kernel_initializer=dense_initializer(self.initializer_range),
+            dtype=self.dtype_policy.name,
+            name=name,
+        )
+        layer.build(input_shape)
+        return layer
+
+    def call(
+        self,
+        hidden_states,
+        context=None,
+        attention_mask=None,
+        position_bias=None,
+        rotary=None,
+        cache=None,
+        cache_positions=None,
+        training=None,
+    ):
+        query = self._split(self.query(hidden_states), self.num_heads)
+        if rotary is not None:
+            query = rotate(query, rotary)
+        if cache is None or cache_positions is not None:
+            cache = self._write(hidden_states if context is None else context, rotary, cache, cache_positions)
+        scores = self._weights(query, cache["key"], attention_mask, position_bias)
+        mixed = self._mix(self.dropout(scores, training=training), cache["value"])
+        output = self.output_dense(self._merge(mixed))
+        return (output, cache, scores) if self.return_scores else (output, cache)
+
+    def _write(self, context, rotary, cache, positions):
+        key = self._split(self.key(context), self.num_kv_heads)
+        value = self._split(self.value(context), self.num_kv_heads)
+        if rotary is not None:
+            key = rotate(key, rotary)
+        if cache is None:
+            return {"key": key, "value": value}
+        indices = _cache_indices(positions, self.num_kv_heads)
+        return {"key": _scatter(cache["key"], indices, key), "value": _scatter(cache["value"], indices, value)}
+
+    def _weights(self, query, key, attention_mask, position_bias):
+        scale = 1 / math.sqrt(self.head_dim) if self.scale is None else self.scale
+        scores = ops.einsum("bkth,bksh->bkts", self._group(query * ops.cast(scale, query.dtype)), key)
+        scores = self._ungroup(scores, ops.shape(query)[2])
+        scores = ops.cast(scores, "float32")  # half precision would lose the tail of the softmax
+        if position_bias is not None:
+            scores = scores + ops.cast(position_bias, scores.dtype)
+        if attention_mask is not None:
+            # A large number, not infinity: a row that may attend nothing stays finite.
+            scores = ops.where(ops.expand_dims(attention_mask, 1), scores, -1e9)
+        return ops.cast(ops.softmax(scores, axis=-1), self.compute_dtype)
+
+    def _mix(self, weights, value):
+        mixed = ops.einsum("bkts,bksh->bkth", self._group(weights), value)
+        return self._ungroup(mixed, ops.shape(weights)[2])
+
+    def _split(self, x, heads):
+        """(B, T, heads * H) -> (B, heads, T, H)."""
+        batch, length = ops.shape(x)[0], ops.shape(x)[1]
+        return ops.transpose(ops.reshape(x, (batch, length, heads, self.head_dim)), (0, 2, 1, 3))
+
+    def _merge(self, x):
+        """(B, N, T, H) -> (B, T, N * H)."""
+        batch, length = ops.shape(x)[0], ops.shape(x)[2]
+        return ops.reshape(ops.transpose(x, (0, 2, 1, 3)), (batch, length, self.num_heads * self.head_dim))
+
+    def _group(self, x):
+        """(B, N, T, X) -> (B, K, N/K * T, X): the query heads that share a key head become more rows for it."""
+        if self.num_kv_heads == self.num_heads:
+            return x
+        batch, _, length, width = ops.shape(x)
+        return ops.reshape(x, (batch, self.num_kv_heads, self.num_heads // self.num_kv_heads * length, width))
+
+    def _ungroup(self, x, length):
+        """(B, K, N/K * T, X) -> (B, N, T, X)."""
+        if self.num_kv_heads == self.num_heads:
+            return x
+        batch, _, _, width = ops.shape(x)
+        return ops.reshape(x, (batch, self.num_heads, length, width))
+
+    def compute_output_spec(self, hidden_states, context=None, cache=None, **inputs):
+        batch, length, width = hidden_states.shape
+        if cache is None:
+            source = hidden_states if context is None else context
+            shape = (batch, self.num_kv_heads, source.shape[1], self._head_dim(width))
+            cache = {name: keras.KerasTensor(shape, dtype=self.compute_dtype) for name in ("key", "value")}
+        else:
+            cache = {name: keras.KerasTensor(cache[name].shape, dtype=cache[name].dtype) for name in ("key", "value")}
+        output = keras.KerasTensor((batch, length, width), dtype=self.compute_dtype)
+        if not self.return_scores:
+            return output, cache
+        scores = (batch, self.num_heads, length, cache["key"].shape[2])
+        return output, cache, keras.KerasTensor(scores, dtype=self.compute_dtype)
+
+    def _head_dim(self, width: int) -> int:
+        return self.head_dim or width // self.num_heads
+
+
+def _cache_indices(positions, num_kv_heads: int):
+    """(B, T) -> (B * K * T, 3): batch row, key/value head and position of every new key."""
+    batch, length = ops.shape(positions)
+    shape = (batch, num_kv_heads, length)
+    rows = ops.broadcast_to(ops.reshape(ops.arange(batch, dtype="int32"), (-1, 1, 1)), shape)
+    heads = ops.broadcast_to(ops.reshape(ops.arange(num_kv_heads, dtype="int32"), (1, -1, 1)), shape)
+    columns = ops.broadcast_to(ops.expand_dims(ops.cast(positions, "int32"), 1), shape)
+    return ops.reshape(ops.stack([rows, heads, columns], axis=-1), (-1, 3))
+
+
+def _scatter(cache, indices, new):
+    # scatter_update is core TF on every path; slice_update would be an Xla op.
+    return ops.scatter_update(cache, indices, ops.cast(ops.reshape(new, (-1, ops.shape(new)[-1])), cache.dtype))

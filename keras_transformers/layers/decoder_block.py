@@ -1,0 +1,162 @@
+"""One block of a decoder."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+
+from keras_transformers.layers.attention import Attention
+from keras_transformers.layers.feed_forward import FeedForward
+from keras_transformers.layers.residual import make_norm, residual
+
+
+@keras.saving.register_keras_serializable("keras_transformers")
+class DecoderBlock(keras.layers.Layer):
+    """Masked self-attention, cross-attention on request, then a feed-forward layer; with a cache for decoding.
+
+    The cache is plain tensors, in and out: `{"key", "value"}`, with cross-attention `{"cross_key", "cross_value"}` as
+    well. Called without a cache, the block returns the keys and values of the whole sequence (prefill). Called with
+    one, it writes those of the new tokens at `cache_positions` and attends over the whole cache; the keys and values of
+    the encoder are then taken from the cache and computed no more.
+    Papers: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762; GPT, Radford et al. 2018.
+
+    Args:
+        num_heads: Attention heads, N.
+        intermediate_dim: Width of the feed-forward layer.
+        cross_attention: Whether the block attends to an encoder.
+        head_dim, num_kv_heads, scale, attention_dropout, return_scores: As in `Attention`.
+        dropout, activation, gated, norm, norm_order, epsilon, use_bias, initializer_range: As in `EncoderBlock`.
+
+    Call arguments:
+        hidden_states: (B, T, D).
+        encoder_hidden_states: (B, S', D); needed by a cross-attending block that is called without a cache.
+        attention_mask: Boolean (B|1, 1|T, S), True = may attend. It is the caller's part to make it causal
+            (`causal_mask`), since it is the same for all blocks.
+        encoder_attention_mask: Boolean (B, 1, S').
+        position_bias, rotary: As in `Attention`, for the self-attention.
+        cache: See above; each (B, K, S, H).
+        cache_positions: Integer (B, T), where each token of `hidden_states` belongs.
+
+    Returns:
+        `(hidden_states, cache)`; with `return_scores` followed by the weights of the self-attention (B, N, T, S) and,
+        where there is one, of the cross-attention (B, N, T, S').
+
+    Raises:
+        ValueError: A cross-attending block gets neither a cache nor `encoder_hidden_states`.
+
+    Example:
+
+    >>> from keras_transformers.layers import causal_mask
+    >>> block, positions = DecoderBlock(num_heads=2, intermediate_dim=16), np.arange(3)[None]
+    >>> hidden_states, cache = block(np.ones((1, 3, 8)), attention_mask=causal_mask(positions, positions))
+    >>> tuple(cache["key"].shape)
+    (1, 2, 3, 4)
+    """
+
+    def __init__(
+        self,
+        num_heads: int,
+        intermediate_dim: int,
+        cross_attention: bool = False,
+        head_dim: int | None = None,
+        num_kv_heads: int | None = None,
+        scale: float | None = None,
+        dropout: float = 0.0,
+        attention_dropout: float = 0.0,
+        activation: str = "gelu",
+        gated: bool = False,
+        norm: str = "layer",
+        norm_order: str = "pre",
+        epsilon: float = 1e-5,
+        use_bias: bool = True,
+        return_scores: bool = False,
+        initializer_range: float | None = 0.02,
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        dtype = self.dtype_policy.name
+        self.norm_order = norm_order
+        self.return_scores = return_scores
+        heads = (num_heads, head_dim, num_kv_heads, scale, attention_dropout, use_bias, return_scores, initializer_range)
+        self.attention = Attention(*heads, dtype=dtype, name="attention")
+        self.attention_norm = make_norm(norm, epsilon, dtype, "attention_norm")
+        self.cross_attention = Attention(*heads, dtype=dtype, name="cross_attention") if cross_attention else None
+        self.cross_attention_norm = make_norm(norm, epsilon, dtype, "cross_attention_norm") if cross_attention else None
+        self.feed_forward = FeedForward(
+            intermediate_dim, activation, gated, use_bias, initializer_range, dtype=dtype, name="feed_forward"
+        )
+        self.feed_forward_norm = make_norm(norm, epsilon, dtype, "feed_forward_norm")
+        self.dropout = keras.layers.Dropout(dropout, dtype=dtype, name="dropout")
+
+    def build(self, hidden_states_shape, encoder_hidden_states_shape=None):
+        for layer in (self.attention, self.attention_norm, self.feed_forward, self.feed_forward_norm):
+            layer.build(hidden_states_shape)
+        if self.cross_attention is not None:
+            self.cross_attention.build(hidden_states_shape, encoder_hidden_states_shape)
+            self.cross_attention_norm.build(hidden_states_shape)
+
+    def call(
+        self,
+        hidden_states,
+        encoder_hidden_states=None,
+        attention_mask=None,
+        encoder_attention_mask=None,
+        position_bias=None,
+        rotary=None,
+        cache=None,
+        cache_positions=None,
+        training=None,
+    ):
+        def attend(x):
+            return self.attention(
+                x,
+                attention_mask=attention_mask,
+                position_bias=position_bias,
+                rotary=rotary,
+                cache=None if cache is None else {"key": cache["key"], "value": cache["value"]},
+                cache_positions=cache_positions,
+                training=training,
+            )
+
+        def cross_attend(x):
+            old = None if cache is None else {"key": cache["cross_key"], "value": cache["cross_value"]}
+            return self.cross_attention(
+                x, encoder_hidden_states, attention_mask=encoder_attention_mask, cache=old, training=training
+            )
+
+        self._check(encoder_hidden_states, cache)
+        hidden_states, new_cache, *scores = self._add(hidden_states, attend, self.attention_norm, training)
+        if self.cross_attention is not None:
+            hidden_states, cross, *cross_scores = self._add(
+                hidden_states, cross_attend, self.cross_attention_norm, training
+            )
+            new_cache, scores = _with_cross(new_cache, cross), scores + cross_scores
+        (hidden_states,) = self._add(
+            hidden_states, lambda x: (self.feed_forward(x),), self.feed_forward_norm, training
+        )
+        return hidden_states, new_cache, *scores
+
+    def _add(self, hidden_states, sublayer, norm, training):
+        return residual(hidden_states, sublayer, norm, lambda x: self.dropout(x, training=training), self.norm_order)
+
+    def _check(self, encoder_hidden_states, cache):
+        if self.cross_attention is None and encoder_hidden_states is not None:
+            raise ValueError("encoder_hidden_states were given to a block made with cross_attention=False.")
+        if self.cross_attention is not None and encoder_hidden_states is None and cache is None:
+            raise ValueError(
+                "a cross-attending block needs encoder_hidden_states, or a cache that holds cross_key and cross_value."
+            )
+
+    def compute_output_spec(self, hidden_states, encoder_hidden_states=None, cache=None, **inputs):
+        own = None if cache is None else {"key": cache["key"], "value": cache["value"]}
+        outputs = self.attention.compute_output_spec(hidden_states, cache=own)
+        if self.cross_attention is None:
+            return outputs
+        other = None if cache is None else {"key": cache["cross_key"], "value": cache["cross_value"]}
+        cross = self.cross_attention.compute_output_spec(hidden_states, encoder_hidden_states, cache=other)
+        return outputs[0], _with_cross(outputs[1], cross[1]), *outputs[2:], *cross[2:]
+
+
+def _with_cross(cache: dict, cross: dict) -> dict:
+    return cache | {"cross_key": cross["key"], "cross_value": cross["value"]}

@@ -1,0 +1,93 @@
+"""Token embeddings, and the output projection tied to them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_transformers.layers.residual import dense_initializer
+
+
+@keras.saving.register_keras_serializable("keras_transformers")
+class TokenEmbedding(keras.layers.Layer):
+    """Sum of token and segment embeddings; with `reverse=True`, the tied output projection.
+
+    Tied weights: Press & Wolf 2016, https://arxiv.org/abs/1608.05859.
+
+    Args:
+        vocabulary_size: V.
+        hidden_dim: D.
+        num_segments: Rows of the segment table; 0 for none.
+        scale: Whether embeddings are multiplied by sqrt(D), as in the original Transformer (not the projection).
+        initializer_range: Standard deviation of the truncated normal initialiser; None for Glorot uniform.
+
+    Call arguments:
+        inputs: Integer token ids (B, T), or with `reverse=True` hidden states (..., D).
+        segment_ids: Integer (B, T); segment 0 everywhere when None.
+        reverse: Whether to project hidden states on the vocabulary.
+
+    Returns:
+        (B, T, D), or with `reverse=True` logits (..., V).
+
+    Raises:
+        ValueError: `segment_ids` are given to a layer without segments.
+
+    Example:
+
+    >>> embedding = TokenEmbedding(vocabulary_size=10, hidden_dim=4)
+    >>> hidden_states = embedding(np.array([[1, 2, 3]]))
+    >>> tuple(hidden_states.shape), tuple(embedding(hidden_states, reverse=True).shape)
+    ((1, 3, 4), (1, 3, 10))
+    """
+
+    def __init__(
+        self,
+        vocabulary_size: int,
+        hidden_dim: int,
+        num_segments: int = 0,
+        scale: bool = False,
+        initializer_range: float | None = 0.02,
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        self.vocabulary_size = vocabulary_size
+        self.hidden_dim = hidden_dim
+        self.num_segments = num_segments
+        self.scale = scale
+        self.initializer_range = initializer_range
+
+    def build(self, inputs_shape, segment_ids_shape=None):
+        initializer = dense_initializer(self.initializer_range)
+        self.embeddings = self.add_weight(
+            shape=(self.vocabulary_size, self.hidden_dim), initializer=initializer, name="embeddings"
+        )
+        self.segment_embeddings = None
+        if self.num_segments:
+            self.segment_embeddings = self.add_weight(
+                shape=(self.num_segments, self.hidden_dim), initializer=initializer, name="segment_embeddings"
+            )
+
+    def call(self, inputs, segment_ids=None, reverse=False):
+        if reverse:
+            return ops.matmul(inputs, ops.transpose(ops.cast(self.embeddings, inputs.dtype)))
+        embeddings = self._look_up(self.embeddings, inputs)
+        if self.scale:
+            embeddings = embeddings * ops.cast(math.sqrt(self.hidden_dim), embeddings.dtype)
+        if segment_ids is not None and not self.num_segments:
+            raise ValueError("segment_ids were given, but this embedding has num_segments=0: leave them out.")
+        if not self.num_segments:
+            return embeddings
+        return embeddings + self._look_up(
+            self.segment_embeddings, ops.zeros_like(inputs) if segment_ids is None else segment_ids
+        )
+
+    def _look_up(self, table, ids):
+        return ops.cast(ops.take(table, ops.cast(ids, "int32"), axis=0), self.compute_dtype)
+
+    def compute_output_spec(self, inputs, segment_ids=None, reverse=False):
+        if reverse:
+            return keras.KerasTensor((*inputs.shape[:-1], self.vocabulary_size), dtype=self.compute_dtype)
+        return keras.KerasTensor((*inputs.shape, self.hidden_dim), dtype=self.compute_dtype)

@@ -1,0 +1,107 @@
+"""One block of an encoder."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+
+from keras_transformers.layers.attention import Attention
+from keras_transformers.layers.feed_forward import FeedForward
+from keras_transformers.layers.residual import make_norm, residual
+
+
+@keras.saving.register_keras_serializable("keras_transformers")
+class EncoderBlock(keras.layers.Layer):
+    """Self-attention, then a feed-forward layer, each with residual connection and normalisation.
+
+    Papers: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762; pre-norm: Xiong et al. 2020,
+    https://arxiv.org/abs/2002.04745.
+
+    Args:
+        num_heads: Attention heads, N.
+        intermediate_dim: Width of the feed-forward layer.
+        head_dim, num_kv_heads, scale, attention_dropout, return_scores: As in `Attention`.
+        dropout: Rate on the output of each sublayer.
+        activation, gated: As in `FeedForward`.
+        norm: `"layer"` or `"rms"`.
+        norm_order: `"post"` or `"pre"`.
+        epsilon: Of the normalisations.
+        use_bias: Whether dense layers have biases.
+        initializer_range: Standard deviation of the truncated normal initialiser; None for Glorot uniform.
+
+    Call arguments:
+        hidden_states: (B, T, D).
+        attention_mask: Boolean (B|1, 1|T, T), True = may attend.
+        position_bias, rotary: As in `Attention`.
+
+    Returns:
+        Hidden states (B, T, D); with `return_scores` a pair of them and the attention weights (B, N, T, T).
+
+    Example:
+
+    >>> block = EncoderBlock(num_heads=2, intermediate_dim=16)
+    >>> tuple(block(np.ones((1, 3, 8)), attention_mask=np.ones((1, 1, 3), bool)).shape)
+    (1, 3, 8)
+    """
+
+    def __init__(
+        self,
+        num_heads: int,
+        intermediate_dim: int,
+        head_dim: int | None = None,
+        num_kv_heads: int | None = None,
+        scale: float | None = None,
+        dropout: float = 0.0,
+        attention_dropout: float = 0.0,
+        activation: str = "gelu",
+        gated: bool = False,
+        norm: str = "layer",
+        norm_order: str = "post",
+        epsilon: float = 1e-12,
+        use_bias: bool = True,
+        return_scores: bool = False,
+        initializer_range: float | None = 0.02,
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        dtype = self.dtype_policy.name
+        self.norm_order = norm_order
+        self.return_scores = return_scores
+        self.attention = Attention(
+            num_heads, head_dim, num_kv_heads, scale, attention_dropout, use_bias, return_scores, initializer_range,
+            dtype=dtype, name="attention",
+        )  # fmt: skip
+        self.feed_forward = FeedForward(
+            intermediate_dim, activation, gated, use_bias, initializer_range, dtype=dtype, name="feed_forward"
+        )
+        self.attention_norm = make_norm(norm, epsilon, dtype, "attention_norm")
+        self.feed_forward_norm = make_norm(norm, epsilon, dtype, "feed_forward_norm")
+        self.dropout = keras.layers.Dropout(dropout, dtype=dtype, name="dropout")
+
+    def build(self, hidden_states_shape):
+        for layer in (self.attention, self.attention_norm, self.feed_forward, self.feed_forward_norm):
+            layer.build(hidden_states_shape)
+
+    def call(self, hidden_states, attention_mask=None, position_bias=None, rotary=None, training=None):
+        def attend(x):
+            return self.attention(
+                x, attention_mask=attention_mask, position_bias=position_bias, rotary=rotary, training=training
+            )
+
+        def dropout(x):
+            return self.dropout(x, training=training)
+
+        hidden_states, _, *scores = residual(hidden_states, attend, self.attention_norm, dropout, self.norm_order)
+        (hidden_states,) = residual(
+            hidden_states, lambda x: (self.feed_forward(x),), self.feed_forward_norm, dropout, self.norm_order
+        )
+        return (hidden_states, *scores) if self.return_scores else hidden_states
+
+    def compute_output_spec(self, hidden_states, **inputs):
+        output = keras.KerasTensor(hidden_states.shape, dtype=self.compute_dtype)
+        if not self.return_scores:
+            return output
+        batch, length, _ = hidden_states.shape
+        scores = (batch, self.attention.num_heads, length, length)
+        return output, keras.KerasTensor(scores, dtype=self.compute_dtype)

@@ -1,0 +1,83 @@
+"""The position-wise feed-forward layer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+
+from keras_transformers.layers.residual import dense_initializer
+
+
+@keras.saving.register_keras_serializable("keras_transformers")
+class FeedForward(keras.layers.Layer):
+    """Two dense layers with an activation between, applied to every position alike; gated on request.
+
+    Plain: `output(activation(intermediate(x)))`; gated: `output(activation(gate(x)) * intermediate(x))`.
+    Papers: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762; gated: Shazeer 2020, https://arxiv.org/abs/2002.05202.
+
+    Args:
+        intermediate_dim: Width between the two layers.
+        activation: Name of a Keras activation; `"gelu"` is the exact one, `"gelu_tanh"` its approximation.
+        gated: Whether a second projection gates the first.
+        use_bias: Whether the dense layers have biases.
+        initializer_range: Standard deviation of the truncated normal initialiser; None for Glorot uniform.
+
+    Call arguments:
+        hidden_states: (..., D).
+
+    Returns:
+        (..., D).
+
+    Example:
+
+    >>> tuple(FeedForward(intermediate_dim=16, activation="silu", gated=True)(np.ones((1, 2, 4))).shape)
+    (1, 2, 4)
+    """
+
+    def __init__(
+        self,
+        intermediate_dim: int,
+        activation: str = "relu",
+        gated: bool = False,
+        use_bias: bool = True,
+        initializer_range: float | None = 0.02,
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        self.intermediate_dim = intermediate_dim
+        self.activation = _activation(activation)
+        self.gated = gated
+        self.use_bias = use_bias
+        self.initializer_range = initializer_range
+
+    def build(self, hidden_states_shape):
+        self.intermediate = self._dense("intermediate", self.intermediate_dim, hidden_states_shape)
+        self.gate = self._dense("gate", self.intermediate_dim, hidden_states_shape) if self.gated else None
+        inner_shape = (*hidden_states_shape[:-1], self.intermediate_dim)
+        self.output_dense = self._dense("output", hidden_states_shape[-1], inner_shape)
+
+    def _dense(self, name: str, units: int, input_shape: tuple) -> keras.layers.Dense:
+        layer = keras.layers.Dense(
+            units,
+            use_bias=self.use_bias,
+            kernel_initializer=dense_initializer(self.initializer_range),
+            dtype=self.dtype_policy.name,
+            name=name,
+        )
+        layer.build(input_shape)
+        return layer
+
+    def call(self, hidden_states):
+        inner = self.intermediate(hidden_states)
+        inner = self.activation(self.gate(hidden_states)) * inner if self.gated else self.activation(inner)
+        return self.output_dense(inner)
+
+    def compute_output_spec(self, hidden_states):
+        return keras.KerasTensor(hidden_states.shape, dtype=self.compute_dtype)
+
+
+def _activation(name: str):
+    if name == "gelu_tanh":
+        return lambda x: keras.activations.gelu(x, approximate=True)
+    return keras.activations.get(name)

@@ -1,0 +1,153 @@
+"""Absolute positions, added to the token embeddings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_transformers.layers.residual import dense_initializer
+
+LAYOUTS = ("interleaved", "halves")
+
+
+@keras.saving.register_keras_serializable("keras_transformers")
+class PositionIds(keras.layers.Layer):
+    """0, 1, 2, ... along an axis of a tensor: the positions that rotary, relative and causal layers take.
+
+    Args:
+        axis: The axis of length T to count along.
+
+    Call arguments:
+        inputs: Any tensor.
+
+    Returns:
+        int32 (1, T).
+
+    Example:
+
+    >>> PositionIds()(np.array([[7, 7, 7], [7, 7, 7]])).numpy().tolist()
+    [[0, 1, 2]]
+    """
+
+    def __init__(self, axis: int = 1, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.axis = axis
+
+    def call(self, inputs):
+        return ops.expand_dims(ops.arange(ops.shape(inputs)[self.axis], dtype="int32"), 0)
+
+    def compute_output_spec(self, inputs):
+        return keras.KerasTensor((1, inputs.shape[self.axis]), dtype="int32")
+
+
+@keras.saving.register_keras_serializable("keras_transformers")
+class LearnedPositions(keras.layers.Layer):
+    """Adds one learned vector per position.
+
+    Papers: Gehring et al. 2017, https://arxiv.org/abs/1705.03122; BERT, https://arxiv.org/abs/1810.04805.
+
+    Args:
+        max_length: Rows of the table.
+        initializer_range: Standard deviation of the truncated normal initialiser; None for Glorot uniform.
+
+    Call arguments:
+        hidden_states: (B, T, D), T at most `max_length`.
+        positions: Integer (1|B, T); 0, 1, 2, ... when None.
+
+    Returns:
+        (B, T, D).
+
+    Raises:
+        ValueError: The sequence is known to be longer than `max_length`.
+
+    Example:
+
+    >>> tuple(LearnedPositions(max_length=8)(np.zeros((2, 3, 4))).shape)
+    (2, 3, 4)
+    """
+
+    def __init__(self, max_length: int, initializer_range: float | None = 0.02, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.max_length = max_length
+        self.initializer_range = initializer_range
+
+    def build(self, hidden_states_shape):
+        self.embeddings = self.add_weight(
+            shape=(self.max_length, hidden_states_shape[-1]),
+            initializer=dense_initializer(self.initializer_range),
+            name="embeddings",
+        )
+
+    def call(self, hidden_states, positions=None):
+        length = ops.shape(hidden_states)[1]
+        if isinstance(length, int) and length > self.max_length:
+            raise ValueError(
+                f"the sequence has {length} tokens and the position table {self.max_length} rows: cut the text "
+                "(max_length=... of the tokenizer), or build the model with a larger max_length."
+            )
+        table = ops.convert_to_tensor(self.embeddings)
+        if positions is None:
+            return hidden_states + ops.cast(table[:length], hidden_states.dtype)
+        return hidden_states + ops.cast(ops.take(table, positions, axis=0), hidden_states.dtype)
+
+    def compute_output_spec(self, hidden_states, positions=None):
+        return keras.KerasTensor(hidden_states.shape, dtype=hidden_states.dtype)
+
+
+@keras.saving.register_keras_serializable("keras_transformers")
+class SinusoidalPositions(keras.layers.Layer):
+    """Adds sines and cosines of the position, in geometrically spaced wavelengths.
+
+    Nothing is learned, so any length works. Paper: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762.
+
+    Args:
+        layout: `"interleaved"`, the paper's (sine in even units, cosine in odd ones), or `"halves"` (all sines, then
+            all cosines), which Marian uses. Both have the paper's frequencies.
+        max_wavelength: The paper's 10,000.
+
+    Call arguments:
+        hidden_states: (B, T, D), D even.
+        positions: Integer (1|B, T); 0, 1, 2, ... when None.
+
+    Returns:
+        (B, T, D).
+
+    Raises:
+        ValueError: The layout is unknown, or D is odd.
+
+    Example:
+
+    >>> SinusoidalPositions()(np.zeros((1, 1, 4))).numpy().tolist()
+    [[[0.0, 1.0, 0.0, 1.0]]]
+    """
+
+    def __init__(self, layout: str = "interleaved", max_wavelength: float = 10000.0, **kwargs: Any):
+        super().__init__(**kwargs)
+        if layout not in LAYOUTS:
+            raise ValueError(f"layout must be one of {LAYOUTS}: received {layout!r}.")
+        self.layout = layout
+        self.max_wavelength = max_wavelength
+
+    def build(self, hidden_states_shape):
+        if hidden_states_shape[-1] % 2:
+            raise ValueError(f"sinusoidal positions need an even width: received {hidden_states_shape[-1]}.")
+
+    def call(self, hidden_states, positions=None):
+        width = hidden_states.shape[-1]
+        if positions is None:
+            positions = ops.expand_dims(ops.arange(ops.shape(hidden_states)[1]), 0)
+        # float64 on the host: float32 powers lose digits that show at positions in the thousands.
+        frequencies = np.power(float(self.max_wavelength), -np.arange(0, width, 2) / width).astype("float32")
+        angles = ops.expand_dims(ops.cast(positions, "float32"), -1) * frequencies
+        waves = [ops.sin(angles), ops.cos(angles)]
+        if self.layout == "halves":
+            encoding = ops.concatenate(waves, axis=-1)
+        else:
+            encoding = ops.reshape(ops.stack(waves, axis=-1), (*ops.shape(positions), width))
+        return hidden_states + ops.cast(encoding, hidden_states.dtype)
+
+    def compute_output_spec(self, hidden_states, positions=None):
+        return keras.KerasTensor(hidden_states.shape, dtype=hidden_states.dtype)

@@ -1,0 +1,63 @@
+"""Add & norm, and the two choices that every block makes: which norm, which initialiser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import keras
+
+
+def residual(hidden_states: Any, sublayer: Callable, norm: Callable, dropout: Callable, norm_order: str) -> tuple:
+    """One sublayer with its residual connection.
+
+    Post-norm is the paper's and BERT's, `norm(x + dropout(sublayer(x)))`; pre-norm is GPT-2's,
+    `x + dropout(sublayer(norm(x)))`.
+
+    Args:
+        hidden_states: (B, T, D).
+        sublayer: Called with (B, T, D); returns a tuple whose first member is (B, T, D).
+        norm: The normalisation.
+        dropout: The dropout on the sublayer's output.
+        norm_order: `"post"` or `"pre"`.
+
+    Returns:
+        The sublayer's tuple, its first member replaced by the new hidden states.
+
+    Example:
+
+    >>> residual(np.array([2.0]), lambda x: (3 * x, "more"), lambda x: x / 8, lambda x: x, "post")
+    (array([1.]), 'more')
+    """
+    output, *more = sublayer(norm(hidden_states) if norm_order == "pre" else hidden_states)
+    added = hidden_states + dropout(output)
+    return (added if norm_order == "pre" else norm(added), *more)
+
+
+def make_norm(norm: str, epsilon: float, dtype: str, name: str) -> keras.layers.Layer:
+    """A layer or RMS normalisation over the last axis.
+
+    Args:
+        norm: `"layer"` (https://arxiv.org/abs/1607.06450) or `"rms"` (https://arxiv.org/abs/1910.07467).
+        epsilon: Added to the variance.
+        dtype: Name of a dtype policy.
+        name: Name of the layer.
+
+    Returns:
+        A Keras layer.
+
+    Raises:
+        ValueError: The norm is unknown.
+    """
+    if norm == "layer":
+        return keras.layers.LayerNormalization(epsilon=epsilon, dtype=dtype, name=name)
+    if norm == "rms":
+        return keras.layers.RMSNormalization(epsilon=epsilon, dtype=dtype, name=name)
+    raise ValueError(f"norm must be 'layer' or 'rms': received {norm!r}.")
+
+
+def dense_initializer(initializer_range: float | None) -> Any:
+    """Truncated normal of this standard deviation, or Glorot uniform for None."""
+    return (
+        "glorot_uniform" if initializer_range is None else keras.initializers.TruncatedNormal(stddev=initializer_range)
+    )

@@ -1,0 +1,70 @@
+"""Rotary positions: queries and keys are turned by an angle that grows with the position."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+from keras import ops
+
+
+@keras.saving.register_keras_serializable("keras_transformers")
+class RotaryPositions(keras.layers.Layer):
+    """Cosines and sines of rotary position embedding, computed once for all blocks.
+
+    Products of rotated queries and keys depend on the distance of their positions only. The layout is that of
+    GPT-NeoX and Llama: the first half of a head is paired with the second half.
+    Paper: Su et al. 2021, https://arxiv.org/abs/2104.09864.
+
+    Args:
+        head_dim: Width of a head, H; even.
+        max_wavelength: Base of the geometric series of wavelengths (`rope_theta`).
+
+    Call arguments:
+        positions: Integer (1|B, T).
+
+    Returns:
+        A pair `(cosines, sines)`, each float32 (1|B, T, H / 2), for `Attention(rotary=...)`.
+
+    Raises:
+        ValueError: `head_dim` is odd.
+
+    Example:
+
+    >>> cosines, sines = RotaryPositions(head_dim=8)(np.arange(3)[None])
+    >>> tuple(cosines.shape)
+    (1, 3, 4)
+    """
+
+    def __init__(self, head_dim: int, max_wavelength: float = 10000.0, **kwargs: Any):
+        super().__init__(**kwargs)
+        if head_dim % 2:
+            raise ValueError(f"rotary positions pair the units of a head: head_dim must be even, received {head_dim}.")
+        self.head_dim = head_dim
+        self.max_wavelength = max_wavelength
+
+    def call(self, positions):
+        exponents = ops.arange(0, self.head_dim, 2, dtype="float32") / self.head_dim
+        frequencies = ops.power(ops.cast(self.max_wavelength, "float32"), -exponents)
+        angles = ops.expand_dims(ops.cast(positions, "float32"), -1) * frequencies
+        return ops.cos(angles), ops.sin(angles)
+
+    def compute_output_spec(self, positions):
+        shape = (*positions.shape, self.head_dim // 2)
+        return keras.KerasTensor(shape, dtype="float32"), keras.KerasTensor(shape, dtype="float32")
+
+
+def rotate(x: Any, rotary: tuple[Any, Any]) -> Any:
+    """Turn queries or keys by their positions' angles.
+
+    Args:
+        x: (B, N, T, H).
+        rotary: Cosines and sines, each (1|B, T, H / 2).
+
+    Returns:
+        (B, N, T, H), of the dtype of `x`.
+    """
+    cosines, sines = (ops.expand_dims(part, 1) for part in rotary)
+    first, second = ops.split(ops.cast(x, "float32"), 2, axis=-1)
+    turned = ops.concatenate([first * cosines - second * sines, second * cosines + first * sines], axis=-1)
+    return ops.cast(turned, x.dtype)

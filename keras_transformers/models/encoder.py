@@ -1,0 +1,69 @@
+"""Encoder-only models: every token attends to every real token."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import keras
+from keras import ops
+
+from keras_transformers.config import TransformerConfig
+from keras_transformers.layers import padding_mask
+from keras_transformers.models import build
+
+OPTIONAL_OUTPUTS = ("attention_scores", "all_hidden_states")
+
+
+def encoder(
+    config: TransformerConfig, *, outputs: Iterable[str] = (), dtype: str | None = None, name: str = "encoder"
+) -> keras.Model:
+    """An encoder as a plain functional model, without a head.
+
+    Paper: Devlin et al. 2018, https://arxiv.org/abs/1810.04805.
+
+    Args:
+        config: Sizes and options.
+        outputs: Optional outputs to add: `"attention_scores"` (the weights of every head), `"all_hidden_states"`
+            (the embeddings and the output of every block).
+        dtype: Name of a Keras dtype policy; the global one when None.
+        name: Of the model.
+
+    Returns:
+        A functional model. Inputs: a dict of int32 (B, T) `token_ids`, `segment_ids` (where the configuration has
+        segments) and `padding_mask` (non-zero = real token). Outputs: a dict of `hidden_states` (B, T, D) and, on
+        request, `attention_scores` (B, L, N, T, T) and `all_hidden_states` (B, L + 1, T, D) for L blocks.
+
+    Raises:
+        ValueError: An optional output is unknown.
+
+    Example:
+
+    >>> from keras_transformers.families import bert
+    >>> model = encoder(bert(vocabulary_size=100, num_layers=2, num_heads=2, hidden_dim=16))
+    >>> ids = np.array([[2, 5, 3, 0]])
+    >>> outputs = model({"token_ids": ids, "segment_ids": 0 * ids, "padding_mask": ids != 0})
+    >>> tuple(outputs["hidden_states"].shape)
+    (1, 4, 16)
+    """
+    outputs = tuple(outputs)
+    if unknown := sorted(set(outputs) - set(OPTIONAL_OUTPUTS) - {"hidden_states"}):
+        raise ValueError(f"unknown outputs {unknown}; an encoder has hidden_states and {OPTIONAL_OUTPUTS}.")
+    dtype = dtype or keras.config.dtype_policy().name
+    inputs = build.token_inputs(config)
+    hidden_states = build.embed(config, inputs, dtype)
+    positions = build.block_positions(config, inputs["token_ids"], dtype)
+    attention_mask = padding_mask(inputs["padding_mask"])
+    states, scores = [hidden_states], []
+    for index in range(config.num_layers):
+        block = build.encoder_block(config, index, "attention_scores" in outputs, dtype)
+        hidden_states = block(hidden_states, attention_mask=attention_mask, **positions)
+        if block.return_scores:
+            hidden_states, block_scores = hidden_states
+            scores.append(block_scores)
+        states.append(hidden_states)
+    results = {"hidden_states": build.final_norm(config, hidden_states, dtype)}
+    if "attention_scores" in outputs:
+        results["attention_scores"] = ops.stack(scores, axis=1)
+    if "all_hidden_states" in outputs:
+        results["all_hidden_states"] = ops.stack([*states[:-1], results["hidden_states"]], axis=1)
+    return keras.Model(inputs, results, name=name)
