@@ -112,9 +112,7 @@ def _explain(error: Exception, repo: str, revision: str | None, endpoint: str | 
         return f"{place} does not show {repo!r}. Check the spelling; if it is private, set HF_TOKEN. {by_hand}"
     if isinstance(error, errors.LocalEntryNotFoundError):
         why = "HF_HUB_OFFLINE is set" if _offline() else f"{place} does not answer ({error.__cause__ or error})"
-        return (
-            f"wanted {wanted}: {why}, and the cache does not hold it. Download it once with network access. {by_hand}"
-        )
+        return f"wanted {wanted}: {why}, and the cache does not hold it. Download it with a network. {by_hand}"
     return f"wanted {wanted} from {place}, but the download failed: {error} Call again to resume it. {by_hand}"
 
 
