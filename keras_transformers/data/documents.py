@@ -1,0 +1,81 @@
+"""Documents made of sentences: read from a text file, split simply, kept as one flat array of ids."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+
+import numpy as np
+
+# A full stop, perhaps a closing quote, then a space and no small letter; but not after a title or an initial.
+_SENTENCE_END = re.compile(
+    r"(?:(?<=[.!?])|(?<=[.!?][\"')\]]))"
+    r"(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bDr\.)(?<!\bSt\.)(?<!\b[A-Z]\.)"
+    r"\s+(?![a-z])"
+)
+
+
+def split_sentences(paragraph: str) -> list[str]:
+    """Cuts a paragraph at its full stops; for pre-training, where a wrong cut does no harm.
+
+    >>> split_sentences('"Come, Mr. Holmes!" said he. "It is late." I rose.')
+    ['"Come, Mr. Holmes!" said he.', '"It is late."', 'I rose.']
+    """
+    return [sentence for sentence in _SENTENCE_END.split(paragraph.strip()) if sentence]
+
+
+def read_documents(path: str | Path) -> Iterator[list[str]]:
+    """Reads a text file of one paragraph a line, as one list of sentences a document.
+
+    A blank line ends a document, and so does a title: a line that starts with `= ` and ends with ` =`, which is left
+    out.
+    """
+    document: list[str] = []
+    with open(path, encoding="utf-8-sig") as lines:
+        for line in map(str.strip, lines):
+            if line and not (line.startswith("= ") and line.endswith(" =")):
+                document += split_sentences(line)
+            elif document:
+                yield document
+                document = []
+    if document:
+        yield document
+
+
+@dataclass(frozen=True)
+class Documents:
+    """Encoded documents: sentence `i` is `flat[sentences[i]:sentences[i + 1]]`, and documents are runs of sentences.
+
+    Args:
+        flat: (tokens,) int32 ids, no special tokens.
+        sentences: sentence starts in `flat` and its end, a list one longer than there are sentences.
+        starts: document starts in sentences and their end, a list one longer than there are documents.
+    """
+
+    flat: np.ndarray
+    sentences: list[int]
+    starts: list[int]
+
+    @classmethod
+    def of(cls, documents: Iterable[list[list[int]]]) -> Documents:
+        """Documents from lists of encoded sentences; empty sentences and documents are left out."""
+        flat, lengths, counts = [], [], []
+        for document in documents:
+            sentences = [np.asarray(sentence, np.int32) for sentence in document if len(sentence)]
+            if sentences:
+                flat.append(np.concatenate(sentences))
+                lengths += map(len, sentences)
+                counts.append(len(sentences))
+        if len(counts) < 2:
+            raise ValueError(
+                f"Received {len(counts)} document(s): next-sentence pairs need at least 2, blank lines between."
+            )
+        return cls(np.concatenate(flat), [0, *accumulate(lengths)], [0, *accumulate(counts)])
+
+    @classmethod
+    def encode(cls, documents: Iterable[list[str]], tokenizer) -> Documents:
+        """Documents from lists of sentences, encoded by a `text.Tokenizer`."""
+        return cls.of([row.ids for row in tokenizer.encode(texts, special_tokens=False)] for texts in documents)

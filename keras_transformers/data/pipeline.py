@@ -1,0 +1,172 @@
+"""The one entrance: a source and an objective in, a data set for `model.fit` out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import keras
+import numpy as np
+
+from keras_transformers.data.batching import BATCH, BUCKETS, Batching, Window, weighted
+
+# Elements that tf.data prepares ahead. A number, as autotune makes `fit` stall for seconds.
+PREFETCH = 4
+
+
+@dataclass
+class Position:
+    """Where the next pass over a data set starts; assign to it to resume.
+
+    Args:
+        epoch: int, which shuffle and which masks.
+        batch: int, batches of that epoch to leave out.
+    """
+
+    epoch: int = 0
+    batch: int = 0
+
+
+def batches(
+    source,
+    objective,
+    batch_size: int,
+    *,
+    max_length: int,
+    seed: int = 0,
+    shuffle: bool = True,
+    buckets: Sequence[int] = BUCKETS,
+    accumulation_steps: int = 1,
+    drop_remainder: bool = False,
+):
+    """Makes the data set that `model.fit` takes.
+
+    Everything in it follows from (seed, epoch, batch): it can be reproduced and resumed. Each pass takes the next
+    epoch of `dataset.position`, so `fit(epochs=n)` sees n shuffles (and n sets of masks).
+
+    Args:
+        source: `Rows`, `SentencePairs` or `Stream`.
+        objective: `Classification`, `MaskedLM` or `Pretraining`.
+        batch_size: int, rows in a batch (over all replicas).
+        max_length: int, tokens; a longer row is an error.
+        seed: int.
+        shuffle: bool. If False, rows stay in order and every pass is the same one, masks included: for evaluation.
+        buckets: lengths in tokens; a batch is padded to the next of them, or to max_length. `()` for max_length always.
+        accumulation_steps: int, the optimizer's `gradient_accumulation_steps`: batches then carry sample weights
+            such that the accumulated step equals that of one large batch.
+        drop_remainder: bool, leave out the rows that fill no batch.
+
+    Returns:
+        A `tf.data.Dataset` (TensorFlow backend) or a `keras.utils.PyDataset`, with the attribute `position`.
+
+    Raises:
+        ValueError: a setting or label is out of range, a row is too long, or there is not even one batch.
+
+    Example:
+
+    >>> from keras_transformers.data.classification import Classification
+    >>> from keras_transformers.data.rows import Rows
+    >>> rows = Rows.of([[2, 9, 3], [2, 8, 8, 3]], labels=[1, 0])
+    >>> dataset = batches(rows, Classification(num_classes=2), 2, max_length=32, shuffle=False)
+    >>> x, y = next(iter(dataset))
+    >>> tuple(x["token_ids"].shape), np.asarray(y).tolist()
+    ((2, 16), [1, 0])
+    """
+    batching = Batching(batch_size, seed, shuffle, max_length, tuple(buckets), accumulation_steps, drop_remainder)
+    num_batches = None if source.num_rows is None else batching.num_batches(source.num_rows)
+    if num_batches == 0:
+        raise ValueError(
+            f"Received {source.num_rows} rows: not enough for one step of {accumulation_steps} batches of {batch_size}."
+        )
+    if keras.backend.backend() == "tensorflow":
+        return _tf_dataset(source, objective, batching, num_batches)
+    if num_batches is None:
+        raise ValueError("A Stream needs the TensorFlow backend: set KERAS_BACKEND=tensorflow, or pass lists.")
+    return BatchSequence(source, objective, batching)
+
+
+def epoch_batches(source, objective, batching: Batching, epoch: int, skip: int) -> Iterator[tuple]:
+    """The elements of one epoch but for the first `skip`, for which no work is done."""
+    for first, rows in source.windows(batching, epoch, skip):
+        window = Window(rows, objective, batching, epoch, first)
+        for index in range(max(0, skip - first), len(window)):
+            yield window[index]
+
+
+def _tf_dataset(source, objective, batching: Batching, num_batches: int | None):
+    import tensorflow as tf
+
+    position = Position()
+
+    def generate():
+        epoch, skip = position.epoch, position.batch
+        # Now, and not at the end: elements are prepared ahead, so the end comes at no certain time.
+        position.epoch, position.batch = epoch + 1, 0
+        yield from epoch_batches(source, objective, batching, epoch if batching.shuffle else 0, skip)
+
+    dataset = tf.data.Dataset.from_generator(generate, output_signature=_signature(source, objective, batching))
+    options = tf.data.Options()
+    options.autotune.enabled = False
+    options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.DATA
+    dataset = dataset.prefetch(PREFETCH).with_options(options)
+    dataset.position = position
+    if num_batches is not None:
+        # For Keras' progress. Not `assert_cardinality`: a resumed epoch is shorter, which that makes an error.
+        dataset.cardinality = lambda: tf.constant(num_batches, tf.int64)
+    return dataset
+
+
+def _signature(source, objective, batching: Batching):
+    """Shapes and types of an element; an axis is free if it differs between the shortest and the longest bucket."""
+    import tensorflow as tf
+
+    sample = source.sample()
+    objective.check(sample)
+    row, rng = sample.take(np.arange(1)), batching.rng(0, BATCH, 0)
+    elements = [objective(row, int(width), rng) for width in batching.widths[[0, -1]]]
+    if batching.accumulation_steps > 1:
+        elements = [weighted([element])[0] for element in elements]
+    batch_size = batching.batch_size if batching.drop_remainder else None
+
+    def spec(short, long):
+        axes = [n if n == m else None for n, m in zip(short.shape[1:], long.shape[1:], strict=True)]
+        return tf.TensorSpec([batch_size, *axes], short.dtype)
+
+    return tf.nest.map_structure(spec, *elements)
+
+
+class BatchSequence(keras.utils.PyDataset):
+    """The same batches for backends other than TensorFlow; made by `batches`."""
+
+    def __init__(self, source, objective, batching: Batching):
+        super().__init__()
+        self._settings = source, objective, batching
+        self._num_batches = batching.num_batches(source.num_rows)
+        self._window = -1, None
+        self.position = Position()
+        self.on_epoch_begin()
+
+    def __len__(self) -> int:
+        return self._num_batches - self._skip
+
+    def __getitem__(self, index: int) -> tuple:
+        batch = index + self._skip
+        if batch + 1 == self._num_batches:
+            self.position.epoch, self.position.batch = self._epoch + 1, 0
+        return self._window_of(self._epoch)[batch]
+
+    def __iter__(self) -> Iterator[tuple]:
+        self.on_epoch_begin()
+        return super().__iter__()
+
+    def on_epoch_begin(self):
+        """Called by Keras. A pass that is broken off, as Keras' own look at the first batch, starts again."""
+        self._epoch, self._skip = self.position.epoch, self.position.batch
+
+    def _window_of(self, epoch: int) -> Window:
+        source, objective, batching = self._settings
+        epoch = epoch if batching.shuffle else 0
+        if self._window[0] != epoch:
+            ((first, rows),) = source.windows(batching, epoch, 0)
+            self._window = epoch, Window(rows, objective, batching, epoch, first)
+        return self._window[1]

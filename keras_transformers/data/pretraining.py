@@ -1,0 +1,127 @@
+"""BERT's pre-training data: sentence pairs drawn anew every epoch, and masked LM + next sentence as the objective."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+import numpy as np
+
+from keras_transformers.data.batching import DRAW, Batching
+from keras_transformers.data.documents import Documents
+from keras_transformers.data.masked_lm import MaskedLM
+from keras_transformers.data.rows import Ragged, Rows
+
+
+class Pretraining(MaskedLM):
+    """Masked LM and next sentence, for the rows of `SentencePairs`. Arguments as for `MaskedLM`.
+
+    Returns:
+        The inputs of `MaskedLM`, and labels `{"masked_lm_logits": (B, M), "next_sentence_logits": (B,)}`;
+        next sentence is 0 if the second segment follows the first one, 1 if it is a random one.
+    """
+
+    def __call__(self, rows: Rows, width: int, rng: np.random.Generator) -> tuple[dict, dict]:
+        inputs, labels = super().__call__(rows, width, rng)
+        return inputs, {"masked_lm_logits": labels, "next_sentence_logits": rows.labels}
+
+
+class SentencePairs:
+    """Pairs of segments, each a run of sentences, as BERT's release draws them.
+
+    Half of the pairs follow each other in a document, the others are joined with a random run of another document
+    (and a pair that would be a single sentence always is, so that there are a little more of them).
+    https://github.com/google-research/bert/blob/master/create_pretraining_data.py
+
+    Args:
+        documents: `Documents`.
+        tokenizer: gives `cls_id` and `sep_id`.
+        max_length: int, tokens of a pair with its three special tokens.
+        short_probability: float, part of the pairs that aim at a random shorter length.
+        seed: int, of the draw that sets the number of pairs in an epoch.
+    """
+
+    def __init__(self, documents: Documents, tokenizer, max_length: int, short_probability: float = 0.1, seed: int = 0):
+        if max_length < 5:
+            raise ValueError(f"Received max_length={max_length}: expected at least 5 (two tokens, three special ones).")
+        self.documents, self.max_tokens, self.short_probability = documents, max_length - 3, short_probability
+        self.specials = np.array([tokenizer.cls_id, tokenizer.sep_id], np.int32)
+        rng = np.random.default_rng(seed)
+        one_pass = [p for d in range(len(documents.starts) - 1) for p in self._document_pairs(d, rng)]
+        self.num_rows = len(one_pass)
+        self._sample = self._assemble(one_pass[:1], rng)
+
+    def sample(self) -> Rows:
+        return self._sample
+
+    def windows(self, batching: Batching, epoch: int, skip: int):
+        yield 0, self.draw(batching.rng(epoch, DRAW))
+
+    def draw(self, rng: np.random.Generator) -> Rows:
+        """The pairs of one epoch: documents in random order, again from the start if a pass gives too few."""
+        return self._assemble(list(islice(self._pairs(rng), self.num_rows)), rng)
+
+    def _pairs(self, rng: np.random.Generator) -> Iterator[tuple]:
+        while True:
+            for document in rng.permutation(len(self.documents.starts) - 1).tolist():
+                yield from self._document_pairs(document, rng)
+
+    def _document_pairs(self, document: int, rng: np.random.Generator) -> Iterator[tuple]:
+        """Token ranges (begin, end, begin, end, is random) of one pass over a document."""
+        at = self.documents.sentences
+        sentence, last = self.documents.starts[document : document + 2]
+        while sentence < last:
+            # BERT draws the length once a document; a document may be a whole book here, so once a pair.
+            target = self._target_length(rng)
+            end = self._reach(sentence, last, target)
+            middle = int(rng.integers(sentence + 1, end)) if end - sentence > 1 else end
+            is_random = middle == end or rng.random() < 0.5
+            if is_random:
+                begin, stop = self._random_run(document, target - (at[middle] - at[sentence]), rng)
+            else:
+                begin, stop = middle, end
+            yield at[sentence], at[middle], at[begin], at[stop], is_random
+            # The sentences that a random segment displaced are used again.
+            sentence = middle if is_random else end
+
+    def _target_length(self, rng: np.random.Generator) -> int:
+        short = rng.random() < self.short_probability
+        return int(rng.integers(2, self.max_tokens, endpoint=True)) if short else self.max_tokens
+
+    def _reach(self, sentence: int, last: int, tokens: int) -> int:
+        """The first sentence end at which a run from `sentence` has so many tokens, or the document's end."""
+        at = self.documents.sentences
+        end = sentence + 1
+        while end < last and at[end] - at[sentence] < tokens:
+            end += 1
+        return end
+
+    def _random_run(self, document: int, tokens: int, rng: np.random.Generator) -> tuple[int, int]:
+        starts = self.documents.starts
+        other = int(rng.integers(len(starts) - 2))
+        other += other >= document
+        begin = int(rng.integers(starts[other], starts[other + 1]))
+        return begin, self._reach(begin, starts[other + 1], tokens)
+
+    def _assemble(self, pairs: list[tuple], rng: np.random.Generator) -> Rows:
+        """[CLS] first [SEP] second [SEP] for all pairs at once, cut to the maximum length."""
+        begin_a, end_a, begin_b, end_b, is_random = np.array(pairs, np.int64).T
+        cut_a, cut_b = truncation(end_a - begin_a, end_b - begin_b, self.max_tokens)
+        # As in the release, half of what is cut is cut from the front.
+        front_a, front_b = rng.binomial(cut_a, 0.5), rng.binomial(cut_b, 0.5)
+        cls, sep = (np.full_like(begin_a, len(self.documents.flat) + i) for i in range(2))
+        one = np.ones_like(begin_a)
+        begins = np.stack([cls, begin_a + front_a, sep, begin_b + front_b, sep], axis=1).ravel()
+        sizes = np.stack([one, end_a - begin_a - cut_a, one, end_b - begin_b - cut_b, one], axis=1)
+        places = np.repeat(begins - (np.cumsum(sizes) - sizes.ravel()), sizes.ravel()) + np.arange(sizes.sum())
+        lengths = sizes.sum(axis=1)
+        segments = np.repeat(np.tile(np.int32([0, 0, 0, 1, 1]), len(pairs)), sizes.ravel())
+        flat = np.concatenate([self.documents.flat, self.specials])[places]
+        return Rows(Ragged.joined(flat, lengths), Ragged.joined(segments, lengths), is_random.astype(np.int32))
+
+
+def truncation(first: np.ndarray, second: np.ndarray, limit: int) -> tuple[np.ndarray, np.ndarray]:
+    """Tokens to cut from each segment if, one by one, the longer one (at a tie the second) loses a token."""
+    keep_first = np.minimum(first, np.maximum(limit - second, (limit + 1) // 2))
+    keep_second = np.minimum(second, np.maximum(limit - first, limit // 2))
+    return first - keep_first, second - keep_second

@@ -1,0 +1,127 @@
+"""Rows of different lengths, kept flat, and padded only when a batch is made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Ragged:
+    """Integer rows of different lengths in one flat array: row `i` is `flat[starts[i]:][:lengths[i]]`."""
+
+    flat: np.ndarray  # (tokens,) int32
+    starts: np.ndarray  # (rows,)
+    lengths: np.ndarray  # (rows,)
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[int]]) -> Ragged:
+        lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+        return cls.joined(np.fromiter(chain.from_iterable(rows), np.int32, lengths.sum()), lengths)
+
+    @classmethod
+    def joined(cls, flat: np.ndarray, lengths: np.ndarray) -> Ragged:
+        """Rows that follow each other in `flat` without a gap."""
+        return cls(flat, np.cumsum(lengths) - lengths, lengths)
+
+    @classmethod
+    def unpadded(cls, padded: np.ndarray, mask: np.ndarray) -> Ragged:
+        """Rows of a (B, T) array that is padded on the right where `mask` is False."""
+        return cls.joined(padded[mask], mask.sum(axis=1))
+
+    def take(self, indices: np.ndarray) -> Ragged:
+        return Ragged(self.flat, self.starts[indices], self.lengths[indices])
+
+    def padded(self, width: int, fill: int) -> np.ndarray:
+        """The rows as one (B, width) int32 array, cut or filled on the right."""
+        if not self.flat.size:
+            return np.full((len(self.lengths), width), fill, np.int32)
+        columns = np.arange(width)
+        places = np.minimum(self.starts[:, None] + columns, self.flat.size - 1)
+        return np.where(columns < self.lengths[:, None], self.flat[places], np.int32(fill))
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Encoded examples in memory: the source of a data set that fits there.
+
+    Use `Rows.of` to make one from lists.
+
+    Args:
+        token_ids: `Ragged`, special tokens included.
+        segment_ids: `Ragged` of the same lengths, or `None` for a model that takes no segments.
+        labels: array with one entry a row, or `None`.
+    """
+
+    token_ids: Ragged
+    segment_ids: Ragged | None = None
+    labels: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, token_ids: Sequence[Sequence[int]], segment_ids=0, labels: Iterable | None = None) -> Rows:
+        """Rows from lists of ids.
+
+        Args:
+            token_ids: a list of lists or arrays of ids, with special tokens.
+            segment_ids: the same shape; or one number for all tokens; or `None` for a model without segments.
+            labels: one entry a row: a class, a list of 0/1 or a float; the objective checks them.
+
+        Returns:
+            `Rows`.
+
+        Raises:
+            ValueError: there are no rows, or the lengths of the arguments differ.
+
+        Example:
+
+        >>> rows = Rows.of([[2, 7, 3], [2, 3]], labels=[1, 0])
+        >>> rows.padded(4, pad_id=0)["token_ids"].tolist()
+        [[2, 7, 3, 0], [2, 3, 0, 0]]
+        """
+        if not len(token_ids):
+            raise ValueError("Received an empty data set: expected at least one row of token ids.")
+        ids = Ragged.of(token_ids)
+        labels = None if labels is None else np.asarray(labels)
+        if labels is not None and len(labels) != len(token_ids):
+            raise ValueError(f"Received {len(labels)} labels for {len(token_ids)} texts: expected one label a text.")
+        return cls(ids, _segments(segment_ids, ids), labels)
+
+    @property
+    def num_rows(self) -> int:
+        return len(self.lengths)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        return self.token_ids.lengths
+
+    def take(self, indices: np.ndarray) -> Rows:
+        segments = None if self.segment_ids is None else self.segment_ids.take(indices)
+        return Rows(self.token_ids.take(indices), segments, None if self.labels is None else self.labels[indices])
+
+    def padded(self, width: int, pad_id: int) -> dict[str, np.ndarray]:
+        """The dict that a model takes: `token_ids`, `segment_ids` (if any) and `padding_mask`, all (B, width)."""
+        inputs = {"token_ids": self.token_ids.padded(width, pad_id)}
+        if self.segment_ids is not None:
+            inputs["segment_ids"] = self.segment_ids.padded(width, 0)
+        return {**inputs, "padding_mask": np.arange(width) < self.lengths[:, None]}
+
+    def sample(self) -> Rows:
+        return self
+
+    def windows(self, batching, epoch: int, skip: int):
+        """One window that holds everything (the protocol of a source: see `pipeline.batches`)."""
+        yield 0, self
+
+
+def _segments(segment_ids, ids: Ragged) -> Ragged | None:
+    if segment_ids is None:
+        return None
+    if isinstance(segment_ids, int):
+        return Ragged(np.full_like(ids.flat, segment_ids), ids.starts, ids.lengths)
+    segments = Ragged.of(segment_ids)
+    if not np.array_equal(segments.lengths, ids.lengths):
+        raise ValueError("segment_ids and token_ids differ in their lengths: expected one segment a token.")
+    return segments
