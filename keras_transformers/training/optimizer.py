@@ -1,0 +1,163 @@
+"""AdamW that takes the same step on any number of replicas and micro-batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_transformers.training.distribute import all_reduce_sum, dense, num_replicas, on_tensorflow, run_if
+
+
+@keras.saving.register_keras_serializable("keras_transformers")
+class AdamW(keras.optimizers.AdamW):
+    """AdamW with clipping by global norm, decay exclusions, gradient accumulation and weight averaging.
+
+    For fine-tuning and pre-training, with `CrossEntropy` and its kin. Unlike `keras.optimizers.AdamW` it
+
+    - clips the gradient of the whole batch: Keras clips each replica's before the sum;
+    - accumulates under `MirroredStrategy` too, counts updates rather than micro-batches in `iterations`, so in the
+      learning rate, and averages weights once an update;
+    - keeps its own arguments in a saved model.
+
+    Paper: Loshchilov and Hutter 2017, https://arxiv.org/abs/1711.05101.
+
+    Args:
+        learning_rate: Float or `LearningRateSchedule` (of the number of updates).
+        weight_decay: Share of a weight that is subtracted at each update, times the learning rate.
+        clip_norm: Largest global norm of the gradient; None: no clipping.
+        accumulation_steps: Micro-batches an update. Their gradients are averaged: to divide by the number of targets
+            in all of them, weigh the examples of each by `accumulation_steps * its targets / all targets`.
+        ema_momentum: Keeps moving averages of the weights, for `keras.callbacks.SwapEMAWeights`, and ends `fit` with
+            them; None: no averages.
+        beta_1: Decay of the first moment.
+        beta_2: Decay of the second moment.
+        epsilon: Added to the root of the second moment; 1e-6 is BERT's.
+        no_decay: Names of variables that do not decay.
+        name: Name of the optimizer.
+
+    Raises:
+        ValueError: If `clip_norm` or `accumulation_steps` is out of range.
+
+    Example:
+
+    >>> optimizer = AdamW(2e-5, weight_decay=0.01, clip_norm=1.0, accumulation_steps=4)
+    >>> AdamW.from_config(optimizer.get_config()).accumulation_steps
+    4
+    """
+
+    def __init__(
+        self,
+        learning_rate: float | keras.optimizers.schedules.LearningRateSchedule = 1e-4,
+        weight_decay: float = 0.01,
+        clip_norm: float | None = 1.0,
+        accumulation_steps: int = 1,
+        ema_momentum: float | None = None,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-6,
+        no_decay: Sequence[str] = ("bias", "gamma", "beta"),
+        name: str = "adamw",
+    ):
+        averages = {} if ema_momentum is None else {"use_ema": True, "ema_momentum": ema_momentum}
+        super().__init__(learning_rate, weight_decay, beta_1, beta_2, epsilon, name=name, **averages)
+        if clip_norm is not None and not clip_norm > 0:
+            raise ValueError(f"Received clip_norm={clip_norm}; expected a positive number, or None for no clipping.")
+        if accumulation_steps < 1:
+            raise ValueError(f"Received accumulation_steps={accumulation_steps}; expected at least 1.")
+        self.clip_norm = clip_norm
+        self.accumulation_steps = int(accumulation_steps)
+        self.no_decay = tuple(no_decay)
+
+    def build(self, variables: list) -> None:
+        if self.built:
+            return
+        self.exclude_from_weight_decay(var_list=[v for v in variables if v.name in self.no_decay])
+        super().build(variables)
+        if self.accumulation_steps > 1:
+            # "sum": what replicas add to it is all-reduced first.
+            self._sums = [self.add_variable(v.shape, dtype=v.dtype, aggregation="sum", name="sum") for v in variables]
+            self._micro_steps = self.add_variable((), dtype="int", aggregation="only_first_replica", name="micro_steps")
+
+    def apply(self, grads: Sequence, trainable_variables: Sequence | None = None) -> None:
+        if not self.built:
+            self.build(list(trainable_variables))
+        grads = [dense(g) for g in grads]
+        if self.accumulation_steps == 1:
+            self._update(grads, trainable_variables)
+        elif on_tensorflow():
+            self._accumulate(grads, trainable_variables)
+        else:
+            self._accumulate_stateless(grads, trainable_variables)
+
+    def _update(self, grads: Sequence, variables: Sequence | None, reduced: bool = False) -> None:
+        if self.clip_norm is not None or reduced:
+            grads = grads if reduced else _where_present(all_reduce_sum, grads)
+            grads = grads if self.clip_norm is None else clip_by_global_norm(grads, self.clip_norm)
+            # What follows sums over the replicas once more.
+            grads = _where_present(lambda present: [g / num_replicas() for g in present], grads)
+        super().apply(grads, variables)
+
+    def _accumulate(self, grads: Sequence, variables: Sequence | None) -> None:
+        for total, grad in zip(self._sums, grads, strict=True):
+            if grad is not None:
+                total.assign_add(grad)
+        self._micro_steps.assign_add(1)
+
+        def update():
+            self._update(self._means(grads), variables, reduced=True)
+            for total in self._sums:
+                total.assign(ops.zeros_like(total))
+
+        run_if(lambda: self._micro_steps % self.accumulation_steps == 0, update)
+
+    def _accumulate_stateless(self, grads: Sequence, variables: Sequence | None) -> None:
+        """JAX has no conditional assignment: steps every time, and takes the step back when it is not due."""
+        for total, grad in zip(self._sums, grads, strict=True):
+            if grad is not None:
+                total.assign_add(grad)
+        due = (self._micro_steps + 1) % self.accumulation_steps == 0
+        state = [*self._trainable_variables, *self.variables]
+        before = [v.value for v in state]
+        self._update(self._means(grads), variables, reduced=True)
+        for variable, value in zip(state, before, strict=True):
+            variable.assign(ops.where(due, variable.value, value))
+        for total in self._sums:
+            total.assign(ops.where(due, 0.0, total.value))
+        self._micro_steps.assign_add(1)
+
+    def _means(self, grads: Sequence) -> list:
+        return [
+            None if g is None else s.value / self.accumulation_steps for s, g in zip(self._sums, grads, strict=True)
+        ]
+
+    def get_config(self) -> dict[str, Any]:
+        config = super().get_config()
+        kept = ("learning_rate", "weight_decay", "beta_1", "beta_2", "epsilon", "name")
+        return {key: config[key] for key in kept} | {
+            "clip_norm": self.clip_norm,
+            "accumulation_steps": self.accumulation_steps,
+            "ema_momentum": self.ema_momentum if self.use_ema else None,
+            "no_decay": list(self.no_decay),
+        }
+
+
+def clip_by_global_norm(grads: Sequence, clip_norm: float) -> list:
+    """Scales all gradients so that their joint L2 norm is at most `clip_norm`; None stays None, NaN spreads.
+
+    Example:
+
+    >>> [float(g) for g in clip_by_global_norm([np.float32(3.0), None, np.float32(4.0)], 1.0) if g is not None]
+    [0.6000000238418579, 0.800000011920929]
+    """
+    norm = ops.sqrt(sum(ops.sum(ops.square(ops.cast(g, "float32"))) for g in grads if g is not None))
+    scale = clip_norm / ops.maximum(norm, clip_norm)
+    return [None if g is None else g * ops.cast(scale, g.dtype) for g in grads]
+
+
+def _where_present(function, grads: Sequence) -> list:
+    """Applies a function of a list to the gradients that are not None."""
+    results = iter(function([g for g in grads if g is not None]))
+    return [None if g is None else next(results) for g in grads]

@@ -1,0 +1,134 @@
+"""Learning rates that warm up, then decay.
+
+With n = 1, 2, ... the number of the update (Keras' `step` is n - 1), all rise by `peak * n / warmup_steps` to `peak` at
+update `warmup_steps`. No update is spent on a rate of zero. Under gradient accumulation by our `AdamW`, n counts
+updates, not batches.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import keras
+from keras import ops
+
+
+class Warmup(keras.optimizers.schedules.LearningRateSchedule):
+    """Base of the schedules: the linear rise, then `decay`.
+
+    Args:
+        peak: The largest rate.
+        warmup_steps: The update that has it; 0 starts there.
+        total_steps: The last update.
+    """
+
+    def __init__(self, peak: float, warmup_steps: int, total_steps: int):
+        if not 0 <= warmup_steps <= total_steps:
+            raise ValueError(
+                f"Received warmup_steps={warmup_steps} and total_steps={total_steps}; expected 0 <= warmup_steps <= "
+                "total_steps. total_steps is batches per epoch * epochs (/ accumulation_steps)."
+            )
+        self.peak, self.warmup_steps, self.total_steps = float(peak), int(warmup_steps), int(total_steps)
+
+    def decay(self, n):
+        """Returns the factor of `peak` at update n >= warmup_steps."""
+        raise NotImplementedError
+
+    def __call__(self, step):
+        n = ops.cast(step, "float32") + 1.0
+        factor = ops.minimum(n / max(self.warmup_steps, 1), 1.0)
+        return self.peak * ops.where(n < self.warmup_steps, factor, self.decay(n))
+
+    def progress(self, n):
+        """0 at the peak, 1 at the first update after the last."""
+        return ops.clip((n - self.warmup_steps) / (self.total_steps + 1 - self.warmup_steps), 0.0, 1.0)
+
+    def get_config(self) -> dict[str, Any]:
+        return {"peak": self.peak, "warmup_steps": self.warmup_steps, "total_steps": self.total_steps}
+
+
+@keras.saving.register_keras_serializable("keras_transformers")
+class WarmupLinear(Warmup):
+    """Falls in a straight line; reaches 0 with the first update after `total_steps`. BERT's schedule.
+
+    Update n > warmup_steps has `peak * (total_steps + 1 - n) / (total_steps + 1 - warmup_steps)`.
+    Paper: Devlin et al. 2018, https://arxiv.org/abs/1810.04805.
+
+    Args:
+        peak: The largest rate.
+        warmup_steps: The update that has it; 0 starts there.
+        total_steps: The last update.
+
+    Raises:
+        ValueError: If not 0 <= warmup_steps <= total_steps.
+
+    Example:
+
+    >>> rate = WarmupLinear(peak=1.0, warmup_steps=2, total_steps=5)
+    >>> [round(float(rate(step)), 4) for step in range(6)]
+    [0.5, 1.0, 0.75, 0.5, 0.25, 0.0]
+    """
+
+    def decay(self, n):
+        return 1.0 - self.progress(n)
+
+
+@keras.saving.register_keras_serializable("keras_transformers")
+class WarmupCosine(Warmup):
+    """Falls along half a cosine; reaches 0 with the first update after `total_steps`.
+
+    Update n > warmup_steps has `peak * (1 + cos(pi * (n - warmup_steps) / (total_steps + 1 - warmup_steps))) / 2`.
+    Paper: Loshchilov and Hutter 2016, https://arxiv.org/abs/1608.03983.
+
+    Args:
+        peak: The largest rate.
+        warmup_steps: The update that has it; 0 starts there.
+        total_steps: The last update.
+
+    Raises:
+        ValueError: If not 0 <= warmup_steps <= total_steps.
+
+    Example:
+
+    >>> rate = WarmupCosine(peak=1.0, warmup_steps=2, total_steps=5)
+    >>> [round(float(rate(step)), 4) for step in range(6)]
+    [0.5, 1.0, 0.8536, 0.5, 0.1464, 0.0]
+    """
+
+    def decay(self, n):
+        return 0.5 * (1.0 + ops.cos(math.pi * self.progress(n)))
+
+
+@keras.saving.register_keras_serializable("keras_transformers")
+class WarmupInverseSqrt(Warmup):
+    """Falls with the inverse square root of the update's number, without an end.
+
+    Update n > warmup_steps has `peak * sqrt(warmup_steps / n)`. The paper's schedule,
+    `D**-0.5 * min(n**-0.5, n * warmup_steps**-1.5)`, is this one with `peak = (D * warmup_steps)**-0.5`.
+    Paper: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 5.3.
+
+    Args:
+        peak: The largest rate.
+        warmup_steps: The update that has it; at least 1.
+
+    Raises:
+        ValueError: If `warmup_steps` < 1.
+
+    Example:
+
+    >>> rate = WarmupInverseSqrt(peak=1.0, warmup_steps=4)
+    >>> [round(float(rate(step)), 4) for step in (0, 3, 15)]
+    [0.25, 1.0, 0.5]
+    """
+
+    def __init__(self, peak: float, warmup_steps: int):
+        if warmup_steps < 1:
+            raise ValueError(f"Received warmup_steps={warmup_steps}; expected at least 1: the rate falls from there.")
+        super().__init__(peak, warmup_steps, warmup_steps)
+
+    def decay(self, n):
+        return ops.sqrt(self.warmup_steps / n)
+
+    def get_config(self) -> dict[str, Any]:
+        return {"peak": self.peak, "warmup_steps": self.warmup_steps}
