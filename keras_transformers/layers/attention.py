@@ -110,6 +110,7 @@ class Attention(keras.layers.Layer):
         self,
         hidden_states,
         context=None,
+        *,
         attention_mask=None,
         position_bias=None,
         rotary=None,
@@ -177,7 +178,7 @@ class Attention(keras.layers.Layer):
         batch, _, _, width = ops.shape(x)
         return ops.reshape(x, (batch, self.num_heads, length, width))
 
-    def compute_output_spec(self, hidden_states, context=None, cache=None, **inputs):
+    def compute_output_spec(self, hidden_states, context=None, *, cache=None, **inputs):
         batch, length, width = hidden_states.shape
         if cache is None:
             source = hidden_states if context is None else context

@@ -100,6 +100,7 @@ class DecoderBlock(keras.layers.Layer):
         self,
         hidden_states,
         encoder_hidden_states=None,
+        *,
         attention_mask=None,
         encoder_attention_mask=None,
         position_bias=None,
@@ -148,7 +149,7 @@ class DecoderBlock(keras.layers.Layer):
                 "a cross-attending block needs encoder_hidden_states, or a cache that holds cross_key and cross_value."
             )
 
-    def compute_output_spec(self, hidden_states, encoder_hidden_states=None, cache=None, **inputs):
+    def compute_output_spec(self, hidden_states, encoder_hidden_states=None, *, cache=None, **inputs):
         own = None if cache is None else {"key": cache["key"], "value": cache["value"]}
         outputs = self.attention.compute_output_spec(hidden_states, cache=own)
         if self.cross_attention is None:

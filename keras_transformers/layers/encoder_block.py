@@ -83,7 +83,7 @@ class EncoderBlock(keras.layers.Layer):
         for layer in (self.attention, self.attention_norm, self.feed_forward, self.feed_forward_norm):
             layer.build(hidden_states_shape)
 
-    def call(self, hidden_states, attention_mask=None, position_bias=None, rotary=None, training=None):
+    def call(self, hidden_states, *, attention_mask=None, position_bias=None, rotary=None, training=None):
         def attend(x):
             return self.attention(
                 x, attention_mask=attention_mask, position_bias=position_bias, rotary=rotary, training=training
