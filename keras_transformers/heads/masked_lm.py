@@ -9,6 +9,7 @@ from keras import ops
 
 from keras_transformers.config import TransformerConfig
 from keras_transformers.layers import TokenEmbedding
+from keras_transformers.layers.feed_forward import find_activation
 from keras_transformers.layers.residual import dense_initializer, make_norm
 
 
@@ -55,7 +56,7 @@ def masked_lm_head(
     gathered = ops.take_along_axis(hidden_states, ops.expand_dims(mask_positions, -1), axis=1)
     dense = keras.layers.Dense(
         config.hidden_dim,
-        activation=config.activation,
+        activation=find_activation(config.activation),
         kernel_initializer=dense_initializer(config.initializer_range),
         dtype=dtype,
         name="masked_lm_dense",

@@ -46,7 +46,7 @@ class FeedForward(keras.layers.Layer):
     ):
         super().__init__(**kwargs)
         self.intermediate_dim = intermediate_dim
-        self.activation = _activation(activation)
+        self.activation = find_activation(activation)
         self.gated = gated
         self.use_bias = use_bias
         self.initializer_range = initializer_range
@@ -77,7 +77,12 @@ class FeedForward(keras.layers.Layer):
         return keras.KerasTensor(hidden_states.shape, dtype=self.compute_dtype)
 
 
-def _activation(name: str):
-    if name == "gelu_tanh":
-        return lambda x: keras.activations.gelu(x, approximate=True)
-    return keras.activations.get(name)
+def find_activation(name: str) -> Any:
+    """The function of this name: one of Keras', or `"gelu_tanh"`."""
+    return gelu_tanh if name == "gelu_tanh" else keras.activations.get(name)
+
+
+@keras.saving.register_keras_serializable("keras_transformers")
+def gelu_tanh(x: Any) -> Any:
+    """GELU by its tanh approximation; registered, so that a dense layer that has it can be saved."""
+    return keras.activations.gelu(x, approximate=True)
