@@ -1,0 +1,70 @@
+"""Give the tensors of a checkpoint to a model: all that fit, or none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import keras
+
+from keras_transformers.checkpoints.tensors import Tensor
+
+SHOWN = 12
+
+
+def assign(
+    model: keras.Model,
+    tensors: Mapping[str, Tensor],
+    locate: Callable[[str], tuple[str, bool]],
+    *,
+    missing_ok: Iterable[str] = (),
+    may_stay: Callable[[str], bool] = lambda name: False,
+    source: Any = "the checkpoint",
+) -> tuple[str, ...]:
+    """Assigns every weight of a model, after checking that everything fits.
+
+    Args:
+        model: A built model.
+        tensors: By name.
+        locate: From a variable's path to the name of its tensor and whether that is stored transposed.
+        missing_ok: Names of layers that keep their initial values if the checkpoint does not have them.
+        may_stay: Whether a tensor that the model does not use is to be expected.
+        source: What to call the checkpoint in an error.
+
+    Returns:
+        The paths of the variables that kept their initial values.
+
+    Raises:
+        ValueError: With a report of all tensors that are missing, have other shapes or are not known. Nothing has
+            been assigned.
+    """
+    allowed = set(missing_ok)
+    plan, fresh, missing, misshaped, used = [], [], [], [], set()
+    for variable in model.weights:
+        name, transposed = locate(variable.path)
+        used.add(name)
+        shape = tuple(variable.shape)
+        tensor = tensors.get(name)
+        if tensor is None:
+            known = allowed.intersection(variable.path.split("/"))
+            (fresh if known else missing).append(variable.path if known else f"{name} (for {variable.path} {shape})")
+        elif (tensor.shape[::-1] if transposed else tensor.shape) != shape:
+            misshaped.append(f"{tensor.name} is {tensor.shape}, for {variable.path} {shape}")
+        else:
+            plan.append((variable, tensor, transposed))
+    unexpected = [tensor.name for name, tensor in tensors.items() if name not in used and not may_stay(name)]
+    _report(source, {"missing": missing, "of another shape": misshaped, "unexpected": unexpected})
+    for variable, tensor, transposed in plan:
+        array = tensor.read().astype("float32", copy=False)
+        variable.assign(array.T if transposed else array)
+    return tuple(fresh)
+
+
+def _report(source: Any, problems: dict[str, list[str]]):
+    lines = []
+    for kind, names in problems.items():
+        if names:
+            rest = [f"... and {len(names) - SHOWN} more"] if len(names) > SHOWN else []
+            lines += [f"{kind}:", *(f"  {name}" for name in [*sorted(names)[:SHOWN], *rest])]
+    if lines:
+        raise ValueError("\n".join([f"{source} does not fit the model; nothing was loaded.", *lines]))

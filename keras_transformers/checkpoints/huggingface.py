@@ -1,0 +1,123 @@
+"""Read and write folders in the Hugging Face layout: config.json, model.safetensors and the tokenizer's files."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+import safetensors.numpy
+
+from keras_transformers.checkpoints.assign import assign
+from keras_transformers.checkpoints.folder import atomic_folder
+from keras_transformers.checkpoints.huggingface_config import family_names, make_config, read_config, read_json
+from keras_transformers.checkpoints.names import Names, modern_name, their_name
+from keras_transformers.checkpoints.tensors import read_tensors
+from keras_transformers.config import TransformerConfig
+
+__all__ = ["load_weights", "read_config", "save_folder"]
+
+
+def load_weights(
+    model: keras.Model, folder: str | os.PathLike, *, missing_ok: Iterable[str] = (), pickled: bool = False
+) -> tuple[str, ...]:
+    """Loads the weights of a checkpoint folder into a model made from its configuration.
+
+    Stored float16 and bfloat16 become the variables' own dtype. Heads of the checkpoint that the model does not have
+    are passed over; everything else must fit.
+
+    Args:
+        model: An encoder, with or without heads, whose weights have the names that `models` and `heads` give.
+        folder: In the Hugging Face layout; `model.safetensors` may be sharded.
+        missing_ok: Names of layers, such as `"classifier"`, that keep their initial values if the checkpoint has
+            none for them.
+        pickled: Whether an old `pytorch_model.bin` will do; no code in it is run.
+
+    Returns:
+        The paths of the variables that kept their initial values.
+
+    Raises:
+        ValueError: A file is missing or damaged, or the tensors do not fit: then the report names all that are
+            missing, of another shape, or not known, and no variable has changed.
+    """
+    folder = Path(folder)
+    path = folder / "config.json"
+    names = family_names(read_json(path).get("model_type"), path)
+    return assign(
+        model,
+        {modern_name(tensor.name, names): tensor for tensor in read_tensors(folder, pickled)},
+        lambda path: their_name(path, names),
+        missing_ok=missing_ok,
+        may_stay=lambda name: name.startswith(names.optional) or name in names.redundant,
+        source=f"the checkpoint in {folder}",
+    )
+
+
+def save_folder(
+    folder: str | os.PathLike,
+    model: keras.Model,
+    config: TransformerConfig,
+    tokenizer: Any,
+    *,
+    architecture: str,
+    labels: Sequence[str] | None = None,
+    problem: str | None = None,
+    dtype: str = "float32",
+):
+    """Writes a model as a folder that `transformers` can read, whole or not at all.
+
+    Args:
+        folder: Replaced if it is such a folder already.
+        model: The model; heads that `architecture` does not have are left out.
+        config: What the model was made from.
+        tokenizer: A `Tokenizer`, or None to write none.
+        architecture: Class of `transformers` to read it with, such as `"BertForSequenceClassification"`.
+        labels: Names of the classes, in the order of the logits.
+        problem: `"single_label"`, `"multi_label"` or `"regression"`.
+        dtype: Of the stored weights: `"float32"`, or `"float16"` for half the size.
+
+    Raises:
+        ValueError: The model lacks a layer that `architecture` needs, the labels are not as many as the classes, the
+            format cannot hold the configuration, a weight is not finite in `dtype`, or `folder` holds something else.
+    """
+    values = make_config(config, architecture, labels, problem)
+    names = family_names(config.family, "the model")
+    _check_layers(model, names.architectures[architecture], architecture, labels)
+    tensors = _tensors(model, names, architecture, dtype)
+    with atomic_folder(folder) as temporary:
+        (temporary / "config.json").write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
+        # transformers refuses files that do not say which framework's conventions they keep
+        safetensors.numpy.save_file(tensors, temporary / "model.safetensors", metadata={"format": "pt"})
+        if tokenizer is not None:
+            tokenizer.save(temporary)
+
+
+def _check_layers(model: keras.Model, needed: tuple[str, ...], architecture: str, labels: Sequence[str] | None):
+    present = {layer.name for layer in model.layers}
+    if missing := [name for name in needed if name not in present]:
+        raise ValueError(f"{architecture} needs the layers {missing}, which the model does not have.")
+    if "classifier" in needed and labels is not None and len(labels) != model.get_layer("classifier").units:
+        units = model.get_layer("classifier").units
+        raise ValueError(f"the classifier has {units} outputs: expected as many labels, received {len(labels)}.")
+
+
+def _tensors(model: keras.Model, names: Names, architecture: str, dtype: str) -> dict[str, np.ndarray]:
+    if dtype not in ("float32", "float16"):
+        raise ValueError(f"weights are stored as 'float32' or 'float16': received dtype={dtype!r}.")
+    bare = not names.architectures[architecture]
+    tensors = {}
+    for variable in model.weights:
+        name, transposed = their_name(variable.path, names)
+        if not name.startswith(names.prefix) and variable.path.split("/")[0] not in names.architectures[architecture]:
+            continue
+        array = keras.ops.convert_to_numpy(variable)
+        with np.errstate(over="ignore"):  # an overflow is reported below, by name
+            array = np.ascontiguousarray(array.T if transposed else array, dtype)
+        if not np.isfinite(array).all():
+            raise ValueError(f"the weight {variable.path} is not finite as {dtype}: it was not saved.")
+        tensors[name.removeprefix(names.prefix) if bare else name] = array
+    return tensors

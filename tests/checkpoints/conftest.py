@@ -1,0 +1,127 @@
+"""Models of our own, and reference checkpoints made by `transformers`."""
+
+from __future__ import annotations
+
+import types
+
+import keras
+import numpy as np
+import pytest
+
+from keras_transformers import heads
+from keras_transformers.families import bert
+from keras_transformers.models import encoder
+
+SMALL = {"vocabulary_size": 90, "num_layers": 3, "num_heads": 4, "hidden_dim": 32, "max_length": 24}
+
+
+def build(config, architecture, num_classes=3):
+    """Our counterpart of a class of `transformers`."""
+    body = encoder(config)
+    inputs, outputs = dict(body.input), dict(body.output)
+    if architecture != "BertForMaskedLM":
+        outputs["pooled"] = heads.pooler(config, outputs["hidden_states"])
+    if architecture in ("BertForMaskedLM", "BertForPreTraining"):
+        inputs["mask_positions"] = keras.Input((None,), dtype="int32", name="mask_positions")
+        outputs["masked_lm_logits"] = heads.masked_lm_head(
+            config, body.get_layer("token_embedding"), outputs["hidden_states"], inputs["mask_positions"]
+        )
+    if architecture in ("BertForNextSentencePrediction", "BertForPreTraining"):
+        outputs["next_sentence_logits"] = heads.next_sentence_head(config, outputs["pooled"])
+    if architecture == "BertForSequenceClassification":
+        outputs["logits"] = heads.classification_head(config, outputs["pooled"], num_classes)
+    return keras.Model(inputs, outputs)
+
+
+def randomise(model, seed=0):
+    """Gives every weight a random value that matters: no bias is zero, no norm is one."""
+    random = np.random.default_rng(seed)
+    for weight in model.weights:
+        fan_in = weight.shape[0] if weight.path.endswith("kernel") else 1
+        centre = 1.0 if weight.path.endswith("gamma") else 0.0
+        weight.assign(centre + random.normal(0, 1 if fan_in == 1 else 1.5 / fan_in**0.5, weight.shape))
+
+
+def batch(config, rows=2, length=None, seed=0):
+    """Random ids with padding on the right and two segments; all positions are asked for."""
+    random = np.random.default_rng(seed)
+    length = length or config.max_length
+    real = np.arange(length) < random.integers(length // 2, length + 1, (rows, 1))
+    token_ids = random.integers(5, config.vocabulary_size, (rows, length)) * real
+    segment_ids = (np.arange(length) >= random.integers(1, length, (rows, 1))) * real
+    inputs = {
+        "token_ids": token_ids,
+        "segment_ids": segment_ids,
+        "padding_mask": real,
+        "mask_positions": np.tile(np.arange(length), (rows, 1)),
+    }
+    return {name: array.astype("int32") for name, array in inputs.items()}
+
+
+def predict(model, inputs):
+    """The outputs of our model, padding rows zeroed where there is a row for each token."""
+    outputs = model({name: inputs[name] for name in model.input})
+    return {name: mask(keras.ops.convert_to_numpy(output), inputs) for name, output in outputs.items()}
+
+
+def mask(array, inputs):
+    return array * inputs["padding_mask"][..., None] if array.ndim == 3 else array
+
+
+def difference(left, right):
+    """The largest difference of two dicts of outputs, over the names that both have."""
+    shared = left.keys() & right.keys()
+    assert shared
+    return max(float(np.abs(left[name] - right[name]).max()) for name in shared)
+
+
+@pytest.fixture
+def ours():
+    """`build`, `randomise`, `batch`, `predict`, `difference` and a small `config`."""
+    return types.SimpleNamespace(
+        build=build, randomise=randomise, batch=batch, predict=predict, difference=difference, config=bert(**SMALL)
+    )
+
+
+def make_reference(folder, architecture="BertForPreTraining", seed=0, **options):
+    """Saves a checkpoint made by `transformers`, all of its weights random and large; returns the model."""
+    torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
+    torch.manual_seed(seed)
+    model = getattr(transformers, architecture)(transformers.BertConfig(**options)).eval()
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if name.endswith("LayerNorm.weight"):
+                weight.normal_(1, 0.3)
+            elif name.endswith("bias") or "embeddings" in name:
+                weight.normal_(0, 0.3)
+            else:
+                weight.normal_(0, 1.5 / weight.shape[1] ** 0.5)
+    model.save_pretrained(folder)
+    return model
+
+
+def predict_reference(model, inputs):
+    """The outputs of a model of `transformers`, under our names."""
+    torch = pytest.importorskip("torch")
+    names = {"token_ids": "input_ids", "segment_ids": "token_type_ids", "padding_mask": "attention_mask"}
+    with torch.no_grad():
+        outputs = model(**{theirs: torch.from_numpy(inputs[ours]).long() for ours, theirs in names.items()})
+    kind = type(model).__name__
+    renamed = {
+        "last_hidden_state": "hidden_states",
+        "pooler_output": "pooled",
+        "prediction_logits": "masked_lm_logits",
+        "seq_relationship_logits": "next_sentence_logits",
+        "logits": {"BertForMaskedLM": "masked_lm_logits", "BertForNextSentencePrediction": "next_sentence_logits"}.get(
+            kind, "logits"
+        ),
+    }
+    return {renamed[name]: mask(output.numpy(), inputs) for name, output in outputs.items()}
+
+
+@pytest.fixture
+def theirs():
+    """`make` and `predict` for the reference models of `transformers`, and the options of a small one."""
+    options = {"vocab_size": 90, "num_hidden_layers": 3, "num_attention_heads": 4, "hidden_size": 32}
+    options |= {"intermediate_size": 128, "max_position_embeddings": 24}
+    return types.SimpleNamespace(make=make_reference, predict=predict_reference, small=options)
