@@ -1,0 +1,76 @@
+"""Normalisers as ops: text in code points to the form that the vocabulary was made for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+from keras_transformers.text.graph.streams import replace
+from keras_transformers.text.graph.tables import Mapping, PointTable, Replacer, shipped
+
+RANKS = 256
+
+
+class BertNormalizer(tf.Module):
+    """Clean, set Chinese characters apart, decompose and strip accents, lower-case.
+
+    All of it is one replacement per code point, whatever its neighbours, but for the canonical order of those
+    combining marks that outlive the strip: it is restored between decomposing and stripping.
+    """
+
+    def __init__(self, config: dict[str, Any]):
+        super().__init__()
+        lowercase = config["lowercase"]
+        strip = lowercase if config["strip_accents"] is None else config["strip_accents"]
+        clean = config["clean_text"]
+        before = [Mapping.cleaning()] * clean + [Mapping.shipped("decompose")] * strip
+        after = [Mapping.dropping("mark")] * strip + [Mapping.shipped("lower")] * lowercase
+        if not strip:
+            before, after = before + after, []
+        self.before, self.after = _replacer(before), _replacer(after)
+        self.combining = PointTable(shipped()["combining"]) if strip else None
+        chinese = shipped()["chinese"] * (shipped()["clean"] == 0 if clean else 1)
+        self.chinese = PointTable(chinese) if config["handle_chinese_chars"] else None
+
+    def __call__(self, points: tf.RaggedTensor) -> tf.RaggedTensor:
+        if self.chinese:
+            points = _surround(points, self.chinese(points.values) > 0)
+        if self.before:
+            points = self.before(points)
+        if self.combining:
+            points = _reorder(points, self.combining(points.values))
+        return self.after(points) if self.after else points
+
+
+def _replacer(mappings: list[Mapping]) -> Replacer | None:
+    if not mappings:
+        return None
+    first, *others = mappings
+    for other in others:
+        first = first.then(other)
+    return Replacer(first)
+
+
+def _surround(points: tf.RaggedTensor, mask: tf.Tensor) -> tf.RaggedTensor:
+    """Put a space on either side of the values where `mask` is True."""
+
+    def splice() -> tf.RaggedTensor:
+        blanks = tf.fill(tf.shape(points.values), ord(" "))
+        pool = tf.reshape(tf.stack([blanks, points.values, blanks], 1), [-1])
+        start = tf.where(mask, 3 * tf.range(tf.size(mask)), -1)
+        return replace(points, start, tf.where(mask, 3, 1), pool)
+
+    return tf.cond(tf.reduce_any(mask), splice, lambda: points)
+
+
+def _reorder(points: tf.RaggedTensor, rank: tf.Tensor) -> tf.RaggedTensor:
+    """Sort each run of combining marks (rank > 0) by rank; equal ranks keep their order."""
+    out_of_order = (rank[:-1] > rank[1:]) & (rank[1:] > 0)
+
+    def sort() -> tf.RaggedTensor:
+        runs = tf.cumsum(tf.cast(rank == 0, tf.int64)) + points.value_rowids()  # a row starts a run, like a letter
+        order = tf.argsort(runs * RANKS + tf.cast(rank, tf.int64), stable=True)
+        return points.with_values(tf.gather(points.values, order))
+
+    return tf.cond(tf.reduce_any(out_of_order), sort, lambda: points)

@@ -1,0 +1,93 @@
+"""Post-processors as ops: cut the ids of one or two texts to a length and set them into the template."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+FIRST, SECOND = "A", "B"
+Piece = tuple[str | list[int], int]  # (which sequence, or fixed ids; segment id)
+
+
+class Template(tf.Module):
+    """Put special tokens around one text, or two, with their segment ids.
+
+    Args:
+        config: the "post_processor" of a tokenizer.json: TemplateProcessing, BertProcessing or None.
+    """
+
+    def __init__(self, config: dict[str, Any] | None):
+        super().__init__()
+        self.single, self.pair = _PARSERS[config and config["type"]](config)
+
+    def __call__(
+        self, first: tf.RaggedTensor, second: tf.RaggedTensor | None, max_length: int, pad_id: int
+    ) -> dict[str, tf.Tensor]:
+        """Ids (B, None) of the texts to rows (B, T) of at most max_length; the longer text gives way first."""
+        template = self.single if second is None else self.pair
+        room = max_length - sum(len(what) for what, _ in template if isinstance(what, list))
+        if room < 1:
+            raise ValueError(
+                f"max_length={max_length} leaves no room for text beside {max_length - room} special tokens."
+            )
+        sequences = {FIRST: first} if second is None else {FIRST: first, SECOND: second}
+        lengths = {name: tf.cast(ids.row_lengths(), tf.int32) for name, ids in sequences.items()}
+        kept = dict(zip(lengths, _longest_first(list(lengths.values()), room), strict=True))
+        truncated = tf.add_n(list(lengths.values())) > room
+        parts = [
+            (sequences[what].values, tf.cast(sequences[what].row_splits[:-1], tf.int32), kept[what], segment)
+            if isinstance(what, str)
+            else (tf.constant(what), tf.zeros_like(kept[FIRST]), tf.fill(tf.shape(kept[FIRST]), len(what)), segment)
+            for what, segment in template
+        ]
+        return {**_lay_out(parts, pad_id), "truncated": truncated}
+
+
+def _lay_out(parts: list[tuple[tf.Tensor, tf.Tensor, tf.Tensor, int]], pad_id: int) -> dict[str, tf.Tensor]:
+    """Parts (values, start in them (B,), length (B,), segment id) side by side in each row, padded on the right."""
+    total = tf.add_n([length for _, _, length, _ in parts])
+    column = tf.range(tf.maximum(tf.reduce_max(total), 0))[None]
+    token_ids = segment_ids = tf.zeros_like(total[:, None] + column)
+    token_ids += pad_id
+    begin = tf.zeros_like(total)
+    for values, start, length, segment in parts:
+        inside = (column >= begin[:, None]) & (column < (begin + length)[:, None])
+        place = tf.where(inside, column + (start - begin)[:, None], 0)
+        values = tf.concat([values, [pad_id]], 0)  # a batch without any token still has a place 0
+        token_ids = tf.where(inside, tf.gather(values, place), token_ids)
+        segment_ids = tf.where(inside, segment, segment_ids)
+        begin += length
+    return {"token_ids": token_ids, "segment_ids": segment_ids, "padding_mask": column < total[:, None]}
+
+
+def _longest_first(lengths: list[tf.Tensor], room: int) -> list[tf.Tensor]:
+    """What is kept of each text: the shorter keeps up to half the room, the longer what then remains."""
+    if len(lengths) == 1:
+        return [tf.minimum(lengths[0], room)]
+    first, second = lengths
+    shorter = tf.minimum(tf.minimum(first, second), room // 2)
+    longer = tf.minimum(tf.maximum(first, second), room - shorter)
+    first_is_longer = first > second
+    return [tf.where(first_is_longer, longer, shorter), tf.where(first_is_longer, shorter, longer)]
+
+
+def _no_template(config: None) -> tuple[list[Piece], list[Piece]]:
+    return [(FIRST, 0)], [(FIRST, 0), (SECOND, 1)]
+
+
+def _bert_processing(config: dict[str, Any]) -> tuple[list[Piece], list[Piece]]:
+    (_, sep), (_, cls) = config["sep"], config["cls"]
+    single = [([cls], 0), (FIRST, 0), ([sep], 0)]
+    return single, [*single, (SECOND, 1), ([sep], 1)]
+
+
+def _template_processing(config: dict[str, Any]) -> tuple[list[Piece], list[Piece]]:
+    def parse(piece: dict[str, Any]) -> Piece:
+        ((kind, what),) = piece.items()
+        return what["id"] if kind == "Sequence" else config["special_tokens"][what["id"]]["ids"], what["type_id"]
+
+    return [parse(piece) for piece in config["single"]], [parse(piece) for piece in config["pair"]]
+
+
+_PARSERS = {None: _no_template, "BertProcessing": _bert_processing, "TemplateProcessing": _template_processing}

@@ -1,0 +1,60 @@
+"""Operations on streams: the code points (or ids) of B texts end to end, as a RaggedTensor (values, row_splits)."""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+
+def stream(values: tf.Tensor, row_splits: tf.Tensor) -> tf.RaggedTensor:
+    return tf.RaggedTensor.from_row_splits(values, row_splits, validate=False)
+
+
+def offsets(lengths: tf.Tensor) -> tf.Tensor:
+    """Row splits of rows of these lengths: (N,) -> (N + 1,)."""
+    return tf.concat([[0], tf.cumsum(lengths)], 0)
+
+
+def row_starts(points: tf.RaggedTensor) -> tf.Tensor:
+    """(N,) bool: True for the first value of each row."""
+    first = points.row_splits[:-1]
+    return tf.scatter_nd(first[:, None], tf.ones_like(first), [tf.size(points.values, first.dtype) + 1])[:-1] > 0
+
+
+def keep(points: tf.RaggedTensor, mask: tf.Tensor) -> tf.RaggedTensor:
+    """Drop the values where `mask` is False."""
+    kept_before = offsets(tf.cast(mask, points.row_splits.dtype))
+    return stream(tf.boolean_mask(points.values, mask), tf.gather(kept_before, points.row_splits))
+
+
+def replace(points: tf.RaggedTensor, start: tf.Tensor, length: tf.Tensor, pool: tf.Tensor) -> tf.RaggedTensor:
+    """Put `pool[start : start + length]` in the place of every value.
+
+    Args:
+        points: N values in B rows.
+        start: (N,) int32; negative to keep a value as it is (its length must be 1).
+        length: (N,) int32.
+        pool: (P,) what the new values are taken from.
+    """
+    size = tf.size(points.values)
+    start = tf.where(start < 0, tf.range(size), start + size)
+    source = tf.ragged.range(start, start + length, row_splits_dtype=points.row_splits.dtype)
+    values = tf.gather(tf.concat([points.values, pool], 0), source.values)
+    return stream(values, tf.gather(source.row_splits, points.row_splits))
+
+
+def reachable(starts: tf.Tensor, successor: tf.Tensor, most: tf.Tensor | int) -> tf.Tensor:
+    """Which of N nodes the walks from `starts` meet, by doubling the stride: O(N log most), no loop over the walk.
+
+    Args:
+        starts: (N,) bool.
+        successor: (N,) int32, the next node of each: N to end the walk, itself to stay.
+        most: the largest number of steps that a walk may need.
+    """
+
+    def double(reached: tf.Tensor, jump: tf.Tensor, stride: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        landed = tf.scatter_nd(jump[:, None], tf.cast(reached, tf.int32), tf.shape(jump))
+        return reached | (landed > 0), tf.gather(jump, jump), stride * 2
+
+    jump = tf.concat([successor, [tf.size(successor)]], 0)
+    reached = tf.concat([starts, [False]], 0)
+    return tf.while_loop(lambda reached, jump, stride: stride <= most, double, (reached, jump, 1))[0][:-1]

@@ -1,0 +1,65 @@
+"""The longest entry of a vocabulary that starts at a position, for all positions at once."""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+POINTS = 1 << 21  # more than there are code points and added tokens
+
+
+class Trie(tf.Module):
+    """Vocabularies in one transition table: (state, code point) to state. Vocabulary i starts at state i.
+
+    Args:
+        vocabularies: each a dict of non-empty str to id.
+    """
+
+    def __init__(self, *vocabularies: dict[str, int]):
+        super().__init__()
+        states: dict[int, int] = {}
+        ids = [-1] * len(vocabularies)
+        for root, vocabulary in enumerate(vocabularies):
+            for entry, entry_id in vocabulary.items():
+                state = root
+                for character in entry:
+                    state = states.setdefault(state * POINTS + ord(character), len(ids))
+                    ids += [-1] * (state == len(ids))
+                ids[state] = entry_id
+        transitions = tf.lookup.KeyValueTensorInitializer(list(states), list(states.values()), tf.int64, tf.int64)
+        self.transitions = tf.lookup.StaticHashTable(transitions, -1)
+        self.ids = tf.constant(ids, tf.int32)
+
+    def longest(
+        self, points: tf.Tensor, at: tf.Tensor, end: tf.Tensor, state: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Match forward from C positions.
+
+        Args:
+            points: (N,) int32 code points.
+            at: (C,) int64, where to start.
+            end: (C,) int64, where to stop: a match lies in points[at:end].
+            state: (C,) int64, the vocabulary to match with.
+
+        Returns:
+            length and id (C,) int32 of the longest match; 0 and -1 where there is none.
+        """
+
+        def step(depth: tf.Tensor, rows: tf.Tensor, state: tf.Tensor, length: tf.Tensor, ids: tf.Tensor) -> tuple:
+            going = tf.gather(at + depth, rows) < tf.gather(end, rows)
+            rows, state = tf.boolean_mask(rows, going), tf.boolean_mask(state, going)
+            point = tf.cast(tf.gather(points, tf.gather(at, rows) + depth), tf.int64)
+            state = self.transitions.lookup(state * POINTS + point)
+            rows, state = tf.boolean_mask(rows, state >= 0), tf.boolean_mask(state, state >= 0)
+            entry = tf.gather(self.ids, state)
+            found = tf.boolean_mask(rows, entry >= 0)[:, None]
+            length = tf.tensor_scatter_nd_update(
+                length, found, tf.fill(tf.shape(found)[:1], tf.cast(depth + 1, tf.int32))
+            )
+            ids = tf.tensor_scatter_nd_update(ids, found, tf.boolean_mask(entry, entry >= 0))
+            return depth + 1, rows, state, length, ids
+
+        nothing = tf.zeros_like(at, tf.int32)
+        rows = tf.range(tf.size(at))
+        start = (tf.zeros([], tf.int64), rows, state, nothing, nothing - 1)
+        shapes = (tf.TensorShape([]), *(tf.TensorShape([None]) for _ in range(4)))
+        return tf.while_loop(lambda depth, rows, *_: tf.size(rows) > 0, step, start, shapes)[3:]
