@@ -28,7 +28,7 @@ class Classification:
 
     >>> rows = Rows.of([[2, 7, 3], [2, 3]], labels=[1, 0])
     >>> x, y = Classification(num_classes=2)(rows, width=4)
-    >>> x["padding_mask"].astype(int).tolist(), y.tolist()
+    >>> x["padding_mask"].tolist(), y.tolist()
     ([[1, 1, 1, 0], [1, 1, 0, 0]], [1, 0])
     """
 

@@ -51,7 +51,7 @@ class MaskedLM:
     def __call__(self, rows: Rows, width: int, rng: np.random.Generator) -> tuple[dict, np.ndarray]:
         inputs = rows.padded(width, self.pad_id)
         ids = inputs["token_ids"]
-        candidates = self.ordinary[ids] & inputs["padding_mask"]
+        candidates = self.ordinary[ids] & (inputs["padding_mask"] > 0)
         chosen = choose_words(candidates, self.continuation[ids], self._limit(candidates.sum(axis=1)), rng)
         originals = ids[chosen]
         positions, labels = gathered(chosen, originals, int(self._limit(width)))

@@ -100,7 +100,8 @@ def _tf_dataset(source, objective, batching: Batching, num_batches: int | None):
 
     def generate():
         epoch, skip = position.epoch, position.batch
-        # Now, and not at the end: elements are prepared ahead, so the end comes at no certain time.
+        # Now, and not at the end: elements are prepared ahead, so the end comes at no certain time. (Under a strategy
+        # Keras looks at one batch before it trains; that takes an epoch's number.)
         position.epoch, position.batch = epoch + 1, 0
         yield from epoch_batches(source, objective, batching, epoch if batching.shuffle else 0, skip)
 

@@ -106,7 +106,9 @@ class Rows:
         inputs = {"token_ids": self.token_ids.padded(width, pad_id)}
         if self.segment_ids is not None:
             inputs["segment_ids"] = self.segment_ids.padded(width, 0)
-        return {**inputs, "padding_mask": np.arange(width) < self.lengths[:, None]}
+        # Not bool: under a tf.distribute strategy Keras adds up the batches of the replicas to look at their shapes.
+        mask = np.arange(width) < self.lengths[:, None]
+        return {**inputs, "padding_mask": mask.astype(np.int32)}
 
     def sample(self) -> Rows:
         return self

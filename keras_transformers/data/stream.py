@@ -1,0 +1,80 @@
+"""Texts that are larger than memory: read from tf.data, encoded in the graph, a bounded number of rows at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from keras_transformers.data.batching import Batching
+from keras_transformers.data.rows import Ragged, Rows
+
+
+class Stream:
+    """A `tf.data.Dataset` of texts as a source for `batches`; needs the TensorFlow backend.
+
+    Rows are shuffled, and sorted by length, inside a buffer. A resumed pass skips whole buffers without encoding them.
+    Texts come in the order of `texts` every epoch: shuffle files or lines there with a fixed seed and
+    `reshuffle_each_iteration=False`, or resuming finds other rows.
+
+    Args:
+        texts: `tf.data.Dataset` of a string, (string, label), (string, string) or (string, string, label), not batched.
+        encode: a function of tensors, `encode(texts, pairs)` with strings (B,) and strings (B,) or `None`, that gives
+            `token_ids` (B, T), `padding_mask` (B, T) and, for a model that takes them, `segment_ids` (B, T), all padded
+            on the right; such as `functools.partial(graph.encode, max_length=128)` for a `TextGraph`.
+        buffer_size: int, rows in memory at a time; rounded to whole batches.
+
+    Raises:
+        ValueError: elements of another structure, or no elements.
+    """
+
+    num_rows = None
+
+    def __init__(self, texts, encode: Callable, buffer_size: int = 4096):
+        self.texts = texts.map(_arranged(texts.element_spec))
+        self.encode, self.buffer_size = encode, buffer_size
+
+    def sample(self) -> Rows:
+        for rows in self._read(self.texts.take(1), 1):
+            return rows
+        raise ValueError("Received an empty data set: expected at least one text.")
+
+    def windows(self, batching: Batching, epoch: int, skip: int) -> Iterator[tuple[int, Rows]]:
+        macros = max(1, self.buffer_size // batching.macro_size)
+        first = skip // (macros * batching.accumulation_steps)
+        rows = macros * batching.macro_size
+        for index, window in enumerate(self._read(self.texts.skip(first * rows), rows), first):
+            yield index * macros * batching.accumulation_steps, window
+
+    def _read(self, texts, rows: int) -> Iterator[Rows]:
+        import tensorflow as tf
+
+        encoded = texts.batch(rows).map(lambda row: (self.encode(row["text"], row.get("pair")), row.get("label", ())))
+        options = tf.data.Options()
+        options.autotune.enabled = False
+        for arrays, labels in encoded.prefetch(1).with_options(options).as_numpy_iterator():
+            mask = np.asarray(arrays["padding_mask"], bool)
+            segments = arrays.get("segment_ids")
+            yield Rows(
+                Ragged.unpadded(arrays["token_ids"], mask),
+                None if segments is None else Ragged.unpadded(segments, mask),
+                None if isinstance(labels, tuple) else labels,
+            )
+
+
+def _arranged(spec) -> Callable:
+    """Names the parts of an element: strings are texts, the rest is the label."""
+    parts = spec if isinstance(spec, tuple) else (spec,)
+    texts = [getattr(part, "dtype", None) == "string" and part.shape.rank == 0 for part in parts]
+    names = {
+        (True,): ("text",),
+        (True, False): ("text", "label"),
+        (True, True): ("text", "pair"),
+        (True, True, False): ("text", "pair", "label"),
+    }.get(tuple(texts))
+    if names is None:
+        raise ValueError(
+            f"Received a data set of {spec}: expected a scalar string, or (text, label), (text, text) or "
+            "(text, text, label); `unbatch()` one that is batched."
+        )
+    return lambda *values: dict(zip(names, values, strict=True))

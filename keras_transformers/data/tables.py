@@ -1,0 +1,132 @@
+"""Tables of texts and labels from CSV, TSV and JSON-lines files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+FORMATS = (".csv", ".tsv", ".jsonl")
+
+
+class Table(NamedTuple):
+    """Columns of one file: `texts`, and `pairs` and `labels` or `None`. Labels are strings but in JSON lines."""
+
+    texts: list[str]
+    pairs: list[str] | None
+    labels: list[Any] | None
+
+
+def read_table(
+    path: str | Path,
+    text: str | int = "text",
+    text_pair: str | int | None = None,
+    label: str | int | None = None,
+) -> Table:
+    """Reads the columns of a file that a task needs.
+
+    CSV has quotes (`"a, b"`), TSV has none, JSON lines has one object a line. Files are UTF-8, with or without a byte
+    order mark; blank lines are passed over.
+
+    Args:
+        path: a file named `.csv`, `.tsv` or `.jsonl`.
+        text: the column of the texts: its name in the first line, or its number from 0 in a file without such a line.
+        text_pair: the column of the second texts, or `None`.
+        label: the column of the labels, or `None`.
+
+    Returns:
+        `Table(texts, pairs, labels)`.
+
+    Raises:
+        ValueError: with the file and line: no such file, another format, a column that is missing, a row with more or
+            fewer fields than the first, a broken quote, bytes that are not UTF-8, or no rows at all.
+
+    Example:
+
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "reviews.csv")
+    >>> _ = path.write_text('text,label\\n"Good, really.",positive\\n')
+    >>> read_table(path, label="label")
+    Table(texts=['Good, really.'], pairs=None, labels=['positive'])
+    """
+    path = Path(path)
+    columns = [column for column in (text, text_pair, label) if column is not None]
+    if len({type(column) for column in columns}) > 1:
+        raise ValueError(f"Received columns {columns}: expected all names (a file with a header) or all numbers.")
+    records = _json_records if path.suffix == ".jsonl" else _separated_records
+    rows = list(records(path, _decoded(path), columns))
+    if not rows:
+        raise ValueError(f"{path}: no rows; expected at least one.")
+    values = dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True))
+    _check_texts(path, values, [column for column in (text, text_pair) if column is not None])
+    return Table(values[text], values.get(text_pair), values.get(label))
+
+
+def _check_texts(path: Path, values: dict, columns: list):
+    for column in columns:
+        for number, value in enumerate(values[column], 1):
+            if not isinstance(value, str):
+                raise ValueError(f"{path}, row {number}: {column!r} is {value!r}; expected a string.")
+
+
+def _decoded(path: Path) -> str:
+    if path.suffix not in FORMATS:
+        raise ValueError(f"Received {path}: expected a file named {', '.join(FORMATS)}.")
+    if not path.is_file():
+        raise ValueError(f"{path}: there is no such file.")
+    data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ValueError(
+            f"{path}, line {line}: byte {data[error.start]:#04x} is not UTF-8; save it as UTF-8."
+        ) from None
+
+
+def _separated_records(path: Path, content: str, columns: list) -> Iterator[list[str]]:
+    style = {"strict": True} if path.suffix == ".csv" else {"delimiter": "\t", "quoting": csv.QUOTE_NONE}
+    reader = csv.reader(io.StringIO(content, newline=""), **style)
+    wanted, width = None, 0
+    try:
+        for row in filter(None, reader):
+            if wanted is None:
+                wanted, width = _places(path, row, columns), len(row)
+                if isinstance(columns[0], str):
+                    continue
+            if len(row) != width:
+                raise ValueError(
+                    f"{path}, line {reader.line_num}: {len(row)} fields; expected {width} as in the first row."
+                )
+            yield [row[place] for place in wanted]
+    except csv.Error as error:
+        raise ValueError(f"{path}, line {reader.line_num}: {error}.") from None
+
+
+def _places(path: Path, row: list[str], columns: list) -> list[int]:
+    known = row if isinstance(columns[0], str) else range(len(row))
+    for column in columns:
+        if column not in known:
+            raise ValueError(f"{path}, line 1: no column {column!r}; the file has {', '.join(map(repr, known))}.")
+    return [known.index(column) for column in columns]
+
+
+def _json_records(path: Path, content: str, columns: list) -> Iterator[list]:
+    for number, line in enumerate(content.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise ValueError(f"{path}, line {number}: not JSON ({error}).") from None
+        if not isinstance(record, dict):
+            raise ValueError(f'{path}, line {number}: expected a JSON object, such as {{"text": ...}}.')
+        missing = [column for column in columns if column not in record]
+        if missing:
+            raise ValueError(
+                f"{path}, line {number}: no {missing[0]!r}; the object has {', '.join(map(repr, record))}."
+            )
+        yield [record[column] for column in columns]

@@ -1,0 +1,70 @@
+import pytest
+
+from keras_transformers.data.tables import Table, read_table
+
+
+@pytest.fixture
+def write(tmp_path):
+    def make(name: str, content: str | bytes):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return make
+
+
+def test_csv_with_quotes_byte_order_mark_and_windows_line_ends(write):
+    path = write("a.csv", '\ufefftext,label\r\n"a, ""b""\nc",x\r\n\r\nd,y\r\n')
+    assert read_table(path, label="label") == Table(['a, "b"\nc', "d"], None, ["x", "y"])
+
+
+def test_tsv_knows_no_quotes_and_columns_by_number(write):
+    path = write("a.tsv", 'say "hi\t1\n"bye" now\t0\n')
+    assert read_table(path, text=0, label=1) == Table(['say "hi', '"bye" now'], None, ["1", "0"])
+
+
+def test_pairs(write):
+    path = write("a.tsv", "label\tone\ttwo\n0\ta\tb\n")
+    assert read_table(path, "one", "two", "label") == Table(["a"], ["b"], ["0"])
+
+
+def test_json_lines_keep_the_type_of_labels(write):
+    path = write("a.jsonl", '{"text": "a\u2028b", "label": [0, 1]}\n\n{"label": [1, 1], "text": "c"}\r\n')
+    assert read_table(path, label="label") == Table(["a\u2028b", "c"], None, [[0, 1], [1, 1]])
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "columns", "message"),
+    [
+        ("a.csv", "text,label\na,b,c\n", {}, "line 2: 3 fields; expected 2"),
+        ("a.tsv", "a\tb\nc\n", {"text": 0}, "line 2: 1 fields; expected 2"),
+        ("a.csv", "txt,label\na,b\n", {}, "line 1: no column 'text'; the file has 'txt', 'label'"),
+        ("a.csv", "a,b\n", {"text": 0, "label": 2}, "no column 2; the file has 0, 1"),
+        ("a.csv", 'text\n"a\n', {}, "line 2: unexpected end of data"),
+        ("a.csv", "text\n", {}, "no rows"),
+        ("a.csv", "", {}, "no rows"),
+        ("a.csv", b"text\nok\n\xe9t\xe9\n", {}, "line 3: byte 0xe9 is not UTF-8"),
+        ("a.jsonl", '{"text": "a"}\n{"text": \n', {}, "line 2: not JSON"),
+        ("a.jsonl", '["a"]\n', {}, "line 1: expected a JSON object"),
+        ("a.jsonl", '{"text": "a"}\n{"txt": "a"}\n', {}, "line 2: no 'text'; the object has 'txt'"),
+        ("a.jsonl", '{"text": "a"}\n{"text": null}\n', {}, "row 2: 'text' is None; expected a string"),
+        ("a.parquet", "", {}, r"\.csv, \.tsv, \.jsonl"),
+        ("a.csv", "text\na\n", {"text": "text", "label": 1}, "all names .* or all numbers"),
+    ],
+)
+def test_errors(write, name, content, columns, message):
+    with pytest.raises(ValueError, match=message):
+        read_table(write(name, content), **columns)
+
+
+def test_missing_file(tmp_path):
+    with pytest.raises(ValueError, match="there is no such file"):
+        read_table(tmp_path / "none.csv")
+
+
+@pytest.mark.data
+def test_shared_data_sets(data_dir):
+    sst2 = read_table(data_dir / "sst2" / "train.tsv", text=0, label=1)
+    assert len(sst2.texts) == 6920 and set(sst2.labels) == {"0", "1"}
+    banking = read_table(data_dir / "banking77" / "train.csv", label="category")
+    assert len(banking.texts) == 10003 and len(set(banking.labels)) == 77
