@@ -18,6 +18,7 @@ def assign(
     locate: Callable[[str], tuple[str, bool]],
     *,
     missing_ok: Iterable[str] = (),
+    fresh: Iterable[str] = (),
     may_stay: Callable[[str], bool] = lambda name: False,
     source: Any = "the checkpoint",
 ) -> tuple[str, ...]:
@@ -28,6 +29,7 @@ def assign(
         tensors: By name.
         locate: From a variable's path to the name of its tensor and whether that is stored transposed.
         missing_ok: Names of layers that keep their initial values if the checkpoint does not have them.
+        fresh: Names of layers that keep their initial values whatever the checkpoint has.
         may_stay: Whether a tensor that the model does not use is to be expected.
         source: What to call the checkpoint in an error.
 
@@ -38,16 +40,18 @@ def assign(
         ValueError: With a report of all tensors that are missing, have other shapes or are not known. Nothing has
             been assigned.
     """
-    allowed = set(missing_ok)
-    plan, fresh, missing, misshaped, used = [], [], [], [], set()
+    allowed, passed_over = set(missing_ok), set(fresh)
+    plan, kept, missing, misshaped, used = [], [], [], [], set()
     for variable in model.weights:
         name, transposed = locate(variable.path)
         used.add(name)
         shape = tuple(variable.shape)
         tensor = tensors.get(name)
-        if tensor is None:
+        if passed_over.intersection(variable.path.split("/")):
+            kept.append(variable.path)
+        elif tensor is None:
             known = allowed.intersection(variable.path.split("/"))
-            (fresh if known else missing).append(variable.path if known else f"{name} (for {variable.path} {shape})")
+            (kept if known else missing).append(variable.path if known else f"{name} (for {variable.path} {shape})")
         elif (tensor.shape[::-1] if transposed else tensor.shape) != shape:
             misshaped.append(f"{tensor.name} is {tensor.shape}, for {variable.path} {shape}")
         else:
@@ -57,7 +61,7 @@ def assign(
     for variable, tensor, transposed in plan:
         array = tensor.read().astype("float32", copy=False)
         variable.assign(array.T if transposed else array)
-    return tuple(fresh)
+    return tuple(kept)
 
 
 def _report(source: Any, problems: dict[str, list[str]]):

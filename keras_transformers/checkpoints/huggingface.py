@@ -23,7 +23,12 @@ __all__ = ["load_weights", "read_config", "save_folder"]
 
 
 def load_weights(
-    model: keras.Model, folder: str | os.PathLike, *, missing_ok: Iterable[str] = (), pickled: bool = False
+    model: keras.Model,
+    folder: str | os.PathLike,
+    *,
+    missing_ok: Iterable[str] = (),
+    fresh: Iterable[str] = (),
+    pickled: bool = False,
 ) -> tuple[str, ...]:
     """Loads the weights of a checkpoint folder into a model made from its configuration.
 
@@ -35,6 +40,7 @@ def load_weights(
         folder: In the Hugging Face layout; `model.safetensors` may be sharded.
         missing_ok: Names of layers, such as `"classifier"`, that keep their initial values if the checkpoint has
             none for them.
+        fresh: Names of layers that keep their initial values whatever the checkpoint has for them.
         pickled: Whether an old `pytorch_model.bin` will do; no code in it is run.
 
     Returns:
@@ -52,6 +58,7 @@ def load_weights(
         {modern_name(tensor.name, names): tensor for tensor in read_tensors(folder, pickled)},
         lambda path: their_name(path, names),
         missing_ok=missing_ok,
+        fresh=fresh,
         may_stay=lambda name: name.startswith(names.optional) or name in names.redundant,
         source=f"the checkpoint in {folder}",
     )

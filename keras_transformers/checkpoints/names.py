@@ -9,7 +9,7 @@ from typing import NamedTuple
 from keras_transformers import families
 from keras_transformers.config import TransformerConfig
 
-LEAVES = {"kernel": "weight", "bias": "bias", "gamma": "weight", "beta": "bias", "embeddings": "weight"}
+LEAVES = {"kernel": ".weight", "bias": ".bias", "gamma": ".weight", "beta": ".bias", "embeddings": ".weight"}
 LEGACY_LEAVES = {"gamma": "weight", "beta": "bias"}  # of BERT files converted from TensorFlow 1
 
 
@@ -101,16 +101,22 @@ def their_name(path: str, names: Names) -> tuple[str, bool]:
     >>> their_name("encoder_block_3/attention/query/kernel", BERT)
     ('bert.encoder.layer.3.attention.self.query.weight', True)
     """
+    name = look_up(path, names.weights, LEAVES)
+    if name is None:
+        raise ValueError(f"the {names.model_type} format of Hugging Face has no place for the weight {path!r}.")
+    return name, path.endswith("/kernel")
+
+
+def look_up(path: str, weights: dict[str, str], leaves: dict[str, str]) -> str | None:
+    """Translates a variable's path: a whole one, or that of its layer and then its last part; None if unknown."""
     number = "".join(re.findall(r"_block_(\d+)/", path))
     pattern = re.sub(r"_block_\d+/", "_block_{i}/", path)
     layer, _, leaf = pattern.rpartition("/")
-    if pattern in names.weights:
-        name = names.weights[pattern]
-    elif layer in names.weights and leaf in LEAVES:
-        name = f"{names.weights[layer]}.{LEAVES[leaf]}"
-    else:
-        raise ValueError(f"the {names.model_type} format of Hugging Face has no place for the weight {path!r}.")
-    return name.format(i=number), leaf == "kernel"
+    if pattern in weights:
+        return weights[pattern].format(i=number)
+    if layer in weights and leaf in leaves:
+        return weights[layer].format(i=number) + leaves[leaf]
+    return None
 
 
 def modern_name(name: str, names: Names) -> str:

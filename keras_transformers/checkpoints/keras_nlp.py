@@ -1,0 +1,187 @@
+"""Read BERT presets of KerasNLP, now KerasHub: config.json, *.weights.h5 and a vocabulary."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import h5py
+import keras
+import numpy as np
+
+from keras_transformers.checkpoints.assign import assign
+from keras_transformers.checkpoints.huggingface_config import read_json
+from keras_transformers.checkpoints.names import look_up
+from keras_transformers.checkpoints.tensors import Tensor
+from keras_transformers.config import TransformerConfig
+from keras_transformers.families import bert
+from keras_transformers.text.tokenizer import Tokenizer
+
+BLOCK = "layers/transformer_encoder_{i}"
+WEIGHTS = {
+    "token_embedding": "layers/reversible_embedding",
+    "token_embedding/segment_embeddings": "layers/embedding/vars/0",
+    "position_embedding": "layers/position_embedding",
+    "embedding_norm": "layers/layer_normalization",
+    "encoder_block_{i}/attention/query": f"{BLOCK}/_self_attention_layer/query_dense",
+    "encoder_block_{i}/attention/key": f"{BLOCK}/_self_attention_layer/key_dense",
+    "encoder_block_{i}/attention/value": f"{BLOCK}/_self_attention_layer/value_dense",
+    "encoder_block_{i}/attention/output": f"{BLOCK}/_self_attention_layer/output_dense",
+    "encoder_block_{i}/attention_norm": f"{BLOCK}/_self_attention_layer_norm",
+    "encoder_block_{i}/feed_forward/intermediate": f"{BLOCK}/_feedforward_intermediate_dense",
+    "encoder_block_{i}/feed_forward/output": f"{BLOCK}/_feedforward_output_dense",
+    "encoder_block_{i}/feed_forward_norm": f"{BLOCK}/_feedforward_layer_norm",
+    "pooler": "layers/dense",
+    "classifier": "task/layers/dense",
+}
+LEAVES = {"kernel": "/vars/0", "bias": "/vars/1", "gamma": "/vars/0", "beta": "/vars/1", "embeddings": "/vars/0"}
+FIELDS = {
+    "vocabulary_size": "vocabulary_size",
+    "num_layers": "num_layers",
+    "num_heads": "num_heads",
+    "hidden_dim": "hidden_dim",
+    "intermediate_dim": "intermediate_dim",
+    "dropout": "dropout",
+    "attention_dropout": "dropout",
+    "max_length": "max_sequence_length",
+    "num_segments": "num_segments",
+}
+CLASSIFIERS = ("BertTextClassifier", "BertClassifier")
+
+
+def preset_folder(name: str) -> Path:
+    """The folder of a preset: a folder as it is, a name through keras-nlp, which downloads it once.
+
+    Args:
+        name: A folder that `save_to_preset` wrote, or such as `"bert_tiny_en_uncased"`; with or without
+            `keras-nlp:` before it.
+
+    Returns:
+        The folder.
+
+    Raises:
+        ValueError: There is no such preset, keras-nlp is not installed, or the download fails.
+    """
+    name = name.removeprefix("keras-nlp:")
+    if Path(name).is_dir():
+        return Path(name)
+    try:
+        import kagglehub
+        from keras_nlp.models import BertBackbone
+    except ImportError as error:
+        raise ValueError(
+            f"{name!r} is no folder, and to fetch it as a preset takes keras-nlp: "
+            "pip install 'keras_transformers[keras-nlp]', or give the folder of a preset."
+        ) from error
+    if name not in BertBackbone.presets:
+        near = difflib.get_close_matches(name, BertBackbone.presets, cutoff=0) or sorted(BertBackbone.presets)
+        raise ValueError(f"{name!r} is neither a folder nor a BERT preset of keras-nlp; near to it: {near}.")
+    try:
+        return Path(kagglehub.model_download(BertBackbone.presets[name]["kaggle_handle"].removeprefix("kaggle://")))
+    except Exception as error:  # of whichever transport kagglehub uses
+        raise ValueError(f"could not fetch {name!r} from Kaggle ({error}); give the folder of a preset.") from error
+
+
+def read_config(folder: str | os.PathLike) -> tuple[TransformerConfig, dict[str, Any]]:
+    """Reads the sizes of a BERT preset; returns what `huggingface.read_config` returns.
+
+    KerasHub computes GELU by its approximation, `"gelu_tanh"`, unlike the release code of BERT.
+
+    Args:
+        folder: A preset.
+
+    Returns:
+        The configuration, and a dict of `architecture`, `labels` and `problem`.
+
+    Raises:
+        ValueError: It is no preset, or not one of BERT.
+    """
+    folder = Path(folder)
+    preset = read_json(folder / "config.json")
+    if preset.get("class_name") != "BertBackbone":
+        raise ValueError(f"{folder} holds no BertBackbone of keras-nlp: received {preset.get('class_name')!r}.")
+    config = bert(activation="gelu_tanh", **{ours: preset["config"][theirs] for ours, theirs in FIELDS.items()})
+    extra = {"architecture": "BertModel", "labels": None, "problem": None}
+    if (folder / "task.json").is_file() and (folder / "task.weights.h5").is_file():
+        task = read_json(folder / "task.json")
+        if task.get("class_name") in CLASSIFIERS:
+            labels = tuple(f"LABEL_{index}" for index in range(task["config"]["num_classes"]))
+            extra = {"architecture": "BertForSequenceClassification", "labels": labels, "problem": "single_label"}
+    return config, extra
+
+
+def read_tokenizer(folder: str | os.PathLike) -> Tokenizer:
+    """The tokenizer of a preset. Accents are stripped when lower-casing, as BERT was trained with.
+
+    Args:
+        folder: A preset with `tokenizer.json` and `assets/tokenizer/vocabulary.txt`.
+
+    Returns:
+        A `Tokenizer`.
+
+    Raises:
+        ValueError: A file is missing.
+    """
+    vocabulary = Path(folder, "assets", "tokenizer", "vocabulary.txt")
+    if not vocabulary.is_file():
+        raise ValueError(f"there is no {vocabulary}: the preset was saved without its tokenizer.")
+    options = read_json(Path(folder, "tokenizer.json"))["config"]
+    return Tokenizer.from_vocab(vocabulary, lowercase=bool(options.get("lowercase")))
+
+
+def load_weights(model: keras.Model, folder: str | os.PathLike, *, missing_ok: Iterable[str] = ()) -> tuple[str, ...]:
+    """Loads the weights of a preset into a model made from its configuration, all or none.
+
+    Args:
+        model: An encoder, with or without pooler and classifier.
+        folder: A preset.
+        missing_ok: Names of layers that keep their initial values if the preset has none for them.
+
+    Returns:
+        The paths of the variables that kept their initial values.
+
+    Raises:
+        ValueError: A file is missing or damaged, or the tensors do not fit.
+    """
+    folder = Path(folder)
+    tensors = _read_h5(folder / "model.weights.h5", "")
+    if read_config(folder)[1]["labels"]:
+        tensors |= _read_h5(folder / "task.weights.h5", "task/")
+    return assign(
+        model,
+        tensors,
+        lambda path: (look_up(path, WEIGHTS, LEAVES) or f"{path}, which presets do not hold", False),
+        missing_ok=missing_ok,
+        may_stay=lambda name: name.startswith(("layers/dense/", "task/")),
+        source=f"the preset in {folder}",
+    )
+
+
+def _read_h5(path: Path, prefix: str) -> dict[str, Tensor]:
+    try:
+        file = h5py.File(path)
+    except OSError as error:
+        raise ValueError(f"{path} is missing or damaged ({error}).") from error
+    tensors = {}
+
+    def add(name: str, item: Any):
+        if isinstance(item, h5py.Dataset):
+            # Keras numbers layers of one class from the second one on
+            name = prefix + name.replace("/transformer_encoder/", "/transformer_encoder_0/")
+            shape = _merge_heads(name, item.shape)
+            tensors[name] = Tensor(name, shape, lambda: np.asarray(item).reshape(shape))
+
+    file.visititems(add)
+    return tensors
+
+
+def _merge_heads(name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """KerasHub keeps (D, N, H), (N, H) and (N, H, D), where we have (D, N * H), (N * H,) and (N * H, D)."""
+    if "_self_attention_layer/" not in name or len(shape) == 1:
+        return shape
+    if name.endswith("output_dense/vars/0"):
+        return shape[0] * shape[1], shape[2]
+    return (*shape[:-2], shape[-2] * shape[-1])

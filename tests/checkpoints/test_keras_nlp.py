@@ -1,0 +1,112 @@
+import sys
+import types
+
+import keras
+import numpy as np
+import pytest
+
+from keras_transformers.checkpoints.keras_nlp import load_weights, preset_folder, read_config, read_tokenizer
+from keras_transformers.text.tokenizer import Tokenizer
+
+VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "##s", "danced"]
+VOCABULARY += [f"word{index}" for index in range(81)]
+
+
+@pytest.fixture(scope="module")
+def preset(tmp_path_factory):
+    """A classifier of KerasHub with random weights, and the folder of its preset."""
+    models = pytest.importorskip("keras_nlp").models
+    backbone = models.BertBackbone(
+        vocabulary_size=90, num_layers=3, num_heads=4, hidden_dim=32, intermediate_dim=48, max_sequence_length=24
+    )
+    tokenizer = models.BertTokenizer(vocabulary=VOCABULARY, lowercase=True)
+    preprocessor = models.BertTextClassifierPreprocessor(tokenizer, sequence_length=24)
+    classifier = models.BertTextClassifier(backbone, 3, preprocessor=preprocessor)
+    random = np.random.default_rng(0)
+    for weight in classifier.weights:
+        scale = 0.3 if len(weight.shape) == 1 or "embedding" in weight.path else 1.5 / 32**0.5
+        weight.assign(random.normal(1.0 if weight.path.endswith("gamma") else 0.0, scale, weight.shape))
+    folder = tmp_path_factory.mktemp("preset")
+    classifier.save_to_preset(str(folder))
+    return classifier, folder
+
+
+@pytest.mark.parity
+def test_equals_keras_hub(preset, ours):
+    classifier, folder = preset
+    config, extra = read_config(folder)
+    assert extra == {
+        "architecture": "BertForSequenceClassification",
+        "labels": ("LABEL_0", "LABEL_1", "LABEL_2"),
+        "problem": "single_label",
+    }
+    model = ours.build(config, extra["architecture"], 3)
+    assert load_weights(model, folder) == ()
+    inputs = ours.batch(config)
+    theirs = {name: inputs[name] for name in ("token_ids", "segment_ids", "padding_mask")}
+    expected = classifier.backbone(theirs)
+    expected = {
+        "hidden_states": keras.ops.convert_to_numpy(expected["sequence_output"]) * inputs["padding_mask"][..., None],
+        "pooled": keras.ops.convert_to_numpy(expected["pooled_output"]),
+        "logits": keras.ops.convert_to_numpy(classifier(theirs)),
+    }
+    assert ours.difference(ours.predict(model, inputs), expected) < 1e-4
+
+
+@pytest.mark.parity
+def test_a_missing_head_must_be_allowed(preset, ours):
+    config, _ = read_config(preset[1])
+    model = ours.build(config, "BertForPreTraining")
+    with pytest.raises(ValueError, match=r"nothing was loaded(.|\n)*next_sentence/bias"):
+        load_weights(model, preset[1])
+    heads = ("masked_lm_dense", "masked_lm_norm", "masked_lm_bias", "next_sentence")
+    assert len(load_weights(model, preset[1], missing_ok=heads)) == 7
+
+
+@pytest.mark.parity
+def test_a_model_of_other_size_is_refused(preset, ours):
+    config, _ = read_config(preset[1])
+    model = ours.build(config.replace(num_layers=2, max_length=30), "BertModel")
+    with pytest.raises(ValueError, match=r"position_embedding/vars/0 is \(24, 32\)(.|\n)*unexpected(.|\n)*_encoder_2"):
+        load_weights(model, preset[1])
+
+
+@pytest.mark.parity
+def test_tokenizer(preset):
+    tokenizer = read_tokenizer(preset[1])
+    assert tokenizer.encode(["The cats danced"])[0].ids == [2, 5, 6, 7, 8, 3]
+    assert isinstance(tokenizer, Tokenizer)
+
+
+@pytest.mark.parity
+def test_a_name_goes_through_kagglehub(monkeypatch, tmp_path):
+    pytest.importorskip("keras_nlp")
+    asked = []
+    fake = types.SimpleNamespace(model_download=lambda handle: asked.append(handle) or str(tmp_path))
+    monkeypatch.setitem(sys.modules, "kagglehub", fake)
+    assert preset_folder("keras-nlp:bert_tiny_en_uncased") == tmp_path
+    assert asked[0].startswith("keras/bert/keras/bert_tiny_en_uncased")
+    with pytest.raises(ValueError, match=r"bert_tiny_en_uncase'.*bert_tiny_en_uncased"):
+        preset_folder("bert_tiny_en_uncase")
+
+    def fail(handle):
+        raise ConnectionError("no route")
+
+    monkeypatch.setattr(fake, "model_download", fail)
+    with pytest.raises(ValueError, match=r"bert_tiny_en_uncased.*no route"):
+        preset_folder("bert_tiny_en_uncased")
+
+
+def test_without_keras_nlp_folders_still_work(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "keras_nlp", None)
+    monkeypatch.setitem(sys.modules, "keras_nlp.models", None)
+    assert preset_folder(str(tmp_path)) == tmp_path
+    with pytest.raises(ValueError, match=r"pip install 'keras_transformers\[keras-nlp\]'"):
+        preset_folder("bert_tiny_en_uncased")
+
+
+@pytest.mark.parametrize("content", ['{"class_name": "GPT2Backbone"}', '{"model_type": "bert"}', "[]", "{"])
+def test_what_is_no_bert_preset_is_refused(tmp_path, content):
+    (tmp_path / "config.json").write_text(content)
+    with pytest.raises(ValueError, match=r"BertBackbone|JSON"):
+        read_config(tmp_path)
