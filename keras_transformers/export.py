@@ -1,0 +1,133 @@
+"""SavedModels that take text: model, text graph and answer function in, folder out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import keras
+import tensorflow as tf
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+from keras_transformers.checkpoints.folder import atomic_folder
+
+TEXT = tf.TensorSpec([None], tf.string, name="text")
+TEXT_PAIR = tf.TensorSpec([None], tf.string, name="text_pair")
+FIELD = descriptor_pb2.FieldDescriptorProto
+# Warm-up requests are examples that TF Serving sends itself before it answers others. The part of
+# tensorflow_serving/apis/*.proto that a request uses: message -> field -> (number, type).
+MESSAGES = {
+    "ModelSpec": {"signature_name": (3, FIELD.TYPE_STRING)},
+    "Input": {"key": (1, FIELD.TYPE_STRING), "value": (2, FIELD.TYPE_BYTES)},  # a map entry; a TensorProto, serialised
+    "PredictRequest": {"model_spec": (1, "ModelSpec"), "inputs": (2, "Input")},
+    "PredictLog": {"request": (1, "PredictRequest")},
+    "PredictionLog": {"predict_log": (6, "PredictLog")},
+}
+
+
+class TextService(tf.Module):
+    """The functions from text to answers, traced once: `predict` calls what `export` saves.
+
+    Args:
+        model: A functional model with the inputs that `graph.encode` gives.
+        graph: The tokenizer as TensorFlow ops (`text.graph.compile_text`).
+        answer: From the model's outputs and inputs to a dict of named tensors, batch first.
+        max_length: Longest text in tokens.
+        more_inputs: From token ids (B, T) to inputs of the model that the graph does not give.
+
+    Attributes:
+        text: A `tf.function` of `text` (B,) strings.
+        pair: A `tf.function` of `text` and `text_pair`, both (B,) strings.
+    """
+
+    def __init__(
+        self,
+        model: keras.Model,
+        graph: Any,
+        answer: Callable,
+        max_length: int,
+        more_inputs: Callable = lambda token_ids: {},
+    ):
+        super().__init__()
+        self._graph = graph
+        # The variables, not the model: an optimizer hangs on a compiled model, and would be saved too.
+        self._variables = [variable.value for variable in model.variables]
+        names = list(model.input)
+
+        def serve(text, text_pair=None):
+            encoded = graph.encode(text, text_pair, max_length=max_length)
+            encoded |= more_inputs(encoded["token_ids"])
+            inputs = {name: tf.cast(encoded[name], tf.int32) for name in names}
+            return {**answer(model(inputs, training=False), inputs), "truncated": encoded["truncated"]}
+
+        self.text = tf.function(lambda text: serve(text), input_signature=[TEXT])
+        self.pair = tf.function(serve, input_signature=[TEXT, TEXT_PAIR])
+
+
+def export(
+    folder: str | os.PathLike, service: tf.Module, signatures: dict[str, Any], examples: Iterable[str] = ("warm up",)
+) -> None:
+    """Write a SavedModel with its warm-up requests, whole or not at all.
+
+    Args:
+        folder: Replaced if it is a SavedModel already.
+        service: Holds every variable and table that the signatures use.
+        signatures: `tf.function`s of string inputs, by name.
+        examples: Texts of the warm-up requests that TF Serving sends itself before it answers others.
+
+    Raises:
+        ValueError: The folder holds something else, or the backend is not TensorFlow.
+    """
+    if keras.backend.backend() != "tensorflow":
+        raise ValueError(
+            f"only the TensorFlow backend can export a SavedModel: received {keras.backend.backend()!r}. Save the "
+            "folder with task.save, and export in a process with KERAS_BACKEND=tensorflow."
+        )
+    concrete = {name: function.get_concrete_function() for name, function in signatures.items()}
+    with atomic_folder(folder, marker="saved_model.pb") as temporary:
+        tf.saved_model.save(service, str(temporary), signatures=concrete)
+        _write_warmup(Path(temporary), concrete, list(examples))
+
+
+def _write_warmup(folder: Path, signatures: dict[str, Any], examples: list[str]) -> None:
+    """Write one request for each signature.
+
+    Args:
+        folder: Of a SavedModel.
+        signatures: Concrete functions of string (B,) inputs, by name.
+        examples: The texts, one row each.
+    """
+    messages = _messages()
+    (folder / "assets.extra").mkdir()
+    with tf.io.TFRecordWriter(str(folder / "assets.extra" / "tf_serving_warmup_requests")) as writer:
+        for name, function in signatures.items():
+            inputs = function.structured_input_signature[1] or {
+                spec.name: spec for spec in function.structured_input_signature[0]
+            }
+            log = messages["PredictionLog"]()
+            log.predict_log.request.model_spec.signature_name = name
+            for key in inputs:
+                log.predict_log.request.inputs.add(key=key, value=tf.make_tensor_proto(examples).SerializeToString())
+            writer.write(log.SerializeToString())
+
+
+def _messages() -> dict[str, Any]:
+    """The message classes, declared here: the package of TF Serving would bring all of its server's."""
+    file = descriptor_pb2.FileDescriptorProto(name="warmup.proto", package="keras_transformers", syntax="proto3")
+    for name, fields in MESSAGES.items():
+        message = file.message_type.add(name=name)
+        for field, (number, kind) in fields.items():
+            label = FIELD.LABEL_REPEATED if kind == "Input" else FIELD.LABEL_OPTIONAL
+            entry = message.field.add(name=field, number=number, label=label)
+            if isinstance(kind, str):
+                entry.type, entry.type_name = FIELD.TYPE_MESSAGE, f".keras_transformers.{kind}"
+            else:
+                entry.type = kind
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return {
+        name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"keras_transformers.{name}"))
+        for name in MESSAGES
+    }

@@ -1,0 +1,110 @@
+"""What the zoo knows of a model. The file system is the registry: `zoo/<name>.py` is the model `<name>`."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from keras_transformers.config import TransformerConfig
+
+ZOO = Path(__file__).parent
+BUNDLED = ZOO / "bundled"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One model of the zoo.
+
+    Args:
+        summary: One line.
+        config: Its sizes and options.
+        task: What the checkpoint was made for.
+        parameters: Of the encoder with its pooler.
+        licence: Of the weights, as an SPDX name.
+        source: Where the weights come from: `"hf:org/repo@revision"`, or `"bundled"`.
+        paper: Its address.
+        pickled: Whether the source has its weights in the old `pytorch_model.bin` only (no code in it is run).
+        results: Measured values by name.
+        name: The model's name; that of its file.
+    """
+
+    summary: str
+    config: TransformerConfig
+    task: str
+    parameters: int
+    licence: str
+    source: str
+    paper: str
+    pickled: bool = False
+    results: Mapping[str, Any] = field(default_factory=dict)
+    name: str = ""
+
+    @property
+    def bundled(self) -> bool:
+        """Whether the weights are in the package."""
+        return self.source == "bundled"
+
+    @property
+    def folder(self) -> Path:
+        """Where bundled weights are."""
+        return BUNDLED / self.name
+
+
+def names(pattern: str = "*", bundled: bool | None = None) -> list[str]:
+    """Names of the models in the zoo.
+
+    Args:
+        pattern: With the wildcards of the shell.
+        bundled: True for models whose weights are in the package, False for the others.
+
+    Returns:
+        Sorted names.
+
+    Example:
+
+    >>> import zoo
+    >>> zoo.names("bert_base*")
+    ['bert_base_en_cased', 'bert_base_en_uncased']
+    """
+    found = sorted(path.stem for path in ZOO.glob("*.py") if not path.stem.startswith("_"))
+    found = fnmatch.filter(found, pattern)
+    return found if bundled is None else [name for name in found if describe(name).bundled == bundled]
+
+
+def describe(name: str) -> Entry:
+    """What the zoo knows of a model.
+
+    Args:
+        name: One of `names()`.
+
+    Returns:
+        A frozen record.
+
+    Raises:
+        ValueError: There is no such model; the message has the nearest names.
+
+    Example:
+
+    >>> import zoo
+    >>> zoo.describe("bert_tiny_en_uncased").parameters
+    4385920
+    """
+    return module(name).ENTRY
+
+
+def module(name: str) -> Any:
+    """The file of a model, imported: its `ENTRY` and, where it was trained here, its `train`."""
+    if name not in names():
+        near = difflib.get_close_matches(name, names(), n=3, cutoff=0.4) or names()
+        raise ValueError(f"there is no model {name!r} in the zoo. The nearest names are {near}; zoo.names() has all.")
+    return importlib.import_module(f"zoo.{name}")
+
+
+def entry(name: str, **values: Any) -> Entry:
+    """The `ENTRY` of a model's file; `name` is its `__name__`."""
+    return Entry(name=name.rpartition(".")[2], **values)

@@ -1,0 +1,166 @@
+"""From a name to a task: which checkpoint, which task, which weights."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import keras
+
+from keras_transformers.checkpoints import hub, huggingface, keras_nlp
+from keras_transformers.config import TransformerConfig
+from keras_transformers.tasks import TASKS, Task
+from keras_transformers.text.tokenizer import Tokenizer
+from keras_transformers.training.distribute import scope
+from zoo._entry import describe
+
+TASKS_BY_ARCHITECTURE = {task.architecture: name for name, task in TASKS.items()}
+
+
+@dataclasses.dataclass(frozen=True)
+class Checkpoint:
+    """Something to load from.
+
+    Args:
+        config: Of the model that it holds.
+        tokenizer: Its tokenizer.
+        task: What it was made for, or None for a bare encoder.
+        labels, problem: Of a classifier, or None.
+        assign: Gives its weights to a model: `assign(model, missing_ok=(), fresh=())`.
+    """
+
+    config: TransformerConfig
+    tokenizer: Tokenizer
+    task: str | None
+    labels: tuple[str, ...] | None
+    problem: str | None
+    assign: Callable[..., Any]
+
+
+def load(
+    name: str | os.PathLike,
+    task: str | None = None,
+    *,
+    labels: Sequence[str] | int | None = None,
+    problem: str | None = None,
+    outputs: Iterable[str] = (),
+    weights: bool = True,
+    dtype: str | None = None,
+    max_length: int | None = None,
+    dropout: float | None = None,
+    revision: str | None = None,
+    cache_dir: str | os.PathLike | None = None,
+    strategy: Any = None,
+    seed: int | None = None,
+) -> Task:
+    """Load a model by name, for a task.
+
+    Args:
+        name: A name of the zoo (`zoo.names()`); a folder, saved here or a Hugging Face checkpoint;
+            `"hf:org/repo[@revision]"`; or `"keras-nlp:preset"`.
+        task: `"classification"`, `"masked_lm"` or `"pretraining"`; what the checkpoint was made for when None.
+        labels: Of a classifier: names, or their number. Those of the checkpoint when None.
+        problem: Of a classifier: `"single_label"`, `"multi_label"` or `"regression"`.
+        outputs: Optional outputs of the model: `"hidden_states"`, `"all_hidden_states"`, `"attention_scores"`.
+        weights: False for fresh weights.
+        dtype: A Keras dtype policy, such as `"mixed_bfloat16"`.
+        max_length: Longest text in tokens; the model's own when None.
+        dropout: Rate of all dropouts; the model's own when None.
+        revision: Branch, tag or commit on the hub.
+        cache_dir: Of downloads.
+        strategy: A `tf.distribute` strategy to make the model in.
+        seed: Of fresh weights and of dropout.
+
+    Returns:
+        A `Task`: `model` (a compiled functional `keras.Model`), `tokenizer`, `config`, and `dataset`, `fit`,
+        `evaluate`, `predict`, `save`, `export`.
+
+    Raises:
+        ValueError: No such name, task or output; labels are missing; a file is missing, or does not fit the model.
+
+    Example:
+
+    >>> import zoo
+    >>> task = zoo.load("mini_bert_en", task="classification", labels=["negative", "positive"])
+    >>> task.model.output["logits"].shape
+    (None, 2)
+    """
+    checkpoint = find(name, revision, cache_dir)
+    kind = _task_class(task or checkpoint.task, name)
+    if task is None and labels is not None and kind.name != "classification":
+        kind = TASKS["classification"]
+    options: dict[str, Any] = {"outputs": outputs, "dtype": dtype, "max_length": max_length}
+    if kind.name == "classification":
+        options |= {"labels": labels or checkpoint.labels, "problem": problem or checkpoint.problem}
+    elif labels is not None or problem is not None:
+        raise ValueError(f"labels and problem belong to task='classification': received them with {kind.name!r}.")
+    config = checkpoint.config
+    if dropout is not None:
+        config = config.replace(dropout=dropout, attention_dropout=dropout)
+    if seed is not None:
+        keras.utils.set_random_seed(seed)
+    with scope(strategy):
+        made = kind(config, checkpoint.tokenizer, **options)
+        if weights:
+            checkpoint.assign(made.model, missing_ok=kind.new_layers, fresh=_fresh(made, checkpoint))
+    return made
+
+
+def find(
+    name: str | os.PathLike,
+    revision: str | None = None,
+    cache_dir: str | os.PathLike | None = None,
+    pickled: bool = False,
+) -> Checkpoint:
+    """The checkpoint that a name stands for, downloaded if need be."""
+    text = os.fspath(name)
+    if text.startswith("keras-nlp:"):
+        return _keras_nlp(text.removeprefix("keras-nlp:"))
+    if text.startswith("hf:"):
+        repo, pinned = hub.parse(text)
+        return _folder(hub.download(repo, revision or pinned, cache_dir, pickled=pickled), pickled)
+    if Path(text).is_dir():
+        return _folder(Path(text))
+    if os.sep in text:
+        raise ValueError(f"there is no folder {text!r}. Give a folder, a name of zoo.names(), or 'hf:org/repo'.")
+    entry = describe(text)
+    if entry.bundled:
+        return _folder(entry.folder)
+    return find(entry.source, revision, cache_dir, entry.pickled)
+
+
+def _folder(folder: Path, pickled: bool = False) -> Checkpoint:
+    config, extra = huggingface.read_config(folder)
+
+    def assign(model, **options):
+        huggingface.load_weights(model, folder, pickled=pickled, **options)
+
+    task = TASKS_BY_ARCHITECTURE.get(extra["architecture"])
+    return Checkpoint(config, Tokenizer.from_folder(folder), task, extra["labels"], extra["problem"], assign)
+
+
+def _keras_nlp(preset: str) -> Checkpoint:
+    folder = keras_nlp.find(preset)
+    config, tokenizer = keras_nlp.read_preset(folder)
+
+    def assign(model, **options):
+        keras_nlp.load_weights(model, folder, **options)
+
+    return Checkpoint(config, tokenizer, None, None, None, assign)
+
+
+def _task_class(task: str | None, name: Any) -> type[Task]:
+    if task is None:
+        raise ValueError(f"{name} is a bare encoder: say what for, task=... one of {sorted(TASKS)}.")
+    if task not in TASKS:
+        raise ValueError(f"task must be one of {sorted(TASKS)}: received {task!r}.")
+    return TASKS[task]
+
+
+def _fresh(made: Task, checkpoint: Checkpoint) -> tuple[str, ...]:
+    """A classifier of other labels starts anew, even of as many."""
+    trained_for = checkpoint.labels if checkpoint.task == "classification" else None
+    return ("classifier",) if trained_for and tuple(getattr(made, "labels", ())) != tuple(trained_for) else ()

@@ -1,0 +1,15 @@
+"""BERT base, English, lower-case: 12 layers of 768."""
+
+from keras_transformers.families import bert
+from zoo._entry import entry
+
+ENTRY = entry(
+    __name__,
+    summary="BERT base, English, lower-case: 12 layers of 768.",
+    config=bert(30_522, num_layers=12, num_heads=12, hidden_dim=768),
+    task="pretraining",
+    parameters=109_482_240,
+    licence="Apache-2.0",
+    source="hf:google-bert/bert-base-uncased",
+    paper="https://arxiv.org/abs/1810.04805",
+)

@@ -1,0 +1,15 @@
+"""BERT large, English, cased: 24 layers of 1024."""
+
+from keras_transformers.families import bert
+from zoo._entry import entry
+
+ENTRY = entry(
+    __name__,
+    summary="BERT large, English, cased: 24 layers of 1024.",
+    config=bert(28_996, num_layers=24, num_heads=16, hidden_dim=1024),
+    task="pretraining",
+    parameters=333_579_264,
+    licence="Apache-2.0",
+    source="hf:google-bert/bert-large-cased",
+    paper="https://arxiv.org/abs/1810.04805",
+)

@@ -1,0 +1,16 @@
+"""BERT small, English, lower-case: 4 layers of 512."""
+
+from keras_transformers.families import bert
+from zoo._entry import entry
+
+ENTRY = entry(
+    __name__,
+    summary="BERT small, English, lower-case: 4 layers of 512.",
+    config=bert(30_522, num_layers=4, num_heads=8, hidden_dim=512),
+    task="pretraining",
+    parameters=28_763_648,
+    licence="Apache-2.0",
+    source="hf:google/bert_uncased_L-4_H-512_A-8",
+    paper="https://arxiv.org/abs/1908.08962",
+    pickled=True,
+)
