@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 PAD, UNK, CLS, SEP, MASK = SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+ROLES = {"pad_token": PAD, "unk_token": UNK, "cls_token": CLS, "sep_token": SEP, "mask_token": MASK}
 CONTINUATION = "##"
 ALPHABET_LIMIT = 1000  # as in the trainers of the `tokenizers` library: rarer characters become [UNK]
 
@@ -55,6 +57,22 @@ def build(
     tokenizer.decoder = decoders.WordPiece(prefix=CONTINUATION)
     tokenizer.add_special_tokens(list(SPECIAL_TOKENS))
     return tokenizer
+
+
+def folder_config(pipeline: dict[str, Any]) -> dict[str, Any]:
+    """The tokenizer_config.json beside a tokenizer.json: the class for `transformers`, and the special tokens."""
+    present = {token["content"] for token in pipeline["added_tokens"]}
+    config = {role: token for role, token in ROLES.items() if token in present}
+    normalizer = pipeline["normalizer"] or {"type": None}
+    if (pipeline["model"]["type"], normalizer["type"]) != ("WordPiece", "BertNormalizer"):
+        return {"tokenizer_class": "PreTrainedTokenizerFast", **config}
+    return {
+        "tokenizer_class": "BertTokenizer",
+        "do_lower_case": normalizer["lowercase"],
+        "strip_accents": normalizer["strip_accents"],
+        "tokenize_chinese_chars": normalizer["handle_chinese_chars"],
+        **config,
+    }
 
 
 def train_vocabulary(texts: Iterable[str], size: int, lowercase: bool) -> dict[str, int]:

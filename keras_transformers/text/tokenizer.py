@@ -258,30 +258,15 @@ class Tokenizer:
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         pipeline = json.loads(self.to_json())
-        files = {"tokenizer.json": self.to_json(), "tokenizer_config.json": json.dumps(_config(pipeline), indent=2)}
+        files = {
+            "tokenizer.json": self.to_json(),
+            "tokenizer_config.json": json.dumps(bert.folder_config(pipeline), indent=2),
+        }
         if pipeline["model"]["type"] == "WordPiece":
             vocabulary = pipeline["model"]["vocab"]
             files["vocab.txt"] = "".join(f"{token}\n" for token in sorted(vocabulary, key=vocabulary.get))
         for name, content in files.items():
             (folder / name).write_bytes(content.encode("utf-8"))
-
-
-def _config(pipeline: dict[str, Any]) -> dict[str, Any]:
-    """tokenizer_config.json: the class that `transformers` makes, and which token plays which part."""
-    roles = {"pad_token": bert.PAD, "unk_token": bert.UNK, "cls_token": bert.CLS, "sep_token": bert.SEP}
-    roles["mask_token"] = bert.MASK
-    present = {token["content"] for token in pipeline["added_tokens"]}
-    config = {role: token for role, token in roles.items() if token in present}
-    normalizer = pipeline["normalizer"] or {}
-    if pipeline["model"]["type"] != "WordPiece" or normalizer.get("type") != "BertNormalizer":
-        return {"tokenizer_class": "PreTrainedTokenizerFast", **config}
-    return {
-        "tokenizer_class": "BertTokenizer",
-        "do_lower_case": normalizer["lowercase"],
-        "strip_accents": normalizer["strip_accents"],
-        "tokenize_chinese_chars": normalizer["handle_chinese_chars"],
-        **config,
-    }
 
 
 def _check_texts(name: str, texts: Sequence[str]) -> list[str]:

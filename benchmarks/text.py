@@ -1,0 +1,88 @@
+"""Tokens per second of the text graph beside the Rust library, one core each.
+
+    python benchmarks/text.py --data ../shared/data
+
+The two take turns; a figure is the median over the turns, in CPU seconds of the process, since other work on the
+machine stretches wall-clock time. Latency is wall-clock.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+os.environ.update(TOKENIZERS_PARALLELISM="false", TF_CPP_MIN_LOG_LEVEL="2")
+
+import tensorflow as tf
+
+from keras_transformers.text.graph.compile import TextGraph, compile_text
+from keras_transformers.text.graph.probe import TABLES
+from keras_transformers.text.tokenizer import Tokenizer
+
+MAX_LENGTH = 512
+
+
+def seconds(work: Callable[[], object], repeats: int, clock: Callable[[], float] = time.process_time) -> float:
+    begin = clock()
+    for _ in range(repeats):
+        work()
+    return (clock() - begin) / repeats
+
+
+def throughput(tokenizer: Tokenizer, encode: Callable, lines: list[str], per_call: int, turns: int) -> None:
+    batches = [lines[i : i + per_call] for i in range(0, min(len(lines), max(1000, per_call)), per_call)][:100]
+    tokens = sum(len(row.ids) for batch in batches for row in tokenizer.encode(batch, max_length=MAX_LENGTH))
+    tensors = [tf.constant(batch) for batch in batches]
+    graph, rust = [], []
+    for _ in range(turns):
+        graph.append(tokens / seconds(lambda: [encode(batch) for batch in tensors], 1))
+        rust.append(
+            tokens
+            / seconds(lambda: [[row.ids for row in tokenizer.encode(b, max_length=MAX_LENGTH)] for b in batches], 1)
+        )
+    ours, theirs = statistics.median(graph), statistics.median(rust)
+    print(
+        f"{per_call:5} lines a call: graph {ours:11,.0f}  library {theirs:11,.0f} tokens/s  ratio {ours / theirs:.2f}"
+    )
+
+
+def export(graph: TextGraph, encode: Callable) -> None:
+    module = tf.Module()
+    module.graph, module.encode = graph, encode
+    with tempfile.TemporaryDirectory() as folder:
+        print(f"export {seconds(lambda: tf.saved_model.save(module, folder), 1):.2f} s", end=", ")
+        size = sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file())
+        print(f"SavedModel {size:,} bytes, shipped tables {TABLES.stat().st_size:,} bytes")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=Path(os.environ.get("ZOO_DATA", "../shared/data")))
+    parser.add_argument("--turns", type=int, default=7)
+    arguments = parser.parse_args()
+    tf.config.threading.set_intra_op_parallelism_threads(1)
+    tf.config.threading.set_inter_op_parallelism_threads(1)
+    tokenizer = Tokenizer.from_vocab(arguments.data / "bert_vocab" / "vocab.txt")
+    lines = (arguments.data / "gutenberg_novels" / "valid.txt").read_text(encoding="utf-8").splitlines()
+
+    begin = time.process_time()
+    graph = compile_text(tokenizer.to_json())
+    compiled = time.process_time()
+    encode = tf.function(lambda texts: graph.encode(texts, max_length=MAX_LENGTH), autograph=False)
+    encode.get_concrete_function(tf.TensorSpec([None], tf.string))
+    print(f"compile {compiled - begin:.2f} s, trace {time.process_time() - compiled:.2f} s", end=", ")
+    export(graph, encode)
+    for per_call in (1, 32, 256, 1000):
+        throughput(tokenizer, encode, lines, per_call, arguments.turns)
+    sentence = tf.constant([next(line for line in lines if 100 < len(line) < 130)])
+    times = [seconds(lambda: encode(sentence), 20, time.perf_counter) for _ in range(arguments.turns)]
+    print(f"one sentence of {len(sentence.numpy()[0])} bytes: {1000 * statistics.median(times):.2f} ms wall")
+
+
+if __name__ == "__main__":
+    main()
