@@ -64,7 +64,8 @@ def rotate(x: Any, rotary: tuple[Any, Any]) -> Any:
     Returns:
         (B, N, T, H), of the dtype of `x`.
     """
-    cosines, sines = (ops.expand_dims(part, 1) for part in rotary)
+    # A half-precision layer has cast the cosines to its own dtype, as it does with all its inputs.
+    cosines, sines = (ops.cast(ops.expand_dims(part, 1), "float32") for part in rotary)
     first, second = ops.split(ops.cast(x, "float32"), 2, axis=-1)
     turned = ops.concatenate([first * cosines - second * sines, second * cosines + first * sines], axis=-1)
     return ops.cast(turned, x.dtype)
