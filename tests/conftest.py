@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+if os.environ.get("BLOCK_TENSORFLOW"):  # the run under JAX: an import of TensorFlow fails, as where it is not installed
+    sys.modules["tensorflow"] = None
 
 ROOT = Path(__file__).resolve().parent.parent
 

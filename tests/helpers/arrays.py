@@ -1,0 +1,41 @@
+"""Arrays for tests: small, random, reproducible, the same on every backend."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+import numpy as np
+
+
+def normal(*shape: int, seed: int = 0, scale: float = 1.0) -> np.ndarray:
+    """Standard normal float32 numbers, times `scale`."""
+    return (scale * np.random.default_rng(seed).standard_normal(shape)).astype("float32")
+
+
+def to_numpy(tree: Any) -> Any:
+    """A nest of tensors as numpy arrays; half precision becomes float32, which numpy can compare."""
+
+    def convert(tensor):
+        array = keras.ops.convert_to_numpy(tensor)
+        return array if array.dtype.kind in "biuf" and array.itemsize >= 4 else np.asarray(array, "float32")
+
+    return keras.tree.map_structure(convert, tree)
+
+
+def randomize(layer: keras.Layer, seed: int = 0, scale: float = 0.5) -> Any:
+    """Give every weight random numbers and return the layer.
+
+    With the usual start (zero biases, unit norms, weights near zero) a test passes even if biases or norms are swapped.
+    """
+    for index, weight in enumerate(layer.weights):
+        if weight.dtype == "float32":
+            offset = 1.0 if weight.name in ("gamma", "scale") else 0.0
+            weight.assign(offset + normal(*weight.shape, seed=seed + index, scale=scale))
+    return layer
+
+
+def tolerance(dtype: str) -> dict[str, float]:
+    """What design.md allows for numbers that should be equal: 1e-5, and 2e-2 in bfloat16, both relative to 1 or more."""
+    limit = 1e-5 if dtype == "float32" else 2e-2
+    return {"atol": limit, "rtol": limit}

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from arrays import normal, to_numpy
+from layer_checks import check_layer, randomize_built
+
+from keras_transformers.layers import LearnedPositions, PositionIds, SinusoidalPositions
+
+B, T, D = 2, 3, 8
+POSITIONS = np.array([[0, 1, 2], [4, 5, 1]])
+
+LAYERS = [
+    (PositionIds, {}),
+    (LearnedPositions, {"max_length": T}),
+    (LearnedPositions, {"max_length": 6, "initializer_range": None}),
+    (SinusoidalPositions, {}),
+    (SinusoidalPositions, {"layout": "halves", "max_wavelength": 100.0}),
+]
+
+
+@pytest.mark.parametrize(("layer_class", "options"), LAYERS)
+def test_layer(layer_class, options, tmp_path):
+    name = "inputs" if layer_class is PositionIds else "hidden_states"
+    check_layer(layer_class, options, {name: normal(B, T, D)}, tmp_path)
+
+
+@pytest.mark.parametrize(("layer_class", "options"), [(LearnedPositions, {"max_length": 6}), (SinusoidalPositions, {})])
+def test_given_positions_pick_the_same_vectors(layer_class, options, tmp_path):
+    layer = layer_class(**options)
+    hidden_states = np.zeros((B, 6, D), "float32")
+    table = to_numpy(randomize_built(layer, {"hidden_states": hidden_states})(hidden_states))[0]
+    arguments = {"hidden_states": hidden_states[:, :T], "positions": POSITIONS}
+    np.testing.assert_array_equal(to_numpy(layer(**arguments)), table[POSITIONS])
+    check_layer(layer_class, options, arguments, tmp_path)
+
+
+def test_position_ids_count_along_the_axis():
+    np.testing.assert_array_equal(to_numpy(PositionIds()(normal(B, T, D))), [[0, 1, 2]])
+    np.testing.assert_array_equal(to_numpy(PositionIds(axis=2)(normal(B, 1, 2))), [[0, 1]])
+
+
+def test_sinusoidal_positions_are_the_papers():
+    """PE(pos, 2i) = sin(pos / 10000^(2i / d)) and PE(pos, 2i + 1) the cosine, section 3.5."""
+    table = to_numpy(SinusoidalPositions()(np.zeros((1, 600, D), "float32")))[0]
+    for position in (0, 1, 17, 599):
+        for unit in range(0, D, 2):
+            angle = position / 10000 ** (unit / D)
+            np.testing.assert_allclose(table[position, unit : unit + 2], [math.sin(angle), math.cos(angle)], atol=5e-5)
+
+
+def test_halves_hold_the_same_numbers():
+    zeros = np.zeros((1, 5, D), "float32")
+    interleaved, halves = to_numpy((SinusoidalPositions()(zeros), SinusoidalPositions("halves")(zeros)))
+    np.testing.assert_array_equal(interleaved[..., 0::2], halves[..., : D // 2])
+    np.testing.assert_array_equal(interleaved[..., 1::2], halves[..., D // 2 :])
+
+
+def test_errors_name_the_remedy():
+    with pytest.raises(ValueError, match="4 tokens and the position table 3 rows.*cut the text"):
+        LearnedPositions(max_length=3)(normal(B, 4, D))
+    with pytest.raises(ValueError, match="layout must be one of"):
+        SinusoidalPositions(layout="mixed")
+    with pytest.raises(ValueError, match="even width: received 7"):
+        SinusoidalPositions()(normal(B, T, 7))
+
+
+@pytest.mark.parity
+def test_parity_with_marians_table():
+    from transformers.models.marian.modeling_marian import MarianSinusoidalPositionalEmbedding
+
+    theirs = MarianSinusoidalPositionalEmbedding(512, 64)
+    theirs.weight.data = theirs.create_weight()
+    ours = to_numpy(SinusoidalPositions("halves")(np.zeros((1, 512, 64), "float32")))[0]
+    np.testing.assert_allclose(ours, theirs.weight.detach().numpy(), atol=5e-5)
