@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from huggingface_hub import errors, snapshot_download
-
 FILES = (
     "config.json",
     "model.safetensors",
@@ -76,6 +74,8 @@ def download(
         ValueError: The repository, the revision or the weights do not exist, access is refused, or the network
             fails. The message says which file was wanted and how to provide it.
     """
+    from huggingface_hub import snapshot_download  # with its HTTP client it is slow to import
+
     endpoint = os.environ.get("HF_ENDPOINT") or None
     wanted = [*files, PICKLED] if pickled else list(files)
     try:
@@ -99,6 +99,8 @@ def _offline() -> bool:
 
 
 def _explain(error: Exception, repo: str, revision: str | None, endpoint: str | None) -> str:
+    from huggingface_hub import errors
+
     place = endpoint or "the Hugging Face hub"
     wanted = f"config.json and model.safetensors of {repo!r} (revision {revision or 'main'!r})"
     by_hand = "Or fetch the files by other means and give the path of their folder as the name."

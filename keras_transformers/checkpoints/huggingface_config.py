@@ -15,6 +15,7 @@ PROBLEMS = {
     "multi_label": "multi_label_classification",
     "regression": "regression",
 }
+REQUIRED = ("vocabulary_size", "num_layers", "num_heads", "hidden_dim", "intermediate_dim", "max_length")
 FIXED = {"position_embedding_type": "absolute", "is_decoder": False, "tie_word_embeddings": True}
 
 
@@ -39,13 +40,14 @@ def read_config(folder: str | Path) -> tuple[TransformerConfig, dict[str, Any]]:
     for key, expected in FIXED.items():
         if values.get(key, expected) != expected:
             raise ValueError(f"{path}: {key}={values[key]!r} is not supported; only {expected!r} is.")
-    if missing := sorted(key for key in names.fields.values() if key.endswith("size") and values.get(key) is None):
-        raise ValueError(f"{path} lacks {missing}.")
     fields = {ours: values[theirs] for ours, theirs in names.fields.items() if values.get(theirs) is not None}
-    ours_by_theirs = {theirs: ours for ours, theirs in names.activations.items()}
-    if fields.get("activation", "gelu") not in ours_by_theirs:
-        raise ValueError(f"{path}: unknown activation {fields['activation']!r}; known are {sorted(ours_by_theirs)}.")
-    fields["activation"] = ours_by_theirs[fields.get("activation", "gelu")]
+    if missing := [names.fields[ours] for ours in REQUIRED if ours not in fields]:
+        raise ValueError(f"{path} lacks {missing}.")
+    if "activation" in fields:
+        activations = {theirs: ours for ours, theirs in names.activations.items()}
+        if fields["activation"] not in activations:
+            raise ValueError(f"{path}: unknown activation {fields['activation']!r}; known are {sorted(activations)}.")
+        fields["activation"] = activations[fields["activation"]]
     return names.configure(**fields), _read_extra(values)
 
 
@@ -78,9 +80,10 @@ def make_config(
         raise ValueError(f"architecture must be one of {sorted(names.architectures)}: received {architecture!r}.")
     fields = {ours: getattr(config, ours) for ours in names.fields}
     plain = names.configure(**fields)
-    if plain != config or config.activation not in names.activations:
-        said = {**config.to_dict(), "activation": names.activations.get(config.activation)}
-        lost = sorted(key for key, value in plain.to_dict().items() if said[key] != value)
+    lost = [key for key, value in plain.to_dict().items() if getattr(config, key) != value]
+    if config.activation not in names.activations:
+        lost.append("activation")
+    if lost:
         raise ValueError(f"the {names.model_type} format of Hugging Face has no place for other values of {lost}.")
     values = {names.fields[ours]: value for ours, value in fields.items()}
     values["hidden_act"] = names.activations[config.activation]

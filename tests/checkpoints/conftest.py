@@ -92,8 +92,10 @@ def make_reference(folder, architecture="BertForPreTraining", seed=0, **options)
         for name, weight in model.named_parameters():
             if name.endswith("LayerNorm.weight"):
                 weight.normal_(1, 0.3)
-            elif name.endswith("bias") or "embeddings" in name:
+            elif name.endswith("bias"):
                 weight.normal_(0, 0.3)
+            elif "embeddings" in name:
+                weight.normal_(0, 0.15)
             else:
                 weight.normal_(0, 1.5 / weight.shape[1] ** 0.5)
     model.save_pretrained(folder)

@@ -1,0 +1,202 @@
+"""Folders written and read back, and folders with faults; no reference implementation is needed here."""
+
+import json
+
+import numpy as np
+import pytest
+import safetensors.numpy
+
+from keras_transformers.checkpoints.huggingface import load_weights, save_folder
+from keras_transformers.text.tokenizer import Tokenizer
+
+
+@pytest.fixture
+def saved(tmp_path, ours):
+    """A pretraining model with random weights, and its folder."""
+    model = ours.build(ours.config, "BertForPreTraining")
+    ours.randomise(model)
+    save_folder(tmp_path / "model", model, ours.config, None, architecture="BertForPreTraining")
+    return model, tmp_path / "model"
+
+
+def values(model):
+    return {weight.path: np.array(weight) for weight in model.weights}
+
+
+def same(left, right):
+    return left.keys() == right.keys() and all((left[path] == right[path]).all() for path in left)
+
+
+def edit(folder, change):
+    path = folder / "model.safetensors"
+    tensors = {name: array.copy() for name, array in safetensors.numpy.load_file(path).items()}
+    change(tensors)
+    safetensors.numpy.save_file(tensors, path)
+
+
+def test_round_trip_is_exact(saved, ours):
+    model, folder = saved
+    again = ours.build(ours.config, "BertForPreTraining")
+    assert load_weights(again, folder) == ()
+    assert same(values(model), values(again))
+
+
+def test_every_fault_is_reported_at_once_and_nothing_is_loaded(saved, ours):
+    _, folder = saved
+
+    def break_it(tensors):
+        del tensors["bert.embeddings.LayerNorm.bias"]
+        tensors["bert.pooler.dense.bias"] = tensors["bert.pooler.dense.bias"][:-1].copy()
+        tensors["bert.encoder.layer.3.output.dense.bias"] = np.ones(32, "float32")
+        tensors["adapter.weight"] = np.ones(2, "float32")
+
+    edit(folder, break_it)
+    again = ours.build(ours.config, "BertForPreTraining")
+    before = values(again)
+    with pytest.raises(ValueError) as error:
+        load_weights(again, folder)
+    assert str(error.value).splitlines()[1:] == [
+        "missing:",
+        "  bert.embeddings.LayerNorm.bias (for embedding_norm/beta (32,))",
+        "of another shape:",
+        "  bert.pooler.dense.bias is (31,), for pooler/bias (32,)",
+        "unexpected:",
+        "  adapter.weight",
+        "  bert.encoder.layer.3.output.dense.bias",
+    ]
+    assert same(before, values(again))
+
+
+def test_a_head_stays_fresh_only_when_asked(saved, ours):
+    model, folder = saved
+    classifier = ours.build(ours.config, "BertForSequenceClassification")
+    before = values(classifier)
+    with pytest.raises(ValueError, match=r"missing:\n  classifier\.bias.*\n  classifier\.weight"):
+        load_weights(classifier, folder)
+    assert same(before, values(classifier))
+    assert load_weights(classifier, folder, missing_ok=["classifier"]) == ("classifier/kernel", "classifier/bias")
+    after, wanted = values(classifier), values(model)
+    assert all((after[path] == wanted.get(path, before[path])).all() for path in after)
+
+
+def test_more_blocks_than_the_model_has_are_unexpected(saved, ours):
+    smaller = ours.build(ours.config.replace(num_layers=2), "BertForPreTraining")
+    with pytest.raises(ValueError, match=r"unexpected:(\n  bert\.encoder\.layer\.2.*){12}\n  \.\.\. and 4 more$"):
+        load_weights(smaller, saved[1])
+
+
+@pytest.mark.parametrize("length", [4, 100, -1])
+def test_a_cut_file(saved, ours, length):
+    model, folder = saved
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:length])
+    before = values(model)
+    with pytest.raises(ValueError, match=r"model\.safetensors is damaged"):
+        load_weights(model, folder)
+    assert same(before, values(model))
+
+
+def shard(folder):
+    tensors = safetensors.numpy.load_file(folder / "model.safetensors")
+    names = sorted(tensors)
+    places = {name: f"model-0000{1 + index % 2}-of-00002.safetensors" for index, name in enumerate(names)}
+    for place in set(places.values()):
+        part = {name: tensors[name] for name in names if places[name] == place}
+        safetensors.numpy.save_file(part, folder / place)
+    (folder / "model.safetensors").unlink()
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": places}))
+
+
+def test_shards(saved, ours):
+    model, folder = saved
+    shard(folder)
+    again = ours.build(ours.config, "BertForPreTraining")
+    load_weights(again, folder)
+    assert same(values(model), values(again))
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        (lambda index: index.update({"bert.x": "model-00003-of-00002.safetensors"}), "that are not there.*00003"),
+        (lambda index: index.update({"bert.x": "../model.safetensors"}), r"that are not there.*\.\./model"),
+        (lambda index: index.update({"bert.x": index["cls.predictions.bias"]}), r"do not hold: \['bert\.x'\]"),
+    ],
+)
+def test_a_wrong_index(saved, fault, message):
+    model, folder = saved
+    shard(folder)
+    path = folder / "model.safetensors.index.json"
+    index = json.loads(path.read_text())
+    fault(index["weight_map"])
+    path.write_text(json.dumps(index))
+    with pytest.raises(ValueError, match=message):
+        load_weights(model, folder)
+
+
+def test_a_folder_without_weights(saved):
+    model, folder = saved
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(ValueError, match="no weights in"):
+        load_weights(model, folder)
+
+
+def test_float16_storage_halves_the_file_and_rounds(saved, ours, tmp_path):
+    model, folder = saved
+    save_folder(tmp_path / "half", model, ours.config, None, architecture="BertForPreTraining", dtype="float16")
+    sizes = [(path / "model.safetensors").stat().st_size for path in (tmp_path / "half", folder)]
+    assert sizes[0] < 0.6 * sizes[1]
+    before = values(model)
+    load_weights(model, tmp_path / "half")
+    assert same(values(model), {path: array.astype("float16").astype("float32") for path, array in before.items()})
+
+
+@pytest.mark.parametrize(("bad", "dtype"), [(1e5, "float16"), (np.nan, "float32")])
+def test_a_weight_that_cannot_be_stored_leaves_the_old_folder(saved, ours, bad, dtype):
+    model, folder = saved
+    before = (folder / "model.safetensors").read_bytes()
+    model.get_layer("pooler").bias.assign(np.full(32, bad))
+    with pytest.raises(ValueError, match=f"pooler/bias is not finite as {dtype}"):
+        save_folder(folder, model, ours.config, None, architecture="BertForPreTraining", dtype=dtype)
+    assert (folder / "model.safetensors").read_bytes() == before
+
+
+def test_saving_the_encoder_alone_leaves_the_heads_out(saved, ours, tmp_path):
+    model, _ = saved
+    save_folder(tmp_path / "body", model, ours.config, None, architecture="BertModel")
+    names = set(safetensors.numpy.load_file(tmp_path / "body" / "model.safetensors"))
+    assert "pooler.dense.bias" in names
+    assert not [name for name in names if name.startswith(("bert.", "cls."))]
+    body = ours.build(ours.config, "BertModel")
+    load_weights(body, tmp_path / "body")
+    whole = values(model)
+    assert all((array == whole[path]).all() for path, array in values(body).items())
+
+
+def test_the_tokenizer_travels_along(ours, tmp_path):
+    tokenizer = Tokenizer.train(["the cat danced"], vocabulary_size=60)
+    model = ours.build(ours.config, "BertModel")
+    save_folder(tmp_path / "model", model, ours.config, tokenizer, architecture="BertModel")
+    again = Tokenizer.from_folder(tmp_path / "model")
+    assert again.encode(["the cat"])[0].ids == tokenizer.encode(["the cat"])[0].ids
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"architecture": "BertForSequenceClassification"}, r"needs the layers \['classifier'\]"),
+        ({"architecture": "BertModel", "dtype": "int8"}, "'float32' or 'float16': received dtype='int8'"),
+    ],
+)
+def test_save_refuses(saved, ours, options, message):
+    with pytest.raises(ValueError, match=message):
+        save_folder(saved[1], saved[0], ours.config, None, **options)
+
+
+def test_as_many_labels_as_classes(ours, tmp_path):
+    model = ours.build(ours.config, "BertForSequenceClassification", 3)
+    with pytest.raises(ValueError, match="3 outputs: expected as many labels, received 2"):
+        save_folder(
+            tmp_path / "a", model, ours.config, None, architecture="BertForSequenceClassification", labels=("a", "b")
+        )
+    assert not (tmp_path / "a").exists()
