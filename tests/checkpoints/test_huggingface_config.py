@@ -82,7 +82,7 @@ def test_a_missing_or_broken_file(tmp_path):
 @pytest.mark.parametrize(
     ("config", "architecture", "problem", "message"),
     [
-        (CONFIG.replace(gated=True, num_kv_heads=2), "BertModel", None, r"no place.*\['gated', 'num_kv_heads'\]"),
+        (CONFIG.replace(gated=True, num_kv_heads=2), "BertModel", None, r"no place.*\['num_kv_heads', 'gated'\]"),
         (CONFIG.replace(tie_embeddings=False), "BertModel", None, r"no place.*\['tie_embeddings'\]"),
         (CONFIG.replace(activation="mish"), "BertModel", None, r"no place.*\['activation'\]"),
         (CONFIG.replace(family="gpt2"), "GPT2Model", None, "unknown model family 'gpt2'"),
