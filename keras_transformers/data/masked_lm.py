@@ -27,6 +27,18 @@ class MaskedLM:
     Returns:
         A dict with `mask_positions` (B, M) besides the model's inputs, and labels (B, M), -1 where unused;
         M = rate * T, the same for all batches of one width.
+
+    Raises:
+        ValueError: the rate is not between 0 and 1; and from `check`: an id is not in the vocabulary.
+
+    Example:
+
+    >>> from keras_transformers.text.tokenizer import Tokenizer
+    >>> tokenizer = Tokenizer.train(["the cat danced", "the cat sat"], vocabulary_size=40)
+    >>> rows = Rows.of([row.ids for row in tokenizer.encode(["the cat sat", "the cat danced"])])
+    >>> inputs, labels = MaskedLM(tokenizer, whole_word=True)(rows, 16, np.random.default_rng(0))
+    >>> inputs["mask_positions"].shape, labels.shape
+    ((2, 2), (2, 2))
     """
 
     def __init__(self, tokenizer, rate: float = 0.15, whole_word: bool = False):

@@ -1,4 +1,9 @@
-"""The one entrance: a source and an objective in, a data set for `model.fit` out."""
+"""The one entrance: a source and an objective in, a data set for `model.fit` out.
+
+A source has `num_rows` (`None` if unknown), `sample()`, a few of its `Rows`, and `windows(batching, epoch, skip)`, that
+yields (number of the first batch, `Rows`) for rows that are in memory together, from the window of batch `skip` on.
+An objective has `check(rows)`, which raises, and `__call__(rows, width, rng)`, which makes an element of the data set.
+"""
 
 from __future__ import annotations
 

@@ -39,6 +39,18 @@ class SentencePairs:
         max_length: int, tokens of a pair with its three special tokens.
         short_probability: float, part of the pairs that aim at a random shorter length.
         seed: int, of the draw that sets the number of pairs in an epoch.
+
+    Raises:
+        ValueError: no pair fits in max_length.
+
+    Example:
+
+    >>> from types import SimpleNamespace
+    >>> documents = Documents.of([[[10, 11], [12]], [[20], [21, 22]]])
+    >>> pairs = SentencePairs(documents, SimpleNamespace(cls_id=2, sep_id=3), max_length=16)
+    >>> inputs = pairs.draw(np.random.default_rng(0)).padded(16, pad_id=0)
+    >>> inputs["token_ids"].shape == inputs["segment_ids"].shape == (pairs.num_rows, 16)
+    True
     """
 
     def __init__(self, documents: Documents, tokenizer, max_length: int, short_probability: float = 0.1, seed: int = 0):

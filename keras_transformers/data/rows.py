@@ -114,7 +114,7 @@ class Rows:
         return self
 
     def windows(self, batching, epoch: int, skip: int):
-        """One window that holds everything (the protocol of a source: see `pipeline.batches`)."""
+        """One window that holds everything (the protocol of a source: see `pipeline`)."""
         yield 0, self
 
 

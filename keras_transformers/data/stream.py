@@ -25,13 +25,29 @@ class Stream:
         buffer_size: int, rows in memory at a time; rounded to whole batches.
 
     Raises:
-        ValueError: elements of another structure, or no elements.
+        ValueError: elements of another structure, or (from `batches`) no elements.
+
+    Example:
+
+    >>> import functools
+    >>> import tensorflow as tf
+    >>> from keras_transformers.data.masked_lm import MaskedLM
+    >>> from keras_transformers.data.pipeline import batches
+    >>> from keras_transformers.text.graph.compile import compile_text
+    >>> from keras_transformers.text.tokenizer import Tokenizer
+    >>> tokenizer = Tokenizer.train(["the cat danced", "the cat sat"], vocabulary_size=40)
+    >>> texts = tf.data.Dataset.from_tensor_slices(["the cat", "danced"])  # or a tf.data.TextLineDataset
+    >>> encode = functools.partial(compile_text(tokenizer.to_json()).encode, max_length=32)
+    >>> dataset = batches(Stream(texts, encode), MaskedLM(tokenizer), batch_size=2, max_length=32)
+    >>> inputs, labels = next(iter(dataset))
+    >>> inputs["token_ids"].shape
+    TensorShape([2, 16])
     """
 
     num_rows = None
 
     def __init__(self, texts, encode: Callable, buffer_size: int = 4096):
-        self.texts = texts.map(_arranged(texts.element_spec))
+        self.texts, self.names = texts, _names(texts.element_spec)
         self.encode, self.buffer_size = encode, buffer_size
 
     def sample(self) -> Rows:
@@ -46,10 +62,14 @@ class Stream:
         for index, window in enumerate(self._read(self.texts.skip(first * rows), rows), first):
             yield index * macros * batching.accumulation_steps, window
 
+    def _encoded(self, *parts) -> tuple:
+        row = dict(zip(self.names, parts, strict=True))
+        return self.encode(row["texts"], row.get("pairs")), row.get("labels", ())
+
     def _read(self, texts, rows: int) -> Iterator[Rows]:
         import tensorflow as tf
 
-        encoded = texts.batch(rows).map(lambda row: (self.encode(row["text"], row.get("pair")), row.get("label", ())))
+        encoded = texts.batch(rows).map(self._encoded)
         options = tf.data.Options()
         options.autotune.enabled = False
         for arrays, labels in encoded.prefetch(1).with_options(options).as_numpy_iterator():
@@ -62,19 +82,19 @@ class Stream:
             )
 
 
-def _arranged(spec) -> Callable:
-    """Names the parts of an element: strings are texts, the rest is the label."""
+def _names(spec) -> tuple[str, ...]:
+    """What the parts of an element are: strings are texts, the rest is the label."""
     parts = spec if isinstance(spec, tuple) else (spec,)
-    texts = [getattr(part, "dtype", None) == "string" and part.shape.rank == 0 for part in parts]
+    texts = tuple(getattr(part, "dtype", None) == "string" and part.shape.rank == 0 for part in parts)
     names = {
-        (True,): ("text",),
-        (True, False): ("text", "label"),
-        (True, True): ("text", "pair"),
-        (True, True, False): ("text", "pair", "label"),
-    }.get(tuple(texts))
-    if names is None:
+        (True,): ("texts",),
+        (True, False): ("texts", "labels"),
+        (True, True): ("texts", "pairs"),
+        (True, True, False): ("texts", "pairs", "labels"),
+    }
+    if texts not in names:
         raise ValueError(
             f"Received a data set of {spec}: expected a scalar string, or (text, label), (text, text) or "
             "(text, text, label); `unbatch()` one that is batched."
         )
-    return lambda *values: dict(zip(names, values, strict=True))
+    return names[texts]

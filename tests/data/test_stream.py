@@ -48,7 +48,7 @@ def test_every_text_once_an_epoch():
 
 
 @pytest.mark.parametrize("steps", [1, 2])
-@pytest.mark.parametrize("skip", [0, 3, 4, 7, 12])
+@pytest.mark.parametrize("skip", [3, 4, 12])
 def test_skipping_equals_going_on(make, skip, steps):
     whole, resumed = make(accumulation_steps=steps), make(accumulation_steps=steps)
     seen(whole)
