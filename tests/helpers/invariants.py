@@ -11,7 +11,7 @@ from arrays import normal, to_numpy, tolerance
 
 
 def check_padding(run: Callable, hidden_states: np.ndarray, lengths: np.ndarray, dtype: str = "float32") -> None:
-    """`run(hidden_states, mask) -> (B, T, D)` gives each row what it gives for its first `lengths[row]` tokens alone."""
+    """`run(hidden_states, mask) -> (B, T, D)` gives a row what it gives for its first `lengths[row]` tokens alone."""
     mask = np.arange(hidden_states.shape[1]) < lengths[:, None]
     padded = np.where(mask[..., None], hidden_states, normal(*hidden_states.shape, seed=5, scale=10))
     outputs = to_numpy(run(padded.astype("float32"), mask))

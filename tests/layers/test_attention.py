@@ -16,14 +16,15 @@ B, T, S, D, N = 2, 3, 5, 8, 4
 def arguments(kind: str, kv_heads: int, head_dim: int) -> dict:
     """Call arguments of Attention, in the ways in which models call it."""
     mask = np.arange(S) < np.array([[[3]], [[5]]])
+    positions = np.array([[0, 1, 2], [2, 3, 4]])
     cache = {"key": normal(B, kv_heads, S, head_dim, seed=2), "value": normal(B, kv_heads, S, head_dim, seed=3)}
     options = {
         "self": {},
         "masked": {"attention_mask": mask[..., :T]},
         "biased": {"position_bias": normal(B, N, T, T)},
-        "rotary": {"rotary": tuple(to_numpy(RotaryPositions(head_dim)(np.array([[0, 1, 2], [4, 5, 6]]))))},
+        "rotary": {"rotary": tuple(to_numpy(RotaryPositions(head_dim)(positions)))},
         "context": {"context": normal(B, S, D, seed=4), "attention_mask": mask},
-        "cached": {"attention_mask": mask, "cache": cache, "cache_positions": np.array([[0, 1, 2], [2, 3, 4]], "int32")},
+        "cached": {"attention_mask": mask, "cache": cache, "cache_positions": positions},
         "frozen": {"attention_mask": mask, "cache": cache},
     }
     return {"hidden_states": normal(B, T, D, seed=1), **options[kind]}

@@ -59,7 +59,7 @@ def test_halves_hold_the_same_numbers():
 
 
 def test_errors_name_the_remedy():
-    with pytest.raises(ValueError, match="4 tokens and the position table 3 rows.*cut the text"):
+    with pytest.raises(ValueError, match=r"4 tokens and the position table 3 rows.*cut the text"):
         LearnedPositions(max_length=3)(normal(B, 4, D))
     with pytest.raises(ValueError, match="layout must be one of"):
         SinusoidalPositions(layout="mixed")
