@@ -1,0 +1,67 @@
+"""Added tokens typed in the text: leftmost, longest, their flags, before and after normalising."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from tokenizers import AddedToken
+from tokenizers import Tokenizer as Library
+
+from keras_transformers.text.graph.compile import compile_text
+from keras_transformers.text.tokenizer import Tokenizer
+
+ADDED = [
+    AddedToken("Foo", single_word=True),
+    AddedToken("fo"),
+    AddedToken("foo bar", lstrip=True),
+    AddedToken("oob", rstrip=True),
+    AddedToken("中"),
+    AddedToken("Ä["),
+    AddedToken("abc", normalized=False, single_word=True),
+    AddedToken("abcabc", normalized=False),
+    AddedToken("cab", normalized=False),
+    AddedToken("é", normalized=False, single_word=True),
+    AddedToken("<mask>", lstrip=True, rstrip=True, single_word=True, special=True, normalized=True),
+]
+PARTS = ["Foo", "foo", "fo", "oob", "foobar", "FOO", "中", "Ä[", "ä[", "a\u0308[", "abc", "abcabc", "ab", "cab", "é"]
+PARTS += [
+    "e\u0301",
+    "<mask>",
+    "<MASK>",
+    "[MASK]",
+    "[SEP]",
+    "_",
+    "1",
+    "-",
+    " ",
+    "foo bar",
+    "foo  bar",
+    "\u0301",
+    "\u3000",
+    "\n",
+    "b",
+]
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["uncased", "cased"])
+def extended(request) -> Tokenizer:
+    base = Tokenizer.train(["the foo bar sat on a cab, abc; 中 é _ 1"] * 2, 80, lowercase=request.param)
+    library = Library.from_str(base.to_json())
+    library.add_tokens(ADDED)
+    return Tokenizer(library)
+
+
+def test_random_text_of_tokens_and_near_misses(extended, mismatches):
+    chance = random.Random(7)
+    graph = compile_text(extended.to_json())
+    texts = ["".join(chance.choices(PARTS, k=chance.randrange(12))) for _ in range(1_000)]
+    assert not mismatches(extended, graph, texts)
+    found = {i for row in extended.encode(texts) for i in row.ids}
+    assert found >= {extended.token_to_id(token.content) for token in ADDED} - {extended.token_to_id("oob")}
+
+
+def test_special_tokens_are_cut_out_before_normalising(tokenizer, graph):
+    ids = graph.tokenize(["a[MASK]b [mask]"]).to_list()[0]
+    assert ids == tokenizer.encode(["a[MASK]b [mask]"], special_tokens=False)[0].ids
+    assert ids.count(tokenizer.mask_id) == 1

@@ -1,0 +1,167 @@
+"""The compiled graph as a whole: the same ids as the library, inside a SavedModel of core ops, and clear refusals."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+
+import pytest
+import tensorflow as tf
+from tensorflow.core.protobuf import saved_model_pb2
+
+from keras_transformers.text.graph.compile import compile_text
+from keras_transformers.text.tokenizer import Tokenizer
+
+TEXTS = [
+    "The cat danced unhappily on the table!",
+    "",
+    "   \t\n ",
+    "a[MASK]b [SEP] [mask] [[MASK]] [MASK",
+    "İstanbul ÀÉÎ 가나다 中文字 \u0344\u0316\u0301 crème",
+    "x" * 10_000 + " cat",
+    "a" * 100,
+    "a" * 101,
+    "\x00a\x00b",
+    "😀 hello👩‍👩‍👧 שלום עולם",
+    "don't stop-me.now",
+]
+
+
+def test_ids_equal_the_library(tokenizer, graph, mismatches):
+    assert not mismatches(tokenizer, graph, TEXTS)
+    assert not mismatches(tokenizer, graph, TEXTS[::-1], TEXTS, max_length=32)
+
+
+def test_invalid_utf8_is_replaced_as_python_does(tokenizer, graph, mismatches):
+    texts = [b"\xff\xfe cat", b"\xe4\xbd", b"a\xed\xa0\x80b", b"\xef\xbb\xbfcat", b"\xc0\x80x", b"\xf4\x90\x80\x80z"]
+    assert not mismatches(tokenizer, graph, [*texts, b"\xf0\x9f\x98cat", b"cat\xe2\x82", b"\xe2\x28\xa1", b"cat"])
+    # The comparison itself rests on U+FFFD being dropped by BERT's cleaning: look at the code points too.
+    for text in texts:
+        points = tf.strings.unicode_decode([text], "UTF-8", errors="replace").values.numpy()
+        assert "".join(map(chr, points)) == text.decode("utf-8", "replace")
+
+
+def test_tokenize_adds_and_cuts_nothing(tokenizer, graph):
+    ids = graph.tokenize(tf.constant(TEXTS)).to_list()
+    assert ids == [row.ids for row in tokenizer.encode(TEXTS, special_tokens=False)]
+
+
+def test_empty_batch(graph):
+    empty = tf.constant([], tf.string)
+    rows = graph.encode(empty, empty, max_length=8)
+    assert rows["token_ids"].shape[0] == rows["truncated"].shape[0] == 0
+    assert graph.tokenize(empty).nrows() == 0
+
+
+@pytest.mark.parametrize("tokenizer", [True], indirect=True)
+def test_eager_function_and_dataset_agree(tokenizer, graph):
+    texts = tf.constant(["the cat", "a dog sat"])
+    encode = tf.function(lambda texts: graph.encode(texts, max_length=8)["token_ids"], autograph=False)
+    eager = graph.encode(texts, max_length=8)["token_ids"].numpy().tolist()
+    traced = encode.get_concrete_function(tf.TensorSpec([None], tf.string))
+    assert traced(texts).numpy().tolist() == eager
+    dataset = tf.data.Dataset.from_tensor_slices(texts).batch(2).map(encode)
+    assert next(iter(dataset)).numpy().tolist() == eager
+
+
+BARE = """
+import sys, json
+sys.modules.update(dict.fromkeys(["keras", "keras_transformers", "zoo", "tensorflow_text", "keras_hub", "tokenizers"]))
+import tensorflow as tf
+model = tf.saved_model.load(sys.argv[1])
+row = model.signatures["serving_default"](text=tf.constant(json.loads(sys.argv[2])))
+print(json.dumps([row["token_ids"].numpy().tolist(), [t.decode() for t in row["decoded"].numpy()]]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tokenizer", [True], indirect=True)
+def test_saved_model_answers_without_our_packages(tokenizer, graph, tmp_path):
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "text")], autograph=False)
+    def serve(text):
+        rows = graph.encode(text, text, max_length=16)
+        return {**rows, "decoded": graph.decode(rows["token_ids"])}
+
+    module = tf.Module()
+    module.graph, module.serve = graph, serve
+    tf.saved_model.save(module, str(tmp_path), {"serving_default": serve})
+    assert not forbidden_ops(tmp_path)
+    texts = ["The cat [MASK] unhappily", "", "Über中"]
+    command = [sys.executable, "-c", BARE, str(tmp_path), json.dumps(texts)]
+    token_ids, decoded = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    expected = [row.ids for row in tokenizer.encode(texts, texts, max_length=16)]
+    width = max(map(len, expected))
+    assert token_ids == [ids + [tokenizer.pad_id] * (width - len(ids)) for ids in expected]
+    assert decoded == tokenizer.decode(expected)
+
+
+def forbidden_ops(folder) -> set[str]:
+    """Ops of a SavedModel that are not TensorFlow core, or that need XLA or Python."""
+    graph_def = saved_model_pb2.SavedModel.FromString((folder / "saved_model.pb").read_bytes()).meta_graphs[0].graph_def
+    functions = (node for function in graph_def.library.function for node in function.node_def)
+    used = {node.op for node in [*graph_def.node, *functions]}
+    names = {function.signature.name for function in graph_def.library.function}
+    core = set(dir(tf.raw_ops))
+    return {op for op in used - names if op not in core or op.startswith("Xla") or "PyFunc" in op}
+
+
+ROBERTA = {"type": "RobertaProcessing", "sep": ["[SEP]", 3], "cls": ["[CLS]", 2]}
+ROBERTA |= {"trim_offsets": True, "add_prefix_space": False}
+
+
+@pytest.mark.parametrize(
+    ("part", "component"),
+    [
+        ("normalizer", {"type": "NFKC"}),
+        ("pre_tokenizer", {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}),
+        ("pre_tokenizer", None),
+        ("model", {"type": "BPE", "vocab": {"[PAD]": 0, "a": 1}, "merges": []}),
+        ("decoder", {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}),
+        ("post_processor", ROBERTA),
+    ],
+)
+def test_what_cannot_be_compiled_is_named(tokenizer, part, component):
+    config = {**json.loads(tokenizer.to_json()), part: component}
+    with pytest.raises(ValueError, match=f"The {part} {(component or {}).get('type')!r} .* cannot be compiled"):
+        compile_text(json.dumps(config))
+
+
+def test_max_length_without_room(graph):
+    with pytest.raises(ValueError, match="max_length=2 leaves no room for text beside 2 special tokens"):
+        graph.encode(tf.constant(["a"]), max_length=2)
+    with pytest.raises(ValueError, match="beside 3 special tokens"):
+        graph.encode(tf.constant(["a"]), tf.constant(["a"]), max_length=3)
+
+
+def test_no_pad_token():
+    config = json.loads(Tokenizer.train(["a cat"], vocabulary_size=20).to_json())
+    config["added_tokens"] = [token for token in config["added_tokens"] if token["content"] != "[PAD]"]
+    config["model"]["vocab"] = {token: i for token, i in config["model"]["vocab"].items() if token != "[PAD]"}
+    with pytest.raises(ValueError, match=r"no \[PAD\] token"):
+        compile_text(json.dumps(config))
+
+
+@pytest.mark.data
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["novels", "wikitext", "english", "german", "banking"])
+def test_ids_equal_on_corpora(data_dir, bert, bert_graph, mismatches, name):
+    lines = corpus(data_dir, name)
+    step = 500
+    batches = [lines[i : i + step] for i in range(0, len(lines), step)]
+    assert sum(map(len, batches)) >= 1000
+    assert not [bad for batch in batches for bad in mismatches(bert, bert_graph, batch, max_length=512)]
+    pairs = batches[::8]
+    assert not [bad for batch in pairs for bad in mismatches(bert, bert_graph, batch, batch[::-1], max_length=48)]
+
+
+def corpus(data_dir, name: str) -> list[str]:
+    if name == "banking":
+        files = [data_dir / "banking77" / name for name in ("train.csv", "test.csv")]
+        return [row["text"] for file in files for row in csv.DictReader(file.open(encoding="utf-8", newline=""))]
+    if name in ("english", "german"):
+        lines = (data_dir / "tatoeba_deu_eng" / "deu.txt").read_text(encoding="utf-8").splitlines()
+        return [line.split("\t")[name == "german"] for line in lines[:: len(lines) // 20_000]][:20_000]
+    folder, file = {"novels": ("gutenberg_novels", "valid.txt"), "wikitext": ("wikitext2", "test.txt")}[name]
+    return (data_dir / folder / file).read_text(encoding="utf-8").splitlines()
