@@ -1,0 +1,231 @@
+"""Training that survives `kill -9`: the run that goes on has the losses of an unbroken one.
+
+Keras' `BackupAndRestore` starts a broken epoch anew, and neither it nor a saved model keeps the seeds of dropout.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+import zipfile
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+
+from keras_transformers.training.distribute import on_tensorflow, scope
+
+# What EarlyStopping, ModelCheckpoint and ReduceLROnPlateau know of the epochs before.
+PROGRESS = ("best", "best_epoch", "best_weights", "wait", "stopped_epoch", "cooldown_counter", "epochs_since_last_save")
+BROKEN = (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error)
+
+
+class Resume(keras.callbacks.Callback):
+    """Saves the state of `fit` as it goes, and lets the same call of `fit` go on where the last one was killed.
+
+    Kept are all variables of model (seeds of dropout included), optimizer and metrics, the history, the place in the
+    data, and the progress of `callbacks`. One folder belongs to one run: once that has ended, `fit` with the same
+    number of epochs restores the final weights and trains no more; a larger number goes on. A resumed epoch counts
+    the batches that it does not repeat, so that batch numbers stay those of an unbroken run.
+
+    Put it last in `fit(callbacks=...)`: it then sees what the others decided at the end of `fit`.
+
+    Args:
+        folder: Where to save; holds the last two states, each about three times the size of the weights.
+        dataset: The dataset given to `fit`, of `keras_transformers.data`: its `position` is saved and set.
+        every: Batches between saves; each epoch's start and the end of `fit` are saved too.
+        callbacks: Callbacks of the same `fit` to keep the progress of: `EarlyStopping`, `ModelCheckpoint` and
+            `ReduceLROnPlateau` forget the best value so far otherwise.
+
+    Raises:
+        ValueError: From `fit`: if the model or the data is not the saved one, if no saved state is readable, or with
+            `steps_per_epoch`.
+
+    Example:
+
+    >>> resume = Resume("run/", dataset, every=100, callbacks=[stop])  # doctest: +SKIP
+    >>> model.fit(dataset, epochs=3, callbacks=[stop, resume])  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike,
+        dataset: Any,
+        every: int = 100,
+        callbacks: Sequence[keras.callbacks.Callback] = (),
+    ):
+        super().__init__()
+        if not hasattr(dataset, "position"):
+            raise ValueError(
+                f"Received a dataset without `position`: {dataset}. Expected one made by `task.dataset` or "
+                "`keras_transformers.data.pipeline.batches`, before any `map` or `batch` of your own."
+            )
+        if every < 1:
+            raise ValueError(f"Received every={every}; expected a number of batches, at least 1.")
+        self.folder = Path(folder)
+        self.dataset = dataset
+        self.every = every
+        self.callbacks = list(callbacks)
+
+    def on_train_begin(self, logs=None):
+        self._check_steps()
+        self._epoch, self._broken_off = None, False
+        self._fitted = self.model  # on JAX, each look at `self.model` copies the running state back into it
+        self._restored = load_latest(self.folder)
+        if self._restored is None:
+            return
+        state, arrays = self._restored
+        with scope(getattr(self.model, "distribute_strategy", None)):
+            # Makes the variables of optimizer and metrics; on TensorFlow, Keras itself waits for the first step.
+            self.model._symbolic_build(data_batch=next(iter(self.dataset)))
+        self._check_variables(arrays)
+        self._assign("model", arrays)
+        self._assign("optimizer", arrays)
+        # After early stopping there is nothing to go on with.
+        self.model._initial_epoch = self.params["epochs"] if state["stopped"] else state["epoch"]
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self._epoch, self._due = epoch, 0
+        self.dataset.position.epoch, self.dataset.position.batch = epoch, 0
+        if self._restored is not None:
+            # Not before: `fit` has just reset the metrics, and other callbacks began anew in `on_train_begin`.
+            state = self._restore_progress()
+            self._due = state["batch"] and state["batch"] + self.every
+            self._skip(state["batch"])
+
+    def on_train_batch_begin(self, batch, logs=None):
+        if batch >= self._due:
+            self._save(self._epoch, batch)
+            self._due = batch + self.every
+
+    def on_train_batch_end(self, batch, logs=None):
+        if self._fitted.stop_training:  # a callback breaks the epoch off, for instance at a time limit
+            self._broken_off = True
+            self._save(self._epoch, batch + 1)
+
+    def on_train_end(self, logs=None):
+        self.model._initial_epoch = None  # another `fit` starts at its own epoch
+        if self._restored is not None:
+            self._restore_progress()
+        if self._epoch is not None and not self._broken_off:
+            self._save(self._epoch + 1, 0, stopped=bool(self.model.stop_training))
+
+    def _save(self, epoch: int, batch: int, stopped: bool = False) -> None:
+        arrays = {
+            f"{group}/{index}": keras.ops.convert_to_numpy(variable)
+            for group, variables in self._groups().items()
+            for index, variable in enumerate(variables)
+        }
+        progress = [{k: v for k, v in vars(c).items() if k in PROGRESS} for c in self.callbacks]
+        for number, values in enumerate(progress):
+            weights = values.pop("best_weights", None) or []
+            arrays |= {f"callback{number}/{index}": array for index, array in enumerate(weights)}
+        history = self.model.history
+        state = {"epoch": epoch, "batch": batch, "stopped": stopped, "callbacks": progress}
+        state |= {"history": history.history, "epochs": history.epoch}
+        save(self.folder, f"epoch-{epoch:05d}-batch-{batch:08d}.npz", state, arrays)
+
+    def _restore_progress(self) -> dict:
+        (state, arrays), self._restored = self._restored, None
+        if self._epoch is not None:
+            self._assign("metrics", arrays)
+        self.model.history.history, self.model.history.epoch = state["history"], state["epochs"]
+        for number, (callback, progress) in enumerate(zip(self.callbacks, state["callbacks"], strict=True)):
+            vars(callback).update(progress)
+            if weights := _group(arrays, f"callback{number}"):
+                callback.best_weights = weights
+        return state
+
+    def _skip(self, batches: int) -> None:
+        """Lets Keras count the batches that were trained on before the break, without training on them again.
+
+        Keras would take the length of a shortened epoch for the length of all, where the dataset knows none.
+        """
+        model = self.model
+        calls, odd = divmod(batches, model.steps_per_execution)
+        if odd:
+            raise ValueError(
+                f"Received steps_per_execution={model.steps_per_execution} for a run that stopped after "
+                f"{batches} batches of its epoch; compile the model with the value it had, or a divisor of {batches}."
+            )
+        train_function, logs = model.train_function, model.get_metrics_result()
+        self.dataset.position.batch = batches
+
+        def count(*args):
+            nonlocal calls
+            if calls == 0:
+                model.train_function = train_function
+                return train_function(*args)
+            calls -= 1
+            return logs if on_tensorflow() else (logs, args[0])
+
+        model.train_function = count
+
+    def _groups(self) -> dict[str, list]:
+        model = self.model
+        return {"model": model.variables, "optimizer": model.optimizer.variables, "metrics": model.metrics_variables}
+
+    def _assign(self, group: str, arrays: dict[str, np.ndarray]) -> None:
+        for variable, array in zip(self._groups()[group], _group(arrays, group), strict=True):
+            variable.assign(array)
+
+    def _check_variables(self, arrays: dict[str, np.ndarray]) -> None:
+        for group, variables in self._groups().items():
+            saved = [tuple(a.shape) for a in _group(arrays, group)]
+            shapes = [tuple(v.shape) for v in variables]
+            if saved != shapes:
+                differing = [v.path for v, s, t in zip(variables, saved, shapes, strict=False) if s != t][:5]
+                raise ValueError(
+                    f"Received a run in {self.folder} with {len(saved)} {group} variables, and a model with "
+                    f"{len(shapes)}; differing shapes: {differing or 'none of those in both'}. Expected the model, "
+                    "optimizer and metrics that the run was started with; for another, choose another folder."
+                )
+
+    def _check_steps(self) -> None:
+        length = len(self.dataset) if hasattr(self.dataset, "__getitem__") else int(self.dataset.cardinality())
+        if self.params["steps"] not in (None, length):
+            raise ValueError(
+                f"Received a dataset of {length} batches for Resume, and {self.params['steps']} steps an epoch in fit. "
+                "Expected the same dataset in both, and no steps_per_epoch."
+            )
+
+
+def save(folder: Path, name: str, state: dict, arrays: dict[str, np.ndarray]) -> None:
+    """Writes one file, whole or not at all, and removes all but the last two."""
+    folder.mkdir(parents=True, exist_ok=True)
+    partial = folder / "partial"
+    with open(partial, "wb") as file:
+        np.savez(file, state=np.array(json.dumps(state)), **arrays)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(partial, folder / name)
+    for old in _files(folder)[:-2]:
+        old.unlink()
+
+
+def load_latest(folder: Path) -> tuple[dict, dict[str, np.ndarray]] | None:
+    """Reads the last file that is whole (a zip file has a checksum for each array); None if there is none at all."""
+    files = _files(folder)
+    for path in reversed(files):
+        try:
+            with np.load(path, allow_pickle=False) as arrays:
+                arrays = dict(arrays)
+            return json.loads(str(arrays.pop("state"))), arrays
+        except BROKEN as error:
+            warnings.warn(f"{path} is damaged ({error}); trying the one before.", stacklevel=2)
+    if files:
+        raise ValueError(f"Received {folder} with damaged files only: {files}. Remove the folder to start anew.")
+    return None
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(folder.glob("epoch-*.npz"))
+
+
+def _group(arrays: dict[str, np.ndarray], group: str) -> list[np.ndarray]:
+    count = sum(key.startswith(f"{group}/") for key in arrays)
+    return [arrays[f"{group}/{index}"] for index in range(count)]
