@@ -80,7 +80,8 @@ class TransformerConfig:
     def __post_init__(self):
         self._set("num_kv_heads", self.num_heads if self.num_kv_heads is None else self.num_kv_heads)
         if self.head_dim is None:
-            if not _is_size(self.num_heads) or self.hidden_dim % self.num_heads:
+            sizes = _is_size(self.hidden_dim) and _is_size(self.num_heads)
+            if not sizes or self.hidden_dim % self.num_heads:
                 raise ValueError(
                     f"hidden_dim must be divisible by num_heads: received hidden_dim={self.hidden_dim!r}, "
                     f"num_heads={self.num_heads!r}. Choose other sizes or give head_dim."

@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import keras
+import numpy as np
+import pytest
+from arrays import randomize, to_numpy, tolerance
+from bert_model import all_heads, batch, small_config
+from pairs import pairwise
+
+from keras_transformers.config import NORM_ORDERS, NORMS, POSITIONS
+from keras_transformers.families import bert
+from keras_transformers.heads import pooler
+from keras_transformers.models import encoder
+
+GOLDEN = Path(__file__).parent / "golden"
+
+CONFIGS = pairwise(
+    positions=list(POSITIONS),
+    norm=list(NORMS),
+    norm_order=list(NORM_ORDERS),
+    num_kv_heads=[4, 2],
+    gated=[False, True],
+    use_bias=[True, False],
+    num_segments=[2, 0],
+    dtype=["float32", "mixed_bfloat16"],
+)
+
+
+@pytest.mark.parametrize("options", CONFIGS, ids=lambda options: "-".join(map(str, options.values())))
+def test_padding_changes_nothing(options):
+    dtype = options["dtype"]
+    config = small_config(**{name: value for name, value in options.items() if name != "dtype"})
+    model = randomize(encoder(config, dtype=dtype), scale=0.3)
+    inputs, lengths = batch(config), (7, 3, 1)
+    outputs = to_numpy(model(inputs)["hidden_states"])
+    assert outputs.shape == (3, 7, 16)
+    for row, length in enumerate(lengths):
+        alone = {name: array[row : row + 1, :length] for name, array in inputs.items()}
+        expected = to_numpy(model(alone)["hidden_states"])[0]
+        np.testing.assert_allclose(outputs[row, :length], expected, **tolerance(dtype))
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+def test_the_order_of_tokens_matters(positions):
+    config = small_config(positions=positions)
+    model, inputs = randomize(encoder(config), scale=0.3), batch(config, (7,))
+    swapped = inputs | {name: inputs[name][:, [0, 2, 1, 3, 4, 5, 6]] for name in ("token_ids", "segment_ids")}
+    first, second = to_numpy((model(inputs)["hidden_states"], model(swapped)["hidden_states"]))
+    assert np.abs(first[:, 0] - second[:, 0]).max() > 1e-3
+
+
+@pytest.mark.parametrize("norm_order", NORM_ORDERS)
+@pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16"])
+def test_optional_outputs(norm_order, dtype):
+    config = small_config(norm_order=norm_order)
+    model = randomize(encoder(config, outputs=["attention_scores", "all_hidden_states"], dtype=dtype), scale=0.3)
+    inputs = batch(config)
+    outputs = to_numpy(model(inputs))
+    scores, states = outputs["attention_scores"], outputs["all_hidden_states"]
+    assert scores.shape == (3, 2, 4, 7, 7)
+    assert states.shape == (3, 3, 7, 16)
+    np.testing.assert_array_equal(states[:, -1], outputs["hidden_states"])
+    np.testing.assert_allclose(scores.sum(-1), 1, **tolerance(dtype))
+    assert not scores[np.broadcast_to(inputs["padding_mask"][:, None, None, None] == 0, scores.shape)].any()
+
+    plain = encoder(config, dtype=dtype)
+    plain.set_weights(model.get_weights())
+    np.testing.assert_array_equal(to_numpy(plain(inputs)["hidden_states"]), outputs["hidden_states"])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16"])
+@pytest.mark.parametrize("positions", POSITIONS)
+def test_save_and_load(positions, dtype, tmp_path):
+    config = small_config(positions=positions)
+    model = randomize(encoder(config, outputs=["attention_scores"], dtype=dtype))
+    model.save(tmp_path / "encoder.keras")
+    loaded = keras.saving.load_model(tmp_path / "encoder.keras")
+    inputs = batch(config)
+    keras.tree.map_structure(np.testing.assert_array_equal, to_numpy(loaded(inputs)), to_numpy(model(inputs)))
+
+
+def test_the_mask_may_be_boolean():
+    config = small_config()
+    model, inputs = encoder(config), batch(config)
+    outputs = model(inputs | {"padding_mask": inputs["padding_mask"] > 0})
+    np.testing.assert_array_equal(to_numpy(outputs["hidden_states"]), to_numpy(model(inputs)["hidden_states"]))
+
+
+def test_errors():
+    config = small_config()
+    inputs = batch(config)
+    with pytest.raises(ValueError, match=r"unknown outputs \['scores'\].*attention_scores"):
+        encoder(config, outputs=["scores"])
+    with pytest.raises(ValueError, match=r"9 tokens and the position table 8 rows"):
+        encoder(config)(batch(config, (9,)))
+    del inputs["padding_mask"]
+    with pytest.raises(ValueError, match="padding_mask"):
+        encoder(config)(inputs)
+
+
+def test_weight_names_and_shapes():
+    """Names are a promise: checkpoints, freezing and decay exclusions go by them. UPDATE_GOLDEN=1 writes them anew."""
+    with keras.StatelessScope(initialize_variables=False):
+        model = all_heads(small_config())
+    shapes = {weight.path: list(weight.shape) for weight in model.weights if "seed_generator" not in weight.path}
+    golden = GOLDEN / "bert.json"
+    if os.environ.get("UPDATE_GOLDEN"):
+        golden.write_text(json.dumps(shapes, indent=1) + "\n")
+    assert shapes == json.loads(golden.read_text())
+
+
+@pytest.mark.parametrize(
+    ("num_layers", "hidden_dim", "num_heads", "parameters"),
+    [
+        (2, 128, 2, 4_385_920),
+        (4, 512, 8, 28_763_648),
+        (8, 512, 8, 41_373_184),
+        (12, 768, 12, 109_482_240),
+        (24, 1024, 16, 335_141_888),
+    ],
+)
+def test_published_parameter_counts(num_layers, hidden_dim, num_heads, parameters):
+    """Of the release of BERT, uncased: encoder and pooler."""
+    config = bert(30522, num_layers, num_heads, hidden_dim)
+    with keras.StatelessScope(initialize_variables=False):
+        model = encoder(config)
+        model = keras.Model(model.input, pooler(config, model.output["hidden_states"]))
+    assert sum(int(np.prod(weight.shape)) for weight in model.trainable_weights) == parameters
