@@ -1,0 +1,5 @@
+"""Looking at models: what attends to what."""
+
+from keras_transformers.analysis.attention_maps import plot_attention
+
+__all__ = ["plot_attention"]

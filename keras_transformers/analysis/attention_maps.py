@@ -1,0 +1,76 @@
+"""Pictures of attention scores."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from keras import ops
+
+COLUMNS = 4
+CELL = 0.32  # inches a token
+
+
+def plot_attention(
+    scores: Any, tokens: Sequence[str], key_tokens: Sequence[str] | None = None, titles: Sequence[str] | None = None
+) -> Any:
+    """Draw who attends to whom: a panel a head, a row a query, a column a key; dark is much.
+
+    Use it on one text of a model that was loaded with `outputs=["attention_scores"]`. All panels share one scale, so
+    heads can be compared. Needs the extra `plot`.
+
+    Args:
+        scores: Attention weights of one text: all heads of one block (N, T, S), or one head (T, S); float.
+        tokens: The T query tokens.
+        key_tokens: The S key tokens; `tokens` when None (self-attention).
+        titles: One a head; "head 0", "head 1", ... when None.
+
+    Returns:
+        A `matplotlib.figure.Figure`, which a notebook shows; `figure.savefig("map.png")` writes it.
+
+    Raises:
+        ValueError: The numbers of scores, tokens and titles do not fit each other.
+        ImportError: matplotlib is not installed.
+
+    Example:
+
+    >>> figure = plot_attention(np.eye(3), ["a", "fine", "film"])  # doctest: +SKIP
+    >>> figure.savefig("map.png")  # doctest: +SKIP
+    """
+    scores = np.asarray(ops.convert_to_numpy(scores), "float32")
+    scores = scores[None] if scores.ndim == 2 else scores
+    key_tokens = tokens if key_tokens is None else key_tokens
+    titles = [f"head {head}" for head in range(len(scores))] if titles is None else titles
+    expected = (len(titles), len(tokens), len(key_tokens))
+    if scores.shape != expected:
+        raise ValueError(
+            f"scores of shape {scores.shape} do not fit {expected[0]} titles, {expected[1]} query tokens and "
+            f"{expected[2]} key tokens: expected (heads, queries, keys) = {expected}. Of a model's attention_scores "
+            "(B, L, N, T, S), choose a text and a block: scores[0, 3]."
+        )
+    figure, panels = _panels(*scores.shape)
+    for panel, head, title in zip(panels, scores, titles, strict=True):
+        panel.imshow(head, cmap="Blues", vmin=0, vmax=max(float(scores.max()), 1e-9), aspect="auto")
+        panel.set_title(title, fontsize=9)
+        panel.set_xticks(range(len(key_tokens)), key_tokens, rotation=90, fontsize=8)
+        panel.set_yticks(range(len(tokens)), tokens, fontsize=8)
+    return figure
+
+
+def _panels(heads: int, queries: int, keys: int) -> tuple[Any, list]:
+    """A figure with room for so many heads, and its axes."""
+    try:
+        # Not pyplot: it would choose a backend for the whole process, and keep every figure alive.
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError("plots need matplotlib: pip install 'keras_transformers[plot]'.") from error
+    columns = min(heads, COLUMNS)
+    rows = math.ceil(heads / columns)
+    size = (columns * (1 + CELL * keys), rows * (1 + CELL * queries))
+    figure = Figure(figsize=size, layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False).ravel().tolist()
+    for spare in axes[heads:]:
+        spare.set_axis_off()
+    return figure, axes[:heads]

@@ -1,0 +1,83 @@
+"""Notebooks run from top to bottom, and are committed without what running them leaves behind."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+ABSOLUTE_PATH = re.compile(r"(?<![\w.:/])/(?:home|root|Users|work|tmp|mnt|usr|var|opt|data|content)\b|\b[A-Za-z]:\\")
+
+notebook_test = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+
+
+def read(path: Path) -> dict:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def sources(notebook: dict) -> list[str]:
+    return ["".join(cell["source"]) for cell in notebook["cells"]]
+
+
+def test_there_are_notebooks():
+    assert "01_attention" in [path.stem for path in NOTEBOOKS]
+
+
+@notebook_test
+def test_no_output_is_committed(path):
+    cells = [cell for cell in read(path)["cells"] if cell["cell_type"] == "code"]
+
+    assert [cell["source"] for cell in cells if cell["outputs"] or cell["execution_count"] is not None] == []
+
+
+@notebook_test
+def test_no_path_of_one_machine_is_committed(path):
+    assert ABSOLUTE_PATH.findall(path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("text", ["open('/home/me/a.txt')", "cd /tmp/x", "path = /work/main", r"C:\Users"])
+def test_absolute_paths_are_recognised(text):
+    assert ABSOLUTE_PATH.search(text)
+
+
+@pytest.mark.parametrize("text", ["https://a.org/data/x", "../shared/data", "scores / work", "keras/data/x", "1/home"])
+def test_other_slashes_are_not(text):
+    assert not ABSOLUTE_PATH.search(text)
+
+
+@notebook_test
+def test_any_jupyter_opens_it(path):
+    notebook = read(path)
+
+    assert notebook["nbformat"] == 4
+    assert notebook["metadata"]["kernelspec"]["name"] == "python3"
+    assert notebook["cells"][0]["cell_type"] == "markdown"
+    assert sources(notebook)[0].startswith("# ")
+    assert len({cell["id"] for cell in notebook["cells"]}) == len(notebook["cells"])
+
+
+@notebook_test
+def test_it_checks_what_it_claims(path):
+    code = [source for source in sources(read(path)) if "assert" in source]
+
+    assert len(code) >= 5
+
+
+@pytest.mark.slow
+@notebook_test
+def test_it_runs(path):
+    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+
+    # In its own folder, as someone who opens it does; an error of a cell is raised here, with the cell.
+    nbclient.NotebookClient(
+        notebook, timeout=600, kernel_name="python3", resources={"metadata": {"path": str(path.parent)}}
+    ).execute()
+
+    counts = [cell["execution_count"] for cell in notebook.cells if cell["cell_type"] == "code"]
+    assert counts == list(range(1, len(counts) + 1))
