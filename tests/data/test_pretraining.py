@@ -56,6 +56,24 @@ def test_untruncated_pairs_are_consecutive(documents, tokenizer):
     assert seen > 100
 
 
+def test_sentences_displaced_by_a_random_segment_are_used_again(documents, tokenizer):
+    pairs = SentencePairs(documents, tokenizer, max_length=32)
+    ranges = list(pairs._document_pairs(2, np.random.default_rng(0)))
+    first, last = (documents.sentences[documents.starts[d]] for d in (2, 3))
+    reached = [end_a if is_random else end_b for _, end_a, _, end_b, is_random in ranges]
+    assert [begin for begin, *_ in ranges] == [first, *reached[:-1]]
+    assert reached[-1] == last
+
+
+def test_truncation_cuts_both_ends_alike(documents, tokenizer):
+    rows = SentencePairs(documents, tokenizer, max_length=16, short_probability=0.0).draw(np.random.default_rng(0))
+    starts = {at + 10 for at in documents.sentences}
+    cut = np.array([[a[0] not in starts, a[-1] + 1 not in starts] for a, _ in segments(rows)])
+    front, back = cut.sum(axis=0)
+    assert min(front, back) > 100
+    assert abs(front - back) < 4 * np.sqrt(front + back)
+
+
 def test_half_of_the_pairs_are_random(documents, tokenizer):
     pairs = SentencePairs(documents, tokenizer, max_length=64, short_probability=0.0)
     labels = np.concatenate([pairs.draw(np.random.default_rng(seed)).labels for seed in range(10)])

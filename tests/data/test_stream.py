@@ -81,6 +81,13 @@ def test_epochs_differ(make):
     assert any(not np.array_equal(a[0]["token_ids"], b[0]["token_ids"]) for a, b in zip(one, two, strict=True))
 
 
+def test_buffers_are_masked_differently(tokenizer):
+    same = tf.data.Dataset.from_tensors("a text that is always the same").repeat(64)
+    dataset = batches(Stream(same, encode, 32), MaskedLM(tokenizer), 8, max_length=64)
+    positions = [x["mask_positions"] for x, _ in seen(dataset)]
+    assert len(np.unique([p.tobytes() for p in positions])) == len(positions) == 8
+
+
 def test_labels_and_pairs():
     lines = texts(20)
     data = tf.data.Dataset.from_tensor_slices((lines, ["xyz"] * 20, [len(line) % 2 for line in lines]))
