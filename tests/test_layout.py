@@ -1,0 +1,128 @@
+"""The rules of the house that a machine can check: what may import what, and how long things may be."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# Left never imports right.
+ORDER = (
+    "config", "families", "layers", "models", "heads", "text", "data", "training", "generation", "checkpoints",
+    "export", "tasks", "analysis", "zoo",
+)  # fmt: skip
+MAX_FILE, MAX_FUNCTION = 300, 40
+
+SOURCES = sorted(path for folder in ("keras_transformers", "zoo") for path in (ROOT / folder).rglob("*.py"))
+TREES = {path.relative_to(ROOT): ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES}
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def rank(module: tuple[str, ...]) -> int | None:
+    """The place in the import order of a module of ours; None for other modules and the bare package."""
+    if module[0] == "zoo":
+        return ORDER.index("zoo")
+    return ORDER.index(module[1]) if module[0] == "keras_transformers" and len(module) > 1 else None
+
+
+def imports(tree: ast.Module) -> Iterator[tuple[str, ...]]:
+    """Every import of a file, those inside functions too."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (tuple(alias.name.split(".")) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, "relative import: write the whole name"
+            yield from ((*node.module.split("."), alias.name) for alias in node.names)
+
+
+def classes() -> Iterator[tuple[Path, ast.ClassDef]]:
+    for path, tree in TREES.items():
+        yield from ((path, node) for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+
+
+def functions() -> Iterator[tuple[Path, ast.FunctionDef]]:
+    for path, tree in TREES.items():
+        yield from ((path, node) for node in ast.walk(tree) if isinstance(node, FUNCTIONS))
+
+
+def body_length(function: ast.FunctionDef) -> int:
+    """Lines of the body without the docstring."""
+    body = function.body[1:] if ast.get_docstring(function) is not None else function.body
+    return body[-1].end_lineno - body[0].lineno + 1 if body else 0
+
+
+def test_every_subpackage_has_its_place():
+    for path in TREES:
+        module = path.with_suffix("").parts
+        if module != ("keras_transformers", "__init__"):
+            assert rank(module) is not None, path
+
+
+@pytest.mark.parametrize("path", TREES, ids=str)
+def test_left_never_imports_right(path):
+    own = rank(path.with_suffix("").parts) if path != Path("keras_transformers/__init__.py") else -1
+    upward = [".".join(module) for module in imports(TREES[path]) if (rank(module) or 0) > own]
+    assert not upward, f"{path} imports {upward}, which stand to the right of it in {ORDER}"
+
+
+@pytest.mark.parametrize("path", TREES, ids=str)
+def test_a_file_is_short(path):
+    lines = len((ROOT / path).read_text(encoding="utf-8").splitlines())
+    assert lines <= MAX_FILE, f"{path} has {lines} lines: one idea a file"
+
+
+def test_functions_are_short():
+    long = {f"{path}:{node.lineno} {node.name}": body_length(node) for path, node in functions()}
+    assert not {name: length for name, length in long.items() if length > MAX_FUNCTION}
+    assert sorted(long.values())[len(long) // 2] <= 15
+
+
+def test_no_star_imports():
+    assert not [(path, module) for path, tree in TREES.items() for module in imports(tree) if module[-1] == "*"]
+
+
+def test_layers_leave_get_config_to_keras():
+    """It writes the configuration of a layer whose arguments are plain values."""
+    by_hand = [path for path, node in functions() if node.name == "get_config" and "layers" in path.parts]
+    assert not by_hand
+
+
+def test_one_attention_class():
+    found = [(str(path), node.name) for path, node in classes() if "attention" in node.name.lower()]
+    assert found == [("keras_transformers/layers/attention.py", "Attention")]
+
+
+def test_models_are_functional():
+    """`keras.Model` is called, never subclassed."""
+    bases = [(path, node.name, ast.unparse(base)) for path, node in classes() for base in node.bases]
+    assert not [item for item in bases if re.fullmatch(r"(keras\.)?(models\.)?(Model|Functional|Sequential)", item[2])]
+
+
+def test_what_is_public_is_documented():
+    """Public classes and functions; not methods, nor functions inside functions."""
+    silent = []
+    for path, tree in TREES.items():
+        public = [node for node in tree.body if isinstance(node, (ast.ClassDef, *FUNCTIONS))]
+        silent += [
+            f"{path}:{node.lineno} {node.name}"
+            for node in public
+            if not node.name.startswith("_") and ast.get_docstring(node) is None
+        ]
+    assert not silent
+
+
+def test_no_paths_of_one_machine():
+    tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True)
+    if tracked.returncode:
+        pytest.skip("not a git checkout")
+    pattern = re.compile(rb"(?<![\w.$}])/(work|home/\w+|Users/\w+|tmp/venv)/")
+    files = [ROOT / name for name in tracked.stdout.split("\0") if name]
+    texts = {path: path.read_bytes() for path in files if path.is_file() and path != Path(__file__).resolve()}
+    found = {str(path.relative_to(ROOT)) for path, text in texts.items() if b"\0" not in text and pattern.search(text)}
+    assert not found
