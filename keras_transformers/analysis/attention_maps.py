@@ -10,7 +10,7 @@ import numpy as np
 from keras import ops
 
 COLUMNS = 4
-CELL = 0.32  # inches a token
+CELL = 0.22  # inches a token
 
 
 def plot_attention(
