@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from zoo._entry import describe, names
-from zoo._load import load
+
+if TYPE_CHECKING:
+    from zoo._load import load
 
 __all__ = ["describe", "load", "names"]
+
+
+def __getattr__(name: str):
+    """Imports `load` when it is first asked for, and Keras with it: names and descriptions come without."""
+    if name != "load":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from zoo._load import load
+
+    return load

@@ -29,6 +29,7 @@ class Entry:
         source: Where the weights come from: `"hf:org/repo@revision"`, or `"bundled"`.
         paper: Its address.
         pickled: Whether the source has its weights in the old `pytorch_model.bin` only (no code in it is run).
+        fit: Arguments of `task.fit` that suit fine-tuning it, where those of `task.fit` itself do not.
         results: Measured values by name.
         name: The model's name; that of its file.
     """
@@ -41,6 +42,7 @@ class Entry:
     source: str
     paper: str
     pickled: bool = False
+    fit: Mapping[str, Any] = field(default_factory=dict)
     results: Mapping[str, Any] = field(default_factory=dict)
     name: str = ""
 

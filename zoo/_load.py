@@ -61,7 +61,8 @@ def load(
     Args:
         name: A name of the zoo (`zoo.names()`); a folder, saved here or a Hugging Face checkpoint;
             `"hf:org/repo[@revision]"`; or `"keras-nlp:preset"`.
-        task: `"classification"`, `"masked_lm"` or `"pretraining"`; what the checkpoint was made for when None.
+        task: `"classification"`, `"masked_lm"` or `"pretraining"`; when None, what the checkpoint was made for, or
+            classification where labels are given.
         labels: Of a classifier: names, or their number. Those of the checkpoint when None.
         problem: Of a classifier: `"single_label"`, `"multi_label"` or `"regression"`.
         outputs: Optional outputs of the model: `"hidden_states"`, `"all_hidden_states"`, `"attention_scores"`.
@@ -89,12 +90,10 @@ def load(
     (None, 2)
     """
     checkpoint = find(name, revision, cache_dir)
-    kind = _task_class(task or checkpoint.task, name)
-    if task is None and labels is not None and kind.name != "classification":
-        kind = TASKS["classification"]
+    kind = _task_class(task or (checkpoint.task if labels is None else "classification"), name)
     options: dict[str, Any] = {"outputs": outputs, "dtype": dtype, "max_length": max_length}
     if kind.name == "classification":
-        options |= {"labels": labels or checkpoint.labels, "problem": problem or checkpoint.problem}
+        options |= {"labels": checkpoint.labels if labels is None else labels, "problem": problem or checkpoint.problem}
     elif labels is not None or problem is not None:
         raise ValueError(f"labels and problem belong to task='classification': received them with {kind.name!r}.")
     config = checkpoint.config

@@ -35,9 +35,8 @@ def atomic_folder(folder: str | os.PathLike, marker: str = "config.json") -> Ite
     >>> [path.name for path in target.iterdir()]
     ['config.json']
     """
+    check_target(folder, marker)
     target = Path(folder).resolve()
-    if target.exists() and not (target / marker).is_file() and (target.is_file() or any(target.iterdir())):
-        raise ValueError(f"{folder} exists and holds no {marker}, so it is not replaced. Give another folder.")
     temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
     temporary.mkdir(parents=True)
     try:
@@ -45,6 +44,13 @@ def atomic_folder(folder: str | os.PathLike, marker: str = "config.json") -> Ite
         _replace(target, temporary)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def check_target(folder: str | os.PathLike, marker: str = "config.json") -> None:
+    """Raises the `ValueError` of `atomic_folder`, if it would: before the work whose result shall be written."""
+    target = Path(folder)
+    if target.exists() and not (target / marker).is_file() and (target.is_file() or any(target.iterdir())):
+        raise ValueError(f"{folder} exists and holds no {marker}, so it is not replaced. Give another folder.")
 
 
 def _replace(target: Path, temporary: Path):

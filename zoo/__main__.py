@@ -1,0 +1,195 @@
+"""The command line of the zoo: `python -m zoo`, or `zoo` where the package is installed.
+
+Keras is imported by the commands that need it, so that help, `list` and `describe` answer at once.
+"""
+
+from __future__ import annotations
+
+import os
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer import Argument, Option
+
+from zoo import _cli
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # TensorFlow greets at length otherwise
+
+app = typer.Typer(cls=_cli.Commands, add_completion=False, pretty_exceptions_enable=False)
+
+
+class Problem(str, Enum):
+    """What labels are."""
+
+    single_label = "single_label"
+    multi_label = "multi_label"
+    regression = "regression"
+
+
+def column(value: str) -> str | int:
+    """A column's name, or its number."""
+    return int(value) if value.isdecimal() else value
+
+
+Model = Annotated[str, Argument(help="A name of `list`, a folder, hf:org/repo@revision or keras-nlp:preset.")]
+Text = Annotated[
+    Any,
+    Option(help="Column of the texts: a name, or a number from 0 without a header.", metavar="COLUMN", parser=column),
+]
+TextPair = Annotated[Any, Option(help="Column of the second texts of pairs.", metavar="COLUMN", parser=column)]
+Label = Annotated[
+    Any, Option(help="Column of the labels; several in one field are parted by |.", metavar="COLUMN", parser=column)
+]
+MaxLength = Annotated[int | None, Option(help="Longest text in tokens; the model's own if not given.", min=3)]
+BatchSize = Annotated[int, Option(help="Texts at a time.", min=1)]
+
+
+@app.callback(
+    invoke_without_command=True,
+    epilog=_cli.examples("list", "finetune", 'predict runs/finetuned "Where is my parcel?"'),
+)
+def zoo(
+    context: typer.Context,
+    debug: Annotated[bool, Option("--debug", help="Show where an error comes from.")] = False,
+) -> None:
+    """Transformers for text: load by name, fine-tune, export a SavedModel that takes text."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@app.command("list", epilog=_cli.examples("list", 'list "bert_base*"', "list --bundled"))
+def list_models(
+    pattern: Annotated[str, Argument(help="Names, with the wildcards of the shell.")] = "*",
+    bundled: Annotated[bool, Option("--bundled", help="Only models whose weights are in the package.")] = False,
+) -> None:
+    """The models of the zoo: sizes, tasks and licences."""
+    from zoo._cli_show import show_list
+
+    show_list(pattern, bundled)
+
+
+@app.command(epilog=_cli.examples("describe mini_bert_en"))
+def describe(name: Annotated[str, Argument(help="A name of `list`.")]) -> None:
+    """All that the zoo knows of a model."""
+    from zoo._cli_show import show
+
+    show(name)
+
+
+@app.command(epilog=_cli.examples("train mini_bert_en --data DATA/gutenberg_novels --out runs/mini_bert_en"))
+def train(
+    name: Annotated[str, Argument(help="A name of `list` that was trained with this package.")],
+    data: Annotated[Path, Option(help="Folder of the data that its file zoo/NAME.py tells of.")],
+    out: Annotated[Path, Option(help="Folder to write. FOLDER.resume keeps the state of an interrupted run.")],
+    epochs: Annotated[int | None, Option(help="Passes over the data, if not the recipe's.", min=1)] = None,
+    steps: Annotated[int | None, Option(help="Updates, for a recipe that counts them.", min=1)] = None,
+    seed: Annotated[int | None, Option(help="Of weights, order and masks, if not the recipe's.")] = None,
+) -> None:
+    """Train a model from scratch by its recipe; the same command goes on with an interrupted run."""
+    from zoo._cli_train import run_recipe
+
+    run_recipe(name, data, out, epochs=epochs, steps=steps, seed=seed)
+
+
+@app.command(
+    epilog=_cli.examples(
+        "finetune",
+        "finetune --train train.csv --test test.csv --text text --label label --out runs/mine",
+        "finetune bert_base_en_uncased --train sst2/train.tsv --text 0 --label 1",
+        "finetune --train pairs.jsonl --text a --text-pair b --label score --problem regression",
+    )
+)
+def finetune(
+    name: Model = "mini_bert_en",
+    train: Annotated[Path | None, Option(help="CSV, TSV or JSON lines; the bundled messages if not given.")] = None,
+    test: Annotated[Path | None, Option(help="Held-out file to measure on.")] = None,
+    text: Text = "text",
+    text_pair: TextPair = None,
+    label: Label = "label",
+    problem: Annotated[Problem, Option(help="What labels are.")] = Problem.single_label,
+    epochs: Annotated[int | None, Option(help="Passes over the texts; the model's own if not given.", min=1)] = None,
+    learning_rate: Annotated[float | None, Option(help="The peak; the model's own if not given.", min=0.0)] = None,
+    batch_size: BatchSize = 32,
+    max_length: MaxLength = None,
+    dtype: Annotated[str | None, Option(help="A Keras dtype policy, such as mixed_bfloat16.")] = None,
+    seed: Annotated[int, Option(help="Of new weights, dropout and order.")] = 0,
+    out: Annotated[Path, Option(help="Folder of the model, to load again.")] = Path("runs/finetuned"),
+    export: Annotated[Path | None, Option(help="Folder of the SavedModel.", show_default="OUT-export/1")] = None,
+) -> None:
+    """Fine-tune a classifier, measure it on held-out texts, save it, and export it as a SavedModel that takes text.
+
+    The labels are those of the training file. Without any file, the bundled messages are learnt.
+    At the end the export answers one request in a process of its own that can import TensorFlow only.
+    """
+    from zoo._cli_data import Columns
+    from zoo._cli_finetune import run
+
+    load = {"max_length": max_length, "dtype": dtype, "seed": seed}
+    fit = {"epochs": epochs, "learning_rate": learning_rate, "batch_size": batch_size, "seed": seed}
+    export = export or Path(f"{out}-export", "1")
+    run(name, train, test, Columns(text, text_pair, label), problem.value, load, fit, out, export)
+
+
+@app.command(
+    epilog=_cli.examples(
+        "evaluate runs/mine --data test.csv",
+        "evaluate runs/sst2 --data sst2/test.tsv --text 0 --label 1",
+        "evaluate mini_bert_en --data gutenberg_novels/valid.txt",
+    )
+)
+def evaluate(
+    model: Model,
+    data: Annotated[Path, Option(help="CSV, TSV or JSON lines; for a pre-training model text, a paragraph a line.")],
+    text: Text = "text",
+    text_pair: TextPair = None,
+    label: Label = "label",
+    batch_size: BatchSize = 32,
+    max_length: MaxLength = None,
+) -> None:
+    """Measure a model on a file; prints one JSON object."""
+    from zoo._cli_data import Columns
+    from zoo._cli_use import evaluate as run
+
+    run(model, data, Columns(text, text_pair, label), batch_size, max_length)
+
+
+@app.command(
+    epilog=_cli.examples(
+        'predict runs/finetuned "Where is my parcel?" "Please cancel my order."',
+        "predict runs/finetuned --file messages.csv > answers.jsonl",
+        "predict runs/finetuned < lines.txt",
+        r'predict mini_bert_en "He \[MASK] the door."',
+    )
+)
+def predict(
+    model: Model,
+    texts: Annotated[list[str] | None, Argument(help="Texts; or use --file, or lines on stdin.")] = None,
+    file: Annotated[Path | None, Option(help="CSV, TSV or JSON lines.")] = None,
+    text: Text = "text",
+    text_pair: TextPair = None,
+    batch_size: BatchSize = 32,
+    max_length: MaxLength = None,
+) -> None:
+    """Answer texts; prints a JSON object for each."""
+    from zoo._cli_data import Columns
+    from zoo._cli_use import predict as run
+
+    run(model, texts or [], file, Columns(text, text_pair, None), batch_size, max_length)
+
+
+@app.command(epilog=_cli.examples("export runs/finetuned serving/intents/1"))
+def export(
+    model: Model,
+    folder: Annotated[Path, Argument(help="Folder of the SavedModel; a number for TensorFlow Serving.")],
+    max_length: MaxLength = None,
+) -> None:
+    """Write a model as a SavedModel that takes text and gives text."""
+    from zoo._cli_use import export as run
+
+    run(model, folder, max_length)
+
+
+if __name__ == "__main__":
+    app(prog_name="python -m zoo")

@@ -1,0 +1,64 @@
+"""Files of texts and labels, as the commands take them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from keras_transformers.data.tables import Table, read_table
+
+
+class Columns(NamedTuple):
+    """Which columns of a file hold what: names, or numbers from 0 in a file without a header."""
+
+    text: str | int = "text"
+    text_pair: str | int | None = None
+    label: str | int | None = "label"
+
+
+def read_labelled(path: Path, columns: Columns, problem: str) -> Table:
+    """A table whose labels are those of a problem: a name, names parted by `|`, or a number."""
+    table = read_table(path, *columns)
+    labels = []
+    for number, value in enumerate(table.labels, 1):
+        try:
+            labels.append(parse_label(value, problem))
+        except (TypeError, ValueError):
+            raise ValueError(f"{path}, row {number}: {value!r} is no label for the problem {problem}.") from None
+    return table._replace(labels=labels)
+
+
+def parse_label(value: Any, problem: str) -> str | list[str] | float:
+    """One label, as `Task.fit` takes it."""
+    if problem == "regression":
+        return float(value)
+    if problem == "multi_label":
+        return value if isinstance(value, list) else [name for name in value.split("|") if name]
+    if value is None or value == "":
+        raise ValueError("expected a label")
+    return str(value)
+
+
+def label_names(table: Table, columns: Columns, problem: str) -> list[str]:
+    """The classes that a table has; for regression the name of the column."""
+    if problem == "regression":
+        return [columns.label if isinstance(columns.label, str) else "score"]
+    rows = table.labels if problem == "multi_label" else [table.labels]
+    names = sorted({name for row in rows for name in row})
+    if len(names) < 2 and problem == "single_label":
+        raise ValueError(f"all labels of the training file are {names[0]!r}: expected at least two classes.")
+    return names
+
+
+def requests(texts: list[str], file: Path | None, columns: Columns) -> Table:
+    """What to answer: the arguments, a file, or the lines of stdin."""
+    if texts and file:
+        raise ValueError("received both texts and --file: give one of them.")
+    if file:
+        return read_table(file, columns.text, columns.text_pair)
+    if not texts and not sys.stdin.isatty():
+        texts = [line.rstrip("\r\n") for line in sys.stdin]
+    if not texts:
+        raise ValueError("received no text: give texts, --file, or lines on stdin.")
+    return Table(texts, None, None)
