@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -35,9 +33,7 @@ def test_text_equals_the_library(settings):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "settings", list(product([True, False], [True, False], [None, True, False], [True, False])), ids=str
-)
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
 def test_every_code_point(settings):
     library = normalizers.BertNormalizer(**dict(zip(NAMES, settings, strict=True)))
     blocks = ["a".join(map(chr, block)) for block in np.array_split(SCALARS, 500)]
