@@ -1,0 +1,53 @@
+"""Folders of tiny models, one for each task, saved as a user would save them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from keras_transformers.families import bert
+from keras_transformers.tasks import ClassificationTask, MaskedLMTask, PretrainingTask
+from keras_transformers.text.tokenizer import Tokenizer
+
+NOUNS = ("film", "book", "song", "day", "play")
+LINES = [" ".join(words) for words in product(("a", "the"), ("fine", "dull", "long"), NOUNS)]
+
+
+@pytest.fixture(scope="session")
+def folders(tmp_path_factory) -> dict[str, str]:
+    """Task name -> folder."""
+    root = tmp_path_factory.mktemp("saved")
+    tokenizer = Tokenizer.train(LINES, vocabulary_size=80)
+    config = bert(tokenizer.vocabulary_size, num_layers=1, num_heads=2, hidden_dim=16, max_length=24)
+    tasks = [
+        ClassificationTask(config, tokenizer, labels=["bad", "good"]),
+        MaskedLMTask(config, tokenizer),
+        PretrainingTask(config, tokenizer),
+    ]
+    for task in tasks:
+        task.save(root / task.name)
+    return {task.name: str(root / task.name) for task in tasks}
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Writes a file of rows by its suffix: CSV with a header, TSV without, JSON lines."""
+
+    def write(name: str, rows: list[dict]) -> str:
+        path = Path(tmp_path, name)
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            if path.suffix == ".jsonl":
+                file.writelines(json.dumps(row) + "\n" for row in rows)
+            elif path.suffix == ".tsv":
+                file.writelines("\t".join(map(str, row.values())) + "\n" for row in rows)
+            else:
+                writer = csv.DictWriter(file, rows[0])
+                writer.writeheader()
+                writer.writerows(rows)
+        return str(path)
+
+    return write
