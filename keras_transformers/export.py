@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import keras
+import numpy as np
 import tensorflow as tf
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
@@ -31,25 +32,18 @@ class TextService(tf.Module):
     """The functions from text to answers, traced once: `predict` calls what `export` saves.
 
     Args:
-        model: A functional model with the inputs that `graph.encode` gives.
+        model: A functional model with the inputs that `graph.encode` and `more_inputs` give.
         graph: The tokenizer as TensorFlow ops (`text.graph.compile_text`).
         answer: From the model's outputs and inputs to a dict of named tensors, batch first.
-        max_length: Longest text in tokens.
         more_inputs: From token ids (B, T) to inputs of the model that the graph does not give.
+        max_length: Longest text in tokens.
 
     Attributes:
         text: A `tf.function` of `text` (B,) strings.
         pair: A `tf.function` of `text` and `text_pair`, both (B,) strings.
     """
 
-    def __init__(
-        self,
-        model: keras.Model,
-        graph: Any,
-        answer: Callable,
-        max_length: int,
-        more_inputs: Callable = lambda token_ids: {},
-    ):
+    def __init__(self, model: keras.Model, graph: Any, answer: Callable, more_inputs: Callable, max_length: int):
         super().__init__()
         self._graph = graph
         # The variables, not the model: an optimizer hangs on a compiled model, and would be saved too.
@@ -62,8 +56,18 @@ class TextService(tf.Module):
             inputs = {name: tf.cast(encoded[name], tf.int32) for name in names}
             return {**answer(model(inputs, training=False), inputs), "truncated": encoded["truncated"]}
 
-        self.text = tf.function(lambda text: serve(text), input_signature=[TEXT])
-        self.pair = tf.function(serve, input_signature=[TEXT, TEXT_PAIR])
+        self.text = tf.function(lambda text: serve(text), input_signature=[TEXT], autograph=False)
+        self.pair = tf.function(serve, input_signature=[TEXT, TEXT_PAIR], autograph=False)
+
+    def run(self, texts: Sequence[str], pairs: Sequence[str] | None = None) -> dict[str, np.ndarray]:
+        """Answers to texts, or to pairs, as arrays; strings in them are `str`."""
+        texts = tf.constant(texts, tf.string)
+        answer = self.text(texts) if pairs is None else self.pair(texts, tf.constant(pairs, tf.string))
+        return {name: _decoded(column.numpy()) for name, column in answer.items()}
+
+
+def _decoded(column: np.ndarray) -> np.ndarray:
+    return np.vectorize(bytes.decode, otypes=[object])(column) if column.dtype == object else column
 
 
 def export(
@@ -78,13 +82,8 @@ def export(
         examples: Texts of the warm-up requests that TF Serving sends itself before it answers others.
 
     Raises:
-        ValueError: The folder holds something else, or the backend is not TensorFlow.
+        ValueError: The folder holds something else.
     """
-    if keras.backend.backend() != "tensorflow":
-        raise ValueError(
-            f"only the TensorFlow backend can export a SavedModel: received {keras.backend.backend()!r}. Save the "
-            "folder with task.save, and export in a process with KERAS_BACKEND=tensorflow."
-        )
     concrete = {name: function.get_concrete_function() for name, function in signatures.items()}
     with atomic_folder(folder, marker="saved_model.pb") as temporary:
         tf.saved_model.save(service, str(temporary), signatures=concrete)
@@ -100,16 +99,14 @@ def _write_warmup(folder: Path, signatures: dict[str, Any], examples: list[str])
         examples: The texts, one row each.
     """
     messages = _messages()
+    texts = tf.make_tensor_proto(examples).SerializeToString()
     (folder / "assets.extra").mkdir()
     with tf.io.TFRecordWriter(str(folder / "assets.extra" / "tf_serving_warmup_requests")) as writer:
         for name, function in signatures.items():
-            inputs = function.structured_input_signature[1] or {
-                spec.name: spec for spec in function.structured_input_signature[0]
-            }
             log = messages["PredictionLog"]()
             log.predict_log.request.model_spec.signature_name = name
-            for key in inputs:
-                log.predict_log.request.inputs.add(key=key, value=tf.make_tensor_proto(examples).SerializeToString())
+            for spec in tf.nest.flatten(function.structured_input_signature):
+                log.predict_log.request.inputs.add(key=spec.name, value=texts)
             writer.write(log.SerializeToString())
 
 

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, ClassVar
 
 import keras
+import numpy as np
 
 from keras_transformers.checkpoints.huggingface import save_folder
 from keras_transformers.config import TransformerConfig
 from keras_transformers.data.pipeline import batches
 from keras_transformers.data.rows import Rows
 from keras_transformers.data.stream import Stream
-from keras_transformers.text.tokenizer import Tokenizer
-from keras_transformers.training import schedules
+from keras_transformers.tasks.objective import AllOutputs
+from keras_transformers.tasks.schedule import make_schedule
+from keras_transformers.text.tokenizer import Encoded, Tokenizer
+from keras_transformers.training.distribute import on_tensorflow, scope
 from keras_transformers.training.optimizer import AdamW
-
-SCHEDULES = ("linear", "cosine", "inverse_sqrt", "constant")
 
 
 class Task:
@@ -28,7 +28,8 @@ class Task:
         config: Sizes and options of the model.
         tokenizer: Text to ids.
         max_length: Longest text in tokens; `config.max_length` when None.
-        outputs: Optional outputs of the model: `"hidden_states"`, `"all_hidden_states"`, `"attention_scores"`.
+        outputs: Optional outputs of the model: `"hidden_states"`, `"all_hidden_states"`, `"attention_scores"`. With
+            them, Keras puts the name of the output before those of metrics: `logits_accuracy`.
         dtype: Name of a Keras dtype policy.
 
     Attributes:
@@ -43,6 +44,8 @@ class Task:
     name: ClassVar[str]
     architecture: ClassVar[str]  # the class of Hugging Face `transformers` that reads what `save` writes
     new_layers: ClassVar[tuple[str, ...]] = ()  # heads that start afresh when the checkpoint lacks them
+    logits: ClassVar[str] = "logits"  # the output that labels, if they are one array, belong to
+    labelled: ClassVar[bool] = False  # whether texts come with labels
 
     def __init__(
         self,
@@ -58,8 +61,8 @@ class Task:
                 f"the tokenizer has {tokenizer.vocabulary_size} tokens, the model {config.vocabulary_size}: "
                 "they do not belong together."
             )
-        if max_length is not None and not 2 < max_length <= config.max_length:
-            raise ValueError(f"max_length must be in [3, {config.max_length}], the model's: received {max_length}.")
+        if max_length is not None and not 4 <= max_length <= config.max_length:
+            raise ValueError(f"max_length must be in [4, {config.max_length}], the model's: received {max_length}.")
         self.config = config
         self.tokenizer = tokenizer
         self.max_length = max_length or config.max_length
@@ -68,12 +71,12 @@ class Task:
         self.model = self._build()
         self.compile()
 
-    # What a task defines.
+    # What a task defines: this, and how it predicts and exports.
 
     def _build(self) -> keras.Model:
         raise NotImplementedError
 
-    def _objective(self, training: bool) -> Any:
+    def _objective(self) -> Any:
         raise NotImplementedError
 
     def _losses(self) -> dict[str, keras.losses.Loss]:
@@ -82,10 +85,21 @@ class Task:
     def _metrics(self) -> dict[str, list]:
         raise NotImplementedError
 
-    def _labels(self, labels: Any) -> Any:
-        return labels
+    def _labels(self, labels: Any) -> np.ndarray:
+        """Labels as the user has them, as numbers."""
+        raise ValueError(f"{self.name} takes no labels: they come from the texts. Leave labels out.")
 
-    # What all have.
+    def _more_inputs(self, token_ids: Any) -> dict[str, Any]:
+        """Inputs of the model that follow from the token ids (B, T)."""
+        return {}
+
+    def _served(self, outputs: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+        """Outputs and inputs of the model to what the export answers."""
+        raise NotImplementedError
+
+    def _describe(self, row: dict[str, Any]) -> dict[str, Any]:
+        """One row of that to what `predict` returns."""
+        raise NotImplementedError
 
     def compile(self, optimizer: keras.optimizers.Optimizer | None = None, **options: Any) -> None:
         """Compile the model with the task's loss and metrics.
@@ -94,9 +108,13 @@ class Task:
             optimizer: AdamW with a constant rate of 5e-5 when None.
             **options: For `keras.Model.compile`, such as `jit_compile` or `steps_per_execution`.
         """
-        # jit_compile is off: on CPUs it gains little here, and compiles anew for every length of batch.
-        options = {"jit_compile": False} | options
-        self.model.compile(optimizer or AdamW(5e-5), loss=self._losses(), metrics=self._metrics(), **options)
+        optimizer = optimizer or AdamW(5e-5)
+        if self.dtype == "mixed_float16":  # Keras does so itself for a global policy only
+            optimizer = keras.optimizers.LossScaleOptimizer(optimizer)
+        if on_tensorflow():
+            # On CPUs it gains little here, and compiles anew for every length of batch.
+            options = {"jit_compile": False} | options
+        self.model.compile(optimizer, loss=self._losses(), metrics=self._metrics(), **options)
 
     def dataset(
         self,
@@ -105,11 +123,8 @@ class Task:
         *,
         pairs: Sequence[str] | None = None,
         batch_size: int = 32,
-        shuffle: bool = True,
-        seed: int = 0,
-        accumulation_steps: int = 1,
-        drop_remainder: bool = False,
         buffer_size: int = 4096,
+        **settings: Any,
     ) -> Any:
         """What `task.model.fit` takes.
 
@@ -119,11 +134,9 @@ class Task:
             labels: One label a text (see the task); None to predict.
             pairs: The second text of each pair.
             batch_size: Rows, over all replicas.
-            shuffle: Whether each epoch has another order, and another mask; False for evaluation.
-            seed: Of order and masks.
-            accumulation_steps: Of the optimizer, if it accumulates gradients.
-            drop_remainder: Whether to leave out the last, smaller batch.
             buffer_size: Rows that a stream keeps in memory, to shuffle and to sort by length.
+            **settings: Of `data.pipeline.batches`: `shuffle` (False for evaluation), `seed` of order and masks,
+                `accumulation_steps` of the optimizer, `drop_remainder`, `buckets`.
 
         Returns:
             A `tf.data.Dataset`, or on other backends a `keras.utils.PyDataset`, of (inputs, labels).
@@ -131,32 +144,29 @@ class Task:
         Raises:
             ValueError: There are no texts, or texts and labels do not fit each other or the task.
         """
-        source = self._source(texts, labels, pairs, buffer_size)
-        return batches(
-            source,
-            self._objective(training=shuffle),
-            batch_size,
-            max_length=self.max_length,
-            seed=seed,
-            shuffle=shuffle,
-            accumulation_steps=accumulation_steps,
-            drop_remainder=drop_remainder,
-        )
+        return self._batches(self._source(texts, labels, pairs, buffer_size), batch_size, **settings)
+
+    def _batches(self, source: Any, batch_size: int, **settings: Any) -> Any:
+        objective = self._objective()
+        if self.outputs:
+            objective = AllOutputs(objective, self.logits, self.outputs)
+        return batches(source, objective, batch_size, max_length=self.max_length, **settings)
 
     def _source(self, texts: Any, labels: Any, pairs: Any, buffer_size: int) -> Any:
-        if hasattr(texts, "element_spec"):
-            if labels is not None or pairs is not None:
-                raise ValueError("a tf.data.Dataset brings its labels and pairs along: zip them with the texts.")
-            return Stream(texts, partial(self.text_graph.encode, max_length=self.max_length), buffer_size)
-        if isinstance(texts, str):
-            raise ValueError("expected a list of texts, received one str: pass [text].")
-        texts = list(texts)
-        if not texts:
-            raise ValueError("received no texts: expected at least one.")
-        rows = self.tokenizer.encode(texts, pairs, max_length=self.max_length)
-        segments = [row.segment_ids for row in rows] if self.config.num_segments else None
-        labels = None if labels is None else self._labels(labels)
-        return Rows.of([row.ids for row in rows], segments, labels)
+        if not hasattr(texts, "element_spec"):
+            labels = None if labels is None else self._labels(labels)
+            return self._rows(self.tokenizer.encode(texts, pairs, max_length=self.max_length), labels)
+        if labels is not None or pairs is not None:
+            raise ValueError("a tf.data.Dataset brings its labels and pairs along: zip them with the texts.")
+        return Stream(texts, self._encode_in_graph, buffer_size)
+
+    def _rows(self, encoded: list[Encoded], labels: Any = None) -> Rows:
+        segments = [row.segment_ids for row in encoded] if self.config.num_segments else None
+        return Rows.of([row.ids for row in encoded], segments, labels)
+
+    def _encode_in_graph(self, texts: Any, pairs: Any) -> dict[str, Any]:
+        encoded = self.text_graph.encode(texts, pairs, max_length=self.max_length)
+        return {name: encoded[name] for name in self.model.input if name in encoded}
 
     def fit(
         self,
@@ -173,22 +183,24 @@ class Task:
         clip_norm: float | None = 1.0,
         accumulation_steps: int = 1,
         ema_momentum: float | None = None,
-        validation_data: tuple | None = None,
+        validation_data: Any = None,
         seed: int = 0,
         compile_options: dict[str, Any] | None = None,
         **fit_options: Any,
     ) -> keras.callbacks.History:
         """Fine-tune in one call: warms the learning rate up, and decays it over the steps that it knows.
 
+        A second call goes on from the weights, with a new optimizer and schedule.
+
         Args:
-            texts, labels, pairs: As for `dataset`.
+            texts, labels, pairs: As for `dataset`, but no stream.
             epochs: Passes over the texts.
             batch_size: Rows a step.
             learning_rate: The peak.
-            schedule: `"linear"` or `"cosine"` decay to zero, `"inverse_sqrt"`, or `"constant"`.
+            schedule: `"linear"` or `"cosine"` decay to zero, `"inverse_sqrt"`, or `"constant"`, which has no warm-up.
             warmup: Part of the steps in which the rate rises.
             weight_decay, clip_norm, accumulation_steps, ema_momentum: Of `training.optimizer.AdamW`.
-            validation_data: `(texts, labels)` or `(texts, labels, pairs)`, evaluated after each epoch.
+            validation_data: `(texts, labels)` or `(texts, labels, pairs)`, or a data set, evaluated after each epoch.
             seed: Of order and masks.
             compile_options: For `compile`.
             **fit_options: For `keras.Model.fit`, such as `callbacks`, `class_weight`, `verbose`.
@@ -197,25 +209,26 @@ class Task:
             Keras' `History`.
 
         Raises:
-            ValueError: As for `dataset`; an unknown schedule; or a stream, whose number of steps is not known.
+            ValueError: As for `dataset`; labels are missing; an unknown schedule; or a stream, whose number of steps is
+                not known.
         """
         if hasattr(texts, "element_spec"):
             raise ValueError(
                 "fit needs the number of steps for its schedule, and a stream has none: use "
                 "task.model.fit(task.dataset(stream), epochs=...) with an optimizer of your own in task.compile."
             )
+        self._check_labelled(texts, labels)
         settings = {"batch_size": batch_size, "seed": seed, "accumulation_steps": accumulation_steps}
         dataset = self.dataset(texts, labels, pairs=pairs, **settings)
-        steps = epochs * num_batches(dataset) // accumulation_steps
+        steps = epochs * (fit_options.get("steps_per_epoch") or num_batches(dataset)) // accumulation_steps
         rate = make_schedule(schedule, learning_rate, warmup, steps)
-        optimizer = AdamW(rate, weight_decay, clip_norm, accumulation_steps, ema_momentum)
-        self.compile(optimizer, **(compile_options or {}))
-        if validation_data is not None:
-            fit_options["validation_data"] = self._evaluation(*validation_data, batch_size=batch_size)
-        return self.model.fit(dataset, epochs=epochs, **fit_options)
-
-    def _evaluation(self, texts: Any, labels: Any = None, pairs: Any = None, batch_size: int = 32) -> Any:
-        return self.dataset(texts, labels, pairs=pairs, batch_size=batch_size, shuffle=False)
+        with scope(getattr(self.model, "distribute_strategy", None)):
+            optimizer = AdamW(rate, weight_decay, clip_norm, accumulation_steps, ema_momentum)
+            self.compile(optimizer, **(compile_options or {}))
+        if isinstance(validation_data, tuple):
+            validation_data = self._evaluation(*validation_data, batch_size=batch_size)
+        # The data set shuffles by itself; Keras would warn, or on JAX shuffle the batches once more.
+        return self.model.fit(dataset, epochs=epochs, validation_data=validation_data, shuffle=False, **fit_options)
 
     def evaluate(
         self, texts: Any, labels: Any = None, *, pairs: Sequence[str] | None = None, batch_size: int = 32
@@ -233,12 +246,38 @@ class Task:
         results = self.model.evaluate(dataset, return_dict=True, verbose=0)
         return {name: float(value) for name, value in results.items() if not name.endswith("loss")}
 
+    def _evaluation(self, texts: Any, labels: Any = None, pairs: Any = None, batch_size: int = 32) -> Any:
+        self._check_labelled(texts, labels)
+        return self.dataset(texts, labels, pairs=pairs, batch_size=batch_size, shuffle=False)
+
+    def _check_labelled(self, texts: Any, labels: Any) -> None:
+        if self.labelled and labels is None and not hasattr(texts, "element_spec"):
+            raise ValueError(f"{self.name} needs labels, one a text, to fit or evaluate: received None.")
+
     @cached_property
     def text_graph(self) -> Any:
         """The tokenizer as TensorFlow ops."""
-        from keras_transformers.text.graph import compile_text
+        from keras_transformers.text.graph.compile import compile_text
 
         return compile_text(self.tokenizer.to_json())
+
+    @cached_property
+    def service(self) -> Any:
+        """The traced text functions: what `predict` calls and `export` saves (TensorFlow backend only)."""
+        if not on_tensorflow():
+            raise ValueError(
+                f"only the TensorFlow backend can export a SavedModel: received {keras.backend.backend()!r}. Save the "
+                "folder with task.save, and export it in a process with KERAS_BACKEND=tensorflow."
+            )
+        from keras_transformers.export import TextService
+
+        return TextService(self.model, self.text_graph, self._served, self._more_inputs, self.max_length)
+
+    def _export(self, folder: str, signatures: dict[str, str], examples: Sequence[str] = ("warm up",)) -> None:
+        functions = {name: getattr(self.service, function) for name, function in signatures.items()}
+        from keras_transformers.export import export  # not before: `service` says what is missing without TensorFlow
+
+        export(folder, self.service, functions, examples)
 
     def save(self, folder: str, dtype: str = "float32") -> None:
         """Write one folder in Hugging Face layout; `zoo.load(folder)` and `transformers` read it.
@@ -259,36 +298,3 @@ class Task:
 def num_batches(dataset: Any) -> int:
     """Batches in one pass over what `Task.dataset` made of lists."""
     return int(dataset.cardinality()) if hasattr(dataset, "cardinality") else len(dataset)
-
-
-def make_schedule(name: str, peak: float, warmup: float, steps: int) -> Any:
-    """A learning rate for `steps` updates.
-
-    Args:
-        name: One of `SCHEDULES`.
-        peak: The largest rate.
-        warmup: Part of the steps, in [0, 1), in which the rate rises.
-        steps: Updates in all.
-
-    Returns:
-        A number or a Keras schedule.
-
-    Raises:
-        ValueError: The name is unknown, or `warmup` is no part.
-
-    Example:
-
-    >>> round(float(make_schedule("linear", 1e-3, 0.1, 100)(9)), 4)
-    0.001
-    """
-    if name not in SCHEDULES:
-        raise ValueError(f"schedule must be one of {SCHEDULES}: received {name!r}.")
-    if not 0 <= warmup < 1:
-        raise ValueError(f"warmup is a part of the steps, in [0, 1): received {warmup!r}.")
-    warmup_steps = math.ceil(warmup * steps)
-    if name == "constant":
-        return peak
-    if name == "inverse_sqrt":
-        return schedules.WarmupInverseSqrt(peak, max(1, warmup_steps))
-    schedule = {"linear": schedules.WarmupLinear, "cosine": schedules.WarmupCosine}[name]
-    return schedule(peak, warmup_steps, max(steps, warmup_steps + 1))

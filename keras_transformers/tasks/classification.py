@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import keras
@@ -14,6 +13,7 @@ from keras_transformers.config import TransformerConfig
 from keras_transformers.data.classification import PROBLEMS, Classification
 from keras_transformers.heads import classification_head, pooler
 from keras_transformers.models import encoder
+from keras_transformers.tasks.answer import look_up, predict
 from keras_transformers.tasks.base import Task
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.training import losses, metrics
@@ -45,6 +45,7 @@ class ClassificationTask(Task):
     name = "classification"
     architecture = "BertForSequenceClassification"
     new_layers = ("pooler", "classifier")
+    labelled = True
 
     def __init__(
         self,
@@ -59,6 +60,11 @@ class ClassificationTask(Task):
         self.problem = problem or "single_label"
         if self.problem not in PROBLEMS:
             raise ValueError(f"problem must be one of {PROBLEMS}: received {problem!r}.")
+        if self.problem == "single_label" and len(self.labels) == 1:
+            raise ValueError(
+                "one class leaves nothing to tell apart: give two labels or more, or for one number a text "
+                "problem='regression'."
+            )
         super().__init__(config, tokenizer, **options)
 
     def _build(self) -> keras.Model:
@@ -68,7 +74,7 @@ class ClassificationTask(Task):
         extra = {name: backbone.output[name] for name in self.outputs}
         return keras.Model(backbone.input, {"logits": logits, **extra}, name="classifier_model")
 
-    def _objective(self, training: bool) -> Classification:
+    def _objective(self) -> Classification:
         return Classification(len(self.labels), self.problem, self.config.pad_id)
 
     def _losses(self) -> dict[str, keras.losses.Loss]:
@@ -89,21 +95,18 @@ class ClassificationTask(Task):
     def _labels(self, labels: Any) -> np.ndarray:
         """Class numbers of names; numbers stay."""
         labels = list(labels)
-        numbers = {name: number for number, name in enumerate(self.labels)}
-        try:
-            if self.problem == "single_label" and any(isinstance(label, str) for label in labels):
-                return np.array([numbers[label] for label in labels], "int32")
-            if self.problem == "multi_label" and any(isinstance(name, str) for row in labels for name in row):
-                return np.array([[float(name in row) for name in self.labels] for row in map(self._known, labels)])
-        except KeyError as error:
-            raise ValueError(f"unknown label {error.args[0]!r}; the labels are {list(self.labels)}.") from None
+        if self.problem == "single_label" and any(isinstance(label, str) for label in labels):
+            return np.array(self._numbers(labels), np.int32)
+        if self.problem == "multi_label" and any(_holds_names(row) for row in labels):
+            rows = [self._numbers(row) for row in labels]
+            return np.array([[number in row for number in range(len(self.labels))] for row in rows])
         return np.asarray(labels)
 
-    def _known(self, row: Sequence[str]) -> Sequence[str]:
-        for name in row:
+    def _numbers(self, names: Sequence[str]) -> list[int]:
+        for name in names:
             if name not in self.labels:
-                raise KeyError(name)
-        return row
+                raise ValueError(f"unknown label {name!r}; the labels are {list(self.labels)}.")
+        return [self.labels.index(name) for name in names]
 
     def predict(
         self, texts: Sequence[str], pairs: Sequence[str] | None = None, *, batch_size: int = 32
@@ -117,73 +120,31 @@ class ClassificationTask(Task):
 
         Returns:
             One dict a text, with `truncated` and: single label, `label` and `probabilities` (by label); multi-label,
-            `labels` (those with a probability of one half or more) and `probabilities`; regression, `scores` (by label).
+            `labels` (those with a probability of one half or more) and `probabilities`; regression, `scores` by label.
 
         Raises:
             ValueError: The texts are one str, or texts and pairs are not as many.
         """
-        if isinstance(texts, str):
-            raise ValueError("expected a list of texts, received one str: pass [text].")
-        if pairs is not None and len(pairs) != len(texts):
-            raise ValueError(f"received {len(texts)} texts and {len(pairs)} pairs: expected as many.")
-        answers = []
-        for start in range(0, len(texts), batch_size):
-            chunk = slice(start, start + batch_size)
-            rows = self._answer_batch(list(texts[chunk]), None if pairs is None else list(pairs[chunk]))
-            answers += [self._describe(values, truncated) for values, truncated in rows]
-        return answers
-
-    def _answer_batch(self, texts: list[str], pairs: list[str] | None) -> list[tuple]:
-        """(values (C,), truncated) of each text."""
-        if keras.backend.backend() == "tensorflow":
-            import tensorflow as tf
-
-            texts = tf.constant(texts)
-            answer = self.service.text(texts) if pairs is None else self.service.pair(texts, tf.constant(pairs))
-            return list(zip(answer[self._values].numpy(), answer["truncated"].numpy(), strict=True))
-        rows = self.tokenizer.encode(texts, pairs, max_length=self.max_length)
-        dataset = self.dataset(texts, pairs=pairs, batch_size=len(texts), shuffle=False)
-        logits = self.model(dataset[0][0], training=False)["logits"]
-        values = ops.convert_to_numpy(self.values(logits))
-        return [(value, row.truncated) for value, row in zip(values, rows, strict=True)]
-
-    def _describe(self, values: np.ndarray, truncated: bool) -> dict[str, Any]:
-        by_label = dict(zip(self.labels, values.tolist(), strict=True))
-        answer = {self._values: by_label, "truncated": bool(truncated)}
-        if self.problem == "single_label":
-            answer["label"] = self.labels[int(values.argmax())]
-        elif self.problem == "multi_label":
-            answer["labels"] = [name for name, value in by_label.items() if value >= 0.5]
-        return answer
-
-    @property
-    def _values(self) -> str:
-        return "scores" if self.problem == "regression" else "probabilities"
-
-    def values(self, logits: Any) -> Any:
-        """Probabilities of logits (B, C), or for regression the logits themselves, float32."""
-        logits = ops.cast(logits, "float32")
-        activation = {"single_label": ops.softmax, "multi_label": ops.sigmoid, "regression": lambda x: x}
-        return activation[self.problem](logits)
-
-    @cached_property
-    def service(self) -> Any:
-        """The traced text functions: what `predict` calls and `export` saves."""
-        from keras_transformers.export import TextService
-
-        return TextService(self.model, self.text_graph, self._served, self.max_length)
+        return predict(self, texts, pairs, batch_size)
 
     def _served(self, outputs: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
-        """Named outputs of the SavedModel, as TensorFlow ops."""
-        import tensorflow as tf
-
-        values = self.values(outputs["logits"])
-        answer = {self._values: values}
+        logits = ops.cast(outputs["logits"], "float32")
+        if self.problem == "regression":
+            return {"scores": logits}
         if self.problem == "single_label":
-            answer["label"] = tf.gather(tf.constant(self.labels), tf.argmax(values, axis=-1))
-        elif self.problem == "multi_label":
-            answer["labels"] = tf.where(values >= 0.5, tf.constant(self.labels)[None], "")
-        return answer
+            probabilities = ops.softmax(logits)
+            return {"label": look_up(self.labels, ops.argmax(logits, axis=-1)), "probabilities": probabilities}
+        probabilities = ops.sigmoid(logits)
+        applying = ops.where(probabilities >= 0.5, ops.arange(len(self.labels)), -1)
+        return {"labels": look_up(self.labels, applying), "probabilities": probabilities}
+
+    def _describe(self, row: dict[str, Any]) -> dict[str, Any]:
+        answer = {name: value for name, value in row.items() if name == "label"}
+        if "labels" in row:
+            answer["labels"] = [name for name in row["labels"] if name]
+        for name in row.keys() & {"probabilities", "scores"}:
+            answer[name] = dict(zip(self.labels, row[name].tolist(), strict=True))
+        return {**answer, "truncated": bool(row["truncated"])}
 
     def export(self, folder: str) -> None:
         """Write a SavedModel: strings in, labels and probabilities out, for TF Serving.
@@ -200,10 +161,7 @@ class ClassificationTask(Task):
         Raises:
             ValueError: The backend is not TensorFlow, or the folder holds something else.
         """
-        from keras_transformers.export import export
-
-        signatures = {"serving_default": self.service.text, "pair": self.service.pair}
-        export(folder, self.service, signatures)
+        self._export(folder, {"serving_default": "text", "pair": "pair"})
 
     def _saved_options(self) -> dict[str, Any]:
         return {"labels": list(self.labels), "problem": self.problem}
@@ -217,6 +175,13 @@ def _label_names(labels: Sequence[str] | int | None) -> tuple[str, ...]:
             raise ValueError(f"labels must be names or a positive number: received {labels}.")
         return tuple(f"LABEL_{number}" for number in range(labels))
     labels = tuple(labels)
-    if not labels or not all(isinstance(label, str) for label in labels) or len(set(labels)) < len(labels):
+    are_names = all(isinstance(label, str) and label for label in labels)
+    if not labels or not are_names or len(set(labels)) < len(labels):
         raise ValueError(f"labels must be different strings, at least one: received {list(labels)}.")
     return labels
+
+
+def _holds_names(row: Any) -> bool:
+    if isinstance(row, str):
+        raise ValueError(f"expected a list of labels for each text, received the str {row!r}: pass [[{row!r}], ...].")
+    return isinstance(row, (list, tuple, set, frozenset)) and any(isinstance(name, str) for name in row)

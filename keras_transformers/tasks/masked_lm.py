@@ -7,12 +7,12 @@ from functools import cached_property
 from typing import Any
 
 import keras
-import numpy as np
 from keras import ops
 
 from keras_transformers.data.masked_lm import MaskedLM
 from keras_transformers.heads import masked_lm_head
 from keras_transformers.models import encoder
+from keras_transformers.tasks.answer import look_up, predict
 from keras_transformers.tasks.base import Task
 from keras_transformers.training import losses, metrics
 
@@ -64,7 +64,7 @@ class MaskedLMTask(Task):
     def _extra(self, backbone: keras.Model) -> dict[str, Any]:
         return {name: backbone.output[name] for name in self.outputs}
 
-    def _objective(self, training: bool) -> MaskedLM:
+    def _objective(self) -> MaskedLM:
         return MaskedLM(self.tokenizer, whole_word=self.whole_word)
 
     def _losses(self) -> dict[str, keras.losses.Loss]:
@@ -86,67 +86,37 @@ class MaskedLMTask(Task):
         Returns:
             One dict a text: `fills`, for each `[MASK]` the five likeliest tokens as (token, probability), and
             `truncated`.
+
+        Raises:
+            ValueError: The texts are one str.
         """
-        if isinstance(texts, str):
-            raise ValueError("expected a list of texts, received one str: pass [text].")
-        answers = []
-        for start in range(0, len(texts), batch_size):
-            answers += self._fill(list(texts[start : start + batch_size]))
-        return answers
+        return predict(self, texts, None, batch_size)
 
-    def _fill(self, texts: list[str]) -> list[dict[str, Any]]:
-        if keras.backend.backend() == "tensorflow":
-            import tensorflow as tf
-
-            answer = {name: value.numpy() for name, value in self.service.text(tf.constant(texts)).items()}
-        else:
-            answer = self._answer_eagerly(texts)
-        rows = zip(answer["tokens"], answer["probabilities"], answer["truncated"], strict=True)
-        return [
-            {"fills": [_named(*gap) for gap in zip(tokens, values, strict=True) if gap[0][0]], "truncated": bool(cut)}
-            for tokens, values, cut in rows
-        ]
-
-    def _answer_eagerly(self, texts: list[str]) -> dict[str, np.ndarray]:
-        """What `_served` gives, without TensorFlow."""
-        rows = self.tokenizer.encode(texts, max_length=self.max_length)
-        source = self._source(texts, None, None, 0)
-        inputs = source.padded(int(source.lengths.max()), self.config.pad_id)
-        gaps = inputs["token_ids"] == self.tokenizer.mask_id
-        inputs["mask_positions"] = np.argsort(~gaps, axis=1, kind="stable")[:, : max(1, gaps.sum(axis=1).max())]
-        probabilities = ops.softmax(ops.cast(self.model(inputs, training=False)[self.logits], "float32"))
-        values, ids = (ops.convert_to_numpy(part) for part in ops.top_k(probabilities, TOP))
-        real = np.take_along_axis(gaps, inputs["mask_positions"], axis=1)
-        tokens = np.vectorize(self.tokenizer.id_to_token, otypes=[object])(ids)
-        return {
-            "tokens": np.where(real[..., None], tokens, ""),
-            "probabilities": values,
-            "truncated": np.array([row.truncated for row in rows]),
-        }
-
-    @cached_property
-    def service(self) -> Any:
-        """The traced text function: what `predict` calls and `export` saves."""
-        from keras_transformers.export import TextService
-
-        return TextService(self.model, self.text_graph, self._served, self.max_length, self._gaps)
-
-    def _gaps(self, token_ids: Any) -> dict[str, Any]:
-        """Where `[MASK]` stands, (B, M), as TensorFlow ops; unused entries hold other positions."""
-        import tensorflow as tf
-
-        gaps = tf.cast(token_ids == self.tokenizer.mask_id, tf.int32)
-        most = tf.maximum(1, tf.reduce_max(tf.concat([[0], tf.reduce_sum(gaps, axis=1)], axis=0)))
-        return {"mask_positions": tf.argsort(-gaps, axis=1, stable=True)[:, :most]}
+    def _more_inputs(self, token_ids: Any) -> dict[str, Any]:
+        """Where `[MASK]` stands, (B, M), in order; a row with fewer than M of them has other positions besides."""
+        gaps = token_ids == self.tokenizer.mask_id
+        most = ops.max(ops.sum(ops.cast(gaps, "int32"), axis=1), initial=1)
+        width = ops.shape(token_ids)[1]
+        columns = ops.arange(width)
+        return {"mask_positions": ops.argsort(ops.where(gaps, columns, columns + width), axis=1)[:, :most]}
 
     def _served(self, outputs: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
-        import tensorflow as tf
+        # A model may have more rows of logits than there are tokens.
+        logits = ops.cast(outputs[self.logits], "float32")[..., : self.tokenizer.vocabulary_size]
+        probabilities, ids = ops.top_k(ops.softmax(logits), TOP)
+        chosen = ops.take_along_axis(inputs["token_ids"], inputs["mask_positions"], axis=1)
+        gaps = ops.expand_dims(chosen == self.tokenizer.mask_id, -1)
+        tokens = look_up(self._vocabulary, ops.where(gaps, ids, -1))
+        return {"tokens": tokens, "probabilities": ops.where(gaps, probabilities, 0.0)}
 
-        probabilities, ids = tf.math.top_k(tf.nn.softmax(tf.cast(outputs[self.logits], tf.float32)), TOP)
-        real = tf.gather(inputs["token_ids"], inputs["mask_positions"], batch_dims=1) == self.tokenizer.mask_id
-        vocabulary = tf.constant([self.tokenizer.id_to_token(i) for i in range(self.tokenizer.vocabulary_size)])
-        tokens = tf.gather(vocabulary, tf.minimum(ids, self.tokenizer.vocabulary_size - 1))
-        return {"tokens": tf.where(real[..., None], tokens, ""), "probabilities": probabilities}
+    @cached_property
+    def _vocabulary(self) -> list[str]:
+        return [self.tokenizer.id_to_token(number) for number in range(self.tokenizer.vocabulary_size)]
+
+    def _describe(self, row: dict[str, Any]) -> dict[str, Any]:
+        gaps = zip(row["tokens"].tolist(), row["probabilities"].tolist(), strict=True)
+        fills = [list(zip(tokens, values, strict=True)) for tokens, values in gaps if tokens[0]]
+        return {"fills": fills, "truncated": bool(row["truncated"])}
 
     def export(self, folder: str) -> None:
         """Write a SavedModel that fills gaps.
@@ -155,13 +125,10 @@ class MaskedLMTask(Task):
         text has fewer than M gaps, `probabilities` (B, M, 5) and `truncated` (B,).
 
         Args:
-            folder: Such as `"serving/fill/1"`. Replaced if it is a SavedModel; an interrupted export leaves the old one.
+            folder: Such as `"serving/fill/1"`. Replaced if it is a SavedModel; an interrupted export leaves the old
+                one.
+
+        Raises:
+            ValueError: The backend is not TensorFlow, or the folder holds something else.
         """
-        from keras_transformers.export import export
-
-        export(folder, self.service, {"serving_default": self.service.text}, ["warm [MASK]"])
-
-
-def _named(tokens: np.ndarray, probabilities: np.ndarray) -> list[tuple[str, float]]:
-    names = (token.decode() if isinstance(token, bytes) else token for token in tokens)
-    return list(zip(names, probabilities.tolist(), strict=True))
+        self._export(folder, {"serving_default": "text"}, ["warm [MASK]"])

@@ -10,7 +10,6 @@ from typing import Any
 import keras
 
 from keras_transformers.data.documents import Documents, read_documents
-from keras_transformers.data.pipeline import batches
 from keras_transformers.data.pretraining import Pretraining, SentencePairs
 from keras_transformers.heads import next_sentence_head, pooler
 from keras_transformers.tasks.masked_lm import MaskedLMTask
@@ -49,7 +48,7 @@ class PretrainingTask(MaskedLMTask):
         outputs = {self.logits: logits, "next_sentence_logits": next_sentence, **self._extra(backbone)}
         return keras.Model(inputs, outputs, name="pretraining_model")
 
-    def _objective(self, training: bool) -> Pretraining:
+    def _objective(self) -> Pretraining:
         return Pretraining(self.tokenizer, whole_word=self.whole_word)
 
     def _losses(self) -> dict[str, keras.losses.Loss]:
@@ -65,11 +64,8 @@ class PretrainingTask(MaskedLMTask):
         *,
         pairs: None = None,
         batch_size: int = 32,
-        shuffle: bool = True,
-        seed: int = 0,
-        accumulation_steps: int = 1,
-        drop_remainder: bool = False,
         short_probability: float = 0.1,
+        **settings: Any,
     ) -> Any:
         """What `task.model.fit` takes: sentence pairs, drawn and masked anew in each epoch.
 
@@ -77,14 +73,15 @@ class PretrainingTask(MaskedLMTask):
             texts: Documents, each a list of sentences; or a text file with a paragraph a line, in which blank lines and
                 titles (`= Title =`) part documents.
             labels, pairs: None; both come from the documents.
-            batch_size, shuffle, seed, accumulation_steps, drop_remainder: As for `Task.dataset`.
+            batch_size: Rows, over all replicas.
             short_probability: Part of the pairs that aim at a random length shorter than `max_length`.
+            **settings: As for `Task.dataset`.
 
         Returns:
             A `tf.data.Dataset`, or on other backends a `keras.utils.PyDataset`, of (inputs, labels).
 
         Raises:
-            ValueError: There are fewer than two documents, or labels are given.
+            ValueError: There are fewer than two documents, they are not lists of sentences, or labels are given.
         """
         if labels is not None or pairs is not None:
             raise ValueError("pre-training draws pairs and labels from the documents: leave labels and pairs out.")
@@ -92,14 +89,8 @@ class PretrainingTask(MaskedLMTask):
             if not Path(texts).is_file():
                 raise ValueError(f"there is no text file {texts}.")
             texts = read_documents(texts)
+        if hasattr(texts, "element_spec"):
+            raise ValueError("pre-training draws pairs from documents in memory: received a tf.data.Dataset.")
         documents = Documents.encode(texts, self.tokenizer)
-        return batches(
-            SentencePairs(documents, self.tokenizer, self.max_length, short_probability),
-            self._objective(training=shuffle),
-            batch_size,
-            max_length=self.max_length,
-            seed=seed,
-            shuffle=shuffle,
-            accumulation_steps=accumulation_steps,
-            drop_remainder=drop_remainder,
-        )
+        pairs = SentencePairs(documents, self.tokenizer, self.max_length, short_probability)
+        return self._batches(pairs, batch_size, **settings)

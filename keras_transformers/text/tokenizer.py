@@ -142,9 +142,9 @@ class Tokenizer:
         Returns:
             B `Encoded`; with a stride, at least B, in the order of the texts (see `Encoded.row`).
         """
-        inputs = _check_texts("texts", texts)
+        inputs = check_texts("texts", texts)
         if pairs is not None:
-            pairs = _check_texts("pairs", pairs)
+            pairs = check_texts("pairs", pairs)
             if len(pairs) != len(inputs):
                 raise ValueError(
                     f"Received {len(inputs)} texts and {len(pairs)} pairs. Expected one pair for each text."
@@ -269,7 +269,8 @@ class Tokenizer:
             (folder / name).write_bytes(content.encode("utf-8"))
 
 
-def _check_texts(name: str, texts: Sequence[str]) -> list[str]:
+def check_texts(name: str, texts: Sequence[str]) -> list[str]:
+    """The texts as a list; a `ValueError` if they are one str, or not all str."""
     if isinstance(texts, str):
         raise ValueError(f"Expected a list of str for `{name}`, received one str. Pass [text].")
     texts = list(texts)

@@ -47,7 +47,7 @@ class Template(tf.Module):
 def _lay_out(parts: list[tuple[tf.Tensor, tf.Tensor, tf.Tensor, int]], pad_id: int) -> dict[str, tf.Tensor]:
     """Parts (values, start in them (B,), length (B,), segment id) side by side in each row, padded on the right."""
     total = tf.add_n([length for _, _, length, _ in parts])
-    column = tf.range(tf.maximum(tf.reduce_max(total), 0))[None]
+    column = tf.range(tf.maximum(tf.reduce_max(total), 1))[None]  # one at least: a model takes `[CLS]` of no rows, too
     token_ids = segment_ids = tf.zeros_like(total[:, None] + column)
     token_ids += pad_id
     begin = tf.zeros_like(total)

@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+import tiny
+from tiny import FIT, LABELS, NUMBERS, TEXTS
+
+import zoo
+from keras_transformers.tasks import ClassificationTask
+from keras_transformers.training.freeze import freeze
+
+OPTIONAL = ("hidden_states", "all_hidden_states", "attention_scores")
+
+
+@pytest.mark.parametrize("max_length", [3, 17])
+def test_max_length_must_be_the_models(max_length):
+    with pytest.raises(ValueError, match=r"\[4, 16\]"):
+        tiny.classifier(max_length=max_length)
+
+
+def test_tokenizer_and_model_must_belong_together():
+    with pytest.raises(ValueError, match="do not belong together"):
+        ClassificationTask(tiny.config().replace(vocabulary_size=20), tiny.tokenizer(), labels=2)
+
+
+def test_unknown_output():
+    with pytest.raises(ValueError, match="pooled"):
+        tiny.classifier(outputs=["pooled"])
+
+
+@pytest.mark.parametrize("make", [tiny.classifier, tiny.masked_lm, tiny.pretraining])
+def test_dataset_gives_exactly_the_models_inputs(make):
+    task = make()
+    texts = tiny.DOCUMENTS if task.name == "pretraining" else TEXTS
+    inputs = task.dataset(texts).element_spec[0]
+    assert set(inputs) == set(task.model.input)
+    assert all(spec.dtype == tf.int32 for spec in inputs.values())
+
+
+def test_a_model_without_segments_gets_none():
+    task = ClassificationTask(tiny.config(num_segments=0), tiny.tokenizer(), labels=2)
+    stream = tf.data.Dataset.from_tensor_slices((list(TEXTS), NUMBERS))
+    for dataset in (task.dataset(TEXTS, NUMBERS), task.dataset(stream)):
+        assert set(dataset.element_spec[0]) == {"token_ids", "padding_mask"}
+    assert task.evaluate(TEXTS, NUMBERS) == pytest.approx(task.evaluate(stream), abs=1e-6)
+    assert len(task.predict(TEXTS[:2])) == 2
+
+
+@pytest.mark.parametrize(
+    "texts, options, message",
+    [
+        ("one text", {}, "received one str"),
+        ([], {}, "empty data set"),
+        (TEXTS, {"pairs": ["one"]}, "24 texts and 1 pairs"),
+        (TEXTS, {"labels": None}, "needs labels"),
+        (TEXTS, {"schedule": "step"}, "'step'"),
+        (TEXTS, {"warmup": 1.0}, "warmup"),
+        (TEXTS, {"batch_size": 0}, "batch_size"),
+        (tf.data.Dataset.from_tensor_slices(list(TEXTS)), {}, "number of steps"),
+    ],
+)
+def test_fit_errors(trained, texts, options, message):
+    with pytest.raises(ValueError, match=message):
+        trained.fit(texts, **({"labels": NUMBERS[: len(texts)]} | options))
+
+
+def test_a_second_fit_goes_on():
+    task = tiny.classifier()
+    first = task.fit(TEXTS, LABELS, **FIT).history["loss"]
+    second = task.fit(TEXTS, LABELS, **FIT).history["loss"]
+    assert second[0] < 0.5 * first[0]
+
+
+def test_the_same_seed_gives_the_same_result():
+    def run(seed):
+        task = tiny.classifier(dropout=0.3)
+        task.fit(TEXTS, LABELS, seed=seed, **(FIT | {"epochs": 2}))
+        return tiny.weights(task)
+
+    first, second, other = run(1), run(1), run(2)
+    assert all(map(np.array_equal, first, second))
+    assert not all(map(np.array_equal, first, other))
+
+
+@pytest.mark.parametrize("make", [tiny.classifier, tiny.pretraining])
+def test_optional_outputs_do_not_change_training(make):
+    plain, task = make(), make(outputs=OPTIONAL)
+    assert set(task.model.output) == {*plain.model.output, *OPTIONAL}
+    texts = tiny.DOCUMENTS if task.name == "pretraining" else TEXTS
+    labels = None if task.name == "pretraining" else NUMBERS
+    histories = [t.model.fit(t.dataset(texts, labels), verbose=0).history for t in (plain, task)]
+    assert histories[1]["loss"] == pytest.approx(histories[0]["loss"], rel=1e-5)
+    results, more = plain.evaluate(texts, labels), task.evaluate(texts, labels)
+    assert {name.removeprefix("logits_"): value for name, value in more.items()} == pytest.approx(results, rel=1e-5)
+    assert all(map(np.array_equal, tiny.weights(plain), tiny.weights(task)))
+
+
+def test_freeze():
+    task = tiny.classifier()
+    freeze(task.model, "token_embedding/*")
+    before = tiny.weights(task)
+    task.fit(TEXTS, LABELS, **(FIT | {"epochs": 2}))
+    changed = {v.path for v, old in zip(task.model.weights, before, strict=True) if not np.array_equal(v, old)}
+    assert "classifier/kernel" in changed
+    assert not any(path.startswith("token_embedding") for path in changed)
+
+
+def test_accumulation_is_one_large_batch():
+    def run(**settings):
+        task = tiny.classifier()
+        task.fit(TEXTS, LABELS, epochs=2, learning_rate=1e-3, verbose=0, **settings)
+        return tiny.weights(task)
+
+    for one, accumulated in zip(run(batch_size=24), run(batch_size=8, accumulation_steps=3), strict=True):
+        np.testing.assert_allclose(one, accumulated, atol=1e-5)
+
+
+def test_fit_ends_with_averaged_weights():
+    task = tiny.classifier()
+    task.fit(TEXTS, LABELS, ema_momentum=0.9, **FIT)
+    averages = task.model.optimizer._model_variables_moving_average
+    for variable, average in zip(task.model.trainable_variables, averages, strict=True):
+        np.testing.assert_allclose(variable, average, atol=1e-6)
+    assert task.evaluate(TEXTS, LABELS)["accuracy"] > 0.9
+
+
+def test_early_stopping_and_the_best_checkpoint(tmp_path):
+    task, file = tiny.classifier(), tmp_path / "best.weights.h5"
+    stop = keras.callbacks.EarlyStopping(monitor="val_accuracy", patience=2)
+    best = keras.callbacks.ModelCheckpoint(
+        file, monitor="val_cross_entropy", save_best_only=True, save_weights_only=True
+    )
+    options = FIT | {"epochs": 40, "schedule": "constant", "validation_data": (TEXTS, LABELS)}
+    history = task.fit(TEXTS, LABELS, callbacks=[stop, best], **options).history
+    assert max(history["val_accuracy"]) == 1.0 and len(history["loss"]) < 40
+    task.model.load_weights(file)
+    assert task.evaluate(TEXTS, LABELS)["cross_entropy"] == pytest.approx(min(history["val_cross_entropy"]), rel=1e-4)
+
+
+@pytest.mark.parametrize("dtype", ["mixed_bfloat16", "mixed_float16"])
+def test_mixed_precision(dtype):
+    task = tiny.classifier(dtype=dtype)
+    assert {variable.dtype for variable in task.model.trainable_variables} == {"float32"}
+    assert task.model.output["logits"].dtype == dtype.removeprefix("mixed_")
+    history = task.fit(TEXTS, LABELS, **FIT).history
+    assert history["loss"][-1] < 0.5 * history["loss"][0]
+    assert sum(task.predict(TEXTS[:1])[0]["probabilities"].values()) == pytest.approx(1, abs=1e-6)
+    assert (dtype == "mixed_float16") == isinstance(task.model.optimizer, keras.optimizers.LossScaleOptimizer)
+
+
+def test_a_stream_of_texts():
+    task = tiny.classifier()
+    stream = tf.data.Dataset.from_tensor_slices((list(TEXTS), NUMBERS))
+    assert task.evaluate(stream) == pytest.approx(task.evaluate(TEXTS, NUMBERS), abs=1e-6)
+    keras.utils.set_random_seed(0)
+    task.compile(keras.optimizers.AdamW(1e-2))
+    history = task.model.fit(task.dataset(stream, batch_size=8), epochs=8, verbose=0).history
+    assert history["loss"][-1] < 0.5 * history["loss"][0]
+    with pytest.raises(ValueError, match="zip them"):
+        task.dataset(stream, NUMBERS)
+
+
+def test_an_interrupted_save_leaves_the_old_folder(trained, tmp_path, monkeypatch):
+    folder = tmp_path / "model"
+    trained.save(folder)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    again = zoo.load(folder)
+    assert (again.name, again.labels, again.problem) == (trained.name, trained.labels, trained.problem)
+    assert again.predict(TEXTS[:3]) == trained.predict(TEXTS[:3])
+    monkeypatch.setattr(type(again.tokenizer), "save", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        again.save(folder)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
