@@ -47,11 +47,11 @@ def assign(
         used.add(name)
         shape = tuple(variable.shape)
         tensor = tensors.get(name)
-        if passed_over.intersection(variable.path.split("/")):
+        may_keep = passed_over if tensor else allowed | passed_over
+        if may_keep.intersection(variable.path.split("/")):
             kept.append(variable.path)
         elif tensor is None:
-            known = allowed.intersection(variable.path.split("/"))
-            (kept if known else missing).append(variable.path if known else f"{name} (for {variable.path} {shape})")
+            missing.append(f"{name} (for {variable.path} {shape})")
         elif (tensor.shape[::-1] if transposed else tensor.shape) != shape:
             misshaped.append(f"{tensor.name} is {tensor.shape}, for {variable.path} {shape}")
         else:

@@ -132,13 +132,16 @@ def read_tokenizer(folder: str | os.PathLike) -> Tokenizer:
     return Tokenizer.from_vocab(vocabulary, lowercase=bool(options.get("lowercase")))
 
 
-def load_weights(model: keras.Model, folder: str | os.PathLike, *, missing_ok: Iterable[str] = ()) -> tuple[str, ...]:
+def load_weights(
+    model: keras.Model, folder: str | os.PathLike, *, missing_ok: Iterable[str] = (), fresh: Iterable[str] = ()
+) -> tuple[str, ...]:
     """Loads the weights of a preset into a model made from its configuration, all or none.
 
     Args:
         model: An encoder, with or without pooler and classifier.
         folder: A preset.
         missing_ok: Names of layers that keep their initial values if the preset has none for them.
+        fresh: Names of layers that keep their initial values whatever the preset has for them.
 
     Returns:
         The paths of the variables that kept their initial values.
@@ -155,6 +158,7 @@ def load_weights(model: keras.Model, folder: str | os.PathLike, *, missing_ok: I
         tensors,
         lambda path: (look_up(path, WEIGHTS, LEAVES) or f"{path}, which presets do not hold", False),
         missing_ok=missing_ok,
+        fresh=fresh,
         may_stay=lambda name: name.startswith(("layers/dense/", "task/")),
         source=f"the preset in {folder}",
     )

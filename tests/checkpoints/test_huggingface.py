@@ -79,6 +79,15 @@ def test_a_head_stays_fresh_only_when_asked(saved, ours):
     assert all((after[path] == wanted.get(path, before[path])).all() for path in after)
 
 
+def test_a_head_of_another_size_stays_fresh_only_when_asked(saved, ours, tmp_path):
+    config, architecture = ours.config, "BertForSequenceClassification"
+    save_folder(tmp_path / "two", ours.build(config, architecture, 2), config, None, architecture=architecture)
+    three = ours.build(config, architecture, 3)
+    with pytest.raises(ValueError, match=r"classifier\.bias is \(2,\), for classifier/bias \(3,\)"):
+        load_weights(three, tmp_path / "two", missing_ok=["classifier"])
+    assert load_weights(three, tmp_path / "two", fresh=["classifier"]) == ("classifier/kernel", "classifier/bias")
+
+
 def test_more_blocks_than_the_model_has_are_unexpected(saved, ours):
     smaller = ours.build(ours.config.replace(num_layers=2), "BertForPreTraining")
     with pytest.raises(ValueError, match=r"unexpected:(\n  bert\.encoder\.layer\.2.*){12}\n  \.\.\. and 4 more$"):
