@@ -62,7 +62,7 @@ def plot_attention(
 def _panels(heads: int, queries: int, keys: int) -> tuple[Any, list]:
     """A figure with room for so many heads, and its axes."""
     try:
-        # Not pyplot: it would choose a backend for the whole process, and keep every figure alive.
+        # Not pyplot: it keeps every figure alive until someone closes it.
         from matplotlib.figure import Figure
     except ImportError as error:
         raise ImportError("plots need matplotlib: pip install 'keras_transformers[plot]'.") from error
