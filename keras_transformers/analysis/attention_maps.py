@@ -34,10 +34,10 @@ def plot_attention(
         ValueError: The numbers of scores, tokens and titles do not fit each other.
         ImportError: matplotlib is not installed.
 
-    Example:
+    Example (not run as a doctest, for the quick tests have no matplotlib):
 
-    >>> figure = plot_attention(np.eye(3), ["a", "fine", "film"])  # doctest: +SKIP
-    >>> figure.savefig("map.png")  # doctest: +SKIP
+        figure = plot_attention(outputs["attention_scores"][0, -1], tokens)  # the first text, the last block
+        figure.savefig("map.png")
     """
     scores = np.asarray(ops.convert_to_numpy(scores), "float32")
     scores = scores[None] if scores.ndim == 2 else scores
