@@ -73,6 +73,6 @@ def serve(export: Path, examples: Table) -> None:
         command = [sys.executable, _bare.__file__, str(export), *request]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise RuntimeError(f"the export did not answer: {done.stderr.strip().splitlines()[-1:]}")
+        raise RuntimeError(f"the export did not answer: {done.stderr.strip().rpartition(chr(10))[-1]}")
     print("  request", json.dumps(request, ensure_ascii=False))
     print("  answer ", done.stdout.strip())
