@@ -35,6 +35,7 @@ def _columns(task: Any, texts: list[str], pairs: list[str] | None) -> dict[str, 
     encoded = task.tokenizer.encode(texts, pairs, max_length=task.max_length)
     rows = task._rows(encoded)
     inputs = rows.padded(int(rows.lengths.max()), task.config.pad_id)
+    inputs = {name: keras.ops.convert_to_tensor(array) for name, array in inputs.items()}
     inputs |= task._more_inputs(inputs["token_ids"])
     answer = task._served(task.model(inputs, training=False), inputs)
     answer["truncated"] = [row.truncated for row in encoded]

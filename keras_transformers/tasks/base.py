@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import keras
@@ -158,14 +158,14 @@ class Task:
             return self._rows(self.tokenizer.encode(texts, pairs, max_length=self.max_length), labels)
         if labels is not None or pairs is not None:
             raise ValueError("a tf.data.Dataset brings its labels and pairs along: zip them with the texts.")
-        return Stream(texts, self._encode_in_graph, buffer_size)
+        return Stream(texts, partial(self._encode_by, self.text_graph), buffer_size)
 
     def _rows(self, encoded: list[Encoded], labels: Any = None) -> Rows:
         segments = [row.segment_ids for row in encoded] if self.config.num_segments else None
         return Rows.of([row.ids for row in encoded], segments, labels)
 
-    def _encode_in_graph(self, texts: Any, pairs: Any) -> dict[str, Any]:
-        encoded = self.text_graph.encode(texts, pairs, max_length=self.max_length)
+    def _encode_by(self, graph: Any, texts: Any, pairs: Any) -> dict[str, Any]:
+        encoded = graph.encode(texts, pairs, max_length=self.max_length)
         return {name: encoded[name] for name in self.model.input if name in encoded}
 
     def fit(
