@@ -80,15 +80,15 @@ def run_if(condition: Callable[[], Any], update: Callable[[], None]) -> None:
         condition: Returns a boolean scalar that is the same on all replicas.
         update: Assigns; returns nothing.
     """
-    distribute = _tensorflow().distribute
-    if num_replicas() == 1:
+    tensorflow = _tensorflow()
+    if tensorflow.__internal__.distribute.strategy_supports_no_merge_call():  # GPUs under XLA
         keras.ops.cond(condition(), update, lambda: None)
         return
 
     def ask(strategy):
         keras.ops.cond(condition(), lambda: strategy.extended.call_for_each_replica(update), lambda: None)
 
-    distribute.get_replica_context().merge_call(ask)
+    tensorflow.distribute.get_replica_context().merge_call(ask)
 
 
 def on_tensorflow() -> bool:

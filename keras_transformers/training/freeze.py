@@ -29,7 +29,8 @@ def freeze(model: keras.Model, patterns: str | Sequence[str]) -> list[str]:
 
     Example:
 
-    >>> model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(2, name="a"), keras.layers.Dense(1, name="b")])
+    >>> inputs = keras.Input((2,))
+    >>> model = keras.Model(inputs, keras.layers.Dense(1, name="b")(keras.layers.Dense(2, name="a")(inputs)))
     >>> freeze(model, "a/*")
     ['a/kernel', 'a/bias']
     >>> [v.path for v in model.trainable_variables]

@@ -1,0 +1,160 @@
+"""Not a test: `replicas.py N RUN...` trains small models on N logical devices and prints what came out, as JSON.
+
+A process for each N: TensorFlow takes logical devices only before it starts, and collectives only of one size.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from keras_transformers.training import losses, metrics
+from keras_transformers.training.optimizer import AdamW
+from keras_transformers.training.resume import Resume
+from keras_transformers.training.schedules import WarmupLinear
+
+ROWS, LENGTH, CLASSES = 22, 6, 5  # batches of 8, 8 and 6 rows
+rng = np.random.default_rng(0)
+TOKENS = rng.integers(0, 11, (ROWS, LENGTH)).astype("int32")
+LABELS = rng.integers(0, CLASSES, (ROWS, LENGTH)).astype("int32")
+# Uneven padding: the first replica sees nearly no targets, the last nearly all.
+LABELS[np.arange(LENGTH)[None] > np.arange(ROWS)[:, None] % 8] = -1
+MANY = rng.integers(-1, 2, (ROWS, 3)).astype("float32")
+NUMBERS = rng.normal(size=ROWS).astype("float32")
+NUMBERS[::4] = np.nan
+
+
+def strategy(replicas: int):
+    return tf.distribute.MirroredStrategy([f"CPU:{i}" for i in range(replicas)])
+
+
+def dataset(labels, batch_size=8, weights=None):
+    arrays = (TOKENS, labels) if weights is None else (TOKENS, labels, weights)
+    data = tf.data.Dataset.from_tensor_slices(arrays).batch(batch_size)
+    options = tf.data.Options()
+    options.autotune.enabled = False
+    options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.DATA
+    return data.with_options(options)
+
+
+def token_model(dropout=0.0, jit_compile=False, **options):
+    """Token classification; the table's gradient is sparse. Starts from the same weights every time."""
+    keras.utils.set_random_seed(3)
+    inputs = keras.Input((None,), dtype="int32")
+    hidden = keras.layers.Dropout(dropout)(keras.layers.Embedding(11, 4)(inputs))
+    hidden = keras.layers.LayerNormalization()(keras.layers.Dense(4, activation="gelu")(hidden))
+    model = keras.Model(inputs, keras.layers.Dense(CLASSES)(hidden))
+    optimizer = AdamW(WarmupLinear(0.05, 2, 20), **options)
+    measures = [metrics.MeanCrossEntropy(), metrics.Perplexity(), metrics.Accuracy()]
+    model.compile(optimizer, losses.CrossEntropy(), metrics=measures, jit_compile=jit_compile)
+    return model
+
+
+def outcome(model, history=None, data=None):
+    weights = np.concatenate([w.ravel() for w in model.get_weights()]).astype("float64")
+    scores = {} if data is None else model.evaluate(data, return_dict=True, verbose=0)
+    logged = {} if history is None else {k: v for k, v in history.history.items() if k != "loss"}
+    return {"weights": weights.tolist(), "history": logged, "scores": {k: scores[k] for k in scores if k != "loss"}}
+
+
+def fit(replicas, **options):
+    with strategy(replicas).scope():
+        model = token_model(**options)
+    history = model.fit(dataset(LABELS), epochs=2, verbose=0)
+    return outcome(model, history, dataset(LABELS))
+
+
+def tiny_batch(replicas):
+    """A batch of one row: all replicas but one get none."""
+    with strategy(replicas).scope():
+        model = token_model()
+    return outcome(model, model.fit(dataset(LABELS[:22], 21), verbose=0))
+
+
+def accumulated(replicas):
+    """Two batches an update, weighted as the pipeline does, against one batch of both."""
+    data = LABELS[:16], 8, None
+    counts = (data[0] >= 0).reshape(2, -1).sum(1)
+    weights = np.repeat(2 * counts / counts.sum(), 8).astype("float32")
+    with strategy(replicas).scope():
+        parts, whole = token_model(accumulation_steps=2, ema_momentum=0.5), token_model(ema_momentum=0.5)
+    arrays = tf.data.Dataset.from_tensor_slices((TOKENS[:16], LABELS[:16], weights))
+    parts.fit(arrays.batch(8), epochs=3, verbose=0)
+    whole.fit(arrays.map(lambda x, y, w: (x, y)).batch(16), epochs=3, verbose=0)
+    return {"parts": outcome(parts), "whole": outcome(whole), "updates": int(parts.optimizer.iterations)}
+
+
+def heads(replicas):
+    """Multi-label and regression, as two outputs of one model."""
+    with strategy(replicas).scope():
+        keras.utils.set_random_seed(3)
+        inputs = keras.Input((LENGTH,), dtype="int32")
+        hidden = keras.layers.Flatten()(keras.layers.Embedding(11, 4)(inputs))
+        outputs = {"many": keras.layers.Dense(3)(hidden), "number": keras.layers.Dense(1)(hidden)}
+        model = keras.Model(inputs, outputs)
+        measures = {
+            "many": [metrics.BinaryAccuracy(), metrics.F1(), metrics.F1("macro", name="macro")],
+            "number": [metrics.MeanAbsoluteError(), metrics.Pearson()],
+        }
+        kinds = {"many": losses.BinaryCrossEntropy(), "number": losses.MeanSquaredError()}
+        model.compile(AdamW(0.01), kinds, metrics=measures, jit_compile=False)
+    data = dataset({"many": MANY, "number": NUMBERS})
+    history = model.fit(data, epochs=2, verbose=0)
+    result = outcome(model, history, data)
+    for part in ("history", "scores"):  # Keras' own per-output losses are means of batch means
+        result[part] = {k: v for k, v in result[part].items() if not k.endswith("loss")}
+    return result
+
+
+def half(replicas):
+    keras.config.set_dtype_policy("mixed_float16")
+    with strategy(replicas).scope():
+        model = token_model()
+    keras.config.set_dtype_policy("float32")
+    model.fit(dataset(LABELS), epochs=2, verbose=0)
+    return outcome(model) | {"optimizer": type(model.optimizer).__name__, "updates": int(model.optimizer.iterations)}
+
+
+def resumed(replicas):
+    """An epoch, a new model, and the rest from the saved state; against both epochs at once."""
+
+    class Position:
+        epoch = batch = 0
+
+    data = dataset(LABELS)
+    data.position = Position()
+    runs = {}
+    for name, epochs in {"whole": [2], "broken": [1, 2]}.items():
+        with tempfile.TemporaryDirectory() as folder:
+            for last in epochs:
+                with strategy(replicas).scope():
+                    model = token_model(accumulation_steps=2, ema_momentum=0.5)
+                history = model.fit(data, epochs=last, verbose=0, callbacks=[Resume(folder, data)])
+        runs[name] = outcome(model, history)
+    return runs
+
+
+def main(replicas: int, names: list[str]) -> None:
+    devices = [tf.config.LogicalDeviceConfiguration()] * replicas
+    tf.config.set_logical_device_configuration(tf.config.list_physical_devices("CPU")[0], devices)
+    print("RESULT" + json.dumps({name: RUNS[name](replicas) for name in names}))
+
+
+RUNS = {
+    "clipped": lambda replicas: fit(replicas, clip_norm=0.05),
+    "averaged": lambda replicas: fit(replicas, clip_norm=None, ema_momentum=0.9),
+    "jit": lambda replicas: fit(replicas, clip_norm=0.05, jit_compile=True),
+    "tiny_batch": tiny_batch,
+    "accumulated": accumulated,
+    "heads": heads,
+    "half": half,
+    "resumed": resumed,
+}
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2:])

@@ -1,0 +1,124 @@
+"""AdamW on one replica: Keras' steps, clipping, exclusions, accumulation, averages, half precision, saving."""
+
+import keras
+import numpy as np
+import pytest
+
+from keras_transformers.training.losses import CrossEntropy
+from keras_transformers.training.optimizer import AdamW
+from keras_transformers.training.schedules import WarmupLinear
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(32, 5)).astype("float32")
+Y = rng.integers(-1, 3, 32)
+COUNTS = (Y >= 0).reshape(4, 8).sum(1)
+
+
+def fitted(optimizer, batch_size=8, epochs=2, weights=None, callbacks=(), compiled=None):
+    keras.utils.set_random_seed(0)
+    layers = [keras.layers.Dense(8, "tanh"), keras.layers.LayerNormalization(), keras.layers.Dense(3)]
+    model = keras.Sequential([keras.Input((5,)), *layers])
+    model.compile(optimizer, CrossEntropy(), jit_compile=False)
+    options = {"batch_size": batch_size, "epochs": epochs, "sample_weight": weights, "callbacks": list(callbacks)}
+    model.fit(X, Y, shuffle=False, verbose=0, **options)
+    return model
+
+
+def difference(one, other):
+    return max(np.abs(a - b).max() for a, b in zip(one.get_weights(), other.get_weights(), strict=True))
+
+
+@pytest.mark.parametrize("clip_norm", [None, 0.05, 100.0])
+def test_equals_keras(clip_norm):
+    theirs = keras.optimizers.AdamW(0.01, weight_decay=0.1, epsilon=1e-6, global_clipnorm=clip_norm)
+    theirs.exclude_from_weight_decay(var_names=["bias", "gamma", "beta"])
+    assert difference(fitted(AdamW(0.01, 0.1, clip_norm)), fitted(theirs)) < 1e-6
+
+
+def test_decay_leaves_biases_and_norms_alone():
+    """With a gradient of zero, all that moves is what decays."""
+    optimizer = AdamW(0.1, weight_decay=0.5)
+    variables = [keras.Variable(np.ones(2, "float32"), name=n) for n in ("kernel", "bias", "gamma", "beta")]
+    optimizer.apply([np.zeros(2, "float32")] * 4, variables)
+    assert [round(float(v.numpy()[0]), 6) for v in variables] == [0.95, 1.0, 1.0, 1.0]
+
+
+def test_accumulation_equals_one_large_batch():
+    """Batches with unequal numbers of targets, weighted as the pipeline does: `k * n_micro / n_macro`."""
+    weights = np.repeat(4 * COUNTS / COUNTS.sum(), 8).astype("float32")
+    assert len(set(COUNTS)) > 1
+    options = {"weight_decay": 0.1, "clip_norm": 0.05, "ema_momentum": 0.5}
+    parts = fitted(AdamW(WarmupLinear(0.05, 2, 9), accumulation_steps=4, **options), weights=weights, epochs=3)
+    whole = fitted(AdamW(WarmupLinear(0.05, 2, 9), **options), batch_size=32, epochs=3)
+    assert int(parts.optimizer.iterations) == int(whole.optimizer.iterations) == 3
+    assert difference(parts, whole) < 1e-6
+    unweighted = fitted(AdamW(WarmupLinear(0.05, 2, 9), accumulation_steps=4, **options), epochs=3)
+    assert difference(unweighted, whole) > 1e-4
+
+
+def test_nothing_moves_between_updates():
+    model = fitted(AdamW(0.01, accumulation_steps=5), epochs=1)  # 4 of 5 batches
+    assert int(model.optimizer.iterations) == 0
+    assert difference(model, fitted(AdamW(0.01), epochs=0)) == 0
+
+
+def test_fit_ends_with_the_averages_and_swaps_them_in_to_evaluate():
+    plain = fitted(AdamW(0.05), epochs=1)
+    averaged = fitted(AdamW(0.05, ema_momentum=0.9), epochs=1, callbacks=[keras.callbacks.SwapEMAWeights()])
+    assert difference(plain, averaged) > 1e-3
+    start = fitted(AdamW(0.05), epochs=0)
+    assert difference(averaged, start) < difference(plain, start)
+
+
+@pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])
+@pytest.mark.parametrize("accumulation_steps", [1, 2])
+def test_mixed_precision(policy, accumulation_steps):
+    previous = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(policy)
+    try:
+        half = fitted(AdamW(0.02, accumulation_steps=accumulation_steps))
+    finally:
+        keras.config.set_dtype_policy(previous)
+    scaled = isinstance(half.optimizer, keras.optimizers.LossScaleOptimizer)
+    assert scaled == (policy == "mixed_float16")
+    assert int(half.optimizer.iterations) == 8 // accumulation_steps
+    full = fitted(AdamW(0.02, accumulation_steps=accumulation_steps))
+    assert difference(half, full) < 0.05 < difference(full, fitted(AdamW(0.02), epochs=0))
+
+
+@pytest.mark.parametrize("accumulation_steps", [1, 3])
+def test_a_saved_model_keeps_arguments_and_state(tmp_path, accumulation_steps):
+    rate = WarmupLinear(0.05, 2, 20)
+    optimizer = AdamW(rate, 0.2, 7.0, accumulation_steps, 0.7, 0.8, 0.9, 1e-5, ["bias"], "mine")
+    model = fitted(optimizer)
+    model.save(tmp_path / "model.keras")
+    loaded = keras.models.load_model(tmp_path / "model.keras")
+    assert loaded.optimizer.get_config() == optimizer.get_config()
+    assert loaded.optimizer.clip_norm == 7.0 and loaded.optimizer.no_decay == ("bias",)
+    for each in (model, loaded):
+        each.fit(X, Y, batch_size=8, shuffle=False, verbose=0)
+    assert difference(model, loaded) == 0
+
+
+def test_a_variable_without_gradient_is_left_out():
+    used, unused = keras.Variable([3.0, 4.0]), keras.Variable([1.0])
+    optimizer = AdamW(0.1, 0.0, clip_norm=1.0)
+    optimizer.apply([np.array([3.0, 4.0], "float32"), None], [used, unused])
+    assert float(unused.numpy()[0]) == 1.0 and float(used.numpy()[0]) < 3.0
+
+
+@pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="sparse gradients are TensorFlow's")
+def test_a_token_that_stands_twice_counts_twice_in_the_norm():
+    import tensorflow as tf
+
+    table = keras.Variable(np.zeros((3, 1), "float32"))
+    gradient = tf.IndexedSlices(tf.constant([[3.0], [4.0]]), tf.constant([1, 1]), tf.constant([3, 1]))
+    optimizer = AdamW(0.1, 0.0, clip_norm=0.7, beta_1=0.0)
+    optimizer.apply([gradient], [table])
+    assert float(optimizer._momentums[0].numpy()[1, 0]) == pytest.approx(0.7)  # 7, clipped; apart, sqrt(9 + 16) = 5
+
+
+@pytest.mark.parametrize(("argument", "value"), [("clip_norm", 0.0), ("clip_norm", -1.0), ("accumulation_steps", 0)])
+def test_arguments_out_of_range(argument, value):
+    with pytest.raises(ValueError, match=f"{argument}={value}; expected"):
+        AdamW(0.1, **{argument: value})

@@ -1,0 +1,44 @@
+"""Schedules: the documented values, and their place in an optimizer's config."""
+
+import keras
+import numpy as np
+import pytest
+
+from keras_transformers.training.schedules import WarmupCosine, WarmupInverseSqrt, WarmupLinear
+
+
+@pytest.mark.parametrize("make", [WarmupLinear, WarmupCosine])
+def test_rises_to_the_peak_and_wastes_no_update(make):
+    rate = make(peak=3e-4, warmup_steps=10, total_steps=100)
+    rates = np.array([float(rate(step)) for step in range(102)])
+    assert rates[:10] == pytest.approx(3e-4 * np.arange(1, 11) / 10)
+    assert rates.argmax() == 9
+    assert rates[99] > 0 and rates[100] == pytest.approx(0, abs=1e-10) and rates[101] == pytest.approx(0, abs=1e-10)
+
+
+def test_linear_falls_evenly():
+    rate = WarmupLinear(1.0, 0, 9)
+    assert [float(rate(step)) for step in range(9)] == pytest.approx([1 - n / 10 for n in range(1, 10)])
+
+
+def test_cosine_is_half_way_down_half_way_through():
+    assert float(WarmupCosine(1.0, 10, 29)(19)) == pytest.approx(0.5)
+
+
+def test_inverse_sqrt_is_the_formula_of_the_paper():
+    rate = WarmupInverseSqrt(peak=(512 * 4000) ** -0.5, warmup_steps=4000)
+    for n in (1, 2000, 4000, 4001, 100_000):
+        assert float(rate(n - 1)) == pytest.approx(512**-0.5 * min(n**-0.5, n * 4000**-1.5), rel=1e-5)
+
+
+@pytest.mark.parametrize("rate", [WarmupLinear(1e-3, 2, 9), WarmupCosine(1e-3, 2, 9), WarmupInverseSqrt(1e-3, 2)])
+def test_config_round_trip_inside_an_optimizer(rate):
+    optimizer = keras.optimizers.deserialize(keras.optimizers.serialize(keras.optimizers.SGD(rate)))
+    assert type(optimizer._learning_rate) is type(rate) and vars(optimizer._learning_rate) == vars(rate)
+
+
+def test_impossible_numbers_of_steps():
+    with pytest.raises(ValueError, match="warmup_steps=5 and total_steps=4"):
+        WarmupLinear(1.0, 5, 4)
+    with pytest.raises(ValueError, match="warmup_steps=0"):
+        WarmupInverseSqrt(1.0, 0)
