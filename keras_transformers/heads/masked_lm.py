@@ -9,8 +9,8 @@ from keras import ops
 
 from keras_transformers.config import TransformerConfig
 from keras_transformers.layers import TokenEmbedding
-from keras_transformers.layers.feed_forward import find_activation
-from keras_transformers.layers.residual import dense_initializer, make_norm
+from keras_transformers.layers.dense import dense_initializer, find_activation
+from keras_transformers.layers.residual import make_norm
 
 
 @keras.saving.register_keras_serializable("keras_transformers")

@@ -7,7 +7,7 @@ from typing import Any
 import keras
 
 from keras_transformers.config import TransformerConfig
-from keras_transformers.layers.residual import dense_initializer
+from keras_transformers.layers.dense import dense_initializer
 
 
 def next_sentence_head(config: TransformerConfig, pooled: Any, dtype: str | None = None) -> Any:

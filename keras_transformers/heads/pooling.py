@@ -7,7 +7,7 @@ from typing import Any
 import keras
 
 from keras_transformers.config import TransformerConfig
-from keras_transformers.layers.residual import dense_initializer
+from keras_transformers.layers.dense import dense_initializer
 
 
 def pooler(config: TransformerConfig, hidden_states: Any, dtype: str | None = None) -> Any:

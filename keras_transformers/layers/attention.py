@@ -8,7 +8,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_transformers.layers.residual import dense_initializer
+from keras_transformers.layers.dense import built_dense
 from keras_transformers.layers.rotary import rotate
 
 
@@ -90,21 +90,10 @@ class Attention(keras.layers.Layer):
             )
         self.head_dim = self.head_dim or width // self.num_heads
         context_shape = context_shape or hidden_states_shape
-        self.query = self._dense("query", self.num_heads * self.head_dim, hidden_states_shape)
-        self.key = self._dense("key", self.num_kv_heads * self.head_dim, context_shape)
-        self.value = self._dense("value", self.num_kv_heads * self.head_dim, context_shape)
-        self.output_dense = self._dense("output", width, (None, None, self.num_heads * self.head_dim))
-
-    def _dense(self, name: str, units: int, input_shape: tuple) -> keras.layers.Dense:
-        layer = keras.layers.Dense(
-            units,
-            use_bias=self.use_bias,
-            kernel_initializer=dense_initializer(self.initializer_range),
-            dtype=self.dtype_policy.name,
-            name=name,
-        )
-        layer.build(input_shape)
-        return layer
+        self.query = built_dense(self, "query", self.num_heads * self.head_dim, hidden_states_shape)
+        self.key = built_dense(self, "key", self.num_kv_heads * self.head_dim, context_shape)
+        self.value = built_dense(self, "value", self.num_kv_heads * self.head_dim, context_shape)
+        self.output_dense = built_dense(self, "output", width, (None, None, self.num_heads * self.head_dim))
 
     def call(
         self,

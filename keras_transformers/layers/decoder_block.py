@@ -78,7 +78,8 @@ class DecoderBlock(keras.layers.Layer):
         dtype = self.dtype_policy.name
         self.norm_order = norm_order
         self.return_scores = return_scores
-        heads = (num_heads, head_dim, num_kv_heads, scale, attention_dropout, use_bias, return_scores, initializer_range)
+        heads = (num_heads, head_dim, num_kv_heads, scale, attention_dropout, use_bias, return_scores)
+        heads = (*heads, initializer_range)
         self.attention = Attention(*heads, dtype=dtype, name="attention")
         self.attention_norm = make_norm(norm, epsilon, dtype, "attention_norm")
         self.cross_attention = Attention(*heads, dtype=dtype, name="cross_attention") if cross_attention else None
@@ -133,9 +134,7 @@ class DecoderBlock(keras.layers.Layer):
                 hidden_states, cross_attend, self.cross_attention_norm, training
             )
             new_cache, scores = _with_cross(new_cache, cross), scores + cross_scores
-        (hidden_states,) = self._add(
-            hidden_states, lambda x: (self.feed_forward(x),), self.feed_forward_norm, training
-        )
+        (hidden_states,) = self._add(hidden_states, lambda x: (self.feed_forward(x),), self.feed_forward_norm, training)
         return hidden_states, new_cache, *scores
 
     def _add(self, hidden_states, sublayer, norm, training):

@@ -8,7 +8,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_transformers.layers.residual import dense_initializer
+from keras_transformers.layers.dense import dense_initializer
 
 
 @keras.saving.register_keras_serializable("keras_transformers")

@@ -6,7 +6,7 @@ from typing import Any
 
 import keras
 
-from keras_transformers.layers.residual import dense_initializer
+from keras_transformers.layers.dense import built_dense, find_activation
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
@@ -52,21 +52,10 @@ class FeedForward(keras.layers.Layer):
         self.initializer_range = initializer_range
 
     def build(self, hidden_states_shape):
-        self.intermediate = self._dense("intermediate", self.intermediate_dim, hidden_states_shape)
-        self.gate = self._dense("gate", self.intermediate_dim, hidden_states_shape) if self.gated else None
+        self.intermediate = built_dense(self, "intermediate", self.intermediate_dim, hidden_states_shape)
+        self.gate = built_dense(self, "gate", self.intermediate_dim, hidden_states_shape) if self.gated else None
         inner_shape = (*hidden_states_shape[:-1], self.intermediate_dim)
-        self.output_dense = self._dense("output", hidden_states_shape[-1], inner_shape)
-
-    def _dense(self, name: str, units: int, input_shape: tuple) -> keras.layers.Dense:
-        layer = keras.layers.Dense(
-            units,
-            use_bias=self.use_bias,
-            kernel_initializer=dense_initializer(self.initializer_range),
-            dtype=self.dtype_policy.name,
-            name=name,
-        )
-        layer.build(input_shape)
-        return layer
+        self.output_dense = built_dense(self, "output", hidden_states_shape[-1], inner_shape)
 
     def call(self, hidden_states):
         inner = self.intermediate(hidden_states)
@@ -75,14 +64,3 @@ class FeedForward(keras.layers.Layer):
 
     def compute_output_spec(self, hidden_states):
         return keras.KerasTensor(hidden_states.shape, dtype=self.compute_dtype)
-
-
-def find_activation(name: str) -> Any:
-    """The function of this name: one of Keras', or `"gelu_tanh"`."""
-    return gelu_tanh if name == "gelu_tanh" else keras.activations.get(name)
-
-
-@keras.saving.register_keras_serializable("keras_transformers")
-def gelu_tanh(x: Any) -> Any:
-    """GELU by its tanh approximation; registered, so that a dense layer that has it can be saved."""
-    return keras.activations.gelu(x, approximate=True)

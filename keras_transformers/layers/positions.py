@@ -8,7 +8,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_transformers.layers.residual import dense_initializer
+from keras_transformers.layers.dense import dense_initializer
 
 LAYOUTS = ("interleaved", "halves")
 

@@ -1,4 +1,4 @@
-"""Add & norm, and the two choices that every block makes: which norm, which initialiser."""
+"""Add & norm."""
 
 from __future__ import annotations
 
@@ -54,10 +54,3 @@ def make_norm(norm: str, epsilon: float, dtype: str, name: str) -> keras.layers.
     if norm == "rms":
         return keras.layers.RMSNormalization(epsilon=epsilon, dtype=dtype, name=name)
     raise ValueError(f"norm must be 'layer' or 'rms': received {norm!r}.")
-
-
-def dense_initializer(initializer_range: float | None) -> Any:
-    """Truncated normal of this standard deviation, or Glorot uniform for None."""
-    return (
-        "glorot_uniform" if initializer_range is None else keras.initializers.TruncatedNormal(stddev=initializer_range)
-    )

@@ -5,7 +5,8 @@ import pytest
 from arrays import normal, randomize, to_numpy
 
 from keras_transformers.layers import residual
-from keras_transformers.layers.residual import dense_initializer, make_norm
+from keras_transformers.layers.dense import dense_initializer
+from keras_transformers.layers.residual import make_norm
 
 
 def test_post_norm_normalises_the_sum():

@@ -1,0 +1,48 @@
+"""The dense layers inside attention and feed-forward layers: how they start and which activations there are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+
+
+def dense_initializer(initializer_range: float | None) -> Any:
+    """Truncated normal of this standard deviation, or Glorot uniform for None."""
+    if initializer_range is None:
+        return "glorot_uniform"
+    return keras.initializers.TruncatedNormal(stddev=initializer_range)
+
+
+def built_dense(owner: keras.layers.Layer, name: str, units: int, input_shape: tuple) -> keras.layers.Dense:
+    """A dense layer with the `use_bias`, `initializer_range` and dtype policy of the layer that it is a part of.
+
+    Args:
+        owner: That layer.
+        name: Of the dense layer.
+        units: Its width.
+        input_shape: It is built for this shape.
+
+    Returns:
+        A built layer.
+    """
+    layer = keras.layers.Dense(
+        units,
+        use_bias=owner.use_bias,
+        kernel_initializer=dense_initializer(owner.initializer_range),
+        dtype=owner.dtype_policy.name,
+        name=name,
+    )
+    layer.build(input_shape)
+    return layer
+
+
+def find_activation(name: str) -> Any:
+    """The function of this name: one of Keras', or `"gelu_tanh"`."""
+    return gelu_tanh if name == "gelu_tanh" else keras.activations.get(name)
+
+
+@keras.saving.register_keras_serializable("keras_transformers")
+def gelu_tanh(x: Any) -> Any:
+    """GELU by its tanh approximation; registered, so that a dense layer that has it can be saved."""
+    return keras.activations.gelu(x, approximate=True)
