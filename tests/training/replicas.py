@@ -5,6 +5,7 @@ A process for each N: TensorFlow takes logical devices only before it starts, an
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
 import tempfile
@@ -29,6 +30,7 @@ NUMBERS = rng.normal(size=ROWS).astype("float32")
 NUMBERS[::4] = np.nan
 
 
+@functools.cache  # two strategies in one process number their collectives alike, and collide
 def strategy(replicas: int):
     return tf.distribute.MirroredStrategy([f"CPU:{i}" for i in range(replicas)])
 
