@@ -28,7 +28,7 @@ MESSAGES = {
 }
 
 
-class TextService(tf.Module):
+class TextService:
     """The functions from text to answers, traced once: `predict` calls what `export` saves.
 
     Args:
@@ -39,15 +39,16 @@ class TextService(tf.Module):
         max_length: Longest text in tokens.
 
     Attributes:
+        module: The weights and tables, to be saved. Not the functions: as signatures they would be saved a second time.
         text: A `tf.function` of `text` (B,) strings.
         pair: A `tf.function` of `text` and `text_pair`, both (B,) strings.
     """
 
     def __init__(self, model: keras.Model, graph: Any, answer: Callable, more_inputs: Callable, max_length: int):
-        super().__init__()
-        self._graph = graph
+        self.module = tf.Module()
+        self.module.graph = graph
         # The variables, not the model: an optimizer hangs on a compiled model, and would be saved too.
-        self._variables = [variable.value for variable in model.variables]
+        self.module.weights = [variable.value for variable in model.variables]
         names = list(model.input)
 
         def serve(text, text_pair=None):
@@ -71,13 +72,13 @@ def _decoded(column: np.ndarray) -> np.ndarray:
 
 
 def export(
-    folder: str | os.PathLike, service: tf.Module, signatures: dict[str, Any], examples: Iterable[str] = ("warm up",)
+    folder: str | os.PathLike, module: tf.Module, signatures: dict[str, Any], examples: Iterable[str] = ("warm up",)
 ) -> None:
     """Write a SavedModel with its warm-up requests, whole or not at all.
 
     Args:
         folder: Replaced if it is a SavedModel already.
-        service: Holds every variable and table that the signatures use.
+        module: Holds every variable and table that the signatures use.
         signatures: `tf.function`s of string inputs, by name.
         examples: Texts of the warm-up requests that TF Serving sends itself before it answers others.
 
@@ -86,7 +87,7 @@ def export(
     """
     concrete = {name: function.get_concrete_function() for name, function in signatures.items()}
     with atomic_folder(folder, marker="saved_model.pb") as temporary:
-        tf.saved_model.save(service, str(temporary), signatures=concrete)
+        tf.saved_model.save(module, str(temporary), signatures=concrete)
         _write_warmup(Path(temporary), concrete, list(examples))
 
 

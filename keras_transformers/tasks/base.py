@@ -277,7 +277,7 @@ class Task:
         functions = {name: getattr(self.service, function) for name, function in signatures.items()}
         from keras_transformers.export import export  # not before: `service` says what is missing without TensorFlow
 
-        export(folder, self.service, functions, examples)
+        export(folder, self.service.module, functions, examples)
 
     def save(self, folder: str, dtype: str = "float32") -> None:
         """Write one folder in Hugging Face layout; `zoo.load(folder)` and `transformers` read it.
