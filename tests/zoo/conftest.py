@@ -9,10 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from keras_transformers.families import bert
-from keras_transformers.tasks import ClassificationTask, MaskedLMTask, PretrainingTask
-from keras_transformers.text.tokenizer import Tokenizer
-
 NOUNS = ("film", "book", "song", "day", "play")
 LINES = [" ".join(words) for words in product(("a", "the"), ("fine", "dull", "long"), NOUNS)]
 
@@ -20,6 +16,11 @@ LINES = [" ".join(words) for words in product(("a", "the"), ("fine", "dull", "lo
 @pytest.fixture(scope="session")
 def folders(tmp_path_factory) -> dict[str, str]:
     """Task name -> folder."""
+    # Late: half of these tests need no Keras, and run in a second without.
+    from keras_transformers.families import bert
+    from keras_transformers.tasks import ClassificationTask, MaskedLMTask, PretrainingTask
+    from keras_transformers.text.tokenizer import Tokenizer
+
     root = tmp_path_factory.mktemp("saved")
     tokenizer = Tokenizer.train(LINES, vocabulary_size=80)
     config = bert(tokenizer.vocabulary_size, num_layers=1, num_heads=2, hidden_dim=16, max_length=24)
