@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tiny
+from tensorflow.core.framework.tensor_pb2 import TensorProto
 from tiny import LABELS, TEXTS
 
 from keras_transformers import export as export_module
@@ -197,9 +198,7 @@ def test_warm_up_requests_are_answered(folder, signatures):
     requests = [message.FromString(record).predict_log.request for record in records(folder)]
     assert [request.model_spec.signature_name for request in requests] == ["serving_default", "pair"]
     for request in requests:
-        tensors = {
-            entry.key: tf.make_ndarray(tf.compat.v1.TensorProto.FromString(entry.value)) for entry in request.inputs
-        }
+        tensors = {entry.key: tf.make_ndarray(TensorProto.FromString(entry.value)) for entry in request.inputs}
         answer = ask(signatures[request.model_spec.signature_name], *tensors.values())
         assert answer["probabilities"].shape == (1, 2)
 

@@ -71,8 +71,6 @@ class Task:
         self.model = self._build()
         self.compile()
 
-    # What a task defines: this, and how it predicts and exports.
-
     def _build(self) -> keras.Model:
         raise NotImplementedError
 
@@ -209,8 +207,7 @@ class Task:
             Keras' `History`.
 
         Raises:
-            ValueError: As for `dataset`; labels are missing; an unknown schedule; or a stream, whose number of steps is
-                not known.
+            ValueError: As for `dataset`; no labels; an unknown schedule; a stream, whose number of steps is not known.
         """
         if hasattr(texts, "element_spec"):
             raise ValueError(
@@ -227,6 +224,9 @@ class Task:
             self.compile(optimizer, **(compile_options or {}))
         if isinstance(validation_data, tuple):
             validation_data = self._evaluation(*validation_data, batch_size=batch_size)
+        # Under a strategy Keras looks at a batch before it trains, which would use up the order of the first epoch.
+        start = keras.callbacks.LambdaCallback(lambda epoch, logs: setattr(dataset.position, "epoch", epoch))
+        fit_options["callbacks"] = [start, *(fit_options.get("callbacks") or [])]
         # The data set shuffles by itself; Keras would warn, or on JAX shuffle the batches once more.
         return self.model.fit(dataset, epochs=epochs, validation_data=validation_data, shuffle=False, **fit_options)
 
