@@ -73,9 +73,6 @@ class MaskedLMTask(Task):
     def _metrics(self) -> dict[str, list]:
         return {self.logits: [metrics.Accuracy(), metrics.Perplexity()]}
 
-    def _labels(self, labels: Any) -> Any:
-        raise ValueError("a masked language model learns from the texts alone: leave the labels out.")
-
     def predict(self, texts: Sequence[str], *, batch_size: int = 32) -> list[dict[str, Any]]:
         """Fill the `[MASK]` of each text.
 

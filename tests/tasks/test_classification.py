@@ -120,7 +120,7 @@ def test_regression():
     results = task.evaluate(TEXTS, stars, batch_size=7)
     expected = {"mean_absolute_error": np.abs(scores - stars).mean(), "pearson": np.corrcoef(scores, stars)[0, 1]}
     assert results == pytest.approx(expected, abs=1e-4)
-    assert results["pearson"] > 0.9
+    assert results["pearson"] > 0.8
     with pytest.raises(ValueError, match="nan"):
         task.dataset(TEXTS[:1], [float("nan")])
 
