@@ -85,20 +85,18 @@ class AdamW(keras.optimizers.AdamW):
         if not self.built:
             self.build(list(trainable_variables))
         grads = [dense(g) for g in grads]
-        if self.accumulation_steps == 1:
-            self._update(grads, trainable_variables)
-        elif on_tensorflow():
-            self._accumulate(grads, trainable_variables)
+        if self.accumulation_steps > 1:
+            accumulate = self._accumulate if on_tensorflow() else self._accumulate_stateless
+            accumulate(grads, trainable_variables)
         else:
-            self._accumulate_stateless(grads, trainable_variables)
+            self._step(_sum_over_replicas(grads), trainable_variables)
 
-    def _update(self, grads: Sequence, variables: Sequence | None, reduced: bool = False) -> None:
-        if self.clip_norm is not None or reduced:
-            grads = grads if reduced else _where_present(all_reduce_sum, grads)
-            grads = grads if self.clip_norm is None else clip_by_global_norm(grads, self.clip_norm)
-            # What follows sums over the replicas once more.
-            grads = _where_present(lambda present: [g / num_replicas() for g in present], grads)
-        super().apply(grads, variables)
+    def _step(self, sums: Sequence, variables: Sequence | None) -> None:
+        """Updates by gradients that are already summed over the replicas."""
+        if self.clip_norm is not None:
+            sums = clip_by_global_norm(sums, self.clip_norm)
+        # Keras sums over the replicas once more.
+        super().apply([None if g is None else g / num_replicas() for g in sums], variables)
 
     def _accumulate(self, grads: Sequence, variables: Sequence | None) -> None:
         for total, grad in zip(self._sums, grads, strict=True):
@@ -107,7 +105,7 @@ class AdamW(keras.optimizers.AdamW):
         self._micro_steps.assign_add(1)
 
         def update():
-            self._update(self._means(grads), variables, reduced=True)
+            self._step(self._means(grads), variables)
             for total in self._sums:
                 total.assign(ops.zeros_like(total))
 
@@ -121,7 +119,7 @@ class AdamW(keras.optimizers.AdamW):
         due = (self._micro_steps + 1) % self.accumulation_steps == 0
         state = [*self._trainable_variables, *self.variables]
         before = [v.value for v in state]
-        self._update(self._means(grads), variables, reduced=True)
+        self._step(self._means(grads), variables)
         for variable, value in zip(state, before, strict=True):
             variable.assign(ops.where(due, variable.value, value))
         for total in self._sums:
@@ -157,7 +155,6 @@ def clip_by_global_norm(grads: Sequence, clip_norm: float) -> list:
     return [None if g is None else g * ops.cast(scale, g.dtype) for g in grads]
 
 
-def _where_present(function, grads: Sequence) -> list:
-    """Applies a function of a list to the gradients that are not None."""
-    results = iter(function([g for g in grads if g is not None]))
-    return [None if g is None else next(results) for g in grads]
+def _sum_over_replicas(grads: Sequence) -> list:
+    sums = iter(all_reduce_sum([g for g in grads if g is not None]))
+    return [None if g is None else next(sums) for g in grads]

@@ -1,4 +1,5 @@
-"""Not a test: `replicas.py N RUN...` trains small models on N logical devices and prints what came out, as JSON.
+"""Not a test: `replicas.py N RUN...` trains small models on N logical devices and prints what came out, a line of
+JSON each.
 
 A process for each N: TensorFlow takes logical devices only before it starts, and collectives only of one size.
 """
@@ -144,7 +145,8 @@ def resumed(replicas):
 def main(replicas: int, names: list[str]) -> None:
     devices = [tf.config.LogicalDeviceConfiguration()] * replicas
     tf.config.set_logical_device_configuration(tf.config.list_physical_devices("CPU")[0], devices)
-    print("RESULT" + json.dumps({name: RUNS[name](replicas) for name in names}))
+    for name in names:
+        print("RESULT" + json.dumps([name, RUNS[name](replicas)]), flush=True)
 
 
 RUNS = {

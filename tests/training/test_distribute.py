@@ -26,7 +26,7 @@ def results():
         command = [sys.executable, str(SCRIPT), str(replicas), *RUNS]
         done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
         assert done.returncode == 0, done.stderr[-3000:]
-        found[replicas] = json.loads(next(x for x in done.stdout.splitlines() if x.startswith("RESULT"))[6:])
+        found[replicas] = dict(json.loads(x[6:]) for x in done.stdout.splitlines() if x.startswith("RESULT"))
     return found
 
 
