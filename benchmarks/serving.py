@@ -95,7 +95,8 @@ def compare(name: str, labels: int, turns: int) -> None:
     pairs = zip(served["probabilities"], (list(answer["probabilities"].values()) for answer in answers), strict=True)
     difference = max(abs(a - b) for one, other in pairs for a, b in zip(one, other, strict=True))
     row(f"{name}, {task.model.count_params():,} weights", "exported", "in process")
-    row("trace and export, or load, ms", f"{served['load']:.0f}", f"{export:.0f}")
+    row("trace and export, ms", "", f"{export:.0f}")
+    row("load, ms", f"{served['load']:.0f}")
     for count in BATCHES:
         in_process = statistics.median(
             milliseconds(lambda count=count: task.predict(texts(count))) for _ in range(turns)
