@@ -42,7 +42,7 @@ TextPair = Annotated[Any, Option(help="Column of the second texts of pairs.", me
 Label = Annotated[
     Any, Option(help="Column of the labels; several in one field are parted by |.", metavar="COLUMN", parser=column)
 ]
-MaxLength = Annotated[int | None, Option(help="Longest text in tokens; the model's own if not given.", min=3)]
+MaxLength = Annotated[int | None, Option(help="Longest text in tokens; the model's own if not given.", min=4)]
 BatchSize = Annotated[int, Option(help="Texts at a time.", min=1)]
 
 

@@ -135,7 +135,7 @@ REFUSED = {
     "problem elsewhere": ("masked_lm", {"problem": "regression"}, "labels and problem belong to"),
     "unknown problem": ("classification", {"problem": "ranking"}, "problem must be one of .*'ranking'"),
     "unknown output": ("classification", {"outputs": ["pooled"]}, r"unknown outputs \['pooled'\]"),
-    "too long": ("classification", {"max_length": 25}, r"max_length must be in \[3, 24\].*25"),
+    "too long": ("classification", {"max_length": 25}, r"max_length must be in \[4, 24\].*25"),
     "impossible dropout": ("classification", {"dropout": 1.5}, "dropout.*1.5"),
 }
 
