@@ -23,7 +23,7 @@ def classifier(dtype: str | None = None, **options) -> keras.Model:
 def test_a_classifier_learns(dtype):
     """With our loss and optimizer, on this backend: the class is the first token's."""
     keras.utils.set_random_seed(0)
-    model = classifier(dtype)
+    model = classifier(dtype, num_layers=1)
     inputs = batch(small_config(), lengths=(5,) * 32)
     labels = inputs["token_ids"][:, 0] % 3
     model.compile(AdamW(1e-2), {"logits": CrossEntropy()}, jit_compile=keras.backend.backend() == "jax")

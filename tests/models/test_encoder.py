@@ -10,6 +10,7 @@ import pytest
 from arrays import randomize, to_numpy, tolerance
 from bert_model import all_heads, batch, small_config
 from pairs import pairwise
+from shapes import shapes_only
 
 from keras_transformers.config import NORM_ORDERS, NORMS, POSITIONS
 from keras_transformers.families import bert
@@ -104,7 +105,7 @@ def test_errors():
 
 def test_weight_names_and_shapes():
     """Names are a promise: checkpoints, freezing and decay exclusions go by them. UPDATE_GOLDEN=1 writes them anew."""
-    with keras.StatelessScope(initialize_variables=False):
+    with shapes_only():
         model = all_heads(small_config())
     shapes = {weight.path: list(weight.shape) for weight in model.weights if "seed_generator" not in weight.path}
     golden = GOLDEN / "bert.json"
@@ -126,7 +127,7 @@ def test_weight_names_and_shapes():
 def test_published_parameter_counts(num_layers, hidden_dim, num_heads, parameters):
     """Of the release of BERT, uncased: encoder and pooler."""
     config = bert(30522, num_layers, num_heads, hidden_dim)
-    with keras.StatelessScope(initialize_variables=False):
+    with shapes_only():
         model = encoder(config)
         model = keras.Model(model.input, pooler(config, model.output["hidden_states"]))
     assert sum(int(np.prod(weight.shape)) for weight in model.trainable_weights) == parameters
