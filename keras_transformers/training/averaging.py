@@ -23,7 +23,12 @@ def newest(folder: str | os.PathLike, count: int, pattern: str = "*.weights.h5")
 
     Example:
 
-    >>> newest("run/", 5)  # doctest: +SKIP
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> for epoch in range(3):
+    ...     (folder / f"{epoch}.weights.h5").touch()
+    >>> [path.name for path in newest(folder, 2)]
+    ['1.weights.h5', '2.weights.h5']
     """
     files = sorted(Path(folder).glob(pattern), key=lambda path: (path.stat().st_mtime_ns, path.name))
     if not 0 < count <= len(files):
@@ -46,7 +51,14 @@ def average_weights(model: keras.Model, paths: Sequence[str | os.PathLike]) -> N
 
     Example:
 
-    >>> average_weights(model, newest("run/", 5))  # doctest: +SKIP
+    >>> import tempfile
+    >>> model, folder = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1)]), tempfile.mkdtemp()
+    >>> for epoch in range(2):
+    ...     model.set_weights([np.full((1, 1), epoch), np.zeros(1)])
+    ...     model.save_weights(f"{folder}/{epoch}.weights.h5")
+    >>> average_weights(model, newest(folder, 2))
+    >>> model.get_weights()[0].tolist()
+    [[0.5]]
     """
     if not paths:
         raise ValueError("Received no paths; expected at least one file of weights.")

@@ -47,8 +47,17 @@ class Resume(keras.callbacks.Callback):
 
     Example:
 
-    >>> resume = Resume("run/", dataset, every=100, callbacks=[stop])  # doctest: +SKIP
-    >>> model.fit(dataset, epochs=3, callbacks=[stop, resume])  # doctest: +SKIP
+    >>> import tempfile
+    >>> from keras_transformers.data import classification, pipeline, rows
+    >>> texts = rows.Rows.of([[2, 7, 3], [2, 3]], labels=[1, 0])
+    >>> dataset = pipeline.batches(texts, classification.Classification(num_classes=2), 1, max_length=4)
+    >>> model = keras.Sequential([keras.layers.Embedding(9, 2), keras.layers.GlobalAveragePooling1D()])
+    >>> inputs = {name: keras.Input((None,), name=name) for name in ("token_ids", "segment_ids", "padding_mask")}
+    >>> model = keras.Model(inputs, model(inputs["token_ids"]))
+    >>> model.compile(loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    >>> resume = Resume(tempfile.mkdtemp(), dataset, every=100)
+    >>> model.fit(dataset, epochs=3, verbose=0, shuffle=False, callbacks=[resume]).epoch
+    [0, 1, 2]
     """
 
     def __init__(

@@ -188,6 +188,7 @@ print(json.dumps([[[x[k].tolist() for k in sorted(x)], y.tolist(), w.tolist()] f
 """
 
 
+@pytest.mark.slow
 def test_jax_without_tensorflow_makes_the_same_dicts(id_rows, tokenizer):
     rows = id_rows(50)
     facts = {name: value for name, value in vars(tokenizer).items() if name != "is_continuation"}
