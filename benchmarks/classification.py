@@ -1,8 +1,8 @@
 """Fine-tuning through the command line beside a bag-of-words logistic regression on the same data.
 
-    python benchmarks/classification.py DATA/sst2 --seeds 0 1 2
+    python benchmarks/classification.py DATA/sst2 --seeds 0 1 2 --epochs 3 --learning-rate 3e-4
 
-The folder holds train.tsv and test.tsv, `sentence<TAB>label` without a header. Needs the `eval` extra. Accuracies are
+Other options go to `python -m zoo finetune`. The folder holds train.tsv and test.tsv, `sentence<TAB>label` without a header. Needs the `eval` extra. Accuracies are
 final; nothing is chosen on the test part. Minutes depend on the machine.
 """
 
@@ -27,12 +27,11 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--model", default="mini_bert_en")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("options", nargs=argparse.REMAINDER, help="for `python -m zoo finetune`, after --")
-    arguments = parser.parse_args()
+    arguments, options = parser.parse_known_args()
     print(f"| bag of words, logistic regression | {bag_of_words(arguments.data):.4f} | |", flush=True)
     accuracies = []
     for seed in arguments.seeds:
-        accuracy, minutes = finetuned(arguments.data, arguments.model, seed, arguments.options[1:])
+        accuracy, minutes = finetuned(arguments.data, arguments.model, seed, options)
         accuracies.append(accuracy)
         print(f"| {arguments.model}, seed {seed} | {accuracy:.4f} | {minutes:.1f} min |", flush=True)
     print(f"| {arguments.model}, mean | {statistics.mean(accuracies):.4f} | |")
