@@ -2,8 +2,8 @@
 
     python benchmarks/classification.py DATA/sst2 --seeds 0 1 2 --epochs 3 --learning-rate 3e-4
 
-Other options go to `python -m zoo finetune`. The folder holds train.tsv and test.tsv, `sentence<TAB>label` without a header. Needs the `eval` extra. Accuracies are
-final; nothing is chosen on the test part. Minutes depend on the machine.
+Other options go to `python -m zoo finetune`. The folder holds train.tsv and test.tsv, `sentence<TAB>label` without a
+header. Needs the `eval` extra. Nothing is chosen on the test part. Minutes depend on the machine.
 """
 
 from __future__ import annotations
