@@ -142,6 +142,15 @@ def test_grouped_heads_are_repeated_heads():
     np.testing.assert_allclose(to_numpy(few(hidden_states)[0]), expected, **tolerance("float32"))
 
 
+def test_rotary_attention_depends_on_distances_only():
+    hidden_states = normal(B, T, D)
+    attention = randomize_built(Attention(N), {"hidden_states": hidden_states})
+    rotary = RotaryPositions(D // N)
+    near, far = (to_numpy(attention(hidden_states, rotary=rotary(np.arange(T)[None] + k))[0]) for k in (0, 20))
+    np.testing.assert_allclose(near, far, atol=1e-4)
+    assert np.abs(near - to_numpy(attention(hidden_states)[0])).max() > 1e-2
+
+
 def test_a_cache_keeps_what_is_not_written():
     inputs = arguments("cached", N, D // N)
     attention = randomize_built(Attention(N), inputs)
