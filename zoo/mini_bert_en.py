@@ -25,7 +25,7 @@ ENTRY = entry(
         "masked_lm_logits_perplexity": 57.86,
         "next_sentence_logits_accuracy": 0.7743,
     },
-    fit={"epochs": 8, "learning_rate": 5e-4},
+    fit={"epochs": 12, "learning_rate": 1e-3},
 )
 
 
