@@ -77,19 +77,20 @@ class AdamW(keras.optimizers.AdamW):
         self.exclude_from_weight_decay(var_list=[v for v in variables if v.name in self.no_decay])
         super().build(variables)
         if self.accumulation_steps > 1:
-            # "sum": what replicas add to it is all-reduced first.
-            self._sums = [self.add_variable(v.shape, dtype=v.dtype, aggregation="sum", name="sum") for v in variables]
-            self._micro_steps = self.add_variable((), dtype="int", aggregation="only_first_replica", name="micro_steps")
+            same = {"aggregation": "only_first_replica"}  # replicas assign the same, as they summed before
+            self._sums = [self.add_variable(v.shape, dtype=v.dtype, name="sum", **same) for v in variables]
+            self._micro_steps = self.add_variable((), dtype="int", name="micro_steps", **same)
 
     def apply(self, grads: Sequence, trainable_variables: Sequence | None = None) -> None:
         if not self.built:
             self.build(list(trainable_variables))
-        grads = [dense(g) for g in grads]
-        if self.accumulation_steps > 1:
-            accumulate = self._accumulate if on_tensorflow() else self._accumulate_stateless
-            accumulate(grads, trainable_variables)
+        sums = _sum_over_replicas([dense(g) for g in grads])
+        if self.accumulation_steps == 1:
+            self._step(sums, trainable_variables)
+        elif on_tensorflow():
+            self._accumulate(sums, trainable_variables)
         else:
-            self._step(_sum_over_replicas(grads), trainable_variables)
+            self._accumulate_stateless(sums, trainable_variables)
 
     def _step(self, sums: Sequence, variables: Sequence | None) -> None:
         """Updates by gradients that are already summed over the replicas."""

@@ -29,8 +29,9 @@ class Resume(keras.callbacks.Callback):
 
     Kept are all variables of model (seeds of dropout included), optimizer and metrics, the history, the place in the
     data, and the progress of `callbacks`. One folder belongs to one run: once that has ended, `fit` with the same
-    number of epochs restores the final weights and trains no more; a larger number goes on. A resumed epoch counts
-    the batches that it does not repeat, so that batch numbers stay those of an unbroken run.
+    number of epochs restores the final weights and trains no more; a larger number goes on (from the averages, where
+    the optimizer keeps them). A resumed epoch counts the batches that it does not repeat, so that batch numbers stay
+    those of an unbroken run.
 
     Put it last in `fit(callbacks=...)`: it then sees what the others decided at the end of `fit`.
 
@@ -140,7 +141,7 @@ class Resume(keras.callbacks.Callback):
 
     def _restore_progress(self) -> dict:
         (state, arrays), self._restored = self._restored, None
-        if self._epoch is not None:
+        if state["batch"]:
             self._assign("metrics", arrays)
         self.model.history.history, self.model.history.epoch = state["history"], state["epochs"]
         for number, (callback, progress) in enumerate(zip(self.callbacks, state["callbacks"], strict=True)):

@@ -58,6 +58,23 @@ class Recorder(keras.callbacks.Callback):
             os.kill(os.getpid(), signal.SIGKILL)
 
 
+class Break(keras.callbacks.Callback):
+    """Stops training after a batch, or raises `error` there."""
+
+    def __init__(self, at: tuple[int, int] | None, error: BaseException | None = None):
+        super().__init__()
+        self.at, self.error = at, error
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self.epoch = epoch
+
+    def on_train_batch_end(self, batch, logs=None):
+        if (self.epoch, batch) == self.at:
+            if self.error is not None:
+                raise self.error
+            self.model.stop_training = True
+
+
 def main(folder: str, log: str, kill_at: str, jit: str, steps_per_execution: str) -> None:
     keras.utils.set_random_seed(os.getpid() if os.path.exists(folder) else 0)  # a resumed run starts from elsewhere
     train, held_out = dataset(accumulation_steps=3), dataset(1, shuffle=False)

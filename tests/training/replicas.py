@@ -11,6 +11,7 @@ import json
 import sys
 import tempfile
 
+import interrupted  # beside this file
 import keras
 import numpy as np
 import tensorflow as tf
@@ -45,16 +46,16 @@ def dataset(labels, batch_size=8, weights=None):
     return data.with_options(options)
 
 
-def token_model(dropout=0.0, jit_compile=False, **options):
+def token_model(**options):
     """Token classification; the table's gradient is sparse. Starts from the same weights every time."""
     keras.utils.set_random_seed(3)
     inputs = keras.Input((None,), dtype="int32")
-    hidden = keras.layers.Dropout(dropout)(keras.layers.Embedding(11, 4)(inputs))
+    hidden = keras.layers.Embedding(11, 4)(inputs)
     hidden = keras.layers.LayerNormalization()(keras.layers.Dense(4, activation="gelu")(hidden))
     model = keras.Model(inputs, keras.layers.Dense(CLASSES)(hidden))
     optimizer = AdamW(WarmupLinear(0.05, 2, 20), **options)
     measures = [metrics.MeanCrossEntropy(), metrics.Perplexity(), metrics.Accuracy()]
-    model.compile(optimizer, losses.CrossEntropy(), metrics=measures, jit_compile=jit_compile)
+    model.compile(optimizer, losses.CrossEntropy(), metrics=measures, jit_compile=False)
     return model
 
 
@@ -73,10 +74,10 @@ def fit(replicas, **options):
 
 
 def tiny_batch(replicas):
-    """A batch of one row: all replicas but one get none."""
+    """A last batch of two rows: all replicas but one get none. (Keras wants a first batch that divides evenly.)"""
     with strategy(replicas).scope():
         model = token_model()
-    return outcome(model, model.fit(dataset(LABELS[:22], 21), verbose=0))
+    return outcome(model, model.fit(dataset(LABELS, 20), verbose=0))
 
 
 def accumulated(replicas):
@@ -89,7 +90,7 @@ def accumulated(replicas):
     arrays = tf.data.Dataset.from_tensor_slices((TOKENS[:16], LABELS[:16], weights))
     parts.fit(arrays.batch(8), epochs=3, verbose=0)
     whole.fit(arrays.map(lambda x, y, w: (x, y)).batch(16), epochs=3, verbose=0)
-    return {"parts": outcome(parts), "whole": outcome(whole), "updates": int(parts.optimizer.iterations)}
+    return {"parts": outcome(parts), "whole": outcome(whole), "updates": int(parts.optimizer.iterations.numpy())}
 
 
 def heads(replicas):
@@ -120,24 +121,26 @@ def half(replicas):
         model = token_model()
     keras.config.set_dtype_policy("float32")
     model.fit(dataset(LABELS), epochs=2, verbose=0)
-    return outcome(model) | {"optimizer": type(model.optimizer).__name__, "updates": int(model.optimizer.iterations)}
+    return outcome(model) | {
+        "optimizer": type(model.optimizer).__name__,
+        "updates": int(model.optimizer.iterations.numpy()),
+    }
 
 
 def resumed(replicas):
-    """An epoch, a new model, and the rest from the saved state; against both epochs at once."""
-
-    class Position:
-        epoch = batch = 0
-
-    data = dataset(LABELS)
-    data.position = Position()
+    """A run broken off within its second epoch, a new model, and the rest; against one run. With dropout."""
     runs = {}
-    for name, epochs in {"whole": [2], "broken": [1, 2]}.items():
+    for name, stops in {"whole": [None], "broken": [(1, 8), None]}.items():
         with tempfile.TemporaryDirectory() as folder:
-            for last in epochs:
+            for seed, stop in enumerate(stops):
+                data = interrupted.dataset(accumulation_steps=3)
+                keras.utils.set_random_seed(seed)  # the resumed one starts from elsewhere
                 with strategy(replicas).scope():
-                    model = token_model(accumulation_steps=2, ema_momentum=0.5)
-                history = model.fit(data, epochs=last, verbose=0, callbacks=[Resume(folder, data)])
+                    model = interrupted.model()
+                    optimizer = AdamW(0.05, accumulation_steps=3, ema_momentum=0.9)
+                    model.compile(optimizer, losses.CrossEntropy(), metrics=[metrics.Accuracy()], jit_compile=False)
+                callbacks = [interrupted.Break(stop), Resume(folder, data, every=4)]
+                history = model.fit(data, epochs=2, verbose=0, callbacks=callbacks)
         runs[name] = outcome(model, history)
     return runs
 
@@ -152,7 +155,6 @@ def main(replicas: int, names: list[str]) -> None:
 RUNS = {
     "clipped": lambda replicas: fit(replicas, clip_norm=0.05),
     "averaged": lambda replicas: fit(replicas, clip_norm=None, ema_momentum=0.9),
-    "jit": lambda replicas: fit(replicas, clip_norm=0.05, jit_compile=True),
     "tiny_batch": tiny_batch,
     "accumulated": accumulated,
     "heads": heads,

@@ -44,23 +44,6 @@ def test_killed_and_resumed_equals_unbroken(tmp_path, jit, steps, kill_at, saved
     assert found == expected
 
 
-class Break(keras.callbacks.Callback):
-    """Raises, or stops training, after a batch."""
-
-    def __init__(self, epoch, batch, error=KeyboardInterrupt):
-        super().__init__()
-        self.at, self.error = (epoch, batch), error
-
-    def on_epoch_begin(self, epoch, logs=None):
-        self.epoch = epoch
-
-    def on_train_batch_end(self, batch, logs=None):
-        if (self.epoch, batch) == self.at:
-            if self.error:
-                raise self.error
-            self.model.stop_training = True
-
-
 def fit(folder, *callbacks, epochs=2, data=None, every=4, **options):
     data = data or interrupted.dataset()
     model = interrupted.model()
@@ -73,7 +56,7 @@ def fit(folder, *callbacks, epochs=2, data=None, every=4, **options):
 def broken(tmp_path):
     """A run that broke off at batch 9 of 15 of its second epoch, with states saved at 4 and 8."""
     with pytest.raises(KeyboardInterrupt):
-        fit(tmp_path / "run", Break(1, 9))
+        fit(tmp_path / "run", interrupted.Break((1, 9), KeyboardInterrupt()))
     return tmp_path / "run"
 
 
@@ -142,7 +125,7 @@ def test_early_stopping_is_final_but_a_time_limit_is_not(tmp_path):
     stop = keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: setattr(stop.model, "stop_training", True))
     fit(tmp_path / "early", stop, epochs=3)
     assert fit(tmp_path / "early", epochs=3)[1].epoch == [0]
-    fit(tmp_path / "limit", Break(0, 5, error=None), epochs=1)
+    fit(tmp_path / "limit", interrupted.Break((0, 5)), epochs=1)
     model, _ = fit(tmp_path / "limit", epochs=1)
     assert int(model.optimizer.iterations) == 15
 
