@@ -1,3 +1,3 @@
-"""The scripts here are run by tests in processes of their own; the search for docstring examples imports none of them."""
+"""The scripts here run in processes of their own: the search for docstring examples must not import them."""
 
 collect_ignore = ["replicas.py", "interrupted.py"]
