@@ -237,6 +237,6 @@ class Pearson(keras.metrics.Metric):
         self.sums.assign_add(ops.stack([ops.sum(weights * v) for v in (ops.ones_like(x), x, y, x * x, y * y, x * y)]))
 
     def result(self):
-        n, x, y, xx, yy, xy = ops.unstack(self.sums, 6)
+        n, x, y, xx, yy, xy = ops.unstack(self.sums.value, 6)
         spread = ops.maximum(n * xx - x * x, 0.0) * ops.maximum(n * yy - y * y, 0.0)
         return ops.divide_no_nan(n * xy - x * y, ops.sqrt(spread))

@@ -6,14 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import keras
 import numpy as np
 import pytest
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="tf.distribute needs the TensorFlow backend"),
-]
+pytestmark = pytest.mark.slow
 SCRIPT = Path(__file__).with_name("replicas.py")
 RUNS = ["clipped", "averaged", "tiny_batch", "accumulated", "heads", "half", "resumed"]
 

@@ -107,17 +107,6 @@ def test_a_variable_without_gradient_is_left_out():
     assert float(unused.numpy()[0]) == 1.0 and float(used.numpy()[0]) < 3.0
 
 
-@pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="sparse gradients are TensorFlow's")
-def test_a_token_that_stands_twice_counts_twice_in_the_norm():
-    import tensorflow as tf
-
-    table = keras.Variable(np.zeros((3, 1), "float32"))
-    gradient = tf.IndexedSlices(tf.constant([[3.0], [4.0]]), tf.constant([1, 1]), tf.constant([3, 1]))
-    optimizer = AdamW(0.1, 0.0, clip_norm=0.7, beta_1=0.0)
-    optimizer.apply([gradient], [table])
-    assert float(optimizer._momentums[0].numpy()[1, 0]) == pytest.approx(0.7)  # 7, clipped; apart, sqrt(9 + 16) = 5
-
-
 @pytest.mark.parametrize(("argument", "value"), [("clip_norm", 0.0), ("clip_norm", -1.0), ("accumulation_steps", 0)])
 def test_arguments_out_of_range(argument, value):
     with pytest.raises(ValueError, match=f"{argument}={value}; expected"):

@@ -100,10 +100,9 @@ def test_another_model_is_refused(broken):
 def test_a_resumed_epoch_does_not_shorten_the_next(broken):
     """Where Keras does not know the number of batches, it takes that of the first epoch which it sees."""
     data = interrupted.dataset()
-    if not hasattr(data, "cardinality"):
-        pytest.skip("data sets of unknown length are TensorFlow's")
-    del data.cardinality
-    assert int(data.cardinality()) < 0
+    if keras.backend.backend() == "tensorflow":
+        del data.cardinality
+        assert int(data.cardinality()) < 0
     seen = []
     count = keras.callbacks.LambdaCallback(on_train_batch_end=lambda batch, logs: seen.append(batch))
     model, history = fit(broken, count, epochs=4, data=data)

@@ -1,0 +1,16 @@
+"""Embeddings have sparse gradients on TensorFlow, in which one row may stand several times."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_transformers.training.optimizer import AdamW
+
+
+def test_a_token_that_stands_twice_counts_twice_in_the_norm():
+    table = keras.Variable(np.zeros((3, 1), "float32"))
+    gradient = tf.IndexedSlices(tf.constant([[3.0], [4.0]]), tf.constant([1, 1]), tf.constant([3, 1]))
+    optimizer = AdamW(0.1, 0.0, clip_norm=0.7, beta_1=0.0)
+    optimizer.apply([gradient], [table])
+    assert float(optimizer._momentums[0].numpy()[1, 0]) == pytest.approx(0.7)  # 7, clipped; apart, sqrt(9 + 16) = 5
