@@ -8,6 +8,7 @@ from typing import Any
 NORMS = ("layer", "rms")
 NORM_ORDERS = ("pre", "post")
 POSITIONS = ("learned", "sinusoidal", "rotary", "relative", "alibi")
+KINDS = ("encoder", "decoder")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,6 +19,7 @@ class TransformerConfig:
 
     Args:
         family: The checkpoint family, such as `"bert"`.
+        kind: `"encoder"` or `"decoder"`.
         vocabulary_size: Rows of the token embedding, V.
         num_layers: Blocks.
         num_heads: Attention heads, N.
@@ -37,8 +39,13 @@ class TransformerConfig:
         gated: Whether the feed-forward layers are gated.
         use_bias: Whether dense layers have biases.
         initializer_range: Standard deviation of the truncated normal initialiser.
+        output_initializer_range: The same for the last layer of each sublayer; `initializer_range` when None.
         tie_embeddings: Whether the output projection is the token embedding.
+        embedding_norm: Whether there is a norm after the embeddings; when None, in post-norm models.
+        max_wavelength: Base of the wavelengths of rotary positions.
         pad_id: Token id of padding.
+        bos_id: Token id that texts begin with, or None.
+        eos_ids: Token ids that end a text; the first is written, any of them stops generation.
 
     Raises:
         ValueError: A size is not a positive integer, a rate is outside [0, 1), a choice is unknown, or
@@ -61,6 +68,7 @@ class TransformerConfig:
     hidden_dim: int
     intermediate_dim: int
     max_length: int
+    kind: str = "encoder"
     num_segments: int = 0
     dropout: float = 0.1
     attention_dropout: float = 0.1
@@ -74,10 +82,18 @@ class TransformerConfig:
     gated: bool = False
     use_bias: bool = True
     initializer_range: float = 0.02
+    output_initializer_range: float | None = None
     tie_embeddings: bool = True
+    embedding_norm: bool | None = None
+    max_wavelength: float = 10000.0
     pad_id: int = 0
+    bos_id: int | None = None
+    eos_ids: tuple[int, ...] = ()
 
     def __post_init__(self):
+        self._set("eos_ids", tuple(int(number) for number in self.eos_ids))
+        if self.embedding_norm is None:
+            self._set("embedding_norm", self.norm_order == "post")
         self._set("num_kv_heads", self.num_heads if self.num_kv_heads is None else self.num_kv_heads)
         if self.head_dim is None:
             sizes = _is_size(self.hidden_dim) and _is_size(self.num_heads)
@@ -108,11 +124,16 @@ class TransformerConfig:
                 f"num_heads must be a multiple of num_kv_heads: received num_heads={self.num_heads}, "
                 f"num_kv_heads={self.num_kv_heads}."
             )
-        if not 0 <= self.pad_id < self.vocabulary_size:
-            raise ValueError(f"pad_id must be a token id in [0, {self.vocabulary_size}): received {self.pad_id!r}.")
+        special = {"pad_id": (self.pad_id,), "bos_id": (self.bos_id or 0,), "eos_ids": self.eos_ids}
+        for name, ids in special.items():
+            if not all(0 <= number < self.vocabulary_size for number in ids):
+                raise ValueError(
+                    f"{name} must be a token id in [0, {self.vocabulary_size}): received {getattr(self, name)!r}."
+                )
 
     def _check_choices(self):
-        for name, allowed in (("norm", NORMS), ("norm_order", NORM_ORDERS), ("positions", POSITIONS)):
+        choices = {"kind": KINDS, "norm": NORMS, "norm_order": NORM_ORDERS, "positions": POSITIONS}
+        for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} must be one of {allowed}: received {getattr(self, name)!r}.")
 

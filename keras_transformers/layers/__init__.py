@@ -5,7 +5,7 @@ from keras_transformers.layers.decoder_block import DecoderBlock
 from keras_transformers.layers.embedding import TokenEmbedding
 from keras_transformers.layers.encoder_block import EncoderBlock
 from keras_transformers.layers.feed_forward import FeedForward
-from keras_transformers.layers.masks import causal_mask, combine, padding_mask
+from keras_transformers.layers.masks import causal_mask, combine, document_mask, padding_mask
 from keras_transformers.layers.positions import LearnedPositions, PositionIds, SinusoidalPositions
 from keras_transformers.layers.relative import ALiBi, RelativePositionBias
 from keras_transformers.layers.residual import residual
@@ -25,6 +25,7 @@ __all__ = [
     "TokenEmbedding",
     "causal_mask",
     "combine",
+    "document_mask",
     "padding_mask",
     "residual",
 ]

@@ -29,6 +29,7 @@ class Attention(keras.layers.Layer):
         use_bias: Whether the four projections have biases.
         return_scores: Whether the attention weights (before dropout) are returned as well.
         initializer_range: Standard deviation of the truncated normal initialiser; None for Glorot uniform.
+        output_initializer_range: The same for the output layer; `initializer_range` when None.
 
     Call arguments:
         hidden_states: Queries come from here, (B, T, D).
@@ -65,6 +66,7 @@ class Attention(keras.layers.Layer):
         use_bias: bool = True,
         return_scores: bool = False,
         initializer_range: float | None = 0.02,
+        output_initializer_range: float | None = None,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
@@ -75,6 +77,7 @@ class Attention(keras.layers.Layer):
         self.use_bias = use_bias
         self.return_scores = return_scores
         self.initializer_range = initializer_range
+        self.output_initializer_range = output_initializer_range
         if num_heads % self.num_kv_heads:
             raise ValueError(
                 f"num_kv_heads must divide num_heads: received num_heads={num_heads}, num_kv_heads={num_kv_heads}."

@@ -27,6 +27,7 @@ class DecoderBlock(keras.layers.Layer):
         cross_attention: Whether the block attends to an encoder.
         head_dim, num_kv_heads, scale, attention_dropout, return_scores: As in `Attention`.
         dropout, activation, gated, norm, norm_order, epsilon, use_bias, initializer_range: As in `EncoderBlock`.
+        output_initializer_range: As in `Attention`, for the feed-forward layer too.
 
     Call arguments:
         hidden_states: (B, T, D).
@@ -72,6 +73,7 @@ class DecoderBlock(keras.layers.Layer):
         use_bias: bool = True,
         return_scores: bool = False,
         initializer_range: float | None = 0.02,
+        output_initializer_range: float | None = None,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
@@ -79,15 +81,18 @@ class DecoderBlock(keras.layers.Layer):
         self.norm_order = norm_order
         self.return_scores = return_scores
         heads = (num_heads, head_dim, num_kv_heads, scale, attention_dropout, use_bias, return_scores)
-        heads = (*heads, initializer_range)
+        heads = (*heads, initializer_range, output_initializer_range)
         self.attention = Attention(*heads, dtype=dtype, name="attention")
-        self.attention_norm = make_norm(norm, epsilon, dtype, "attention_norm")
+        self.attention_norm = make_norm(norm, epsilon, dtype, "attention_norm", use_bias)
         self.cross_attention = Attention(*heads, dtype=dtype, name="cross_attention") if cross_attention else None
-        self.cross_attention_norm = make_norm(norm, epsilon, dtype, "cross_attention_norm") if cross_attention else None
+        self.cross_attention_norm = None
+        if cross_attention:
+            self.cross_attention_norm = make_norm(norm, epsilon, dtype, "cross_attention_norm", use_bias)
         self.feed_forward = FeedForward(
-            intermediate_dim, activation, gated, use_bias, initializer_range, dtype=dtype, name="feed_forward"
-        )
-        self.feed_forward_norm = make_norm(norm, epsilon, dtype, "feed_forward_norm")
+            intermediate_dim, activation, gated, use_bias, initializer_range, output_initializer_range,
+            dtype=dtype, name="feed_forward",
+        )  # fmt: skip
+        self.feed_forward_norm = make_norm(norm, epsilon, dtype, "feed_forward_norm", use_bias)
         self.dropout = keras.layers.Dropout(dropout, dtype=dtype, name="dropout")
 
     def build(self, hidden_states_shape, encoder_hidden_states_shape=None):

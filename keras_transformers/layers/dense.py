@@ -15,21 +15,22 @@ def dense_initializer(initializer_range: float | None) -> Any:
 
 
 def built_dense(owner: keras.layers.Layer, name: str, units: int, input_shape: tuple) -> keras.layers.Dense:
-    """A dense layer with the `use_bias`, `initializer_range` and dtype policy of the layer that it is a part of.
+    """A dense layer with the `use_bias`, initialiser and dtype policy of the layer that it is a part of.
 
     Args:
         owner: That layer.
-        name: Of the dense layer.
+        name: Of the dense layer; the one named `"output"` starts with `output_initializer_range`, if there is one.
         units: Its width.
         input_shape: It is built for this shape.
 
     Returns:
         A built layer.
     """
+    own_range = owner.output_initializer_range if name == "output" else None
     layer = keras.layers.Dense(
         units,
         use_bias=owner.use_bias,
-        kernel_initializer=dense_initializer(owner.initializer_range),
+        kernel_initializer=dense_initializer(owner.initializer_range if own_range is None else own_range),
         dtype=owner.dtype_policy.name,
         name=name,
     )

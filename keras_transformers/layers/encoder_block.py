@@ -75,8 +75,8 @@ class EncoderBlock(keras.layers.Layer):
         self.feed_forward = FeedForward(
             intermediate_dim, activation, gated, use_bias, initializer_range, dtype=dtype, name="feed_forward"
         )
-        self.attention_norm = make_norm(norm, epsilon, dtype, "attention_norm")
-        self.feed_forward_norm = make_norm(norm, epsilon, dtype, "feed_forward_norm")
+        self.attention_norm = make_norm(norm, epsilon, dtype, "attention_norm", use_bias)
+        self.feed_forward_norm = make_norm(norm, epsilon, dtype, "feed_forward_norm", use_bias)
         self.dropout = keras.layers.Dropout(dropout, dtype=dtype, name="dropout")
 
     def build(self, hidden_states_shape):

@@ -22,6 +22,7 @@ class FeedForward(keras.layers.Layer):
         gated: Whether a second projection gates the first.
         use_bias: Whether the dense layers have biases.
         initializer_range: Standard deviation of the truncated normal initialiser; None for Glorot uniform.
+        output_initializer_range: The same for the output layer; `initializer_range` when None.
 
     Call arguments:
         hidden_states: (..., D).
@@ -42,6 +43,7 @@ class FeedForward(keras.layers.Layer):
         gated: bool = False,
         use_bias: bool = True,
         initializer_range: float | None = 0.02,
+        output_initializer_range: float | None = None,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
@@ -50,6 +52,7 @@ class FeedForward(keras.layers.Layer):
         self.gated = gated
         self.use_bias = use_bias
         self.initializer_range = initializer_range
+        self.output_initializer_range = output_initializer_range
 
     def build(self, hidden_states_shape):
         self.intermediate = built_dense(self, "intermediate", self.intermediate_dim, hidden_states_shape)

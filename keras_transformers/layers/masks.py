@@ -61,3 +61,39 @@ def combine(*masks: Any) -> Any:
         if mask is not None:
             combined = mask if combined is None else ops.logical_and(combined, mask)
     return combined
+
+
+def document_mask(documents: Any) -> Any:
+    """The attention mask that hides padding, and the other texts in the same row.
+
+    Args:
+        documents: Integer (B, S): which text of the row each token belongs to, from 1; 0 for padding.
+
+    Returns:
+        Boolean (B, S, S).
+
+    Example:
+
+    >>> document_mask(np.array([[1, 2, 0]])).numpy().astype(int).tolist()
+    [[[1, 0, 0], [0, 1, 0], [0, 0, 0]]]
+    """
+    same = ops.equal(ops.expand_dims(documents, 2), ops.expand_dims(documents, 1))
+    return ops.logical_and(same, ops.expand_dims(ops.not_equal(documents, 0), 1))
+
+
+def positions_in_mask(attention_mask: Any) -> Any:
+    """The position of each token in its text, by the number of tokens that it sees.
+
+    Args:
+        attention_mask: Boolean (B, T, T), causal.
+
+    Returns:
+        int32 (B, T), from 0; 0 for padding.
+
+    Example:
+
+    >>> mask = combine(document_mask([[1, 1, 2]]), causal_mask([[0, 1, 2]], [[0, 1, 2]]))
+    >>> positions_in_mask(mask).numpy().tolist()
+    [[0, 1, 0]]
+    """
+    return ops.maximum(ops.sum(ops.cast(attention_mask, "int32"), axis=-1) - 1, 0)

@@ -34,7 +34,7 @@ def residual(hidden_states: Any, sublayer: Callable, norm: Callable, dropout: Ca
     return (added if norm_order == "pre" else norm(added), *more)
 
 
-def make_norm(norm: str, epsilon: float, dtype: str, name: str) -> keras.layers.Layer:
+def make_norm(norm: str, epsilon: float, dtype: str, name: str, use_bias: bool = True) -> keras.layers.Layer:
     """A layer or RMS normalisation over the last axis.
 
     Args:
@@ -42,6 +42,7 @@ def make_norm(norm: str, epsilon: float, dtype: str, name: str) -> keras.layers.
         epsilon: Added to the variance.
         dtype: Name of a dtype policy.
         name: Name of the layer.
+        use_bias: Whether a layer norm adds a learned offset.
 
     Returns:
         A Keras layer.
@@ -50,7 +51,7 @@ def make_norm(norm: str, epsilon: float, dtype: str, name: str) -> keras.layers.
         ValueError: The norm is unknown.
     """
     if norm == "layer":
-        return keras.layers.LayerNormalization(epsilon=epsilon, dtype=dtype, name=name)
+        return keras.layers.LayerNormalization(epsilon=epsilon, center=use_bias, dtype=dtype, name=name)
     if norm == "rms":
         return keras.layers.RMSNormalization(epsilon=epsilon, dtype=dtype, name=name)
     raise ValueError(f"norm must be 'layer' or 'rms': received {norm!r}.")

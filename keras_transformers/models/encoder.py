@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import keras
-from keras import ops
 
 from keras_transformers.config import TransformerConfig
-from keras_transformers.layers import padding_mask
+from keras_transformers.layers import PositionIds, padding_mask
 from keras_transformers.models import build
-
-OPTIONAL_OUTPUTS = ("attention_scores", "all_hidden_states")
 
 
 def encoder(
@@ -45,25 +42,21 @@ def encoder(
     >>> tuple(outputs["hidden_states"].shape)
     (1, 4, 16)
     """
-    outputs = tuple(outputs)
-    if unknown := sorted(set(outputs) - set(OPTIONAL_OUTPUTS) - {"hidden_states"}):
-        raise ValueError(f"unknown outputs {unknown}; an encoder has hidden_states and {OPTIONAL_OUTPUTS}.")
-    dtype = dtype or keras.config.dtype_policy().name
+    outputs = build.check_outputs(outputs)
+    layers = build.layers(config, "attention_scores" in outputs, dtype or keras.config.dtype_policy().name)
     inputs = build.token_inputs(config)
-    hidden_states = build.embed(config, inputs, dtype)
-    positions = build.block_positions(config, inputs["token_ids"], dtype)
+    hidden_states = build.embed(layers, inputs["token_ids"], inputs.get("segment_ids"))
+    places = PositionIds(name="position_ids")(inputs["token_ids"])
+    positions = build.block_positions(config, layers, places, places)
     attention_mask = padding_mask(inputs["padding_mask"])
     states, scores = [hidden_states], []
     for index in range(config.num_layers):
-        block = build.encoder_block(config, index, "attention_scores" in outputs, dtype)
+        block = layers[f"encoder_block_{index}"]
         hidden_states = block(hidden_states, attention_mask=attention_mask, **positions)
         if block.return_scores:
             hidden_states, block_scores = hidden_states
             scores.append(block_scores)
         states.append(hidden_states)
-    results = {"hidden_states": build.final_norm(config, hidden_states, dtype)}
-    if "attention_scores" in outputs:
-        results["attention_scores"] = ops.stack(scores, axis=1)
-    if "all_hidden_states" in outputs:
-        results["all_hidden_states"] = ops.stack([*states[:-1], results["hidden_states"]], axis=1)
-    return keras.Model(inputs, results, name=name)
+    if "final_norm" in layers:
+        states[-1] = layers["final_norm"](hidden_states)
+    return keras.Model(inputs, build.named_outputs(outputs, states, scores), name=name)
