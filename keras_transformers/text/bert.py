@@ -11,7 +11,6 @@ import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 PAD, UNK, CLS, SEP, MASK = SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-ROLES = {"pad_token": PAD, "unk_token": UNK, "cls_token": CLS, "sep_token": SEP, "mask_token": MASK}
 CONTINUATION = "##"
 ALPHABET_LIMIT = 1000  # as in the trainers of the `tokenizers` library: rarer characters become [UNK]
 
@@ -59,20 +58,23 @@ def build(
     return tokenizer
 
 
-def folder_config(pipeline: dict[str, Any]) -> dict[str, Any]:
-    """The tokenizer_config.json beside a tokenizer.json: the class for `transformers`, and the special tokens."""
-    present = {token["content"] for token in pipeline["added_tokens"]}
-    config = {role: token for role, token in ROLES.items() if token in present}
+def folder_class(pipeline: dict[str, Any]) -> dict[str, Any] | None:
+    """What tokenizer_config.json says of BERT's pipeline; None for another."""
     normalizer = pipeline["normalizer"] or {"type": None}
     if (pipeline["model"]["type"], normalizer["type"]) != ("WordPiece", "BertNormalizer"):
-        return {"tokenizer_class": "PreTrainedTokenizerFast", **config}
+        return None
     return {
         "tokenizer_class": "BertTokenizer",
         "do_lower_case": normalizer["lowercase"],
         "strip_accents": normalizer["strip_accents"],
         "tokenize_chinese_chars": normalizer["handle_chinese_chars"],
-        **config,
     }
+
+
+def vocabulary_files(pipeline: dict[str, Any]) -> dict[str, str]:
+    """vocab.txt of a WordPiece model."""
+    vocabulary = pipeline["model"]["vocab"]
+    return {"vocab.txt": "".join(f"{token}\n" for token in sorted(vocabulary, key=vocabulary.get))}
 
 
 def train_vocabulary(texts: Iterable[str], size: int, lowercase: bool) -> dict[str, int]:
@@ -101,8 +103,6 @@ def _count_words(texts: Iterable[str], lowercase: bool) -> Counter[str]:
     normalizer, splitter = normalizers.BertNormalizer(lowercase=lowercase), pre_tokenizers.BertPreTokenizer()
     counts: Counter[str] = Counter()
     for text in texts:
-        if not isinstance(text, str):
-            raise ValueError(f"Expected an iterable of str to train on, received one of {type(text).__name__}.")
         counts.update(word for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text)))
     if not counts:
         raise ValueError("The corpus holds no word to train on. Expected an iterable of non-empty str.")

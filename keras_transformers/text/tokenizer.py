@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,51 +10,20 @@ from typing import Any
 import numpy as np
 import tokenizers
 
-from keras_transformers.text import bert
+from keras_transformers.text import bert, byte_pair, character
+from keras_transformers.text import folder as folder_files
+from keras_transformers.text.encoded import Encoded
+from keras_transformers.text.pieces import token_bytes
 
+MODELS = ("wordpiece", "byte_pair", "character")
 TRUNCATIONS = ("longest_first", "only_first", "only_second", "error")
-
-
-@dataclass(frozen=True)
-class Encoded:
-    """One encoded text (or one window of it, with a stride). Lists are made when asked for: they cost more than ids."""
-
-    encoding: tokenizers.Encoding
-    row: int  # which of the texts this is
-
-    @property
-    def ids(self) -> list[int]:
-        return self.encoding.ids
-
-    @property
-    def segment_ids(self) -> list[int]:
-        return self.encoding.type_ids
-
-    @property
-    def offsets(self) -> list[tuple[int, int]]:
-        """(start, end) of every token in characters of its own text; (0, 0) for special tokens."""
-        return self.encoding.offsets
-
-    @property
-    def special_mask(self) -> list[int]:
-        """1 for the tokens that the template added."""
-        return self.encoding.special_tokens_mask
-
-    @property
-    def word_ids(self) -> list[int | None]:
-        """The word of its text that each token belongs to; None for special tokens."""
-        return self.encoding.word_ids
-
-    @property
-    def truncated(self) -> bool:
-        return bool(self.encoding.overflowing)
 
 
 class Tokenizer:
     """Text to ids and back, as tokenizer.json says.
 
     Use it wherever Python handles text; `text.graph.compile_text` makes TensorFlow ops of the same tokenizer.json.
-    Make one with `from_file`, `from_folder`, `from_vocab` or `train`.
+    Make one with `from_file`, `from_folder`, `from_vocab`, `from_merges` or `train`.
 
     Args:
         library: a `tokenizers.Tokenizer`.
@@ -76,29 +43,12 @@ class Tokenizer:
     @classmethod
     def from_file(cls, path: str | Path) -> Tokenizer:
         """Read a tokenizer.json."""
-        if not Path(path).is_file():
-            raise ValueError(f"No tokenizer file at {path}. Expected a tokenizer.json.")
-        try:
-            return cls(tokenizers.Tokenizer.from_file(str(path)))
-        except Exception as error:  # the library raises bare Exception
-            raise ValueError(f"{path} is not a tokenizer.json that `tokenizers` can read: {error}") from error
+        return cls(folder_files.read_json(path))
 
     @classmethod
     def from_folder(cls, folder: str | Path) -> Tokenizer:
-        """Read a Hugging Face folder: its tokenizer.json, else vocab.txt (and tokenizer_config.json)."""
-        folder = Path(folder)
-        if (folder / "tokenizer.json").is_file():
-            return cls.from_file(folder / "tokenizer.json")
-        if not (folder / "vocab.txt").is_file():
-            raise ValueError(f"No tokenizer in {folder}: expected tokenizer.json or vocab.txt.")
-        config = folder / "tokenizer_config.json"
-        options = json.loads(config.read_text(encoding="utf-8")) if config.is_file() else {}
-        return cls.from_vocab(
-            folder / "vocab.txt",
-            lowercase=options.get("do_lower_case", True),  # `transformers` assumes the same when it is not stated
-            strip_accents=options.get("strip_accents"),
-            split_chinese=options.get("tokenize_chinese_chars", True),
-        )
+        """Read a Hugging Face folder: tokenizer.json, else vocab.txt (BERT), or vocab.json and merges.txt (GPT)."""
+        return cls(folder_files.read(folder))
 
     @classmethod
     def from_vocab(
@@ -108,17 +58,49 @@ class Tokenizer:
         return cls(bert.build(bert.read_vocabulary(path), lowercase, strip_accents, split_chinese))
 
     @classmethod
-    def train(cls, texts: Iterable[str], vocabulary_size: int, lowercase: bool = True) -> Tokenizer:
-        """Learn a WordPiece vocabulary (BERT's pipeline); the special tokens get ids 0 to 4. Deterministic.
+    def from_merges(cls, vocabulary_path: str | Path, merges_path: str | Path) -> Tokenizer:
+        """Put GPT-2's pipeline around a vocab.json and a merges.txt; GPT-1's, if the tokens mark ends of words."""
+        return cls(byte_pair.build(*byte_pair.read(vocabulary_path, merges_path)))
+
+    @classmethod
+    def train(
+        cls,
+        texts: Iterable[str],
+        vocabulary_size: int | None = None,
+        lowercase: bool | None = None,
+        model: str = "wordpiece",
+        special_tokens: Sequence[str] | None = None,
+    ) -> Tokenizer:
+        """Learn a vocabulary, the same in every run; special tokens get the ids from 0.
 
         Args:
             texts: the corpus, read once.
-            vocabulary_size: the largest number of tokens; a small corpus may give fewer.
-            lowercase: lower-case the text and strip its accents.
+            vocabulary_size: the largest number of tokens; a small corpus may give fewer. "character" needs none.
+            lowercase: lower-case the text and strip its accents; only for "wordpiece", where None means True.
+            model: "wordpiece" (BERT's pipeline), "byte_pair" (GPT-2's: any string comes back as it was), or
+                "character" (each character of the corpus, by code point; another one is <unk> where that is among
+                the special tokens, else `encode` refuses it).
+            special_tokens: [PAD], [UNK], [CLS], [SEP], [MASK] for "wordpiece", always; <|endoftext|> for "byte_pair"
+                and none for "character", unless given.
         """
         if isinstance(texts, str):
             raise ValueError("Expected an iterable of str to train on, received one str. Pass [text] or its lines.")
-        return cls(bert.build(bert.train_vocabulary(texts, vocabulary_size, lowercase), lowercase))
+        if model not in MODELS:
+            raise ValueError(f"Unknown model {model!r}. Expected one of {list(MODELS)}.")
+        if vocabulary_size is None and model != "character":
+            raise ValueError(f"model={model!r} needs a vocabulary_size: the largest number of tokens.")
+        texts = _strings(texts)
+        if model == "wordpiece":
+            if special_tokens is not None:
+                raise ValueError(f'model="wordpiece" has its own special tokens, received {special_tokens}. Leave out.')
+            lowercase = lowercase is not False
+            return cls(bert.build(bert.train_vocabulary(texts, vocabulary_size, lowercase), lowercase))
+        if lowercase:
+            raise ValueError(f"model={model!r} keeps every string as it is: received lowercase=True. Lower the texts.")
+        if model == "character":
+            return cls(character.train(texts, vocabulary_size, special_tokens or ()))
+        special_tokens = (byte_pair.END,) if special_tokens is None else special_tokens
+        return cls(byte_pair.train(texts, vocabulary_size, special_tokens))
 
     def encode(
         self,
@@ -142,7 +124,7 @@ class Tokenizer:
         Returns:
             B `Encoded`; with a stride, at least B, in the order of the texts (see `Encoded.row`).
         """
-        inputs = check_texts("texts", texts)
+        inputs = texts = check_texts("texts", texts)
         if pairs is not None:
             pairs = check_texts("pairs", pairs)
             if len(pairs) != len(inputs):
@@ -154,6 +136,12 @@ class Tokenizer:
         try:
             encodings = self._library.encode_batch(inputs, add_special_tokens=special_tokens)
         except Exception as error:  # the library raises bare Exception, and says "too short" of what is not cut
+            if "WordLevel" in str(error):
+                unknown = sorted(set().union(*texts, *(pairs or ())) - self._library.get_vocab().keys())
+                raise ValueError(
+                    f"The characters {unknown[:5]} are not in the vocabulary of {self.vocabulary_size}, nor is "
+                    f"{byte_pair.UNKNOWN}. Remove them, or train with special_tokens=[{byte_pair.UNKNOWN!r}]."
+                ) from error
             raise ValueError(
                 f"Cannot cut every row to max_length={max_length} with truncation={truncation!r}: the other text alone "
                 f'is too long. Use "longest_first" or a larger max_length. ({error})'
@@ -205,25 +193,35 @@ class Tokenizer:
         """Number of rows that an embedding needs: the largest id + 1, added tokens included."""
         return max(self._library.get_vocab().values()) + 1
 
+    def _role(self, name: str) -> int:
+        """Id of the first token of this role that the vocabulary has."""
+        tokens = folder_files.ROLES[name]
+        present = (token for token in tokens if self._library.token_to_id(token) is not None)
+        return self.token_to_id(next(present, tokens[0]))
+
     @property
     def pad_id(self) -> int:
-        return self.token_to_id(bert.PAD)
+        return self._role("pad_token")
 
     @property
     def unk_id(self) -> int:
-        return self.token_to_id(bert.UNK)
+        return self._role("unk_token")
 
     @property
     def cls_id(self) -> int:
-        return self.token_to_id(bert.CLS)
+        return self._role("cls_token")
 
     @property
     def sep_id(self) -> int:
-        return self.token_to_id(bert.SEP)
+        return self._role("sep_token")
 
     @property
     def mask_id(self) -> int:
-        return self.token_to_id(bert.MASK)
+        return self._role("mask_token")
+
+    @property
+    def eos_id(self) -> int:
+        return self._role("eos_token")
 
     @cached_property
     def special_ids(self) -> tuple[int, ...]:
@@ -249,24 +247,24 @@ class Tokenizer:
             raise ValueError(f"{token!r} is not in the vocabulary of {self.vocabulary_size} tokens.")
         return token_id
 
+    def token_bytes(self) -> list[bytes]:
+        """What each id adds to a decoded text in mid-sentence, in UTF-8 (or a part of a character): b"" if special."""
+        return token_bytes(self._library)
+
     def to_json(self) -> str:
         """The tokenizer.json of this tokenizer."""
         return self._library.to_str(pretty=True)
 
     def save(self, folder: str | Path) -> None:
-        """Write tokenizer.json, tokenizer_config.json and, for WordPiece, vocab.txt: what `transformers` reads."""
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        pipeline = json.loads(self.to_json())
-        files = {
-            "tokenizer.json": self.to_json(),
-            "tokenizer_config.json": json.dumps(bert.folder_config(pipeline), indent=2),
-        }
-        if pipeline["model"]["type"] == "WordPiece":
-            vocabulary = pipeline["model"]["vocab"]
-            files["vocab.txt"] = "".join(f"{token}\n" for token in sorted(vocabulary, key=vocabulary.get))
-        for name, content in files.items():
-            (folder / name).write_bytes(content.encode("utf-8"))
+        """Write tokenizer.json, tokenizer_config.json and the vocabulary's own files: what `transformers` reads."""
+        folder_files.write(folder, self._library)
+
+
+def _strings(texts: Iterable[str]) -> Iterator[str]:
+    for text in texts:
+        if not isinstance(text, str):
+            raise ValueError(f"Expected an iterable of str to train on, received one of {type(text).__name__}.")
+        yield text
 
 
 def check_texts(name: str, texts: Sequence[str]) -> list[str]:

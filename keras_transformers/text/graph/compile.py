@@ -25,13 +25,14 @@ POST_PROCESSORS = dict.fromkeys((None, "TemplateProcessing", "BertProcessing"), 
 DECODERS = {"WordPiece": WordPieceDecoder}
 
 
-def compile_text(tokenizer_json: str) -> TextGraph:
+def compile_text(tokenizer_json: str, pad_id: int | None = None) -> TextGraph:
     """Make TensorFlow ops that do to text what the `tokenizers` library does by this tokenizer.json.
 
     Use it to put text handling into an exported model, or into a tf.data pipeline.
 
     Args:
         tokenizer_json: the content of a tokenizer.json.
+        pad_id: what `encode` fills rows up with; None for the id of [PAD].
 
     Returns:
         A `TextGraph`.
@@ -48,7 +49,7 @@ def compile_text(tokenizer_json: str) -> TextGraph:
     >>> rows["token_ids"].shape
     TensorShape([2, 4])
     """
-    return TextGraph(tokenizers.Tokenizer.from_str(tokenizer_json))
+    return TextGraph(tokenizers.Tokenizer.from_str(tokenizer_json), pad_id)
 
 
 class TextGraph(tf.Module):
@@ -57,12 +58,12 @@ class TextGraph(tf.Module):
     Its methods are plain functions, so that a SavedModel holds nothing but the signatures that use them.
     """
 
-    def __init__(self, library: tokenizers.Tokenizer):
+    def __init__(self, library: tokenizers.Tokenizer, pad_id: int | None):
         super().__init__()
         config = json.loads(library.to_str())
-        self.pad_id = library.token_to_id(PAD)
+        self.pad_id = library.token_to_id(PAD) if pad_id is None else pad_id
         if self.pad_id is None:
-            raise ValueError(f"The tokenizer has no {PAD} token to pad with. Add it to the vocabulary.")
+            raise ValueError(f"The tokenizer has no {PAD} token to pad with. Pass a pad_id, or add it.")
         self.normalize = _component("normalizer", config, NORMALIZERS)(config["normalizer"])
         self.split = _component("pre_tokenizer", config, PRE_TOKENIZERS)(config["pre_tokenizer"])
         self.model = _component("model", config, MODELS)(config["model"])

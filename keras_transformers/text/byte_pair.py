@@ -1,0 +1,151 @@
+"""Byte-pair encoding as in GPT-1 and GPT-2: read vocab.json and merges.txt, train, build the tokenizer of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import tokenizers
+from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
+
+END = "<|endoftext|>"
+UNKNOWN = "<unk>"
+END_OF_WORD = "</w>"
+STRAY_TOKENS = 16  # tokens that no merge makes: special ones. More of them mean that merges.txt is cut short
+
+Merges = list[tuple[str, str]]
+
+
+def byte_letters() -> dict[str, int]:
+    """The letter that stands for each byte in a byte-level vocabulary (Radford et al., 2019): letter to byte.
+
+    Bytes that print in Latin-1 stand for themselves, the others are numbered from U+0100.
+    """
+    printing = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = sorted(set(range(256)).difference(printing))
+    return {chr(byte): byte for byte in printing} | {chr(0x100 + i): byte for i, byte in enumerate(others)}
+
+
+def read(vocabulary_path: str | Path, merges_path: str | Path) -> tuple[dict[str, int], Merges]:
+    """Read vocab.json (token to id) and merges.txt (two parts a line, the most urgent first); check that they match."""
+    for path in (vocabulary_path, merges_path):
+        if not Path(path).is_file():
+            raise ValueError(f"No file at {path}. Byte-pair encoding needs both a vocab.json and its merges.txt.")
+    vocabulary = _read_vocabulary(vocabulary_path)
+    merges = _read_merges(merges_path)
+    for left, right in merges:
+        absent = [piece for piece in (left, right, left + right) if piece not in vocabulary]
+        if absent:
+            raise ValueError(
+                f"{merges_path} merges {left!r} and {right!r}, but {absent[0]!r} is not in {vocabulary_path}. Expected "
+                "the two files of one tokenizer."
+            )
+    made = {"".join(parts) for parts in merges}
+    strays = [token for token in vocabulary if len(token.removesuffix(END_OF_WORD)) > 1 and token not in made]
+    if len(strays) > STRAY_TOKENS:
+        raise ValueError(
+            f"{len(strays)} tokens of {vocabulary_path}, such as {strays[0]!r}, are made by none of the {len(merges)} "
+            f"merges of {merges_path}. Expected the two files of one tokenizer, complete."
+        )
+    return vocabulary, merges
+
+
+def _read_vocabulary(path: str | Path) -> dict[str, int]:
+    try:
+        vocabulary = json.loads(Path(path).read_bytes())
+    except ValueError as error:
+        raise ValueError(f"{path} is not a JSON file: {error}. Expected a vocab.json.") from error
+    is_map = isinstance(vocabulary, dict) and all(type(i) is int and i >= 0 for i in vocabulary.values())
+    if not is_map or not vocabulary or len(set(vocabulary.values())) < len(vocabulary):
+        raise ValueError(f"{path} does not give each token an id of its own. Expected a vocab.json: token to id.")
+    return vocabulary
+
+
+def _read_merges(path: str | Path) -> Merges:
+    merges = []
+    for number, line in enumerate(Path(path).read_bytes().decode("utf-8", "replace").split("\n"), 1):
+        if not line.strip() or line.startswith("#version"):
+            continue
+        parts = tuple(line.rstrip("\r").split(" "))
+        if len(parts) != 2:
+            raise ValueError(f"{path}, line {number}: expected two parts and one space, received {line[:80]!r}.")
+        merges.append(parts)
+    return merges
+
+
+def build(vocabulary: dict[str, int], merges: Merges) -> tokenizers.Tokenizer:
+    """Put GPT-1's pipeline around a vocabulary that marks the ends of words ("ing</w>"), else GPT-2's."""
+    has_ends = any(token.endswith(END_OF_WORD) for token in vocabulary)
+    return _build_gpt1(vocabulary, merges) if has_ends else build_gpt2(vocabulary, merges, [END])
+
+
+def build_gpt2(vocabulary: dict[str, int], merges: Merges, special_tokens: Sequence[str]) -> tokenizers.Tokenizer:
+    """Byte level: every string is a sequence of tokens, and comes back as it was (Radford et al., 2019)."""
+    absent = [letter for letter in byte_letters() if letter not in vocabulary]
+    if absent:
+        raise ValueError(
+            f"The vocabulary lacks {len(absent)} of the 256 byte letters, such as {absent[0]!r}: some text would be "
+            "lost. Expected the vocab.json of a byte-level tokenizer (GPT-2), or one with </w> (GPT-1)."
+        )
+    tokenizer = tokenizers.Tokenizer(models.BPE(vocabulary, merges))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.add_special_tokens([token for token in special_tokens if token in vocabulary])
+    return tokenizer
+
+
+def _build_gpt1(vocabulary: dict[str, int], merges: Merges) -> tokenizers.Tokenizer:
+    """Lower-cased words that end in </w>; what the alphabet lacks is <unk> (Radford et al., 2018)."""
+    if UNKNOWN not in vocabulary:
+        raise ValueError(f"The vocabulary has tokens that end in {END_OF_WORD}, as GPT-1's, but no {UNKNOWN}. Add it.")
+    tokenizer = tokenizers.Tokenizer(models.BPE(vocabulary, merges, unk_token=UNKNOWN, end_of_word_suffix=END_OF_WORD))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.BPEDecoder(suffix=END_OF_WORD)
+    tokenizer.add_special_tokens([UNKNOWN])
+    return tokenizer
+
+
+def train(texts: Iterable[str], size: int, special_tokens: Sequence[str]) -> tokenizers.Tokenizer:
+    """Learn GPT-2's kind of vocabulary: special tokens, the 256 bytes, then merges; the same in every run."""
+    least = len(special_tokens) + 256
+    if size < least:
+        raise ValueError(
+            f"vocabulary_size={size} cannot hold 256 bytes and {len(special_tokens)} special tokens. "
+            f"Ask for {least} or more."
+        )
+    trainer = trainers.BpeTrainer(
+        vocab_size=size,
+        special_tokens=list(special_tokens),
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    scratch = tokenizers.Tokenizer(models.BPE())
+    scratch.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    scratch.train_from_iterator(texts, trainer)
+    model = json.loads(scratch.to_str())["model"]
+    if not model["merges"] and size > least:
+        raise ValueError("The corpus holds no word of two letters to train on. Expected an iterable of non-empty str.")
+    return build_gpt2(model["vocab"], [tuple(parts) for parts in model["merges"]], special_tokens)
+
+
+def folder_class(pipeline: dict[str, Any]) -> dict[str, Any] | None:
+    """What tokenizer_config.json says of a pipeline that `transformers` has a class for; None for others."""
+    model, splitter = pipeline["model"], pipeline["pre_tokenizer"] or {"type": None}
+    specials = {token["content"] for token in pipeline["added_tokens"]}
+    if model["type"] != "BPE" or pipeline["post_processor"]:
+        return None
+    if model["end_of_word_suffix"] == END_OF_WORD and splitter["type"] == "BertPreTokenizer" and UNKNOWN in specials:
+        return {"tokenizer_class": "OpenAIGPTTokenizer"}
+    if pipeline["normalizer"] or splitter["type"] != "ByteLevel" or not splitter["use_regex"] or END not in specials:
+        return None
+    return {"tokenizer_class": "GPT2Tokenizer", "add_prefix_space": splitter["add_prefix_space"]}
+
+
+def vocabulary_files(pipeline: dict[str, Any]) -> dict[str, str]:
+    """vocab.json and merges.txt of a BPE model."""
+    model = pipeline["model"]
+    lines = ["#version: 0.2", *(" ".join(parts) for parts in model["merges"])]
+    return {"vocab.json": json.dumps(model["vocab"], ensure_ascii=False), "merges.txt": "\n".join(lines) + "\n"}
