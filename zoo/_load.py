@@ -5,19 +5,19 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import keras
 
 from keras_transformers.checkpoints import hub, huggingface, keras_nlp
+from keras_transformers.checkpoints.names import task_of
 from keras_transformers.config import TransformerConfig
 from keras_transformers.tasks import TASKS, Task
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.training.distribute import scope
 from zoo._entry import describe
-
-TASKS_BY_ARCHITECTURE = {task.architecture: name for name, task in TASKS.items()}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -133,22 +133,21 @@ def find(
 
 def _folder(folder: Path, pickled: bool = False) -> Checkpoint:
     config, extra = huggingface.read_config(folder)
-
-    def assign(model, **options):
-        huggingface.load_weights(model, folder, pickled=pickled, **options)
-
-    task = TASKS_BY_ARCHITECTURE.get(extra["architecture"])
-    return Checkpoint(config, Tokenizer.from_folder(folder), task, extra["labels"], extra["problem"], assign)
+    assign = partial(huggingface.load_weights, folder=folder, pickled=pickled)
+    return _checkpoint(config, extra, Tokenizer.from_folder(folder), assign)
 
 
 def _keras_nlp(preset: str) -> Checkpoint:
-    folder = keras_nlp.find(preset)
-    config, tokenizer = keras_nlp.read_preset(folder)
+    folder = keras_nlp.preset_folder(preset)
+    config, extra = keras_nlp.read_config(folder)
+    return _checkpoint(config, extra, keras_nlp.read_tokenizer(folder), partial(keras_nlp.load_weights, folder=folder))
 
-    def assign(model, **options):
-        keras_nlp.load_weights(model, folder, **options)
 
-    return Checkpoint(config, tokenizer, None, None, None, assign)
+def _checkpoint(
+    config: TransformerConfig, extra: dict[str, Any], tokenizer: Tokenizer, assign: Callable[..., Any]
+) -> Checkpoint:
+    task = task_of(extra["architecture"], config.family)
+    return Checkpoint(config, tokenizer, task, extra["labels"], extra["problem"], assign)
 
 
 def _task_class(task: str | None, name: Any) -> type[Task]:

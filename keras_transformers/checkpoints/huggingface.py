@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,11 @@ import safetensors.numpy
 
 from keras_transformers.checkpoints.assign import assign
 from keras_transformers.checkpoints.folder import atomic_folder
-from keras_transformers.checkpoints.huggingface_config import family_names, make_config, read_config, read_json
-from keras_transformers.checkpoints.names import Names, modern_name, their_name
-from keras_transformers.checkpoints.tensors import read_tensors
+from keras_transformers.checkpoints.fused import join, split
+from keras_transformers.checkpoints.huggingface_config import make_config, read_config, read_json
+from keras_transformers.checkpoints.names import family_names
+from keras_transformers.checkpoints.names.table import Names, modern_name, their_name
+from keras_transformers.checkpoints.tensors import Tensor, read_tensors
 from keras_transformers.config import TransformerConfig
 
 __all__ = ["load_weights", "read_config", "save_folder"]
@@ -53,15 +56,28 @@ def load_weights(
     folder = Path(folder)
     path = folder / "config.json"
     names = family_names(read_json(path).get("model_type"), path)
+    tensors = {modern_name(tensor.name, names): tensor for tensor in read_tensors(folder, pickled)}
+    _check_copies(tensors, names, {variable.path.split("/")[0] for variable in model.weights}, folder)
     return assign(
         model,
-        {modern_name(tensor.name, names): tensor for tensor in read_tensors(folder, pickled)},
+        split(tensors, names),
         lambda path: their_name(path, names),
         missing_ok=missing_ok,
         fresh=fresh,
-        may_stay=lambda name: name.startswith(names.optional) or name in names.redundant,
+        may_stay=lambda name: name.startswith(names.optional) or re.fullmatch(names.redundant, name) is not None,
         source=f"the checkpoint in {folder}",
     )
+
+
+def _check_copies(tensors: dict[str, Tensor], names: Names, layers: set[str], folder: Path):
+    """Weights that we tie may be stored twice; if they are two, the model would silently be another one."""
+    for copy, name in names.copies.items():
+        stored = copy in tensors and name in tensors and copy.partition(".")[0] not in layers
+        if stored and not np.array_equal(tensors[copy].read(), tensors[name].read()):
+            raise ValueError(
+                f"the checkpoint in {folder}: {copy} differs from {name}, but config.json says that they are tied. "
+                'If they are not, write "tie_word_embeddings": false there.'
+            )
 
 
 def save_folder(
@@ -93,7 +109,8 @@ def save_folder(
     """
     values = make_config(config, architecture, labels, problem)
     names = family_names(config.family, "the model")
-    _check_layers(model, names.architectures[architecture], architecture, labels)
+    needed = [name for name in names.architectures[architecture] if name != "lm_head" or not config.tie_embeddings]
+    _check_layers(model, needed, architecture, labels)
     tensors = _tensors(model, names, architecture, dtype)
     with atomic_folder(folder) as temporary:
         (temporary / "config.json").write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
@@ -103,7 +120,7 @@ def save_folder(
             tokenizer.save(temporary)
 
 
-def _check_layers(model: keras.Model, needed: tuple[str, ...], architecture: str, labels: Sequence[str] | None):
+def _check_layers(model: keras.Model, needed: list[str], architecture: str, labels: Sequence[str] | None):
     present = {layer.name for layer in model.layers}
     if missing := [name for name in needed if name not in present]:
         raise ValueError(f"{architecture} needs the layers {missing}, which the model does not have.")
@@ -115,16 +132,17 @@ def _check_layers(model: keras.Model, needed: tuple[str, ...], architecture: str
 def _tensors(model: keras.Model, names: Names, architecture: str, dtype: str) -> dict[str, np.ndarray]:
     if dtype not in ("float32", "float16"):
         raise ValueError(f"weights are stored as 'float32' or 'float16': received dtype={dtype!r}.")
-    bare = not names.architectures[architecture]
+    heads = names.architectures[architecture]
     tensors = {}
     for variable in model.weights:
         name, transposed = their_name(variable.path, names)
-        if not name.startswith(names.prefix) and variable.path.split("/")[0] not in names.architectures[architecture]:
+        if not name.startswith(names.prefix) and variable.path.split("/")[0] not in heads:
             continue
         array = keras.ops.convert_to_numpy(variable)
         with np.errstate(over="ignore"):  # an overflow is reported below, by name
             array = np.ascontiguousarray(array.T if transposed else array, dtype)
         if not np.isfinite(array).all():
             raise ValueError(f"the weight {variable.path} is not finite as {dtype}: it was not saved.")
-        tensors[name.removeprefix(names.prefix) if bare else name] = array
-    return tensors
+        tensors[name] = array
+    bare = "" if heads else names.prefix
+    return {name.removeprefix(bare): array for name, array in join(tensors, names).items()}

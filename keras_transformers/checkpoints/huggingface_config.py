@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from keras_transformers.checkpoints.names import FAMILIES, Names
+from keras_transformers.checkpoints.names import Names, family_names
 from keras_transformers.config import TransformerConfig
 
 PROBLEMS = {
@@ -15,8 +15,7 @@ PROBLEMS = {
     "multi_label": "multi_label_classification",
     "regression": "regression",
 }
-REQUIRED = ("vocabulary_size", "num_layers", "num_heads", "hidden_dim", "intermediate_dim", "max_length")
-FIXED = {"position_embedding_type": "absolute", "is_decoder": False, "tie_word_embeddings": True}
+GENERATION = ("bos_token_id", "eos_token_id")
 
 
 def read_config(folder: str | Path) -> tuple[TransformerConfig, dict[str, Any]]:
@@ -35,20 +34,44 @@ def read_config(folder: str | Path) -> tuple[TransformerConfig, dict[str, Any]]:
             missing.
     """
     path = Path(folder, "config.json")
-    values = read_json(path)
+    values = _flatten(read_json(path)) | _read_generation(path.with_name("generation_config.json"))
     names = family_names(values.get("model_type"), path)
-    for key, expected in FIXED.items():
-        if values.get(key, expected) != expected:
-            raise ValueError(f"{path}: {key}={values[key]!r} is not supported; only {expected!r} is.")
+    _check_options(values, names, path)
     fields = {ours: values[theirs] for ours, theirs in names.fields.items() if values.get(theirs) is not None}
-    if missing := [names.fields[ours] for ours in REQUIRED if ours not in fields]:
+    if missing := [names.fields[ours] for ours in names.required if ours not in fields]:
         raise ValueError(f"{path} lacks {missing}.")
     if "activation" in fields:
-        activations = {theirs: ours for ours, theirs in names.activations.items()}
-        if fields["activation"] not in activations:
-            raise ValueError(f"{path}: unknown activation {fields['activation']!r}; known are {sorted(activations)}.")
-        fields["activation"] = activations[fields["activation"]]
+        fields["activation"] = names.activations[fields["activation"]]
+    if isinstance(fields.get("eos_ids"), int):
+        fields["eos_ids"] = (fields["eos_ids"],)
     return names.configure(**fields), _read_extra(values)
+
+
+def _flatten(values: dict[str, Any]) -> dict[str, Any]:
+    """Options of rotary positions stand at the top, in `rope_scaling`, or since version 5 in `rope_parameters`."""
+    rope = {**(values.get("rope_scaling") or {}), **(values.get("rope_parameters") or {})}
+    if "type" in rope:
+        rope.setdefault("rope_type", rope.pop("type"))
+    return values | rope
+
+
+def _read_generation(path: Path) -> dict[str, Any]:
+    """What generation_config.json, where there is one, has for config.json: it is the one that `transformers` obeys."""
+    values = read_json(path) if path.is_file() else {}
+    return {key: values[key] for key in GENERATION if values.get(key) is not None}
+
+
+def _check_options(values: dict[str, Any], names: Names, path: Path):
+    for key, expected in names.fixed.items():
+        if values.get(key, expected) != expected:
+            raise ValueError(f"{path}: {key}={values[key]!r} is not supported; only {expected!r} is.")
+    for key, other in names.equal.items():
+        if key in values and values[key] != values.get(other):
+            received = f"{key}={values[key]!r} with {other}={values.get(other)!r}"
+            raise ValueError(f"{path}: {received} is not supported; only equal values are.")
+    activation = values.get(names.fields["activation"])
+    if activation is not None and activation not in names.activations:
+        raise ValueError(f"{path}: unknown activation {activation!r}; known are {sorted(names.activations)}.")
 
 
 def _read_extra(values: dict[str, Any]) -> dict[str, Any]:
@@ -81,12 +104,14 @@ def make_config(
     fields = {ours: getattr(config, ours) for ours in names.fields}
     plain = names.configure(**fields)
     lost = [key for key, value in plain.to_dict().items() if getattr(config, key) != value]
-    if config.activation not in names.activations:
+    if config.activation not in names.activations.values():
         lost.append("activation")
     if lost:
         raise ValueError(f"the {names.model_type} format of Hugging Face has no place for other values of {lost}.")
-    values = {names.fields[ours]: value for ours, value in fields.items()}
-    values["hidden_act"] = names.activations[config.activation]
+    values = {names.fields[ours]: _their_value(ours, value, config, names) for ours, value in fields.items()}
+    values |= {key: values[other] for key, other in names.equal.items()}
+    if "rope_theta" in values:  # before version 5 it stands at the top
+        values["rope_parameters"] = {"rope_theta": values["rope_theta"], "rope_type": "default"}
     # dtype is what transformers computes in, whatever the weights are stored in.
     values |= {"architectures": [architecture], "model_type": names.model_type, "dtype": "float32"}
     if labels is not None:
@@ -99,11 +124,14 @@ def make_config(
     return dict(sorted(values.items()))
 
 
-def family_names(model_type: Any, source: Any) -> Names:
-    """The table of names of a family; `source` is where it was asked for."""
-    if model_type not in FAMILIES:
-        raise ValueError(f"{source}: unknown model family {model_type!r}; known are {sorted(FAMILIES)}.")
-    return FAMILIES[model_type]
+def _their_value(ours: str, value: Any, config: TransformerConfig, names: Names) -> Any:
+    if ours == "activation":
+        return next(theirs for theirs, known in names.activations.items() if known == value)
+    if ours == "eos_ids":
+        return list(value) if len(value) > 1 else next(iter(value), None)
+    if ours == "pad_id" and config.kind == "decoder":
+        return value or None  # theirs have no token for padding
+    return value
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from keras_transformers.checkpoints.assign import assign
 from keras_transformers.checkpoints.huggingface_config import read_json
-from keras_transformers.checkpoints.names import look_up
+from keras_transformers.checkpoints.names.table import look_up
 from keras_transformers.checkpoints.tensors import Tensor
 from keras_transformers.config import TransformerConfig
 from keras_transformers.families import bert

@@ -10,6 +10,7 @@ import keras
 import numpy as np
 
 from keras_transformers.checkpoints.huggingface import save_folder
+from keras_transformers.checkpoints.names import architecture_of
 from keras_transformers.config import TransformerConfig
 from keras_transformers.data.pipeline import batches
 from keras_transformers.data.rows import Rows
@@ -42,7 +43,6 @@ class Task:
     """
 
     name: ClassVar[str]
-    architecture: ClassVar[str]  # the class of Hugging Face `transformers` that reads what `save` writes
     new_layers: ClassVar[tuple[str, ...]] = ()  # heads that start afresh when the checkpoint lacks them
     logits: ClassVar[str] = "logits"  # the output that labels, if they are one array, belong to
     labelled: ClassVar[bool] = False  # whether texts come with labels
@@ -286,10 +286,9 @@ class Task:
             folder: Replaced, if it is such a folder already; an interrupted save leaves the old one.
             dtype: Of the stored weights: `"float32"` or `"float16"`.
         """
-        save_folder(
-            folder, self.model, self.config, self.tokenizer, architecture=self.architecture, dtype=dtype,
-            **self._saved_options(),
-        )  # fmt: skip
+        architecture = architecture_of(self.name, self.config.family)
+        options = self._saved_options()
+        save_folder(folder, self.model, self.config, self.tokenizer, architecture=architecture, dtype=dtype, **options)
 
     def _saved_options(self) -> dict[str, Any]:
         return {}

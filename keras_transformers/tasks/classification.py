@@ -43,7 +43,6 @@ class ClassificationTask(Task):
     """
 
     name = "classification"
-    architecture = "BertForSequenceClassification"
     new_layers = ("pooler", "classifier")
     labelled = True
 

@@ -42,7 +42,6 @@ class MaskedLMTask(Task):
     """
 
     name = "masked_lm"
-    architecture = "BertForMaskedLM"
     new_layers = ("masked_lm_dense", "masked_lm_norm", "masked_lm_bias")
     logits = "logits"
 

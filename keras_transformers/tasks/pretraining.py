@@ -37,7 +37,6 @@ class PretrainingTask(MaskedLMTask):
     """
 
     name = "pretraining"
-    architecture = "BertForPreTraining"
     new_layers = ("pooler", "masked_lm_dense", "masked_lm_norm", "masked_lm_bias", "next_sentence")
     logits = "masked_lm_logits"
 

@@ -57,7 +57,7 @@ def test_labels_and_problem_as_transformers_infers_them(tmp_path, changes, label
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"model_type": "llama"}, r"unknown model family 'llama'; known are \['bert'\]"),
+        ({"model_type": "mamba"}, "unknown model family 'mamba'; known are .*'bert', 'gpt2'"),
         ({"position_embedding_type": "relative_key"}, "position_embedding_type='relative_key' is not supported"),
         ({"is_decoder": True}, "is_decoder=True is not supported"),
         ({"tie_word_embeddings": False}, "tie_word_embeddings=False is not supported"),
@@ -85,7 +85,7 @@ def test_a_missing_or_broken_file(tmp_path):
         (CONFIG.replace(gated=True, num_kv_heads=2), "BertModel", None, r"no place.*\['num_kv_heads', 'gated'\]"),
         (CONFIG.replace(tie_embeddings=False), "BertModel", None, r"no place.*\['tie_embeddings'\]"),
         (CONFIG.replace(activation="mish"), "BertModel", None, r"no place.*\['activation'\]"),
-        (CONFIG.replace(family="gpt2"), "GPT2Model", None, "unknown model family 'gpt2'"),
+        (CONFIG.replace(family="mamba"), "MambaModel", None, "unknown model family 'mamba'"),
         (CONFIG, "BertForSummaries", None, "architecture must be one of .*received 'BertForSummaries'"),
         (CONFIG, "BertModel", "ranking", "problem must be one of .*received 'ranking'"),
     ],

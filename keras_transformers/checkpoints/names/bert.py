@@ -1,0 +1,66 @@
+"""Names of BERT."""
+
+from keras_transformers import families
+from keras_transformers.checkpoints.names.table import Names
+
+BERT = Names(
+    model_type="bert",
+    configure=families.bert,
+    prefix="bert.",
+    weights={
+        "token_embedding": "bert.embeddings.word_embeddings",
+        "token_embedding/segment_embeddings": "bert.embeddings.token_type_embeddings.weight",
+        "position_embedding": "bert.embeddings.position_embeddings",
+        "embedding_norm": "bert.embeddings.LayerNorm",
+        "encoder_block_{i}/attention/query": "bert.encoder.layer.{i}.attention.self.query",
+        "encoder_block_{i}/attention/key": "bert.encoder.layer.{i}.attention.self.key",
+        "encoder_block_{i}/attention/value": "bert.encoder.layer.{i}.attention.self.value",
+        "encoder_block_{i}/attention/output": "bert.encoder.layer.{i}.attention.output.dense",
+        "encoder_block_{i}/attention_norm": "bert.encoder.layer.{i}.attention.output.LayerNorm",
+        "encoder_block_{i}/feed_forward/intermediate": "bert.encoder.layer.{i}.intermediate.dense",
+        "encoder_block_{i}/feed_forward/output": "bert.encoder.layer.{i}.output.dense",
+        "encoder_block_{i}/feed_forward_norm": "bert.encoder.layer.{i}.output.LayerNorm",
+        "pooler": "bert.pooler.dense",
+        "masked_lm_dense": "cls.predictions.transform.dense",
+        "masked_lm_norm": "cls.predictions.transform.LayerNorm",
+        "masked_lm_bias/bias": "cls.predictions.bias",
+        "next_sentence": "cls.seq_relationship",
+        "classifier": "classifier",
+    },
+    optional=("bert.pooler.", "cls.", "classifier.", "qa_outputs."),
+    redundant=r"bert\.embeddings\.position_ids",
+    copies={
+        "cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
+        "cls.predictions.decoder.bias": "cls.predictions.bias",
+    },
+    architectures={
+        "BertModel": (),
+        "BertForPreTraining": ("pooler", "masked_lm_dense", "masked_lm_norm", "masked_lm_bias", "next_sentence"),
+        "BertForMaskedLM": ("masked_lm_dense", "masked_lm_norm", "masked_lm_bias"),
+        "BertForNextSentencePrediction": ("pooler", "next_sentence"),
+        "BertForSequenceClassification": ("pooler", "classifier"),
+    },
+    tasks={
+        "pretraining": "BertForPreTraining",
+        "masked_lm": "BertForMaskedLM",
+        "classification": "BertForSequenceClassification",
+    },
+    fields={
+        "vocabulary_size": "vocab_size",
+        "num_layers": "num_hidden_layers",
+        "num_heads": "num_attention_heads",
+        "hidden_dim": "hidden_size",
+        "intermediate_dim": "intermediate_size",
+        "max_length": "max_position_embeddings",
+        "num_segments": "type_vocab_size",
+        "dropout": "hidden_dropout_prob",
+        "attention_dropout": "attention_probs_dropout_prob",
+        "activation": "hidden_act",
+        "epsilon": "layer_norm_eps",
+        "initializer_range": "initializer_range",
+        "pad_id": "pad_token_id",
+    },
+    activations={"gelu": "gelu", "gelu_new": "gelu_tanh", "relu": "relu", "silu": "silu", "tanh": "tanh"},
+    fixed={"position_embedding_type": "absolute", "is_decoder": False, "tie_word_embeddings": True},
+    equal={},
+)
