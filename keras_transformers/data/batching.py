@@ -103,7 +103,7 @@ class Window:
         return self._group[1][index - start]
 
     def _batch(self, index: int) -> tuple:
-        rows = self.rows.take(self.plan[index])
+        rows = self.rows[self.plan[index]]
         widths = self.batching.widths
         width = int(widths[np.searchsorted(widths, rows.lengths.max())])
         return self.objective(rows, width, self.batching.rng(self.epoch, BATCH, self.first + index))

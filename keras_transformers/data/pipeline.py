@@ -128,7 +128,7 @@ def _signature(source, objective, batching: Batching):
 
     sample = source.sample()
     objective.check(sample)
-    row, rng = sample.take(np.arange(1)), batching.rng(0, BATCH, 0)
+    row, rng = sample[np.arange(1)], batching.rng(0, BATCH, 0)
     elements = [objective(row, int(width), rng) for width in batching.widths[[0, -1]]]
     if batching.accumulation_steps > 1:
         elements = [weighted([element])[0] for element in elements]

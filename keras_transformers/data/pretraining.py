@@ -125,10 +125,9 @@ class SentencePairs:
         one = np.ones_like(begin_a)
         begins = np.stack([cls, begin_a + front_a, sep, begin_b + front_b, sep], axis=1).ravel()
         sizes = np.stack([one, end_a - begin_a - cut_a, one, end_b - begin_b - cut_b, one], axis=1)
-        places = np.repeat(begins - (np.cumsum(sizes) - sizes.ravel()), sizes.ravel()) + np.arange(sizes.sum())
         lengths = sizes.sum(axis=1)
         segments = np.repeat(np.tile(np.int32([0, 0, 0, 1, 1]), len(pairs)), sizes.ravel())
-        flat = np.concatenate([self.documents.flat, self.specials])[places]
+        flat = Ragged(np.concatenate([self.documents.flat, self.specials]), begins, sizes.ravel()).tokens()
         return Rows(Ragged.joined(flat, lengths), Ragged.joined(segments, lengths), is_random.astype(np.int32))
 
 

@@ -32,8 +32,25 @@ class Ragged:
         """Rows of a (B, T) array that is padded on the right where `mask` is False."""
         return cls.joined(padded[mask], mask.sum(axis=1))
 
-    def take(self, indices: np.ndarray) -> Ragged:
+    @classmethod
+    def concatenated(cls, parts: Sequence[Ragged]) -> Ragged:
+        """The rows of all parts, in an array of their own."""
+        return cls.joined(np.concatenate([p.tokens() for p in parts]), np.concatenate([p.lengths for p in parts]))
+
+    def __getitem__(self, indices) -> Ragged:
         return Ragged(self.flat, self.starts[indices], self.lengths[indices])
+
+    def tokens(self) -> np.ndarray:
+        """What is in the rows, one row after the other, as one array."""
+        places = np.repeat(self.starts - (np.cumsum(self.lengths) - self.lengths), self.lengths)
+        return self.flat[places + np.arange(places.size)]
+
+    def split(self, width: int) -> Ragged:
+        """The rows cut into pieces of `width`, the last piece of each being what remains."""
+        counts = -(-self.lengths // width)
+        begins = width * (np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts))
+        lengths = np.minimum(np.repeat(self.lengths, counts) - begins, width)
+        return Ragged(self.flat, np.repeat(self.starts, counts) + begins, lengths)
 
     def padded(self, width: int, fill: int) -> np.ndarray:
         """The rows as one (B, width) int32 array, cut or filled on the right."""
@@ -53,12 +70,15 @@ class Rows:
     Args:
         token_ids: `Ragged`, special tokens included.
         segment_ids: `Ragged` of the same lengths, or `None` for a model that takes no segments.
-        labels: array with one entry a row, or `None`.
+        labels: array with one entry a row, or `Ragged` of the same lengths (one a token), or `None`.
+        documents: `Ragged` of the same lengths, the number of the text of each token, from 1; `None` if a row is one
+            text.
     """
 
     token_ids: Ragged
     segment_ids: Ragged | None = None
-    labels: np.ndarray | None = None
+    labels: np.ndarray | Ragged | None = None
+    documents: Ragged | None = None
 
     @classmethod
     def of(cls, token_ids: Sequence[Sequence[int]], segment_ids=0, labels: Iterable | None = None) -> Rows:
@@ -97,15 +117,20 @@ class Rows:
     def lengths(self) -> np.ndarray:
         return self.token_ids.lengths
 
-    def take(self, indices: np.ndarray) -> Rows:
-        segments = None if self.segment_ids is None else self.segment_ids.take(indices)
-        return Rows(self.token_ids.take(indices), segments, None if self.labels is None else self.labels[indices])
+    def __getitem__(self, indices) -> Rows:
+        columns = (self.token_ids, self.segment_ids, self.labels, self.documents)
+        return Rows(*(column if column is None else column[indices] for column in columns))
 
     def padded(self, width: int, pad_id: int) -> dict[str, np.ndarray]:
-        """The dict that a model takes: `token_ids`, `segment_ids` (if any) and `padding_mask`, all (B, width)."""
+        """The dict that a model takes: `token_ids`, `segment_ids` (if any) and `padding_mask`, all (B, width).
+
+        The mask is 0 for padding, else the number of the token's document.
+        """
         inputs = {"token_ids": self.token_ids.padded(width, pad_id)}
         if self.segment_ids is not None:
             inputs["segment_ids"] = self.segment_ids.padded(width, 0)
+        if self.documents is not None:
+            return {**inputs, "padding_mask": self.documents.padded(width, 0)}
         # Not bool: under a tf.distribute strategy Keras adds up the batches of the replicas to look at their shapes.
         mask = np.arange(width) < self.lengths[:, None]
         return {**inputs, "padding_mask": mask.astype(np.int32)}

@@ -18,7 +18,7 @@ def test_labels_travel_with_their_rows(problem, classes, labels, dtype):
     rows = Rows.of([[2, 3], [2, 8, 3]], labels=labels)
     objective = Classification(classes, problem)
     objective.check(rows)
-    inputs, out = objective(rows.take(np.array([1, 0])), 4)
+    inputs, out = objective(rows[np.array([1, 0])], 4)
     assert inputs["token_ids"].tolist() == [[2, 8, 3, 0], [2, 3, 0, 0]]
     assert out.dtype == dtype
     np.testing.assert_allclose(out, np.array(labels, dtype)[::-1])

@@ -20,8 +20,8 @@ def documents():
 def segments(rows):
     """The two segments of each row, checked for their special tokens."""
     for i in range(rows.num_rows):
-        ids = rows.token_ids.take(np.array([i])).padded(rows.lengths[i], 0)[0]
-        kinds = rows.segment_ids.take(np.array([i])).padded(rows.lengths[i], 9)[0]
+        ids = rows.token_ids[np.array([i])].padded(rows.lengths[i], 0)[0]
+        kinds = rows.segment_ids[np.array([i])].padded(rows.lengths[i], 9)[0]
         first, second = ids[kinds == 0], ids[kinds == 1]
         assert first[0] == CLS and first[-1] == SEP and second[-1] == SEP
         assert (np.diff(kinds) >= 0).all()

@@ -7,7 +7,7 @@ from keras_transformers.data.rows import Ragged, Rows
 def test_padding_fills_and_cuts_on_the_right():
     ragged = Ragged.of([[1, 2, 3], [], [4]])
     assert ragged.padded(2, fill=9).tolist() == [[1, 2], [9, 9], [4, 9]]
-    assert ragged.take(np.array([2, 0])).padded(4, fill=9).tolist() == [[4, 9, 9, 9], [1, 2, 3, 9]]
+    assert ragged[np.array([2, 0])].padded(4, fill=9).tolist() == [[4, 9, 9, 9], [1, 2, 3, 9]]
 
 
 def test_rows_without_tokens_are_all_padding():
