@@ -1,9 +1,10 @@
-"""Read BERT presets of KerasNLP, now KerasHub: config.json, *.weights.h5 and a vocabulary."""
+"""Read BERT and GPT-2 presets of KerasNLP, now KerasHub: config.json, *.weights.h5 and a vocabulary."""
 
 from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -14,42 +15,16 @@ import numpy as np
 
 from keras_transformers.checkpoints.assign import assign
 from keras_transformers.checkpoints.huggingface_config import read_json
+from keras_transformers.checkpoints.names.keras_nlp import LEAVES, PRESETS
 from keras_transformers.checkpoints.names.table import look_up
 from keras_transformers.checkpoints.tensors import Tensor
 from keras_transformers.config import TransformerConfig
-from keras_transformers.families import bert
+from keras_transformers.text.byte_pair import END
 from keras_transformers.text.tokenizer import Tokenizer
 
-BLOCK = "layers/transformer_encoder_{i}"
-WEIGHTS = {
-    "token_embedding": "layers/reversible_embedding",
-    "token_embedding/segment_embeddings": "layers/embedding/vars/0",
-    "position_embedding": "layers/position_embedding",
-    "embedding_norm": "layers/layer_normalization",
-    "encoder_block_{i}/attention/query": f"{BLOCK}/_self_attention_layer/query_dense",
-    "encoder_block_{i}/attention/key": f"{BLOCK}/_self_attention_layer/key_dense",
-    "encoder_block_{i}/attention/value": f"{BLOCK}/_self_attention_layer/value_dense",
-    "encoder_block_{i}/attention/output": f"{BLOCK}/_self_attention_layer/output_dense",
-    "encoder_block_{i}/attention_norm": f"{BLOCK}/_self_attention_layer_norm",
-    "encoder_block_{i}/feed_forward/intermediate": f"{BLOCK}/_feedforward_intermediate_dense",
-    "encoder_block_{i}/feed_forward/output": f"{BLOCK}/_feedforward_output_dense",
-    "encoder_block_{i}/feed_forward_norm": f"{BLOCK}/_feedforward_layer_norm",
-    "pooler": "layers/dense",
-    "classifier": "task/layers/dense",
-}
-LEAVES = {"kernel": "/vars/0", "bias": "/vars/1", "gamma": "/vars/0", "beta": "/vars/1", "embeddings": "/vars/0"}
-FIELDS = {
-    "vocabulary_size": "vocabulary_size",
-    "num_layers": "num_layers",
-    "num_heads": "num_heads",
-    "hidden_dim": "hidden_dim",
-    "intermediate_dim": "intermediate_dim",
-    "dropout": "dropout",
-    "attention_dropout": "dropout",
-    "max_length": "max_sequence_length",
-    "num_segments": "num_segments",
-}
 CLASSIFIERS = ("BertTextClassifier", "BertClassifier")
+VOCABULARY = "assets/tokenizer/vocabulary.txt"
+MERGED = ("assets/tokenizer/vocabulary.json", "assets/tokenizer/merges.txt")
 
 
 def preset_folder(name: str) -> Path:
@@ -70,25 +45,24 @@ def preset_folder(name: str) -> Path:
         return Path(name)
     try:
         import kagglehub
-        from keras_nlp.models import BertBackbone
+        from keras_nlp import models
     except ImportError as error:
         raise ValueError(
             f"{name!r} is no folder, and to fetch it as a preset takes keras-nlp: "
             "pip install 'keras_transformers[keras-nlp]', or give the folder of a preset."
         ) from error
-    if name not in BertBackbone.presets:
-        near = difflib.get_close_matches(name, BertBackbone.presets, cutoff=0) or sorted(BertBackbone.presets)
-        raise ValueError(f"{name!r} is neither a folder nor a BERT preset of keras-nlp; near to it: {near}.")
+    presets = {key: preset for kind in PRESETS for key, preset in getattr(models, kind).presets.items()}
+    if name not in presets:
+        near = difflib.get_close_matches(name, presets, cutoff=0) or sorted(presets)
+        raise ValueError(f"{name!r} is neither a folder nor a BERT or GPT-2 preset of keras-nlp; near to it: {near}.")
     try:
-        return Path(kagglehub.model_download(BertBackbone.presets[name]["kaggle_handle"].removeprefix("kaggle://")))
+        return Path(kagglehub.model_download(presets[name]["kaggle_handle"].removeprefix("kaggle://")))
     except Exception as error:  # of whichever transport kagglehub uses
         raise ValueError(f"could not fetch {name!r} from Kaggle ({error}); give the folder of a preset.") from error
 
 
 def read_config(folder: str | os.PathLike) -> tuple[TransformerConfig, dict[str, Any]]:
-    """Reads the sizes of a BERT preset; returns what `huggingface.read_config` returns.
-
-    KerasHub computes GELU by its approximation, `"gelu_tanh"`, unlike the release code of BERT.
+    """Reads the sizes of a preset; returns what `huggingface.read_config` returns.
 
     Args:
         folder: A preset.
@@ -97,14 +71,18 @@ def read_config(folder: str | os.PathLike) -> tuple[TransformerConfig, dict[str,
         The configuration, and a dict of `architecture`, `labels` and `problem`.
 
     Raises:
-        ValueError: It is no preset, or not one of BERT.
+        ValueError: It is no preset, or one of another family.
     """
     folder = Path(folder)
     preset = read_json(folder / "config.json")
-    if preset.get("class_name") != "BertBackbone":
-        raise ValueError(f"{folder} holds no BertBackbone of keras-nlp: received {preset.get('class_name')!r}.")
-    config = bert(activation="gelu_tanh", **{ours: preset["config"][theirs] for ours, theirs in FIELDS.items()})
-    extra = {"architecture": "BertModel", "labels": None, "problem": None}
+    if preset.get("class_name") not in PRESETS:
+        raise ValueError(f"{folder} holds none of {list(PRESETS)} of keras-nlp: received {preset.get('class_name')!r}.")
+    kind = PRESETS[preset["class_name"]]
+    fields = {ours: preset["config"][theirs] for ours, theirs in kind.fields.items()}
+    if (end := _end_id(folder)) is not None:
+        fields |= {"bos_id": end, "eos_ids": (end,)}
+    config = kind.configure(**fields, **kind.facts)
+    extra = {"architecture": kind.architecture, "labels": None, "problem": None}
     if (folder / "task.json").is_file() and (folder / "task.weights.h5").is_file():
         task = read_json(folder / "task.json")
         if task.get("class_name") in CLASSIFIERS:
@@ -113,11 +91,18 @@ def read_config(folder: str | os.PathLike) -> tuple[TransformerConfig, dict[str,
     return config, extra
 
 
+def _end_id(folder: Path) -> int | None:
+    """The id of GPT-2's one special token, which begins and ends texts."""
+    path = folder / MERGED[0]
+    return read_json(path).get(END) if path.is_file() else None
+
+
 def read_tokenizer(folder: str | os.PathLike) -> Tokenizer:
-    """The tokenizer of a preset. Accents are stripped when lower-casing, as BERT was trained with.
+    """The tokenizer of a preset. Accents are stripped when BERT's lower-cases, as it was trained with.
 
     Args:
-        folder: A preset with `tokenizer.json` and `assets/tokenizer/vocabulary.txt`.
+        folder: A preset with `tokenizer.json` and, in `assets/tokenizer`, vocabulary.txt, or vocabulary.json and
+            merges.txt.
 
     Returns:
         A `Tokenizer`.
@@ -125,7 +110,9 @@ def read_tokenizer(folder: str | os.PathLike) -> Tokenizer:
     Raises:
         ValueError: A file is missing.
     """
-    vocabulary = Path(folder, "assets", "tokenizer", "vocabulary.txt")
+    vocabulary, *merged = (Path(folder, name) for name in (VOCABULARY, *MERGED))
+    if merged[0].is_file():
+        return Tokenizer.from_merges(*merged)
     if not vocabulary.is_file():
         raise ValueError(f"there is no {vocabulary}: the preset was saved without its tokenizer.")
     options = read_json(Path(folder, "tokenizer.json"))["config"]
@@ -138,7 +125,7 @@ def load_weights(
     """Loads the weights of a preset into a model made from its configuration, all or none.
 
     Args:
-        model: An encoder, with or without pooler and classifier.
+        model: An encoder, with or without pooler and classifier; or a decoder.
         folder: A preset.
         missing_ok: Names of layers that keep their initial values if the preset has none for them.
         fresh: Names of layers that keep their initial values whatever the preset has for them.
@@ -150,13 +137,14 @@ def load_weights(
         ValueError: A file is missing or damaged, or the tensors do not fit.
     """
     folder = Path(folder)
+    weights = PRESETS[read_json(folder / "config.json")["class_name"]].weights
     tensors = _read_h5(folder / "model.weights.h5", "")
     if read_config(folder)[1]["labels"]:
         tensors |= _read_h5(folder / "task.weights.h5", "task/")
     return assign(
         model,
         tensors,
-        lambda path: (look_up(path, WEIGHTS, LEAVES) or f"{path}, which presets do not hold", False),
+        lambda path: (look_up(path, weights, LEAVES) or f"{path}, which presets do not hold", False),
         missing_ok=missing_ok,
         fresh=fresh,
         may_stay=lambda name: name.startswith(("layers/dense/", "task/")),
@@ -174,7 +162,7 @@ def _read_h5(path: Path, prefix: str) -> dict[str, Tensor]:
     def add(name: str, item: Any):
         if isinstance(item, h5py.Dataset):
             # Keras numbers layers of one class from the second one on
-            name = prefix + name.replace("/transformer_encoder/", "/transformer_encoder_0/")
+            name = prefix + re.sub("/(transformer_(?:en|de)coder)/", r"/\1_0/", name)
             shape = _merge_heads(name, item.shape)
             tensors[name] = Tensor(name, shape, lambda: np.asarray(item).reshape(shape))
 

@@ -13,7 +13,8 @@ from keras_transformers.layers.dense import dense_initializer
 def classification_head(config: TransformerConfig, pooled: Any, num_classes: int, dtype: str | None = None) -> Any:
     """Dropout, then a dense layer, on one vector per text.
 
-    The same head serves single-label and multi-label classification and regression: the loss tells them apart.
+    The same head serves single-label and multi-label classification and regression: the loss tells them apart. That of
+    a decoder has no bias, as in `transformers`.
 
     Args:
         config: Sizes and options.
@@ -38,6 +39,10 @@ def classification_head(config: TransformerConfig, pooled: Any, num_classes: int
         raise ValueError(f"a classifier needs at least one class: received num_classes={num_classes}.")
     dropped = keras.layers.Dropout(config.dropout, dtype=dtype, name="classifier_dropout")(pooled)
     layer = keras.layers.Dense(
-        num_classes, kernel_initializer=dense_initializer(config.initializer_range), dtype=dtype, name="classifier"
+        num_classes,
+        use_bias=config.kind == "encoder",
+        kernel_initializer=dense_initializer(config.initializer_range),
+        dtype=dtype,
+        name="classifier",
     )
     return layer(dropped)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import types
 
 import keras
@@ -10,13 +11,15 @@ import pytest
 
 from keras_transformers import heads
 from keras_transformers.families import bert
-from keras_transformers.models import encoder
+from keras_transformers.models import decoder, encoder
 
 SMALL = {"vocabulary_size": 90, "num_layers": 3, "num_heads": 4, "hidden_dim": 32, "max_length": 24}
 
 
 def build(config, architecture, num_classes=3):
     """Our counterpart of a class of `transformers`."""
+    if config.kind == "decoder":
+        return build_decoder(config, architecture, num_classes)
     body = encoder(config)
     inputs, outputs = dict(body.input), dict(body.output)
     if architecture != "BertForMaskedLM":
@@ -33,12 +36,25 @@ def build(config, architecture, num_classes=3):
     return keras.Model(inputs, outputs)
 
 
+def build_decoder(config, architecture, num_classes):
+    body = decoder(config)
+    outputs = dict(body.output)
+    if architecture.endswith(("LMHeadModel", "ForCausalLM")):
+        embedding = body.get_layer("token_embedding")
+        outputs["logits"] = heads.language_model_head(config, embedding, outputs["hidden_states"])
+    if architecture.endswith("ForSequenceClassification"):
+        last = keras.ops.sum(body.input["padding_mask"], axis=1, keepdims=True) - 1
+        state = keras.ops.take_along_axis(outputs["hidden_states"], last[..., None], axis=1)[:, 0]
+        outputs["logits"] = heads.classification_head(config, state, num_classes)
+    return keras.Model(body.input, outputs)
+
+
 def randomise(model, seed=0):
     """Gives every weight a random value that matters: no bias is zero, no norm is one."""
     random = np.random.default_rng(seed)
     for weight in model.weights:
         fan_in = weight.shape[0] if weight.path.endswith("kernel") else 1
-        centre = 1.0 if weight.path.endswith("gamma") else 0.0
+        centre = 1.0 if weight.path.endswith(("gamma", "scale")) else 0.0
         weight.assign(centre + random.normal(0, 1 if fan_in == 1 else 1.5 / fan_in**0.5, weight.shape))
 
 
@@ -47,7 +63,7 @@ def batch(config, rows=2, length=None, seed=0):
     random = np.random.default_rng(seed)
     length = length or config.max_length
     real = np.arange(length) < random.integers(length // 2, length + 1, (rows, 1))
-    token_ids = random.integers(5, config.vocabulary_size, (rows, length)) * real
+    token_ids = np.where(real, random.integers(5, config.vocabulary_size, (rows, length)), config.pad_id)
     segment_ids = (np.arange(length) >= random.integers(1, length, (rows, 1))) * real
     inputs = {
         "token_ids": token_ids,
@@ -87,17 +103,19 @@ def make_reference(folder, architecture="BertForPreTraining", seed=0, **options)
     """Saves a checkpoint made by `transformers`, all of its weights random and large; returns the model."""
     torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
     torch.manual_seed(seed)
-    model = getattr(transformers, architecture)(transformers.BertConfig(**options)).eval()
+    kind = getattr(transformers, architecture)
+    model = kind(kind.config_class(**options)).eval()
     with torch.no_grad():
         for name, weight in model.named_parameters():
-            if name.endswith("LayerNorm.weight"):
-                weight.normal_(1, 0.3)
-            elif name.endswith("bias"):
+            if name.endswith("bias"):
                 weight.normal_(0, 0.3)
-            elif "embeddings" in name:
+            elif weight.ndim == 1:  # a norm
+                weight.normal_(1, 0.3)
+            elif re.search("embed|wte|wpe", name):
                 weight.normal_(0, 0.15)
             else:
-                weight.normal_(0, 1.5 / weight.shape[1] ** 0.5)
+                fan_in = weight.shape[0 if ".c_" in name else 1]  # GPT keeps (input, output)
+                weight.normal_(0, 1.5 / fan_in**0.5)
     model.save_pretrained(folder)
     return model
 
@@ -105,7 +123,9 @@ def make_reference(folder, architecture="BertForPreTraining", seed=0, **options)
 def predict_reference(model, inputs):
     """The outputs of a model of `transformers`, under our names."""
     torch = pytest.importorskip("torch")
-    names = {"token_ids": "input_ids", "segment_ids": "token_type_ids", "padding_mask": "attention_mask"}
+    names = {"token_ids": "input_ids", "padding_mask": "attention_mask"}
+    if model.config.model_type == "bert":
+        names["segment_ids"] = "token_type_ids"
     with torch.no_grad():
         outputs = model(**{theirs: torch.from_numpy(inputs[ours]).long() for ours, theirs in names.items()})
     kind = type(model).__name__

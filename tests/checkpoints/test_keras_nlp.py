@@ -2,33 +2,24 @@ import sys
 import types
 
 import keras
-import numpy as np
 import pytest
+from presets import bert_preset, gpt2_preset
 
 from keras_transformers.checkpoints.keras_nlp import load_weights, preset_folder, read_config, read_tokenizer
 from keras_transformers.text.tokenizer import Tokenizer
-
-VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "##s", "danced"]
-VOCABULARY += [f"word{index}" for index in range(81)]
 
 
 @pytest.fixture(scope="module")
 def preset(tmp_path_factory):
     """A classifier of KerasHub with random weights, and the folder of its preset."""
-    models = pytest.importorskip("keras_nlp").models
-    backbone = models.BertBackbone(
-        vocabulary_size=90, num_layers=3, num_heads=4, hidden_dim=32, intermediate_dim=48, max_sequence_length=24
-    )
-    tokenizer = models.BertTokenizer(vocabulary=VOCABULARY, lowercase=True)
-    preprocessor = models.BertTextClassifierPreprocessor(tokenizer, sequence_length=24)
-    classifier = models.BertTextClassifier(backbone, 3, preprocessor=preprocessor)
-    random = np.random.default_rng(0)
-    for weight in classifier.weights:
-        scale = 0.3 if len(weight.shape) == 1 or "embedding" in weight.path else 1.5 / 32**0.5
-        weight.assign(random.normal(1.0 if weight.path.endswith("gamma") else 0.0, scale, weight.shape))
     folder = tmp_path_factory.mktemp("preset")
-    classifier.save_to_preset(str(folder))
-    return classifier, folder
+    return bert_preset(folder), folder
+
+
+@pytest.fixture(scope="module")
+def gpt2(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("gpt2")
+    return gpt2_preset(folder), folder
 
 
 @pytest.mark.parity
@@ -51,6 +42,27 @@ def test_equals_keras_hub(preset, ours):
         "logits": keras.ops.convert_to_numpy(classifier(theirs)),
     }
     assert ours.difference(ours.predict(model, inputs), expected) < 1e-4
+
+
+@pytest.mark.parity
+def test_gpt2_equals_keras_hub(gpt2, ours):
+    theirs, folder = gpt2
+    config, extra = read_config(folder)
+    assert extra == {"architecture": "GPT2LMHeadModel", "labels": None, "problem": None}
+    end = read_tokenizer(folder).token_to_id("<|endoftext|>")
+    assert (config.bos_id, config.eos_ids) == (end, (end,))
+    model = ours.build(config, extra["architecture"])
+    assert load_weights(model, folder) == ()
+    inputs = ours.batch(config)
+    expected = keras.ops.convert_to_numpy(theirs({name: inputs[name] for name in ("token_ids", "padding_mask")}))
+    assert ours.difference(ours.predict(model, inputs), {"logits": expected * inputs["padding_mask"][..., None]}) < 1e-4
+
+
+@pytest.mark.parity
+def test_gpt2_tokenizer(gpt2):
+    theirs, folder = gpt2
+    text = "the cats danced, they thethe\n é"
+    assert read_tokenizer(folder).encode([text])[0].ids == list(theirs.preprocessor.tokenizer(text))
 
 
 @pytest.mark.parity
@@ -105,8 +117,8 @@ def test_without_keras_nlp_folders_still_work(monkeypatch, tmp_path):
         preset_folder("bert_tiny_en_uncased")
 
 
-@pytest.mark.parametrize("content", ['{"class_name": "GPT2Backbone"}', '{"model_type": "bert"}', "[]", "{"])
-def test_what_is_no_bert_preset_is_refused(tmp_path, content):
+@pytest.mark.parametrize("content", ['{"class_name": "LlamaBackbone"}', '{"model_type": "bert"}', "[]", "{"])
+def test_what_is_no_preset_of_these_is_refused(tmp_path, content):
     (tmp_path / "config.json").write_text(content)
     with pytest.raises(ValueError, match=r"BertBackbone|JSON"):
         read_config(tmp_path)

@@ -9,6 +9,7 @@ from pathlib import Path
 import keras
 import numpy as np
 import pytest
+from presets import bert_preset
 
 import zoo
 
@@ -123,6 +124,19 @@ def test_a_strategy_is_what_the_model_is_made_in(folders):
     assert task.model.distribute_strategy is strategy
     history = task.fit(TEXTS, LABELS, epochs=1, verbose=0).history
     assert np.isfinite(history["loss"]).all()
+
+
+@pytest.mark.parity
+def test_a_preset_of_keras_nlp(tmp_path):
+    classifier = bert_preset(tmp_path)
+    task = zoo.load(f"keras-nlp:{tmp_path}")
+    assert (task.name, task.labels) == ("classification", ("LABEL_0", "LABEL_1", "LABEL_2"))
+    texts = ["the cats danced", "the cat"]
+    expected = keras.ops.convert_to_numpy(keras.ops.softmax(classifier(classifier.preprocessor(texts))))
+    answers = [list(answer["probabilities"].values()) for answer in task.predict(texts)]
+    np.testing.assert_allclose(answers, expected, atol=1e-5)
+    other = zoo.load(f"keras-nlp:{tmp_path}", labels=["no", "yes"])
+    assert same(weights(other, but="classifier"), weights(task, but="classifier"))
 
 
 REFUSED = {
