@@ -1,20 +1,17 @@
-"""The next-token objective, and rows for it: a text each, several texts each, or blocks of one long text."""
+"""The next-token objective, and rows for it: whole texts, or inputs with the targets that complete them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from keras_transformers.data.batching import DRAW, Batching
 from keras_transformers.data.rows import Ragged, Rows
 
 
 class NextToken:
     """Rows with a label for each token, the token that follows it -> the model's inputs and (B, T) labels.
 
-    The labels come with the rows (of `next_tokens`, `Packed`, `Blocks` or `TokenStream`), as the token that follows the
-    last one of a row is not in it.
+    The labels come with the rows (of `next_tokens` and `completions`, or the sources in `packing` and `token_stream`),
+    as the token that follows the last one of a row is not in it.
 
     Args:
         vocabulary_size: int V.
@@ -39,7 +36,7 @@ class NextToken:
 
     def check(self, rows: Rows):
         if not isinstance(rows.labels, Ragged):
-            raise ValueError("Received rows without a label for each token: make them by `next_tokens` or `Packed`.")
+            raise ValueError("Received rows without a label for each token: make them by `next_tokens`.")
         for ids, least in ((rows.token_ids.flat, 0), (rows.labels.flat, -1)):
             if ids.max(initial=0) >= self.vocabulary_size or ids.min(initial=0) < least:
                 raise ValueError(
@@ -61,9 +58,6 @@ def next_tokens(texts: Ragged, max_length: int | None = None) -> Rows:
     Returns:
         `Rows` with `Ragged` labels.
 
-    Raises:
-        ValueError: no text has two tokens.
-
     Example:
 
     >>> rows = next_tokens(with_end(Ragged.of([[5, 6], [7], []]), end_id=1))
@@ -71,8 +65,6 @@ def next_tokens(texts: Ragged, max_length: int | None = None) -> Rows:
     ([[5, 6], [7, 0]], [[6, 1], [1, -1]])
     """
     texts = texts[np.flatnonzero(texts.lengths > 1)]
-    if not len(texts.lengths):
-        raise ValueError("Received no text of two tokens or more: expected some, each token is to predict the next.")
     lengths = texts.lengths - 1 if max_length is None else np.minimum(texts.lengths - 1, max_length)
     return Rows(Ragged(texts.flat, texts.starts, lengths), labels=Ragged(texts.flat, texts.starts + 1, lengths))
 
@@ -85,110 +77,44 @@ def with_end(texts: Ragged, end_id: int | None) -> Ragged:
     return Ragged.joined(flat.astype(np.int32), texts.lengths + 1)
 
 
-class Packed:
-    """Texts packed into rows of `max_length` tokens, several a row, that do not see each other.
+def completions(inputs: Ragged, targets: Ragged, max_length: int, end_id: int | None = None) -> tuple[Rows, np.ndarray]:
+    """One row a pair, the input and behind it the target and the end token; only these two are labels.
 
-    For training without padding. A text that fits in a row stays whole (best fit, the longest first); a longer one is
-    split, and its later pieces do not see the earlier ones. Which texts share a row is drawn anew every epoch, among
-    texts of equal lengths; without shuffling it stays.
+    Where a pair is too long, the input is cut on the left. The target is never cut.
 
     Args:
-        rows: `Rows` of one text each, such as `next_tokens` makes.
-        max_length: int, tokens of a row. Give `batches` the same, and `buckets=()` for rows of this length always.
+        inputs, targets: `Ragged` token ids, as many of both.
+        max_length: int, tokens of a row (the last token of a target is but a label, and does not count).
+        end_id: int, what follows a target; `None` for nothing.
 
-    Example:
-
-    >>> packed = Packed(next_tokens(Ragged.of([[5, 6, 7], [8, 9], [4, 3, 2, 1, 0, 1]])), max_length=4)
-    >>> packed.sample().padded(4, pad_id=0)["padding_mask"].tolist()
-    [[1, 1, 1, 1], [1, 1, 2, 3]]
-    """
-
-    def __init__(self, rows: Rows, max_length: int):
-        self.pieces = Rows(rows.token_ids.split(max_length), labels=rows.labels.split(max_length))
-        self.row_of = best_fit(np.sort(self.pieces.lengths)[::-1], max_length)
-        self.num_rows = int(self.row_of.max()) + 1
-
-    def sample(self) -> Rows:
-        return self.draw(np.arange(self.pieces.num_rows))
-
-    def windows(self, batching: Batching, epoch: int, skip: int):
-        count = self.pieces.num_rows
-        yield 0, self.draw(batching.rng(epoch, DRAW).permutation(count) if batching.shuffle else np.arange(count))
-
-    def draw(self, order: np.ndarray) -> Rows:
-        """The rows that result if texts of equal lengths are placed in this order."""
-        longest_first = order[np.argsort(-self.pieces.lengths[order], kind="stable")]
-        pieces = self.pieces[longest_first[np.argsort(self.row_of, kind="stable")]]
-        counts = np.bincount(self.row_of)
-        numbers = np.arange(1, pieces.num_rows + 1) - np.repeat(np.cumsum(counts) - counts, counts)
-        lengths = np.add.reduceat(pieces.lengths, np.cumsum(counts) - counts)
-        return Rows(
-            Ragged.joined(pieces.token_ids.tokens(), lengths),
-            labels=Ragged.joined(pieces.labels.tokens(), lengths),
-            documents=Ragged.joined(np.repeat(numbers, pieces.lengths).astype(np.int32), lengths),
-        )
-
-
-def best_fit(lengths: Sequence[int], size: int) -> np.ndarray:
-    """The row of each text: of those with room for it the fullest, or a new one.
-
-    >>> best_fit([3, 2, 2, 1], size=4).tolist()
-    [0, 1, 1, 0]
-    """
-    rows_by_room = [[] for _ in range(size + 1)]
-    rooms = 0  # bit r is set if there is a row with room for r tokens: finds the smallest without a search
-    chosen, count = [], 0
-    for length in map(int, lengths):
-        if fitting := rooms >> length:
-            room = length + (fitting & -fitting).bit_length() - 1
-            row = rows_by_room[room].pop()
-            rooms ^= 0 if rows_by_room[room] else 1 << room
-        else:
-            room, row, count = size, count, count + 1
-        rows_by_room[room - length].append(row)
-        rooms |= 1 << (room - length)
-        chosen.append(row)
-    return np.array(chosen)
-
-
-class Blocks:
-    """One long text in blocks of `max_length` tokens, the next one being the last label, as GPT-2 and nanoGPT train.
-
-    Join texts with an end token between (`with_end(texts, end_id).tokens()`); they see each other inside a block. Every
-    epoch cuts at other places, and its last block goes on at the start of the text. Without shuffling, for evaluation,
-    each token but the first is a target exactly once.
-
-    Args:
-        token_ids: (tokens,) integers.
-        max_length: int, tokens of a block. Give `batches` the same.
+    Returns:
+        `Rows` with `Ragged` labels, -1 for the tokens of the input; and for each pair whether its input was cut.
 
     Raises:
-        ValueError: there are not even two tokens.
+        ValueError: an input is empty (the first token of a target needs one before it), or a target is, or it is too
+            long.
 
     Example:
 
-    >>> Blocks(np.arange(8), max_length=4).sample().labels.padded(4, fill=-1).tolist()
-    [[1, 2, 3, 4], [5, 6, 7, -1]]
+    >>> rows, cut = completions(Ragged.of([[5, 6, 7]]), Ragged.of([[8, 9]]), max_length=4, end_id=1)
+    >>> rows.token_ids.padded(4, fill=0).tolist(), rows.labels.padded(4, fill=-1).tolist(), cut.tolist()
+    ([[6, 7, 8, 9]], [[-1, 8, 9, 1]], [True])
     """
+    targets = with_end(targets, end_id)
+    _refuse(inputs, inputs.lengths < 1, "input", "at least one token, such as the end token")
+    _refuse(targets, targets.lengths < 1, "target", "at least one token")
+    _refuse(targets, targets.lengths > max_length, "target", f"at most max_length={max_length}, end token included")
+    kept = np.minimum(inputs.lengths, max_length + 1 - targets.lengths)
+    starts = np.stack([inputs.starts + inputs.lengths - kept, targets.starts + inputs.flat.size], axis=1)
+    lengths = np.stack([kept, targets.lengths], axis=1)
+    both = Ragged(np.concatenate([inputs.flat, targets.flat]), starts.ravel(), lengths.ravel())
+    rows = next_tokens(Ragged.joined(both.tokens(), lengths.sum(axis=1)))
+    hidden, shown = np.full(kept.sum() - len(kept), -1, np.int32), targets.tokens()
+    labels = np.insert(shown, np.repeat(np.cumsum(targets.lengths) - targets.lengths, kept - 1), hidden)
+    return Rows(rows.token_ids, labels=Ragged.joined(labels, rows.lengths)), kept < inputs.lengths
 
-    def __init__(self, token_ids: np.ndarray, max_length: int):
-        token_ids = np.asarray(token_ids, np.int32)
-        if token_ids.ndim != 1 or token_ids.size < 2:
-            raise ValueError(f"Received token ids of shape {token_ids.shape}: expected one row of at least 2.")
-        # A circle: the start again after the end.
-        self.flat = np.concatenate([token_ids, token_ids[: max_length + 1]])
-        self.num_tokens, self.max_length = token_ids.size, max_length
-        self.num_rows = -(-(self.num_tokens - 1) // max_length)
 
-    def sample(self) -> Rows:
-        return self.draw(0)
-
-    def windows(self, batching: Batching, epoch: int, skip: int):
-        yield 0, self.draw(int(batching.rng(epoch, DRAW).integers(self.num_tokens)) if batching.shuffle else 0)
-
-    def draw(self, offset: int) -> Rows:
-        """The blocks of a circle through all tokens from `offset` on."""
-        begins = np.arange(self.num_rows) * self.max_length
-        starts = (begins + offset) % self.num_tokens
-        lengths = np.minimum(self.max_length, self.num_tokens - 1 - begins)
-        return Rows(Ragged(self.flat, starts, lengths), labels=Ragged(self.flat, starts + 1, lengths))
+def _refuse(texts: Ragged, bad: np.ndarray, what: str, allowed: str):
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(f"The {what} in row {row} has {texts.lengths[row]} tokens: expected {allowed}.")

@@ -50,8 +50,8 @@ def batches(
     epoch of `dataset.position`, so `fit(epochs=n)` sees n shuffles (and n sets of masks).
 
     Args:
-        source: `Rows`, `SentencePairs` or `Stream`.
-        objective: `Classification`, `MaskedLM` or `Pretraining`.
+        source: `Rows`, `SentencePairs`, `Packed`, `Blocks`, `Stream` or `TokenStream`.
+        objective: `Classification`, `MaskedLM`, `Pretraining` or `NextToken`.
         batch_size: int, rows in a batch (over all replicas).
         max_length: int, tokens; a longer row is an error.
         seed: int.

@@ -117,9 +117,18 @@ class Rows:
     def lengths(self) -> np.ndarray:
         return self.token_ids.lengths
 
+    @property
+    def _columns(self) -> tuple:
+        return self.token_ids, self.segment_ids, self.labels, self.documents
+
     def __getitem__(self, indices) -> Rows:
-        columns = (self.token_ids, self.segment_ids, self.labels, self.documents)
-        return Rows(*(column if column is None else column[indices] for column in columns))
+        return Rows(*(column if column is None else column[indices] for column in self._columns))
+
+    @classmethod
+    def concatenated(cls, parts: Sequence[Rows]) -> Rows:
+        """The rows of all parts; labels, if any, are one a token."""
+        columns = zip(*(part._columns for part in parts), strict=True)
+        return cls(*(None if column[0] is None else Ragged.concatenated(column) for column in columns))
 
     def padded(self, width: int, pad_id: int) -> dict[str, np.ndarray]:
         """The dict that a model takes: `token_ids`, `segment_ids` (if any) and `padding_mask`, all (B, width).

@@ -1,47 +1,10 @@
-from itertools import pairwise
-
 import numpy as np
 import pytest
 
-from keras_transformers.data.next_token import Blocks, NextToken, Packed, best_fit, next_tokens, with_end
-from keras_transformers.data.pipeline import batches
+from keras_transformers.data.next_token import NextToken, completions, next_tokens, with_end
 from keras_transformers.data.rows import Ragged, Rows
 
 END, PAD = 1, 0
-
-
-@pytest.fixture
-def texts():
-    """Token ids that tell the text and the place: text i is 1000 * i + 10, + 11, ..."""
-    rng = np.random.default_rng(0)
-    return [[1000 * i + 10 + j for j in range(rng.integers(0, 30))] for i in range(60)]
-
-
-def elements(source, length, **options):
-    dataset = batches(source, NextToken(100_000, PAD), 4, max_length=length, **{"buckets": (), **options})
-    return [(np.array(x["token_ids"]), np.array(x["padding_mask"]), np.array(y)) for x, y in dataset]
-
-
-def pairs(batches_of):
-    """Every (document tokens so far, target) there is, so that nothing is lost, doubled or seen across texts."""
-    found = []
-    for ids, mask, labels in batches_of:
-        for row in zip(ids, mask, labels, strict=True):
-            for number in range(1, row[1].max() + 1):
-                inside = row[1] == number
-                found += zip(row[0][inside].tolist(), row[2][inside].tolist(), strict=True)
-    return sorted(pair for pair in found if pair[1] >= 0)
-
-
-def successors(texts):
-    return sorted((a, b) for text in texts for a, b in pairwise([*text, END]))
-
-
-@pytest.mark.parametrize("make", [lambda rows: rows, lambda rows: Packed(rows, 32)])
-def test_every_token_but_the_first_is_a_target_once(texts, make):
-    source = make(next_tokens(with_end(Ragged.of(texts), END)))
-    for epoch in (elements(source, 32), elements(source, 32, seed=1)):
-        assert pairs(epoch) == successors(texts)
 
 
 def test_labels_are_the_ids_shifted_by_one():
@@ -59,75 +22,46 @@ def test_a_cut_text_keeps_the_label_of_its_last_token():
     assert rows.labels.padded(4, -1).tolist() == [[3, 4, 5, -1]]
 
 
-def test_packed_rows_are_full_and_their_documents_whole(texts):
-    ids, mask, _ = (
-        np.concatenate(parts) for parts in zip(*elements(Packed(next_tokens(Ragged.of(texts)), 32), 32), strict=True)
-    )
-    assert (mask > 0).mean() > 0.9
-    assert (mask.max(axis=1) > 1).any()
-    for row, numbers in zip(ids, mask, strict=True):
-        assert (np.diff(numbers[numbers > 0]) >= 0).all() and numbers[0] == 1
-        for number in range(1, numbers.max() + 1):
-            document = row[numbers == number]
-            text = texts[document[0] // 1000]
-            assert document.tolist() == text[:-1]
+def test_a_text_of_one_token_has_nothing_to_predict():
+    assert next_tokens(Ragged.of([[], [3], [4, 5]])).token_ids.padded(2, PAD).tolist() == [[4, 0]]
 
 
-def test_packing_splits_what_is_longer_than_a_row():
-    packed = Packed(next_tokens(Ragged.of([list(range(10, 21)), [30, 31]])), 4)
-    rows = packed.sample()
-    assert rows.token_ids.padded(4, PAD).tolist() == [[10, 11, 12, 13], [14, 15, 16, 17], [18, 19, 30, 0]]
-    assert rows.labels.padded(4, -1).tolist() == [[11, 12, 13, 14], [15, 16, 17, 18], [19, 20, 31, -1]]
-    assert rows.documents.padded(4, 0).tolist() == [[1, 1, 1, 1], [1, 1, 1, 1], [1, 1, 2, 0]]
+@pytest.mark.parametrize("end_id", [END, None])
+@pytest.mark.parametrize("max_length", [9, 12, 40])
+def test_only_the_target_is_learnt_and_the_input_gives_way_on_the_left(end_id, max_length):
+    rng = np.random.default_rng(0)
+    inputs, targets = ([rng.integers(2, 99, rng.integers(1, n)).tolist() for _ in range(50)] for n in (20, 9))
+    rows, cut = completions(Ragged.of(inputs), Ragged.of(targets), max_length, end_id)
+    arrays, labels = NextToken(99)(rows, max_length)
+    for i, (first, second) in enumerate(zip(inputs, targets, strict=True)):
+        second = second + [end_id] * (end_id is not None)
+        room = max_length + 1 - len(second)
+        assert cut[i] == (len(first) > room)
+        row = first[-room:] + second
+        expected = [-1] * (len(row) - len(second) - 1) + second
+        padding = max_length - len(expected)
+        assert arrays["token_ids"][i].tolist() == row[:-1] + [PAD] * padding
+        assert arrays["padding_mask"][i].tolist() == [1] * len(expected) + [0] * padding
+        assert labels[i].tolist() == expected + [-1] * padding
 
 
-def test_best_fit_takes_the_fullest_row_with_room():
-    assert best_fit([7, 6, 5, 4, 3, 2, 1], 10).tolist() == [0, 1, 2, 1, 0, 2, 2]
-    lengths = np.sort(np.random.default_rng(0).integers(1, 65, 2000))[::-1]
-    used = np.bincount(best_fit(lengths, 64), lengths)
-    assert used.max() <= 64 and len(used) <= 1.02 * lengths.sum() / 64
+@pytest.mark.parametrize(
+    "first, second, end_id, message",
+    [
+        ([5], list(range(2, 12)), None, "target in row 1 has 10 tokens: expected at most max_length=9"),
+        ([5], list(range(2, 11)), END, "target in row 1 has 10 tokens"),
+        ([], [5], END, "input in row 1 has 0 tokens: expected at least one"),
+        ([5], [], None, "target in row 1 has 0 tokens"),
+    ],
+)
+def test_pairs_that_cannot_be_learnt(first, second, end_id, message):
+    with pytest.raises(ValueError, match=message):
+        completions(Ragged.of([[7], first]), Ragged.of([[8], second]), 9, end_id)
 
 
-def test_epochs_differ_and_follow_from_the_seed(texts):
-    flat = with_end(Ragged.of(texts), END)
-    for source in (Packed(next_tokens(flat), 16), Blocks(flat.tokens(), 16)):
-        dataset, again = (batches(source, NextToken(100_000), 4, max_length=16, seed=3) for _ in range(2))
-        epochs = [np.concatenate([np.array(x["token_ids"]) for x, _ in d]) for d in (dataset, dataset, again, again)]
-        assert np.array_equal(epochs[0], epochs[2]) and np.array_equal(epochs[1], epochs[3])
-        assert {row.tobytes() for row in epochs[0]} != {row.tobytes() for row in epochs[1]}
-
-
-@pytest.mark.parametrize("kind", ["rows", "packed", "blocks"])
-@pytest.mark.parametrize("steps", [1, 2])
-def test_skipping_equals_going_on(texts, kind, steps):
-    flat = with_end(Ragged.of(texts), END)
-    rows = next_tokens(flat)
-    source = {"rows": rows, "packed": Packed(rows, 32), "blocks": Blocks(flat.tokens(), 32)}[kind]
-    whole, resumed = (batches(source, NextToken(100_000), 4, max_length=32, accumulation_steps=steps) for _ in "ab")
-    expected = [[np.array(y) for _, y, *_ in whole] for _ in range(2)][1]
-    resumed.position.epoch, resumed.position.batch = 1, 3
-    got = [np.array(y) for _, y, *_ in resumed]
-    assert len(got) == len(expected) - 3 > 0
-    for one, other in zip(got, expected[3:], strict=True):
-        np.testing.assert_array_equal(one, other)
-
-
-@pytest.mark.parametrize("count", [2, 3, 16, 17, 18, 33, 100])
-def test_blocks_without_shuffle_have_each_target_once_in_order(count):
-    flat = np.arange(10, 10 + count)
-    ids, mask, labels = (np.concatenate(p) for p in zip(*elements(Blocks(flat, 16), 16, shuffle=False), strict=True))
-    assert labels[labels >= 0].tolist() == flat[1:].tolist()
-    assert ids[mask > 0].tolist() == flat[:-1].tolist()
-    assert (mask[labels >= 0] == 1).all() and (mask <= 1).all()
-
-
-def test_shuffled_blocks_go_around_the_text():
-    flat = np.arange(100, 200)
-    for seed in range(20):
-        found = elements(Blocks(flat, 16), 16, seed=seed)
-        assert sum((labels >= 0).sum() for _, _, labels in found) == 99
-        circle = {(int(a), int(b)) for a, b in zip(flat, np.roll(flat, -1), strict=True)}
-        assert len(set(pairs(found))) == 99 and set(pairs(found)) < circle
+def test_an_empty_target_is_the_end_token():
+    rows, _ = completions(Ragged.of([[7, 8]]), Ragged.of([[]]), 9, END)
+    assert rows.labels.padded(3, -1).tolist() == [[-1, END, -1]]
 
 
 def test_errors():
@@ -136,7 +70,3 @@ def test_errors():
         NextToken(9).check(rows)
     with pytest.raises(ValueError, match="label for each token"):
         NextToken(9).check(Rows.of([[2, 3]]))
-    with pytest.raises(ValueError, match="two tokens or more"):
-        next_tokens(Ragged.of([[], [3]]))
-    with pytest.raises(ValueError, match="at least 2"):
-        Blocks(np.array([3]), 4)

@@ -1,0 +1,136 @@
+"""Texts for a language model that are larger than memory: tokenised in the graph, packed as they come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from keras_transformers.data.batching import DRAW, Batching
+from keras_transformers.data.packing import Blocks, check_packing, next_token_source, whole_texts
+from keras_transformers.data.rows import Ragged, Rows
+
+# Texts that are tokenised at a time: enough for full speed.
+CHUNK = 256
+
+
+class TokenStream:
+    """A `tf.data.Dataset` of texts, or of inputs and targets, as a source for `batches` with `NextToken`.
+
+    As `next_token_source`, in bounded memory: rows are packed and shuffled inside a buffer. A resumed pass tokenises
+    again what it skips, as only then is it known how many rows that makes. Texts come in the order of `texts` every
+    epoch (see `Stream`).
+
+    Args:
+        texts: `tf.data.Dataset` of a string or of (input, target) strings, not batched; such as a `TextLineDataset`. It
+            is a single text that must fit in memory. (Lines have lost their line break: for blocks that keep it, map
+            `lambda line: line + "\\n"` over them, and give no `end_id`.)
+        tokenize: a function of a tensor of strings (B,) that gives ragged ids (B, None): `TextGraph.tokenize`.
+        max_length, packing, end_id: as for `next_token_source`. The first block of an epoch is shorter, by another
+            number every time.
+        buffer_size: int, rows of `max_length` tokens in memory at a time.
+
+    Raises:
+        ValueError: elements of another structure, an unknown packing, or (from `batches`) no text.
+
+    Example:
+
+    >>> import tensorflow as tf
+    >>> from keras_transformers.data.next_token import NextToken
+    >>> from keras_transformers.data.pipeline import batches
+    >>> from keras_transformers.text.graph.compile import compile_text
+    >>> from keras_transformers.text.tokenizer import Tokenizer
+    >>> tokenizer = Tokenizer.train(["the cat danced", "the cat sat"], vocabulary_size=40)
+    >>> lines = tf.data.Dataset.from_tensor_slices(["the cat sat", "the cat danced"])  # or a tf.data.TextLineDataset
+    >>> tokenize = compile_text(tokenizer.to_json()).tokenize
+    >>> stream = TokenStream(lines, tokenize, max_length=4, packing="blocks", end_id=tokenizer.sep_id)
+    >>> dataset = batches(stream, NextToken(40), batch_size=2, max_length=4, buckets=())
+    >>> next(iter(dataset))[0]["token_ids"].shape
+    TensorShape([2, 4])
+    """
+
+    num_rows = None
+
+    def __init__(
+        self,
+        texts,
+        tokenize: Callable,
+        max_length: int,
+        *,
+        packing: str | None = None,
+        end_id: int | None = None,
+        buffer_size: int = 1024,
+    ):
+        spec = texts.element_spec
+        parts = spec if isinstance(spec, tuple) else (spec,)
+        if len(parts) > 2 or not all(getattr(p, "dtype", None) == "string" and p.shape.rank == 0 for p in parts):
+            raise ValueError(
+                f"Received a data set of {spec}: expected a scalar string, or (input, target); `unbatch()` one that is "
+                "batched."
+            )
+        check_packing(packing, len(parts) == 2)
+        self.texts, self.tokenize, self.max_length = texts, tokenize, max_length
+        self.packing, self.end_id, self.buffer_size = packing, end_id, buffer_size
+
+    def sample(self) -> Rows:
+        for rows in self._rows(0, 1):
+            return rows
+        raise ValueError("Received an empty data set: expected at least one text of two tokens.")
+
+    def windows(self, batching: Batching, epoch: int, skip: int) -> Iterator[tuple[int, Rows]]:
+        offset = int(batching.rng(epoch, DRAW).integers(self.max_length)) if batching.shuffle else 0
+        first, rest = 0, []
+        for rows in self._rows(offset, self.buffer_size * self.max_length):
+            rows = Rows.concatenated([*rest, rows])
+            full = rows.num_rows - rows.num_rows % batching.macro_size
+            if full:
+                yield first, rows[:full]
+            first += full // batching.batch_size
+            rest = [rows[full:]]
+        if rest and rest[0].num_rows:
+            yield first, rest[0]
+
+    def _rows(self, offset: int, tokens: int) -> Iterator[Rows]:
+        """All rows, those of at least so many tokens at a time."""
+        if self.packing == "blocks":
+            yield from self._blocks(offset, tokens)
+            return
+        for texts, *targets in self._buffers(tokens):
+            options = {"packing": self.packing, "end_id": self.end_id, "targets": targets[0] if targets else None}
+            rows = next_token_source(texts, self.max_length, **options)
+            if rows.num_rows:
+                yield rows.sample()
+
+    def _blocks(self, offset: int, tokens: int) -> Iterator[Rows]:
+        rest = np.zeros(0, np.int32)
+        for (texts,) in self._buffers(tokens):
+            flat = np.concatenate([rest, whole_texts(texts, self.end_id).tokens()])
+            if offset and flat.size > 1:
+                yield Blocks(flat[: offset + 1], self.max_length).sample()
+                flat, offset = flat[offset:], 0
+            full = max(flat.size - 1, 0) // self.max_length
+            if full:
+                yield Blocks(flat, self.max_length).sample()[:full]
+            rest = flat[full * self.max_length :]
+        if rest.size > 1:
+            yield Blocks(rest, self.max_length).sample()
+
+    def _buffers(self, tokens: int) -> Iterator[tuple[Ragged, ...]]:
+        """Texts, and targets if there are any, of at least so many tokens."""
+        import tensorflow as tf
+
+        def tokenized(*texts):
+            return tuple((ids.values, ids.row_lengths()) for ids in map(self.tokenize, texts))
+
+        options = tf.data.Options()
+        options.autotune.enabled = False
+        chunks = self.texts.batch(CHUNK).map(tokenized).prefetch(1).with_options(options)
+        parts, count = [], 0
+        for chunk in chunks.as_numpy_iterator():
+            parts.append([Ragged.joined(*column) for column in chunk])
+            count += sum(values.size for values, _ in chunk)
+            if count >= tokens:
+                yield tuple(map(Ragged.concatenated, zip(*parts, strict=True)))
+                parts, count = [], 0
+        if parts:
+            yield tuple(map(Ragged.concatenated, zip(*parts, strict=True)))
