@@ -45,11 +45,12 @@ def show(name: str) -> None:
 def facts(entry: Entry) -> dict[str, str]:
     """What `describe` prints, by what it is."""
     config = entry.config
+    counted = {"encoder": "encoder with pooler", "decoder": "decoder with output layer"}[config.kind]
     rows = {
         "name": entry.name,
         "summary": entry.summary,
         "family": config.family,
-        "parameters": f"{entry.parameters:,} (encoder with pooler)",
+        "parameters": f"{entry.parameters:,} ({counted})",
         "layers": f"{config.num_layers} of {config.hidden_dim}, {config.num_heads} heads, "
         f"feed-forward {config.intermediate_dim}",
         "vocabulary": f"{config.vocabulary_size:,} tokens",

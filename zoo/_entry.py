@@ -24,7 +24,7 @@ class Entry:
         summary: One line.
         config: Its sizes and options.
         task: What the checkpoint was made for.
-        parameters: Of the encoder with its pooler.
+        parameters: Of the encoder with its pooler, or the decoder with its language model's head.
         licence: Of the weights, as an SPDX name.
         source: Where the weights come from: `"hf:org/repo@revision"`, or `"bundled"`.
         paper: Its address.
