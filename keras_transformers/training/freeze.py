@@ -37,8 +37,7 @@ def freeze(model: keras.Model, patterns: str | Sequence[str]) -> list[str]:
     ['b/kernel', 'b/bias']
     """
     patterns = [patterns] if isinstance(patterns, str) else list(patterns)
-    if getattr(model, "optimizer", None) is not None and model.optimizer.built:
-        raise ValueError("Received a model that has been trained; call compile() with a new optimizer, then freeze().")
+    check_untrained(model)
     for pattern in patterns:
         _check(pattern, [v.path for v in model.weights])
     frozen = [v for v in model.weights if any(fnmatchcase(v.path, pattern) for pattern in patterns)]
@@ -49,6 +48,12 @@ def freeze(model: keras.Model, patterns: str | Sequence[str]) -> list[str]:
             layer.trainable = False
     model.train_function = None  # Keras made it for the variables that were trainable at the time
     return [v.path for v in frozen]
+
+
+def check_untrained(model: keras.Model) -> None:
+    """Raises a `ValueError` if a model's optimizer belongs to the variables that it had."""
+    if getattr(model, "optimizer", None) is not None and model.optimizer.built:
+        raise ValueError("Received a model that has been trained; call compile() with a new optimizer first.")
 
 
 def _check(pattern: str, paths: list[str]) -> None:

@@ -1,0 +1,105 @@
+"""LoRA: small matrices beside the dense layers of a frozen model, trained in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+import keras
+import numpy as np
+
+from keras_transformers.training.distribute import scope
+from keras_transformers.training.freeze import check_untrained, freeze
+
+
+def add_lora(model: keras.Model, rank: int, alpha: float | None = None, train: Iterable[str] = ()) -> None:
+    """Freezes a model but for new adapters beside all dense layers of its blocks, and for the layers named.
+
+    A layer x W becomes x (W + alpha / rank * A B). B is zero at first, so that the outputs do not change. Call it after
+    the weights are loaded, and before the model is trained.
+    Paper: Hu et al. 2021, https://arxiv.org/abs/2106.09685.
+
+    Args:
+        model: Of `models`, with or without heads; compiled or not.
+        rank: Columns of A and rows of B.
+        alpha: Scale of the adapters; `rank` when None.
+        train: Names of layers that are trained as a whole, such as a new `"classifier"`; those that the model does not
+            have are passed over.
+
+    Raises:
+        ValueError: `rank` is not positive, the model has been trained, or has adapters already.
+
+    Example:
+
+    >>> from keras_transformers.families import gpt2
+    >>> from keras_transformers.models import decoder
+    >>> model = decoder(gpt2(vocabulary_size=100, num_layers=1, num_heads=2, hidden_dim=16))
+    >>> add_lora(model, rank=2)
+    >>> sum(int(np.prod(v.shape)) for v in model.trainable_variables)  # 2 * (4 * (16 + 16) + 2 * (16 + 64))
+    576
+    """
+    if rank < 1:
+        raise ValueError(f"Received rank={rank}; expected a number of at least 1, such as 8.")
+    check_untrained(model)
+    with scope(getattr(model, "distribute_strategy", None)):
+        for layer in _dense_layers(model):
+            layer.enable_lora(rank, lora_alpha=alpha)
+    kept = set(train)
+    freeze(model, [v.path for v in model.weights if not _is_adapter(v) and v.path.split("/")[0] not in kept])
+
+
+@contextmanager
+def merged(model: keras.Model) -> Iterator[bool]:
+    """A context in which the adapters are parts of the kernels, and the model is one without them.
+
+    To save it, or to trace a function to export: what was traced before goes on to compute the adapters. Afterwards
+    all is as before. (A `.keras` file needs no such context: Keras merges the adapters into it, and forgets them.)
+
+    Args:
+        model: With adapters or without.
+
+    Yields:
+        Whether the model has adapters.
+
+    Example:
+
+    >>> from keras_transformers.families import gpt2
+    >>> from keras_transformers.models import decoder
+    >>> model = decoder(gpt2(vocabulary_size=100, num_layers=1, num_heads=2, hidden_dim=16))
+    >>> add_lora(model, rank=2)
+    >>> with merged(model):
+    ...     any("lora" in variable.path for variable in model.weights)
+    False
+    """
+    layers = [layer for layer in _dense_layers(model) if layer.lora_enabled]
+    kernels = [np.array(layer._kernel) for layer in layers]
+    for layer, kernel in zip(layers, kernels, strict=True):
+        # Not `layer.kernel`, which Keras rounds to the precision that the layer computes in.
+        adapter = np.array(layer.lora_kernel_a) @ np.array(layer.lora_kernel_b)
+        layer._kernel.assign(kernel + layer.lora_alpha / layer.lora_rank * adapter)
+        layer.lora_enabled = False
+        for variable in _adapters(layer):
+            layer._untrack_variable(variable)
+    try:
+        yield bool(layers)
+    finally:
+        for layer, kernel in zip(layers, kernels, strict=True):
+            layer._kernel.assign(kernel)
+            layer.lora_enabled = True
+            layer._tracker.unlock()
+            for variable in _adapters(layer):
+                layer._track_variable(variable)
+            layer._tracker.lock()
+
+
+def _dense_layers(model: keras.Model) -> list[keras.layers.Dense]:
+    parts = [part for layer in model.layers if "_block_" in layer.name for part in layer._flatten_layers()]
+    return [part for part in parts if isinstance(part, keras.layers.Dense)]
+
+
+def _adapters(layer: keras.layers.Dense) -> tuple:
+    return layer.lora_kernel_a, layer.lora_kernel_b
+
+
+def _is_adapter(variable: keras.Variable) -> bool:
+    return variable.name.startswith("lora_kernel_")
