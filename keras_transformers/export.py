@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import keras
@@ -16,6 +17,7 @@ from keras_transformers.checkpoints.folder import atomic_folder
 
 TEXT = tf.TensorSpec([None], tf.string, name="text")
 TEXT_PAIR = tf.TensorSpec([None], tf.string, name="text_pair")
+NO_EXAMPLES: Mapping[str, Any] = MappingProxyType({})
 FIELD = descriptor_pb2.FieldDescriptorProto
 # Warm-up requests are examples that TF Serving sends itself before it answers others. The part of
 # tensorflow_serving/apis/*.proto that a request uses: message -> field -> (number, type).
@@ -72,15 +74,16 @@ def _decoded(column: np.ndarray) -> np.ndarray:
 
 
 def export(
-    folder: str | os.PathLike, module: tf.Module, signatures: dict[str, Any], examples: Iterable[str] = ("warm up",)
+    folder: str | os.PathLike, module: tf.Module, signatures: dict[str, Any], examples: Mapping[str, Any] = NO_EXAMPLES
 ) -> None:
     """Write a SavedModel with its warm-up requests, whole or not at all.
 
     Args:
         folder: Replaced if it is a SavedModel already.
         module: Holds every variable and table that the signatures use.
-        signatures: `tf.function`s of string inputs, by name.
-        examples: Texts of the warm-up requests that TF Serving sends itself before it answers others.
+        signatures: `tf.function`s of inputs that begin with the batch, by name.
+        examples: Values of the inputs, by name, of the warm-up requests that TF Serving sends itself before it answers
+            others; `["warm up"]` for those that are not given.
 
     Raises:
         ValueError: The folder holds something else.
@@ -88,26 +91,26 @@ def export(
     concrete = {name: function.get_concrete_function() for name, function in signatures.items()}
     with atomic_folder(folder, marker="saved_model.pb") as temporary:
         tf.saved_model.save(module, str(temporary), signatures=concrete)
-        _write_warmup(Path(temporary), concrete, list(examples))
+        _write_warmup(Path(temporary), concrete, examples)
 
 
-def _write_warmup(folder: Path, signatures: dict[str, Any], examples: list[str]) -> None:
+def _write_warmup(folder: Path, signatures: dict[str, Any], examples: Mapping[str, Any]) -> None:
     """Write one request for each signature.
 
     Args:
         folder: Of a SavedModel.
-        signatures: Concrete functions of string (B,) inputs, by name.
-        examples: The texts, one row each.
+        signatures: Concrete functions, by name.
+        examples: Values of their inputs, by name.
     """
     messages = _messages()
-    texts = tf.make_tensor_proto(examples).SerializeToString()
     (folder / "assets.extra").mkdir()
     with tf.io.TFRecordWriter(str(folder / "assets.extra" / "tf_serving_warmup_requests")) as writer:
         for name, function in signatures.items():
             log = messages["PredictionLog"]()
             log.predict_log.request.model_spec.signature_name = name
             for spec in tf.nest.flatten(function.structured_input_signature):
-                log.predict_log.request.inputs.add(key=spec.name, value=texts)
+                value = tf.make_tensor_proto(examples.get(spec.name, ["warm up"]), spec.dtype)
+                log.predict_log.request.inputs.add(key=spec.name, value=value.SerializeToString())
             writer.write(log.SerializeToString())
 
 

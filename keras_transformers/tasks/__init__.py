@@ -1,10 +1,11 @@
 """Tasks: a model with its tokenizer, objective and answer. `zoo.load` makes them."""
 
 from keras_transformers.tasks.base import Task
+from keras_transformers.tasks.causal_lm import CausalLMTask
 from keras_transformers.tasks.classification import ClassificationTask
 from keras_transformers.tasks.masked_lm import MaskedLMTask
 from keras_transformers.tasks.pretraining import PretrainingTask
 
-TASKS = {task.name: task for task in (ClassificationTask, MaskedLMTask, PretrainingTask)}
+TASKS = {task.name: task for task in (CausalLMTask, ClassificationTask, MaskedLMTask, PretrainingTask)}
 
-__all__ = ["TASKS", "ClassificationTask", "MaskedLMTask", "PretrainingTask", "Task"]
+__all__ = ["TASKS", "CausalLMTask", "ClassificationTask", "MaskedLMTask", "PretrainingTask", "Task"]

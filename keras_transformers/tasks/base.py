@@ -43,6 +43,7 @@ class Task:
     """
 
     name: ClassVar[str]
+    kinds: ClassVar[tuple[str, ...]] = ("encoder",)  # of models that can do it
     new_layers: ClassVar[tuple[str, ...]] = ()  # heads that start afresh when the checkpoint lacks them
     logits: ClassVar[str] = "logits"  # the output that labels, if they are one array, belong to
     labelled: ClassVar[bool] = False  # whether texts come with labels
@@ -56,6 +57,8 @@ class Task:
         outputs: Iterable[str] = (),
         dtype: str | None = None,
     ):
+        if config.kind not in self.kinds:
+            raise ValueError(f"{self.name} needs a model of kind {self.kinds}: received a {config.kind}.")
         if tokenizer.vocabulary_size > config.vocabulary_size:
             raise ValueError(
                 f"the tokenizer has {tokenizer.vocabulary_size} tokens, the model {config.vocabulary_size}: "
@@ -73,6 +76,10 @@ class Task:
 
     def _build(self) -> keras.Model:
         raise NotImplementedError
+
+    def _extra(self, backbone: keras.Model) -> dict[str, Any]:
+        """The optional outputs."""
+        return {name: backbone.output[name] for name in self.outputs}
 
     def _objective(self) -> Any:
         raise NotImplementedError
@@ -183,6 +190,7 @@ class Task:
         ema_momentum: float | None = None,
         validation_data: Any = None,
         seed: int = 0,
+        dataset_options: dict[str, Any] | None = None,
         compile_options: dict[str, Any] | None = None,
         **fit_options: Any,
     ) -> keras.callbacks.History:
@@ -200,6 +208,7 @@ class Task:
             weight_decay, clip_norm, accumulation_steps, ema_momentum: Of `training.optimizer.AdamW`.
             validation_data: `(texts, labels)` or `(texts, labels, pairs)`, or a data set, evaluated after each epoch.
             seed: Of order and masks.
+            dataset_options: For `dataset`.
             compile_options: For `compile`.
             **fit_options: For `keras.Model.fit`, such as `callbacks`, `class_weight`, `verbose`.
 
@@ -216,14 +225,15 @@ class Task:
             )
         self._check_labelled(texts, labels)
         settings = {"batch_size": batch_size, "seed": seed, "accumulation_steps": accumulation_steps}
-        dataset = self.dataset(texts, labels, pairs=pairs, **settings)
+        settings |= ({} if pairs is None else {"pairs": pairs}) | (dataset_options or {})
+        dataset = self.dataset(texts, labels, **settings)
         steps = epochs * (fit_options.get("steps_per_epoch") or num_batches(dataset)) // accumulation_steps
         rate = make_schedule(schedule, learning_rate, warmup, steps)
         with scope(getattr(self.model, "distribute_strategy", None)):
             optimizer = AdamW(rate, weight_decay, clip_norm, accumulation_steps, ema_momentum)
             self.compile(optimizer, **(compile_options or {}))
         if isinstance(validation_data, tuple):
-            validation_data = self._evaluation(*validation_data, batch_size=batch_size)
+            validation_data = self._evaluation(*validation_data, batch_size=batch_size, **(dataset_options or {}))
         # Under a strategy Keras looks at a batch before it trains, which would use up the order of the first epoch.
         start = keras.callbacks.LambdaCallback(lambda epoch, logs: setattr(dataset.position, "epoch", epoch))
         fit_options["callbacks"] = [start, *(fit_options.get("callbacks") or [])]
@@ -231,24 +241,34 @@ class Task:
         return self.model.fit(dataset, epochs=epochs, validation_data=validation_data, shuffle=False, **fit_options)
 
     def evaluate(
-        self, texts: Any, labels: Any = None, *, pairs: Sequence[str] | None = None, batch_size: int = 32
+        self,
+        texts: Any,
+        labels: Any = None,
+        *,
+        pairs: Sequence[str] | None = None,
+        batch_size: int = 32,
+        dataset_options: dict[str, Any] | None = None,
     ) -> dict[str, float]:
         """The task's metrics, over real targets.
 
         Args:
             texts, labels, pairs: As for `dataset`.
             batch_size: Rows at a time.
+            dataset_options: For `dataset`.
 
         Returns:
             Metric values by name. Keras' `loss`, a mean of batch means, is left out.
         """
-        dataset = self._evaluation(texts, labels, pairs, batch_size)
+        dataset = self._evaluation(texts, labels, pairs, batch_size, **(dataset_options or {}))
         results = self.model.evaluate(dataset, return_dict=True, verbose=0)
         return {name: float(value) for name, value in results.items() if not name.endswith("loss")}
 
-    def _evaluation(self, texts: Any, labels: Any = None, pairs: Any = None, batch_size: int = 32) -> Any:
+    def _evaluation(
+        self, texts: Any, labels: Any = None, pairs: Any = None, batch_size: int = 32, **settings: Any
+    ) -> Any:
         self._check_labelled(texts, labels)
-        return self.dataset(texts, labels, pairs=pairs, batch_size=batch_size, shuffle=False)
+        pairs = {} if pairs is None else {"pairs": pairs}
+        return self.dataset(texts, labels, batch_size=batch_size, shuffle=False, **pairs, **settings)
 
     def _check_labelled(self, texts: Any, labels: Any) -> None:
         if self.labelled and labels is None and not hasattr(texts, "element_spec"):
@@ -259,7 +279,12 @@ class Task:
         """The tokenizer as TensorFlow ops."""
         from keras_transformers.text.graph.compile import compile_text
 
-        return compile_text(self.tokenizer.to_json())
+        return compile_text(self.tokenizer.to_json(), self.config.pad_id)
+
+    @cached_property
+    def served_model(self) -> keras.Model:
+        """What `predict` and `export` compute."""
+        return self.model
 
     @cached_property
     def service(self) -> Any:
@@ -271,9 +296,9 @@ class Task:
             )
         from keras_transformers.export import TextService
 
-        return TextService(self.model, self.text_graph, self._served, self._more_inputs, self.max_length)
+        return TextService(self.served_model, self.text_graph, self._served, self._more_inputs, self.max_length)
 
-    def _export(self, folder: str, signatures: dict[str, str], examples: Sequence[str] = ("warm up",)) -> None:
+    def _export(self, folder: str, signatures: dict[str, str], **examples: Any) -> None:
         functions = {name: getattr(self.service, function) for name, function in signatures.items()}
         from keras_transformers.export import export  # not before: `service` says what is missing without TensorFlow
 

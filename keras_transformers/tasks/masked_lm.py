@@ -43,7 +43,6 @@ class MaskedLMTask(Task):
 
     name = "masked_lm"
     new_layers = ("masked_lm_dense", "masked_lm_norm", "masked_lm_bias")
-    logits = "logits"
 
     def __init__(self, *arguments: Any, whole_word: bool = False, **options: Any):
         self.whole_word = whole_word
@@ -59,9 +58,6 @@ class MaskedLMTask(Task):
         embedding = backbone.get_layer("token_embedding")
         logits = masked_lm_head(self.config, embedding, backbone.output["hidden_states"], positions, self.dtype)
         return backbone, {**backbone.input, "mask_positions": positions}, logits
-
-    def _extra(self, backbone: keras.Model) -> dict[str, Any]:
-        return {name: backbone.output[name] for name in self.outputs}
 
     def _objective(self) -> MaskedLM:
         return MaskedLM(self.tokenizer, whole_word=self.whole_word)
@@ -127,4 +123,4 @@ class MaskedLMTask(Task):
         Raises:
             ValueError: The backend is not TensorFlow, or the folder holds something else.
         """
-        self._export(folder, {"serving_default": "text"}, ["warm [MASK]"])
+        self._export(folder, {"serving_default": "text"}, text=["warm [MASK]"])

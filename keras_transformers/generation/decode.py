@@ -1,0 +1,145 @@
+"""The one loop of generation: it knows neither the model nor how a token is chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from keras import ops
+
+from keras_transformers.generation import penalties
+from keras_transformers.generation.sampling import choose
+from keras_transformers.generation.stop import NEVER, NO_BYTE, StopStrings, empty_tail, find_stop
+
+State = dict[str, Any]
+
+
+class Decoder(NamedTuple):
+    """What the loop needs of a model.
+
+    Args:
+        step: From token ids (B, 1), their places (B, 1) and the cache to hidden states (B, D) and the new cache.
+        project: From hidden states (B, D) to logits (B, V).
+        eos_ids: Tokens that end a text.
+        pad_id: What stands behind the end of a row.
+        token_bytes: int32 (V, W), what each token adds to the text (`stop.byte_table`).
+    """
+
+    step: Callable
+    project: Callable
+    eos_ids: tuple[int, ...]
+    pad_id: int
+    token_bytes: Any
+
+
+class Choices(NamedTuple):
+    """How to choose tokens.
+
+    Args:
+        knobs: Of `KNOBS`, each (B,).
+        stops: Stop strings.
+        bias_ids, bias_values: int32 and float32 (B, n), added to logits; -1 for no token.
+        sequence: int32 (B,), which of the texts for the same prompt a row is.
+    """
+
+    knobs: dict[str, Any]
+    stops: StopStrings
+    bias_ids: Any
+    bias_values: Any
+    sequence: Any
+
+
+def start(
+    decoder: Decoder, hidden_states: Any, cache: Any, prompt: Any, lengths: Any, limit: Any, choices: Choices
+) -> State:
+    """The state after the prompt, with its first new token.
+
+    Args:
+        decoder: The model.
+        hidden_states: (B, D), of each prompt's last token.
+        cache: Of the prompt: any structure of tensors, with room for all places.
+        prompt: int32 (B, S), padded on the right, with room for the new tokens.
+        lengths: int32 (B,), tokens of each prompt.
+        limit: int32 (B,), tokens of prompt and text at most.
+        choices: How to choose.
+    """
+    zeros = ops.zeros_like(lengths)
+    state = {
+        "token_ids": prompt,
+        "lengths": lengths,
+        "new": zeros,
+        "limit": limit,
+        "finished": lengths >= limit,
+        "score": ops.cast(zeros, "float32"),
+        "tail": empty_tail(choices.stops),
+        "num_bytes": zeros,
+        "kept_bytes": zeros + NEVER,
+        "cache": cache,
+    }
+    return _extend(decoder, state, decoder.project(hidden_states), choices)
+
+
+def advance(decoder: Decoder, state: State, choices: Choices, tokens: Any) -> State:
+    """The state after so many more tokens, or when all rows have ended.
+
+    Args:
+        decoder: The model.
+        state: Of `start`, or of this function.
+        choices: How to choose.
+        tokens: How many at most.
+    """
+
+    def unfinished(count, state):
+        return ops.logical_and(count < tokens, ops.logical_not(ops.all(state["finished"])))
+
+    def body(count, state):
+        places = ops.expand_dims(ops.maximum(state["lengths"] - 1, 0), 1)
+        last = ops.take_along_axis(state["token_ids"], places, axis=1)
+        hidden_states, cache = decoder.step(last, places, state["cache"])
+        return count + 1, _extend(decoder, {**state, "cache": cache}, decoder.project(hidden_states), choices)
+
+    return ops.while_loop(unfinished, body, (ops.zeros((), "int32"), state))[1]
+
+
+def _extend(decoder: Decoder, state: State, logits: Any, choices: Choices) -> State:
+    """Choose one more token for each row that has not ended."""
+    logits = ops.cast(logits, "float32")
+    going = ops.logical_not(state["finished"])
+    token = _choose(decoder, state, logits, choices)
+    state = state | _written(state, token, going)
+    chosen = ops.take_along_axis(logits, ops.expand_dims(token, 1), axis=1)[:, 0]
+    score = ops.where(going, chosen - ops.logsumexp(logits, axis=-1), 0.0)
+    ended = state["lengths"] >= state["limit"]
+    for number in decoder.eos_ids:
+        ended = ops.logical_or(ended, token == number)
+    tail, kept_bytes, num_bytes = _read(decoder, state, token, going, choices)
+    finished = ops.logical_or(ops.logical_or(state["finished"], ended), kept_bytes < NEVER)
+    new = {"tail": tail, "kept_bytes": kept_bytes, "num_bytes": num_bytes, "finished": finished}
+    return state | new | {"score": state["score"] + score}
+
+
+def _choose(decoder: Decoder, state: State, logits: Any, choices: Choices) -> Any:
+    logits = penalties.apply(logits, state["token_ids"], state["lengths"], state["new"], choices, decoder.eos_ids)
+    seeds = ops.stack([choices.knobs["seed"], choices.sequence * 2**20 + state["new"]], axis=1)
+    return choose(logits, choices.knobs, seeds)
+
+
+def _written(state: State, token: Any, going: Any) -> State:
+    """The token at the end of the rows that go on."""
+    places = ops.arange(ops.shape(state["token_ids"])[1], dtype="int32")
+    here = ops.logical_and(places == ops.expand_dims(state["lengths"], 1), ops.expand_dims(going, 1))
+    one = ops.cast(going, "int32")
+    return {
+        "token_ids": ops.where(here, ops.expand_dims(token, 1), state["token_ids"]),
+        "lengths": state["lengths"] + one,
+        "new": state["new"] + one,
+    }
+
+
+def _read(decoder: Decoder, state: State, token: Any, going: Any, choices: Choices) -> tuple[Any, Any, Any]:
+    """Look for stop strings in the bytes of the new token: the tail, the bytes to keep, and those so far."""
+    added = ops.where(ops.expand_dims(going, 1), ops.take(decoder.token_bytes, token, axis=0), NO_BYTE)
+    tail, first = find_stop(state["tail"], added, choices.stops)
+    found = ops.logical_and(first < NEVER, going)
+    kept_bytes = ops.where(found, state["num_bytes"] + first, state["kept_bytes"])
+    return tail, kept_bytes, state["num_bytes"] + ops.sum(ops.cast(added != NO_BYTE, "int32"), axis=1)

@@ -1,0 +1,112 @@
+"""What changes logits (B, V) before a token is chosen from them: bans, biases and penalties, one knob a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from keras import ops
+
+NEVER = float("-inf")
+
+
+def apply(logits: Any, token_ids: Any, lengths: Any, new: Any, choices: Any, eos_ids: tuple[int, ...]) -> Any:
+    """All of them, in the order of Hugging Face `transformers`; what no row asks for costs nothing.
+
+    Args:
+        logits: float32 (B, V).
+        token_ids: int32 (B, S), prompt and new tokens.
+        lengths: int32 (B,), real tokens in each row.
+        new: int32 (B,), new ones among them.
+        choices: The `Choices`.
+        eos_ids: Tokens that end a text.
+    """
+    knobs = choices.knobs
+    penalty, ngram, least = (knobs[name] for name in ("repetition_penalty", "no_repeat_ngram", "min_new_tokens"))
+    places = ops.arange(ops.shape(token_ids)[1], dtype="int32")
+    seen = ops.where(places < lengths[:, None], token_ids, -1)
+    logits = _where_any(penalty != 1, lambda x: penalize_repetition(x, seen, penalty), logits)
+    logits = _where_any(ngram > 0, lambda x: ban_ngrams(x, token_ids, lengths, ngram), logits)
+    logits = _where_any(choices.bias_ids >= 0, lambda x: add_bias(x, choices.bias_ids, choices.bias_values), logits)
+    return _where_any(new < least, lambda x: suppress(x, eos_ids, new < least), logits)
+
+
+def _where_any(condition: Any, change: Callable, logits: Any) -> Any:
+    return ops.cond(ops.any(condition), lambda: change(logits), lambda: logits)
+
+
+def add_bias(logits: Any, token_ids: Any, values: Any) -> Any:
+    """Add a number to the logits of some tokens; minus infinity suppresses them.
+
+    Args:
+        logits: float32 (B, V).
+        token_ids: int32 (B, n); -1 for none.
+        values: float32 (B, n).
+    """
+    return _scatter(logits, token_ids, lambda old: old + values)
+
+
+def suppress(logits: Any, token_ids: tuple[int, ...], rows: Any) -> Any:
+    """Rule out some tokens in some rows.
+
+    Args:
+        logits: float32 (B, V).
+        token_ids: Which.
+        rows: Boolean (B,), where.
+    """
+    vocabulary = ops.arange(logits.shape[-1], dtype="int32")
+    for number in token_ids:
+        logits = ops.where(ops.logical_and(rows[:, None], vocabulary == number), NEVER, logits)
+    return logits
+
+
+def penalize_repetition(logits: Any, token_ids: Any, penalty: Any) -> Any:
+    """Divide positive logits of tokens that a row has already by the penalty, multiply negative ones with it.
+
+    Paper: Keskar et al. 2019, https://arxiv.org/abs/1909.05858.
+
+    Args:
+        logits: float32 (B, V).
+        token_ids: int32 (B, S), the prompt's and the new ones; -1 for none.
+        penalty: float32 (B,); 1 for none.
+    """
+    penalty = penalty[:, None]
+    return _scatter(logits, token_ids, lambda old: ops.where(old > 0, old / penalty, old * penalty))
+
+
+def ban_ngrams(logits: Any, token_ids: Any, lengths: Any, size: Any) -> Any:
+    """Rule out tokens that would end an n-gram which the row has already.
+
+    Paper: Paulus et al. 2017, https://arxiv.org/abs/1705.04304.
+
+    Args:
+        logits: float32 (B, V).
+        token_ids: int32 (B, S).
+        lengths: int32 (B,), real tokens in each row.
+        size: int32 (B,), n; 0 for no ban.
+    """
+    places = ops.expand_dims(ops.arange(ops.shape(token_ids)[1], dtype="int32"), 0)
+    lengths, size = lengths[:, None], size[:, None]
+
+    def compare(back, same):
+        """Where the token `back` before equals the row's own token `back` before its end."""
+        before = ops.take_along_axis(token_ids, ops.maximum(places - back, 0), axis=1)
+        last = ops.take_along_axis(token_ids, ops.maximum(lengths - back, 0), axis=1)
+        fits = ops.logical_and(before == last, places >= back)
+        return back + 1, ops.logical_and(same, ops.logical_or(fits, back >= size))
+
+    longest = ops.max(size)
+    same = ops.logical_and(places < lengths, size > 0)
+    same = ops.while_loop(lambda back, same: back < longest, compare, (ops.ones((), "int32"), same))[1]
+    return _scatter(logits, ops.where(same, token_ids, -1), lambda old: ops.full_like(old, NEVER))
+
+
+def _scatter(logits: Any, token_ids: Any, change: Any) -> Any:
+    """Change the logits at the token ids (B, n); at -1 nothing changes, and a repeated token changes once."""
+    rows, columns = ops.shape(token_ids)[0], ops.shape(token_ids)[1]
+    spare = ops.pad(logits, ((0, 0), (0, 1)))  # a last column for those that are none
+    places = ops.where(token_ids < 0, logits.shape[-1], token_ids)
+    new = change(ops.take_along_axis(spare, places, axis=1))
+    row = ops.broadcast_to(ops.expand_dims(ops.arange(rows, dtype="int32"), 1), (rows, columns))
+    indices = ops.reshape(ops.stack([row, ops.cast(places, "int32")], axis=-1), (-1, 2))
+    return ops.scatter_update(spare, indices, ops.reshape(new, (-1,)))[:, :-1]

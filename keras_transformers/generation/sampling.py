@@ -1,0 +1,94 @@
+"""From logits (B, V) to the next token: pure functions, one knob a row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_transformers.generation.penalties import NEVER
+
+
+def choose(logits: Any, knobs: dict[str, Any], seeds: Any) -> Any:
+    """The next token of each row: the likeliest where the temperature is 0, else a sample.
+
+    Args:
+        logits: float32 (B, V).
+        knobs: Of `KNOBS`, each (B,).
+        seeds: int32 (B, 2), others at every step.
+
+    Returns:
+        int32 (B,).
+    """
+    greedy = knobs["temperature"] <= 0
+
+    def sampled():
+        temperature = ops.where(greedy, 1.0, knobs["temperature"])[:, None]
+        filters = [knobs[name] for name in ("top_k", "top_p", "min_p")]
+        wanted = ops.any(ops.stack([filters[0] > 0, filters[1] < 1, filters[2] > 0]))
+        scaled = logits / temperature
+        scaled = ops.cond(wanted, lambda: keep_top(scaled, *filters), lambda: scaled)
+        noisy = scaled + gumbel(seeds, logits.shape[-1])
+        return ops.argmax(ops.where(greedy[:, None], logits, noisy), axis=-1)
+
+    return ops.cast(ops.cond(ops.all(greedy), lambda: ops.argmax(logits, axis=-1), sampled), "int32")
+
+
+def keep_top(logits: Any, top_k: Any, top_p: Any, min_p: Any) -> Any:
+    """Rule out unlikely tokens: all but the `top_k`, then all beyond the nucleus `top_p`, then below `min_p`.
+
+    Papers: Fan et al. 2018, https://arxiv.org/abs/1805.04833; Holtzman et al. 2019, https://arxiv.org/abs/1904.09751;
+    Nguyen et al. 2024, https://arxiv.org/abs/2407.01082.
+
+    Args:
+        logits: float32 (B, V), divided by the temperature.
+        top_k: int32 (B,); 0 for all.
+        top_p: float32 (B,), the least sum of probabilities that is kept; 1 for all.
+        min_p: float32 (B,), a part of the largest probability; 0 for all.
+    """
+    vocabulary_size = logits.shape[-1]
+    top_k = ops.where(top_k > 0, ops.minimum(top_k, vocabulary_size), vocabulary_size)[:, None]
+    largest = _sorted_top(logits, ops.max(top_k))
+    rank = ops.arange(ops.shape(largest)[1], dtype="int32")
+    largest = ops.where(rank < top_k, largest, NEVER)
+    probabilities = ops.softmax(largest)
+    before = ops.cumsum(probabilities, axis=-1) - probabilities
+    kept = ops.logical_and(before < top_p[:, None], probabilities >= min_p[:, None] * probabilities[:, :1])
+    kept = ops.logical_or(kept, rank == 0)
+    threshold = ops.min(ops.where(kept, largest, float("inf")), axis=-1, keepdims=True)
+    return ops.where(logits < threshold, NEVER, logits)
+
+
+def _sorted_top(logits: Any, number: Any) -> Any:
+    """The largest logits of each row in order; a number that is known only at run time will do on TensorFlow."""
+    if keras.backend.backend() == "tensorflow":
+        return ops.top_k(logits, number)[0]
+    return ops.flip(ops.sort(logits, axis=-1), axis=-1)
+
+
+def gumbel(seeds: Any, vocabulary_size: int) -> Any:
+    """Standard Gumbel noise of its own for each row: the argmax of logits plus this is a sample of their softmax.
+
+    Args:
+        seeds: int32 (B, 2).
+        vocabulary_size: V.
+
+    Returns:
+        float32 (B, V).
+    """
+    tiny = 1e-20
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        uniform = tf.map_fn(
+            lambda seed: tf.random.stateless_uniform((vocabulary_size,), seed), seeds, fn_output_signature=tf.float32
+        )
+    else:
+        import jax
+
+        def row(seed):
+            return jax.random.uniform(jax.random.fold_in(jax.random.key(seed[0]), seed[1]), (vocabulary_size,))
+
+        uniform = jax.vmap(row)(seeds)
+    return -ops.log(-ops.log(uniform + tiny) + tiny)

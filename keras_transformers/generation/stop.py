@@ -1,0 +1,75 @@
+"""Stop strings: found in the bytes of the new text, wherever they lie across tokens."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from keras import ops
+
+NO_BYTE = 256  # equals no byte
+NEVER = 2**30  # where no stop string begins
+
+
+class StopStrings(NamedTuple):
+    """Stop strings of each row.
+
+    Args:
+        strings: int32 (B, n, M), their bytes, filled with anything.
+        lengths: int32 (B, n), in bytes; 0 for none.
+    """
+
+    strings: Any
+    lengths: Any
+
+
+def byte_table(token_bytes: list[bytes]) -> np.ndarray:
+    """What each token adds to the text: int32 (V, W), filled with `NO_BYTE`."""
+    table = np.full((len(token_bytes), max(map(len, token_bytes), default=0) or 1), NO_BYTE, np.int32)
+    for row, content in zip(table, token_bytes, strict=True):
+        row[: len(content)] = list(content)
+    return table
+
+
+def stop_strings(rows: int, strings: list[str]) -> StopStrings:
+    """The same stop strings for all rows, as arrays.
+
+    Example:
+
+    >>> stop_strings(2, ["ab", "c"]).lengths.tolist()
+    [[2, 1], [2, 1]]
+    """
+    content = [string.encode("utf-8") for string in strings] or [b""]
+    lengths = np.array([len(string) for string in content], np.int32)
+    table = byte_table(content)
+    return StopStrings(np.repeat(table[None], rows, axis=0), np.repeat(lengths[None], rows, axis=0))
+
+
+def empty_tail(stops: StopStrings) -> Any:
+    """The bytes before the first new token, none: int32 (B, M - 1)."""
+    return ops.full_like(stops.strings[:, 0, 1:], NO_BYTE)
+
+
+def find_stop(tail: Any, new: Any, stops: StopStrings) -> tuple[Any, Any]:
+    """Looks for stop strings that end in the newest token.
+
+    Args:
+        tail: int32 (B, M - 1), the bytes before the new token, as many as a stop string could begin in.
+        new: int32 (B, W), the bytes of the new token, filled with `NO_BYTE`.
+        stops: What to look for.
+
+    Returns:
+        The new tail, and int32 (B,): where the first stop string begins, in bytes from the new token's first one
+        (negative: in the tail); `NEVER` for none.
+    """
+    window = ops.concatenate([tail, new], axis=1)
+    size, most = ops.shape(window)[1], ops.shape(stops.strings)[2]
+    offsets, bytes_in = ops.arange(size, dtype="int32"), ops.arange(most, dtype="int32")
+    padded = ops.pad(window, ((0, 0), (0, 1)), constant_values=NO_BYTE)
+    frames = ops.take(padded, ops.minimum(offsets[:, None] + bytes_in, size), axis=1)  # (B, O, M)
+    same = ops.expand_dims(frames, 1) == ops.expand_dims(stops.strings, 2)  # (B, n, O, M)
+    beyond = bytes_in >= stops.lengths[:, :, None, None]
+    found = ops.logical_and(ops.all(ops.logical_or(same, beyond), axis=-1), stops.lengths[:, :, None] > 0)
+    first = ops.min(ops.where(ops.any(found, axis=1), offsets - (most - 1), NEVER), axis=1)
+    count = ops.sum(ops.cast(new != NO_BYTE, "int32"), axis=1, keepdims=True)
+    return ops.take_along_axis(window, count + ops.arange(most - 1, dtype="int32"), axis=1), first
