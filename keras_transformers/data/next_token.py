@@ -48,6 +48,42 @@ class NextToken:
         return rows.padded(width, self.pad_id), rows.labels.padded(width, -1)
 
 
+class WithNextToken:
+    """Adds the labels of a language model to those of another objective.
+
+    For a language model as the auxiliary objective of a classifier: Radford et al. 2018, "Improving Language
+    Understanding by Generative Pre-Training".
+
+    Args:
+        objective: an objective of one array of labels, such as `Classification`.
+        head: str, the model's output that those are for.
+        name: str, the output with the language model's logits.
+
+    Returns:
+        The inputs of the objective, and a dict of its labels and of (B, T) next tokens, -1 where there is none.
+
+    Example:
+
+    >>> from keras_transformers.data.classification import Classification
+    >>> objective = WithNextToken(Classification(num_classes=2), "logits", "next")
+    >>> inputs, labels = objective(Rows.of([[5, 6, 7], [8, 9]], None, labels=[1, 0]), width=3)
+    >>> labels["logits"].tolist(), labels["next"].tolist()
+    ([1, 0], [[6, 7, -1], [9, -1, -1]])
+    """
+
+    def __init__(self, objective, head: str, name: str):
+        self.objective, self.head, self.name = objective, head, name
+        self.check = objective.check
+
+    def __call__(self, rows: Rows, width: int, rng: np.random.Generator | None = None) -> tuple:
+        inputs, *labels = self.objective(rows, width, rng)
+        if not labels:
+            return (inputs,)
+        following = np.where(inputs["padding_mask"], inputs["token_ids"], np.int32(-1))[:, 1:]
+        following = np.pad(following, ((0, 0), (0, 1)), constant_values=-1)
+        return inputs, {self.head: labels[0], self.name: following}
+
+
 def next_tokens(texts: Ragged, max_length: int | None = None) -> Rows:
     """One row a text: all its tokens but the last, each labelled with the next one.
 

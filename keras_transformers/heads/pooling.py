@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import keras
+from keras import ops
 
 from keras_transformers.config import TransformerConfig
 from keras_transformers.layers.dense import dense_initializer
@@ -36,3 +37,26 @@ def pooler(config: TransformerConfig, hidden_states: Any, dtype: str | None = No
         name="pooler",
     )
     return layer(hidden_states[:, 0])
+
+
+def last_token(hidden_states: Any, padding_mask: Any) -> Any:
+    """The hidden state of the last token: what a decoder knows of the whole text.
+
+    Paper: Radford et al. 2018, "Improving Language Understanding by Generative Pre-Training".
+
+    Args:
+        hidden_states: (B, T, D).
+        padding_mask: (B, T), 0 for padding, at the end of a row.
+
+    Returns:
+        (B, D).
+
+    Example:
+
+    >>> states = np.array([[[1.0], [2.0], [3.0]], [[4.0], [5.0], [6.0]]])
+    >>> ops.convert_to_numpy(last_token(states, np.array([[1, 1, 0], [1, 1, 1]]))).tolist()
+    [[2.0], [6.0]]
+    """
+    lengths = ops.sum(ops.cast(ops.not_equal(padding_mask, 0), "int32"), axis=1)
+    last = ops.reshape(ops.maximum(lengths - 1, 0), (-1, 1, 1))
+    return ops.squeeze(ops.take_along_axis(hidden_states, last, axis=1), axis=1)

@@ -37,7 +37,7 @@ def _columns(task: Any, texts: list[str], pairs: list[str] | None) -> dict[str, 
     inputs = rows.padded(int(rows.lengths.max()), task.config.pad_id)
     inputs = {name: keras.ops.convert_to_tensor(array) for name, array in inputs.items()}
     inputs |= task._more_inputs(inputs["token_ids"])
-    answer = task._served(task.model(inputs, training=False), inputs)
+    answer = task._served(task.served_model(inputs, training=False), inputs)
     answer["truncated"] = [row.truncated for row in encoded]
     return {name: np.asarray(column) for name, column in answer.items()}
 

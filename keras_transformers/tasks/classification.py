@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import keras
@@ -11,25 +12,37 @@ from keras import ops
 
 from keras_transformers.config import TransformerConfig
 from keras_transformers.data.classification import PROBLEMS, Classification
-from keras_transformers.heads import classification_head, pooler
-from keras_transformers.models import encoder
+from keras_transformers.data.next_token import WithNextToken
+from keras_transformers.heads import classification_head, language_model_head, last_token, pooler
+from keras_transformers.models import decoder, encoder
 from keras_transformers.tasks.answer import look_up, predict
 from keras_transformers.tasks.base import Task
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.training import losses, metrics
 
+LANGUAGE_MODEL = "language_model_logits"
+
 
 class ClassificationTask(Task):
     """Labels for texts or pairs of texts.
+
+    An encoder answers from its first token, BERT's `[CLS]`; a decoder from its last one. It should always be the same:
+    see `text.end_token`.
+    Papers: BERT, Devlin et al. 2018, https://arxiv.org/abs/1810.04805; GPT, Radford et al. 2018, "Improving Language
+    Understanding by Generative Pre-Training", which trains the language model too, with a weight of 0.5.
 
     Args:
         config, tokenizer, max_length, outputs, dtype: As for `Task`.
         labels: Names of the classes, or their number.
         problem: `"single_label"` (one class a text), `"multi_label"` (any number of classes) or `"regression"` (a
             number for each label).
+        lm_weight: Of the next-token loss that is added to that of the labels, for a decoder; 0 for none. The model then
+            has a second output in training, `language_model_logits`, and Keras puts the names of outputs before those
+            of metrics: `logits_accuracy`, `language_model_logits_perplexity`. It is neither predicted nor exported.
 
     Raises:
-        ValueError: There are no labels, two are the same, or the problem is unknown.
+        ValueError: There are no labels, two are the same, the problem is unknown, `lm_weight` is negative, or the model
+            is an encoder, which has no next token to guess.
 
     Example:
 
@@ -43,6 +56,7 @@ class ClassificationTask(Task):
     """
 
     name = "classification"
+    kinds = ("encoder", "decoder")
     new_layers = ("pooler", "classifier")
     labelled = True
 
@@ -53,6 +67,7 @@ class ClassificationTask(Task):
         *,
         labels: Sequence[str] | int | None = None,
         problem: str | None = None,
+        lm_weight: float = 0.0,
         **options: Any,
     ):
         self.labels = _label_names(labels)
@@ -64,17 +79,41 @@ class ClassificationTask(Task):
                 "one class leaves nothing to tell apart: give two labels or more, or for one number a text "
                 "problem='regression'."
             )
+        if lm_weight < 0 or (lm_weight and config.kind != "decoder"):
+            raise ValueError(
+                f"lm_weight is the weight of a decoder's next-token loss, 0 for none: received {lm_weight} for a model "
+                f"of kind {config.kind!r}."
+            )
+        self.lm_weight = lm_weight
         super().__init__(config, tokenizer, **options)
 
     def _build(self) -> keras.Model:
-        backbone = encoder(self.config, outputs=self.outputs, dtype=self.dtype)
-        pooled = pooler(self.config, backbone.output["hidden_states"], self.dtype)
-        logits = classification_head(self.config, pooled, len(self.labels), self.dtype)
-        extra = {name: backbone.output[name] for name in self.outputs}
-        return keras.Model(backbone.input, {"logits": logits, **extra}, name="classifier_model")
+        is_decoder = self.config.kind == "decoder"
+        backbone = (decoder if is_decoder else encoder)(self.config, outputs=self.outputs, dtype=self.dtype)
+        states = backbone.output["hidden_states"]
+        if is_decoder:
+            pooled = last_token(states, backbone.input["padding_mask"])
+        else:
+            pooled = pooler(self.config, states, self.dtype)
+        outputs = {"logits": classification_head(self.config, pooled, len(self.labels), self.dtype)}
+        if self.lm_weight:
+            embedding = backbone.get_layer("token_embedding")
+            outputs[LANGUAGE_MODEL] = language_model_head(self.config, embedding, states, self.dtype)
+        return keras.Model(backbone.input, {**outputs, **self._extra(backbone)}, name="classifier_model")
 
-    def _objective(self) -> Classification:
-        return Classification(len(self.labels), self.problem, self.config.pad_id)
+    @cached_property
+    def served_model(self) -> keras.Model:
+        outputs = {name: output for name, output in self.model.output.items() if name != LANGUAGE_MODEL}
+        return keras.Model(self.model.input, outputs, name="served_model") if self.lm_weight else self.model
+
+    def compile(self, optimizer: keras.optimizers.Optimizer | None = None, **options: Any) -> None:
+        if self.lm_weight:
+            options = {"loss_weights": {"logits": 1.0, LANGUAGE_MODEL: self.lm_weight}} | options
+        super().compile(optimizer, **options)
+
+    def _objective(self) -> Classification | WithNextToken:
+        objective = Classification(len(self.labels), self.problem, self.config.pad_id)
+        return WithNextToken(objective, "logits", LANGUAGE_MODEL) if self.lm_weight else objective
 
     def _losses(self) -> dict[str, keras.losses.Loss]:
         loss = {
@@ -82,14 +121,17 @@ class ClassificationTask(Task):
             "multi_label": losses.BinaryCrossEntropy,
             "regression": losses.MeanSquaredError,
         }
-        return {"logits": loss[self.problem]()}
+        more = {LANGUAGE_MODEL: losses.CrossEntropy()} if self.lm_weight else {}
+        return {"logits": loss[self.problem](), **more}
 
     def _metrics(self) -> dict[str, list]:
-        if self.problem == "single_label":
-            return {"logits": [metrics.Accuracy(), metrics.MeanCrossEntropy()]}
-        if self.problem == "multi_label":
-            return {"logits": [metrics.BinaryAccuracy(), metrics.F1()]}
-        return {"logits": [metrics.MeanAbsoluteError(), *([metrics.Pearson()] if len(self.labels) == 1 else [])]}
+        made = {
+            "single_label": [metrics.Accuracy, metrics.MeanCrossEntropy],
+            "multi_label": [metrics.BinaryAccuracy, metrics.F1],
+            "regression": [metrics.MeanAbsoluteError, *([metrics.Pearson] if len(self.labels) == 1 else [])],
+        }
+        more = {LANGUAGE_MODEL: [metrics.Perplexity()]} if self.lm_weight else {}
+        return {"logits": [make() for make in made[self.problem]], **more}
 
     def _labels(self, labels: Any) -> np.ndarray:
         """Class numbers of names; numbers stay."""

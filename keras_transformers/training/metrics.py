@@ -27,10 +27,7 @@ class TargetMean(keras.metrics.Mean):
 
     def update_state(self, y_true, y_pred, sample_weight=None):
         values, real = self.per_target(y_true, ops.cast(y_pred, "float32"))
-        weights = ops.cast(real, "float32")
-        if sample_weight is not None:
-            weights = weights * expand(sample_weight, len(real.shape))
-        super().update_state(ops.where(real, values, 0.0), sample_weight=weights)
+        super().update_state(ops.where(real, values, 0.0), sample_weight=_weights(real, sample_weight))
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
@@ -229,9 +226,7 @@ class Pearson(keras.metrics.Metric):
 
     def update_state(self, y_true, y_pred, sample_weight=None):
         error, real = difference(y_true, ops.cast(y_pred, "float32"))
-        weights = ops.cast(real, "float32")
-        if sample_weight is not None:
-            weights = weights * expand(sample_weight, len(real.shape))
+        weights = _weights(real, sample_weight)
         x = ops.where(real, ops.cast(y_pred, "float32"), 0.0)
         y = x - ops.where(real, error, 0.0)
         self.sums.assign_add(ops.stack([ops.sum(weights * v) for v in (ops.ones_like(x), x, y, x * x, y * y, x * y)]))
@@ -240,3 +235,9 @@ class Pearson(keras.metrics.Metric):
         n, x, y, xx, yy, xy = ops.unstack(self.sums.value, 6)
         spread = ops.maximum(n * xx - x * x, 0.0) * ops.maximum(n * yy - y * y, 0.0)
         return ops.divide_no_nan(n * xy - x * y, ops.sqrt(spread))
+
+
+def _weights(real, sample_weight):
+    """What each target counts: nothing where there is none."""
+    weights = ops.cast(real, "float32")
+    return weights if sample_weight is None else weights * expand(sample_weight, len(real.shape))

@@ -5,7 +5,7 @@ import numpy as np
 from arrays import normal, randomize, to_numpy
 from bert_model import small_config
 
-from keras_transformers.heads import next_sentence_head, pooler
+from keras_transformers.heads import last_token, next_sentence_head, pooler
 
 
 def test_pooler_is_a_dense_layer_with_tanh_on_the_first_token():
@@ -23,3 +23,19 @@ def test_next_sentence_is_a_dense_layer_of_two():
     kernel, bias = to_numpy(model.weights)
     np.testing.assert_allclose(to_numpy(model(pooled)), pooled @ kernel + bias, atol=1e-5)
     assert kernel.shape == (16, 2)
+
+
+def test_last_token():
+    states = np.arange(24.0, dtype="float32").reshape(4, 3, 2)
+    mask = np.array([[1, 1, 1], [1, 2, 0], [1, 0, 0], [0, 0, 0]])  # the second row holds two texts, the last none
+    pooled = to_numpy(last_token(states, mask))
+    np.testing.assert_array_equal(pooled, [states[0, 2], states[1, 1], states[2, 0], states[3, 0]])
+
+
+def test_last_token_takes_no_notice_of_padding():
+    inputs = [keras.Input((None, 2)), keras.Input((None,), dtype="int32")]
+    model = keras.Model(inputs, last_token(*inputs))
+    states = normal(2, 5, 2)
+    mask = np.array([[1, 1, 1, 0, 0], [1, 1, 0, 0, 0]])
+    cut = model([states[:, :3], mask[:, :3]])
+    np.testing.assert_array_equal(to_numpy(model([states, mask])), to_numpy(cut))
