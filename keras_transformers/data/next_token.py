@@ -127,8 +127,8 @@ def completions(inputs: Ragged, targets: Ragged, max_length: int, end_id: int | 
         `Rows` with `Ragged` labels, -1 for the tokens of the input; and for each pair whether its input was cut.
 
     Raises:
-        ValueError: an input is empty (the first token of a target needs one before it), or a target is, or it is too
-            long.
+        ValueError: inputs and targets are not as many, an input is empty (the first token of a target needs one before
+            it), or a target is, or it is too long.
 
     Example:
 
@@ -136,6 +136,10 @@ def completions(inputs: Ragged, targets: Ragged, max_length: int, end_id: int | 
     >>> rows.token_ids.padded(4, fill=0).tolist(), rows.labels.padded(4, fill=-1).tolist(), cut.tolist()
     ([[6, 7, 8, 9]], [[-1, 8, 9, 1]], [True])
     """
+    if len(inputs.lengths) != len(targets.lengths):
+        raise ValueError(
+            f"Received {len(inputs.lengths)} inputs and {len(targets.lengths)} targets: expected one target an input."
+        )
     targets = with_end(targets, end_id)
     _refuse(inputs, inputs.lengths < 1, "input", "at least one token, such as the end token")
     _refuse(targets, targets.lengths < 1, "target", "at least one token")

@@ -59,6 +59,11 @@ def test_pairs_that_cannot_be_learnt(first, second, end_id, message):
         completions(Ragged.of([[7], first]), Ragged.of([[8], second]), 9, end_id)
 
 
+def test_pairs_have_two_parts():
+    with pytest.raises(ValueError, match="2 inputs and 1 targets"):
+        completions(Ragged.of([[7], [8]]), Ragged.of([[8]]), 9)
+
+
 def test_an_empty_target_is_the_end_token():
     rows, _ = completions(Ragged.of([[7, 8]]), Ragged.of([[]]), 9, END)
     assert rows.labels.padded(3, -1).tolist() == [[-1, END, -1]]
