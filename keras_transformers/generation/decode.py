@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 from keras import ops
 
-from keras_transformers.generation import penalties
-from keras_transformers.generation.sampling import choose
 from keras_transformers.generation.stop import NEVER, NO_BYTE, StopStrings, empty_tail, find_stop
 
 State = dict[str, Any]
+# How rows grow, one token at a time: from the decoder, the state, logits (B, V) and the choices to the new state.
+Method = Callable[["Decoder", State, Any, "Choices"], State]
 
 
 class Decoder(NamedTuple):
@@ -39,7 +39,7 @@ class Choices(NamedTuple):
         knobs: Of `KNOBS`, each (B,).
         stops: Stop strings.
         bias_ids, bias_values: int32 and float32 (B, n), added to logits; -1 for no token.
-        sequence: int32 (B,), which of the texts for the same prompt a row is.
+        sequence: int32 (B,), which of the texts, or beams, for the same prompt a row is.
     """
 
     knobs: dict[str, Any]
@@ -50,12 +50,14 @@ class Choices(NamedTuple):
 
 
 def start(
-    decoder: Decoder, hidden_states: Any, cache: Any, prompt: Any, lengths: Any, limit: Any, choices: Choices
-) -> State:
+    decoder: Decoder, method: Method, hidden_states: Any, cache: Any, prompt: Any, lengths: Any, limit: Any,
+    choices: Choices,
+) -> State:  # fmt: skip
     """The state after the prompt, with its first new token.
 
     Args:
         decoder: The model.
+        method: How rows grow: `sampling.sample`, or a `BeamSearch`.
         hidden_states: (B, D), of each prompt's last token.
         cache: Of the prompt: any structure of tensors, with room for all places.
         prompt: int32 (B, S), padded on the right, with room for the new tokens.
@@ -76,14 +78,15 @@ def start(
         "kept_bytes": zeros + NEVER,
         "cache": cache,
     }
-    return _extend(decoder, state, decoder.project(hidden_states), choices)
+    return method(decoder, state, _logits(decoder, hidden_states), choices)
 
 
-def advance(decoder: Decoder, state: State, choices: Choices, tokens: Any) -> State:
+def advance(decoder: Decoder, method: Method, state: State, choices: Choices, tokens: Any) -> State:
     """The state after so many more tokens, or when all rows have ended.
 
     Args:
         decoder: The model.
+        method: As for `start`.
         state: Of `start`, or of this function.
         choices: How to choose.
         tokens: How many at most.
@@ -96,32 +99,32 @@ def advance(decoder: Decoder, state: State, choices: Choices, tokens: Any) -> St
         places = ops.expand_dims(ops.maximum(state["lengths"] - 1, 0), 1)
         last = ops.take_along_axis(state["token_ids"], places, axis=1)
         hidden_states, cache = decoder.step(last, places, state["cache"])
-        return count + 1, _extend(decoder, {**state, "cache": cache}, decoder.project(hidden_states), choices)
+        return count + 1, method(decoder, {**state, "cache": cache}, _logits(decoder, hidden_states), choices)
 
     return ops.while_loop(unfinished, body, (ops.zeros((), "int32"), state))[1]
 
 
-def _extend(decoder: Decoder, state: State, logits: Any, choices: Choices) -> State:
-    """Choose one more token for each row that has not ended."""
-    logits = ops.cast(logits, "float32")
+def _logits(decoder: Decoder, hidden_states: Any) -> Any:
+    return ops.cast(decoder.project(hidden_states), "float32")
+
+
+def append(decoder: Decoder, state: State, token: Any, stops: StopStrings) -> State:
+    """The rows with one more token, those that have not ended; whether they end with it.
+
+    Args:
+        decoder: The model.
+        state: Of `start`.
+        token: int32 (B,).
+        stops: Stop strings of the rows.
+    """
     going = ops.logical_not(state["finished"])
-    token = _choose(decoder, state, logits, choices)
     state = state | _written(state, token, going)
-    chosen = ops.take_along_axis(logits, ops.expand_dims(token, 1), axis=1)[:, 0]
-    score = ops.where(going, chosen - ops.logsumexp(logits, axis=-1), 0.0)
     ended = state["lengths"] >= state["limit"]
     for number in decoder.eos_ids:
         ended = ops.logical_or(ended, token == number)
-    tail, kept_bytes, num_bytes = _read(decoder, state, token, going, choices)
+    tail, kept_bytes, num_bytes = _read(decoder, state, token, going, stops)
     finished = ops.logical_or(ops.logical_or(state["finished"], ended), kept_bytes < NEVER)
-    new = {"tail": tail, "kept_bytes": kept_bytes, "num_bytes": num_bytes, "finished": finished}
-    return state | new | {"score": state["score"] + score}
-
-
-def _choose(decoder: Decoder, state: State, logits: Any, choices: Choices) -> Any:
-    logits = penalties.apply(logits, state["token_ids"], state["lengths"], state["new"], choices, decoder.eos_ids)
-    seeds = ops.stack([choices.knobs["seed"], choices.sequence * 2**20 + state["new"]], axis=1)
-    return choose(logits, choices.knobs, seeds)
+    return state | {"tail": tail, "kept_bytes": kept_bytes, "num_bytes": num_bytes, "finished": finished}
 
 
 def _written(state: State, token: Any, going: Any) -> State:
@@ -136,10 +139,10 @@ def _written(state: State, token: Any, going: Any) -> State:
     }
 
 
-def _read(decoder: Decoder, state: State, token: Any, going: Any, choices: Choices) -> tuple[Any, Any, Any]:
+def _read(decoder: Decoder, state: State, token: Any, going: Any, stops: StopStrings) -> tuple[Any, Any, Any]:
     """Look for stop strings in the bytes of the new token: the tail, the bytes to keep, and those so far."""
     added = ops.where(ops.expand_dims(going, 1), ops.take(decoder.token_bytes, token, axis=0), NO_BYTE)
-    tail, first = find_stop(state["tail"], added, choices.stops)
+    tail, first = find_stop(state["tail"], added, stops)
     found = ops.logical_and(first < NEVER, going)
     kept_bytes = ops.where(found, state["num_bytes"] + first, state["kept_bytes"])
     return tail, kept_bytes, state["num_bytes"] + ops.sum(ops.cast(added != NO_BYTE, "int32"), axis=1)

@@ -29,15 +29,25 @@ KNOBS = {
     "repetition_penalty": Knob("float32", 1.0, 1e-6, 1e6),
     "no_repeat_ngram": Knob("int32", 0, 0, MOST),  # 0: off
     "seed": Knob("int32", 0, -MOST, MOST),
+    "length_penalty": Knob("float32", 1.0, -10, 10),  # of beams
 }
+OF_SAMPLES = ("temperature", "top_k", "top_p", "min_p", "seed")
+OF_BEAMS = ("length_penalty",)
 
 
-def make_knobs(rows: int, values: dict[str, Any]) -> dict[str, np.ndarray]:
-    """All knobs as arrays (rows,); those that are not in `values` are neutral.
+def knobs_of(num_beams: int) -> dict[str, Knob]:
+    """The knobs of beam search, or with one beam those of samples."""
+    others = OF_SAMPLES if num_beams > 1 else OF_BEAMS
+    return {name: knob for name, knob in KNOBS.items() if name not in others}
+
+
+def make_knobs(rows: int, values: dict[str, Any], num_beams: int = 1) -> dict[str, np.ndarray]:
+    """All knobs of a method as arrays (rows,); those that are not in `values` are neutral.
 
     Args:
         rows: Their number, B.
         values: By name, a number or one number a row.
+        num_beams: Beams, 1 for samples.
 
     Raises:
         ValueError: A name is unknown, a value is out of range, or there are more or fewer values than rows.
@@ -47,13 +57,14 @@ def make_knobs(rows: int, values: dict[str, Any]) -> dict[str, np.ndarray]:
     >>> make_knobs(2, {"temperature": 0.7, "top_k": [5, 0]})["temperature"].tolist()
     [0.699999988079071, 0.699999988079071]
     """
-    if unknown := sorted(set(values) - set(KNOBS)):
-        raise ValueError(f"unknown knobs {unknown}; generation has {list(KNOBS)}.")
-    return {name: _column(name, knob, values.get(name, knob.neutral), rows) for name, knob in KNOBS.items()}
+    knobs = knobs_of(num_beams)
+    if unknown := sorted(set(values) - set(knobs)):
+        raise ValueError(f"unknown knobs {unknown}; with num_beams={num_beams} there are {list(knobs)}.")
+    return {name: _column(name, knob, values.get(name, knob.neutral), rows) for name, knob in knobs.items()}
 
 
 def make_request(
-    rows: int, stop: Sequence[str], token_bias: Mapping[int, float], values: dict[str, Any]
+    rows: int, stop: Sequence[str], token_bias: Mapping[int, float], values: dict[str, Any], num_beams: int = 1
 ) -> dict[str, np.ndarray]:
     """All that decides how texts are generated, as arrays of so many rows.
 
@@ -61,7 +72,7 @@ def make_request(
         rows: Their number, B.
         stop: Strings before which a text ends.
         token_bias: Numbers added to the logits of tokens, by id; minus infinity suppresses one.
-        values: Of knobs, see `make_knobs`.
+        values, num_beams: As for `make_knobs`.
 
     Returns:
         The knobs, each (B,), `stop` (B, n) of bytes, `bias_ids` int32 and `bias_values` float32, both (B, m).
@@ -82,7 +93,7 @@ def make_request(
         "bias_ids": np.array(list(token_bias), np.int32),
         "bias_values": np.array(list(token_bias.values()), np.float32),
     }
-    return make_knobs(rows, values) | {name: np.tile(column, (rows, 1)) for name, column in columns.items()}
+    return make_knobs(rows, values, num_beams) | {name: np.tile(column, (rows, 1)) for name, column in columns.items()}
 
 
 def _column(name: str, knob: Knob, value: Any, rows: int) -> np.ndarray:
@@ -99,8 +110,8 @@ def _column(name: str, knob: Knob, value: Any, rows: int) -> np.ndarray:
 def out_of_range(knobs: dict[str, Any]) -> Any:
     """Which knob of each row is out of its range: int32 (B,), its number in `KNOBS`, or -1."""
     wrong = -ops.ones_like(knobs["max_new_tokens"])
-    for number, (name, knob) in reversed(list(enumerate(KNOBS.items()))):
-        value = knobs[name]
+    for name, value in reversed(knobs.items()):
+        number, knob = list(KNOBS).index(name), KNOBS[name]
         fits = ops.logical_and(value >= ops.cast(knob.low, knob.dtype), value <= ops.cast(knob.high, knob.dtype))
         wrong = ops.where(fits, wrong, number)
     return wrong

@@ -10,25 +10,24 @@ from keras import ops
 NEVER = float("-inf")
 
 
-def apply(logits: Any, token_ids: Any, lengths: Any, new: Any, choices: Any, eos_ids: tuple[int, ...]) -> Any:
+def apply(logits: Any, state: dict[str, Any], choices: Any, eos_ids: tuple[int, ...]) -> Any:
     """All of them, in the order of Hugging Face `transformers`; what no row asks for costs nothing.
 
     Args:
         logits: float32 (B, V).
-        token_ids: int32 (B, S), prompt and new tokens.
-        lengths: int32 (B,), real tokens in each row.
-        new: int32 (B,), new ones among them.
+        state: Of `decode.start`: `token_ids`, `lengths` and `new` are read.
         choices: The `Choices`.
         eos_ids: Tokens that end a text.
     """
-    knobs = choices.knobs
+    knobs, token_ids, lengths = choices.knobs, state["token_ids"], state["lengths"]
     penalty, ngram, least = (knobs[name] for name in ("repetition_penalty", "no_repeat_ngram", "min_new_tokens"))
     places = ops.arange(ops.shape(token_ids)[1], dtype="int32")
     seen = ops.where(places < lengths[:, None], token_ids, -1)
+    logits = _where_any(choices.bias_ids >= 0, lambda x: add_bias(x, choices.bias_ids, choices.bias_values), logits)
     logits = _where_any(penalty != 1, lambda x: penalize_repetition(x, seen, penalty), logits)
     logits = _where_any(ngram > 0, lambda x: ban_ngrams(x, token_ids, lengths, ngram), logits)
-    logits = _where_any(choices.bias_ids >= 0, lambda x: add_bias(x, choices.bias_ids, choices.bias_values), logits)
-    return _where_any(new < least, lambda x: suppress(x, eos_ids, new < least), logits)
+    early = state["new"] < least
+    return _where_any(early, lambda x: suppress(x, eos_ids, early), logits)
 
 
 def _where_any(condition: Any, change: Callable, logits: Any) -> Any:

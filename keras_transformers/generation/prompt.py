@@ -7,22 +7,38 @@ from typing import Any
 
 from keras import ops
 
-from keras_transformers.generation.decode import Choices, Decoder, State, start
+from keras_transformers.config import TransformerConfig
+from keras_transformers.generation.decode import Choices, Decoder, Method, State, start
+
+NO_ROOM = "max_new_tokens leaves no room for a prompt: the model takes {max_length} tokens in all."
+EMPTY = "The prompt is empty, and the model has no token that texts begin with."
+
+
+def begin_id(config: TransformerConfig) -> int | None:
+    """The token that stands for an empty prompt; None if the model has none.
+
+    Args:
+        config: Of the model.
+    """
+    return config.bos_id if config.bos_id is not None else next(iter(config.eos_ids), None)
 
 
 def start_prompts(
-    decoder: Decoder, prefill: Callable, prompts: Any, lengths: Any, limit: Any, choices: Choices, sequences: Any
-) -> State:
+    decoder: Decoder, method: Method, prefill: Callable, prompts: Any, lengths: Any, limit: Any, choices: Choices,
+    sequences: Any, room: Any = None,
+) -> State:  # fmt: skip
     """Runs the prompts, all at once, and chooses the first token of each text.
 
     Args:
         decoder: The model.
+        method: How rows grow: `sampling.sample`, or a `BeamSearch`.
         prefill: From `token_ids` and `padding_mask` to `hidden_states` and `cache` (`models.decoder.prefill`).
         prompts: int32 (B, P), padded on the right.
         lengths: int32 (B,), at least 1.
         limit: int32 (B,), tokens of prompt and text at most.
         choices: How to choose, for B * n rows: those of the first prompt first.
-        sequences: n, texts for each prompt.
+        sequences: n, texts or beams for each prompt.
+        room: Places for new tokens behind P, where it must be known beforehand (JAX); as many as needed when None.
 
     Returns:
         The state of B * n rows.
@@ -32,7 +48,7 @@ def start_prompts(
     outputs = prefill({"token_ids": prompts, "padding_mask": mask})
     last = ops.reshape(lengths - 1, (-1, 1, 1))
     hidden_states = ops.take_along_axis(outputs["hidden_states"], last, axis=1)[:, 0]
-    room = ops.maximum(ops.max(limit) - longest, 0)
+    room = ops.maximum(ops.max(limit) - longest, 0) if room is None else room
 
     def rows(tensor, spare, axis):
         """n rows for each prompt, with places for the new tokens."""
@@ -43,4 +59,4 @@ def start_prompts(
     cache = [{name: rows(tensor, room, 2) for name, tensor in own.items()} for own in outputs["cache"]]
     prompts, hidden_states = rows(prompts, room, 1), ops.repeat(hidden_states, sequences, axis=0)
     lengths, limit = (ops.repeat(x, sequences, axis=0) for x in (lengths, limit))
-    return start(decoder, hidden_states, cache, prompts, lengths, limit, choices)
+    return start(decoder, method, hidden_states, cache, prompts, lengths, limit, choices)

@@ -1,4 +1,4 @@
-"""From logits (B, V) to the next token: pure functions, one knob a row."""
+"""From logits (B, V) to the next token, one knob a row: greedy, or a sample from what the filters leave."""
 
 from __future__ import annotations
 
@@ -7,7 +7,26 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_transformers.generation import penalties
+from keras_transformers.generation.decode import Choices, Decoder, State, append
 from keras_transformers.generation.penalties import NEVER
+
+
+def sample(decoder: Decoder, state: State, logits: Any, choices: Choices) -> State:
+    """The method that draws one more token for each row; `score` sums the model's own log-probabilities of them.
+
+    Args:
+        decoder: The model.
+        state: Of `decode.start`.
+        logits: float32 (B, V).
+        choices: How to choose.
+    """
+    changed = penalties.apply(logits, state, choices, decoder.eos_ids)
+    seeds = ops.stack([choices.knobs["seed"], choices.sequence * 2**20 + state["new"]], axis=1)
+    token = choose(changed, choices.knobs, seeds)
+    chosen = ops.take_along_axis(logits, ops.expand_dims(token, 1), axis=1)[:, 0]
+    score = ops.where(state["finished"], 0.0, chosen - ops.logsumexp(logits, axis=-1))
+    return append(decoder, state, token, choices.stops) | {"score": state["score"] + score}
 
 
 def choose(logits: Any, knobs: dict[str, Any], seeds: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,15 +32,22 @@ def byte_table(token_bytes: list[bytes]) -> np.ndarray:
     return table
 
 
-def stop_strings(rows: int, strings: list[str]) -> StopStrings:
+def spelled(token_bytes: Sequence[bytes], eos_ids: Iterable[int], vocabulary_size: int) -> list[bytes]:
+    """What each id adds to a new text: nothing at its end; and a model may have more rows than there are tokens."""
+    ends = set(eos_ids)
+    spelled = [b"" if number in ends else content for number, content in enumerate(token_bytes)]
+    return spelled + [b""] * (vocabulary_size - len(spelled))
+
+
+def stop_strings(rows: int, strings: Sequence[bytes]) -> StopStrings:
     """The same stop strings for all rows, as arrays.
 
     Example:
 
-    >>> stop_strings(2, ["ab", "c"]).lengths.tolist()
+    >>> stop_strings(2, [b"ab", b"c"]).lengths.tolist()
     [[2, 1], [2, 1]]
     """
-    content = [string.encode("utf-8") for string in strings] or [b""]
+    content = list(strings) or [b""]
     lengths = np.array([len(string) for string in content], np.int32)
     table = byte_table(content)
     return StopStrings(np.repeat(table[None], rows, axis=0), np.repeat(lengths[None], rows, axis=0))

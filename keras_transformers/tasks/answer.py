@@ -42,6 +42,15 @@ def _columns(task: Any, texts: list[str], pairs: list[str] | None) -> dict[str, 
     return {name: np.asarray(column) for name, column in answer.items()}
 
 
+def check_exportable() -> None:
+    """Raises a `ValueError` where there is no TensorFlow."""
+    if not on_tensorflow():
+        raise ValueError(
+            f"only the TensorFlow backend can export a SavedModel: received {keras.backend.backend()!r}. Save the "
+            "folder with task.save, and export it in a process with KERAS_BACKEND=tensorflow."
+        )
+
+
 def look_up(names: Sequence[str], numbers: Any) -> Any:
     """Names by number, and `""` for -1: strings in a TensorFlow tensor, or on other backends in a numpy array.
 

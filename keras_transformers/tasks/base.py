@@ -15,6 +15,7 @@ from keras_transformers.config import TransformerConfig
 from keras_transformers.data.pipeline import batches
 from keras_transformers.data.rows import Rows
 from keras_transformers.data.stream import Stream
+from keras_transformers.tasks.answer import check_exportable
 from keras_transformers.tasks.objective import AllOutputs
 from keras_transformers.tasks.schedule import make_schedule
 from keras_transformers.text.tokenizer import Encoded, Tokenizer
@@ -289,11 +290,7 @@ class Task:
     @cached_property
     def service(self) -> Any:
         """The traced text functions: what `predict` calls and `export` saves (TensorFlow backend only)."""
-        if not on_tensorflow():
-            raise ValueError(
-                f"only the TensorFlow backend can export a SavedModel: received {keras.backend.backend()!r}. Save the "
-                "folder with task.save, and export it in a process with KERAS_BACKEND=tensorflow."
-            )
+        check_exportable()
         from keras_transformers.export import TextService
 
         return TextService(self.served_model, self.text_graph, self._served, self._more_inputs, self.max_length)
@@ -309,7 +306,7 @@ class Task:
 
         Args:
             folder: Replaced, if it is such a folder already; an interrupted save leaves the old one.
-            dtype: Of the stored weights: `"float32"` or `"float16"`.
+            dtype: Of the stored weights: `"float32"`, `"float16"` or `"bfloat16"`.
         """
         architecture = architecture_of(self.name, self.config.family)
         options = self._saved_options()

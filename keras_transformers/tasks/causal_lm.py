@@ -16,9 +16,11 @@ from keras_transformers.data.token_stream import TokenStream
 from keras_transformers.generation.knobs import make_request
 from keras_transformers.heads import language_model_head
 from keras_transformers.models import decoder
+from keras_transformers.tasks.answer import check_exportable
 from keras_transformers.tasks.base import Task
 from keras_transformers.text.tokenizer import check_texts
 from keras_transformers.training import losses, metrics
+from keras_transformers.training.distribute import on_tensorflow
 
 
 class CausalLMTask(Task):
@@ -101,7 +103,11 @@ class CausalLMTask(Task):
 
     @cached_property
     def service(self) -> Any:
-        """The traced generation: what `generate` calls and `export` saves (TensorFlow backend only)."""
+        """The traced generation: what `generate` calls, and `export` saves (TensorFlow backend only)."""
+        if not on_tensorflow():
+            from keras_transformers.generation.bucketed import BucketedService
+
+            return BucketedService(self.config, self.model, self.tokenizer, self.max_length)
         from keras_transformers.generation.service import GenerationService
 
         spelled = self.tokenizer.token_bytes()
@@ -112,6 +118,7 @@ class CausalLMTask(Task):
         texts: Sequence[str],
         *,
         stop: Sequence[str] = (),
+        num_beams: int = 1,
         num_sequences: int = 1,
         token_bias: Mapping[int, float] | None = None,
         batch_size: int = 16,
@@ -120,25 +127,22 @@ class CausalLMTask(Task):
         """Continue texts, and say how: what `generate` gives, with scores.
 
         Args:
-            texts, stop, num_sequences, token_bias, batch_size, **knobs: As for `generate`.
+            texts, stop, num_beams, num_sequences, token_bias, batch_size, **knobs: As for `generate`.
 
         Returns:
             One dict a text: `generated_text`, `score` (the sum of the log-probabilities that the model gives to its
-            tokens) and `num_tokens`, or lists of them with `num_sequences` > 1; `truncated`, whether the prompt was
-            cut at its beginning; and `error`, empty when all is well.
+            tokens; of beams, with the penalties and over length ** `length_penalty`) and `num_tokens`, or lists of
+            them with `num_sequences` > 1; `truncated`, whether the prompt was cut at its beginning; and `error`, empty
+            when all is well.
         """
         texts = check_texts("texts", texts)
-        if num_sequences < 1 or batch_size < 1:
-            raise ValueError(
-                f"num_sequences and batch_size must be at least 1: received {num_sequences} and {batch_size}."
-            )
-        wanted = make_request(len(texts), stop, token_bias or {}, knobs)
+        _check_counts(num_beams, num_sequences, batch_size)
+        wanted = make_request(len(texts), stop, token_bias or {}, knobs, num_beams)
         answers = []
         for start in range(0, len(texts), batch_size):
             rows = slice(start, start + batch_size)
-            columns = self.service.answer(
-                texts[rows], num_sequences, {name: column[rows] for name, column in wanted.items()}
-            )
+            request = {name: column[rows] for name, column in wanted.items()}
+            columns = self.service.answer(texts[rows], num_sequences, request, num_beams)
             answers += [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         return answers
 
@@ -152,8 +156,11 @@ class CausalLMTask(Task):
                 `temperature` (0, the likeliest token; 1 samples from the model's own distribution);
                 `top_k`, `top_p`, `min_p`, which leave out unlikely tokens;
                 `repetition_penalty` (1) and `no_repeat_ngram` (a length);
-                `seed` of the samples.
-                For all texts: `stop`, strings before which a text ends; `num_sequences` (1) for each prompt;
+                `seed` of the samples;
+                `length_penalty` (1) of beams: above 0, longer texts score better, as scores are divided by
+                length ** `length_penalty`.
+                For all texts: `num_beams` (1), with more than one beam search instead of sampling;
+                `stop`, strings before which a text ends; `num_sequences` (1) for each prompt, with beams the best;
                 `token_bias`, a number to add to the logits of tokens, by id, minus infinity to suppress one;
                 `batch_size` (16), prompts at a time.
 
@@ -171,21 +178,28 @@ class CausalLMTask(Task):
                 raise ValueError(f"text {row} cannot be continued: {answer['error']}")
         return [answer["generated_text"] for answer in answers]
 
-    def stream(self, text: str, *, stop: Sequence[str] = (), **knobs: Any) -> Iterator[str]:
+    def stream(
+        self, text: str, *, stop: Sequence[str] = (), token_bias: Mapping[int, float] | None = None, **knobs: Any
+    ) -> Iterator[str]:
         """Continue one text, piece by piece as tokens come; the pieces are whole characters.
 
         Args:
             text: The prompt.
             stop: Strings before which the text ends.
-            **knobs: As for `generate`.
+            token_bias, **knobs: As for `generate`.
 
-        Yields:
-            Pieces of the continuation.
+        Returns:
+            An iterator of the pieces of the continuation.
+
+        Raises:
+            ValueError: As for `generate`.
         """
-        wanted = make_request(1, stop, knobs.pop("token_bias", {}), knobs)
-        yield from self.service.stream(text, wanted)
+        check_texts("text", [text])
+        return self.service.stream(text, make_request(1, stop, token_bias or {}, knobs))
 
-    def export(self, folder: str, *, stop: Sequence[str] = (), num_sequences: int = 1, **knobs: Any) -> None:
+    def export(
+        self, folder: str, *, stop: Sequence[str] = (), num_beams: int = 1, num_sequences: int = 1, **knobs: Any
+    ) -> None:
         """Write a SavedModel that continues texts, with the cache and the text handling inside.
 
         Its signature `serving_default` takes `text` (B,) strings; `generate` takes the knobs of `generate` besides,
@@ -196,14 +210,24 @@ class CausalLMTask(Task):
             folder: Such as `"serving/novel/1"`. Replaced if it is a SavedModel; an interrupted export leaves the old
                 one.
             stop, **knobs: Of `serving_default`.
-            num_sequences: Texts for each prompt.
+            num_beams, num_sequences: As for `generate`, fixed for good.
 
         Raises:
             ValueError: The backend is not TensorFlow, a knob is out of range, or the folder holds something else.
         """
+        check_exportable()
         from keras_transformers.export import export
 
-        example = make_request(1, stop, {}, knobs)
+        _check_counts(num_beams, num_sequences)
+        example = make_request(1, stop, {}, knobs, num_beams)
         self.service.projection.refresh()
-        functions = self.service.signatures(example, num_sequences)
+        functions = self.service.signatures(example, num_sequences, num_beams)
         export(folder, self.service.module, functions, example)
+
+
+def _check_counts(num_beams: int, num_sequences: int, batch_size: int = 1) -> None:
+    counts = {"num_beams": num_beams, "num_sequences": num_sequences, "batch_size": batch_size}
+    if wrong := {name: count for name, count in counts.items() if not isinstance(count, int) or count < 1}:
+        raise ValueError(f"{sorted(counts)} must be integers of at least 1: received {wrong}.")
+    if 1 < num_beams < num_sequences:
+        raise ValueError(f"{num_beams} beams give no {num_sequences} texts: num_sequences is at most num_beams.")

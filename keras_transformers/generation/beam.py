@@ -1,0 +1,108 @@
+"""Beam search: several texts of each prompt grow side by side, and only the likeliest go on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_transformers.generation import penalties
+from keras_transformers.generation.decode import Choices, Decoder, State, append
+from keras_transformers.generation.penalties import NEVER
+
+
+class BeamSearch:
+    """The method that keeps the n likeliest beams of each prompt; a row of the state is a beam.
+
+    A beam that ends becomes a hypothesis: it is set aside and never extended. Its score is the sum of its tokens'
+    log-probabilities, as the penalties leave them, over their number to the power of `length_penalty`. A prompt is done
+    when its best beam, scored so, is no better than the worst of n hypotheses. This is what `transformers` does with
+    `early_stopping=False`.
+
+    Args:
+        num_beams: n, at least 2. Rows are those of the first prompt first.
+    """
+
+    def __init__(self, num_beams: int):
+        self.num_beams = num_beams
+
+    def __call__(self, decoder: Decoder, state: State, logits: Any, choices: Choices) -> State:
+        """One more token for the beams of each prompt that is not done; see `decode.Method`."""
+        if "hypotheses" not in state:
+            state = _begin(state, choices)
+        log_probs = penalties.apply(ops.log_softmax(logits, axis=-1), state, choices, decoder.eos_ids)
+        # If each beam ended in every way that there is, n would still be left to go on.
+        width = min(1 + max(1, len(decoder.eos_ids)), logits.shape[-1]) * self.num_beams
+        score, source, token = self._best(state["score"][:, None] + log_probs, width)
+        old = _take({name: x for name, x in state.items() if name not in ("cache", "hypotheses")}, source)
+        new = append(decoder, old, token, _take(choices.stops, source)) | {"score": score}
+        length_penalty = choices.knobs["length_penalty"][:: self.num_beams, None]
+        just_ended = ops.logical_and(new["finished"], ops.logical_not(old["finished"]))
+        hypotheses = self._keep(state["hypotheses"], new, just_ended, width, length_penalty)
+        new["score"] = ops.where(new["finished"], NEVER, score)
+        rows = _top(ops.reshape(new["score"], (-1, width)), self.num_beams)
+        beams = _take(new, rows)
+        done = self._done(beams, hypotheses, length_penalty)
+        beams["finished"] = ops.logical_or(beams["finished"], done)
+        return beams | {"cache": _follow(state["cache"], ops.take(source, rows)), "hypotheses": hypotheses}
+
+    def _best(self, scores: Any, width: int) -> tuple[Any, Any, Any]:
+        """The best continuations of each prompt, in order: score, row of the beam, and token, each (B * width,)."""
+        vocabulary_size = scores.shape[-1]
+        index = _top(ops.reshape(scores, (-1, self.num_beams * vocabulary_size)), width)
+        return ops.take(scores, index), index // vocabulary_size, index % vocabulary_size
+
+    def _keep(self, hypotheses: State, new: State, just_ended: Any, width: int, length_penalty: Any) -> State:
+        """The n best of the old hypotheses and of those among the n best candidates that have just ended."""
+        ended = ops.logical_and(ops.reshape(just_ended, (-1, width)), ops.arange(width) < self.num_beams)
+        score = _penalized(new, width, length_penalty)
+        new = new | {"score": ops.reshape(ops.where(ended, score, NEVER), (-1,))}
+
+        def merged(name):
+            old, more = hypotheses[name], new[name]
+            rest = ops.shape(more)[1:]
+            old, more = ops.reshape(old, (-1, self.num_beams, *rest)), ops.reshape(more, (-1, width, *rest))
+            return ops.reshape(ops.concatenate([old, more], axis=1), (-1, *rest))
+
+        every = {name: merged(name) for name in hypotheses}
+        return _take(every, _top(ops.reshape(every["score"], (-1, self.num_beams + width)), self.num_beams))
+
+    def _done(self, beams: State, hypotheses: State, length_penalty: Any) -> Any:
+        """Boolean (B * n,): no beam can go on, or the best one is no better than the worst of n hypotheses."""
+        best = _penalized(beams, self.num_beams, length_penalty)[:, 0]
+        worst = ops.reshape(hypotheses["score"], (-1, self.num_beams))[:, -1]
+        return ops.repeat(ops.logical_not(best > worst), self.num_beams)
+
+
+def _begin(state: State, choices: Choices) -> State:
+    """The state before the first token: one beam for each prompt, or all would be the same; and no hypothesis."""
+    hypotheses = {name: state[name] for name in ("token_ids", "lengths", "new", "kept_bytes")}
+    hypotheses["score"] = ops.full_like(state["score"], NEVER)
+    return state | {"score": ops.where(choices.sequence == 0, 0.0, NEVER), "hypotheses": hypotheses}
+
+
+def _penalized(rows: State, width: int, length_penalty: Any) -> Any:
+    """Scores over lengths to the power of a penalty (B, 1): (B, width)."""
+    length = ops.cast(ops.maximum(rows["new"], 1), "float32")
+    score, length = (ops.reshape(x, (-1, width)) for x in (rows["score"], length))
+    return score / length**length_penalty
+
+
+def _top(scores: Any, number: int) -> Any:
+    """Where the largest of each row stand, in order, in all of scores (B, N): int32 (B * number,)."""
+    index = ops.top_k(scores, number)[1]
+    first = ops.arange(ops.shape(scores)[0], dtype="int32")[:, None] * scores.shape[1]
+    return ops.reshape(first + index, (-1,))
+
+
+def _take(rows: Any, index: Any) -> Any:
+    return keras.tree.map_structure(lambda x: ops.take(x, index, axis=0), rows)
+
+
+def _follow(cache: Any, source: Any) -> Any:
+    """The cache of the beams that each row goes on from; what a prompt's beams share stays (`cross_key`, ...)."""
+    return [
+        {name: x if name.startswith("cross_") else ops.take(x, source, axis=0) for name, x in own.items()}
+        for own in cache
+    ]
