@@ -16,13 +16,14 @@ import safetensors.numpy
 from keras_transformers.checkpoints.assign import assign
 from keras_transformers.checkpoints.folder import atomic_folder
 from keras_transformers.checkpoints.fused import join, split
-from keras_transformers.checkpoints.huggingface_config import make_config, read_config, read_json
+from keras_transformers.checkpoints.huggingface_config import make_config, read_config
 from keras_transformers.checkpoints.names import family_names
 from keras_transformers.checkpoints.names.table import Names, modern_name, their_name
 from keras_transformers.checkpoints.tensors import Tensor, read_tensors
 from keras_transformers.config import TransformerConfig
 
 __all__ = ["load_weights", "read_config", "save_folder"]
+DTYPES = ("float32", "float16", "bfloat16")
 
 
 def load_weights(
@@ -39,7 +40,8 @@ def load_weights(
     are passed over; everything else must fit.
 
     Args:
-        model: An encoder, with or without heads, whose weights have the names that `models` and `heads` give.
+        model: An encoder or decoder, with or without heads, whose weights have the names that `models` and `heads`
+            give.
         folder: In the Hugging Face layout; `model.safetensors` may be sharded.
         missing_ok: Names of layers, such as `"classifier"`, that keep their initial values if the checkpoint has
             none for them.
@@ -54,26 +56,33 @@ def load_weights(
             missing, of another shape, or not known, and no variable has changed.
     """
     folder = Path(folder)
-    path = folder / "config.json"
-    names = family_names(read_json(path).get("model_type"), path)
+    config, _ = read_config(folder)
+    names = family_names(config.family, folder)
     tensors = {modern_name(tensor.name, names): tensor for tensor in read_tensors(folder, pickled)}
-    _check_copies(tensors, names, {variable.path.split("/")[0] for variable in model.weights}, folder)
+    tensors = split(tensors, names)
+    if config.tie_embeddings:
+        _check_copies(tensors, names, folder)
     return assign(
         model,
-        split(tensors, names),
+        tensors,
         lambda path: their_name(path, names),
         missing_ok=missing_ok,
         fresh=fresh,
-        may_stay=lambda name: name.startswith(names.optional) or re.fullmatch(names.redundant, name) is not None,
+        may_stay=lambda name: _may_stay(name, tensors, names),
         source=f"the checkpoint in {folder}",
     )
 
 
-def _check_copies(tensors: dict[str, Tensor], names: Names, layers: set[str], folder: Path):
+def _may_stay(name: str, tensors: dict[str, Tensor], names: Names) -> bool:
+    if name.startswith(names.optional) or re.fullmatch(names.redundant, name):
+        return True
+    return name.endswith(".bias") and not tensors[name].read().any()  # a layer without bias adds as much
+
+
+def _check_copies(tensors: dict[str, Tensor], names: Names, folder: Path):
     """Weights that we tie may be stored twice; if they are two, the model would silently be another one."""
     for copy, name in names.copies.items():
-        stored = copy in tensors and name in tensors and copy.partition(".")[0] not in layers
-        if stored and not np.array_equal(tensors[copy].read(), tensors[name].read()):
+        if copy in tensors and name in tensors and not np.array_equal(tensors[copy].read(), tensors[name].read()):
             raise ValueError(
                 f"the checkpoint in {folder}: {copy} differs from {name}, but config.json says that they are tied. "
                 'If they are not, write "tie_word_embeddings": false there.'
@@ -101,7 +110,7 @@ def save_folder(
         architecture: Class of `transformers` to read it with, such as `"BertForSequenceClassification"`.
         labels: Names of the classes, in the order of the logits.
         problem: `"single_label"`, `"multi_label"` or `"regression"`.
-        dtype: Of the stored weights: `"float32"`, or `"float16"` for half the size.
+        dtype: Of the stored weights: `"float32"`, or `"float16"` or `"bfloat16"` for half the size.
 
     Raises:
         ValueError: The model lacks a layer that `architecture` needs, the labels are not as many as the classes, the
@@ -130,8 +139,8 @@ def _check_layers(model: keras.Model, needed: list[str], architecture: str, labe
 
 
 def _tensors(model: keras.Model, names: Names, architecture: str, dtype: str) -> dict[str, np.ndarray]:
-    if dtype not in ("float32", "float16"):
-        raise ValueError(f"weights are stored as 'float32' or 'float16': received dtype={dtype!r}.")
+    if dtype not in DTYPES:
+        raise ValueError(f"weights are stored as one of {DTYPES}: received dtype={dtype!r}.")
     heads = names.architectures[architecture]
     tensors = {}
     for variable in model.weights:
@@ -144,5 +153,9 @@ def _tensors(model: keras.Model, names: Names, architecture: str, dtype: str) ->
         if not np.isfinite(array).all():
             raise ValueError(f"the weight {variable.path} is not finite as {dtype}: it was not saved.")
         tensors[name] = array
+    tensors = join(tensors, names)
+    for layer in [name.removesuffix(".weight") for name in tensors]:
+        if re.fullmatch(names.biased, layer):
+            tensors.setdefault(f"{layer}.bias", np.zeros(tensors[f"{layer}.weight"].shape[-1], dtype))
     bare = "" if heads else names.prefix
-    return {name.removeprefix(bare): array for name, array in join(tensors, names).items()}
+    return {name.removeprefix(bare): array for name, array in tensors.items()}

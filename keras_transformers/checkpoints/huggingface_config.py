@@ -16,6 +16,7 @@ PROBLEMS = {
     "regression": "regression",
 }
 GENERATION = ("bos_token_id", "eos_token_id")
+FORGOTTEN = ("output_initializer_range",)  # how fresh weights started, which trained ones do not need
 
 
 def read_config(folder: str | Path) -> tuple[TransformerConfig, dict[str, Any]]:
@@ -103,7 +104,7 @@ def make_config(
         raise ValueError(f"architecture must be one of {sorted(names.architectures)}: received {architecture!r}.")
     fields = {ours: getattr(config, ours) for ours in names.fields}
     plain = names.configure(**fields)
-    lost = [key for key, value in plain.to_dict().items() if getattr(config, key) != value]
+    lost = [key for key, value in plain.to_dict().items() if getattr(config, key) != value and key not in FORGOTTEN]
     if config.activation not in names.activations.values():
         lost.append("activation")
     if lost:

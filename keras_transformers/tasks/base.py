@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
@@ -16,14 +17,13 @@ from keras_transformers.data.pipeline import batches
 from keras_transformers.data.rows import Rows
 from keras_transformers.data.stream import Stream
 from keras_transformers.tasks.answer import check_exportable
+from keras_transformers.tasks.fitting import Fitting
 from keras_transformers.tasks.objective import AllOutputs
-from keras_transformers.tasks.schedule import make_schedule
 from keras_transformers.text.tokenizer import Encoded, Tokenizer
-from keras_transformers.training.distribute import on_tensorflow, scope
-from keras_transformers.training.optimizer import AdamW
+from keras_transformers.training.lora import merged
 
 
-class Task:
+class Task(Fitting):
     """A model with everything around it. Made by `zoo.load`; each task is a small subclass.
 
     Args:
@@ -47,7 +47,6 @@ class Task:
     kinds: ClassVar[tuple[str, ...]] = ("encoder",)  # of models that can do it
     new_layers: ClassVar[tuple[str, ...]] = ()  # heads that start afresh when the checkpoint lacks them
     logits: ClassVar[str] = "logits"  # the output that labels, if they are one array, belong to
-    labelled: ClassVar[bool] = False  # whether texts come with labels
 
     def __init__(
         self,
@@ -107,21 +106,6 @@ class Task:
         """One row of that to what `predict` returns."""
         raise NotImplementedError
 
-    def compile(self, optimizer: keras.optimizers.Optimizer | None = None, **options: Any) -> None:
-        """Compile the model with the task's loss and metrics.
-
-        Args:
-            optimizer: AdamW with a constant rate of 5e-5 when None.
-            **options: For `keras.Model.compile`, such as `jit_compile` or `steps_per_execution`.
-        """
-        optimizer = optimizer or AdamW(5e-5)
-        if self.dtype == "mixed_float16":  # Keras does so itself for a global policy only
-            optimizer = keras.optimizers.LossScaleOptimizer(optimizer)
-        if on_tensorflow():
-            # On CPUs it gains little here, and compiles anew for every length of batch.
-            options = {"jit_compile": False} | options
-        self.model.compile(optimizer, loss=self._losses(), metrics=self._metrics(), **options)
-
     def dataset(
         self,
         texts: Any,
@@ -174,107 +158,6 @@ class Task:
         encoded = graph.encode(texts, pairs, max_length=self.max_length)
         return {name: encoded[name] for name in self.model.input if name in encoded}
 
-    def fit(
-        self,
-        texts: Any,
-        labels: Any = None,
-        *,
-        pairs: Sequence[str] | None = None,
-        epochs: int = 3,
-        batch_size: int = 32,
-        learning_rate: float = 5e-5,
-        schedule: str = "linear",
-        warmup: float = 0.1,
-        weight_decay: float = 0.01,
-        clip_norm: float | None = 1.0,
-        accumulation_steps: int = 1,
-        ema_momentum: float | None = None,
-        validation_data: Any = None,
-        seed: int = 0,
-        dataset_options: dict[str, Any] | None = None,
-        compile_options: dict[str, Any] | None = None,
-        **fit_options: Any,
-    ) -> keras.callbacks.History:
-        """Fine-tune in one call: warms the learning rate up, and decays it over the steps that it knows.
-
-        A second call goes on from the weights, with a new optimizer and schedule.
-
-        Args:
-            texts, labels, pairs: As for `dataset`, but no stream.
-            epochs: Passes over the texts.
-            batch_size: Rows a step.
-            learning_rate: The peak.
-            schedule: `"linear"` or `"cosine"` decay to zero, `"inverse_sqrt"`, or `"constant"`, which has no warm-up.
-            warmup: Part of the steps in which the rate rises.
-            weight_decay, clip_norm, accumulation_steps, ema_momentum: Of `training.optimizer.AdamW`.
-            validation_data: `(texts, labels)` or `(texts, labels, pairs)`, or a data set, evaluated after each epoch.
-            seed: Of order and masks.
-            dataset_options: For `dataset`.
-            compile_options: For `compile`.
-            **fit_options: For `keras.Model.fit`, such as `callbacks`, `class_weight`, `verbose`.
-
-        Returns:
-            Keras' `History`.
-
-        Raises:
-            ValueError: As for `dataset`; no labels; an unknown schedule; a stream, whose number of steps is not known.
-        """
-        if hasattr(texts, "element_spec"):
-            raise ValueError(
-                "fit needs the number of steps for its schedule, and a stream has none: use "
-                "task.model.fit(task.dataset(stream), epochs=...) with an optimizer of your own in task.compile."
-            )
-        self._check_labelled(texts, labels)
-        settings = {"batch_size": batch_size, "seed": seed, "accumulation_steps": accumulation_steps}
-        settings |= ({} if pairs is None else {"pairs": pairs}) | (dataset_options or {})
-        dataset = self.dataset(texts, labels, **settings)
-        steps = epochs * (fit_options.get("steps_per_epoch") or num_batches(dataset)) // accumulation_steps
-        rate = make_schedule(schedule, learning_rate, warmup, steps)
-        with scope(getattr(self.model, "distribute_strategy", None)):
-            optimizer = AdamW(rate, weight_decay, clip_norm, accumulation_steps, ema_momentum)
-            self.compile(optimizer, **(compile_options or {}))
-        if isinstance(validation_data, tuple):
-            validation_data = self._evaluation(*validation_data, batch_size=batch_size, **(dataset_options or {}))
-        # Under a strategy Keras looks at a batch before it trains, which would use up the order of the first epoch.
-        start = keras.callbacks.LambdaCallback(lambda epoch, logs: setattr(dataset.position, "epoch", epoch))
-        fit_options["callbacks"] = [start, *(fit_options.get("callbacks") or [])]
-        # The data set shuffles by itself; Keras would warn, or on JAX shuffle the batches once more.
-        return self.model.fit(dataset, epochs=epochs, validation_data=validation_data, shuffle=False, **fit_options)
-
-    def evaluate(
-        self,
-        texts: Any,
-        labels: Any = None,
-        *,
-        pairs: Sequence[str] | None = None,
-        batch_size: int = 32,
-        dataset_options: dict[str, Any] | None = None,
-    ) -> dict[str, float]:
-        """The task's metrics, over real targets.
-
-        Args:
-            texts, labels, pairs: As for `dataset`.
-            batch_size: Rows at a time.
-            dataset_options: For `dataset`.
-
-        Returns:
-            Metric values by name. Keras' `loss`, a mean of batch means, is left out.
-        """
-        dataset = self._evaluation(texts, labels, pairs, batch_size, **(dataset_options or {}))
-        results = self.model.evaluate(dataset, return_dict=True, verbose=0)
-        return {name: float(value) for name, value in results.items() if not name.endswith("loss")}
-
-    def _evaluation(
-        self, texts: Any, labels: Any = None, pairs: Any = None, batch_size: int = 32, **settings: Any
-    ) -> Any:
-        self._check_labelled(texts, labels)
-        pairs = {} if pairs is None else {"pairs": pairs}
-        return self.dataset(texts, labels, batch_size=batch_size, shuffle=False, **pairs, **settings)
-
-    def _check_labelled(self, texts: Any, labels: Any) -> None:
-        if self.labelled and labels is None and not hasattr(texts, "element_spec"):
-            raise ValueError(f"{self.name} needs labels, one a text, to fit or evaluate: received None.")
-
     @cached_property
     def text_graph(self) -> Any:
         """The tokenizer as TensorFlow ops."""
@@ -290,16 +173,26 @@ class Task:
     @cached_property
     def service(self) -> Any:
         """The traced text functions: what `predict` calls and `export` saves (TensorFlow backend only)."""
+        return self._make_service()
+
+    def _make_service(self) -> Any:
         check_exportable()
         from keras_transformers.export import TextService
 
         return TextService(self.served_model, self.text_graph, self._served, self._more_inputs, self.max_length)
 
     def _export(self, folder: str, signatures: dict[str, str], **examples: Any) -> None:
-        functions = {name: getattr(self.service, function) for name, function in signatures.items()}
-        from keras_transformers.export import export  # not before: `service` says what is missing without TensorFlow
+        with self._exported_service() as service:
+            functions = {name: getattr(service, function) for name, function in signatures.items()}
+            from keras_transformers.export import export  # not before: the service says what is missing
 
-        export(folder, self.service.module, functions, examples)
+            export(folder, service.module, functions, examples)
+
+    @contextmanager
+    def _exported_service(self) -> Iterator[Any]:
+        """The service, or where the model has adapters (LoRA) another one, traced with these merged."""
+        with merged(self.model) as has_adapters:
+            yield self._make_service() if has_adapters else self.service
 
     def save(self, folder: str, dtype: str = "float32") -> None:
         """Write one folder in Hugging Face layout; `zoo.load(folder)` and `transformers` read it.
@@ -310,12 +203,10 @@ class Task:
         """
         architecture = architecture_of(self.name, self.config.family)
         options = self._saved_options()
-        save_folder(folder, self.model, self.config, self.tokenizer, architecture=architecture, dtype=dtype, **options)
+        with merged(self.model):
+            save_folder(
+                folder, self.model, self.config, self.tokenizer, architecture=architecture, dtype=dtype, **options
+            )
 
     def _saved_options(self) -> dict[str, Any]:
         return {}
-
-
-def num_batches(dataset: Any) -> int:
-    """Batches in one pass over what `Task.dataset` made of lists."""
-    return int(dataset.cardinality()) if hasattr(dataset, "cardinality") else len(dataset)

@@ -3,7 +3,9 @@ import json
 import pytest
 
 from keras_transformers.checkpoints.huggingface_config import make_config, read_config
-from keras_transformers.families import bert
+from keras_transformers.checkpoints.names import FAMILIES, architecture_of, task_of
+from keras_transformers.families import bert, gpt1, gpt2, llama
+from keras_transformers.tasks import TASKS
 
 SIZES = {"vocabulary_size": 90, "num_layers": 3, "num_heads": 4, "hidden_dim": 32}
 CONFIG = bert(**SIZES, activation="gelu_tanh", dropout=0.2, pad_id=3)
@@ -11,6 +13,19 @@ MINIMAL = {
     "model_type": "bert", "vocab_size": 90, "num_hidden_layers": 3, "num_attention_heads": 4, "hidden_size": 32,
     "intermediate_size": 128, "max_position_embeddings": 512,
 }  # fmt: skip
+
+GPT2 = {"model_type": "gpt2", "vocab_size": 90, "n_layer": 3, "n_head": 4, "n_embd": 32, "n_positions": 512}
+LLAMA = {
+    "model_type": "llama", "vocab_size": 90, "num_hidden_layers": 3, "num_attention_heads": 4, "hidden_size": 32,
+    "intermediate_size": 48, "max_position_embeddings": 512,
+}  # fmt: skip
+DECODERS = {
+    "gpt1": gpt1(**SIZES, dropout=0.2, attention_dropout=0.3, bos_id=1, eos_ids=[2], activation="silu"),
+    "gpt2": gpt2(**SIZES, intermediate_dim=40, activation="gelu", epsilon=1e-6, pad_id=5, use_bias=False),
+    "gpt2-untied": gpt2(**SIZES, tie_embeddings=False, eos_ids=[2, 4]),
+    "llama": llama(**SIZES, intermediate_dim=48, num_kv_heads=2, head_dim=6, max_wavelength=5e5, tie_embeddings=True),
+    "llama-bias": llama(**SIZES, intermediate_dim=48, use_bias=True, attention_dropout=0.1, epsilon=1e-5),
+}
 
 
 def write(folder, **changes):
@@ -32,6 +47,49 @@ def test_round_trip(tmp_path, architecture, labels, problem):
     (tmp_path / "config.json").write_text(json.dumps(values))
     extra = {"architecture": architecture, "labels": labels, "problem": problem}
     assert read_config(tmp_path) == (CONFIG, extra)
+
+
+@pytest.mark.parametrize("name", DECODERS)
+def test_round_trip_of_decoders(tmp_path, name):
+    config = DECODERS[name]
+    architecture = architecture_of("causal_lm", config.family)
+    values = make_config(config, architecture)
+    (tmp_path / "config.json").write_text(json.dumps(values))
+    assert read_config(tmp_path) == (config, {"architecture": architecture, "labels": None, "problem": None})
+    assert values["pad_token_id"] == (config.pad_id or None)
+    assert values["eos_token_id"] == {0: None, 1: 2, 2: [2, 4]}[len(config.eos_ids)]
+
+
+def test_how_fresh_weights_started_is_not_kept(tmp_path):
+    (tmp_path / "config.json").write_text(
+        json.dumps(make_config(gpt2(**SIZES, output_initializer_range=0.1), "GPT2Model"))
+    )
+    assert read_config(tmp_path)[0] == gpt2(**SIZES)
+
+
+@pytest.mark.parametrize("place", ["rope_parameters", "rope_scaling", None])
+def test_the_base_of_wavelengths_where_each_version_has_it(tmp_path, place):
+    options = {"rope_theta": 5e5, "rope_type": "default"}
+    options = {"rope_theta": 5e5, "rope_scaling": None} if place is None else {"rope_theta": 1.0, place: options}
+    assert read_config(write(tmp_path, **LLAMA, **options))[0].max_wavelength == 5e5
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_tasks_and_classes_belong_together(task):
+    families = [family for family, names in FAMILIES.items() if task in names.tasks]
+    assert families
+    for family in families:
+        architecture = architecture_of(task, family)
+        assert architecture in FAMILIES[family].architectures
+        assert task_of(architecture, family) == task
+
+
+def test_a_task_without_a_class_is_an_error():
+    with pytest.raises(ValueError, match=r"no class of transformers is a 'causal_lm' of family 'bert'.*'masked_lm'"):
+        architecture_of("causal_lm", "bert")
+    with pytest.raises(ValueError, match="a task 'causal_lm': unknown model family 'mamba'"):
+        architecture_of("causal_lm", "mamba")
+    assert task_of("GPT2DoubleHeadsModel", "gpt2") is task_of(None, "llama") is None
 
 
 def test_defaults_of_old_files(tmp_path):
@@ -64,6 +122,17 @@ def test_labels_and_problem_as_transformers_infers_them(tmp_path, changes, label
         ({"hidden_act": "quick_gelu"}, "unknown activation 'quick_gelu'"),
         ({"hidden_size": None}, r"lacks \['hidden_size'\]"),
         ({"num_attention_heads": None, "max_position_embeddings": None}, "lacks.*num_attention_heads.*max_position"),
+        ({**GPT2, "scale_attn_by_inverse_layer_idx": True}, "scale_attn_by_inverse_layer_idx=True is not supported"),
+        ({**GPT2, "scale_attn_weights": False}, "scale_attn_weights=False is not supported"),
+        ({**GPT2, "add_cross_attention": True}, "add_cross_attention=True is not supported"),
+        ({**GPT2, "embd_pdrop": 0.2, "resid_pdrop": 0.1}, "embd_pdrop=0.2 with resid_pdrop=0.1 is not supported"),
+        ({**GPT2, "activation_function": "mish"}, "unknown activation 'mish'; known are .*'gelu_new'"),
+        ({**LLAMA, "attention_bias": True, "mlp_bias": False}, "mlp_bias=False with attention_bias=True is not"),
+        ({**LLAMA, "rope_scaling": {"type": "linear", "factor": 2.0}}, "rope_type='linear' is not supported"),
+        ({**LLAMA, "rope_parameters": {"rope_type": "llama3"}}, "rope_type='llama3' is not supported"),
+        ({**LLAMA, "partial_rotary_factor": 0.5}, "partial_rotary_factor=0.5 is not supported"),
+        ({**LLAMA, "intermediate_size": None}, r"lacks \['intermediate_size'\]"),
+        ({**LLAMA, "eos_token_id": [2, 90]}, r"eos_ids must be a token id in \[0, 90\): received \(2, 90\)"),
     ],
 )
 def test_what_is_not_supported_is_an_error(tmp_path, changes, message):
@@ -85,6 +154,10 @@ def test_a_missing_or_broken_file(tmp_path):
         (CONFIG.replace(gated=True, num_kv_heads=2), "BertModel", None, r"no place.*\['num_kv_heads', 'gated'\]"),
         (CONFIG.replace(tie_embeddings=False), "BertModel", None, r"no place.*\['tie_embeddings'\]"),
         (CONFIG.replace(activation="mish"), "BertModel", None, r"no place.*\['activation'\]"),
+        (gpt1(**SIZES, activation="gelu"), "OpenAIGPTModel", None, r"no place.*\['activation'\]"),
+        (gpt1(**SIZES, intermediate_dim=40), "OpenAIGPTModel", None, r"no place.*\['intermediate_dim'\]"),
+        (gpt2(**SIZES, positions="rotary"), "GPT2Model", None, r"no place.*\['positions'\]"),
+        (llama(**SIZES, intermediate_dim=48, dropout=0.1), "LlamaModel", None, r"no place.*\['dropout'\]"),
         (CONFIG.replace(family="mamba"), "MambaModel", None, "unknown model family 'mamba'"),
         (CONFIG, "BertForSummaries", None, "architecture must be one of .*received 'BertForSummaries'"),
         (CONFIG, "BertModel", "ranking", "problem must be one of .*received 'ranking'"),

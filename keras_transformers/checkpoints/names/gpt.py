@@ -25,6 +25,7 @@ FIELDS = {
     "dropout": "resid_pdrop",
     "attention_dropout": "attn_pdrop",
     "epsilon": "layer_norm_epsilon",
+    "use_bias": "use_bias",  # not an option of transformers, whose biases are then zero
     "initializer_range": "initializer_range",
     "tie_embeddings": "tie_word_embeddings",
     "pad_id": "pad_token_id",
@@ -40,6 +41,7 @@ SHARED = {
     "required": tuple(name for name in SIZES if name != "intermediate_dim"),
     "fused": (r"transformer\.h\.\d+\.attn\.c_attn", ("query", "key", "value")),
     "untransposed": ("transformer.h.",),
+    "biased": r"transformer\.(h\.\d+\.(attn\.c_\w+|mlp\.c_\w+|ln_\d)|ln_f)",
 }
 
 GPT1 = Names(

@@ -36,6 +36,7 @@ class Names(NamedTuple):
         required: Fields of ours that config.json must have.
         fused: Pattern of the names of layers that hold several layers of ours side by side, and the names of these.
         untransposed: Beginnings of names of kernels stored (input, output), as ours are.
+        biased: Pattern of the names of layers that have a bias whatever ours have; zeros stand for a missing one.
     """
 
     model_type: str
@@ -54,6 +55,7 @@ class Names(NamedTuple):
     required: tuple[str, ...] = SIZES
     fused: tuple[str, tuple[str, ...]] | None = None
     untransposed: tuple[str, ...] = ()
+    biased: str = ""
 
 
 def their_name(path: str, names: Names) -> tuple[str, bool]:

@@ -1,0 +1,59 @@
+"""Small decoders of each family, inputs for them, and decoding with their twins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+import numpy as np
+from arrays import to_numpy
+from decoding import make_room
+
+from keras_transformers.config import TransformerConfig
+from keras_transformers.families import gpt1, gpt2, llama
+from keras_transformers.heads import classification_head, language_model_head
+from keras_transformers.models import decoder
+from keras_transformers.models.decoder import prefill, step
+
+FAMILIES = {"gpt1": gpt1, "gpt2": gpt2, "llama": llama}
+SIZES = {"vocabulary_size": 30, "num_layers": 2, "num_heads": 4, "hidden_dim": 16, "max_length": 8}
+
+
+def small_config(family: str = "gpt2", **options: Any) -> TransformerConfig:
+    """Two blocks of width 16; any field may be changed."""
+    own = {"intermediate_dim": 24, "num_kv_heads": 2} if family == "llama" else {}
+    return FAMILIES[family](**(SIZES | own | options))
+
+
+def token_ids(rows: int = 2, length: int = 6, seed: int = 0) -> np.ndarray:
+    """Random tokens that may be raised by 3."""
+    return np.random.default_rng(seed).integers(1, SIZES["vocabulary_size"] - 3, (rows, length))
+
+
+def whole(ids: np.ndarray, documents: np.ndarray | None = None) -> dict[str, np.ndarray]:
+    """Inputs of a decoder; all tokens of a row are one text, unless told otherwise."""
+    return {"token_ids": ids, "padding_mask": np.ones_like(ids) if documents is None else documents}
+
+
+def all_heads(config: TransformerConfig) -> keras.Model:
+    """A decoder with the heads of a language model and of a classifier."""
+    model = decoder(config)
+    states = model.output["hidden_states"]
+    logits = language_model_head(config, model.get_layer("token_embedding"), states)
+    return keras.Model(model.input, {"logits": logits, "classes": classification_head(config, states[:, 0], 3)})
+
+
+def decode(
+    config: TransformerConfig, model: keras.Model, ids: np.ndarray, prompts: np.ndarray, stride: int = 1
+) -> list:
+    """Prefill of prompts of these lengths, then steps of `stride` tokens: pairs of positions (B, T) and outputs."""
+    mask = (np.arange(prompts.max()) < prompts[:, None]).astype("int32")
+    cache = make_room(prefill(model)(whole(ids[:, : prompts.max()] * mask, mask))["cache"])
+    twin, steps = step(config, model), []
+    for start in range(0, ids.shape[1] - prompts.max(), stride):
+        positions = prompts[:, None] + start + np.arange(stride)
+        new = np.take_along_axis(ids, positions, axis=1)
+        outputs = to_numpy(twin({"token_ids": new, "cache_positions": positions, "cache": cache}))
+        cache = outputs["cache"]
+        steps.append((positions, outputs["hidden_states"]))
+    return steps

@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import keras
+import numpy as np
+import pytest
+from arrays import randomize, to_numpy, tolerance
+from invariants import check_causal, same_dropout
+from pairs import pairwise
+from shapes import shapes_only
+from small_decoders import FAMILIES, all_heads, decode, small_config, token_ids, whole
+
+from keras_transformers.config import NORM_ORDERS, NORMS, POSITIONS
+from keras_transformers.families import gpt1, gpt2, llama
+from keras_transformers.heads import language_model_head
+from keras_transformers.models import decoder
+from keras_transformers.models.decoder import prefill
+
+GOLDEN = Path(__file__).parent / "golden"
+DTYPES = ["float32", "mixed_bfloat16"]
+
+CONFIGS = pairwise(
+    positions=list(POSITIONS),
+    norm=list(NORMS),
+    norm_order=list(NORM_ORDERS),
+    num_kv_heads=[4, 2],
+    gated=[False, True],
+    use_bias=[True, False],
+    dtype=DTYPES,
+)
+each_config = pytest.mark.parametrize("options", CONFIGS, ids=lambda options: "-".join(map(str, options.values())))
+each_family = pytest.mark.parametrize("family", FAMILIES)
+
+
+def make(family="gpt2", dtype="float32", outputs=(), **options):
+    """A configuration and a model of it whose weights all matter."""
+    config = small_config(family, **options)
+    return config, randomize(decoder(config, outputs=outputs, dtype=dtype), scale=0.3)
+
+
+def hidden_states(model, inputs, **options):
+    return to_numpy(model(inputs, **options)["hidden_states"])
+
+
+@each_config
+def test_packed_texts_equal_rows_of_their_own_and_padding_changes_nothing(options):
+    _, model = make(**options)
+    ids, documents = token_ids(2, 8), np.array([[1, 1, 1, 2, 2, 3, 0, 0], [1, 2, 2, 2, 2, 2, 2, 2]])
+    outputs = hidden_states(model, whole(ids, documents))
+    assert np.isfinite(outputs).all()
+    for row, document in [(0, 1), (0, 2), (0, 3), (1, 1), (1, 2)]:
+        here = documents[row] == document
+        alone = hidden_states(model, whole(ids[row : row + 1, here]))[0]
+        np.testing.assert_allclose(outputs[row, here], alone, **tolerance(options["dtype"]))
+
+
+@each_family
+@pytest.mark.parametrize("dropout", [0.0, 0.3])
+def test_a_later_token_changes_nothing_before_it(family, dropout):
+    _, model = make(family, dropout=dropout, attention_dropout=dropout)
+    if not dropout:
+        return check_causal(lambda ids: hidden_states(model, whole(ids)), token_ids())
+    run = same_dropout(model, lambda ids: hidden_states(model, whole(ids), training=True))
+    assert np.abs(run(token_ids()) - hidden_states(model, whole(token_ids()))).max() > 0.1
+    return check_causal(run, token_ids())
+
+
+def check_decoding(config, model, dtype="float32", **options):
+    ids, prompts = token_ids(2, 6), np.array([4, 2])
+    expected = hidden_states(model, whole(ids))
+    steps = decode(config, model, ids, prompts, **options)
+    for positions, outputs in steps:
+        rows = np.take_along_axis(expected, positions[..., None], axis=1)
+        np.testing.assert_allclose(outputs, rows, **tolerance(dtype))
+    return steps
+
+
+@each_config
+def test_a_cached_step_equals_the_whole_pass(options):
+    check_decoding(*make(**options), options["dtype"])
+
+
+@each_family
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("stride", [1, 2])
+def test_steps_of_several_tokens(family, dtype, stride):
+    assert len(check_decoding(*make(family, dtype), dtype, stride=stride)) == 2 // stride
+
+
+@each_family
+def test_prefill_is_the_model_itself(family):
+    _, model = make(family)
+    inputs = whole(token_ids())
+    outputs = to_numpy(prefill(model)(inputs))
+    np.testing.assert_array_equal(outputs["hidden_states"], hidden_states(model, inputs))
+    heads = 2 if family == "llama" else 4
+    assert [cache[part].shape for cache in outputs["cache"] for part in ("key", "value")] == 4 * [(2, heads, 6, 4)]
+
+
+@each_family
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_save_and_load_then_decode(family, dtype, tmp_path):
+    config, model = make(family, dtype)
+    logits = language_model_head(config, model.get_layer("token_embedding"), model.output["hidden_states"], dtype)
+    model = randomize(keras.Model(model.input, {**model.output, "logits": logits}), scale=0.3)
+    model.save(tmp_path / "decoder.keras")
+    loaded = keras.saving.load_model(tmp_path / "decoder.keras")
+    inputs = whole(token_ids())
+    keras.tree.map_structure(np.testing.assert_array_equal, to_numpy(loaded(inputs)), to_numpy(model(inputs)))
+    arguments = (token_ids(), np.array([4, 2]))
+    for (_, ours), (_, again) in zip(
+        decode(config, model, *arguments), decode(config, loaded, *arguments), strict=True
+    ):
+        np.testing.assert_array_equal(ours, again)
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+def test_the_order_of_tokens_matters(positions):
+    _, model = make(positions=positions)
+    ids = token_ids(1, 8)
+    first, second = hidden_states(model, whole(ids)), hidden_states(model, whole(ids[:, [0, 2, 1, *range(3, 8)]]))
+    assert np.abs(first[:, -1] - second[:, -1]).max() > 1e-3
+
+
+@each_family
+def test_optional_outputs(family):
+    config, model = make(family, outputs=["attention_scores", "all_hidden_states"])
+    ids = token_ids()
+    outputs = to_numpy(model(whole(ids)))
+    scores, states = outputs["attention_scores"], outputs["all_hidden_states"]
+    assert scores.shape == (2, 2, 4, 6, 6)
+    assert states.shape == (2, 3, 6, 16)
+    np.testing.assert_array_equal(states[:, -1], outputs["hidden_states"])
+    np.testing.assert_allclose(scores.sum(-1), 1, atol=1e-5)
+    assert not np.triu(scores, 1).any()
+    check_decoding(config, model)
+
+
+def test_a_text_longer_than_the_table_of_positions():
+    with pytest.raises(ValueError, match="9 tokens and the position table 8 rows"):
+        make()[1](whole(token_ids(1, 9)))
+
+
+@each_family
+def test_weight_names_and_shapes(family):
+    """Names are a promise: checkpoints, freezing and decay exclusions go by them. UPDATE_GOLDEN=1 writes them anew."""
+    with shapes_only():
+        model = all_heads(small_config(family))
+    shapes = {weight.path: list(weight.shape) for weight in model.weights if "seed_generator" not in weight.path}
+    golden = GOLDEN / f"{family}.json"
+    if os.environ.get("UPDATE_GOLDEN"):
+        golden.write_text(json.dumps(shapes, indent=1) + "\n")
+    assert shapes == json.loads(golden.read_text())
+
+
+PUBLISHED = {
+    116_534_784: gpt1(40478, 12, 12, 768),
+    124_439_808: gpt2(50257, 12, 12, 768),
+    6_738_415_616: llama(32000, 32, 32, 4096, 11008),
+}
+
+
+@pytest.mark.parametrize("parameters", PUBLISHED)
+def test_published_parameter_counts(parameters):
+    config = PUBLISHED[parameters]
+    with shapes_only():
+        model = decoder(config, dtype="float32")
+        logits = language_model_head(config, model.get_layer("token_embedding"), model.output["hidden_states"])
+        model = keras.Model(model.input, logits)
+    assert sum(int(np.prod(weight.shape)) for weight in model.trainable_weights) == parameters
