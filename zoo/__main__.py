@@ -28,6 +28,13 @@ class Problem(str, Enum):
     regression = "regression"
 
 
+class TaskName(str, Enum):
+    """What `finetune` fits."""
+
+    classification = "classification"
+    causal_lm = "causal_lm"
+
+
 def column(value: str) -> str | int:
     """A column's name, or its number."""
     return int(value) if value.isdecimal() else value
@@ -40,7 +47,13 @@ Text = Annotated[
 ]
 TextPair = Annotated[Any, Option(help="Column of the second texts of pairs.", metavar="COLUMN", parser=column)]
 Label = Annotated[
-    Any, Option(help="Column of the labels; several in one field are parted by |.", metavar="COLUMN", parser=column)
+    Any,
+    Option(
+        help="Column of the labels, parted by | if several; for causal_lm, of what follows the text.",
+        show_default="label; causal_lm: none",
+        metavar="COLUMN",
+        parser=column,
+    ),
 ]
 MaxLength = Annotated[int | None, Option(help="Longest text in tokens; the model's own if not given.", min=4)]
 BatchSize = Annotated[int, Option(help="Texts at a time.", min=1)]
@@ -84,13 +97,12 @@ def train(
     data: Annotated[Path, Option(help="Folder of the data that its file zoo/NAME.py tells of.")],
     out: Annotated[Path, Option(help="Folder to write. FOLDER.resume keeps the state of an interrupted run.")],
     epochs: Annotated[int | None, Option(help="Passes over the data, if not the recipe's.", min=1)] = None,
-    steps: Annotated[int | None, Option(help="Updates, for a recipe that counts them.", min=1)] = None,
     seed: Annotated[int | None, Option(help="Of weights, order and masks, if not the recipe's.")] = None,
 ) -> None:
     """Train a model from scratch by its recipe; the same command goes on with an interrupted run."""
     from zoo._cli_train import run_recipe
 
-    run_recipe(name, data, out, epochs=epochs, steps=steps, seed=seed)
+    run_recipe(name, data, out, epochs=epochs, seed=seed)
 
 
 @app.command(
@@ -99,15 +111,24 @@ def train(
         "finetune --train train.csv --test test.csv --text text --label label --out runs/mine",
         "finetune bert_base_en_uncased --train sst2/train.tsv --text 0 --label 1",
         "finetune --train pairs.jsonl --text a --text-pair b --label score --problem regression",
+        "finetune gpt_mini_en --task causal_lm --train stories.txt --test more.txt --out runs/stories",
     )
 )
 def finetune(
     name: Model = "mini_bert_en",
-    train: Annotated[Path | None, Option(help="CSV, TSV or JSON lines; the bundled messages if not given.")] = None,
+    task: Annotated[TaskName, Option(help="What to learn: labels of texts, or what comes next.")] = (
+        TaskName.classification
+    ),
+    train: Annotated[
+        Path | None,
+        Option(
+            help="CSV, TSV or JSON lines, for causal_lm also text, a text a line; the bundled messages if not given."
+        ),
+    ] = None,
     test: Annotated[Path | None, Option(help="Held-out file to measure on.")] = None,
     text: Text = "text",
     text_pair: TextPair = None,
-    label: Label = "label",
+    label: Label = None,
     problem: Annotated[Problem, Option(help="What labels are.")] = Problem.single_label,
     epochs: Annotated[int | None, Option(help="Passes over the texts; the model's own if not given.", min=1)] = None,
     learning_rate: Annotated[float | None, Option(help="The peak; the model's own if not given.", min=0.0)] = None,
@@ -118,18 +139,21 @@ def finetune(
     out: Annotated[Path, Option(help="Folder of the model, to load again.")] = Path("runs/finetuned"),
     export: Annotated[Path | None, Option(help="Folder of the SavedModel.", show_default="OUT-export/1")] = None,
 ) -> None:
-    """Fine-tune a classifier, measure it on held-out texts, save it, and export it as a SavedModel that takes text.
+    """Fine-tune a model, measure it on held-out texts, save it, and export it as a SavedModel that takes text.
 
-    The labels are those of the training file. Without any file, the bundled messages are learnt.
+    A classifier's labels are those of the training file. Without any file, the bundled messages are learnt.
     At the end the export answers one request in a process of its own that can import TensorFlow only.
     """
+    from zoo import _cli_finetune, _cli_finetune_lm
     from zoo._cli_data import Columns
-    from zoo._cli_finetune import run
 
     load = {"max_length": max_length, "dtype": dtype, "seed": seed}
     fit = {"epochs": epochs, "learning_rate": learning_rate, "batch_size": batch_size, "seed": seed}
     export = export or Path(f"{out}-export", "1")
-    run(name, train, test, Columns(text, text_pair, label), problem.value, load, fit, out, export)
+    if task is TaskName.causal_lm:
+        _cli_finetune_lm.run(name, train, test, Columns(text, None, label), load, fit, out, export)
+        return
+    _cli_finetune.run(name, train, test, Columns(text, text_pair, label), problem.value, load, fit, out, export)
 
 
 @app.command(
@@ -144,7 +168,7 @@ def evaluate(
     data: Annotated[Path, Option(help="CSV, TSV or JSON lines; for a pre-training model text, a paragraph a line.")],
     text: Text = "text",
     text_pair: TextPair = None,
-    label: Label = "label",
+    label: Label = None,
     batch_size: BatchSize = 32,
     max_length: MaxLength = None,
 ) -> None:
@@ -177,6 +201,36 @@ def predict(
     from zoo._cli_use import predict as run
 
     run(model, texts or [], file, Columns(text, text_pair, None), batch_size, max_length)
+
+
+@app.command(
+    epilog=_cli.examples(
+        'generate gpt_mini_en "It was a dark night, and"',
+        'generate gpt_mini_en "Mr. Darcy" --temperature 0.8 --top-k 40 --seed 1 --max-new-tokens 100',
+        "generate runs/stories --num-beams 4 < prompts.txt",
+    )
+)
+def generate(
+    model: Model,
+    prompts: Annotated[list[str] | None, Argument(help="Beginnings of texts; or lines on stdin.")] = None,
+    max_new_tokens: Annotated[int, Option(help="Length of a text in tokens, at most.", min=1)] = 64,
+    temperature: Annotated[float, Option(help="0 for the likeliest token, 1 for the model's own odds.", min=0.0)] = 0.0,
+    top_k: Annotated[int, Option(help="Choose among so many tokens; 0 for all.", min=0)] = 0,
+    top_p: Annotated[float, Option(help="Choose among the likeliest tokens that have this probability.")] = 1.0,
+    repetition_penalty: Annotated[float, Option(help="Above 1, tokens that were there are less likely.")] = 1.0,
+    seed: Annotated[int, Option(help="Of the samples.")] = 0,
+    stop: Annotated[list[str] | None, Option(help="A string before which a text ends; may be repeated.")] = None,
+    num_beams: Annotated[int, Option(help="With more than one: beam search.", min=1)] = 1,
+    max_length: MaxLength = None,
+    dtype: Annotated[str | None, Option(help="A Keras dtype policy, such as bfloat16.")] = None,
+) -> None:
+    """Continue texts; they are printed as they come."""
+    from zoo._cli_generate import generate as run
+
+    knobs = {"max_new_tokens": max_new_tokens, "repetition_penalty": repetition_penalty, "stop": stop or []}
+    if num_beams == 1:
+        knobs |= {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
+    run(model, prompts or [], {"max_length": max_length, "dtype": dtype}, knobs, num_beams)
 
 
 @app.command(epilog=_cli.examples("export runs/finetuned serving/intents/1"))

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from keras_transformers.data.tables import Table, read_table
+from keras_transformers.data.tables import FORMATS, Table, read_table
 
 
 class Columns(NamedTuple):
@@ -14,12 +14,16 @@ class Columns(NamedTuple):
 
     text: str | int = "text"
     text_pair: str | int | None = None
-    label: str | int | None = "label"
+    label: str | int | None = None
+
+    def labelled(self) -> Columns:
+        """With a column of labels: `label`, if none was named."""
+        return self if self.label is not None else self._replace(label="label")
 
 
 def read_labelled(path: Path, columns: Columns, problem: str) -> Table:
     """A table whose labels are those of a problem: a name, names parted by `|`, or a number."""
-    table = read_table(path, *columns)
+    table = read_table(path, *columns.labelled())
     labels = []
     for number, value in enumerate(table.labels, 1):
         try:
@@ -43,7 +47,7 @@ def parse_label(value: Any, problem: str) -> str | list[str] | float:
 def label_names(table: Table, columns: Columns, problem: str) -> list[str]:
     """The classes that a table has; for regression the name of the column."""
     if problem == "regression":
-        return [columns.label if isinstance(columns.label, str) else "score"]
+        return [name if isinstance(name := columns.labelled().label, str) else "score"]
     rows = table.labels if problem == "multi_label" else [table.labels]
     names = sorted({name for row in rows for name in row})
     if len(names) < 2 and problem == "single_label":
@@ -61,4 +65,17 @@ def requests(texts: list[str], file: Path | None, columns: Columns) -> Table:
         texts = [line.rstrip("\r\n") for line in sys.stdin]
     if not texts:
         raise ValueError("received no text: give texts, --file, or lines on stdin.")
+    return Table(texts, None, None)
+
+
+def read_texts(path: Path, columns: Columns) -> Table:
+    """Texts for a language model: a text a line, or a table, perhaps with what follows each text as labels."""
+    if path.suffix in FORMATS:
+        return read_table(path, columns.text, label=columns.label)
+    if not path.is_file():
+        raise ValueError(f"there is no file {path}.")
+    with path.open(encoding="utf-8") as lines:
+        texts = [line.rstrip("\r\n") for line in lines if line.strip()]
+    if not texts:
+        raise ValueError(f"{path} holds no text: expected a text a line.")
     return Table(texts, None, None)

@@ -10,7 +10,6 @@ from typing import Any
 
 import zoo
 from keras_transformers.checkpoints.folder import check_target
-from keras_transformers.data.tables import Table
 from zoo import _bare
 from zoo._cli import step, verbosity
 from zoo._cli_data import Columns, label_names, read_labelled
@@ -45,12 +44,23 @@ def run(
     if held_out:
         with step(f"evaluate {len(held_out.texts)} held-out texts"):
             results = task.evaluate(held_out.texts, held_out.labels, pairs=held_out.pairs)
-        print(*(f"  {key} {value:.4f}" for key, value in results.items()), sep="\n")
+        print_results(results)
+    table = held_out or examples
+    save_and_serve(task, out, export, [table.texts[0], *(table.pairs or [])[:1]])
+
+
+def print_results(results: dict[str, float]) -> None:
+    """A line for each metric."""
+    print(*(f"  {key} {value:.4f}" for key, value in results.items()), sep="\n")
+
+
+def save_and_serve(task: Any, out: Path, export: Path, request: list[str], **options: Any) -> None:
+    """Write the folder and, with these options, the SavedModel, and let it answer a request."""
     with step(f"save {out}"):
         task.save(out)
     with step(f"export {export}"):
-        task.export(export)
-    serve(export, held_out or examples)
+        task.export(export, **options)
+    serve(export, request)
 
 
 def files(train: Path | None, test: Path | None) -> tuple[Path, Path | None]:
@@ -66,9 +76,8 @@ def fit_options(name: str, given: dict[str, Any]) -> dict[str, Any]:
     return {**suited, **{key: value for key, value in given.items() if value is not None}}
 
 
-def serve(export: Path, examples: Table) -> None:
-    """Let the export answer the first text in a fresh process where only TensorFlow can be imported."""
-    request = [examples.texts[0], *(examples.pairs or [])[:1]]
+def serve(export: Path, request: list[str]) -> None:
+    """Let the export answer a text, or a pair, in a fresh process where only TensorFlow can be imported."""
     with step("serve one request in a fresh process that imports only tensorflow"):
         command = [sys.executable, _bare.__file__, str(export), *request]
         done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -10,7 +10,7 @@ import zoo
 from keras_transformers.checkpoints.folder import check_target
 from keras_transformers.data.tables import read_table
 from zoo._cli import step
-from zoo._cli_data import Columns, read_labelled, requests
+from zoo._cli_data import Columns, read_labelled, read_texts, requests
 
 
 def evaluate(model: str, data: Path, columns: Columns, batch_size: int, max_length: int | None) -> None:
@@ -23,6 +23,8 @@ def arguments(task: Any, data: Path, columns: Columns) -> dict[str, Any]:
     """What a file gives to `evaluate` of a task."""
     if task.name == "pretraining":
         return {"texts": data}
+    if task.name == "causal_lm":
+        return read_texts(data, columns)._asdict()
     if task.name == "classification":
         return read_labelled(data, columns, task.problem)._asdict()
     return read_table(data, columns.text, columns.text_pair)._asdict()

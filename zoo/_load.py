@@ -15,8 +15,10 @@ from keras_transformers.checkpoints import hub, huggingface, keras_nlp
 from keras_transformers.checkpoints.names import task_of
 from keras_transformers.config import TransformerConfig
 from keras_transformers.tasks import TASKS, Task
+from keras_transformers.text.end_token import with_end_token
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.training.distribute import scope
+from keras_transformers.training.lora import add_lora
 from zoo._entry import describe
 
 
@@ -27,7 +29,7 @@ class Checkpoint:
     Args:
         config: Of the model that it holds.
         tokenizer: Its tokenizer.
-        task: What it was made for, or None for a bare encoder.
+        task: What it was made for, or None for a bare model.
         labels, problem: Of a classifier, or None.
         assign: Gives its weights to a model: `assign(model, missing_ok=(), fresh=())`.
     """
@@ -51,6 +53,8 @@ def load(
     dtype: str | None = None,
     max_length: int | None = None,
     dropout: float | None = None,
+    lora_rank: int | None = None,
+    lm_weight: float | None = None,
     revision: str | None = None,
     cache_dir: str | os.PathLike | None = None,
     strategy: Any = None,
@@ -61,8 +65,8 @@ def load(
     Args:
         name: A name of the zoo (`zoo.names()`); a folder, saved here or a Hugging Face checkpoint;
             `"hf:org/repo[@revision]"`; or `"keras-nlp:preset"`.
-        task: `"classification"`, `"masked_lm"` or `"pretraining"`; when None, what the checkpoint was made for, or
-            classification where labels are given.
+        task: `"classification"`, `"masked_lm"`, `"pretraining"` or `"causal_lm"`; when None, what the checkpoint was
+            made for, or classification where labels are given.
         labels: Of a classifier: names, or their number. Those of the checkpoint when None.
         problem: Of a classifier: `"single_label"`, `"multi_label"` or `"regression"`.
         outputs: Optional outputs of the model: `"hidden_states"`, `"all_hidden_states"`, `"attention_scores"`.
@@ -70,6 +74,8 @@ def load(
         dtype: A Keras dtype policy, such as `"mixed_bfloat16"`.
         max_length: Longest text in tokens; the model's own when None.
         dropout: Rate of all dropouts; the model's own when None.
+        lora_rank: Train adapters of this rank beside the frozen dense layers (LoRA); `save` and `export` merge them.
+        lm_weight: Of the next-token loss beside that of a classifier, as in the GPT-1 paper (0.5); decoders only.
         revision: Branch, tag or commit on the hub.
         cache_dir: Of downloads.
         strategy: A `tf.distribute` strategy to make the model in.
@@ -94,17 +100,26 @@ def load(
     options: dict[str, Any] = {"outputs": outputs, "dtype": dtype, "max_length": max_length}
     if kind.name == "classification":
         options |= {"labels": checkpoint.labels if labels is None else labels, "problem": problem or checkpoint.problem}
-    elif labels is not None or problem is not None:
-        raise ValueError(f"labels and problem belong to task='classification': received them with {kind.name!r}.")
+        options["lm_weight"] = lm_weight or 0.0
+    elif (labels, problem, lm_weight) != (None, None, None):
+        raise ValueError(
+            f"labels, problem and lm_weight belong to task='classification': received them with {kind.name!r}."
+        )
     config = checkpoint.config
     if dropout is not None:
         config = config.replace(dropout=dropout, attention_dropout=dropout)
     if seed is not None:
         keras.utils.set_random_seed(seed)
+    tokenizer = checkpoint.tokenizer
+    if kind.name == "classification" and config.eos_ids and checkpoint.task != "classification":
+        tokenizer = with_end_token(tokenizer, config.eos_ids[0])
     with scope(strategy):
-        made = kind(config, checkpoint.tokenizer, **options)
+        made = kind(config, tokenizer, **options)
         if weights:
             checkpoint.assign(made.model, missing_ok=kind.new_layers, fresh=_fresh(made, checkpoint))
+    if lora_rank is not None:
+        add_lora(made.model, lora_rank, train=kind.new_layers)
+        made.compile()
     return made
 
 
@@ -152,7 +167,7 @@ def _checkpoint(
 
 def _task_class(task: str | None, name: Any) -> type[Task]:
     if task is None:
-        raise ValueError(f"{name} is a bare encoder: say what for, task=... one of {sorted(TASKS)}.")
+        raise ValueError(f"{name} is a bare model: say what for, task=... one of {sorted(TASKS)}.")
     if task not in TASKS:
         raise ValueError(f"task must be one of {sorted(TASKS)}: received {task!r}.")
     return TASKS[task]

@@ -30,7 +30,7 @@ def train(data: Path, folder: Path, epochs: int = 2, seed: int = 1, verbose: int
     import keras
 
     from keras_transformers.tasks import CausalLMTask
-    from keras_transformers.tasks.base import num_batches
+    from keras_transformers.tasks.fitting import num_batches
     from keras_transformers.text.tokenizer import Tokenizer
     from keras_transformers.training.optimizer import AdamW
     from keras_transformers.training.resume import Resume

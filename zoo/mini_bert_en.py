@@ -34,7 +34,7 @@ def train(data: Path, folder: Path, epochs: int = 3, seed: int = 1, verbose: int
     import keras
 
     from keras_transformers.tasks import PretrainingTask
-    from keras_transformers.tasks.base import num_batches
+    from keras_transformers.tasks.fitting import num_batches
     from keras_transformers.text.tokenizer import Tokenizer
     from keras_transformers.training.optimizer import AdamW
     from keras_transformers.training.resume import Resume
@@ -50,7 +50,7 @@ def train(data: Path, folder: Path, epochs: int = 3, seed: int = 1, verbose: int
     steps = epochs * num_batches(dataset)
     task.compile(AdamW(WarmupLinear(1e-3, steps // 15, steps), beta_2=0.98))
     resume = Resume(folder.with_name(folder.name + ".resume"), dataset, every=500)
-    task.model.fit(dataset, epochs=epochs, verbose=verbose, callbacks=[resume])
+    task.model.fit(dataset, epochs=epochs, verbose=verbose, shuffle=False, callbacks=[resume])
     task.config = ENTRY.config  # fine-tuning has dropout again
     task.save(folder, dtype="float16")
     return task.evaluate(data / "valid.txt")

@@ -8,7 +8,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_transformers.layers.dense import built_dense
+from keras_transformers.layers.dense import built_dense, with_length, without_length
 from keras_transformers.layers.rotary import rotate
 
 
@@ -110,19 +110,19 @@ class Attention(keras.layers.Layer):
         cache_positions=None,
         training=None,
     ):
-        query = self._split(self.query(hidden_states), self.num_heads)
+        query = self._project(self.query, hidden_states, self.num_heads)
         if rotary is not None:
             query = rotate(query, rotary)
         if cache is None or cache_positions is not None:
             cache = self._write(hidden_states if context is None else context, rotary, cache, cache_positions)
         scores = self._weights(query, cache["key"], attention_mask, position_bias)
         mixed = self._mix(self.dropout(scores, training=training), cache["value"])
-        output = self.output_dense(self._merge(mixed))
+        output = with_length(self.output_dense(self._merge(mixed)), hidden_states)
         return (output, cache, scores) if self.return_scores else (output, cache)
 
     def _write(self, context, rotary, cache, positions):
-        key = self._split(self.key(context), self.num_kv_heads)
-        value = self._split(self.value(context), self.num_kv_heads)
+        key = self._project(self.key, context, self.num_kv_heads)
+        value = self._project(self.value, context, self.num_kv_heads)
         if rotary is not None:
             key = rotate(key, rotary)
         if cache is None:
@@ -146,15 +146,18 @@ class Attention(keras.layers.Layer):
         mixed = ops.einsum("bkts,bksh->bkth", self._group(weights), value)
         return self._ungroup(mixed, ops.shape(weights)[2])
 
-    def _split(self, x, heads):
-        """(B, T, heads * H) -> (B, heads, T, H)."""
-        batch, length = ops.shape(x)[0], ops.shape(x)[1]
-        return ops.transpose(ops.reshape(x, (batch, length, heads, self.head_dim)), (0, 2, 1, 3))
+    def _project(self, dense, x, heads):
+        """(B, T, D) -> (B, heads, T, H)."""
+        flat = dense(without_length(x))
+        if x.shape[1] == 1:
+            return ops.reshape(flat, (-1, heads, 1, self.head_dim))
+        return ops.transpose(ops.reshape(flat, (-1, ops.shape(x)[1], heads, self.head_dim)), (0, 2, 1, 3))
 
     def _merge(self, x):
-        """(B, N, T, H) -> (B, T, N * H)."""
-        batch, length = ops.shape(x)[0], ops.shape(x)[2]
-        return ops.reshape(ops.transpose(x, (0, 2, 1, 3)), (batch, length, self.num_heads * self.head_dim))
+        """(B, N, T, H) -> (B * T, N * H)."""
+        if x.shape[2] != 1:
+            x = ops.transpose(x, (0, 2, 1, 3))
+        return ops.reshape(x, (-1, self.num_heads * self.head_dim))
 
     def _group(self, x):
         """(B, N, T, X) -> (B, K, N/K * T, X): the query heads that share a key head become more rows for it."""

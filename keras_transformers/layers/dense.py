@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import keras
+from keras import ops
 
 
 def dense_initializer(initializer_range: float | None) -> Any:
@@ -36,6 +37,17 @@ def built_dense(owner: keras.layers.Layer, name: str, units: int, input_shape: t
     )
     layer.build(input_shape)
     return layer
+
+
+def without_length(x: Any) -> Any:
+    """(B, T, D) -> (B * T, D): on TensorFlow a dense layer of more axes runs ten small ops to find out their sizes."""
+    return ops.reshape(x, (-1, x.shape[-1]))
+
+
+def with_length(flat: Any, like: Any) -> Any:
+    """(B * T, D) -> (B, T, D), B and T those of `like`."""
+    length = like.shape[1]
+    return ops.reshape(flat, (-1, ops.shape(like)[1] if length is None else length, flat.shape[-1]))
 
 
 def find_activation(name: str) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 import keras
 
-from keras_transformers.layers.dense import built_dense, find_activation
+from keras_transformers.layers.dense import built_dense, find_activation, with_length, without_length
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
@@ -25,10 +25,10 @@ class FeedForward(keras.layers.Layer):
         output_initializer_range: The same for the output layer; `initializer_range` when None.
 
     Call arguments:
-        hidden_states: (..., D).
+        hidden_states: (B, T, D).
 
     Returns:
-        (..., D).
+        (B, T, D).
 
     Example:
 
@@ -61,9 +61,10 @@ class FeedForward(keras.layers.Layer):
         self.output_dense = built_dense(self, "output", hidden_states_shape[-1], inner_shape)
 
     def call(self, hidden_states):
-        inner = self.intermediate(hidden_states)
-        inner = self.activation(self.gate(hidden_states)) * inner if self.gated else self.activation(inner)
-        return self.output_dense(inner)
+        flat = without_length(hidden_states)
+        inner = self.intermediate(flat)
+        inner = self.activation(self.gate(flat)) * inner if self.gated else self.activation(inner)
+        return with_length(self.output_dense(inner), hidden_states)
 
     def compute_output_spec(self, hidden_states):
         return keras.KerasTensor(hidden_states.shape, dtype=self.compute_dtype)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import keras
@@ -101,9 +100,7 @@ class CausalLMTask(Task):
     def _ids(self, texts: Sequence[str], special_tokens: bool = True) -> Ragged:
         return Ragged.of([row.ids for row in self.tokenizer.encode(texts, special_tokens=special_tokens)])
 
-    @cached_property
-    def service(self) -> Any:
-        """The traced generation: what `generate` calls, and `export` saves (TensorFlow backend only)."""
+    def _make_service(self) -> Any:
         if not on_tensorflow():
             from keras_transformers.generation.bucketed import BucketedService
 
@@ -220,9 +217,10 @@ class CausalLMTask(Task):
 
         _check_counts(num_beams, num_sequences)
         example = make_request(1, stop, {}, knobs, num_beams)
-        self.service.projection.refresh()
-        functions = self.service.signatures(example, num_sequences, num_beams)
-        export(folder, self.service.module, functions, example)
+        with self._exported_service() as service:
+            service.projection.refresh()
+            functions = service.signatures(example, num_sequences, num_beams)
+            export(folder, service.module, functions, example)
 
 
 def _check_counts(num_beams: int, num_sequences: int, batch_size: int = 1) -> None:

@@ -90,7 +90,7 @@ def test_finetune_goes_all_the_way(folders, table, tmp_path):
 def served(monkeypatch) -> list:
     """The requests that would be sent to the export in a process of its own."""
     sent = []
-    monkeypatch.setattr(_cli_finetune, "serve", lambda export, examples: sent.append(examples))
+    monkeypatch.setattr(_cli_finetune, "serve", lambda export, request: sent.append(request))
     return sent
 
 
@@ -102,7 +102,7 @@ def test_finetune_pairs_with_several_labels_without_a_header(folders, table, tmp
     run("finetune", folders["masked_lm"], "--train", table("pairs.tsv", rows), *columns, *folders_out)
     assert (zoo.load(out).labels, zoo.load(out).problem) == (("x", "y"), "multi_label")
     assert (export / "saved_model.pb").is_file()
-    assert served[0].pairs == ["the day", "the play"] and served[0].labels == [["x", "y"], []]
+    assert served == [["a fine film", "the day"]]
 
 
 def test_finetune_numbers(folders, table, tmp_path, served):
@@ -166,7 +166,7 @@ def test_train_calls_the_recipe_with_what_was_given(monkeypatch, tmp_path):
     arguments = ("train", "mini_bert_en", "--data", tmp_path, "--out", tmp_path / "out")
     assert json.loads(run(*arguments, "--epochs", "2").splitlines()[-1]) == {"accuracy": 0.5}
     assert calls == [(tmp_path, tmp_path / "out", 2)]
-    assert "no options ['steps']" in fail(*arguments, "--steps", "3")[1]
+    assert "no options ['seed']" in fail(*arguments, "--seed", "3")[1]
 
 
 @pytest.mark.slow
