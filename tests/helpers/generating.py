@@ -1,0 +1,141 @@
+"""Small language models that generate: on token ids, on any backend, and on text."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import keras
+import numpy as np
+from arrays import randomize, to_numpy
+from keras import ops
+from small_decoders import small_config, whole
+
+from keras_transformers.config import TransformerConfig
+from keras_transformers.families import gpt2
+from keras_transformers.generation.beam import BeamSearch
+from keras_transformers.generation.decode import Choices, Decoder, advance
+from keras_transformers.generation.knobs import make_request
+from keras_transformers.generation.prompt import start_prompts
+from keras_transformers.generation.sampling import sample
+from keras_transformers.generation.stop import byte_table, stop_strings
+from keras_transformers.heads import language_model_head
+from keras_transformers.models import decoder
+from keras_transformers.models.decoder import prefill, step
+from keras_transformers.tasks import CausalLMTask
+from keras_transformers.text.tokenizer import Tokenizer
+
+EOS = 0
+PROMPTS = [[5, 9, 2, 7, 7, 1], [3, 8], [11, 4, 6, 1]]
+CORPUS = ["A wärm day, a brïght day.", "日本語の文", "the cat sat on the mat", "naïve 😀 smile", "one, two, three."]
+
+
+class Text(NamedTuple):
+    """What came of one prompt: new tokens, and their score."""
+
+    ids: list[int]
+    score: float
+    kept: int  # bytes before the stop string
+
+
+def language_model(config: TransformerConfig, dtype: str = "float32") -> keras.Model:
+    """A decoder with its head."""
+    body = decoder(config, dtype=dtype)
+    logits = language_model_head(config, body.get_layer("token_embedding"), body.output["hidden_states"], dtype)
+    return keras.Model(body.input, {"logits": logits})
+
+
+def small_generator(family: str = "gpt2", dtype: str = "float32", **options: Any) -> Generator:
+    """A random model of 30 tokens, whose weights all matter."""
+    config = small_config(family, **({"vocabulary_size": 30, "max_length": 48, "eos_ids": [EOS]} | options))
+    return Generator(config, randomize(language_model(config, dtype), scale=0.7))
+
+
+class Generator:
+    """A model that continues token ids; token i spells the letter `chr(64 + i % 64)`.
+
+    Args:
+        config, model: The model, with its head.
+    """
+
+    def __init__(self, config: TransformerConfig, model: keras.Model):
+        self.config, self.model = config, model
+        self.prefill, self.step = prefill(model), step(config, model)
+        head = self.model.get_layer("token_embedding" if self.config.tie_embeddings else "lm_head")
+        reverse = {"reverse": True} if self.config.tie_embeddings else {}
+        table = ops.convert_to_tensor(byte_table([bytes([64 + i % 64]) for i in range(config.vocabulary_size)]))
+        self.decoder = Decoder(self._step, lambda x: head(x, **reverse), self.config.eos_ids, 0, table)
+        self.functions = {}
+
+    def _step(self, token_ids, places, cache):
+        outputs = self.step({"token_ids": token_ids, "cache_positions": places, "cache": cache})
+        return outputs["hidden_states"][:, 0], outputs["cache"]
+
+    def logits(self, ids: list[int]) -> np.ndarray:
+        """(T, V), by one pass over the whole row."""
+        return to_numpy(self.model(whole(np.array([ids], "int32")))["logits"])[0]
+
+    def log_probs(self, prompt: list[int], new: list[int]) -> np.ndarray:
+        """(n, V), what the model says before each of the new tokens."""
+        logits = self.logits([*prompt, *new])[len(prompt) - 1 : -1].astype("float64")
+        return logits - np.log(np.exp(logits).sum(-1, keepdims=True))
+
+    def __call__(
+        self, prompts: list[list[int]], num_beams: int = 1, sequences: int = 1, stop: Any = (), bias: Any = None,
+        **knobs: Any,
+    ) -> list[list[Text]]:  # fmt: skip
+        """The texts of each prompt; knobs are one number, or one a prompt."""
+        rows = num_beams if num_beams > 1 else sequences
+        request = make_request(len(prompts), stop, bias or {}, {"max_new_tokens": 12} | knobs, num_beams)
+        stops = stop_strings(len(prompts) * rows, request.pop("stop")[0])
+        repeated = {name: np.repeat(column, rows, axis=0) for name, column in request.items()}
+        ids, values = repeated.pop("bias_ids"), repeated.pop("bias_values")
+        number = np.tile(np.arange(rows, dtype="int32"), len(prompts))
+        lengths = np.array([len(prompt) for prompt in prompts], "int32")
+        padded = np.zeros((len(prompts), lengths.max()), "int32")
+        for row, prompt in zip(padded, prompts, strict=True):
+            row[: len(prompt)] = prompt
+        limit = np.minimum(lengths + request["max_new_tokens"], self.config.max_length).astype("int32")
+        inputs = (padded, lengths, limit, Choices(repeated, stops, ids, values, number))
+        state = to_numpy(self._function(num_beams, inputs)(*inputs, np.int32(rows)))
+        texts = [
+            Text(ids[length - new : length].tolist(), float(score), int(kept))
+            for ids, length, new, score, kept in zip(
+                *(state[name] for name in ("token_ids", "lengths", "new", "score", "kept_bytes")), strict=True
+            )
+        ]
+        return [texts[row : row + sequences] for row in range(0, len(texts), rows)]
+
+    def _function(self, num_beams: int, inputs: Any) -> Any:
+        """All in one, traced once on TensorFlow."""
+        method = BeamSearch(num_beams) if num_beams > 1 else sample
+
+        def run(prompts, lengths, limit, choices, rows, room=None):
+            state = start_prompts(self.decoder, method, self.prefill, prompts, lengths, limit, choices, rows, room)
+            state = advance(self.decoder, method, state, choices, self.config.max_length)
+            state = state | state.get("hypotheses", {})
+            return {name: state[name] for name in ("token_ids", "lengths", "new", "score", "kept_bytes")}
+
+        if keras.backend.backend() != "tensorflow":
+            room = int(inputs[2].max() - inputs[1].min())
+            return lambda *arrays: run(*keras.tree.map_structure(ops.convert_to_tensor, arrays[:-1]), arrays[-1], room)
+        if num_beams not in self.functions:
+            import tensorflow as tf
+
+            specs = tf.nest.map_structure(lambda x: tf.TensorSpec([None] * x.ndim, x.dtype), [*inputs, np.int32(1)])
+            self.functions[num_beams] = tf.function(run, input_signature=specs, autograph=False)
+        return self.functions[num_beams]
+
+
+def ids_of(answers: list[list[Text]]) -> list[list[list[int]]]:
+    return [[text.ids for text in texts] for texts in answers]
+
+
+def causal_lm(dtype: str | None = None, end_token: bool = True, **options: Any) -> CausalLMTask:
+    """A random model on text: its tokens are bytes and pairs of them, also parts of characters."""
+    tokenizer = Tokenizer.train(CORPUS, 290, model="byte_pair")
+    keras.utils.set_random_seed(0)
+    ends = [tokenizer.eos_id] if end_token else []
+    config = gpt2(tokenizer.vocabulary_size, 2, 4, 16, max_length=48, eos_ids=ends, **options)
+    task = CausalLMTask(config, tokenizer, dtype=dtype)
+    randomize(task.model, scale=0.7)
+    return task
