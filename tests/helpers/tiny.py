@@ -9,8 +9,9 @@ import keras
 import numpy as np
 
 from keras_transformers.config import TransformerConfig
-from keras_transformers.families import bert
+from keras_transformers.families import bert, gpt2
 from keras_transformers.tasks import ClassificationTask, MaskedLMTask, PretrainingTask
+from keras_transformers.text.end_token import with_end_token
 from keras_transformers.text.tokenizer import Tokenizer
 
 NAMES = ("bad", "good")
@@ -41,6 +42,23 @@ def config(**options: Any) -> TransformerConfig:
 def classifier(labels: Any = NAMES, dropout: float = 0.0, **options: Any) -> ClassificationTask:
     keras.utils.set_random_seed(0)
     return ClassificationTask(config(dropout=dropout), tokenizer(), labels=labels, **options)
+
+
+@cache
+def byte_tokenizer() -> Tokenizer:
+    """Byte pairs, with an end token behind each text."""
+    plain = Tokenizer.train(TEXTS, vocabulary_size=300, model="byte_pair")
+    return with_end_token(plain, plain.eos_id)
+
+
+def decoder_classifier(labels: Any = NAMES, **options: Any) -> ClassificationTask:
+    """Of 313 tokens, a number that no other axis has."""
+    keras.utils.set_random_seed(0)
+    config = gpt2(
+        313, num_layers=1, num_heads=2, hidden_dim=16, max_length=16, dropout=0.0, attention_dropout=0.0,
+        initializer_range=0.2, pad_id=1, eos_ids=[byte_tokenizer().eos_id],
+    )  # fmt: skip
+    return ClassificationTask(config, byte_tokenizer(), labels=labels, **options)
 
 
 def masked_lm(**options: Any) -> MaskedLMTask:

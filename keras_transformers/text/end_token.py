@@ -1,0 +1,65 @@
+"""Let every text end with a token: what a decoder reads its answer from."""
+
+from __future__ import annotations
+
+import json
+
+import tokenizers
+
+from keras_transformers.text.pipeline import parts
+from keras_transformers.text.tokenizer import Tokenizer
+
+TEMPLATE = {
+    "type": "TemplateProcessing",
+    "single": [{"Sequence": {"id": "A", "type_id": 0}}],
+    "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
+    "special_tokens": {},
+}
+
+
+def with_end_token(tokenizer: Tokenizer, end_id: int) -> Tokenizer:
+    """Put a token behind each text, and behind both texts of a pair; it stays when a text is cut.
+
+    For a classifier that starts from a language model: GPT-1's "extract" token. What the tokenizer adds already stays.
+
+    Args:
+        tokenizer: left as it is.
+        end_id: the token, such as the end-of-text token.
+
+    Returns:
+        Another `Tokenizer`; an equal one, if its texts end with that token already.
+
+    Raises:
+        ValueError: no token has this id, or special tokens are not added by a template.
+
+    Example:
+
+    >>> tokenizer = Tokenizer.train(["a fine film"], 280, model="byte_pair")
+    >>> ending = with_end_token(tokenizer, tokenizer.eos_id)
+    >>> [ending.id_to_token(number) for number in ending.encode(["film"])[0].ids][-1]
+    '<|endoftext|>'
+    """
+    token = tokenizer.id_to_token(end_id)
+    config = json.loads(tokenizer.to_json())
+    found = {part["type"]: part for part in parts(config["post_processor"])}
+    template = found.pop("TemplateProcessing", TEMPLATE)
+    if unknown := found.keys() - {"ByteLevel"}:
+        raise ValueError(
+            f"The post-processors {sorted(unknown)} add special tokens in a way of their own. Expected a "
+            f"TemplateProcessing: write one with {token!r} behind the texts into tokenizer.json."
+        )
+    if "Sequence" in template["single"][-1]:
+        known = template["special_tokens"] | {token: {"id": token, "ids": [end_id], "tokens": [token]}}
+        ended = {name: _ended(template[name], token) for name in ("single", "pair")}
+        template = {**template, **ended, "special_tokens": known}
+    config["post_processor"] = {"type": "Sequence", "processors": [*found.values(), template]} if found else template
+    return Tokenizer(tokenizers.Tokenizer.from_str(json.dumps(config)))
+
+
+def _ended(pieces: list[dict], token: str) -> list[dict]:
+    ended = []
+    for piece in pieces:
+        ended.append(piece)
+        if text := piece.get("Sequence"):
+            ended.append({"SpecialToken": {"id": token, "type_id": text["type_id"]}})
+    return ended
