@@ -53,6 +53,11 @@ def train(data: Path, folder: Path, epochs: int = 3, seed: int = 1, verbose: int
     task.model.fit(dataset, epochs=epochs, verbose=verbose, shuffle=False, callbacks=[resume])
     task.config = ENTRY.config  # fine-tuning has dropout again
     task.save(folder, dtype="float16")
+    return measure(task, data)
+
+
+def measure(task, data: Path) -> dict[str, float]:
+    """Metrics on held-out text."""
     return task.evaluate(data / "valid.txt")
 
 

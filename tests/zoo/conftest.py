@@ -17,14 +17,17 @@ LINES = [" ".join(words) for words in product(("a", "the"), ("fine", "dull", "lo
 def folders(tmp_path_factory) -> dict[str, str]:
     """Task name -> folder."""
     # Late: half of these tests need no Keras, and run in a second without.
-    from keras_transformers.families import bert
-    from keras_transformers.tasks import ClassificationTask, MaskedLMTask, PretrainingTask
+    from keras_transformers.families import bert, gpt2
+    from keras_transformers.tasks import CausalLMTask, ClassificationTask, MaskedLMTask, PretrainingTask
     from keras_transformers.text.tokenizer import Tokenizer
 
     root = tmp_path_factory.mktemp("saved")
     tokenizer = Tokenizer.train(LINES, vocabulary_size=80)
-    config = bert(tokenizer.vocabulary_size, num_layers=1, num_heads=2, hidden_dim=16, max_length=24)
+    byte_pair = Tokenizer.train(LINES, vocabulary_size=280, model="byte_pair")
+    sizes = {"num_layers": 1, "num_heads": 2, "hidden_dim": 16, "max_length": 24}
+    config = bert(tokenizer.vocabulary_size, **sizes)
     tasks = [
+        CausalLMTask(gpt2(byte_pair.vocabulary_size, **sizes, eos_ids=[byte_pair.eos_id]), byte_pair),
         ClassificationTask(config, tokenizer, labels=["bad", "good"]),
         MaskedLMTask(config, tokenizer),
         PretrainingTask(config, tokenizer),
@@ -32,6 +35,16 @@ def folders(tmp_path_factory) -> dict[str, str]:
     for task in tasks:
         task.save(root / task.name)
     return {task.name: str(root / task.name) for task in tasks}
+
+
+@pytest.fixture
+def served(monkeypatch) -> list:
+    """The requests that would be sent to the export in a process of its own."""
+    from zoo import _cli_finetune
+
+    sent = []
+    monkeypatch.setattr(_cli_finetune, "serve", lambda export, request: sent.append(request))
+    return sent
 
 
 @pytest.fixture

@@ -8,36 +8,15 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from typer.testing import CliRunner
+from command_line import fail, invoke, run
 
 import zoo
-from zoo import _cli_finetune, _cli_show, _cli_train
-from zoo.__main__ import app
+from zoo import _cli_show, _cli_train
 
-COMMANDS = ("list", "describe", "train", "finetune", "evaluate", "predict", "export")
+COMMANDS = ("list", "describe", "train", "finetune", "evaluate", "predict", "generate", "export")
 LABELS = {"a fine film": "good", "a dull book": "bad", "the fine day": "good", "the long play": "bad"}
 ROWS = [{"text": text, "label": label} for text, label in LABELS.items()]
 FORMATS = {"rows.csv": (), "rows.tsv": ("--text", "0", "--label", "1"), "rows.jsonl": ()}
-
-
-def invoke(*arguments, **options):
-    """On a terminal without colours, wherever the tests run."""
-    return CliRunner().invoke(app, [str(argument) for argument in arguments], env={"TERM": "dumb"}, **options)
-
-
-def run(*arguments, stdin: str | None = None) -> str:
-    """What a command prints, once it has ended well."""
-    result = invoke(*arguments, input=stdin)
-    assert result.exit_code == 0, result.stderr
-    return result.stdout
-
-
-def fail(*arguments) -> tuple[int, str]:
-    """Exit code and message of a command that fails, with one line on stderr and nothing on stdout."""
-    result = invoke(*arguments)
-    assert result.stdout == ""
-    assert result.stderr.startswith("error: ") and result.stderr.count("\n") == 1
-    return result.exit_code, result.stderr
 
 
 def json_lines(text: str) -> list[dict]:
@@ -59,7 +38,10 @@ def test_list():
     assert all(name in table for name in zoo.names())
     assert "109,482,240" in table and "12 x 768" in table and "Apache-2.0" in table
     assert "bert_large_en_cased" not in run("list", "bert_base*")
-    assert [line.split()[0] for line in run("list", "--bundled").splitlines()[3:] if line.strip()] == ["mini_bert_en"]
+    assert [line.split()[0] for line in run("list", "--bundled").splitlines()[3:] if line.strip()] == [
+        "gpt_mini_en",
+        "mini_bert_en",
+    ]
 
 
 @pytest.mark.parametrize("name", zoo.names())
@@ -84,14 +66,6 @@ def test_finetune_goes_all_the_way(folders, table, tmp_path):
     served = task.predict([ROWS[0]["text"]])[0]
     assert answer["label"] == served["label"]
     assert answer["probabilities"] == pytest.approx(list(served["probabilities"].values()), abs=1e-4)
-
-
-@pytest.fixture
-def served(monkeypatch) -> list:
-    """The requests that would be sent to the export in a process of its own."""
-    sent = []
-    monkeypatch.setattr(_cli_finetune, "serve", lambda export, request: sent.append(request))
-    return sent
 
 
 def test_finetune_pairs_with_several_labels_without_a_header(folders, table, tmp_path, served):

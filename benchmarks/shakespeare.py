@@ -1,0 +1,173 @@
+"""nanoGPT's CPU recipe on tinyshakespeare: its validation loss, and training steps a second beside torch and keras-nlp.
+
+    python benchmarks/shakespeare.py DATA/tinyshakespeare/input.txt [--seeds 0 1 2] [--speed]
+
+The recipe (github.com/karpathy/nanoGPT, `config/train_shakespeare_char.py` with its README's options for a CPU): 4 layers,
+4 heads, width 128, 64 characters, 12 rows a step, 2,000 steps, no biases, no dropout. It publishes a loss of 1.88 on
+random batches of the last tenth of the text; here it is the mean over all of that tenth. With --speed the turns of the
+competitors are interleaved: read the ratios.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+VOCABULARY, LAYERS, HEADS, WIDTH, LENGTH, ROWS, STEPS = 65, 4, 4, 128, 64, 12, 2000
+PEAK, LEAST, WARMUP, DECAY, CLIP, BETA_2 = 1e-3, 1e-4, 100, 0.1, 1.0, 0.99
+
+
+def split(path: Path) -> tuple[str, str]:
+    """The first nine tenths of the text, and the rest."""
+    text = path.read_text(encoding="utf-8")
+    return text[: int(0.9 * len(text))], text[int(0.9 * len(text)) :]
+
+
+def make_task(text: str, seed: int, **compile_options: Any) -> Any:
+    """The model, compiled with nanoGPT's optimizer."""
+    import keras
+
+    from keras_transformers.families import gpt2
+    from keras_transformers.tasks import CausalLMTask
+    from keras_transformers.text.tokenizer import Tokenizer
+    from keras_transformers.training.optimizer import AdamW
+
+    keras.utils.set_random_seed(seed)
+    tokenizer = Tokenizer.train([text], VOCABULARY, model="character")
+    options = {"dropout": 0.0, "attention_dropout": 0.0, "use_bias": False, "activation": "gelu"}
+    task = CausalLMTask(gpt2(VOCABULARY, LAYERS, HEADS, WIDTH, LENGTH, **options), tokenizer)
+    schedule = keras.optimizers.schedules.CosineDecay(
+        0.0, STEPS - WARMUP, alpha=LEAST / PEAK, warmup_target=PEAK, warmup_steps=WARMUP
+    )
+    task.compile(AdamW(schedule, DECAY, CLIP, beta_2=BETA_2, epsilon=1e-8), **compile_options)
+    return task
+
+
+def quality(train: str, valid: str, seed: int) -> float:
+    """Loss over the whole of the validation text after the recipe."""
+    task = make_task(train + valid, seed, jit_compile=True, steps_per_execution=10)
+    dataset = task.dataset([train], packing="blocks", batch_size=ROWS, seed=seed, drop_remainder=True)
+    task.model.fit(dataset.repeat(), steps_per_epoch=STEPS, epochs=1, shuffle=False, verbose=0)
+    return task.evaluate([valid], batch_size=64, dataset_options={"packing": "blocks"})["cross_entropy"]
+
+
+def ours(train: str, **compile_options: Any) -> Callable[[int], None]:
+    """Steps by `fit`."""
+    task = make_task(train, 0, **compile_options)
+    dataset = task.dataset([train], packing="blocks", batch_size=ROWS, drop_remainder=True).repeat()
+    return lambda steps: task.model.fit(dataset, steps_per_epoch=steps, epochs=1, shuffle=False, verbose=0)
+
+
+def keras_nlp(train: str, **compile_options: Any) -> Callable[[int], None]:
+    """Steps by `fit` of its GPT-2, which has biases, on the same batches."""
+    import keras
+    import keras_nlp as library
+
+    source = make_task(train, 0)
+    dataset = source.dataset([train], packing="blocks", batch_size=ROWS, drop_remainder=True).repeat()
+    backbone = library.models.GPT2Backbone(
+        VOCABULARY, LAYERS, HEADS, WIDTH, 4 * WIDTH, dropout=0.0, max_sequence_length=LENGTH
+    )
+    logits = backbone.token_embedding(backbone.output, reverse=True)
+    model = keras.Model(backbone.input, logits)
+    optimizer = keras.optimizers.AdamW(PEAK, DECAY, beta_2=BETA_2, global_clipnorm=CLIP)
+    model.compile(optimizer, keras.losses.SparseCategoricalCrossentropy(from_logits=True), **compile_options)
+    return lambda steps: model.fit(dataset, steps_per_epoch=steps, epochs=1, shuffle=False, verbose=0)
+
+
+def torch(train: str) -> Callable[[int], None]:
+    """Steps of a plain torch GPT with fused attention and optimizer."""
+    import numpy as np
+    import torch as library
+    from torch import nn
+    from torch.nn import functional
+
+    library.set_num_threads(2)
+    letters = sorted(set(train))
+    ids = library.from_numpy(np.array([letters.index(letter) for letter in train]))
+
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norms = nn.ModuleList(nn.LayerNorm(WIDTH, bias=False) for _ in range(2))
+            self.heads, self.mix = nn.Linear(WIDTH, 3 * WIDTH, bias=False), nn.Linear(WIDTH, WIDTH, bias=False)
+            self.inner, self.outer = nn.Linear(WIDTH, 4 * WIDTH, bias=False), nn.Linear(4 * WIDTH, WIDTH, bias=False)
+
+        def forward(self, x):
+            shape = (ROWS, LENGTH, HEADS, WIDTH // HEADS)
+            query, key, value = (y.view(shape).transpose(1, 2) for y in self.heads(self.norms[0](x)).split(WIDTH, 2))
+            mixed = functional.scaled_dot_product_attention(query, key, value, is_causal=True)
+            x = x + self.mix(mixed.transpose(1, 2).reshape(ROWS, LENGTH, WIDTH))
+            return x + self.outer(functional.gelu(self.inner(self.norms[1](x))))
+
+    tokens, positions = nn.Embedding(VOCABULARY, WIDTH), nn.Embedding(LENGTH, WIDTH)
+    body = nn.Sequential(*(Block() for _ in range(LAYERS)), nn.LayerNorm(WIDTH, bias=False))
+    weights = [*tokens.parameters(), *positions.parameters(), *body.parameters()]
+    optimizer = library.optim.AdamW(weights, PEAK, (0.9, BETA_2), weight_decay=DECAY, fused=True)
+
+    def run(steps: int) -> None:
+        for _ in range(steps):
+            starts = library.randint(len(ids) - LENGTH, (ROWS, 1)) + library.arange(LENGTH + 1)
+            rows = ids[starts]
+            states = body(tokens(rows[:, :-1]) + positions.weight)
+            logits = states @ tokens.weight.T
+            optimizer.zero_grad()
+            functional.cross_entropy(logits.view(-1, VOCABULARY), rows[:, 1:].reshape(-1)).backward()
+            nn.utils.clip_grad_norm_(weights, CLIP)
+            optimizer.step()
+
+    return run
+
+
+def speed(train: str, turns: int, steps: int) -> None:
+    """Print steps a second of each competitor."""
+    made = {
+        "torch": torch(train),
+        "keras-nlp": keras_nlp(train, jit_compile=False),
+        "keras-nlp, XLA": keras_nlp(train, jit_compile=True),
+        "keras-nlp, XLA, 10 at once": keras_nlp(train, jit_compile=True, steps_per_execution=10),
+        "ours": ours(train),
+        "ours, XLA": ours(train, jit_compile=True),
+        "ours, XLA, 10 at once": ours(train, jit_compile=True, steps_per_execution=10),
+    }
+    times: dict[str, list[float]] = {name: [] for name in made}
+    for turn in range(turns + 1):
+        for name, run in made.items():
+            begin = time.perf_counter()
+            run(steps)
+            times[name] += [time.perf_counter() - begin] if turn else []  # the first one compiles
+    rates = {name: steps / statistics.median(values) for name, values in times.items()}
+    for name, rate in rates.items():
+        print(f"{name:30}{rate:8.1f} steps/s{rate / rates['torch']:8.2f} of torch", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("text", type=Path)
+    parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1, 2])
+    parser.add_argument("--speed", action="store_true")
+    parser.add_argument("--turns", type=int, default=5)
+    arguments = parser.parse_args()
+    train, valid = split(arguments.text)
+    if arguments.speed:
+        speed(train, arguments.turns, steps=100)
+    losses = []
+    for seed in arguments.seeds:
+        begin = time.perf_counter()
+        losses.append(quality(train, valid, seed))
+        print(f"seed {seed}: {losses[-1]:.4f} ({time.perf_counter() - begin:.0f} s)", flush=True)
+    if losses:
+        spread = statistics.stdev(losses) if len(losses) > 1 else math.nan
+        print(f"mean {statistics.mean(losses):.4f}, standard deviation {spread:.4f}; published 1.88")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""`generate`, and `finetune`, `evaluate`, `predict` and `export` of language models."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from command_line import fail, run
+
+import zoo
+
+LINES = ["a fine film", "a dull book", "the fine day", "", "the long play"]
+
+
+@pytest.fixture
+def text_file(tmp_path):
+    path = tmp_path / "lines.txt"
+    path.write_text("\n".join(LINES), encoding="utf-8")
+    return path
+
+
+def test_generate_prints_prompt_and_text(folders):
+    options = {"max_new_tokens": 6, "temperature": 0.7, "seed": 3}
+    expected = zoo.load(folders["causal_lm"]).generate(["a fine", "the"], **options)
+    flags = [part for name, value in options.items() for part in (f"--{name.replace('_', '-')}", value)]
+    assert run("generate", folders["causal_lm"], "a fine", "the", *flags) == f"a fine{expected[0]}\nthe{expected[1]}\n"
+    assert run("generate", folders["causal_lm"], *flags, stdin="a fine\n") == f"a fine{expected[0]}\n"
+
+
+def test_generate_by_beams(folders):
+    expected = zoo.load(folders["causal_lm"]).generate(["a fine"], max_new_tokens=6, num_beams=2)[0]
+    command = ("generate", folders["causal_lm"], "a fine", "--max-new-tokens", 6, "--num-beams", 2)
+    assert run(*command) == f"a fine{expected}\n"
+
+
+def test_generate_errors(folders):
+    assert "needs a model of kind ('decoder',)" in fail("generate", folders["masked_lm"], "a")[1]
+    assert "top_p must be in" in fail("generate", folders["causal_lm"], "a", "--top-p", 2)[1]
+
+
+def test_finetune_on_a_text_file(folders, text_file, tmp_path, served):
+    out = tmp_path / "out"
+    files = ("--train", text_file, "--test", text_file)
+    lines = run(
+        "finetune", folders["causal_lm"], "--task", "causal_lm", *files, "--epochs", 1, "--out", out
+    ).splitlines()
+    for start in ("fit 4 texts", "evaluate 4 held-out texts", "  perplexity", "save", "export"):
+        assert any(line.startswith(start) for line in lines), start
+    assert served == [["a fine film"]]
+    assert (tmp_path / "out-export" / "1" / "saved_model.pb").is_file()
+    assert zoo.load(out).name == "causal_lm"
+    assert set(json.loads(run("evaluate", out, "--data", text_file))) == {"accuracy", "cross_entropy", "perplexity"}
+    answer = json.loads(run("predict", out, "a fine"))
+    assert answer["text"] == "a fine" and answer["generated_text"] == zoo.load(out).generate(["a fine"])[0]
+
+
+def test_finetune_on_inputs_and_targets(folders, table, tmp_path, served):
+    rows = [{"text": "a fine film", "label": " a fine day"}, {"text": "a dull book", "label": " a dull play"}]
+    files = ("--train", table("pairs.csv", rows), "--out", tmp_path / "out")
+    run("finetune", folders["causal_lm"], "--task", "causal_lm", *files, "--label", "label", "--epochs", 1)
+    assert served == [["a fine film"]]
+
+
+def test_finetune_errors(folders, tmp_path):
+    command = ("finetune", folders["causal_lm"], "--task", "causal_lm", "--out", tmp_path / "out")
+    assert "needs --train" in fail(*command)[1]
+    assert "there is no file" in fail(*command, "--train", tmp_path / "none.txt")[1]
+    (tmp_path / "blank.txt").write_text("\n\n")
+    assert "holds no text" in fail(*command, "--train", tmp_path / "blank.txt")[1]
