@@ -1,6 +1,7 @@
 """Fine-tuning through the command line beside a bag-of-words logistic regression on the same data.
 
     python benchmarks/classification.py DATA/sst2 --seeds 0 1 2 --epochs 3 --learning-rate 3e-4
+    python benchmarks/classification.py DATA/sst2 --model gpt_mini_en --epochs 3 --learning-rate 3e-4 --lm-weight 0.5
 
 Other options go to `python -m zoo finetune`. The folder holds train.tsv and test.tsv, `sentence<TAB>label` without a
 header. Needs the `eval` extra. Nothing is chosen on the test part. Minutes depend on the machine.
@@ -19,7 +20,7 @@ from pathlib import Path
 
 from keras_transformers.data.tables import read_table
 
-ACCURACY = re.compile(r"^\s*accuracy ([\d.]+)", re.MULTILINE)
+ACCURACY = re.compile(r"^\s*(?:logits_)?accuracy ([\d.]+)", re.MULTILINE)
 
 
 def main() -> None:

@@ -135,6 +135,10 @@ def finetune(
     batch_size: BatchSize = 32,
     max_length: MaxLength = None,
     dtype: Annotated[str | None, Option(help="A Keras dtype policy, such as mixed_bfloat16.")] = None,
+    lora_rank: Annotated[int | None, Option(help="Train adapters of this rank beside frozen weights.", min=1)] = None,
+    lm_weight: Annotated[
+        float | None, Option(help="Of the language model's loss beside a classifier's, for decoders.", min=0.0)
+    ] = None,
     seed: Annotated[int, Option(help="Of new weights, dropout and order.")] = 0,
     out: Annotated[Path, Option(help="Folder of the model, to load again.")] = Path("runs/finetuned"),
     export: Annotated[Path | None, Option(help="Folder of the SavedModel.", show_default="OUT-export/1")] = None,
@@ -147,7 +151,7 @@ def finetune(
     from zoo import _cli_finetune, _cli_finetune_lm
     from zoo._cli_data import Columns
 
-    load = {"max_length": max_length, "dtype": dtype, "seed": seed}
+    load = {"max_length": max_length, "dtype": dtype, "lora_rank": lora_rank, "lm_weight": lm_weight, "seed": seed}
     fit = {"epochs": epochs, "learning_rate": learning_rate, "batch_size": batch_size, "seed": seed}
     export = export or Path(f"{out}-export", "1")
     if task is TaskName.causal_lm:
