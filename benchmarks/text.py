@@ -1,6 +1,7 @@
 """Tokens per second of the text graph beside the Rust library, one core each.
 
-    python benchmarks/text.py --data ../shared/data
+    python benchmarks/text.py --data ../shared/data --tokenizer bert_vocab
+    python benchmarks/text.py --data ../shared/data --tokenizer gpt2_vocab
 
 The two take turns; a figure is the median over the turns, in CPU seconds of the process, since other work on the
 machine stretches wall-clock time. Latency is given both ways: on a quiet machine they agree.
@@ -10,7 +11,9 @@ from __future__ import annotations
 
 import argparse
 import os
+import random
 import statistics
+import string
 import tempfile
 import time
 from collections.abc import Callable
@@ -63,15 +66,16 @@ def export(graph: TextGraph, encode: Callable) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path(os.environ.get("ZOO_DATA", "../shared/data")))
+    parser.add_argument("--tokenizer", default="bert_vocab", help="a folder of --data, or any path to a tokenizer's")
     parser.add_argument("--turns", type=int, default=7)
     arguments = parser.parse_args()
     tf.config.threading.set_intra_op_parallelism_threads(1)
     tf.config.threading.set_inter_op_parallelism_threads(1)
-    tokenizer = Tokenizer.from_vocab(arguments.data / "bert_vocab" / "vocab.txt")
+    tokenizer = Tokenizer.from_folder(arguments.data / arguments.tokenizer)
     lines = (arguments.data / "gutenberg_novels" / "valid.txt").read_text(encoding="utf-8").splitlines()
 
     begin = time.process_time()
-    graph = compile_text(tokenizer.to_json())
+    graph = compile_text(tokenizer.to_json(), pad_id=0)
     compiled = time.process_time()
     encode = tf.function(lambda texts: graph.encode(texts, max_length=MAX_LENGTH), autograph=False)
     encode.get_concrete_function(tf.TensorSpec([None], tf.string))
@@ -79,6 +83,9 @@ def main() -> None:
     export(graph, encode)
     for per_call in (1, 32, 256, 1000):
         throughput(tokenizer, encode, lines, per_call, arguments.turns)
+    word = tf.constant(["".join(random.Random(0).choices(string.ascii_letters, k=10_000))])
+    encode(word)
+    print(f"one word of 10,000 random letters: {seconds(lambda: encode(word), 3):.3f} s CPU")
     sentence = tf.constant([next(line for line in lines if 100 < len(line) < 130)])
     for name, clock in (("wall", time.perf_counter), ("CPU", time.process_time)):
         times = [seconds(lambda: encode(sentence), 50, clock) for _ in range(arguments.turns)]

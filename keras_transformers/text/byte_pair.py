@@ -28,6 +28,17 @@ def byte_letters() -> dict[str, int]:
     return {chr(byte): byte for byte in printing} | {chr(0x100 + i): byte for i, byte in enumerate(others)}
 
 
+LETTER_BYTES = dict.fromkeys(range(256), 0x100) | {ord(letter): byte for letter, byte in byte_letters().items()}
+
+
+def letters_to_bytes(token: str) -> bytes | None:
+    """The bytes that a token of byte letters spells; None if it holds anything else."""
+    try:
+        return token.translate(LETTER_BYTES).encode("latin-1")
+    except UnicodeEncodeError:
+        return None
+
+
 def read(vocabulary_path: str | Path, merges_path: str | Path) -> tuple[dict[str, int], Merges]:
     """Read vocab.json (token to id) and merges.txt (two parts a line, the most urgent first); check that they match."""
     for path in (vocabulary_path, merges_path):

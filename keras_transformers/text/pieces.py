@@ -4,47 +4,57 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any
 
 import tokenizers
+from tokenizers import decoders
 
-from keras_transformers.text.byte_pair import byte_letters
+from keras_transformers.text.byte_pair import letters_to_bytes
+from keras_transformers.text.pipeline import parts
 
-ANCHOR = "a"  # a token on either side, so that no decoder takes the one between for the first or the last
-BYTE = re.compile("<0x([0-9A-F]{2})>")
+ANCHOR = "a"  # a token that stands beside another, so that no decoder takes that one for the first or the last
+BYTE = re.compile("<0x([0-9A-Fa-f]{2})>")
 
 
 def token_bytes(library: tokenizers.Tokenizer) -> list[bytes]:
     """For each id the bytes that it adds in mid-sentence; none for special tokens and ids that are not in use."""
-    added = library.get_added_tokens_decoder()
+    spell = speller(json.loads(library.to_str())["decoder"], False, False)
     pieces = [b""] * (max(library.get_vocab().values()) + 1)
-    spell = _speller(library)
-    for token, i in library.get_vocab().items():
-        pieces[i] = b"" if i in added and added[i].special else spell(token)
+    for i, token in text_tokens(library).items():
+        pieces[i] = spell(token)
     return pieces
 
 
-def _speller(library: tokenizers.Tokenizer) -> Any:
-    kinds = {decoder["type"] for decoder in _decoders(json.loads(library.to_str())["decoder"])}
-    join = library.decoder.decode if library.decoder else " ".join
-    before, after = join([ANCHOR]), join([ANCHOR, ANCHOR])[len(ANCHOR) :]
-    letters = byte_letters() if "ByteLevel" in kinds else {}
+def text_tokens(library: tokenizers.Tokenizer) -> dict[int, str]:
+    """Id to token, of all that are not special; added tokens normalised where the library decodes them so."""
+    special = {i for i, token in library.get_added_tokens_decoder().items() if token.special}
+    return {i: library.id_to_token(i) for i in library.get_vocab().values() if i not in special}
+
+
+def speller(decoder: dict[str, Any] | None, first: bool, last: bool) -> Callable[[str], bytes]:
+    """A function: what the "decoder" of a tokenizer.json makes of a token at the beginning, inside or at the end.
+
+    A token that stands for a byte is that byte.
+    """
+    steps = parts(decoder)
+    kinds = {step["type"] for step in steps}
+    if "ByteLevel" in kinds:
+        return lambda token: letters_to_bytes(token) or token.encode()
+    join = _joiner([step for step in steps if step["type"] != "ByteFallback"]) if decoder else " ".join
+    before, behind = [] if first else [ANCHOR], [] if last else [ANCHOR]
+    one, two = join([ANCHOR]), join([ANCHOR, ANCHOR])
+    begin, cut = 0 if first else len(one), 0 if last else len(two) - len(one)
 
     def spell(token: str) -> bytes:
-        if letters:
-            return bytes(letters[letter] for letter in token) if letters.keys() >= set(token) else token.encode()
         byte = BYTE.fullmatch(token) if "ByteFallback" in kinds else None
-        text = join([ANCHOR, token, ANCHOR])
-        return bytes([int(byte[1], 16)]) if byte else text[len(before) : len(text) - len(after)].encode()
+        text = join([*before, token, *behind])
+        return bytes([int(byte[1], 16)]) if byte else text[begin : len(text) - cut].encode()
 
     return spell
 
 
-def _decoders(decoder: dict[str, Any] | None) -> Iterator[dict[str, Any]]:
-    """The decoders of a "Sequence" one by one, whatever its depth; none of None."""
-    if decoder and decoder["type"] == "Sequence":
-        for part in decoder["decoders"]:
-            yield from _decoders(part)
-    elif decoder:
-        yield decoder
+def _joiner(steps: list[dict[str, Any]]) -> Callable[[list[str]], str]:
+    sequence = decoders.Sequence([])
+    sequence.__setstate__(json.dumps({"type": "Sequence", "decoders": steps}).encode())
+    return sequence.decode

@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 import tensorflow as tf
+import tokenizers
 
+from keras_transformers.text.graph.probe import BLANK
+from keras_transformers.text.graph.runs import EDGE, runs_of
 from keras_transformers.text.graph.streams import keep, reachable, row_starts
 from keras_transformers.text.graph.tables import TOKEN, PointTable, shipped
 from keras_transformers.text.graph.trie import Trie
+
+FLAGS = ("single_word", "lstrip", "rstrip")
 
 
 class AddedTokens(tf.Module):
     """Put TOKEN + id in the place of each added token: the leftmost, of those the longest, no overlaps.
 
-    `lstrip` and `rstrip` need no code: they swallow white space, which BERT's pre-tokeniser drops anyway.
-
     Args:
         tokens: content to id.
-        single_words: ids of those that must not touch a word character.
+        flags: id to the token with its flags: `single_word` ones must not touch a word character, `lstrip` and
+            `rstrip` ones swallow the white space before and behind them.
     """
 
-    def __init__(self, tokens: dict[str, int], single_words: list[int]):
+    def __init__(self, tokens: dict[str, int], flags: dict[int, tokenizers.AddedToken]):
         super().__init__()
         self.trie = Trie(tokens)
         self.first_points = sorted({ord(content[0]) for content in tokens})
-        self.single_words = tf.constant(single_words, tf.int32)
+        flagged = {name: [i for i in tokens.values() if getattr(flags[i], name)] for name in FLAGS}
+        self.single_words, self.before, self.behind = (tf.constant(ids, tf.int32) for ids in flagged.values())
+        self.strips = bool(flagged["lstrip"] or flagged["rstrip"])
         self.word_class = PointTable(shipped()["word"])
+        self.is_blank = PointTable(shipped()["regex"] >= BLANK)
 
     def __call__(self, points: tf.RaggedTensor) -> tf.RaggedTensor:
         candidates = tf.reduce_any(points.values[:, None] == self.first_points, 1)
@@ -39,7 +46,10 @@ class AddedTokens(tf.Module):
         rest = tf.ragged.range(at + 1, at + length).values[:, None]
         values = tf.tensor_scatter_nd_update(points.values, at[:, None], ids + TOKEN)
         kept = tf.tensor_scatter_nd_update(tf.ones_like(values, tf.bool), rest, tf.zeros_like(rest[:, 0], tf.bool))
-        return keep(points.with_values(values), kept)
+        points = keep(points.with_values(values), kept)
+        if not self.strips:
+            return points
+        return self._strip(points, tf.boolean_mask(tf.tensor_scatter_nd_update(values * 0, at[:, None], ids + 1), kept))
 
     def _inside_word(self, points: tf.RaggedTensor, at: tf.Tensor, stop: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
         """True for matches that must be single words and have a word character beside them in their row."""
@@ -47,7 +57,19 @@ class AddedTokens(tf.Module):
         first = tf.concat([row_starts(points), [True]], 0)
         before = tf.gather(is_word, tf.maximum(at - 1, 0)) & ~tf.gather(first, at)
         after = tf.gather(is_word, stop) & ~tf.gather(first, stop)
-        return (before | after) & tf.reduce_any(ids[:, None] == self.single_words, 1)
+        return (before | after) & _among(ids, self.single_words)
+
+    def _strip(self, points: tf.RaggedTensor, placed: tf.Tensor) -> tf.RaggedTensor:
+        """Drop white space beside those tokens that ask for it: `placed` (N,) is their id + 1, 0 for other values."""
+        blanks = runs_of(self.is_blank(points.values), row_starts(points))
+        before = tf.where(blanks.before == EDGE, 0, tf.gather(placed, tf.maximum(blanks.first - 1, 0)))
+        behind = tf.where(blanks.after == EDGE, 0, tf.gather(placed, blanks.stop % tf.size(placed, tf.int64)))
+        swallowed = _among(before - 1, self.behind) | _among(behind - 1, self.before)
+        return keep(points, ~blanks.spread((blanks.kind > 0) & swallowed))
+
+
+def _among(ids: tf.Tensor, chosen: tf.Tensor) -> tf.Tensor:
+    return tf.reduce_any(ids[:, None] == chosen, 1)
 
 
 def _leftmost(at: tf.Tensor, stop: tf.Tensor) -> tf.Tensor:

@@ -10,19 +10,34 @@ import tensorflow as tf
 import tokenizers
 
 from keras_transformers.text.bert import PAD
+from keras_transformers.text.graph import normalize, split
 from keras_transformers.text.graph.added_tokens import AddedTokens
-from keras_transformers.text.graph.decode import WordPieceDecoder
-from keras_transformers.text.graph.normalize import BertNormalizer
+from keras_transformers.text.graph.byte_level import ByteLevel
+from keras_transformers.text.graph.byte_pair import BytePair
+from keras_transformers.text.graph.decode import Decoder
+from keras_transformers.text.graph.metaspace import Metaspace
 from keras_transformers.text.graph.post_process import Template
-from keras_transformers.text.graph.split import BertPreTokenizer
+from keras_transformers.text.graph.refuse import refuse
+from keras_transformers.text.graph.whole_words import WordLevel
 from keras_transformers.text.graph.wordpiece import WordPiece
+from keras_transformers.text.pipeline import parts
 
 # What can be compiled, by the names of tokenizer.json; a further component is a file beside these and a line here.
-NORMALIZERS: dict[str | None, Callable] = {None: lambda config: _unchanged, "BertNormalizer": BertNormalizer}
-PRE_TOKENIZERS = {"BertPreTokenizer": BertPreTokenizer}
-MODELS = {"WordPiece": WordPiece}
-POST_PROCESSORS = dict.fromkeys((None, "TemplateProcessing", "BertProcessing"), Template)
-DECODERS = {"WordPiece": WordPieceDecoder}
+NORMALIZERS: dict[str, Callable] = {
+    "BertNormalizer": normalize.BertNormalizer,
+    "Lowercase": normalize.lowercase,
+    "Prepend": normalize.Prepend,
+    "Replace": normalize.replace_character,
+    "Strip": normalize.Strip,
+}
+PRE_TOKENIZERS: dict[str, Callable] = {
+    "BertPreTokenizer": split.BertPreTokenizer,
+    "ByteLevel": ByteLevel,
+    "Digits": split.Digits,
+    "Metaspace": Metaspace,
+    "Split": split.split_by_pattern,
+}
+MODELS = {"BPE": BytePair, "WordLevel": WordLevel, "WordPiece": WordPiece}
 
 
 def compile_text(tokenizer_json: str, pad_id: int | None = None) -> TextGraph:
@@ -64,11 +79,15 @@ class TextGraph(tf.Module):
         self.pad_id = library.token_to_id(PAD) if pad_id is None else pad_id
         if self.pad_id is None:
             raise ValueError(f"The tokenizer has no {PAD} token to pad with. Pass a pad_id, or add it.")
-        self.normalize = _component("normalizer", config, NORMALIZERS)(config["normalizer"])
-        self.split = _component("pre_tokenizer", config, PRE_TOKENIZERS)(config["pre_tokenizer"])
-        self.model = _component("model", config, MODELS)(config["model"])
-        self.template = _component("post_processor", config, POST_PROCESSORS)(config["post_processor"])
-        self.decoder = _component("decoder", config, DECODERS)(library)
+        self.normalizers = _components("normalizer", config, NORMALIZERS)
+        self.splitters = _components("pre_tokenizer", config, PRE_TOKENIZERS)
+        if any(isinstance(splitter, ByteLevel) for splitter in self.splitters[:-1]):
+            raise refuse("pre_tokenizer", "ByteLevel before another", ["ByteLevel last"])
+        if config["model"]["type"] not in MODELS:
+            raise refuse("model", config["model"]["type"], MODELS)
+        self.model = MODELS[config["model"]["type"]](config, library)
+        self.template = Template(parts(config["post_processor"]))
+        self.decoder = Decoder(config, library)
         self.cut_typed = _added_tokens(library, normalized=False)
         self.cut_normalized = _added_tokens(library, normalized=True)
 
@@ -79,8 +98,14 @@ class TextGraph(tf.Module):
         Bytes that are not UTF-8 count as U+FFFD, as in `bytes.decode("utf-8", "replace")`.
         """
         points = tf.strings.unicode_decode(texts, "UTF-8", errors="replace")
-        points = self.cut_normalized(self.normalize(self.cut_typed(points)))
-        return self.model(self.split(points))
+        points = self.cut_typed(points)
+        for normalizer in self.normalizers:
+            points = normalizer(points)
+        points = self.cut_normalized(points)
+        starts = split.piece_starts(points)
+        for splitter in self.splitters:
+            points, starts = splitter(points, starts)
+        return self.model(points, starts)
 
     @tf.autograph.experimental.do_not_convert
     def encode(self, texts: tf.Tensor, pairs: tf.Tensor | None = None, *, max_length: int) -> dict[str, tf.Tensor]:
@@ -104,14 +129,12 @@ class TextGraph(tf.Module):
         return self.decoder(ids)
 
 
-def _component(part: str, config: dict[str, Any], known: dict[str | None, Any]) -> Any:
-    name = config[part] and config[part]["type"]
-    if name not in known:
-        raise ValueError(
-            f"The {part} {name!r} of this tokenizer.json cannot be compiled into TensorFlow ops. "
-            f"Expected one of {list(known)}. Tokenise in Python, or write the component (text/graph)."
-        )
-    return known[name]
+def _components(part: str, config: dict[str, Any], known: dict[str, Callable]) -> list[Callable]:
+    components = parts(config[part])
+    unknown = [component["type"] for component in components if component["type"] not in known]
+    if unknown:
+        raise refuse(part, unknown[0], known)
+    return [known[component["type"]](component) for component in components]
 
 
 def _added_tokens(library: tokenizers.Tokenizer, normalized: bool) -> Callable:
@@ -123,8 +146,8 @@ def _added_tokens(library: tokenizers.Tokenizer, normalized: bool) -> Callable:
             rewrite = normalized and library.normalizer
             content = library.normalizer.normalize_str(token.content) if rewrite else token.content
             tokens.setdefault(content, i)  # of equal contents the library takes the first
-    single_words = [i for i, token in added.items() if token.single_word]
-    return AddedTokens(tokens, single_words) if tokens else _unchanged
+    tokens.pop("", None)  # what normalising leaves nothing of is never found
+    return AddedTokens(tokens, added) if tokens else _unchanged
 
 
 def _unchanged(points: tf.RaggedTensor) -> tf.RaggedTensor:

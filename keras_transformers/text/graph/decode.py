@@ -2,33 +2,88 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import tensorflow as tf
 import tokenizers
 
+from keras_transformers.text.graph.refuse import refuse
+from keras_transformers.text.graph.streams import shift
+from keras_transformers.text.pieces import BYTE, speller, text_tokens
+from keras_transformers.text.pipeline import parts
 
-class WordPieceDecoder(tf.Module):
-    """Join tokens into text as the library does with `skip_special_tokens=True`.
+FIRST, LAST = 1, 2
+# What decoders make of one token depends on whether it is the first or the last: strings asked of the library say it.
+PER_TOKEN = {"Replace", "Metaspace", "WordPiece", "BPEDecoder", "Strip"}
+ORDERS = ["ByteLevel", *sorted(PER_TOKEN), "Replace, ByteFallback", "Fuse behind those", "Strip behind Fuse"]
+LOST = "\ufffd"
 
-    The decoder looks at one token at a time, and only asks whether it is the first: two strings for each token,
-    asked of the library itself, say all of it, the clean-up of spaces before punctuation included.
-    """
 
-    def __init__(self, library: tokenizers.Tokenizer):
+class Decoder(tf.Module):
+    """Join tokens into text as the library does with `skip_special_tokens=True`."""
+
+    def __init__(self, pipeline: dict[str, Any], library: tokenizers.Tokenizer):
         super().__init__()
-        special = {i for i, token in library.get_added_tokens_decoder().items() if token.special}
-        tokens = {i: token for token, i in library.get_vocab().items() if i not in special}
-        decode = library.decoder.decode
-        size = max(library.get_vocab().values()) + 1
-        self.is_text = tf.constant([i in tokens for i in range(size)])
-        self.first = tf.constant([decode([tokens[i]]) if i in tokens else "" for i in range(size)])
-        self.later = tf.constant([decode(["", tokens[i]]) if i in tokens else "" for i in range(size)])
+        steps = parts(pipeline["decoder"])
+        kinds = [step["type"] for step in steps]
+        fused = kinds.index("Fuse") if "Fuse" in kinds else len(kinds)
+        self.from_bytes = kinds == ["ByteLevel"]
+        single, joined = set(kinds[:fused]), set(kinds[fused + 1 :])
+        if not (self.from_bytes or single <= PER_TOKEN or single <= {"Replace", "ByteFallback"}) or joined - {"Strip"}:
+            raise refuse("decoder", ", ".join(kinds), ORDERS)
+        self.strips = [_strip_patterns(step) for step in steps[fused + 1 :]]
+        tokens, size = text_tokens(library), max(library.get_vocab().values()) + 1
+        self.is_text = tf.constant([i in tokens for i in range(size + 1)])
+        self.is_byte = None
+        if "ByteFallback" in single:
+            self.is_byte = tf.constant([bool(BYTE.fullmatch(tokens.get(i, ""))) for i in range(size + 1)])
+        decoder = pipeline["decoder"] and {"type": "Sequence", "decoders": steps[:fused]}
+        self._tabulate([tokens.get(i) for i in range(size + 1)], decoder)
+
+    def _tabulate(self, tokens: list[str | None], decoder: dict[str, Any] | None) -> None:
+        """One table of texts for each place where they differ, end to end."""
+        tables: dict[tuple[bytes, ...], int] = {}
+        begins = []
+        for place in range(1 if self.from_bytes else 4):
+            spell = speller(decoder, bool(place & FIRST), bool(place & LAST))
+            table = tuple(b"" if token is None else spell(token) for token in tokens)
+            begins.append(len(tokens) * tables.setdefault(table, len(tables)))
+        self.begins = tf.constant(begins * (4 // len(begins)))
+        self.texts = tf.concat([tf.constant(table) for table in tables], 0)
 
     def __call__(self, ids: tf.Tensor) -> tf.Tensor:
         """Ids (B, T) int32 to text (B,); special tokens, and ids outside the vocabulary, are left out."""
-        size = tf.size(self.first)
-        known = tf.where((ids >= 0) & (ids < size), ids, size)
-        is_text = tf.gather(tf.concat([self.is_text, [False]], 0), known)
-        known = tf.where(is_text, known, size)
-        is_first = tf.cumsum(tf.cast(is_text, tf.int32), 1) == 1
-        first, later = (tf.gather(tf.concat([pieces, [""]], 0), known) for pieces in (self.first, self.later))
-        return tf.strings.reduce_join(tf.where(is_first, first, later), 1)
+        outside = tf.size(self.is_text) - 1
+        ids = tf.where((ids >= 0) & (ids < outside), ids, outside)
+        is_text = tf.gather(self.is_text, ids)
+        count = tf.cast(is_text, tf.int32)
+        is_first, is_last = (tf.cumsum(count, 1, reverse=reverse) == 1 for reverse in (False, True))
+        place = FIRST * tf.cast(is_first, tf.int32) + LAST * tf.cast(is_last, tf.int32)
+        texts = tf.where(is_text, tf.gather(self.texts, tf.gather(self.begins, place) + ids), "")
+        if self.is_byte is not None:
+            is_byte = tf.gather(self.is_byte, ids)
+            texts = tf.cond(tf.reduce_any(is_byte), lambda: _check_bytes(texts, is_text, is_byte), lambda: texts)
+        text = tf.strings.reduce_join(texts, 1)
+        if self.from_bytes:
+            return tf.strings.unicode_transcode(text, "UTF-8", "UTF-8", errors="replace")
+        for pattern in (pattern for patterns in self.strips for pattern in patterns):
+            text = tf.strings.regex_replace(text, pattern, "")
+        return text
+
+
+def _check_bytes(texts: tf.Tensor, is_text: tf.Tensor, is_byte: tf.Tensor) -> tf.Tensor:
+    """Put U+FFFD for each byte of those runs of byte tokens (B, T) that are not UTF-8 as a whole."""
+    at = tf.where(is_text)
+    values, is_byte = tf.boolean_mask(texts, is_text), tf.boolean_mask(is_byte, is_text)
+    row = at[:, 0]
+    run = tf.cumsum(tf.cast(~(is_byte & shift(is_byte, False) & (row == shift(row, -1))), tf.int32)) - 1
+    joined = tf.strings.unsorted_segment_join(values, run, run[-1] + 1)
+    broken = tf.strings.unicode_transcode(joined, "UTF-8", "UTF-8", errors="replace") != joined
+    values = tf.where(is_byte & tf.gather(broken, run), LOST, values)
+    return tf.tensor_scatter_nd_update(texts, at, values)
+
+
+def _strip_patterns(step: dict[str, Any]) -> list[str]:
+    content = re.escape(step["content"])
+    return [f"^{content}{{0,{step['start']}}}", f"{content}{{0,{step['stop']}}}$"]

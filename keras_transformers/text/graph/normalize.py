@@ -4,12 +4,59 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
-from keras_transformers.text.graph.streams import replace
-from keras_transformers.text.graph.tables import Mapping, PointTable, Replacer, shipped
+from keras_transformers.text.graph.probe import BLANK
+from keras_transformers.text.graph.refuse import refuse
+from keras_transformers.text.graph.runs import EDGE, runs_of
+from keras_transformers.text.graph.split import piece_starts
+from keras_transformers.text.graph.streams import insert, keep, replace
+from keras_transformers.text.graph.tables import TOKEN, Mapping, PointTable, Replacer, shipped
 
 RANKS = 256
+
+
+def lowercase(config: dict[str, Any]) -> Replacer:
+    """The normaliser Lowercase."""
+    return Replacer(Mapping.shipped("lower"))
+
+
+def replace_character(config: dict[str, Any]) -> Replacer:
+    """The normaliser Replace, of one character."""
+    ((kind, pattern),) = config["pattern"].items()
+    if kind != "String" or len(pattern) != 1:
+        raise refuse("normalizer", f"Replace of {kind} {pattern!r}", ["Replace of one character"])
+    content = np.array([ord(character) for character in config["content"]], np.int32)
+    return Replacer(Mapping(np.array([ord(pattern)]), np.array([len(content)]), content))
+
+
+class Prepend(tf.Module):
+    """Put characters before each piece of text that is not empty."""
+
+    def __init__(self, config: dict[str, Any]):
+        super().__init__()
+        self.before = [ord(character) for character in reversed(config["prepend"])]
+
+    def __call__(self, points: tf.RaggedTensor) -> tf.RaggedTensor:
+        for value in self.before:
+            starts = piece_starts(points)
+            points, _ = insert(points, starts, starts & (points.values < TOKEN), value)
+        return points
+
+
+class Strip(tf.Module):
+    """Drop the white space at the ends of each piece of text."""
+
+    def __init__(self, config: dict[str, Any]):
+        super().__init__()
+        self.left, self.right = config["strip_left"], config["strip_right"]
+        self.is_blank = PointTable(shipped()["regex"] >= BLANK)
+
+    def __call__(self, points: tf.RaggedTensor) -> tf.RaggedTensor:
+        blanks = runs_of(self.is_blank(points.values), piece_starts(points))
+        at_end = (self.left & (blanks.before == EDGE)) | (self.right & (blanks.after == EDGE))
+        return keep(points, ~blanks.spread((blanks.kind > 0) & at_end))
 
 
 class BertNormalizer(tf.Module):

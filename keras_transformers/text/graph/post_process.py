@@ -6,6 +6,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from keras_transformers.text.graph.refuse import refuse
+
 FIRST, SECOND = "A", "B"
 Piece = tuple[str | list[int], int]  # (which sequence, or fixed ids; segment id)
 
@@ -14,12 +16,16 @@ class Template(tf.Module):
     """Put special tokens around one text, or two, with their segment ids.
 
     Args:
-        config: the "post_processor" of a tokenizer.json: TemplateProcessing, BertProcessing or None.
+        processors: the "post_processor" of a tokenizer.json, one by one.
     """
 
-    def __init__(self, config: dict[str, Any] | None):
+    def __init__(self, processors: list[dict[str, Any]]):
         super().__init__()
-        self.single, self.pair = _PARSERS[config and config["type"]](config)
+        processors = [part for part in processors if part["type"] != "ByteLevel"]  # which only trims offsets
+        names = [part["type"] for part in processors]
+        if len(names) > 1 or not set(names) <= _PARSERS.keys():
+            raise refuse("post_processor", names[0] if len(names) == 1 else names, ["ByteLevel", *_PARSERS])
+        self.single, self.pair = _PARSERS[names[0]](processors[0]) if names else _NO_TEMPLATE
 
     def __call__(
         self, first: tf.RaggedTensor, second: tf.RaggedTensor | None, max_length: int, pad_id: int
@@ -72,10 +78,6 @@ def _longest_first(lengths: list[tf.Tensor], room: int) -> list[tf.Tensor]:
     return [tf.where(first_is_longer, longer, shorter), tf.where(first_is_longer, shorter, longer)]
 
 
-def _no_template(config: None) -> tuple[list[Piece], list[Piece]]:
-    return [(FIRST, 0)], [(FIRST, 0), (SECOND, 1)]
-
-
 def _bert_processing(config: dict[str, Any]) -> tuple[list[Piece], list[Piece]]:
     (_, sep), (_, cls) = config["sep"], config["cls"]
     single = [([cls], 0), (FIRST, 0), ([sep], 0)]
@@ -90,4 +92,5 @@ def _template_processing(config: dict[str, Any]) -> tuple[list[Piece], list[Piec
     return [parse(piece) for piece in config["single"]], [parse(piece) for piece in config["pair"]]
 
 
-_PARSERS = {None: _no_template, "BertProcessing": _bert_processing, "TemplateProcessing": _template_processing}
+_NO_TEMPLATE = [(FIRST, 0)], [(FIRST, 0), (SECOND, 1)]
+_PARSERS = {"BertProcessing": _bert_processing, "TemplateProcessing": _template_processing}

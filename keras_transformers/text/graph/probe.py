@@ -12,13 +12,15 @@ from pathlib import Path
 
 import numpy as np
 import tokenizers
-from tokenizers import models, normalizers, pre_tokenizers
+from tokenizers import Regex, models, normalizers, pre_tokenizers
 
 TABLES = Path(__file__).with_name("unicode_tables.npz")
 UNICODE_SIZE = 0x110000
 SCALARS = [*range(0xD800), *range(0xE000, UNICODE_SIZE)]  # all but the surrogates, which no UTF-8 text can hold
 KEEP, DROP, SPACE = range(3)  # what cleaning does to a code point
 WORD, WHITE, PUNCTUATION = range(3)  # what splitting makes of one
+LETTER, NUMBER, OTHER, BLANK, NEWLINE = range(5)  # how regular expressions see it: \p{L}, \p{N}, none, \s, [\r\n]
+CHUNK = 4096
 
 
 def probe() -> dict[str, np.ndarray]:
@@ -35,6 +37,8 @@ def probe() -> dict[str, np.ndarray]:
         "combining": _combining_ranks(set(decompose)),
         "split": _classes(lambda c: {1: WORD, 2: WHITE, 3: PUNCTUATION}[len(split(f"a{c}b"))]),
         "word": _word_class(),
+        "regex": _regex_classes(),
+        "numeric": _numeric_class(),
         **_pack("decompose", decompose),
         **_pack("lower", _mapping(normalizers.Lowercase())),
     }
@@ -93,6 +97,26 @@ def _word_class(chunk: int = 256) -> np.ndarray:
         encoding = library.encode("".join(f"{chr(point)}<t> " for point in points))
         alone = {start for i, (start, _) in zip(encoding.ids, encoding.offsets, strict=True) if i == token}
         classes[points] = [5 * i + 1 not in alone for i in range(len(points))]
+    return classes
+
+
+def _regex_classes() -> np.ndarray:
+    classes = np.full(UNICODE_SIZE, OTHER, np.uint8)
+    for kind, pattern in ((LETTER, r"\p{L}"), (NUMBER, r"\p{N}"), (BLANK, r"\s"), (NEWLINE, r"[\r\n]")):
+        drop = normalizers.Replace(Regex(pattern), "").normalize_str
+        for begin in range(0, len(SCALARS), CHUNK):
+            text = "".join(map(chr, SCALARS[begin : begin + CHUNK]))
+            classes[[ord(character) for character in set(text) - set(drop(text))]] = kind
+    return classes
+
+
+def _numeric_class() -> np.ndarray:
+    """1 for what the pre-tokeniser Digits sets apart: not quite the NUMBERs."""
+    split = pre_tokenizers.Digits(individual_digits=True).pre_tokenize_str
+    classes = np.zeros(UNICODE_SIZE, np.uint8)
+    for begin in range(0, len(SCALARS), CHUNK):
+        pieces = split("a".join(map(chr, SCALARS[begin : begin + CHUNK])) + "a")
+        classes[[ord(piece) for piece, _ in pieces if len(piece) == 1 and piece != "a"]] = 1
     return classes
 
 

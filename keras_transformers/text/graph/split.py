@@ -1,28 +1,73 @@
-"""Pre-tokenisers as ops: code points to words."""
+"""Pre-tokenisers as ops: where the words of a text begin.
+
+Each takes a stream of code points and a mask of where the pieces so far begin, and returns both: it may begin more
+words, and drop or insert code points.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 import tensorflow as tf
 
 from keras_transformers.text.graph.probe import PUNCTUATION, WHITE, WORD
-from keras_transformers.text.graph.streams import offsets, row_starts, stream
-from keras_transformers.text.graph.tables import PointTable, shipped
+from keras_transformers.text.graph.refuse import refuse
+from keras_transformers.text.graph.split_patterns import PATTERNS, WordPattern
+from keras_transformers.text.graph.streams import keep, offsets, row_starts, shift, stream
+from keras_transformers.text.graph.tables import TOKEN, PointTable, shipped
+
+Pieces = tuple[tf.RaggedTensor, tf.Tensor]
+
+
+def piece_starts(points: tf.RaggedTensor) -> tf.Tensor:
+    """(N,) bool: True where a piece of text begins: with its row, with an added token, or behind one."""
+    is_token = points.values >= TOKEN
+    return row_starts(points) | is_token | shift(is_token, False)
+
+
+def words(points: tf.RaggedTensor, starts: tf.Tensor) -> tf.RaggedTensor:
+    """Code points (B, None) that begin words at `starts` to words of code points (B, None, None)."""
+    word_starts = tf.where(starts)[:, 0]
+    spelled = stream(points.values, tf.concat([word_starts, [tf.size(points.values, tf.int64)]], 0))
+    return stream(spelled, tf.gather(offsets(tf.cast(starts, tf.int64)), points.row_splits))
 
 
 class BertPreTokenizer(tf.Module):
     """Split at white space, which goes, and around each punctuation mark (and added token), which is a word."""
 
-    def __init__(self, config: dict | None = None):
+    def __init__(self, config: dict[str, Any]):
         super().__init__()
         self.classes = PointTable(shipped()["split"], token=PUNCTUATION)
 
-    def __call__(self, points: tf.RaggedTensor) -> tf.RaggedTensor:
-        """Code points (B, None) to words of code points (B, None, None)."""
+    def __call__(self, points: tf.RaggedTensor, starts: tf.Tensor) -> Pieces:
         classes = self.classes(points.values)
-        after_word = tf.concat([[False], (classes == WORD)[:-1]], 0) & ~row_starts(points)
         kept = classes != WHITE
-        starts = kept & ((classes == PUNCTUATION) | ~after_word)
-        values = tf.boolean_mask(points.values, kept)
-        word_starts = tf.where(tf.boolean_mask(starts, kept))[:, 0]
-        words = stream(values, tf.concat([word_starts, [tf.size(values, tf.int64)]], 0))
-        return stream(words, tf.gather(offsets(tf.cast(starts, tf.int64)), points.row_splits))
+        starts |= (classes == PUNCTUATION) | ~shift(classes == WORD, False)
+        return keep(points, kept), tf.boolean_mask(starts, kept)
+
+
+class Digits(tf.Module):
+    """Set digits apart from the rest: each by itself, or runs of them."""
+
+    def __init__(self, config: dict[str, Any]):
+        super().__init__()
+        self.numeric = PointTable(shipped()["numeric"])
+        self.individual = config["individual_digits"]
+
+    def __call__(self, points: tf.RaggedTensor, starts: tf.Tensor) -> Pieces:
+        is_digit = self.numeric(points.values) > 0
+        after_digit = shift(is_digit, False)
+        return points, starts | (is_digit | after_digit if self.individual else is_digit != after_digit)
+
+
+def split_by_pattern(config: dict[str, Any]) -> Any:
+    """The pre-tokeniser "Split" for the patterns that models use: they are known by their text."""
+    ((kind, pattern),) = config["pattern"].items()
+    known = ["", *PATTERNS]
+    if pattern not in known or kind != ("Regex" if pattern else "String") or config["behavior"] != "Isolated":
+        raise refuse("pre_tokenizer", f"Split by {kind} {pattern!r}, {config['behavior']}", [*known, "all Isolated"])
+    return WordPattern(**PATTERNS[pattern]) if pattern else _every_character
+
+
+def _every_character(points: tf.RaggedTensor, starts: tf.Tensor) -> Pieces:
+    return points, tf.ones_like(starts)

@@ -21,10 +21,28 @@ def row_starts(points: tf.RaggedTensor) -> tf.Tensor:
     return tf.scatter_nd(first[:, None], tf.ones_like(first), [tf.size(points.values, first.dtype) + 1])[:-1] > 0
 
 
+def shift(values: tf.Tensor, edge: object, by: int = 1) -> tf.Tensor:
+    """What is before every value (`by=1`) or behind it (`by=-1`), whatever the row; `edge` at the end."""
+    end = [tf.cast(edge, values.dtype)]
+    return tf.concat([end, values], 0)[:-1] if by > 0 else tf.concat([values, end], 0)[1:]
+
+
 def keep(points: tf.RaggedTensor, mask: tf.Tensor) -> tf.RaggedTensor:
     """Drop the values where `mask` is False."""
     kept_before = offsets(tf.cast(mask, points.row_splits.dtype))
     return stream(tf.boolean_mask(points.values, mask), tf.gather(kept_before, points.row_splits))
+
+
+def insert(
+    points: tf.RaggedTensor, starts: tf.Tensor, before: tf.Tensor, value: int
+) -> tuple[tf.RaggedTensor, tf.Tensor]:
+    """Put a value before those where `before` is True; it takes over their mark in `starts` (N,) bool."""
+    copies = tf.where(before, 2, 1)
+    source = tf.repeat(tf.range(tf.size(points.values)), copies)
+    is_new = source == shift(source, -1, by=-1)
+    values = tf.where(is_new, value, tf.gather(points.values, source))
+    starts = tf.gather(starts, source) & ~shift(is_new, False)
+    return stream(values, tf.gather(offsets(tf.cast(copies, points.row_splits.dtype)), points.row_splits)), starts
 
 
 def replace(points: tf.RaggedTensor, start: tf.Tensor, length: tf.Tensor, pool: tf.Tensor) -> tf.RaggedTensor:

@@ -39,6 +39,16 @@ def bert_graph(bert: Tokenizer) -> TextGraph:
 
 
 @pytest.fixture(scope="session")
+def gpt2(data_dir) -> Tokenizer:
+    return Tokenizer.from_folder(data_dir / "gpt2_vocab")
+
+
+@pytest.fixture(scope="session")
+def gpt2_graph(gpt2: Tokenizer) -> TextGraph:
+    return compile_text(gpt2.to_json(), pad_id=gpt2.eos_id)
+
+
+@pytest.fixture(scope="session")
 def mismatches() -> Callable[..., list]:
     """A function: the texts (str or bytes) whose rows differ between graph and library, with both rows."""
 
@@ -51,7 +61,7 @@ def mismatches() -> Callable[..., list]:
         token_ids, segment_ids, mask, truncated = (
             rows[name].numpy() for name in ("token_ids", "segment_ids", "padding_mask", "truncated")
         )
-        assert (token_ids[~mask] == tokenizer.pad_id).all() and (segment_ids[~mask] == 0).all()
+        assert (token_ids[~mask] == graph.pad_id).all() and (segment_ids[~mask] == 0).all()
         expected = tokenizer.encode(_decoded(texts), pairs and _decoded(pairs), max_length=max_length)
         found = []
         for i, row in enumerate(expected):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from tokenizers import AddedToken
+from tokenizers import AddedToken, pre_tokenizers
 from tokenizers import Tokenizer as Library
 
 from keras_transformers.text.graph.compile import compile_text
@@ -65,3 +65,37 @@ def test_special_tokens_are_cut_out_before_normalising(tokenizer, graph):
     ids = graph.tokenize(["a[MASK]b [mask]"]).to_list()[0]
     assert ids == tokenizer.encode(["a[MASK]b [mask]"], special_tokens=False)[0].ids
     assert ids.count(tokenizer.mask_id) == 1
+
+
+BESIDE = [
+    AddedToken("<|endoftext|>", special=True),
+    AddedToken("[L]", lstrip=True),
+    AddedToken("[R]", rstrip=True, normalized=False),
+    AddedToken("[B]", lstrip=True, rstrip=True),
+    AddedToken("[W]", single_word=True, lstrip=True),
+    AddedToken("  ", rstrip=True, normalized=False),
+    AddedToken("the", single_word=True),
+]
+BESIDE_PARTS = [
+    *(token.content for token in BESIDE),
+    " ",
+    "\t",
+    "\n",
+    "\u00a0",
+    "\u3000",
+    "\u0085",
+    "\u200b",
+    "the",
+    "_",
+]
+
+
+@pytest.mark.parametrize("prefixed", [False, True])
+def test_white_space_beside_tokens_is_swallowed_where_it_matters(mismatches, prefixed):
+    library = Library.from_str(Tokenizer.train(["the cat, the  dog"], 270, model="byte_pair").to_json())
+    library.add_tokens(BESIDE)
+    library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=prefixed)
+    tokenizer, chance = Tokenizer(library), random.Random(11)
+    texts = ["".join(chance.choices(BESIDE_PARTS, k=chance.randrange(12))) for _ in range(1_000)]
+    assert not mismatches(tokenizer, compile_text(tokenizer.to_json(), pad_id=0), texts)
+    assert {i for row in tokenizer.encode(texts) for i in row.ids} >= {library.token_to_id(t.content) for t in BESIDE}

@@ -109,23 +109,35 @@ def forbidden_ops(folder) -> set[str]:
 
 ROBERTA = {"type": "RobertaProcessing", "sep": ["[SEP]", 3], "cls": ["[CLS]", 2]}
 ROBERTA |= {"trim_offsets": True, "add_prefix_space": False}
+BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+BPE = {"type": "BPE", "dropout": 0.1, "vocab": {"[PAD]": 0, "a": 1}, "merges": []}
 
 
+@pytest.mark.parametrize("tokenizer", [True], indirect=True)
 @pytest.mark.parametrize(
-    ("part", "component"),
+    ("part", "component", "name"),
     [
-        ("normalizer", {"type": "NFKC"}),
-        ("pre_tokenizer", {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}),
-        ("pre_tokenizer", None),
-        ("model", {"type": "BPE", "vocab": {"[PAD]": 0, "a": 1}, "merges": []}),
-        ("decoder", {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}),
-        ("post_processor", ROBERTA),
+        ("normalizer", {"type": "NFKC"}, "'NFKC'"),
+        ("normalizer", {"type": "Sequence", "normalizers": [{"type": "NFD"}]}, "'NFD'"),
+        ("normalizer", {"type": "Replace", "pattern": {"Regex": " +"}, "content": ""}, "\"Replace of Regex ' \\+'\""),
+        ("normalizer", {"type": "Replace", "pattern": {"String": "``"}, "content": ""}, "\"Replace of String '``'\""),
+        ("pre_tokenizer", {"type": "Punctuation", "behavior": "Isolated"}, "'Punctuation'"),
+        ("pre_tokenizer", {"type": "Sequence", "pretokenizers": [BYTE_LEVEL] * 2}, "'ByteLevel before another'"),
+        (
+            "pre_tokenizer",
+            {"type": "Split", "pattern": {"Regex": "x"}, "behavior": "Isolated", "invert": False},
+            "\"Split by Regex 'x', Isolated\"",
+        ),
+        ("model", {"type": "Unigram", "unk_id": 0, "vocab": [["[PAD]", 0.0]], "byte_fallback": False}, "'Unigram'"),
+        ("model", BPE, "'BPE with dropout 0.1'"),
+        ("decoder", {"type": "CTC", "pad_token": "", "word_delimiter_token": "|", "cleanup": True}, "'CTC'"),
+        ("post_processor", ROBERTA, "'RobertaProcessing'"),
     ],
 )
-def test_what_cannot_be_compiled_is_named(tokenizer, part, component):
+def test_what_cannot_be_compiled_is_named(tokenizer, part, component, name):
     config = {**json.loads(tokenizer.to_json()), part: component}
-    with pytest.raises(ValueError, match=f"The {part} {(component or {}).get('type')!r} .* cannot be compiled"):
-        compile_text(json.dumps(config))
+    with pytest.raises(ValueError, match=f"The {part} {name} .* cannot be compiled"):
+        compile_text(json.dumps(config), pad_id=0)
 
 
 def test_max_length_without_room(graph):
@@ -141,19 +153,23 @@ def test_no_pad_token():
     config["model"]["vocab"] = {token: i for token, i in config["model"]["vocab"].items() if token != "[PAD]"}
     with pytest.raises(ValueError, match=r"no \[PAD\] token"):
         compile_text(json.dumps(config))
+    rows = compile_text(json.dumps(config), pad_id=7).encode(tf.constant(["a", "a cat"]), max_length=8)
+    assert rows["token_ids"].numpy()[~rows["padding_mask"].numpy()].tolist() == [7]
 
 
 @pytest.mark.data
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["novels", "wikitext", "english", "german", "banking"])
-def test_ids_equal_on_corpora(data_dir, bert, bert_graph, mismatches, name):
+@pytest.mark.parametrize("vocabulary", ["bert", "gpt2"])
+def test_ids_equal_on_corpora(data_dir, request, mismatches, vocabulary, name):
+    tokenizer, graph = request.getfixturevalue(vocabulary), request.getfixturevalue(f"{vocabulary}_graph")
     lines = corpus(data_dir, name)
     step = 500
     batches = [lines[i : i + step] for i in range(0, len(lines), step)]
     assert sum(map(len, batches)) >= 1000
-    assert not [bad for batch in batches for bad in mismatches(bert, bert_graph, batch, max_length=512)]
+    assert not [bad for batch in batches for bad in mismatches(tokenizer, graph, batch, max_length=512)]
     pairs = batches[::8]
-    assert not [bad for batch in pairs for bad in mismatches(bert, bert_graph, batch, batch[::-1], max_length=48)]
+    assert not [bad for batch in pairs for bad in mismatches(tokenizer, graph, batch, batch[::-1], max_length=48)]
 
 
 def corpus(data_dir, name: str) -> list[str]:

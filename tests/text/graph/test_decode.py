@@ -52,6 +52,8 @@ def test_empty_rows_and_batches(graph):
 
 
 @pytest.mark.data
-def test_real_vocabulary(bert, bert_graph):
-    ids = random_ids(bert.vocabulary_size, rows=2_000)
-    assert texts_of(bert_graph, ids) == bert.decode(ids)
+@pytest.mark.parametrize("vocabulary", ["bert", "gpt2"])
+def test_real_vocabulary(request, vocabulary):
+    tokenizer, graph = request.getfixturevalue(vocabulary), request.getfixturevalue(f"{vocabulary}_graph")
+    ids = random_ids(tokenizer.vocabulary_size, rows=2_000)
+    assert texts_of(graph, ids) == tokenizer.decode(ids)

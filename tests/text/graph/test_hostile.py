@@ -26,7 +26,16 @@ ALPHABETS = {
     "emoji": [*range(0x1F300, 0x1F650), 0x200D, 0xFE0F, 0x20E3],
     "case": [0x130, 0x131, 0x1E9E, 0x3A3, 0x3C2, 0x212B, 0x2126, 0xFB01, 0x1F82, 0x344, 0x345, 0xDF],
 }
+GPT2_TYPED = ["<|endoftext|>", "<|endoftext", "|>", "'s", "'LL", "'ve", "'", "''", "don't", "123", "4", "²", "Ⅷ", "'ſ"]
+GPT2_TYPED += ["!", "...", "\t", "\n", "\r\n", "\u0085", "\u00a0", "\u3000", " ", "  ", "   ", "the", "👩‍👩‍👧", "\x00"]
 TYPED = ["[MASK]", "[SEP]", "[CLS]", "[PAD]", "[UNK]", "[mask]", "[MAS", "K]", "[[", "]", " "]
+
+
+BYTE_CORPUS = [
+    "It's the cat's table, and 'tis 1234 o'clock.\n\n",
+    "  Wir können's nicht: naïve Katzen 😀",
+    "日本語 テキスト",
+]
 
 
 def hostile_text(chance: random.Random, typed: list[str] = TYPED) -> str:
@@ -45,10 +54,10 @@ def broken_bytes(chance: random.Random, text: str) -> bytes:
     )
 
 
-def count_mismatches(tokenizer, mismatches, seed: int | str, rows: int) -> list:
-    chance, graph, found = random.Random(seed), compile_text(tokenizer.to_json()), []
+def count_mismatches(tokenizer, mismatches, seed: int | str, rows: int, typed: list[str] = TYPED) -> list:
+    chance, graph, found = random.Random(seed), compile_text(tokenizer.to_json(), pad_id=0), []
     for _ in range(rows // 200):
-        texts, pairs = ([hostile_text(chance) for _ in range(200)] for _ in range(2))
+        texts, pairs = ([hostile_text(chance, typed) for _ in range(200)] for _ in range(2))
         found += mismatches(tokenizer, graph, texts, pairs, max_length=chance.randrange(4, 40))
         found += mismatches(tokenizer, graph, [broken_bytes(chance, text) for text in texts])
     return found
@@ -56,6 +65,19 @@ def count_mismatches(tokenizer, mismatches, seed: int | str, rows: int) -> list:
 
 def test_small_vocabulary(tokenizer, mismatches):
     assert not count_mismatches(tokenizer, mismatches, seed=0, rows=200)
+
+
+def test_bytes(mismatches):
+    tokenizer = Tokenizer.train(BYTE_CORPUS, 300, model="byte_pair")
+    assert not count_mismatches(tokenizer, mismatches, seed=1, rows=400, typed=GPT2_TYPED)
+
+
+def test_bytes_come_back():
+    tokenizer = Tokenizer.train(BYTE_CORPUS, 300, model="byte_pair", special_tokens=[])
+    graph, chance = compile_text(tokenizer.to_json(), pad_id=0), random.Random(4)
+    texts = [hostile_text(chance, GPT2_TYPED) for _ in range(400)]
+    decode = [text.decode() for text in graph.decode(graph.tokenize(texts).to_tensor(-1)).numpy()]
+    assert decode == texts
 
 
 def test_long_words_are_unknown_and_cost_little(tokenizer, graph, mismatches):
@@ -69,3 +91,9 @@ def test_long_words_are_unknown_and_cost_little(tokenizer, graph, mismatches):
 def test_real_vocabulary(data_dir, mismatches, options):
     tokenizer = Tokenizer.from_vocab(data_dir / "bert_vocab" / "vocab.txt", *options)
     assert not count_mismatches(tokenizer, mismatches, seed=str(options), rows=400)
+
+
+@pytest.mark.data
+@pytest.mark.slow
+def test_real_bytes(gpt2, mismatches):
+    assert not count_mismatches(gpt2, mismatches, seed=2, rows=4_000, typed=GPT2_TYPED)

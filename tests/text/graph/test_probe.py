@@ -7,7 +7,20 @@ import unicodedata
 import numpy as np
 import pytest
 
-from keras_transformers.text.graph.probe import DROP, PUNCTUATION, SPACE, TABLES, WHITE, WORD, probe
+from keras_transformers.text.graph.probe import (
+    BLANK,
+    DROP,
+    LETTER,
+    NEWLINE,
+    NUMBER,
+    OTHER,
+    PUNCTUATION,
+    SPACE,
+    TABLES,
+    WHITE,
+    WORD,
+    probe,
+)
 from keras_transformers.text.graph.tables import shipped
 
 
@@ -38,6 +51,15 @@ def test_tables_are_small():
         ("split", 0x61, WORD),
         ("word", 0x5F, 1),
         ("word", 0x2D, 0),
+        ("regex", 0x41, LETTER),
+        ("regex", 0xB2, NUMBER),
+        ("regex", 0x5F, OTHER),
+        ("regex", 0x200B, OTHER),
+        ("regex", 0x85, BLANK),
+        ("regex", 0xA0, BLANK),
+        ("regex", 0x0D, NEWLINE),
+        ("numeric", 0x663, 1),
+        ("numeric", 0x41, 0),
     ],
 )
 def test_known_code_points(table, point, value):

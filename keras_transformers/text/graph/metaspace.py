@@ -1,0 +1,27 @@
+"""The pre-tokeniser Metaspace as ops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+from keras_transformers.text.graph.streams import insert, row_starts
+from keras_transformers.text.graph.tables import TOKEN
+
+
+class Metaspace(tf.Module):
+    """Write "▁" for spaces, put one before the text, and begin a word at each (SentencePiece)."""
+
+    def __init__(self, config: dict[str, Any]):
+        super().__init__()
+        self.mark = ord(config["replacement"])
+        self.scheme, self.split = config["prepend_scheme"], config["split"]
+
+    def __call__(self, points: tf.RaggedTensor, starts: tf.Tensor) -> tuple[tf.RaggedTensor, tf.Tensor]:
+        points = points.with_values(tf.where(points.values == ord(" "), self.mark, points.values))
+        if self.scheme != "never":
+            at = row_starts(points) if self.scheme == "first" else starts
+            bare = at & (points.values != self.mark) & (points.values < TOKEN)
+            points, starts = insert(points, starts, bare, self.mark)
+        return points, starts | (points.values == self.mark) if self.split else starts

@@ -1,0 +1,69 @@
+"""Whole words looked up; the distinct others spelled, all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+import tokenizers
+
+from keras_transformers.text.graph.split import words
+from keras_transformers.text.graph.streams import replace, stream
+from keras_transformers.text.graph.tables import TOKEN
+
+
+class WholeWords(tf.Module):
+    """Text in words to ids, for any model that looks at one word at a time.
+
+    Args:
+        known: word to id, as str or UTF-8 bytes.
+        spell: makes words (U,) string into their ids (U, None) int32; called with those that are not `known`.
+    """
+
+    def __init__(self, known: dict[str, int] | dict[bytes, int], spell: Callable[[tf.Tensor], tf.RaggedTensor]):
+        super().__init__()
+        initializer = tf.lookup.KeyValueTensorInitializer(list(known), list(known.values()), tf.string, tf.int32)
+        self.known = tf.lookup.StaticHashTable(initializer, -1)
+        self.spell = spell
+
+    def __call__(self, points: tf.RaggedTensor, starts: tf.Tensor) -> tf.RaggedTensor:
+        """Code points (B, None) that begin words at `starts` to ids (B, None) int32."""
+        split = words(points, starts)
+        spelled = split.values
+        text = tf.strings.unicode_encode(spelled, "UTF-8")
+        first = tf.gather(spelled.values, spelled.row_splits[:-1])
+        whole = stream(tf.where(first >= TOKEN, first - TOKEN, self.known.lookup(text)), split.row_splits)
+        return tf.cond(tf.reduce_any(whole.values < 0), lambda: self._spell_others(whole, text), lambda: whole)
+
+    def _spell_others(self, ids: tf.RaggedTensor, text: tf.Tensor) -> tf.RaggedTensor:
+        """Put the ids that its word is spelled with in the place of each id < 0."""
+        missed = tf.where(ids.values < 0)
+        distinct, which = tf.unique(tf.gather_nd(text, missed))
+        pieces = self.spell(distinct)
+        splits = tf.cast(pieces.row_splits, tf.int32)
+        start = tf.tensor_scatter_nd_update(tf.fill(tf.shape(ids.values), -1), missed, tf.gather(splits[:-1], which))
+        lengths = tf.gather(splits[1:] - splits[:-1], which)
+        length = tf.tensor_scatter_nd_update(tf.ones_like(ids.values), missed, lengths)
+        return replace(ids, start, length, pieces.values)
+
+
+class WordLevel(tf.Module):
+    """The model that knows whole words only: single characters, say. Others are the unknown token.
+
+    Where there is none the library refuses such a text. A batch is not to fail for one row, so ops leave the word out.
+    """
+
+    def __init__(self, pipeline: dict[str, Any], library: tokenizers.Tokenizer):
+        super().__init__()
+        vocabulary = pipeline["model"]["vocab"]
+        self.unknown = [vocabulary[token] for token in [pipeline["model"]["unk_token"]] if token in vocabulary]
+        self.words = WholeWords(vocabulary, self._spell)
+
+    def __call__(self, points: tf.RaggedTensor, starts: tf.Tensor) -> tf.RaggedTensor:
+        return self.words(points, starts)
+
+    def _spell(self, others: tf.Tensor) -> tf.RaggedTensor:
+        count = len(self.unknown)
+        splits = count * tf.range(tf.size(others, tf.int64) + 1)
+        return stream(tf.repeat(tf.constant(self.unknown, tf.int32), count * tf.size(others)), splits)
