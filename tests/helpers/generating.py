@@ -46,8 +46,17 @@ def language_model(config: TransformerConfig, dtype: str = "float32") -> keras.M
 
 def small_generator(family: str = "gpt2", dtype: str = "float32", **options: Any) -> Generator:
     """A random model of 30 tokens, whose weights all matter."""
-    config = small_config(family, **({"vocabulary_size": 30, "max_length": 48, "eos_ids": [EOS]} | options))
-    return Generator(config, randomize(language_model(config, dtype), scale=0.7))
+    sizes = {"vocabulary_size": 30, "max_length": 48, "eos_ids": [EOS], "tie_embeddings": family == "gpt2"}
+    config = small_config(family, **(sizes | options))
+    return Generator(config, lively(language_model(config, dtype)))
+
+
+def lively(model: keras.Model) -> keras.Model:
+    """Random weights with which a text does not just repeat a token; large biases would make it."""
+    for weight in randomize(model, scale=0.7).weights:
+        if weight.path.endswith(("bias", "beta")):
+            weight.assign(0.15 * weight)
+    return model
 
 
 class Generator:
@@ -137,5 +146,5 @@ def causal_lm(dtype: str | None = None, end_token: bool = True, **options: Any) 
     ends = [tokenizer.eos_id] if end_token else []
     config = gpt2(tokenizer.vocabulary_size, 2, 4, 16, max_length=48, eos_ids=ends, **options)
     task = CausalLMTask(config, tokenizer, dtype=dtype)
-    randomize(task.model, scale=0.7)
+    lively(task.model)
     return task

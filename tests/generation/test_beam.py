@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from generating import EOS, PROMPTS, ids_of, small_generator
+
+KNOBS = {
+    "max_new_tokens": [12, 5, 9],
+    "min_new_tokens": [0, 3, 0],
+    "repetition_penalty": [1.0, 1.3, 1.0],
+    "no_repeat_ngram": [2, 0, 3],
+    "length_penalty": [1.0, 0.0, 2.0],
+}
+
+
+@pytest.fixture(scope="module")
+def generator():
+    return small_generator()
+
+
+def every_text(vocabulary_size: int, longest: int) -> list[tuple[int, ...]]:
+    """All that ends with the end token, and all that does not and is as long as can be."""
+    words = range(1, vocabulary_size)
+    ended = [(*text, EOS) for length in range(longest) for text in itertools.product(words, repeat=length)]
+    return ended + list(itertools.product(words, repeat=longest))
+
+
+def test_with_enough_beams_it_finds_the_best_of_all_texts():
+    """40 texts can be, of at most 3 of 4 tokens, so that 64 beams lose none."""
+    generator = small_generator(vocabulary_size=4, num_layers=1)
+    prompts, length_penalties = [[1, 2, 3], [2], [2]], [0.0, 1.0, -1.0]
+    answers = generator(prompts, 64, 64, max_new_tokens=3, length_penalty=length_penalties)
+    for prompt, texts, length_penalty in zip(prompts, answers, length_penalties, strict=True):
+        scores = {}
+        for text in every_text(4, 3):
+            log_probs = np.take_along_axis(generator.log_probs(prompt, list(text)), np.array(text)[:, None], axis=1)
+            scores[text] = log_probs.sum() / len(text) ** length_penalty
+        found = {tuple(text.ids): text.score for text in texts if np.isfinite(text.score)}
+        assert found.keys() == scores.keys() and len(found) == 40
+        assert list(found.values()) == sorted(found.values(), reverse=True)
+        for text, score in found.items():
+            np.testing.assert_allclose(score, scores[text], atol=1e-4)
+        assert [text.ids for text in texts[40:]] == [[]] * 24  # there are no more
+
+
+def test_a_row_does_not_depend_on_its_neighbours(generator):
+    together = generator(PROMPTS, 4, 3, stop=["QQ"], **KNOBS)
+    for row, prompt in enumerate(PROMPTS):
+        (alone,) = generator([prompt], 4, 3, stop=["QQ"], **{name: values[row] for name, values in KNOBS.items()})
+        assert ids_of([together[row]]) == ids_of([alone])
+        np.testing.assert_allclose([t.score for t in together[row]], [t.score for t in alone], atol=1e-4)
+
+
+def test_scores_and_their_order(generator):
+    for prompt, texts in zip(PROMPTS, generator(PROMPTS, 4, 4, length_penalty=0.7), strict=True):
+        assert len({tuple(text.ids) for text in texts}) == 4
+        for text in texts:
+            log_probs = np.take_along_axis(generator.log_probs(prompt, text.ids), np.array(text.ids)[:, None], axis=1)
+            np.testing.assert_allclose(text.score, log_probs.sum() / len(text.ids) ** 0.7, atol=1e-4)
+        assert [text.score for text in texts] == sorted((text.score for text in texts), reverse=True)
+
+
+def test_better_than_greedy_and_the_best_first(generator):
+    prompts = [[number] for number in range(1, 30)]
+    greedy, beams = generator(prompts), generator(prompts, 4, length_penalty=0.0)
+    gain = np.array([two.score - one.score for (one,), (two,) in zip(greedy, beams, strict=True)])
+    assert (gain > 1e-3).sum() > 5 and (gain > -1e-4).mean() > 0.9
+    assert [texts[:2] for texts in generator(PROMPTS, 4, 4)] == generator(PROMPTS, 4, 2)
+
+
+@pytest.mark.parametrize("knobs", [{"max_new_tokens": 1}, {"min_new_tokens": 6}, {"no_repeat_ngram": 1}], ids=str)
+def test_limits(generator, knobs):
+    texts = [text.ids for texts in generator(PROMPTS, 4, 4, **knobs) for text in texts]
+    longest = knobs.get("max_new_tokens", 12)
+    assert all(len(ids) == longest or ids[-1] == EOS for ids in texts)
+    assert all(EOS not in ids[:-1] and EOS not in ids[: knobs.get("min_new_tokens", 0)] for ids in texts)
+    if "no_repeat_ngram" in knobs:
+        assert all(len(set(ids)) == len(ids) for ids in texts)
+
+
+def test_stop_strings(generator):
+    plain = generator(PROMPTS, 4, bias={EOS: float("-inf")})[0][0]
+    letters = bytes(64 + number for number in plain.ids).decode()
+    stop = letters[3:5]
+    for text in generator(PROMPTS[:1], 4, 4, bias={EOS: float("-inf")}, stop=[stop])[0]:
+        spelled = bytes(64 + number for number in text.ids).decode()
+        assert spelled.find(stop) == (text.kept if text.kept < 100 else -1)
+        assert stop not in spelled[:-1]  # it ended there at once
+
+
+def test_grouped_heads_and_half_precision():
+    generator = small_generator("llama", "mixed_bfloat16")
+    for prompt, (text,) in zip(PROMPTS, generator(PROMPTS, 3), strict=True):
+        log_probs = np.take_along_axis(generator.log_probs(prompt, text.ids), np.array(text.ids)[:, None], axis=1)
+        np.testing.assert_allclose(text.score, log_probs.mean(), atol=0.1)
