@@ -14,7 +14,12 @@ from presets import bert_preset
 import zoo
 
 TEXTS, LABELS = ["a fine film", "a dull book", "the long day"], ["good", "bad", "bad"]
-PREDICTED = {"classification": "a fine film", "masked_lm": "a [MASK] film", "pretraining": "a [MASK] film"}
+PREDICTED = {
+    "classification": "a fine film",
+    "masked_lm": "a [MASK] film",
+    "pretraining": "a [MASK] film",
+    "causal_lm": "a fine",
+}
 
 
 def weights(task, but: str = "") -> dict[str, np.ndarray]:
@@ -65,6 +70,23 @@ def test_a_new_head_starts_afresh_on_the_encoder_of_the_checkpoint(folders):
     assert any(path.startswith("encoder_block_0") for path in shared)
     assert all(np.array_equal(source[path], task[path]) for path in shared)
     assert {path.split("/")[0] for path in task.keys() - shared} == {"pooler", "classifier"}
+
+
+def test_a_classifier_of_a_language_model(folders, tmp_path):
+    source, task = weights(zoo.load(folders["causal_lm"])), zoo.load(folders["causal_lm"], labels=["bad", "good"])
+    assert same({path: array for path, array in weights(task).items() if path in source}, source)
+    assert weights(task).keys() - source.keys() == {"classifier/kernel"}
+    task.save(tmp_path / "saved")
+    back = zoo.load(tmp_path / "saved")
+    assert (back.name, back.labels) == ("classification", ("bad", "good"))
+    assert back.predict(TEXTS) == task.predict(TEXTS)
+
+
+def test_a_task_that_the_family_does_not_have(folders):
+    with pytest.raises(ValueError, match="masked_lm"):
+        zoo.load(folders["causal_lm"], task="masked_lm")
+    with pytest.raises(ValueError, match="causal_lm"):
+        zoo.load(folders["masked_lm"], task="causal_lm")
 
 
 def test_without_weights_only_the_sizes_are_taken(folders):
@@ -145,8 +167,8 @@ REFUSED = {
     "unknown task": ("masked_lm", {"task": "chat"}, "task must be one of .*classification.* received 'chat'"),
     "labels missing": ("masked_lm", {"task": "classification"}, "classification needs labels"),
     "no labels": ("masked_lm", {"labels": []}, "at least one"),
-    "labels elsewhere": ("masked_lm", {"task": "masked_lm", "labels": ["a", "b"]}, "labels and problem belong to"),
-    "problem elsewhere": ("masked_lm", {"problem": "regression"}, "labels and problem belong to"),
+    "labels elsewhere": ("masked_lm", {"task": "masked_lm", "labels": ["a", "b"]}, "labels, problem and lm_weight belong to"),
+    "problem elsewhere": ("masked_lm", {"problem": "regression"}, "labels, problem and lm_weight belong to"),
     "unknown problem": ("classification", {"problem": "ranking"}, "problem must be one of .*'ranking'"),
     "unknown output": ("classification", {"outputs": ["pooled"]}, r"unknown outputs \['pooled'\]"),
     "too long": ("classification", {"max_length": 25}, r"max_length must be in \[4, 24\].*25"),
@@ -185,10 +207,10 @@ def test_a_folder_without_configuration_is_refused(damaged):
         zoo.load(damaged)
 
 
-def test_a_bare_encoder_needs_a_task(damaged):
+def test_a_bare_model_needs_a_task(damaged):
     path = damaged / "config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"architectures": ["BertModel"]}))
-    with pytest.raises(ValueError, match="is a bare encoder: say what for"):
+    with pytest.raises(ValueError, match="is a bare model: say what for"):
         zoo.load(damaged)
     assert zoo.load(damaged, labels=2).name == "classification"
 
