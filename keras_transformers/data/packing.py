@@ -71,6 +71,7 @@ def whole_texts(texts: Ragged, end_id: int | None) -> Ragged:
 
 
 def check_packing(packing: str | None, completing: bool):
+    """A `ValueError` for an unknown packing, and for blocks of completions."""
     if packing not in PACKINGS:
         raise ValueError(f"Received packing={packing!r}: expected one of {PACKINGS}.")
     if completing and packing == "blocks":
