@@ -16,10 +16,9 @@ def generate(model: str, prompts: list[str], load: dict[str, Any], knobs: dict[s
         raise ValueError('received no prompt: give texts, "" to start from nothing, or lines on stdin.')
     task = zoo.load(model, "causal_lm", **load)
     for prompt in prompts:
-        print(prompt, end="", flush=True)
-        pieces = (
-            task.stream(prompt, **knobs) if num_beams == 1 else task.generate([prompt], num_beams=num_beams, **knobs)
-        )
+        by_beams = num_beams > 1
+        pieces = task.generate([prompt], num_beams=num_beams, **knobs) if by_beams else task.stream(prompt, **knobs)
+        print(prompt, end="", flush=True)  # not before: an option may be refused
         for piece in pieces:
             print(piece, end="", flush=True)
         print(flush=True)

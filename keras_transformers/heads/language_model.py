@@ -41,8 +41,3 @@ def language_model_head(
         config.vocabulary_size, use_bias=False, kernel_initializer=initializer, dtype=dtype, name="lm_head"
     )
     return layer(hidden_states)
-
-
-def output_weights(config: TransformerConfig, model: keras.Model) -> Any:
-    """What multiplies hidden states (B, D) in a model with this head: (D, V), or where it is tied (V, D)."""
-    return model.get_layer("token_embedding").embeddings if config.tie_embeddings else model.get_layer("lm_head").kernel
