@@ -14,6 +14,7 @@ from keras_transformers.text.graph import normalize, split
 from keras_transformers.text.graph.added_tokens import AddedTokens
 from keras_transformers.text.graph.byte_level import ByteLevel
 from keras_transformers.text.graph.byte_pair import BytePair
+from keras_transformers.text.graph.canonical import Compose, Decompose
 from keras_transformers.text.graph.decode import Decoder
 from keras_transformers.text.graph.metaspace import Metaspace
 from keras_transformers.text.graph.post_process import Template
@@ -26,6 +27,8 @@ from keras_transformers.text.pipeline import parts
 NORMALIZERS: dict[str, Callable] = {
     "BertNormalizer": normalize.BertNormalizer,
     "Lowercase": normalize.lowercase,
+    "NFC": Compose,
+    "NFD": Decompose,
     "Prepend": normalize.Prepend,
     "Replace": normalize.replace_character,
     "Strip": normalize.Strip,

@@ -26,6 +26,7 @@ class Merges(tf.Module):
         self.num_ids = num_ids
         # Of a pair that is listed twice, the later counts in the library, too.
         ranks = dict(zip((pairs @ [num_ids, 1]).tolist(), range(len(pairs)), strict=True))
+        ranks = ranks or {-2: NEVER}  # a table cannot be empty
         initializer = tf.lookup.KeyValueTensorInitializer(list(ranks), list(ranks.values()), tf.int64, tf.int32)
         self.rank = tf.lookup.StaticHashTable(initializer, NEVER)
         self.products = tf.constant(np.append(products, 0), tf.int32)

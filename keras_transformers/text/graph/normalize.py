@@ -86,7 +86,7 @@ class BertNormalizer(tf.Module):
         if self.before:
             points = self.before(points)
         if self.combining:
-            points = _reorder(points, self.combining(points.values))
+            points = reorder(points, self.combining(points.values))
         return self.after(points) if self.after else points
 
 
@@ -111,7 +111,7 @@ def _surround(points: tf.RaggedTensor, mask: tf.Tensor) -> tf.RaggedTensor:
     return tf.cond(tf.reduce_any(mask), splice, lambda: points)
 
 
-def _reorder(points: tf.RaggedTensor, rank: tf.Tensor) -> tf.RaggedTensor:
+def reorder(points: tf.RaggedTensor, rank: tf.Tensor) -> tf.RaggedTensor:
     """Sort each run of combining marks (rank > 0) by rank; equal ranks keep their order."""
     out_of_order = (rank[:-1] > rank[1:]) & (rank[1:] > 0)
 

@@ -35,6 +35,7 @@ def probe() -> dict[str, np.ndarray]:
         "chinese": _classes(lambda c: chinese(c) != c),
         "mark": _classes(lambda c: strip(c) == ""),
         "combining": _combining_ranks(set(decompose)),
+        "composite": _composites(decompose),
         "split": _classes(lambda c: {1: WORD, 2: WHITE, 3: PUNCTUATION}[len(split(f"a{c}b"))]),
         "word": _word_class(),
         "regex": _regex_classes(),
@@ -84,6 +85,14 @@ def _combining_ranks(decomposed: set[int]) -> np.ndarray:
     steps = [1, *(swaps(second, first) for first, second in pairwise(marks))]
     ranks[[ord(mark) for mark in marks]] = np.cumsum(steps)
     return ranks
+
+
+def _composites(decompose: dict[int, str]) -> np.ndarray:
+    """1 for what NFC composes again of its decomposition."""
+    nfc = normalizers.NFC().normalize_str
+    classes = np.zeros(UNICODE_SIZE, np.uint8)
+    classes[[point for point, text in decompose.items() if nfc(text) == chr(point)]] = 1
+    return classes
 
 
 def _word_class(chunk: int = 256) -> np.ndarray:

@@ -23,6 +23,7 @@ class WholeWords(tf.Module):
 
     def __init__(self, known: dict[str, int] | dict[bytes, int], spell: Callable[[tf.Tensor], tf.RaggedTensor]):
         super().__init__()
+        known = known or {b"": -1}  # a table cannot be empty
         initializer = tf.lookup.KeyValueTensorInitializer(list(known), list(known.values()), tf.string, tf.int32)
         self.known = tf.lookup.StaticHashTable(initializer, -1)
         self.spell = spell

@@ -57,6 +57,13 @@ def test_options(options):
     assert not different(trained(**options), random_texts())
 
 
+@pytest.mark.parametrize("vocabulary", [{"<unk>": 0, "a": 1, "c": 2}, {"<unk>": 0}], ids=str)
+def test_without_merges(vocabulary):
+    library = Library(models.BPE(vocabulary, [], unk_token="<unk>"))
+    library.pre_tokenizer, library.decoder = pre_tokenizers.BertPreTokenizer(), decoders.Fuse()
+    assert not different(library, ["", "a cat", "xyz", "<unk> ca"])
+
+
 def test_ignore_merges():
     config = json.loads(trained().to_str())
     config["model"]["ignore_merges"] = True

@@ -34,7 +34,7 @@ PARTS = [
     "  ",
     "\n",
 ]
-PARTS += ["\t", "\u00a0", "\u3000", "▁", "<s>", "[L]", "[R]", "<0x0A>", "\ufffd"]
+PARTS += ["\t", "\u00a0", "\u3000", "▁", "<s>", "[L]", "[R]", "<0x0A>", "\ufffd", "\u0301", "e\u0323"]
 ADDED = [
     AddedToken("<s>", special=True),
     AddedToken("[L]", lstrip=True),
@@ -71,6 +71,11 @@ def pieces_pipeline(normalizer=None, splitter=None, decoder=None, **options) -> 
 def split_then_bytes(pattern: str) -> Library:
     split = pre_tokenizers.Split(Regex(pattern), "isolated")
     return bytes_pipeline(split, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False))
+
+
+def normalized(library: Library) -> Library:
+    library.normalizer = normalizers.NFC()
+    return library
 
 
 def digits_then_bytes(individual: bool, prefixed: bool = False) -> Library:
@@ -118,7 +123,7 @@ def characters(unknown: list[str]) -> Library:
 
 PIPELINES = {
     "llama3": lambda: split_then_bytes(NEWER[0]),
-    "qwen2": lambda: split_then_bytes(NEWER[1]),
+    "qwen2": lambda: normalized(split_then_bytes(NEWER[1])),
     "smollm2": lambda: digits_then_bytes(individual=True),
     "digits": lambda: digits_then_bytes(individual=False, prefixed=True),
     "unsplit_bytes": lambda: bytes_pipeline(pre_tokenizers.ByteLevel(add_prefix_space=True, use_regex=False)),
@@ -206,3 +211,20 @@ def test_post_processors_in_sequence(mismatches, post_processor):
     graph = compile_text(library.to_str(), pad_id=0)
     assert not mismatches(Tokenizer(library), graph, CORPUS, CORPUS[::-1], max_length=20)
     assert not mismatches(Tokenizer(library), graph, CORPUS, max_length=20)
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("name", ["GPT2", "OpenAIGPT", "Qwen2", "GPTNeoX", "Llama"])
+def test_pipelines_as_transformers_builds_them(name):
+    transformers = pytest.importorskip("transformers")
+    kind = {"OpenAIGPT": gpt1, "Llama": pieces_pipeline}.get(name, lambda: split_then_bytes(NEWER[0]))
+    model = json.loads(kind().to_str())["model"]
+    merges = [tuple(parts) for parts in model["merges"]]
+    tokenizer = getattr(transformers, f"{name}Tokenizer")(vocab=model["vocab"], merges=merges)
+    graph = compile_text(tokenizer.backend_tokenizer.to_str(), pad_id=0)
+    chance = random.Random(8)
+    texts = [*CORPUS, *("".join(chance.choices(PARTS, k=chance.randrange(12))) for _ in range(300))]
+    rows = tokenizer(texts, add_special_tokens=False)["input_ids"]
+    assert graph.tokenize(tf.constant(texts)).to_list() == rows
+    theirs = tokenizer.backend_tokenizer.decode_batch(rows)
+    assert [text.decode() for text in graph.decode(graph.tokenize(texts).to_tensor(-1)).numpy()] == theirs
