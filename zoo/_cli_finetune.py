@@ -54,12 +54,12 @@ def print_results(results: dict[str, float]) -> None:
     print(*(f"  {key} {value:.4f}" for key, value in results.items()), sep="\n")
 
 
-def save_and_serve(task: Any, out: Path, export: Path, request: list[str], **options: Any) -> None:
-    """Write the folder and, with these options, the SavedModel, and let it answer a request."""
+def save_and_serve(task: Any, out: Path, export: Path, request: list[str]) -> None:
+    """Write the folder and the SavedModel, and let it answer a request."""
     with step(f"save {out}"):
         task.save(out)
     with step(f"export {export}"):
-        task.export(export, **options)
+        task.export(export)
     serve(export, request)
 
 

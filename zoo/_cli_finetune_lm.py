@@ -11,8 +11,6 @@ from zoo._cli import step, verbosity
 from zoo._cli_data import Columns, read_texts
 from zoo._cli_finetune import fit_options, print_results, save_and_serve
 
-NEW_TOKENS = 64
-
 
 def run(
     name: str,
@@ -41,4 +39,4 @@ def run(
         print_results(results)
     prompt = (held_out or examples).texts[0]
     prompt = prompt if examples.labels else " ".join(prompt.split()[:5])
-    save_and_serve(task, out, export, [prompt], max_new_tokens=min(NEW_TOKENS, task.max_length // 2))
+    save_and_serve(task, out, export, [prompt])

@@ -12,7 +12,7 @@ from keras_transformers.data.next_token import NextToken
 from keras_transformers.data.packing import next_token_source
 from keras_transformers.data.rows import Ragged
 from keras_transformers.data.token_stream import TokenStream
-from keras_transformers.generation.knobs import make_request
+from keras_transformers.generation.knobs import KNOBS, make_request
 from keras_transformers.heads import language_model_head
 from keras_transformers.models import decoder
 from keras_transformers.tasks.answer import check_exportable
@@ -134,7 +134,7 @@ class CausalLMTask(Task):
         """
         texts = check_texts("texts", texts)
         _check_counts(num_beams, num_sequences, batch_size)
-        wanted = make_request(len(texts), stop, token_bias or {}, knobs, num_beams)
+        wanted = self._request(len(texts), stop, token_bias, knobs, num_beams)
         answers = []
         for start in range(0, len(texts), batch_size):
             rows = slice(start, start + batch_size)
@@ -143,13 +143,19 @@ class CausalLMTask(Task):
             answers += [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         return answers
 
+    def _request(
+        self, rows: int, stop: Sequence[str], token_bias: Mapping[int, float] | None, knobs: dict, num_beams: int = 1
+    ) -> dict[str, Any]:
+        new = min(int(KNOBS["max_new_tokens"].neutral), self.max_length // 2)
+        return make_request(rows, stop, token_bias or {}, {"max_new_tokens": new} | knobs, num_beams)
+
     def generate(self, texts: Sequence[str], **options: Any) -> list[str] | list[list[str]]:
         """Continue texts, by the same traced function that `export` saves.
 
         Args:
             texts: Prompts, any number of strings; an empty one starts from nothing.
             **options: Each one value, or one a text:
-                `max_new_tokens` (64) and `min_new_tokens`;
+                `max_new_tokens` (64, or half of `max_length` if that is less) and `min_new_tokens`;
                 `temperature` (0, the likeliest token; 1 samples from the model's own distribution);
                 `top_k`, `top_p`, `min_p`, which leave out unlikely tokens;
                 `repetition_penalty` (1) and `no_repeat_ngram` (a length);
@@ -192,7 +198,7 @@ class CausalLMTask(Task):
             ValueError: As for `generate`.
         """
         check_texts("text", [text])
-        return self.service.stream(text, make_request(1, stop, token_bias or {}, knobs))
+        return self.service.stream(text, self._request(1, stop, token_bias, knobs))
 
     def export(
         self, folder: str, *, stop: Sequence[str] = (), num_beams: int = 1, num_sequences: int = 1, **knobs: Any
@@ -216,7 +222,7 @@ class CausalLMTask(Task):
         from keras_transformers.export import export
 
         _check_counts(num_beams, num_sequences)
-        example = make_request(1, stop, {}, knobs, num_beams)
+        example = self._request(1, stop, None, knobs, num_beams)
         with self._exported_service() as service:
             service.projection.refresh()
             functions = service.signatures(example, num_sequences, num_beams)

@@ -176,7 +176,7 @@ REFUSED = {
     "unknown option": (("list", "--all"), "No such option"),
     "argument missing": (("describe",), "[Mm]issing"),
     "not a number": (("finetune", "--epochs", "many"), "epochs"),
-    "no such pattern": (("list", "gpt*"), "no model is named like 'gpt"),
+    "no such pattern": (("list", "rnn*"), "no model is named like 'rnn"),
     "wrong name": (("describe", "mini_bert"), "nearest names are .*mini_bert_en"),
     "no recipe": (("train", "bert_base_en_cased", "--data", ".", "--out", "x"), "there is no recipe"),
     "no data": (("train", "mini_bert_en", "--data", "no/such", "--out", "x"), "there is no folder no/such"),
