@@ -1,4 +1,4 @@
-"""Unicode's canonical normal forms as ops: NFD and NFC."""
+"""Unicode's normal forms as ops: NFD, NFC, NFKD and NFKC."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ POINTS = 1 << 21  # more than there are code points and added tokens
 
 
 class Decompose(tf.Module):
-    """NFD: letters and their marks apart, the marks in canonical order."""
+    """NFD: letters and their marks apart, the marks in canonical order. NFKD: and each in its plain form ("ﬁ", "²")."""
 
     def __init__(self, config: dict[str, Any]):
         super().__init__()
-        self.decompose = Replacer(Mapping.shipped("decompose"))
+        self.compatible = config["type"] in ("NFKC", "NFKD")
+        mapping = Mapping.shipped("decompose")
+        self.decompose = Replacer(mapping.then(Mapping.shipped("compatible")) if self.compatible else mapping)
         self.combining = PointTable(shipped()["combining"])
 
     def __call__(self, points: tf.RaggedTensor) -> tf.RaggedTensor:
@@ -28,7 +30,7 @@ class Decompose(tf.Module):
 
 
 class Compose(Decompose):
-    """NFC: decompose, then compose letter by letter with the marks behind it.
+    """NFC, NFKC: decompose, then compose letter by letter with the marks behind it.
 
     Each round lets every letter take up the first mark that it can. The second part of a composite is the last of its
     decomposition, so a mark that was passed over never fits later, and rounds give what one walk from the left gives.
@@ -43,6 +45,8 @@ class Compose(Decompose):
         changes = shipped()["combining"] > 0
         changes[shipped()["decompose_keys"]] = True
         changes &= shipped()["composite"] == 0
+        if self.compatible:
+            changes[shipped()["compatible_keys"]] = True
         changes[[mark for _, mark in pairs]] = True
         self.changes = PointTable(changes)
 

@@ -18,7 +18,9 @@ from keras_transformers.text.graph.canonical import Compose, Decompose
 from keras_transformers.text.graph.decode import Decoder
 from keras_transformers.text.graph.metaspace import Metaspace
 from keras_transformers.text.graph.post_process import Template
+from keras_transformers.text.graph.precompiled import Precompiled
 from keras_transformers.text.graph.refuse import refuse
+from keras_transformers.text.graph.unigram import Unigram
 from keras_transformers.text.graph.whole_words import WordLevel
 from keras_transformers.text.graph.wordpiece import WordPiece
 from keras_transformers.text.pipeline import parts
@@ -29,8 +31,12 @@ NORMALIZERS: dict[str, Callable] = {
     "Lowercase": normalize.lowercase,
     "NFC": Compose,
     "NFD": Decompose,
+    "NFKC": Compose,
+    "NFKD": Decompose,
+    "Nmt": normalize.nmt,
+    "Precompiled": Precompiled,
     "Prepend": normalize.Prepend,
-    "Replace": normalize.replace_character,
+    "Replace": normalize.replace_pattern,
     "Strip": normalize.Strip,
 }
 PRE_TOKENIZERS: dict[str, Callable] = {
@@ -39,8 +45,9 @@ PRE_TOKENIZERS: dict[str, Callable] = {
     "Digits": split.Digits,
     "Metaspace": Metaspace,
     "Split": split.split_by_pattern,
+    "WhitespaceSplit": split.WhitespaceSplit,
 }
-MODELS = {"BPE": BytePair, "WordLevel": WordLevel, "WordPiece": WordPiece}
+MODELS = {"BPE": BytePair, "Unigram": Unigram, "WordLevel": WordLevel, "WordPiece": WordPiece}
 
 
 def compile_text(tokenizer_json: str, pad_id: int | None = None) -> TextGraph:

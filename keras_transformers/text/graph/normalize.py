@@ -11,10 +11,12 @@ from keras_transformers.text.graph.probe import BLANK
 from keras_transformers.text.graph.refuse import refuse
 from keras_transformers.text.graph.runs import EDGE, runs_of
 from keras_transformers.text.graph.split import piece_starts
-from keras_transformers.text.graph.streams import insert, keep, replace
+from keras_transformers.text.graph.streams import insert, keep, replace, shift
 from keras_transformers.text.graph.tables import TOKEN, Mapping, PointTable, Replacer, shipped
+from keras_transformers.text.sentencepiece import ENDS, RUNS
 
 RANKS = 256
+SPACES = (RUNS, ENDS)  # patterns that Replace is compiled for
 
 
 def lowercase(config: dict[str, Any]) -> Replacer:
@@ -22,13 +24,44 @@ def lowercase(config: dict[str, Any]) -> Replacer:
     return Replacer(Mapping.shipped("lower"))
 
 
-def replace_character(config: dict[str, Any]) -> Replacer:
-    """The normaliser Replace, of one character."""
+def nmt(config: dict[str, Any]) -> Replacer:
+    """The normaliser Nmt: control characters to nothing, white space to a space."""
+    return Replacer(Mapping.shipped("nmt"))
+
+
+def replace_pattern(config: dict[str, Any]) -> Any:
+    """The normaliser Replace, of one character or of those patterns of spaces that SentencePiece's pipelines use."""
     ((kind, pattern),) = config["pattern"].items()
-    if kind != "String" or len(pattern) != 1:
-        raise refuse("normalizer", f"Replace of {kind} {pattern!r}", ["Replace of one character"])
     content = np.array([ord(character) for character in config["content"]], np.int32)
+    if kind == "Regex" and pattern in SPACES:
+        return ReplaceSpaces(pattern, content)
+    if kind != "String" or len(pattern) != 1:
+        raise refuse("normalizer", f"Replace of {kind} {pattern!r}", ["Replace of one character", *SPACES])
     return Replacer(Mapping(np.array([ord(pattern)]), np.array([len(content)]), content))
+
+
+class ReplaceSpaces(tf.Module):
+    """Put characters in the place of runs of spaces: those of two and more, or those at the ends of a piece of text."""
+
+    def __init__(self, pattern: str, content: np.ndarray):
+        super().__init__()
+        self.at_ends = pattern == ENDS
+        self.content = tf.constant(content, tf.int32)
+
+    def __call__(self, points: tf.RaggedTensor) -> tf.RaggedTensor:
+        starts, is_space = piece_starts(points), points.values == ord(" ")
+        first = is_space & (starts | ~shift(is_space, False))
+        last = is_space & shift(starts | ~is_space, True, by=-1)
+        whole = tf.reduce_any(is_space & ((starts | shift(starts, True, by=-1)) if self.at_ends else ~(first & last)))
+
+        def rewrite() -> tf.RaggedTensor:
+            runs = runs_of(tf.cast(is_space, tf.int32), starts)
+            chosen = (runs.before == EDGE) | (runs.after == EDGE) if self.at_ends else runs.stop - runs.first > 1
+            replaced = runs.spread((runs.kind > 0) & chosen)
+            length = tf.where(replaced, tf.where(first, tf.size(self.content), 0), 1)
+            return replace(points, tf.where(replaced, 0, -1), length, self.content)
+
+        return tf.cond(whole, rewrite, lambda: points)
 
 
 class Prepend(tf.Module):

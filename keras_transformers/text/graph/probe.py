@@ -20,6 +20,9 @@ SCALARS = [*range(0xD800), *range(0xE000, UNICODE_SIZE)]  # all but the surrogat
 KEEP, DROP, SPACE = range(3)  # what cleaning does to a code point
 WORD, WHITE, PUNCTUATION = range(3)  # what splitting makes of one
 LETTER, NUMBER, OTHER, BLANK, NEWLINE = range(5)  # how regular expressions see it: \p{L}, \p{N}, none, \s, [\r\n]
+# How code points hang together in clusters. No regional indicators: their clusters are too long for a rule.
+(ANY, CONTROL, RETURN, LINE_FEED, MARK, PREFIX, PICTURE, LEADING, VOWEL, TRAILING, OPEN, CLOSED) = range(12)
+NUM_CLUSTER_CLASSES = 12
 CHUNK = 4096
 
 
@@ -40,8 +43,13 @@ def probe() -> dict[str, np.ndarray]:
         "word": _word_class(),
         "regex": _regex_classes(),
         "numeric": _numeric_class(),
+        "cluster": _cluster_classes(),
         **_pack("decompose", decompose),
         **_pack("lower", _mapping(normalizers.Lowercase())),
+        **_pack(
+            "compatible", {key: text for key, text in _mapping(normalizers.NFKD()).items() if key not in decompose}
+        ),
+        **_pack("nmt", _mapping(normalizers.Nmt())),
     }
 
 
@@ -127,6 +135,64 @@ def _numeric_class() -> np.ndarray:
         pieces = split("a".join(map(chr, SCALARS[begin : begin + CHUNK])) + "a")
         classes[[ord(piece) for piece, _ in pieces if len(piece) == 1 and piece != "a"]] = 1
     return classes
+
+
+def _cluster_classes() -> np.ndarray:
+    """Which code points belong together, told by rules that replace each cluster of at most 5 bytes by one letter."""
+    classes = np.zeros(UNICODE_SIZE, np.uint8)
+    narrow = [point for point in SCALARS if point < 0x10000]  # all Hangul is
+    count = _counter()
+
+    def ask(points: list[int], before: str, behind: str, together: int) -> np.ndarray:
+        return np.array([count(f"{before}{chr(point)}{behind}") == together for point in points])
+
+    def assign(points: list[int], answers: np.ndarray, kind: int) -> None:
+        points = np.array(points)[answers]
+        classes[points[classes[points] == ANY]] = kind
+
+    assign(SCALARS, ask(SCALARS, "a", "", 1), MARK)
+    assign(narrow, ask(narrow, "", "\u0301", 2), CONTROL)
+    classes[[ord("\r"), ord("\n")]] = RETURN, LINE_FEED
+    assign(SCALARS, ask(SCALARS, "", "a", 1), PREFIX)
+    assign(SCALARS, ask(SCALARS, "©\u200d", "", 3), PICTURE)
+    # Hangul's clusters are too long to tell, but for what they do to a prefix of 2 bytes before one of them.
+    before = {kind: ask(narrow, PREFIXED, letter, 3) for kind, letter in JAMO.items()}
+    behind_vowel, behind_trailing = (ask(narrow, PREFIXED + JAMO[kind], "", 3) for kind in (VOWEL, TRAILING))
+    assign(narrow, before[LEADING], LEADING)
+    assign(narrow, before[VOWEL] & behind_vowel, VOWEL)
+    assign(narrow, before[VOWEL], OPEN)
+    assign(narrow, before[TRAILING] & behind_trailing, TRAILING)
+    assign(narrow, before[TRAILING], CLOSED)
+    return classes
+
+
+PREFIXED, JAMO = "\u0600", {LEADING: "\u1100", VOWEL: "\u1161", TRAILING: "\u11a8"}
+
+
+def _counter() -> Callable[[str], int]:
+    """A function that counts the clusters of a text, if they have at most 5 bytes each; longer ones count by letter."""
+    letters, rule = np.arange(1, 256), 512
+    units = np.zeros(768, "<u4")
+    units[0] = 256 << 10
+    units[256 + letters] = letters | 1 << 8 | ((256 + letters) ^ rule) << 10
+    units[rule] = 1 << 31
+    replaced = normalizers.Precompiled(units.nbytes.to_bytes(4, "little") + units.tobytes() + b"x\0").normalize_str
+    return lambda text: len(replaced(text))
+
+
+def _joins() -> np.ndarray:
+    """(12 * 12,) bool: whether a class goes on with the cluster of the class before it."""
+    joins = np.zeros((NUM_CLUSTER_CLASSES, NUM_CLUSTER_CLASSES), bool)
+    joins[:, MARK] = joins[PREFIX] = True
+    joins[[CONTROL, RETURN, LINE_FEED]] = joins[:, [CONTROL, RETURN, LINE_FEED]] = False
+    joins[RETURN, LINE_FEED] = True
+    joins[LEADING, [LEADING, VOWEL, OPEN, CLOSED]] = True
+    joins[[[VOWEL], [OPEN]], [VOWEL, TRAILING]] = True
+    joins[[TRAILING, CLOSED], TRAILING] = True
+    return joins.reshape(-1)
+
+
+JOINS = _joins()
 
 
 if __name__ == "__main__":

@@ -46,6 +46,18 @@ class BertPreTokenizer(tf.Module):
         return keep(points, kept), tf.boolean_mask(starts, kept)
 
 
+class WhitespaceSplit(tf.Module):
+    """Split at white space, which goes."""
+
+    def __init__(self, config: dict[str, Any]):
+        super().__init__()
+        self.is_white = PointTable(shipped()["split"] == WHITE)
+
+    def __call__(self, points: tf.RaggedTensor, starts: tf.Tensor) -> Pieces:
+        is_white = self.is_white(points.values) > 0
+        return keep(points, ~is_white), tf.boolean_mask(starts | shift(is_white, False), ~is_white)
+
+
 class Digits(tf.Module):
     """Set digits apart from the rest: each by itself, or runs of them."""
 

@@ -13,7 +13,7 @@ from keras_transformers.text.graph.streams import replace
 TOKEN = UNICODE_SIZE  # a value of TOKEN + id in a stream of code points is an added token, cut out whole
 PAGE = 256
 SEQUENCE = 1 << 24  # table entries below are differences of code points, from here on places in the pool
-LONGEST = 16  # no code point becomes as many
+LONGEST = 32  # no code point becomes as many
 
 
 @cache

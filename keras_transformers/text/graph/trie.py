@@ -1,4 +1,4 @@
-"""The longest entry of a vocabulary that starts at a position, for all positions at once."""
+"""The entries of a vocabulary that match at a position, for all positions at once."""
 
 from __future__ import annotations
 
@@ -63,3 +63,30 @@ class Trie(tf.Module):
         start = (tf.zeros([], tf.int64), rows, state, nothing, nothing - 1)
         shapes = (tf.TensorShape([]), *(tf.TensorShape([None]) for _ in range(4)))
         return tf.while_loop(lambda depth, rows, *_: tf.size(rows) > 0, step, start, shapes)[3:]
+
+    def ending(self, points: tf.Tensor, end: tf.Tensor) -> tf.Tensor:
+        """All matches in the vocabulary, by where they end.
+
+        Args:
+            points: (N,) int32 code points.
+            end: (N,) int64, where the word of each ends: no match goes beyond.
+
+        Returns:
+            ids (N, L) int32: column i holds the entry of i + 1 code points that ends there, -1 if there is none.
+        """
+
+        def step(depth: tf.Tensor, at: tf.Tensor, state: tf.Tensor, found: tf.TensorArray) -> tuple:
+            at, state = (tf.boolean_mask(x, at + depth < tf.gather(end, at)) for x in (at, state))
+            point = tf.cast(tf.gather(points, at + depth), tf.int64)
+            state = self.transitions.lookup(state * POINTS + point)
+            at, state = (tf.boolean_mask(x, state >= 0) for x in (at, state))
+            column = tf.tensor_scatter_nd_update(nothing, (at + depth)[:, None], tf.gather(self.ids, state))
+            return depth + 1, at, state, found.write(tf.cast(depth, tf.int32), column)
+
+        nothing = tf.fill(tf.shape(points), -1)
+        found = tf.TensorArray(tf.int32, 1, dynamic_size=True, element_shape=[None])
+        at = tf.range(tf.size(points, tf.int64))
+        start = (tf.zeros([], tf.int64), at, tf.zeros_like(at), found)
+        shapes = (tf.TensorShape([]), tf.TensorShape([None]), tf.TensorShape([None]), tf.TensorShape(None))
+        found = tf.while_loop(lambda depth, at, *_: tf.size(at) > 0, step, start, shapes)[3]
+        return tf.transpose(found.stack())

@@ -1,4 +1,4 @@
-"""NFC and NFD in ops give the library's text."""
+"""Unicode's normal forms in ops give the library's text."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from keras_transformers.text.graph.probe import SCALARS
 from keras_transformers.text.graph.tables import shipped
 
 FORMS = {"NFC": (Compose, normalizers.NFC()), "NFD": (Decompose, normalizers.NFD())}
+FORMS |= {"NFKC": (Compose, normalizers.NFKC()), "NFKD": (Decompose, normalizers.NFKD())}
 MARKS = [chr(point) for point in np.flatnonzero(shipped()["combining"])]
 COMPOSITES = [chr(point) for point in np.flatnonzero(shipped()["composite"])]
 COMMON = [*"aeioucsdAEO", "\u0300", "\u0301", "\u0302", "\u0308", "\u0323", "\u0327", "\u0328", "\u0338", "\u0345"]
 JAMO = ["\u1100", "\u1161", "\u11a8", "\uac00", "\uac01", "\u0dd9", "\u0dcf", "\u0dca", "\u212b", "\u0344", "\u0958"]
+PLAIN = ["ﬁ", "²", "Å", "㌀", "ｶ", "ﾞ", "\ufdfa", "\u1e9b", "\u0323", "…"]
 
 
 @pytest.fixture(scope="module", params=FORMS, ids=str)
@@ -35,20 +37,30 @@ def form(request):
 def test_random_letters_and_marks(form):
     run, library = form
     chance = random.Random(6)
-    alphabets = [MARKS, COMPOSITES, COMMON, COMMON, COMMON, JAMO]
+    alphabets = [MARKS, COMPOSITES, COMMON, COMMON, COMMON, JAMO, PLAIN]
     texts = ["".join(chance.choice(chance.choice(alphabets)) for _ in range(chance.randrange(9))) for _ in range(5_000)]
     assert run(texts) == [library(text) for text in texts]
 
 
-def test_known_text(form):
-    run, _ = form
-    texts = ["", "a", "\u0301a", "e\u0301", "\u00e9", "\u1100\u1161\u11a8", "o\u0328\u0304", "a\u0301\u0323"]
-    forms = {"\u00e9": "NFC", "e\u0301": "NFD"}
-    expected = {
-        "NFC": ["", "a", "\u0301a", "\u00e9", "\u00e9", "\uac01", "\u01ed", "\u1ea1\u0301"],
-        "NFD": ["", "a", "\u0301a", "e\u0301", "e\u0301", "\u1100\u1161\u11a8", "o\u0328\u0304", "a\u0323\u0301"],
-    }
-    assert run(texts) == expected[forms[run(["\u00e9"])[0]]]
+@pytest.mark.parametrize(
+    ("text", "forms"),
+    [
+        ("", ["", "", "", ""]),
+        ("\u0301a", ["\u0301a"] * 4),
+        ("e\u0301", ["\u00e9", "e\u0301", "\u00e9", "e\u0301"]),
+        ("\u1100\u1161\u11a8", ["\uac01", "\u1100\u1161\u11a8", "\uac01", "\u1100\u1161\u11a8"]),
+        ("o\u0328\u0304", ["\u01ed", "o\u0328\u0304", "\u01ed", "o\u0328\u0304"]),
+        ("a\u0301\u0323", ["\u1ea1\u0301", "a\u0323\u0301", "\u1ea1\u0301", "a\u0323\u0301"]),
+        ("ﬁ²", ["ﬁ²", "ﬁ²", "fi2", "fi2"]),
+        ("\u1e9b\u0323", ["\u1e9b\u0323", "\u017f\u0323\u0307", "\u1e69", "s\u0323\u0307"]),
+    ],
+)
+def test_known_text(text, forms):
+    """The last row is an example of Unicode Standard Annex 15."""
+    points = tf.strings.unicode_decode([text], "UTF-8")
+    for name, expected in zip(("NFC", "NFD", "NFKC", "NFKD"), forms, strict=True):
+        found = tf.strings.unicode_encode(FORMS[name][0]({"type": name})(points), "UTF-8").numpy()[0].decode()
+        assert found == expected, name
 
 
 def test_marks_do_not_reach_into_another_text(form):

@@ -123,8 +123,8 @@ BPE = {"type": "BPE", "dropout": 0.1, "vocab": {"[PAD]": 0, "a": 1}, "merges": [
 @pytest.mark.parametrize(
     ("part", "component", "name"),
     [
-        ("normalizer", {"type": "NFKC"}, "'NFKC'"),
-        ("normalizer", {"type": "Sequence", "normalizers": [{"type": "Nmt"}]}, "'Nmt'"),
+        ("normalizer", {"type": "StripAccents"}, "'StripAccents'"),
+        ("normalizer", {"type": "Sequence", "normalizers": [{"type": "ByteLevel"}]}, "'ByteLevel'"),
         ("normalizer", {"type": "Replace", "pattern": {"Regex": " +"}, "content": ""}, "\"Replace of Regex ' \\+'\""),
         ("normalizer", {"type": "Replace", "pattern": {"String": "``"}, "content": ""}, "\"Replace of String '``'\""),
         ("pre_tokenizer", {"type": "Punctuation", "behavior": "Isolated"}, "'Punctuation'"),
@@ -134,7 +134,7 @@ BPE = {"type": "BPE", "dropout": 0.1, "vocab": {"[PAD]": 0, "a": 1}, "merges": [
             {"type": "Split", "pattern": {"Regex": "x"}, "behavior": "Isolated", "invert": False},
             "\"Split by Regex 'x', Isolated\"",
         ),
-        ("model", {"type": "Unigram", "unk_id": 0, "vocab": [["[PAD]", 0.0]], "byte_fallback": False}, "'Unigram'"),
+        ("model", {"type": "Unigram", "unk_id": None, "vocab": [["[PAD]", 0.0]], "byte_fallback": False}, "'Unigram'"),
         ("model", BPE, "'BPE with dropout 0.1'"),
         ("decoder", {"type": "CTC", "pad_token": "", "word_delimiter_token": "|", "cleanup": True}, "'CTC'"),
         ("post_processor", ROBERTA, "'RobertaProcessing'"),

@@ -9,14 +9,20 @@ import pytest
 
 from keras_transformers.text.graph.probe import (
     BLANK,
+    CLOSED,
+    CONTROL,
     DROP,
     LETTER,
+    MARK,
     NEWLINE,
     NUMBER,
+    OPEN,
     OTHER,
+    PICTURE,
     PUNCTUATION,
     SPACE,
     TABLES,
+    VOWEL,
     WHITE,
     WORD,
     probe,
@@ -33,7 +39,7 @@ def test_shipped_tables_equal_those_of_the_installed_library():
 
 
 def test_tables_are_small():
-    assert TABLES.stat().st_size < 65_536
+    assert TABLES.stat().st_size < 98_304
 
 
 @pytest.mark.parametrize(
@@ -60,6 +66,13 @@ def test_tables_are_small():
         ("regex", 0x0D, NEWLINE),
         ("numeric", 0x663, 1),
         ("numeric", 0x41, 0),
+        ("cluster", 0x301, MARK),
+        ("cluster", 0x903, MARK),
+        ("cluster", 0x200B, CONTROL),
+        ("cluster", 0xAE, PICTURE),
+        ("cluster", 0x1161, VOWEL),
+        ("cluster", 0xAC00, OPEN),
+        ("cluster", 0xAC01, CLOSED),
     ],
 )
 def test_known_code_points(table, point, value):

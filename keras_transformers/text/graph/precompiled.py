@@ -1,0 +1,99 @@
+"""The normaliser Precompiled as ops: that of SentencePiece models."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from keras_transformers.text.charsmap import rules
+from keras_transformers.text.graph.probe import JOINS, NUM_CLUSTER_CLASSES, PICTURE, UNICODE_SIZE
+from keras_transformers.text.graph.split import piece_starts
+from keras_transformers.text.graph.streams import replace, shift
+from keras_transformers.text.graph.tables import PointTable, shipped
+
+POINTS = 1 << 21  # more than there are code points
+JOINER = 0x200D
+LONGEST_CLUSTER = 5  # bytes; longer ones are normalised letter by letter
+MOST_POINTS = 3  # of such a cluster
+
+
+class Precompiled(tf.Module):
+    """Replace clusters of a letter and its marks, and letters, by rules.
+
+    As the library does it: if the shortest rule that a cluster (Unicode's "extended grapheme cluster") of at most 5
+    bytes begins with exists, its replacement stands for all of the cluster. Else each letter is replaced by itself.
+    """
+
+    def __init__(self, config: dict[str, Any]):
+        super().__init__()
+        found = rules(base64.b64decode(config["precompiled_charsmap"]), LONGEST_CLUSTER)
+        texts = [np.array([ord(character) for character in text], np.int32) for text in found.values()]
+        self.pool = tf.constant(np.concatenate([*texts, [0]]), tf.int32)
+        self.lengths = tf.constant([1, *map(len, texts)])
+        self.begins = tf.constant([-1, *(np.cumsum([0, *map(len, texts)])[:-1])], tf.int32)
+        single = np.zeros(UNICODE_SIZE, np.int32)  # number of the rule for each code point, from 1; 0 for none
+        several: dict[int, int] = {-1: 0}  # a table cannot be empty
+        for number, key in enumerate(found, 1):
+            if len(key) == 1:
+                single[ord(key)] = number
+            elif len(key) <= MOST_POINTS:
+                several[_key([ord(character) for character in key])] = number
+        self.single = PointTable(single)
+        initializer = tf.lookup.KeyValueTensorInitializer(list(several), list(several.values()), tf.int64, tf.int32)
+        self.several = tf.lookup.StaticHashTable(initializer, 0)
+        self.classes = PointTable(shipped()["cluster"])
+        self.joins = tf.constant(JOINS)
+
+    def __call__(self, points: tf.RaggedTensor) -> tf.RaggedTensor:
+        number, kept = self.single(points.values), tf.ones_like(points.values)
+        joined = self._joined(points)
+        number, kept = tf.cond(
+            tf.reduce_any(joined), lambda: self._whole_clusters(points.values, joined, number), lambda: (number, kept)
+        )
+
+        def rewrite() -> tf.RaggedTensor:
+            return replace(points, tf.gather(self.begins, number), tf.gather(self.lengths, number) * kept, self.pool)
+
+        return tf.cond(tf.reduce_any(number > 0), rewrite, lambda: points)
+
+    def _joined(self, points: tf.RaggedTensor) -> tf.Tensor:
+        """(N,) bool: code points that belong to the cluster of the one before them."""
+        values = points.values
+        classes = self.classes(values)
+        inside = ~piece_starts(points)
+        joined = inside & tf.gather(self.joins, shift(classes, 0) * NUM_CLUSTER_CLASSES + classes)
+        # Emoji hang together by a joiner. Nothing else than one picture and a joiner comes to at most 5 bytes.
+        behind_picture = shift(joined & (values == JOINER) & (shift(classes, 0) == PICTURE), False)
+        return joined | (inside & (classes == PICTURE) & behind_picture)
+
+    def _whole_clusters(self, values: tf.Tensor, joined: tf.Tensor, number: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """(N,) the rule of each code point, and 0 for those that go with the cluster that they are in."""
+        first = tf.cast(tf.where(~joined)[:, 0], tf.int32)
+        cluster = tf.cumsum(tf.cast(~joined, tf.int32)) - 1
+        size = tf.math.segment_sum(
+            1 + sum(tf.cast(values >= limit, tf.int32) for limit in (0x80, 0x800, 0x10000)), cluster
+        )
+        count = shift(first, tf.size(values), by=-1) - first
+        short = tf.boolean_mask(tf.range(tf.size(first)), (count > 1) & (size <= LONGEST_CLUSTER))
+        at, count = tf.gather(first, short), tf.gather(count, short)
+        rule = tf.gather(number, at)
+        for length in range(2, MOST_POINTS + 1):
+            parts = [tf.gather(values, tf.minimum(at + i, tf.size(values) - 1)) for i in range(length)]
+            longer = self.several.lookup(tf.where(count >= length, _key(parts), -1))
+            rule = tf.where(rule > 0, rule, longer)
+        ruled = tf.boolean_mask(short, rule > 0)
+        whole = tf.scatter_nd(ruled[:, None], tf.ones_like(ruled), tf.shape(first)) > 0
+        kept = tf.cast(~(joined & tf.gather(whole, cluster)), tf.int32)
+        number = tf.tensor_scatter_nd_update(number, at[:, None], rule) * kept
+        return number, kept
+
+
+def _key(points: list) -> tf.Tensor | int:
+    """One number for up to three code points."""
+    total = 0
+    for point in points:
+        total = total * POINTS + (point if isinstance(point, int) else tf.cast(point, tf.int64))
+    return total

@@ -1,0 +1,101 @@
+"""The unigram language model as ops: words to ids."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+import tokenizers
+
+from keras_transformers.text.graph.missing import MISSING, Missing, byte_ids
+from keras_transformers.text.graph.refuse import refuse
+from keras_transformers.text.graph.streams import keep, reachable, row_starts, shift
+from keras_transformers.text.graph.trie import Trie
+from keras_transformers.text.graph.whole_words import WholeWords
+
+SPACE = "▁"
+UNKNOWN_PENALTY = 10.0  # an unknown letter scores as much less than the least piece
+NEVER = float("-inf")
+
+
+class Unigram(tf.Module):
+    """Cut words into the pieces whose scores have the largest sum (Kudo, 2018).
+
+    Scores are summed in float64 from the left, as in the library, so that ties are broken alike.
+    """
+
+    def __init__(self, pipeline: dict[str, Any], library: tokenizers.Tokenizer):
+        super().__init__()
+        config = pipeline["model"]
+        ids = {token: i for i, (token, _) in enumerate(config["vocab"]) if token}
+        spelled = byte_ids(ids) if config["byte_fallback"] else [MISSING]
+        if config["unk_id"] is None or (max(spelled) > MISSING and min(spelled) == MISSING):
+            known = ["Unigram with an unk_id", "with byte_fallback and all of <0x00> to <0xFF>, or none"]
+            raise refuse("model", "Unigram", known)
+        has_bytes = max(spelled) > MISSING
+        self.missing = Missing(spelled if has_bytes else None, config["unk_id"], fuse=True)
+        self.trie = Trie(ids)
+        scores = [score for _, score in config["vocab"]]
+        self.scores = tf.constant([*scores, NEVER], tf.float64)  # the last is that of no match
+        self.unknown = tf.constant(min(scores) - UNKNOWN_PENALTY, tf.float64)
+        alone = {token: library.model.tokenize(token) for token in ids}
+        self.words = WholeWords({token: row[0].id for token, row in alone.items() if len(row) == 1}, self._pieces)
+        self.cuts_at_spaces = SPACE in ids and not any(SPACE in token.lstrip(SPACE) for token in ids)
+
+    def __call__(self, points: tf.RaggedTensor, starts: tf.Tensor) -> tf.RaggedTensor:
+        if self.cuts_at_spaces:  # a text that is one word is long, and found in no table
+            is_space = points.values == ord(SPACE)
+            starts |= is_space & ~shift(is_space, False)
+        return self.words(points, starts)
+
+    def _pieces(self, text: tf.Tensor) -> tf.RaggedTensor:
+        """Words (U,) string to their pieces (U, None)."""
+        words = tf.strings.unicode_decode(text, "UTF-8")
+        matches = self.trie.ending(words.values, tf.gather(words.row_splits[1:], words.value_rowids()))
+        scores = tf.gather(self.scores, tf.where(matches < 0, tf.size(self.scores) - 1, matches))
+        letter = tf.where(matches[:, :1] < 0, self.unknown, scores[:, :1])
+        length = _best_lengths(words, tf.concat([letter, scores[:, 1:]], 1))
+        # From the end of each word to the left. A walk that leaves its word arrives at the end of the one before it.
+        place = tf.range(tf.size(length))
+        before = tf.where(place < length, tf.size(length), place - length)
+        most = tf.cast(tf.reduce_max(words.row_lengths()), tf.int32)
+        met = reachable(shift(row_starts(words), True, by=-1), before, most)
+        ids = words.with_values(tf.gather(matches, length - 1, batch_dims=1))
+        return self.missing(keep(ids, met), tf.boolean_mask(words.values, met))
+
+
+def _best_lengths(words: tf.RaggedTensor, scores: tf.Tensor) -> tf.Tensor:
+    """The length of the last piece, in the best cut of each word up to each of its letters.
+
+    All words go from letter to letter in step, the longest first, so that those which have ended fall off the end.
+
+    Args:
+        words: (U, None), N letters.
+        scores: (N, L) float64 of the pieces of 1 to L letters that end at each letter.
+
+    Returns:
+        (N,) int32; of equal scores, the longest piece.
+    """
+    row, lengths = words.value_rowids(), words.row_lengths()
+    column = tf.range(tf.size(row, tf.int64)) - tf.gather(words.row_splits, row)
+    alive = tf.math.bincount(tf.cast(column, tf.int32))  # words that have an n-th letter
+    begin = tf.cumsum(alive, exclusive=True)
+    rank = tf.argsort(tf.argsort(lengths, direction="DESCENDING", stable=True))
+    slot = tf.gather(begin, column) + tf.gather(rank, row)
+    scores = tf.gather(scores, tf.scatter_nd(slot[:, None], tf.range(tf.size(slot)), tf.shape(slot)))
+    width = tf.shape(scores)[1]
+
+    def step(i: tf.Tensor, best: tf.Tensor, chosen: tf.TensorArray) -> tuple[tf.Tensor, tf.Tensor, tf.TensorArray]:
+        """`best` (W, L): the scores of the words up to the letters before this one, the nearest first."""
+        best = best[: alive[i]]
+        sums = scores[begin[i] : begin[i] + alive[i]] + best
+        top = tf.reduce_max(sums, 1, keepdims=True)
+        length = tf.reduce_max(tf.where(sums == top, tf.range(1, width + 1), 0), 1)
+        return i + 1, tf.concat([top, best[:, :-1]], 1), chosen.write(i, length)
+
+    start = tf.pad(tf.zeros([tf.size(rank), 1], tf.float64), [[0, 0], [0, width - 1]], constant_values=NEVER)
+    chosen = tf.TensorArray(tf.int32, tf.size(alive), infer_shape=False, element_shape=[None])
+    shapes = (tf.TensorShape([]), tf.TensorShape([None, None]), tf.TensorShape(None))
+    state = (tf.constant(0), start, chosen)
+    chosen = tf.while_loop(lambda i, *_: i < tf.size(alive), step, state, shapes)[2]
+    return tf.gather(chosen.concat(), slot)
