@@ -2,6 +2,7 @@
 
 A source has `num_rows` (`None` if unknown), `sample()`, a few of its `Rows`, and `windows(batching, epoch, skip)`, that
 yields (number of the first batch, `Rows`) for rows that are in memory together, from the window of batch `skip` on.
+For batches by token count it has `lengths`, of all rows and the same every epoch, or `None` if unknown.
 An objective has `check(rows)`, which raises, and `__call__(rows, width, rng)`, which makes an element of the data set.
 """
 
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 import keras
 import numpy as np
 
-from keras_transformers.data.batching import BATCH, BUCKETS, Batching, Window, weighted
+from keras_transformers.data.batching import BATCH, BUCKETS, FINE_BUCKETS, Batching, Window, weighted
 
 # Elements that tf.data prepares ahead. A number, as autotune makes `fit` stall for seconds.
 PREFETCH = 4
@@ -35,12 +36,13 @@ class Position:
 def batches(
     source,
     objective,
-    batch_size: int,
+    batch_size: int | None = None,
     *,
+    batch_tokens: int | None = None,
     max_length: int,
     seed: int = 0,
     shuffle: bool = True,
-    buckets: Sequence[int] = BUCKETS,
+    buckets: Sequence[int] | None = None,
     accumulation_steps: int = 1,
     drop_remainder: bool = False,
 ):
@@ -50,13 +52,18 @@ def batches(
     epoch of `dataset.position`, so `fit(epochs=n)` sees n shuffles (and n sets of masks).
 
     Args:
-        source: `Rows`, `SentencePairs`, `Packed`, `Blocks`, `Stream` or `TokenStream`.
-        objective: `Classification`, `MaskedLM`, `Pretraining` or `NextToken`.
+        source: `Rows`, `SentencePairs`, `Packed`, `Blocks`, `Stream`, `TokenStream`, `Translations` or
+            `TranslationStream`.
+        objective: `Classification`, `MaskedLM`, `Pretraining`, `NextToken`, `Translation`, `SpanCorruption` or
+            `TextInfilling`.
         batch_size: int, rows in a batch (over all replicas).
+        batch_tokens: int, instead of `batch_size`: rows times their padded length (of two sides, the longer one) in a
+            batch, at most. As `--max-tokens` of fairseq. Rows of like length stand together.
         max_length: int, tokens; a longer row is an error.
         seed: int.
         shuffle: bool. If False, rows stay in order and every pass is the same one, masks included: for evaluation.
-        buckets: lengths in tokens; a batch is padded to the next of them, or to max_length. `()` for max_length always.
+        buckets: lengths in tokens; a batch is padded to the next of them, or to max_length. `()` for max_length always;
+            `None` for lengths that suit.
         accumulation_steps: int, the optimizer's `gradient_accumulation_steps`: batches then carry sample weights
             such that the accumulated step equals that of one large batch.
         drop_remainder: bool, leave out the rows that fill no batch.
@@ -77,17 +84,36 @@ def batches(
     >>> tuple(x["token_ids"].shape), np.asarray(y).tolist()
     ((2, 16), [1, 0])
     """
-    batching = Batching(batch_size, seed, shuffle, max_length, tuple(buckets), accumulation_steps, drop_remainder)
-    num_batches = None if source.num_rows is None else batching.num_batches(source.num_rows)
-    if num_batches == 0:
-        raise ValueError(
-            f"Received {source.num_rows} rows: not enough for one step of {accumulation_steps} batches of {batch_size}."
-        )
+    if buckets is None:
+        buckets = BUCKETS if batch_tokens is None else FINE_BUCKETS
+    batching = Batching(
+        batch_size, seed, shuffle, max_length, tuple(buckets), accumulation_steps, drop_remainder, batch_tokens
+    )
+    num_batches = _num_batches(source, batching)
     if keras.backend.backend() == "tensorflow":
         return _tf_dataset(source, objective, batching, num_batches)
     if num_batches is None:
         raise ValueError("A Stream needs the TensorFlow backend: set KERAS_BACKEND=tensorflow, or pass lists.")
-    return BatchSequence(source, objective, batching)
+    return BatchSequence(source, objective, batching, num_batches)
+
+
+def _num_batches(source, batching: Batching) -> int | None:
+    """Batches in an epoch; `None` for a stream."""
+    if batching.batch_tokens and not hasattr(source, "lengths"):
+        raise ValueError(
+            f"Received batch_tokens={batching.batch_tokens} for {type(source).__name__}, whose lengths differ every "
+            f"epoch or are all max_length: use batch_size, such as {batching.batch_tokens // batching.max_length}."
+        )
+    if source.num_rows is None:
+        return None
+    count = batching.num_batches(source.lengths if batching.batch_tokens else np.zeros(source.num_rows))
+    if not count:
+        size = batching.batch_size or f"{batching.batch_tokens} tokens"
+        raise ValueError(
+            f"Received {source.num_rows} rows: not enough for one step of {batching.accumulation_steps} batches of "
+            f"{size}."
+        )
+    return count
 
 
 def epoch_batches(source, objective, batching: Batching, epoch: int, skip: int) -> Iterator[tuple]:
@@ -129,10 +155,10 @@ def _signature(source, objective, batching: Batching):
     sample = source.sample()
     objective.check(sample)
     row, rng = sample[np.arange(1)], batching.rng(0, BATCH, 0)
-    elements = [objective(row, int(width), rng) for width in batching.widths[[0, -1]]]
+    elements = [objective(row, width, rng) for width in batching.widths[[0, -1]]]
     if batching.accumulation_steps > 1:
         elements = [weighted([element])[0] for element in elements]
-    batch_size = batching.batch_size if batching.drop_remainder else None
+    batch_size = batching.batch_size if batching.drop_remainder else None  # None by token count too
 
     def spec(short, long):
         axes = [n if n == m else None for n, m in zip(short.shape[1:], long.shape[1:], strict=True)]
@@ -144,10 +170,10 @@ def _signature(source, objective, batching: Batching):
 class BatchSequence(keras.utils.PyDataset):
     """The same batches for backends other than TensorFlow; made by `batches`."""
 
-    def __init__(self, source, objective, batching: Batching):
+    def __init__(self, source, objective, batching: Batching, num_batches: int):
         super().__init__()
         self._settings = source, objective, batching
-        self._num_batches = batching.num_batches(source.num_rows)
+        self._num_batches = num_batches
         self._window = -1, None
         self.position = Position()
         self.on_epoch_begin()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from keras_transformers.data.batching import DRAW, Batching
+from keras_transformers.data.batching import DRAW, Batching, whole_windows
 from keras_transformers.data.packing import Blocks, check_packing, next_token_source, whole_texts
 from keras_transformers.data.rows import Ragged, Rows
 
@@ -49,7 +49,7 @@ class TokenStream:
     TensorShape([2, 4])
     """
 
-    num_rows = None
+    num_rows = lengths = None
 
     def __init__(
         self,
@@ -79,16 +79,7 @@ class TokenStream:
 
     def windows(self, batching: Batching, epoch: int, skip: int) -> Iterator[tuple[int, Rows]]:
         offset = int(batching.rng(epoch, DRAW).integers(self.max_length)) if batching.shuffle else 0
-        first, rest = 0, []
-        for rows in self._rows(offset, self.buffer_size * self.max_length):
-            rows = Rows.concatenated([*rest, rows])
-            full = rows.num_rows - rows.num_rows % batching.macro_size
-            if full:
-                yield first, rows[:full]
-            first += full // batching.batch_size
-            rest = [rows[full:]]
-        if rest and rest[0].num_rows:
-            yield first, rest[0]
+        yield from whole_windows(self._rows(offset, self.buffer_size * self.max_length), batching)
 
     def _rows(self, offset: int, tokens: int) -> Iterator[Rows]:
         """All rows, those of at least so many tokens at a time."""

@@ -1,0 +1,67 @@
+"""Batches by the number of their tokens: rows times the length to which they are padded.
+
+The lengths of a data set fix how many batches it makes, and of which shapes: both are the same in every epoch.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def shuffled(widths: np.ndarray, batch_tokens: int, rng: np.random.Generator) -> tuple[list[np.ndarray], np.ndarray]:
+    """Row numbers of full batches, each of rows of one width, and those of the rows that remain.
+
+    The rows of a width that fill no batch are padded to the next one, rather than to make a batch of their own shape.
+
+    Args:
+        widths: (rows,) int, the length to which each row is padded.
+        batch_tokens: int, rows * width at most, and at least the largest width.
+        rng: `np.random.Generator`.
+
+    >>> batches, rest = shuffled(np.array([2, 4, 2, 2, 4]), 4, np.random.default_rng(0))
+    >>> [len(batch) for batch in batches], rest.size  # two short rows; one short, padded, and two long ones
+    ([2, 1, 1, 1], 0)
+    """
+    order = rng.permutation(len(widths))
+    batches, rest = [], order[:0]
+    for width in np.unique(widths):
+        rows = np.concatenate([rest, order[widths[order] == width]])
+        size = batch_tokens // width
+        full = len(rows) - len(rows) % size
+        batches += list(rows[:full].reshape(-1, size))
+        rest = rows[full:]
+    return batches, rest
+
+
+def in_order(widths: np.ndarray, batch_tokens: int) -> tuple[list[np.ndarray], np.ndarray]:
+    """The same for rows that keep their order, so that lengths are mixed: batches of different numbers of rows.
+
+    >>> batches, rest = in_order(np.array([2, 4, 2, 2, 4]), 4)
+    >>> [batch.tolist() for batch in batches], rest.tolist()
+    ([[0], [1], [2, 3]], [4])
+    """
+    starts, widest = [0], 0
+    for row, width in enumerate(widths.tolist()):
+        widest = max(widest, width)
+        if (row + 1 - starts[-1]) * widest > batch_tokens:
+            starts.append(row)
+            widest = width
+    *batches, rest = np.split(np.arange(len(widths)), starts[1:])
+    return batches, rest
+
+
+def divisible(batches: list[np.ndarray], steps: int) -> list[np.ndarray]:
+    """Halves the batches of most rows until the number of batches is a multiple of `steps`.
+
+    Where no batch can be halved, those beyond the last multiple are left out.
+
+    >>> [batch.tolist() for batch in divisible([np.array([7, 8]), np.array([3])], 3)]
+    [[7], [8], [3]]
+    """
+    batches = list(batches)
+    while len(batches) % steps:
+        largest = max(range(len(batches)), key=lambda index: len(batches[index]))
+        if len(batches[largest]) < 2:
+            return batches[: len(batches) - len(batches) % steps]
+        batches[largest : largest + 1] = np.array_split(batches[largest], 2)
+    return batches

@@ -1,0 +1,195 @@
+"""Pairs of a source and a target text, and the objective of an encoder-decoder: teacher forcing."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from keras_transformers.data.rows import Ragged, Rows
+from keras_transformers.text.tokenizer import Tokenizer, check_texts
+
+
+@dataclass(frozen=True)
+class Translations:
+    """Encoded pairs in memory: the source of a data set that fits there.
+
+    Args:
+        sources: `Ragged` ids for the encoder, special tokens included.
+        targets: `Ragged` ids that the decoder learns to write, as many rows, the end token included.
+
+    Raises:
+        ValueError: there are not as many sources as targets.
+    """
+
+    sources: Ragged
+    targets: Ragged
+
+    def __post_init__(self):
+        check_counts(self.sources.lengths, self.targets.lengths)
+
+    @property
+    def num_rows(self) -> int:
+        return len(self.sources.lengths)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """(rows, 2): a width for either side is chosen by them."""
+        return np.stack([self.sources.lengths, self.targets.lengths], axis=1)
+
+    def __getitem__(self, indices) -> Translations:
+        return Translations(self.sources[indices], self.targets[indices])
+
+    @classmethod
+    def concatenated(cls, parts: Sequence[Translations]) -> Translations:
+        return cls(*(Ragged.concatenated(side) for side in zip(*((p.sources, p.targets) for p in parts), strict=True)))
+
+    def sample(self) -> Translations:
+        return self
+
+    def windows(self, batching, epoch: int, skip: int):
+        """One window that holds everything (the protocol of a source: see `pipeline`)."""
+        yield 0, self
+
+
+def encode_translations(
+    sources: Sequence[str],
+    targets: Sequence[str],
+    source_tokenizer: Tokenizer,
+    target_tokenizer: Tokenizer,
+    max_length: int,
+) -> Translations:
+    """Pairs of lines as ids. Pairs of which one side is blank are left out, and longer texts cut, with a warning.
+
+    Args:
+        sources, targets: as many strings of both.
+        source_tokenizer, target_tokenizer: `text.Tokenizer`, that add the special tokens of their side: the end token
+            at least (see `text.end_token`). The same one for a joint vocabulary.
+        max_length: int, tokens of a text, special tokens included; these stay when a text is cut.
+
+    Returns:
+        `Translations`.
+
+    Raises:
+        ValueError: there are not as many sources as targets, or no pair is left.
+
+    Example:
+
+    >>> from keras_transformers.data.pipeline import batches
+    >>> tokenizer = Tokenizer.train(["the cat danced", "die Katze tanzte"], vocabulary_size=60)
+    >>> pairs = encode_translations(["the cat"], ["die Katze"], tokenizer, tokenizer, max_length=32)
+    >>> objective = Translation(60, start_id=tokenizer.cls_id, end_ids=[tokenizer.sep_id])
+    >>> inputs, labels = next(iter(batches(pairs, objective, batch_tokens=4096, max_length=32)))
+    >>> inputs["token_ids"].shape == labels.shape
+    True
+    """
+    sources, targets = check_texts("sources", sources), check_texts("targets", targets)
+    check_counts(sources, targets)
+    blank = np.array(
+        [not source.strip() or not target.strip() for source, target in zip(sources, targets, strict=True)]
+    )
+    kept = np.flatnonzero(~blank)
+    sides = zip((sources, targets), (source_tokenizer, target_tokenizer), strict=True)
+    encoded = [tokenizer.encode([texts[i] for i in kept], max_length=max_length) for texts, tokenizer in sides]
+    tell(blank, [np.array([row.truncated for row in side]) for side in encoded], max_length)
+    if not kept.size:
+        raise ValueError(f"Received {len(sources)} pairs, all with a blank side: expected at least one pair of texts.")
+    return Translations(*(Ragged.of([row.ids for row in side]) for side in encoded))
+
+
+def check_counts(sources: Sequence, targets: Sequence):
+    """A `ValueError` where sources and targets cannot be pairs."""
+    if len(sources) != len(targets):
+        raise ValueError(
+            f"Received {len(sources)} sources and {len(targets)} targets: expected one target a source. Files that "
+            "belong together have as many lines, blank ones included."
+        )
+
+
+def tell(blank: np.ndarray, cut: Sequence[np.ndarray], max_length: int):
+    """Warns of pairs left out and texts cut."""
+    if blank.any():
+        warnings.warn(
+            f"{blank.sum()} of {len(blank)} pairs have a blank side and are left out (the first is pair "
+            f"{int(np.argmax(blank))}).",
+            stacklevel=3,
+        )
+    if any(side.any() for side in cut):
+        warnings.warn(
+            f"{cut[0].sum()} of {len(cut[0])} sources and {cut[1].sum()} of {len(cut[1])} targets were cut to "
+            f"max_length={max_length} tokens.",
+            stacklevel=3,
+        )
+
+
+class Translation:
+    """`Translations` -> the inputs of an encoder-decoder, and the labels that it learns to write.
+
+    Teacher forcing: the decoder reads the start token and the target without its last token, whatever it would have
+    written itself. Vaswani et al. 2017, https://arxiv.org/abs/1706.03762.
+
+    Args:
+        vocabulary_size: int V, of the targets.
+        start_id: int, the token that the decoder begins with: `config.decoder_start_id`.
+        pad_id: int, the id that fills short rows.
+        end_ids: ints, of which every target must hold one; empty not to check.
+        source_vocabulary_size: int, of the sources; the same V when `None`.
+
+    Returns:
+        `encoder_token_ids` and `encoder_padding_mask` (B, S), `token_ids` and `padding_mask` (B, T), and labels (B, T),
+        -1 where there is no target.
+
+    Raises:
+        ValueError: from `check`: an id that is not in the vocabulary, or a target without an end.
+
+    Example:
+
+    >>> rows = Translations(Ragged.of([[5, 6, 7, 1]]), Ragged.of([[8, 9, 1]]))
+    >>> inputs, labels = Translation(10, start_id=0)(rows, width=4)
+    >>> inputs["token_ids"].tolist(), labels.tolist()
+    ([[0, 8, 9, 0]], [[8, 9, 1, -1]])
+    """
+
+    def __init__(
+        self,
+        vocabulary_size: int,
+        start_id: int,
+        pad_id: int = 0,
+        end_ids: Sequence[int] = (),
+        source_vocabulary_size: int | None = None,
+    ):
+        self.sizes = source_vocabulary_size or vocabulary_size, vocabulary_size
+        self.start_id, self.pad_id, self.end_ids = start_id, pad_id, tuple(end_ids)
+
+    def check(self, rows: Translations):
+        for name, side, size in zip(("source", "target"), (rows.sources, rows.targets), self.sizes, strict=True):
+            ids = side.tokens()
+            if side.lengths.min(initial=1) < 1:
+                raise ValueError(f"The {name} in row {int(np.argmin(side.lengths))} is empty: expected an end token.")
+            if ids.max(initial=0) >= size or ids.min(initial=0) < 0:
+                raise ValueError(
+                    f"Received {name} token ids from {ids.min()} to {ids.max()}: expected 0 to {size - 1}, the "
+                    f"vocabulary of the {name}s."
+                )
+        self._check_ends(rows.targets)
+
+    def _check_ends(self, targets: Ragged):
+        ends = np.isin(targets.tokens(), self.end_ids)
+        ended = np.logical_or.reduceat(ends, np.cumsum(targets.lengths) - targets.lengths) if ends.size else ends
+        if self.end_ids and not ended.all():
+            raise ValueError(
+                f"The target in row {int(np.argmin(ended))} has none of the end tokens {self.end_ids}, so that the "
+                "model would not learn to stop: let the tokenizer add one, by `text.end_token.with_end_token`."
+            )
+
+    def __call__(self, rows: Translations, width, rng: np.random.Generator | None = None) -> tuple[dict, np.ndarray]:
+        source_width, target_width = np.broadcast_to(width, 2).tolist()
+        source = Rows(rows.sources).padded(source_width, self.pad_id)
+        labels = rows.targets.padded(target_width, -1)
+        mask = Rows(rows.targets).padded(target_width, self.pad_id)["padding_mask"]
+        shifted = np.roll(labels, 1, axis=1)
+        shifted[:, 0] = self.start_id
+        inputs = {f"encoder_{name}": array for name, array in source.items()}
+        return inputs | {"token_ids": np.where(mask > 0, shifted, np.int32(self.pad_id)), "padding_mask": mask}, labels
