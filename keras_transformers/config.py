@@ -8,7 +8,9 @@ from typing import Any
 NORMS = ("layer", "rms")
 NORM_ORDERS = ("pre", "post")
 POSITIONS = ("learned", "sinusoidal", "rotary", "relative", "alibi")
-KINDS = ("encoder", "decoder")
+POSITION_LAYOUTS = ("interleaved", "halves", "fairseq")
+KINDS = ("encoder", "decoder", "encoder_decoder")
+TWO_STACKS = ("num_decoder_layers", "encoder_vocabulary_size")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,9 +21,9 @@ class TransformerConfig:
 
     Args:
         family: The checkpoint family, such as `"bert"`.
-        kind: `"encoder"` or `"decoder"`.
+        kind: `"encoder"`, `"decoder"` or `"encoder_decoder"`.
         vocabulary_size: Rows of the token embedding, V.
-        num_layers: Blocks.
+        num_layers: Blocks; of the encoder, where there are two stacks.
         num_heads: Attention heads, N.
         hidden_dim: Width of the hidden states, D.
         intermediate_dim: Width inside the feed-forward layers.
@@ -29,27 +31,41 @@ class TransformerConfig:
         num_segments: Rows of the segment embedding; 0 for none.
         dropout: Rate after the embeddings and after each sublayer.
         attention_dropout: Rate on the attention weights.
+        activation_dropout: Rate between the two feed-forward layers.
+        final_dropout: Whether there is dropout after the last norm of a pre-norm stack too.
         activation: Keras activation of the feed-forward layers and of the masked-LM head.
         epsilon: Added to the variance in normalisations.
         norm: `"layer"` or `"rms"`.
         norm_order: `"post"` (the paper, BERT) or `"pre"`.
         positions: `"learned"`, `"sinusoidal"`, `"rotary"`, `"relative"` or `"alibi"`.
+        position_layout: Of sinusoidal positions: `"interleaved"` (the paper), `"halves"` (Marian) or `"fairseq"`.
         num_kv_heads: Heads of keys and values, K; `num_heads` when None.
         head_dim: Width of a head, H; `hidden_dim // num_heads` when None.
+        attention_scale: Factor of the query-key products; `1 / sqrt(head_dim)` when None.
         gated: Whether the feed-forward layers are gated.
         use_bias: Whether dense layers have biases.
-        initializer_range: Standard deviation of the truncated normal initialiser.
+        initializer_range: Standard deviation of the truncated normal initialiser; None for Glorot uniform, `"fan_in"`
+            for `1 / sqrt(inputs)`.
+        embedding_initializer_range: The same for token embeddings; `initializer_range` when None.
         output_initializer_range: The same for the last layer of each sublayer; `initializer_range` when None.
         tie_embeddings: Whether the output projection is the token embedding.
+        scale_outputs: Whether hidden states are multiplied by `1 / sqrt(hidden_dim)` before the output projection.
+        output_bias: Whether the language model's logits have a bias.
+        scale_embeddings: Whether token embeddings are multiplied by `sqrt(hidden_dim)`.
         embedding_norm: Whether there is a norm after the embeddings; when None, in post-norm models.
         max_wavelength: Base of the wavelengths of rotary positions.
         pad_id: Token id of padding.
         bos_id: Token id that texts begin with, or None.
         eos_ids: Token ids that end a text; the first is written, any of them stops generation.
+        num_decoder_layers: Blocks of the decoder, where there are two stacks; `num_layers` when None.
+        encoder_vocabulary_size: Rows of the encoder's own token embedding; None where both stacks share one.
+        decoder_start_id: Token id that the decoder of two stacks begins with; None where that depends on the text, as
+            mBART's does on the language.
 
     Raises:
         ValueError: A size is not a positive integer, a rate is outside [0, 1), a choice is unknown, or
-            `hidden_dim` is not divisible by `num_heads` and no `head_dim` is given.
+            `hidden_dim` is not divisible by `num_heads` and no `head_dim` is given, or a field of two stacks is given
+            to a model of one.
 
     Example:
 
@@ -72,28 +88,41 @@ class TransformerConfig:
     num_segments: int = 0
     dropout: float = 0.1
     attention_dropout: float = 0.1
+    activation_dropout: float = 0.0
+    final_dropout: bool = False
     activation: str = "gelu"
     epsilon: float = 1e-12
     norm: str = "layer"
     norm_order: str = "post"
     positions: str = "learned"
+    position_layout: str = "interleaved"
     num_kv_heads: int | None = None
     head_dim: int | None = None
+    attention_scale: float | None = None
     gated: bool = False
     use_bias: bool = True
-    initializer_range: float = 0.02
+    initializer_range: float | str | None = 0.02
+    embedding_initializer_range: float | None = None
     output_initializer_range: float | None = None
     tie_embeddings: bool = True
+    scale_outputs: bool = False
+    output_bias: bool = False
+    scale_embeddings: bool = False
     embedding_norm: bool | None = None
     max_wavelength: float = 10000.0
     pad_id: int = 0
     bos_id: int | None = None
     eos_ids: tuple[int, ...] = ()
+    num_decoder_layers: int | None = None
+    encoder_vocabulary_size: int | None = None
+    decoder_start_id: int | None = None
 
     def __post_init__(self):
         self._set("eos_ids", tuple(int(number) for number in self.eos_ids))
         if self.embedding_norm is None:
             self._set("embedding_norm", self.norm_order == "post")
+        if self.kind == "encoder_decoder" and self.num_decoder_layers is None:
+            self._set("num_decoder_layers", self.num_layers)
         self._set("num_kv_heads", self.num_heads if self.num_kv_heads is None else self.num_kv_heads)
         if self.head_dim is None:
             sizes = _is_size(self.hidden_dim) and _is_size(self.num_heads)
@@ -103,8 +132,9 @@ class TransformerConfig:
                     f"num_heads={self.num_heads!r}. Choose other sizes or give head_dim."
                 )
             self._set("head_dim", self.hidden_dim // self.num_heads)
-        self._check_numbers()
         self._check_choices()
+        self._check_numbers()
+        self._check_ids()
 
     def _set(self, name: str, value: Any):
         object.__setattr__(self, name, value)
@@ -112,10 +142,11 @@ class TransformerConfig:
     def _check_numbers(self):
         for name in ("vocabulary_size", "num_layers", "num_heads", "num_kv_heads", "head_dim", "hidden_dim",
                      "intermediate_dim", "max_length"):  # fmt: skip
-            if not _is_size(getattr(self, name)):
-                raise ValueError(f"{name} must be a positive integer: received {getattr(self, name)!r}.")
-            self._set(name, int(getattr(self, name)))  # Keras cannot write numpy scalars into a layer's config
-        for name in ("dropout", "attention_dropout"):
+            self._check_size(name)
+        for name in TWO_STACKS:
+            if getattr(self, name) is not None:
+                self._check_size(name)
+        for name in ("dropout", "attention_dropout", "activation_dropout"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} is a rate in [0, 1): received {getattr(self, name)!r}.")
             self._set(name, float(getattr(self, name)))
@@ -124,7 +155,15 @@ class TransformerConfig:
                 f"num_heads must be a multiple of num_kv_heads: received num_heads={self.num_heads}, "
                 f"num_kv_heads={self.num_kv_heads}."
             )
-        special = {"pad_id": (self.pad_id,), "bos_id": (self.bos_id or 0,), "eos_ids": self.eos_ids}
+
+    def _check_size(self, name: str):
+        if not _is_size(getattr(self, name)):
+            raise ValueError(f"{name} must be a positive integer: received {getattr(self, name)!r}.")
+        self._set(name, int(getattr(self, name)))  # Keras cannot write numpy scalars into a layer's config
+
+    def _check_ids(self):
+        special = {"pad_id": (self.pad_id,), "bos_id": (self.bos_id or 0,), "eos_ids": self.eos_ids,
+                   "decoder_start_id": (self.decoder_start_id or 0,)}  # fmt: skip
         for name, ids in special.items():
             if not all(0 <= number < self.vocabulary_size for number in ids):
                 raise ValueError(
@@ -132,10 +171,14 @@ class TransformerConfig:
                 )
 
     def _check_choices(self):
-        choices = {"kind": KINDS, "norm": NORMS, "norm_order": NORM_ORDERS, "positions": POSITIONS}
+        choices = {"kind": KINDS, "norm": NORMS, "norm_order": NORM_ORDERS, "positions": POSITIONS,
+                   "position_layout": POSITION_LAYOUTS}  # fmt: skip
         for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} must be one of {allowed}: received {getattr(self, name)!r}.")
+        given = [name for name in (*TWO_STACKS, "decoder_start_id") if getattr(self, name) is not None]
+        if given and self.kind != "encoder_decoder":
+            raise ValueError(f"{given} belong to a model of two stacks: received them with kind={self.kind!r}.")
 
     def replace(self, **changes: Any) -> TransformerConfig:
         """A copy with other values, checked again."""

@@ -9,14 +9,9 @@ from keras_transformers.config import TransformerConfig
 
 
 def bert(
-    vocabulary_size: int,
-    num_layers: int,
-    num_heads: int,
-    hidden_dim: int,
-    intermediate_dim: int | None = None,
-    max_length: int = 512,
-    **options: Any,
-) -> TransformerConfig:
+    vocabulary_size: int, num_layers: int, num_heads: int, hidden_dim: int, intermediate_dim: int | None = None,
+    max_length: int = 512, **options: Any,
+) -> TransformerConfig:  # fmt: skip
     """BERT: a post-norm encoder with learned positions and two segments.
 
     Dropout, GELU (the exact one), the epsilon of 1e-12 and the truncated normal of 0.02 are those of the release code
@@ -43,31 +38,17 @@ def bert(
         "num_segments": 2, "dropout": 0.1, "attention_dropout": 0.1, "activation": "gelu", "epsilon": 1e-12,
         "norm": "layer", "norm_order": "post", "positions": "learned", "initializer_range": 0.02,
     }  # fmt: skip
-    return TransformerConfig(
-        family="bert",
-        vocabulary_size=vocabulary_size,
-        num_layers=num_layers,
-        num_heads=num_heads,
-        hidden_dim=hidden_dim,
-        intermediate_dim=4 * hidden_dim if intermediate_dim is None else intermediate_dim,
-        max_length=max_length,
-        **(facts | options),
-    )
+    sizes = (vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length)
+    return _config("bert", sizes, facts | options)
 
 
 def gpt1(
-    vocabulary_size: int,
-    num_layers: int,
-    num_heads: int,
-    hidden_dim: int,
-    max_length: int = 512,
-    **options: Any,
-) -> TransformerConfig:
+    vocabulary_size: int, num_layers: int, num_heads: int, hidden_dim: int, max_length: int = 512, **options: Any,
+) -> TransformerConfig:  # fmt: skip
     """GPT-1: a post-norm decoder with learned positions.
 
     GELU by its tanh approximation, dropout 0.1 and normal weights of 0.02 as in the release code
-    (openai/finetune-transformer-lm). Paper: Radford et al. 2018, "Improving Language Understanding by Generative
-    Pre-Training".
+    (openai/finetune-transformer-lm). Paper: Radford et al. 2018, https://openai.com/index/language-unsupervised.
 
     Args:
         vocabulary_size, num_layers, num_heads, hidden_dim, max_length, **options: As for `bert`.
@@ -80,18 +61,13 @@ def gpt1(
     >>> gpt1(40478, num_layers=12, num_heads=12, hidden_dim=768).norm_order
     'post'
     """
-    facts = {"norm_order": "post", "embedding_norm": False}
-    return _gpt("openai-gpt", vocabulary_size, num_layers, num_heads, hidden_dim, max_length, facts | options)
+    sizes = (vocabulary_size, num_layers, num_heads, hidden_dim, None, max_length)
+    return _gpt("openai-gpt", sizes, {"norm_order": "post", "embedding_norm": False} | options)
 
 
 def gpt2(
-    vocabulary_size: int,
-    num_layers: int,
-    num_heads: int,
-    hidden_dim: int,
-    max_length: int = 1024,
-    **options: Any,
-) -> TransformerConfig:
+    vocabulary_size: int, num_layers: int, num_heads: int, hidden_dim: int, max_length: int = 1024, **options: Any,
+) -> TransformerConfig:  # fmt: skip
     """GPT-2: a pre-norm decoder with learned positions.
 
     The weights of the layers that end in the residual stream start smaller, by 1 / sqrt(2 num_layers).
@@ -109,37 +85,22 @@ def gpt2(
     'pre'
     """
     facts = {"norm_order": "pre", "output_initializer_range": 0.02 / math.sqrt(2 * num_layers)}
-    return _gpt("gpt2", vocabulary_size, num_layers, num_heads, hidden_dim, max_length, facts | options)
+    sizes = (vocabulary_size, num_layers, num_heads, hidden_dim, None, max_length)
+    return _gpt("gpt2", sizes, facts | options)
 
 
-def _gpt(
-    family: str, vocabulary_size: int, num_layers: int, num_heads: int, hidden_dim: int, max_length: int,
-    facts: dict[str, Any],
-) -> TransformerConfig:  # fmt: skip
+def _gpt(family: str, sizes: tuple, facts: dict[str, Any]) -> TransformerConfig:
     shared = {
         "kind": "decoder", "dropout": 0.1, "attention_dropout": 0.1, "activation": "gelu_tanh", "epsilon": 1e-5,
-        "norm": "layer", "positions": "learned", "initializer_range": 0.02, "intermediate_dim": 4 * hidden_dim,
+        "norm": "layer", "positions": "learned", "initializer_range": 0.02,
     }  # fmt: skip
-    return TransformerConfig(
-        family=family,
-        vocabulary_size=vocabulary_size,
-        num_layers=num_layers,
-        num_heads=num_heads,
-        hidden_dim=hidden_dim,
-        max_length=max_length,
-        **(shared | facts),
-    )
+    return _config(family, sizes, shared | facts)
 
 
 def llama(
-    vocabulary_size: int,
-    num_layers: int,
-    num_heads: int,
-    hidden_dim: int,
-    intermediate_dim: int,
-    max_length: int = 2048,
-    **options: Any,
-) -> TransformerConfig:
+    vocabulary_size: int, num_layers: int, num_heads: int, hidden_dim: int, intermediate_dim: int,
+    max_length: int = 2048, **options: Any,
+) -> TransformerConfig:  # fmt: skip
     """Llama and its kin (SmolLM2): a pre-norm decoder with RMS norms, rotary positions and gated feed-forward layers.
 
     Paper: Touvron et al. 2023, https://arxiv.org/abs/2302.13971.
@@ -161,13 +122,178 @@ def llama(
         "norm": "rms", "norm_order": "pre", "positions": "rotary", "epsilon": 1e-6, "use_bias": False,
         "tie_embeddings": False, "initializer_range": 0.02,
     }  # fmt: skip
-    return TransformerConfig(
-        family="llama",
-        vocabulary_size=vocabulary_size,
-        num_layers=num_layers,
-        num_heads=num_heads,
-        hidden_dim=hidden_dim,
-        intermediate_dim=intermediate_dim,
-        max_length=max_length,
-        **(facts | options),
-    )
+    sizes = (vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length)
+    return _config("llama", sizes, facts | options)
+
+
+def transformer(
+    vocabulary_size: int, num_layers: int = 6, num_heads: int = 8, hidden_dim: int = 512,
+    intermediate_dim: int | None = None, max_length: int = 512, **options: Any,
+) -> TransformerConfig:  # fmt: skip
+    """The original Transformer: a post-norm encoder and decoder with sinusoidal positions; base size unless told else.
+
+    Encoder, decoder and output share one embedding, scaled by sqrt(hidden_dim) where tokens are looked up. Where the
+    paper is silent (epsilon, initialisers) fairseq's are taken. With `position_layout="halves"` it is written as
+    a Marian checkpoint. Paper: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762.
+
+    Args:
+        vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length, **options: As for `bert`;
+            `num_decoder_layers` when the decoder has other than `num_layers`. It begins with the token of padding.
+
+    Returns:
+        A `TransformerConfig`.
+
+    Example:
+
+    >>> transformer(37000).intermediate_dim
+    2048
+    """
+    facts = {
+        "activation": "relu", "initializer_range": None, "embedding_initializer_range": hidden_dim**-0.5,
+        "decoder_start_id": options.get("pad_id", 0),
+    }  # fmt: skip
+    sizes = (vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length)
+    return _sinusoidal("transformer", sizes, facts | options)
+
+
+def marian(
+    vocabulary_size: int, num_layers: int = 6, num_heads: int = 8, hidden_dim: int = 512,
+    intermediate_dim: int | None = None, max_length: int = 512, **options: Any,
+) -> TransformerConfig:  # fmt: skip
+    """Marian, as OPUS-MT has it: a Transformer with sines before cosines, and a bias of the logits.
+
+    The last token id is that of padding, and what the decoder begins with; the first ends a text. The initialisers are
+    those of `transformers`. Paper: Junczys-Dowmunt et al. 2018, https://arxiv.org/abs/1804.00344.
+
+    Args:
+        vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length, **options: As for
+            `transformer`; with `encoder_vocabulary_size` the stacks have vocabularies of their own.
+
+    Returns:
+        A `TransformerConfig`.
+
+    Example:
+
+    >>> marian(58101).pad_id
+    58100
+    """
+    pad_id = options.get("pad_id", vocabulary_size - 1)
+    facts = {
+        "activation": "silu", "position_layout": "halves", "output_bias": True,
+        "initializer_range": 0.02, "pad_id": pad_id, "decoder_start_id": pad_id, "eos_ids": (0,),
+    }  # fmt: skip
+    sizes = (vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length)
+    return _sinusoidal("marian", sizes, facts | options)
+
+
+def _sinusoidal(family: str, sizes: tuple, facts: dict[str, Any]) -> TransformerConfig:
+    shared = {
+        "kind": "encoder_decoder", "dropout": 0.1, "attention_dropout": 0.0, "epsilon": 1e-5, "norm": "layer",
+        "norm_order": "post", "positions": "sinusoidal", "scale_embeddings": True, "embedding_norm": False,
+    }  # fmt: skip
+    return _config(family, sizes, shared | facts)
+
+
+def t5(
+    vocabulary_size: int, num_layers: int, num_heads: int, hidden_dim: int, intermediate_dim: int | None = None,
+    max_length: int = 512, **options: Any,
+) -> TransformerConfig:  # fmt: skip
+    """T5: pre-norm stacks with RMS norms, relative positions, and neither biases nor a scale of the scores.
+
+    With `gated=True` it is version 1.1, Flan-T5 too: gated GELU, and an output matrix of its own where version 1.0 has
+    the token embedding and scales what it projects. Initialisers and dropouts are those of the release code
+    (google-research/text-to-text-transfer-transformer). Paper: Raffel et al. 2019, https://arxiv.org/abs/1910.10683.
+
+    Args:
+        vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length, **options: As for
+            `transformer`. Positions are not bounded by `max_length`, but texts were when it was trained.
+
+    Returns:
+        A `TransformerConfig`.
+
+    Example:
+
+    >>> t5(32128, num_layers=12, num_heads=12, hidden_dim=768, intermediate_dim=2048, gated=True).tie_embeddings
+    False
+    """
+    gated = options.get("gated", False)
+    facts = {
+        "kind": "encoder_decoder", "dropout": 0.1, "attention_dropout": 0.1, "activation_dropout": 0.1,
+        "final_dropout": True, "activation": "gelu_tanh" if gated else "relu", "epsilon": 1e-6, "norm": "rms",
+        "norm_order": "pre", "positions": "relative", "attention_scale": 1.0, "use_bias": False,
+        "initializer_range": "fan_in", "embedding_initializer_range": 1.0, "tie_embeddings": not gated,
+        "scale_outputs": options.get("tie_embeddings", not gated), "decoder_start_id": options.get("pad_id", 0),
+        "eos_ids": (1,),
+    }  # fmt: skip
+    sizes = (vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length)
+    return _config("t5", sizes, facts | options)
+
+
+def bart(
+    vocabulary_size: int, num_layers: int, num_heads: int, hidden_dim: int, intermediate_dim: int | None = None,
+    max_length: int = 1024, **options: Any,
+) -> TransformerConfig:  # fmt: skip
+    """BART: a post-norm encoder and decoder with learned positions and a norm after the embeddings.
+
+    Dropouts are those of the release (fairseq). Paper: Lewis et al. 2019, https://arxiv.org/abs/1910.13461.
+
+    Args:
+        vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length, **options: As for
+            `transformer`. The decoder begins with the token that ends a text.
+
+    Returns:
+        A `TransformerConfig`.
+
+    Example:
+
+    >>> bart(50265, num_layers=6, num_heads=12, hidden_dim=768).decoder_start_id
+    2
+    """
+    facts = {
+        "norm_order": "post", "attention_dropout": 0.1, "activation_dropout": 0.1,
+        "decoder_start_id": next(iter(options.get("eos_ids", (2,))), None),
+    }  # fmt: skip
+    sizes = (vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length)
+    return _bart("bart", sizes, facts | options)
+
+
+def mbart(
+    vocabulary_size: int, num_layers: int, num_heads: int, hidden_dim: int, intermediate_dim: int | None = None,
+    max_length: int = 1024, **options: Any,
+) -> TransformerConfig:  # fmt: skip
+    """mBART: BART with pre-norm stacks, and embeddings scaled by sqrt(hidden_dim).
+
+    Paper: Liu et al. 2020, https://arxiv.org/abs/2001.08210.
+
+    Args:
+        vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length, **options: As for
+            `transformer`. The decoder begins with the target language's token: `decoder_start_id`, if it is always one.
+
+    Returns:
+        A `TransformerConfig`.
+
+    Example:
+
+    >>> mbart(250027, num_layers=12, num_heads=16, hidden_dim=1024).embedding_norm
+    True
+    """
+    sizes = (vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length)
+    return _bart("mbart", sizes, {"norm_order": "pre", "attention_dropout": 0.0, "scale_embeddings": True} | options)
+
+
+def _bart(family: str, sizes: tuple, facts: dict[str, Any]) -> TransformerConfig:
+    shared = {
+        "kind": "encoder_decoder", "dropout": 0.1, "activation": "gelu", "epsilon": 1e-5, "norm": "layer",
+        "positions": "learned", "initializer_range": 0.02, "embedding_norm": True, "pad_id": 1, "bos_id": 0,
+        "eos_ids": (2,),
+    }  # fmt: skip
+    return _config(family, sizes, shared | facts)
+
+
+def _config(family: str, sizes: tuple, options: dict[str, Any]) -> TransformerConfig:
+    """Sizes in the order of the arguments above; where the width of the feed-forward layers is None it is 4 times D."""
+    names = ("vocabulary_size", "num_layers", "num_heads", "hidden_dim", "intermediate_dim", "max_length")
+    values = dict(zip(names, sizes, strict=True)) | options
+    if values["intermediate_dim"] is None:
+        values["intermediate_dim"] = 4 * values["hidden_dim"]
+    return TransformerConfig(family=family, **values)

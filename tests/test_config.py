@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 from bert_model import small_config
+from small_seq2seq import small_config as two_stacks
 
 from keras_transformers.config import TransformerConfig
 
@@ -49,6 +50,11 @@ def test_a_config_does_not_change():
         ({"norm": "batch"}, r"norm must be one of \('layer', 'rms'\): received 'batch'"),
         ({"norm_order": "both"}, "norm_order must be one of"),
         ({"positions": "none"}, "positions must be one of"),
+        ({"activation_dropout": 1}, "activation_dropout is a rate"),
+        ({"position_layout": "mixed"}, "position_layout must be one of .*'fairseq'"),
+        ({"kind": "both"}, "kind must be one of .*'encoder_decoder'"),
+        ({"num_decoder_layers": 2}, r"\['num_decoder_layers'\] belong to a model of two stacks.*kind='encoder'"),
+        ({"decoder_start_id": 0}, r"\['decoder_start_id'\] belong to a model of two stacks"),
         ({"pad_id": 30}, r"pad_id must be a token id in \[0, 30\): received 30"),
     ],
 )
@@ -62,3 +68,13 @@ def test_errors_say_what_was_received(changes, message):
 def test_an_unknown_key_is_an_error():
     with pytest.raises(ValueError, match=r"unknown configuration keys \['num_layer'\].*num_layers"):
         TransformerConfig.from_dict(small_config().to_dict() | {"num_layer": 1})
+
+
+def test_two_stacks():
+    config = two_stacks("marian")
+    assert TransformerConfig.from_dict(json.loads(json.dumps(config.to_dict()))) == config
+    assert config.replace(num_decoder_layers=None).num_decoder_layers == config.num_layers == 1
+    with pytest.raises(ValueError, match="encoder_vocabulary_size must be a positive integer: received 0"):
+        config.replace(encoder_vocabulary_size=0)
+    with pytest.raises(ValueError, match=r"decoder_start_id must be a token id in \[0, 30\): received 30"):
+        config.replace(decoder_start_id=30)

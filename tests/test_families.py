@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from keras_transformers.families import bert
+from keras_transformers.families import bart, bert, marian, t5, transformer
 
 
 def test_bert_base():
@@ -12,7 +12,10 @@ def test_bert_base():
         "activation": "gelu", "epsilon": 1e-12, "norm": "layer", "norm_order": "post", "positions": "learned",
         "num_kv_heads": 12, "head_dim": 64, "gated": False, "use_bias": True, "initializer_range": 0.02,
         "tie_embeddings": True, "pad_id": 0, "kind": "encoder", "output_initializer_range": None,
-        "embedding_norm": True, "max_wavelength": 10000.0, "bos_id": None, "eos_ids": (),
+        "embedding_norm": True, "max_wavelength": 10000.0, "bos_id": None, "eos_ids": (), "activation_dropout": 0.0,
+        "final_dropout": False, "position_layout": "interleaved", "attention_scale": None, "scale_outputs": False,
+        "embedding_initializer_range": None, "output_bias": False, "scale_embeddings": False,
+        "num_decoder_layers": None, "encoder_vocabulary_size": None, "decoder_start_id": None,
     }  # fmt: skip
     assert config.to_dict() == released
 
@@ -20,3 +23,12 @@ def test_bert_base():
 def test_options_go_before_the_facts():
     config = bert(100, 2, 2, 16, intermediate_dim=20, dropout=0.0, epsilon=1e-5)
     assert (config.intermediate_dim, config.dropout, config.epsilon) == (20, 0.0, 1e-5)
+
+
+def test_what_follows_from_an_option():
+    assert transformer(100, pad_id=3).decoder_start_id == 3
+    assert (marian(100).pad_id, marian(100).decoder_start_id, marian(100, pad_id=5).decoder_start_id) == (99, 99, 5)
+    assert bart(100, 1, 2, 16, eos_ids=(7, 8)).decoder_start_id == 7
+    old, new = t5(100, 1, 2, 16), t5(100, 1, 2, 16, gated=True)
+    assert (old.activation, old.tie_embeddings, old.scale_outputs) == ("relu", True, True)
+    assert (new.activation, new.tie_embeddings, new.scale_outputs) == ("gelu_tanh", False, False)

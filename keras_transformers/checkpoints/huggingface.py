@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,11 @@ import safetensors.numpy
 from keras_transformers.checkpoints.assign import assign
 from keras_transformers.checkpoints.folder import atomic_folder
 from keras_transformers.checkpoints.fused import join, split
+from keras_transformers.checkpoints.generation_config import make_generation
 from keras_transformers.checkpoints.huggingface_config import make_config, read_config
-from keras_transformers.checkpoints.names import family_names
+from keras_transformers.checkpoints.names import names_of, stored_as
 from keras_transformers.checkpoints.names.table import Names, modern_name, their_name
+from keras_transformers.checkpoints.reshaped import reshape, reshape_back
 from keras_transformers.checkpoints.tensors import Tensor, read_tensors
 from keras_transformers.config import TransformerConfig
 
@@ -57,11 +59,12 @@ def load_weights(
     """
     folder = Path(folder)
     config, _ = read_config(folder)
-    names = family_names(config.family, folder)
+    names = names_of(config, folder)
+    if not config.tie_embeddings:
+        names = names._replace(copies={copy: name for copy, name in names.copies.items() if "lm_head" not in copy})
     tensors = {modern_name(tensor.name, names): tensor for tensor in read_tensors(folder, pickled)}
-    tensors = split(tensors, names)
-    if config.tie_embeddings:
-        _check_copies(tensors, names, folder)
+    tensors = reshape(split(tensors, names), names)
+    _check_copies(tensors, names, folder)
     return assign(
         model,
         tensors,
@@ -74,18 +77,23 @@ def load_weights(
 
 
 def _may_stay(name: str, tensors: dict[str, Tensor], names: Names) -> bool:
-    if name.startswith(names.optional) or re.fullmatch(names.redundant, name):
+    if name.startswith(names.optional) or re.fullmatch(names.redundant, name) or name in names.copies:
         return True
-    return name.endswith(".bias") and not tensors[name].read().any()  # a layer without bias adds as much
+    return name.endswith("bias") and not tensors[name].read().any()  # a layer without bias adds as much
 
 
 def _check_copies(tensors: dict[str, Tensor], names: Names, folder: Path):
-    """Weights that we tie may be stored twice; if they are two, the model would silently be another one."""
+    """Weights that we tie may be stored twice; if they are two, the model would silently be another one.
+
+    Where only the copy is stored it becomes the tensor.
+    """
     for copy, name in names.copies.items():
+        if copy in tensors:
+            tensors.setdefault(name, tensors[copy])
         if copy in tensors and name in tensors and not np.array_equal(tensors[copy].read(), tensors[name].read()):
             raise ValueError(
-                f"the checkpoint in {folder}: {copy} differs from {name}, but config.json says that they are tied. "
-                'If they are not, write "tie_word_embeddings": false there.'
+                f"the checkpoint in {folder}: {copy} differs from {name}, but the model has one weight for both. "
+                'If it is an output matrix that is not tied, write "tie_word_embeddings": false in config.json.'
             )
 
 
@@ -99,6 +107,7 @@ def save_folder(
     labels: Sequence[str] | None = None,
     problem: str | None = None,
     dtype: str = "float32",
+    generation: Mapping[str, Any] | None = None,
 ):
     """Writes a model as a folder that `transformers` can read, whole or not at all.
 
@@ -111,18 +120,24 @@ def save_folder(
         labels: Names of the classes, in the order of the logits.
         problem: `"single_label"`, `"multi_label"` or `"regression"`.
         dtype: Of the stored weights: `"float32"`, or `"float16"` or `"bfloat16"` for half the size.
+        generation: How texts are to be generated, as `read_generation` gives it; for generation_config.json.
 
     Raises:
         ValueError: The model lacks a layer that `architecture` needs, the labels are not as many as the classes, the
             format cannot hold the configuration, a weight is not finite in `dtype`, or `folder` holds something else.
     """
+    has = {"lm_head": not config.tie_embeddings, "output_bias": config.output_bias}
+    config, architecture = stored_as(config, architecture)
     values = make_config(config, architecture, labels, problem)
-    names = family_names(config.family, "the model")
-    needed = [name for name in names.architectures[architecture] if name != "lm_head" or not config.tie_embeddings]
+    names = names_of(config, "the model")
+    needed = [name for name in names.architectures[architecture] if has.get(name, True)]
     _check_layers(model, needed, architecture, labels)
     tensors = _tensors(model, names, architecture, dtype)
     with atomic_folder(folder) as temporary:
         (temporary / "config.json").write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
+        if generation is not None or config.kind == "encoder_decoder":  # whose classes have wrong ids by default
+            text = json.dumps(make_generation(config, generation or {}), indent=2)
+            (temporary / "generation_config.json").write_text(text + "\n", encoding="utf-8")
         # transformers refuses files that do not say which framework's conventions they keep
         safetensors.numpy.save_file(tensors, temporary / "model.safetensors", metadata={"format": "pt"})
         if tokenizer is not None:
@@ -142,10 +157,11 @@ def _tensors(model: keras.Model, names: Names, architecture: str, dtype: str) ->
     if dtype not in DTYPES:
         raise ValueError(f"weights are stored as one of {DTYPES}: received dtype={dtype!r}.")
     heads = names.architectures[architecture]
+    others = {layer for layers in names.architectures.values() for layer in layers} - set(heads)
     tensors = {}
     for variable in model.weights:
         name, transposed = their_name(variable.path, names)
-        if not name.startswith(names.prefix) and variable.path.split("/")[0] not in heads:
+        if variable.path.split("/")[0] in others and not (names.prefix and name.startswith(names.prefix)):
             continue
         array = keras.ops.convert_to_numpy(variable)
         with np.errstate(over="ignore"):  # an overflow is reported below, by name
@@ -153,9 +169,11 @@ def _tensors(model: keras.Model, names: Names, architecture: str, dtype: str) ->
         if not np.isfinite(array).all():
             raise ValueError(f"the weight {variable.path} is not finite as {dtype}: it was not saved.")
         tensors[name] = array
-    tensors = join(tensors, names)
+    tensors = reshape_back(join(tensors, names), names)
     for layer in [name.removesuffix(".weight") for name in tensors]:
         if re.fullmatch(names.biased, layer):
             tensors.setdefault(f"{layer}.bias", np.zeros(tensors[f"{layer}.weight"].shape[-1], dtype))
+    if names.logits_bias and "output_bias" in heads:
+        tensors.setdefault(names.logits_bias, np.zeros((1, model.get_layer("token_embedding").vocabulary_size), dtype))
     bare = "" if heads else names.prefix
     return {name.removeprefix(bare): array for name, array in tensors.items()}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from keras_transformers.checkpoints.names import Names, family_names
+from keras_transformers.checkpoints.names import Names, family_names, names_of
 from keras_transformers.config import TransformerConfig
 
 PROBLEMS = {
@@ -15,8 +15,11 @@ PROBLEMS = {
     "multi_label": "multi_label_classification",
     "regression": "regression",
 }
-GENERATION = ("bos_token_id", "eos_token_id")
-FORGOTTEN = ("output_initializer_range",)  # how fresh weights started, which trained ones do not need
+GENERATION = ("bos_token_id", "eos_token_id", "decoder_start_token_id")
+FORGOTTEN = (
+    "output_initializer_range",
+    "embedding_initializer_range",
+)  # how fresh weights started, which trained ones do not need
 
 
 def read_config(folder: str | Path) -> tuple[TransformerConfig, dict[str, Any]]:
@@ -37,6 +40,7 @@ def read_config(folder: str | Path) -> tuple[TransformerConfig, dict[str, Any]]:
     path = Path(folder, "config.json")
     values = _flatten(read_json(path)) | _read_generation(path.with_name("generation_config.json"))
     names = family_names(values.get("model_type"), path)
+    values = names.read(values)
     _check_options(values, names, path)
     fields = {ours: values[theirs] for ours, theirs in names.fields.items() if values.get(theirs) is not None}
     if missing := [names.fields[ours] for ours in names.required if ours not in fields]:
@@ -99,12 +103,14 @@ def make_config(
     Raises:
         ValueError: The family's format cannot say what `config` says, or `architecture` or `problem` is unknown.
     """
-    names = family_names(config.family, "a configuration")
+    names = names_of(config, "a configuration")
     if architecture not in names.architectures:
         raise ValueError(f"architecture must be one of {sorted(names.architectures)}: received {architecture!r}.")
     fields = {ours: getattr(config, ours) for ours in names.fields}
-    plain = names.configure(**fields)
+    plain = names.configure(**{ours: value for ours, value in fields.items() if value is not None})
     lost = [key for key, value in plain.to_dict().items() if getattr(config, key) != value and key not in FORGOTTEN]
+    last = {theirs: getattr(config, ours) for ours, theirs in names.fields.items()}  # of two fields with one name
+    lost += [ours for ours, theirs in names.fields.items() if getattr(config, ours) != last[theirs]]
     if config.activation not in names.activations.values():
         lost.append("activation")
     if lost:
@@ -122,7 +128,7 @@ def make_config(
         if problem not in PROBLEMS:
             raise ValueError(f"problem must be one of {sorted(PROBLEMS)}: received {problem!r}.")
         values["problem_type"] = PROBLEMS[problem]
-    return dict(sorted(values.items()))
+    return dict(sorted(names.write(values).items()))
 
 
 def _their_value(ours: str, value: Any, config: TransformerConfig, names: Names) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 import keras
 
 from keras_transformers.config import TransformerConfig
+from keras_transformers.heads.masked_lm import OutputBias
 from keras_transformers.layers import TokenEmbedding
 from keras_transformers.layers.dense import dense_initializer
 
@@ -14,7 +15,7 @@ from keras_transformers.layers.dense import dense_initializer
 def language_model_head(
     config: TransformerConfig, embedding: TokenEmbedding, hidden_states: Any, dtype: str | None = None
 ) -> Any:
-    """The next token: the tied output projection, or a dense layer of its own.
+    """The next token: the tied output projection or a dense layer of its own, with a scale or a bias in some families.
 
     Args:
         config: Sizes and options.
@@ -34,6 +35,13 @@ def language_model_head(
     >>> language_model_head(config, model.get_layer("token_embedding"), model.output["hidden_states"]).shape
     (None, None, 100)
     """
+    if config.scale_outputs:
+        hidden_states = hidden_states * config.hidden_dim**-0.5
+    logits = _project(config, embedding, hidden_states, dtype)
+    return OutputBias(dtype=dtype, name="output_bias")(logits) if config.output_bias else logits
+
+
+def _project(config: TransformerConfig, embedding: TokenEmbedding, hidden_states: Any, dtype: str | None) -> Any:
     if config.tie_embeddings:
         return embedding(hidden_states, reverse=True)
     initializer = dense_initializer(config.initializer_range)

@@ -26,7 +26,8 @@ class DecoderBlock(keras.layers.Layer):
         intermediate_dim: Width of the feed-forward layer.
         cross_attention: Whether the block attends to an encoder.
         head_dim, num_kv_heads, scale, attention_dropout, return_scores: As in `Attention`.
-        dropout, activation, gated, norm, norm_order, epsilon, use_bias, initializer_range: As in `EncoderBlock`.
+        dropout, activation_dropout, activation, gated, norm, norm_order, epsilon, use_bias, initializer_range: As in
+            `EncoderBlock`.
         output_initializer_range: As in `Attention`, for the feed-forward layer too.
 
     Call arguments:
@@ -72,8 +73,9 @@ class DecoderBlock(keras.layers.Layer):
         epsilon: float = 1e-5,
         use_bias: bool = True,
         return_scores: bool = False,
-        initializer_range: float | None = 0.02,
+        initializer_range: float | str | None = 0.02,
         output_initializer_range: float | None = None,
+        activation_dropout: float = 0.0,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
@@ -90,7 +92,7 @@ class DecoderBlock(keras.layers.Layer):
             self.cross_attention_norm = make_norm(norm, epsilon, dtype, "cross_attention_norm", use_bias)
         self.feed_forward = FeedForward(
             intermediate_dim, activation, gated, use_bias, initializer_range, output_initializer_range,
-            dtype=dtype, name="feed_forward",
+            activation_dropout, dtype=dtype, name="feed_forward",
         )  # fmt: skip
         self.feed_forward_norm = make_norm(norm, epsilon, dtype, "feed_forward_norm", use_bias)
         self.dropout = keras.layers.Dropout(dropout, dtype=dtype, name="dropout")
@@ -139,7 +141,9 @@ class DecoderBlock(keras.layers.Layer):
                 hidden_states, cross_attend, self.cross_attention_norm, training
             )
             new_cache, scores = _with_cross(new_cache, cross), scores + cross_scores
-        (hidden_states,) = self._add(hidden_states, lambda x: (self.feed_forward(x),), self.feed_forward_norm, training)
+        (hidden_states,) = self._add(
+            hidden_states, lambda x: (self.feed_forward(x, training=training),), self.feed_forward_norm, training
+        )
         return hidden_states, new_cache, *scores
 
     def _add(self, hidden_states, sublayer, norm, training):

@@ -8,14 +8,18 @@ import keras
 from keras import ops
 
 
-def dense_initializer(initializer_range: float | None) -> Any:
-    """Truncated normal of this standard deviation, or Glorot uniform for None."""
+def dense_initializer(initializer_range: float | str | None, gain: float = 1.0) -> Any:
+    """Truncated normal of this standard deviation, Glorot uniform for None, or `gain / sqrt(inputs)` for `"fan_in"`."""
     if initializer_range is None:
         return "glorot_uniform"
+    if initializer_range == "fan_in":
+        return keras.initializers.VarianceScaling(gain**2, "fan_in", "truncated_normal")
     return keras.initializers.TruncatedNormal(stddev=initializer_range)
 
 
-def built_dense(owner: keras.layers.Layer, name: str, units: int, input_shape: tuple) -> keras.layers.Dense:
+def built_dense(
+    owner: keras.layers.Layer, name: str, units: int, input_shape: tuple, gain: float = 1.0
+) -> keras.layers.Dense:
     """A dense layer with the `use_bias`, initialiser and dtype policy of the layer that it is a part of.
 
     Args:
@@ -23,6 +27,7 @@ def built_dense(owner: keras.layers.Layer, name: str, units: int, input_shape: t
         name: Of the dense layer; the one named `"output"` starts with `output_initializer_range`, if there is one.
         units: Its width.
         input_shape: It is built for this shape.
+        gain: As in `dense_initializer`.
 
     Returns:
         A built layer.
@@ -31,7 +36,7 @@ def built_dense(owner: keras.layers.Layer, name: str, units: int, input_shape: t
     layer = keras.layers.Dense(
         units,
         use_bias=owner.use_bias,
-        kernel_initializer=dense_initializer(owner.initializer_range if own_range is None else own_range),
+        kernel_initializer=dense_initializer(owner.initializer_range if own_range is None else own_range, gain),
         dtype=owner.dtype_policy.name,
         name=name,
     )

@@ -23,12 +23,13 @@ class EncoderBlock(keras.layers.Layer):
         intermediate_dim: Width of the feed-forward layer.
         head_dim, num_kv_heads, scale, attention_dropout, return_scores: As in `Attention`.
         dropout: Rate on the output of each sublayer.
+        activation_dropout: Rate between the two feed-forward layers.
         activation, gated: As in `FeedForward`.
         norm: `"layer"` or `"rms"`.
         norm_order: `"post"` or `"pre"`.
         epsilon: Of the normalisations.
         use_bias: Whether dense layers have biases.
-        initializer_range: Standard deviation of the truncated normal initialiser; None for Glorot uniform.
+        initializer_range: As in `Attention`.
 
     Call arguments:
         hidden_states: (B, T, D).
@@ -61,7 +62,8 @@ class EncoderBlock(keras.layers.Layer):
         epsilon: float = 1e-12,
         use_bias: bool = True,
         return_scores: bool = False,
-        initializer_range: float | None = 0.02,
+        initializer_range: float | str | None = 0.02,
+        activation_dropout: float = 0.0,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
@@ -73,8 +75,9 @@ class EncoderBlock(keras.layers.Layer):
             dtype=dtype, name="attention",
         )  # fmt: skip
         self.feed_forward = FeedForward(
-            intermediate_dim, activation, gated, use_bias, initializer_range, dtype=dtype, name="feed_forward"
-        )
+            intermediate_dim, activation, gated, use_bias, initializer_range, dropout=activation_dropout,
+            dtype=dtype, name="feed_forward",
+        )  # fmt: skip
         self.attention_norm = make_norm(norm, epsilon, dtype, "attention_norm", use_bias)
         self.feed_forward_norm = make_norm(norm, epsilon, dtype, "feed_forward_norm", use_bias)
         self.dropout = keras.layers.Dropout(dropout, dtype=dtype, name="dropout")
@@ -94,7 +97,11 @@ class EncoderBlock(keras.layers.Layer):
 
         hidden_states, _, *scores = residual(hidden_states, attend, self.attention_norm, dropout, self.norm_order)
         (hidden_states,) = residual(
-            hidden_states, lambda x: (self.feed_forward(x),), self.feed_forward_norm, dropout, self.norm_order
+            hidden_states,
+            lambda x: (self.feed_forward(x, training=training),),
+            self.feed_forward_norm,
+            dropout,
+            self.norm_order,
         )
         return (hidden_states, *scores) if self.return_scores else hidden_states
 

@@ -21,8 +21,10 @@ class FeedForward(keras.layers.Layer):
         activation: Name of a Keras activation; `"gelu"` is the exact one, `"gelu_tanh"` its approximation.
         gated: Whether a second projection gates the first.
         use_bias: Whether the dense layers have biases.
-        initializer_range: Standard deviation of the truncated normal initialiser; None for Glorot uniform.
+        initializer_range: Standard deviation of the truncated normal initialiser; None for Glorot uniform, `"fan_in"`
+            for `1 / sqrt(inputs)`.
         output_initializer_range: The same for the output layer; `initializer_range` when None.
+        dropout: Rate between the two layers.
 
     Call arguments:
         hidden_states: (B, T, D).
@@ -42,8 +44,9 @@ class FeedForward(keras.layers.Layer):
         activation: str = "relu",
         gated: bool = False,
         use_bias: bool = True,
-        initializer_range: float | None = 0.02,
+        initializer_range: float | str | None = 0.02,
         output_initializer_range: float | None = None,
+        dropout: float = 0.0,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
@@ -53,6 +56,7 @@ class FeedForward(keras.layers.Layer):
         self.use_bias = use_bias
         self.initializer_range = initializer_range
         self.output_initializer_range = output_initializer_range
+        self.dropout = keras.layers.Dropout(dropout, dtype=self.dtype_policy.name, name="dropout")
 
     def build(self, hidden_states_shape):
         self.intermediate = built_dense(self, "intermediate", self.intermediate_dim, hidden_states_shape)
@@ -60,11 +64,11 @@ class FeedForward(keras.layers.Layer):
         inner_shape = (*hidden_states_shape[:-1], self.intermediate_dim)
         self.output_dense = built_dense(self, "output", hidden_states_shape[-1], inner_shape)
 
-    def call(self, hidden_states):
+    def call(self, hidden_states, training=None):
         flat = without_length(hidden_states)
         inner = self.intermediate(flat)
         inner = self.activation(self.gate(flat)) * inner if self.gated else self.activation(inner)
-        return with_length(self.output_dense(inner), hidden_states)
+        return with_length(self.output_dense(self.dropout(inner, training=training)), hidden_states)
 
-    def compute_output_spec(self, hidden_states):
+    def compute_output_spec(self, hidden_states, training=None):
         return keras.KerasTensor(hidden_states.shape, dtype=self.compute_dtype)

@@ -8,9 +8,8 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_transformers.config import POSITION_LAYOUTS
 from keras_transformers.layers.dense import dense_initializer
-
-LAYOUTS = ("interleaved", "halves")
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
@@ -104,8 +103,9 @@ class SinusoidalPositions(keras.layers.Layer):
     Nothing is learned, so any length works. Paper: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762.
 
     Args:
-        layout: `"interleaved"`, the paper's (sine in even units, cosine in odd ones), or `"halves"` (all sines, then
-            all cosines), which Marian uses. Both have the paper's frequencies.
+        layout: `"interleaved"`, the paper's (sine in even units, cosine in odd ones); `"halves"`, Marian's (all sines,
+            then all cosines) of the same frequencies; or `"fairseq"`: halves whose last frequency is
+            `1 / max_wavelength`, as in tensor2tensor, of positions that count from 2.
         max_wavelength: The paper's 10,000.
 
     Call arguments:
@@ -126,8 +126,8 @@ class SinusoidalPositions(keras.layers.Layer):
 
     def __init__(self, layout: str = "interleaved", max_wavelength: float = 10000.0, **kwargs: Any):
         super().__init__(**kwargs)
-        if layout not in LAYOUTS:
-            raise ValueError(f"layout must be one of {LAYOUTS}: received {layout!r}.")
+        if layout not in POSITION_LAYOUTS:
+            raise ValueError(f"layout must be one of {POSITION_LAYOUTS}: received {layout!r}.")
         self.layout = layout
         self.max_wavelength = max_wavelength
 
@@ -139,15 +139,20 @@ class SinusoidalPositions(keras.layers.Layer):
         width = hidden_states.shape[-1]
         if positions is None:
             positions = ops.expand_dims(ops.arange(ops.shape(hidden_states)[1]), 0)
-        # float64 on the host: float32 powers lose digits that show at positions in the thousands.
-        frequencies = np.power(float(self.max_wavelength), -np.arange(0, width, 2) / width).astype("float32")
-        angles = ops.expand_dims(ops.cast(positions, "float32"), -1) * frequencies
+        if self.layout == "fairseq":
+            positions = positions + 2  # behind the id of padding, 1
+        angles = ops.expand_dims(ops.cast(positions, "float32"), -1) * self._frequencies(width)
         waves = [ops.sin(angles), ops.cos(angles)]
-        if self.layout == "halves":
+        if self.layout != "interleaved":
             encoding = ops.concatenate(waves, axis=-1)
         else:
             encoding = ops.reshape(ops.stack(waves, axis=-1), (*ops.shape(positions), width))
         return hidden_states + ops.cast(encoding, hidden_states.dtype)
+
+    def _frequencies(self, width: int) -> np.ndarray:
+        # float64 on the host: float32 powers lose digits that show at positions in the thousands.
+        steps = width // 2 - (self.layout == "fairseq")
+        return np.power(float(self.max_wavelength), -np.arange(width // 2) / max(steps, 1)).astype("float32")
 
     def compute_output_spec(self, hidden_states, positions=None):
         return keras.KerasTensor(hidden_states.shape, dtype=hidden_states.dtype)

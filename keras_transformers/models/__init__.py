@@ -2,5 +2,6 @@
 
 from keras_transformers.models.decoder import decoder
 from keras_transformers.models.encoder import encoder
+from keras_transformers.models.encoder_decoder import encoder_decoder
 
-__all__ = ["decoder", "encoder"]
+__all__ = ["decoder", "encoder", "encoder_decoder"]

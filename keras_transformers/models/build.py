@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import keras
@@ -21,83 +21,126 @@ from keras_transformers.layers import (
 )
 from keras_transformers.layers.residual import make_norm
 
-OPTIONAL_OUTPUTS = ("attention_scores", "all_hidden_states")
+# Beside the hidden states of each stack.
+OPTIONAL_OUTPUTS = {"encoder": ("attention_scores", "all_hidden_states")}
+OPTIONAL_OUTPUTS["decoder"] = OPTIONAL_OUTPUTS["encoder"]
+OPTIONAL_OUTPUTS["encoder_decoder"] = (
+    *OPTIONAL_OUTPUTS["decoder"], "cross_attention_scores", "encoder_attention_scores", "all_encoder_hidden_states",
+)  # fmt: skip
 Layers = Mapping[str, keras.layers.Layer]
 
 
-def check_outputs(outputs: Iterable[str]) -> tuple[str, ...]:
-    """The names of optional outputs; a `ValueError` for an unknown one."""
-    outputs = tuple(outputs)
-    if unknown := sorted(set(outputs) - set(OPTIONAL_OUTPUTS) - {"hidden_states"}):
-        raise ValueError(f"unknown outputs {unknown}; a model has hidden_states and {OPTIONAL_OUTPUTS}.")
+def check_outputs(outputs: Iterable[str], kind: str) -> tuple[str, ...]:
+    """The names of optional outputs of a kind of model; a `ValueError` for an unknown one."""
+    outputs, known = tuple(outputs), OPTIONAL_OUTPUTS[kind]
+    always = {"hidden_states", "encoder_hidden_states"} if kind == "encoder_decoder" else {"hidden_states"}
+    if unknown := sorted(set(outputs) - set(known) - always):
+        raise ValueError(f"unknown outputs {unknown}; a model has {sorted(always)} and {known}.")
     return outputs
 
 
 def token_inputs(config: TransformerConfig) -> dict[str, keras.KerasTensor]:
-    """The inputs of a model by name, each (B, T) int32: `token_ids`, `segment_ids` (where used), `padding_mask`."""
+    """The inputs of a model by name, each int32 (B, T), or (B, S) those of an encoder beside a decoder."""
     names = ["token_ids", *(["segment_ids"] if config.num_segments else []), "padding_mask"]
+    if config.kind == "encoder_decoder":
+        names = [*(f"encoder_{name}" for name in names), *names]
     return {name: keras.Input((None,), dtype="int32", name=name) for name in names}
 
 
-def layers(config: TransformerConfig, return_scores: bool, dtype: str) -> dict[str, keras.layers.Layer]:
+def layers(config: TransformerConfig, outputs: Sequence[str], dtype: str) -> dict[str, keras.layers.Layer]:
     """All layers of a model by their names, in the order of the data.
+
+    Where there are two stacks, the names of their layers begin with `encoder_` and `decoder_`, but for the token
+    embedding that they share.
 
     Args:
         config: Sizes and options.
-        return_scores: Whether blocks return attention weights too.
+        outputs: Names of the optional outputs: whether blocks return attention weights goes by them.
         dtype: Name of a Keras dtype policy.
     """
-    block = {"encoder": EncoderBlock, "decoder": DecoderBlock}[config.kind]
-    options = _block_options(config, return_scores, dtype)
-    made = [
-        *_embedding_layers(config, dtype),
-        *_position_layers(config, dtype),
-        *[block(name=f"{config.kind}_block_{index}", **options) for index in range(config.num_layers)],
-    ]
-    if config.norm_order == "pre":  # a post-norm stack ends with a norm already
-        made.append(make_norm(config.norm, config.epsilon, dtype, "final_norm", config.use_bias))
+    made = [_token_embedding(config, config.vocabulary_size, dtype, "token_embedding")]
+    if config.encoder_vocabulary_size:
+        made.append(_token_embedding(config, config.encoder_vocabulary_size, dtype, "encoder_token_embedding"))
+    both = config.kind == "encoder_decoder"
+    for side in ("encoder", "decoder") if both else (config.kind,):
+        prefix = f"{side}_" if both else ""
+        made += _embedding_layers(config, prefix, dtype)
+        made += _position_layers(config, side, prefix, dtype)
+        made += _blocks(config, side, outputs, dtype)
+        made += _final_layers(config, prefix, dtype)
     return {layer.name: layer for layer in made}
 
 
-def _embedding_layers(config: TransformerConfig, dtype: str) -> list[keras.layers.Layer]:
-    made = [
-        TokenEmbedding(
-            config.vocabulary_size,
-            config.hidden_dim,
-            config.num_segments,
-            initializer_range=config.initializer_range,
-            dtype=dtype,
-            name="token_embedding",
-        )
-    ]
+def _token_embedding(config: TransformerConfig, rows: int, dtype: str, name: str) -> TokenEmbedding:
+    own_range = config.embedding_initializer_range
+    initializer_range = config.initializer_range if own_range is None else own_range
+    return TokenEmbedding(
+        rows, config.hidden_dim, config.num_segments, config.scale_embeddings, initializer_range, dtype=dtype, name=name
+    )
+
+
+def _embedding_layers(config: TransformerConfig, prefix: str, dtype: str) -> list[keras.layers.Layer]:
+    made, name = [], f"{prefix}position_embedding"
     if config.positions == "learned":
-        made.append(
-            LearnedPositions(config.max_length, config.initializer_range, dtype=dtype, name="position_embedding")
-        )
+        made.append(LearnedPositions(config.max_length, config.initializer_range, dtype=dtype, name=name))
     elif config.positions == "sinusoidal":
-        made.append(SinusoidalPositions(dtype=dtype, name="position_embedding"))
+        made.append(SinusoidalPositions(config.position_layout, dtype=dtype, name=name))
     if config.embedding_norm:
-        made.append(make_norm(config.norm, config.epsilon, dtype, "embedding_norm", config.use_bias))
-    return [*made, keras.layers.Dropout(config.dropout, dtype=dtype, name="embedding_dropout")]
+        made.append(make_norm(config.norm, config.epsilon, dtype, f"{prefix}embedding_norm", config.use_bias))
+    return [*made, keras.layers.Dropout(config.dropout, dtype=dtype, name=f"{prefix}embedding_dropout")]
 
 
-def _position_layers(config: TransformerConfig, dtype: str) -> list[keras.layers.Layer]:
+def _position_layers(config: TransformerConfig, side: str, prefix: str, dtype: str) -> list[keras.layers.Layer]:
     """The layer, if any, that makes what blocks take for positions, once for all of them."""
+    name = f"{prefix}positions"
     if config.positions == "rotary":
-        return [RotaryPositions(config.head_dim, config.max_wavelength, dtype="float32", name="positions")]
+        return [RotaryPositions(config.head_dim, config.max_wavelength, dtype="float32", name=name)]
     if config.positions == "relative":
-        both_sides = config.kind == "encoder"
-        return [RelativePositionBias(config.num_heads, bidirectional=both_sides, dtype=dtype, name="positions")]
-    return [ALiBi(config.num_heads, dtype=dtype, name="positions")] if config.positions == "alibi" else []
+        return [RelativePositionBias(config.num_heads, bidirectional=side == "encoder", dtype=dtype, name=name)]
+    return [ALiBi(config.num_heads, dtype=dtype, name=name)] if config.positions == "alibi" else []
 
 
-def _block_options(config: TransformerConfig, return_scores: bool, dtype: str) -> dict[str, Any]:
+def _blocks(config: TransformerConfig, side: str, outputs: Sequence[str], dtype: str) -> list[keras.layers.Layer]:
     same = ("num_heads", "intermediate_dim", "head_dim", "num_kv_heads", "dropout", "attention_dropout", "activation",
-            "gated", "norm", "norm_order", "epsilon", "use_bias", "initializer_range")  # fmt: skip
-    options = {name: getattr(config, name) for name in same} | {"return_scores": return_scores, "dtype": dtype}
-    if config.kind == "decoder":
-        options["output_initializer_range"] = config.output_initializer_range
-    return options
+            "activation_dropout", "gated", "norm", "norm_order", "epsilon", "use_bias",
+            "initializer_range")  # fmt: skip
+    options: dict[str, Any] = {name: getattr(config, name) for name in same}
+    options |= {"scale": config.attention_scale, "dtype": dtype}
+    both = config.kind == "encoder_decoder"
+    options["return_scores"] = ("encoder_attention_scores" if both else "attention_scores") in outputs
+    block = EncoderBlock
+    if side == "decoder":
+        block = DecoderBlock
+        options |= {"cross_attention": both, "output_initializer_range": config.output_initializer_range}
+        # Alignments may be asked for at any time; weights that nobody lists as an output cost nothing.
+        options["return_scores"] |= both
+    return [block(name=f"{side}_block_{index}", **options) for index in range(num_blocks(config, side))]
+
+
+def _final_layers(config: TransformerConfig, prefix: str, dtype: str) -> list[keras.layers.Layer]:
+    if config.norm_order == "post":  # ends with a norm already
+        return []
+    made = [make_norm(config.norm, config.epsilon, dtype, f"{prefix}final_norm", config.use_bias)]
+    if config.final_dropout:
+        made.append(keras.layers.Dropout(config.dropout, dtype=dtype, name=f"{prefix}final_dropout"))
+    return made
+
+
+def num_blocks(config: TransformerConfig, side: str) -> int:
+    """Blocks of the `"encoder"` or `"decoder"` stack."""
+    return config.num_decoder_layers or config.num_layers if side == "decoder" else config.num_layers
+
+
+def stack(layers: Layers, side: str) -> Layers:
+    """The layers of one of two stacks, by the names that they have in a model of one stack.
+
+    Args:
+        layers: By name, of any model.
+        side: `"encoder"` or `"decoder"`.
+    """
+    prefix = f"{side}_"
+    own = {name.removeprefix(prefix): layer for name, layer in layers.items() if name.startswith(prefix)}
+    return {**layers, **own}
 
 
 def embed(layers: Layers, token_ids: Any, segment_ids: Any = None, positions: Any = None) -> Any:
@@ -124,17 +167,25 @@ def block_positions(config: TransformerConfig, layers: Layers, queries: Any, key
     return {"position_bias": layers["positions"](queries, keys)} if "positions" in layers else {}
 
 
-def named_outputs(names: Iterable[str], states: list[Any], scores: list[Any]) -> dict[str, Any]:
+def finish(layers: Layers, hidden_states: Any) -> Any:
+    """What stands behind the last block, where anything does."""
+    for name in ("final_norm", "final_dropout"):
+        if name in layers:
+            hidden_states = layers[name](hidden_states)
+    return hidden_states
+
+
+def named_outputs(
+    names: Iterable[str], states: list[Any], scores: Mapping[str, list[Any]], prefix: str = ""
+) -> dict[str, Any]:
     """The outputs of a stack: `hidden_states`, and those of the optional ones that are asked for.
 
     Args:
         names: Of the outputs.
         states: The embeddings and what every block gives, each (B, T, D); the last one is normed.
-        scores: Attention weights of every block, each (B, N, T, S).
+        scores: Attention weights of every block by name, each (B, N, T, S).
+        prefix: Of the names of the outputs.
     """
-    outputs = {"hidden_states": states[-1]}
-    if "attention_scores" in names:
-        outputs["attention_scores"] = ops.stack(scores, axis=1)
-    if "all_hidden_states" in names:
-        outputs["all_hidden_states"] = ops.stack(states, axis=1)
-    return outputs
+    lists = {prefix + name: tensors for name, tensors in scores.items()} | {f"all_{prefix}hidden_states": states}
+    stacked = {name: ops.stack(tensors, axis=1) for name, tensors in lists.items() if name in names}
+    return {f"{prefix}hidden_states": states[-1]} | stacked

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import keras
 
@@ -42,21 +43,28 @@ def encoder(
     >>> tuple(outputs["hidden_states"].shape)
     (1, 4, 16)
     """
-    outputs = build.check_outputs(outputs)
-    layers = build.layers(config, "attention_scores" in outputs, dtype or keras.config.dtype_policy().name)
+    outputs = build.check_outputs(outputs, "encoder")
+    layers = build.layers(config, outputs, dtype or keras.config.dtype_policy().name)
     inputs = build.token_inputs(config)
-    hidden_states = build.embed(layers, inputs["token_ids"], inputs.get("segment_ids"))
-    places = PositionIds(name="position_ids")(inputs["token_ids"])
-    positions = build.block_positions(config, layers, places, places)
     attention_mask = padding_mask(inputs["padding_mask"])
+    states, scores = walk(config, layers, inputs["token_ids"], attention_mask, inputs.get("segment_ids"))
+    return keras.Model(inputs, build.named_outputs(outputs, states, scores), name=name)
+
+
+def walk(
+    config: TransformerConfig, layers: build.Layers, token_ids: Any, attention_mask: Any, segment_ids: Any = None
+) -> tuple[list, dict[str, list]]:
+    """Through all layers of an encoder: the hidden states, and the attention weights by name, of every block."""
+    hidden_states = build.embed(layers, token_ids, segment_ids)
+    places = PositionIds(name="encoder_position_ids")(token_ids)
+    inputs = {"attention_mask": attention_mask, **build.block_positions(config, layers, places, places)}
     states, scores = [hidden_states], []
     for index in range(config.num_layers):
         block = layers[f"encoder_block_{index}"]
-        hidden_states = block(hidden_states, attention_mask=attention_mask, **positions)
+        hidden_states = block(hidden_states, **inputs)
         if block.return_scores:
-            hidden_states, block_scores = hidden_states
-            scores.append(block_scores)
+            hidden_states, weights = hidden_states
+            scores.append(weights)
         states.append(hidden_states)
-    if "final_norm" in layers:
-        states[-1] = layers["final_norm"](hidden_states)
-    return keras.Model(inputs, build.named_outputs(outputs, states, scores), name=name)
+    states[-1] = build.finish(layers, hidden_states)
+    return states, {"attention_scores": scores}

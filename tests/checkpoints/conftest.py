@@ -8,6 +8,7 @@ import types
 import keras
 import numpy as np
 import pytest
+from small_seq2seq import whole_model
 
 from keras_transformers import heads
 from keras_transformers.families import bert
@@ -18,6 +19,8 @@ SMALL = {"vocabulary_size": 90, "num_layers": 3, "num_heads": 4, "hidden_dim": 3
 
 def build(config, architecture, num_classes=3):
     """Our counterpart of a class of `transformers`."""
+    if config.kind == "encoder_decoder":
+        return whole_model(config)
     if config.kind == "decoder":
         return build_decoder(config, architecture, num_classes)
     body = encoder(config)
@@ -59,7 +62,7 @@ def randomise(model, seed=0):
 
 
 def batch(config, rows=2, length=None, seed=0):
-    """Random ids with padding on the right and two segments; all positions are asked for."""
+    """Random ids with padding on the right, two segments and a source; all positions are asked for."""
     random = np.random.default_rng(seed)
     length = length or config.max_length
     real = np.arange(length) < random.integers(length // 2, length + 1, (rows, 1))
@@ -71,17 +74,22 @@ def batch(config, rows=2, length=None, seed=0):
         "padding_mask": real,
         "mask_positions": np.tile(np.arange(length), (rows, 1)),
     }
+    if config.kind == "encoder_decoder":
+        real = np.arange(length + 3) < random.integers(length // 2, length + 4, (rows, 1))
+        ids = random.integers(5, config.encoder_vocabulary_size or config.vocabulary_size, real.shape)
+        inputs |= {"encoder_token_ids": np.where(real, ids, config.pad_id), "encoder_padding_mask": real}
     return {name: array.astype("int32") for name, array in inputs.items()}
 
 
 def predict(model, inputs):
     """The outputs of our model, padding rows zeroed where there is a row for each token."""
     outputs = model({name: inputs[name] for name in model.input})
-    return {name: mask(keras.ops.convert_to_numpy(output), inputs) for name, output in outputs.items()}
+    return {name: mask(keras.ops.convert_to_numpy(output), inputs, name) for name, output in outputs.items()}
 
 
-def mask(array, inputs):
-    return array * inputs["padding_mask"][..., None] if array.ndim == 3 else array
+def mask(array, inputs, name):
+    real = inputs["encoder_padding_mask" if name.startswith("encoder_") else "padding_mask"]
+    return array * real[..., None] if array.ndim == 3 else array
 
 
 def difference(left, right):
@@ -109,16 +117,19 @@ def make_reference(folder, architecture="BertForPreTraining", seed=0, gain=1.5, 
     kind = getattr(transformers, architecture)
     model = kind(kind.config_class(**options)).eval()
     with torch.no_grad():
-        for name, weight in model.named_parameters():
+        for name, weight in [*model.named_parameters(), *model.named_buffers()]:
+            if not (weight.requires_grad or (name == "final_logits_bias" and architecture.startswith("Marian"))):
+                continue  # sines and cosines
             if name.endswith("bias"):
                 weight.normal_(0, 0.3)
             elif weight.ndim == 1:  # a norm
                 weight.normal_(1, 0.3)
-            elif re.search("embed|wte|wpe", name):
+            elif re.search("embed|wte|wpe|shared", name):
                 weight.normal_(0, 0.15)
             else:
                 fan_in = weight.shape[0 if ".c_" in name else 1]  # GPT keeps (input, output)
-                weight.normal_(0, gain / fan_in**0.5)
+                unscaled = model.config.d_kv if name.endswith(".q.weight") else 1  # T5, else its softmax would be hard
+                weight.normal_(0, gain / (fan_in * unscaled) ** 0.5)
     model.save_pretrained(folder)
     return model
 
@@ -129,11 +140,16 @@ def predict_reference(model, inputs):
     names = {"token_ids": "input_ids", "padding_mask": "attention_mask"}
     if model.config.model_type == "bert":
         names["segment_ids"] = "token_type_ids"
+    if model.config.is_encoder_decoder:
+        names = {f"encoder_{ours}": theirs for ours, theirs in names.items()} | {
+            ours: f"decoder_{theirs}" for ours, theirs in names.items()
+        }
     with torch.no_grad():
         outputs = model(**{theirs: torch.from_numpy(inputs[ours]).long() for ours, theirs in names.items()})
     kind = type(model).__name__
     renamed = {
         "last_hidden_state": "hidden_states",
+        "encoder_last_hidden_state": "encoder_hidden_states",
         "pooler_output": "pooled",
         "prediction_logits": "masked_lm_logits",
         "seq_relationship_logits": "next_sentence_logits",
@@ -141,7 +157,11 @@ def predict_reference(model, inputs):
             kind, "logits"
         ),
     }
-    return {renamed[name]: mask(output.numpy(), inputs) for name, output in outputs.items() if name in renamed}
+    return {
+        renamed[name]: mask(output.numpy(), inputs, renamed[name])
+        for name, output in outputs.items()
+        if name in renamed
+    }
 
 
 @pytest.fixture

@@ -14,13 +14,20 @@ CASES = pairwise(
     activation=["relu", "gelu", "gelu_tanh", "silu"],
     gated=[False, True],
     use_bias=[True, False],
-    initializer_range=[0.02, None],
+    initializer_range=[0.02, None, "fan_in"],
 )
 
 
 @pytest.mark.parametrize("options", CASES, ids=lambda options: options["activation"])
 def test_layer(options, tmp_path):
     check_layer(FeedForward, {"intermediate_dim": F, **options}, {"hidden_states": normal(B, T, D)}, tmp_path)
+
+
+def test_dropout_between_the_layers():
+    layer = randomize_built(FeedForward(F, dropout=0.5), {"hidden_states": normal(B, T, D)})
+    hidden_states = normal(B, T, D)
+    assert np.abs(to_numpy(layer(hidden_states, training=True)) - to_numpy(layer(hidden_states))).max() > 0.1
+    np.testing.assert_array_equal(to_numpy(layer(hidden_states, training=False)), to_numpy(layer(hidden_states)))
 
 
 def test_positions_do_not_mix():

@@ -18,6 +18,7 @@ LAYERS = [
     (LearnedPositions, {"max_length": 6, "initializer_range": None}),
     (SinusoidalPositions, {}),
     (SinusoidalPositions, {"layout": "halves", "max_wavelength": 100.0}),
+    (SinusoidalPositions, {"layout": "fairseq"}),
 ]
 
 
@@ -58,6 +59,14 @@ def test_halves_hold_the_same_numbers():
     np.testing.assert_array_equal(interleaved[..., 1::2], halves[..., D // 2 :])
 
 
+def test_fairseqs_layout():
+    """Halves; the last frequency is exactly 1 / 10000; the first position is 2, behind the padding's id."""
+    table = to_numpy(SinusoidalPositions("fairseq")(np.zeros((1, 600, D), "float32")))[0]
+    frequencies = 10000.0 ** (-np.arange(4) / 3)
+    angles = np.arange(2, 602)[:, None] * frequencies
+    np.testing.assert_allclose(table, np.concatenate([np.sin(angles), np.cos(angles)], axis=1), atol=5e-5)
+
+
 def test_errors_name_the_remedy():
     with pytest.raises(ValueError, match=r"4 tokens and the position table 3 rows.*cut the text"):
         LearnedPositions(max_length=3)(normal(B, 4, D))
@@ -75,3 +84,12 @@ def test_parity_with_marians_table():
     theirs.weight.data = theirs.create_weight()
     ours = to_numpy(SinusoidalPositions("halves")(np.zeros((1, 512, 64), "float32")))[0]
     np.testing.assert_allclose(ours, theirs.weight.detach().numpy(), atol=5e-5)
+
+
+@pytest.mark.parity
+def test_parity_with_fairseqs_table():
+    from transformers.models.fsmt.modeling_fsmt import SinusoidalPositionalEmbedding
+
+    theirs = SinusoidalPositionalEmbedding.get_embedding(514, 64, padding_idx=1).numpy()[2:]
+    ours = to_numpy(SinusoidalPositions("fairseq")(np.zeros((1, 512, 64), "float32")))[0]
+    np.testing.assert_allclose(ours, theirs, atol=1e-4)  # theirs computes frequencies in float32

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from keras_transformers.checkpoints.names.bart import BART, MBART
 from keras_transformers.checkpoints.names.bert import BERT
 from keras_transformers.checkpoints.names.gpt import GPT1, GPT2
 from keras_transformers.checkpoints.names.llama import LLAMA
+from keras_transformers.checkpoints.names.marian import MARIAN
+from keras_transformers.checkpoints.names.t5 import T5
 from keras_transformers.checkpoints.names.table import Names
+from keras_transformers.checkpoints.names.transformer import TRANSFORMER
+from keras_transformers.config import TransformerConfig
 
-FAMILIES = {names.model_type: names for names in (BERT, GPT1, GPT2, LLAMA)}
+FAMILIES = {names.model_type: names for names in (BERT, GPT1, GPT2, LLAMA, TRANSFORMER, MARIAN, T5, BART, MBART)}
 
 
 def family_names(family: Any, source: Any) -> Names:
@@ -17,6 +22,29 @@ def family_names(family: Any, source: Any) -> Names:
     if family not in FAMILIES:
         raise ValueError(f"{source}: unknown model family {family!r}; known are {sorted(FAMILIES)}.")
     return FAMILIES[family]
+
+
+def names_of(config: TransformerConfig, source: Any) -> Names:
+    """The table of names of a model; `source` is where it was asked for."""
+    names = family_names(config.family, source)
+    return next((table for field, table in names.variants.items() if getattr(config, field)), names)
+
+
+def stored_as(config: TransformerConfig, architecture: str) -> tuple[TransformerConfig, str]:
+    """What a folder says of a model: a Transformer with sines before cosines is a Marian there.
+
+    Example:
+
+    >>> from keras_transformers.families import transformer
+    >>> config, architecture = stored_as(transformer(90, position_layout="halves"), "TransformerForSeq2SeqLM")
+    >>> config.family, architecture
+    ('marian', 'MarianMTModel')
+    """
+    if (config.family, config.position_layout) != ("transformer", "halves"):
+        return config, architecture
+    theirs = {ours: MARIAN.tasks[task] for task, ours in TRANSFORMER.tasks.items()}
+    fresh = {"initializer_range": 0.02} if config.initializer_range is None else {}  # Marian's can say numbers only
+    return config.replace(family="marian", output_bias=True, **fresh), theirs.get(architecture, architecture)
 
 
 def architecture_of(task: str, family: str) -> str:

@@ -6,12 +6,21 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from keras_transformers.config import TransformerConfig
 
 LEAVES = {"kernel": ".weight", "bias": ".bias", "gamma": ".weight", "beta": ".bias", "scale": ".weight",
           "embeddings": ".weight"}  # fmt: skip
 LEGACY_LEAVES = {"gamma": "weight", "beta": "bias"}  # of BERT files converted from TensorFlow 1
 SIZES = ("vocabulary_size", "num_layers", "num_heads", "hidden_dim", "intermediate_dim", "max_length")
+
+
+class Reshaped(NamedTuple):
+    """A tensor that is stored in another shape than ours: functions of arrays, from theirs to ours and back."""
+
+    read: Callable[[np.ndarray], np.ndarray]
+    write: Callable[[np.ndarray], np.ndarray]
 
 
 class Names(NamedTuple):
@@ -37,6 +46,11 @@ class Names(NamedTuple):
         fused: Pattern of the names of layers that hold several layers of ours side by side, and the names of these.
         untransposed: Beginnings of names of kernels stored (input, output), as ours are.
         biased: Pattern of the names of layers that have a bias whatever ours have; zeros stand for a missing one.
+        logits_bias: Name of a bias of the logits that is written as zeros where a model has none.
+        reshaped: Names of tensors of another shape than ours.
+        variants: Other tables for models in which a field of ours, such as `"gated"`, is set.
+        read: From the options of config.json to those that `fields` names.
+        write: The inverse.
     """
 
     model_type: str
@@ -56,6 +70,11 @@ class Names(NamedTuple):
     fused: tuple[str, tuple[str, ...]] | None = None
     untransposed: tuple[str, ...] = ()
     biased: str = ""
+    logits_bias: str | None = None
+    reshaped: dict[str, Reshaped] = {}  # noqa: RUF012 - a field of a NamedTuple
+    variants: dict[str, Names] = {}  # noqa: RUF012
+    read: Callable[[dict[str, Any]], dict[str, Any]] = dict
+    write: Callable[[dict[str, Any]], dict[str, Any]] = dict
 
 
 def their_name(path: str, names: Names) -> tuple[str, bool]:
@@ -96,4 +115,6 @@ def modern_name(name: str, names: Names) -> str:
     """
     stem, _, leaf = name.rpartition(".")
     name = f"{stem}.{LEGACY_LEAVES[leaf]}" if leaf in LEGACY_LEAVES else name
-    return name if name.startswith((names.prefix, *names.optional)) else names.prefix + name
+    return (
+        name if name.startswith((names.prefix, *names.optional)) or name == names.logits_bias else names.prefix + name
+    )

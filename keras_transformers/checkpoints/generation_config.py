@@ -1,0 +1,75 @@
+"""generation_config.json of Hugging Face <-> the settings that a checkpoint's texts are to be generated with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from keras_transformers.checkpoints.huggingface_config import read_json
+from keras_transformers.config import TransformerConfig
+
+FIELDS = {
+    "num_beams": "num_beams",
+    "length_penalty": "length_penalty",
+    "no_repeat_ngram": "no_repeat_ngram_size",
+    "repetition_penalty": "repetition_penalty",
+    "max_new_tokens": "max_new_tokens",
+    "min_new_tokens": "min_new_tokens",
+    "forced_bos_id": "forced_bos_token_id",
+    "forced_eos_id": "forced_eos_token_id",
+}
+LENGTHS = {"max_length": "max_new_tokens", "min_length": "min_new_tokens"}
+
+
+def read_generation(folder: str | Path) -> dict[str, Any]:
+    """How a checkpoint's texts are to be generated, as far as its files say.
+
+    Args:
+        folder: In the Hugging Face layout. Where there is no generation_config.json, config.json is asked.
+
+    Returns:
+        A dict that may have knobs of `generate` (`length_penalty`, `no_repeat_ngram`, `repetition_penalty`,
+        `max_new_tokens`, `min_new_tokens`), `num_beams`, and token ids: `forced_bos_id` is the first new token,
+        `forced_eos_id` the last one of a text that reaches its greatest length, `suppressed_ids` (a tuple) never come.
+
+    Raises:
+        ValueError: A file is missing or no JSON, or a text of several tokens is forbidden.
+
+    Example:
+
+    >>> import json, tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> values = {"num_beams": 6, "max_length": 512, "bad_words_ids": [[58100]]}
+    >>> _ = (folder / "generation_config.json").write_text(json.dumps(values))
+    >>> read_generation(folder)
+    {'num_beams': 6, 'max_new_tokens': 511, 'suppressed_ids': (58100,)}
+    """
+    path = Path(folder, "generation_config.json")
+    values = read_json(path if path.is_file() else path.with_name("config.json"))
+    for length, knob in LENGTHS.items():  # theirs count the token that the decoder begins with
+        if values.get(length) is not None and values.get(knob) is None:
+            values[knob] = max(values[length] - 1, 0)
+    settings = {ours: values[theirs] for ours, theirs in FIELDS.items() if values.get(theirs) is not None}
+    if suppressed := values.get("bad_words_ids"):
+        if any(len(word) != 1 for word in suppressed):
+            raise ValueError(f"{path}: bad_words_ids of several tokens are not supported: {suppressed!r}.")
+        settings["suppressed_ids"] = tuple(word[0] for word in suppressed)
+    return settings
+
+
+def make_generation(config: TransformerConfig, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The content of a generation_config.json: the inverse of `read_generation`, and the special tokens.
+
+    Raises:
+        ValueError: A setting is unknown.
+    """
+    if unknown := sorted(set(settings) - {*FIELDS, "suppressed_ids"}):
+        raise ValueError(f"unknown generation settings {unknown}; known are {[*FIELDS, 'suppressed_ids']}.")
+    eos = list(config.eos_ids) if len(config.eos_ids) > 1 else next(iter(config.eos_ids), None)
+    ids = {"bos": config.bos_id, "eos": eos, "pad": config.pad_id, "decoder_start": config.decoder_start_id}
+    values = {f"{name}_token_id": number for name, number in ids.items() if number is not None}
+    values |= {theirs: settings[ours] for ours, theirs in FIELDS.items() if ours in settings}
+    if "suppressed_ids" in settings:
+        values["bad_words_ids"] = [[number] for number in settings["suppressed_ids"]]
+    return values

@@ -1,0 +1,69 @@
+"""Names of BART and mBART."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from keras_transformers import families
+from keras_transformers.checkpoints.names import marian
+from keras_transformers.checkpoints.names.table import Names, Reshaped
+
+SIDES = ("encoder", "decoder")
+POSITIONS = [f"model.{side}.embed_positions.weight" for side in SIDES]
+# Rows 0 and 1 of their positions are never used: fairseq counts from behind the id of padding.
+BEHIND_TWO = Reshaped(
+    read=lambda array: array[2:], write=lambda array: np.concatenate([np.zeros_like(array[:2]), array])
+)
+
+
+def _read(values: dict[str, Any]) -> dict[str, Any]:
+    return marian.DEFAULTS | values
+
+
+def _write(values: dict[str, Any]) -> dict[str, Any]:
+    return values | {"is_encoder_decoder": True}
+
+
+def _norms(theirs: str, ours: str) -> dict[str, str]:
+    return {f"{side}_{ours}": f"model.{side}.{theirs}" for side in SIDES}
+
+
+def _fixed(norm_first: bool) -> dict[str, Any]:
+    return {
+        "encoder_layerdrop": 0.0, "decoder_layerdrop": 0.0, "normalize_before": norm_first,
+        "add_final_layer_norm": norm_first, "normalize_embedding": True, "static_position_embeddings": False,
+    }  # fmt: skip
+
+
+BART = Names(
+    model_type="bart",
+    configure=families.bart,
+    prefix="model.",
+    weights=marian.WEIGHTS
+    | _norms("embed_positions", "position_embedding")
+    | _norms("layernorm_embedding", "embedding_norm"),
+    optional=("lm_head.", "classification_head."),
+    redundant=r"model\.(en|de)coder\.version",
+    copies=marian.COPIES,
+    architectures={"BartModel": (), "BartForConditionalGeneration": ("lm_head", "output_bias")},
+    tasks={"seq2seq_lm": "BartForConditionalGeneration"},
+    fields=marian.FIELDS | {"bos_id": "bos_token_id"},
+    activations=marian.ACTIVATIONS,
+    fixed=_fixed(norm_first=False),
+    equal=marian.EQUAL,
+    required=marian.REQUIRED,
+    logits_bias="final_logits_bias",
+    reshaped=dict.fromkeys(POSITIONS, BEHIND_TWO) | {"final_logits_bias": marian.ONE_ROW},
+    read=_read,
+    write=_write,
+)
+MBART = BART._replace(
+    model_type="mbart",
+    configure=families.mbart,
+    weights=BART.weights | _norms("layer_norm", "final_norm"),
+    architectures={"MBartModel": (), "MBartForConditionalGeneration": ("lm_head", "output_bias")},
+    tasks={"seq2seq_lm": "MBartForConditionalGeneration"},
+    fixed=_fixed(norm_first=True),
+)

@@ -1,0 +1,127 @@
+"""Names of Marian; most of them are BART's too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keras_transformers import families
+from keras_transformers.checkpoints.names.table import SIZES, Names, Reshaped
+
+ATTENTION = {"query": "q_proj", "key": "k_proj", "value": "v_proj", "output": "out_proj"}
+
+
+def _block_weights(side: str) -> dict[str, str]:
+    ours, theirs = f"{side}_block_{{i}}", f"model.{side}.layers.{{i}}"
+    weights = {
+        **{f"attention/{part}": f"self_attn.{name}" for part, name in ATTENTION.items()},
+        "attention_norm": "self_attn_layer_norm",
+        "feed_forward/intermediate": "fc1",
+        "feed_forward/output": "fc2",
+        "feed_forward_norm": "final_layer_norm",
+    }
+    if side == "decoder":
+        weights |= {f"cross_attention/{part}": f"encoder_attn.{name}" for part, name in ATTENTION.items()}
+        weights |= {"cross_attention_norm": "encoder_attn_layer_norm"}
+    return {f"{ours}/{layer}": f"{theirs}.{name}" for layer, name in weights.items()}
+
+
+WEIGHTS = {
+    "token_embedding": "model.shared",
+    **_block_weights("encoder"),
+    **_block_weights("decoder"),
+    "lm_head": "lm_head",
+}
+COPIES = {
+    "model.encoder.embed_tokens.weight": "model.shared.weight",
+    "model.decoder.embed_tokens.weight": "model.shared.weight",
+    "lm_head.weight": "model.shared.weight",
+}
+FIELDS = {
+    "vocabulary_size": "vocab_size",
+    "num_layers": "encoder_layers",
+    "num_decoder_layers": "decoder_layers",
+    "num_heads": "encoder_attention_heads",
+    "hidden_dim": "d_model",
+    "intermediate_dim": "encoder_ffn_dim",
+    "max_length": "max_position_embeddings",
+    "dropout": "dropout",
+    "attention_dropout": "attention_dropout",
+    "activation_dropout": "activation_dropout",
+    "activation": "activation_function",
+    "scale_embeddings": "scale_embedding",
+    "initializer_range": "init_std",
+    "tie_embeddings": "tie_word_embeddings",
+    "pad_id": "pad_token_id",
+    "eos_ids": "eos_token_id",
+    "decoder_start_id": "decoder_start_token_id",
+}
+REQUIRED = (*SIZES, "num_decoder_layers")
+EQUAL = {"decoder_attention_heads": "encoder_attention_heads", "decoder_ffn_dim": "encoder_ffn_dim"}
+ACTIVATIONS = {
+    "silu": "silu",
+    "swish": "silu",
+    "relu": "relu",
+    "gelu": "gelu",
+    "gelu_new": "gelu_tanh",
+    "tanh": "tanh",
+}
+ONE_ROW = Reshaped(read=lambda array: array[0], write=lambda array: array[None])
+
+
+# What `transformers` takes for an option that config.json leaves out.
+DEFAULTS = {
+    "activation_function": "gelu",
+    "scale_embedding": False,
+    "attention_dropout": 0.0,
+    "activation_dropout": 0.0,
+}
+
+
+def _read(values: dict[str, Any]) -> dict[str, Any]:
+    """Their `vocab_size` is the encoder's, ours the decoder's."""
+    values = DEFAULTS | values
+    encoder, shared = values.get("vocab_size"), values.get("share_encoder_decoder_embeddings", True)
+    decoder = encoder if shared else values.get("decoder_vocab_size") or encoder
+    return values | {"vocab_size": decoder, "encoder_vocab_size": None if shared else encoder}
+
+
+def _write(values: dict[str, Any]) -> dict[str, Any]:
+    decoder = values["vocab_size"]
+    values = values | {"decoder_vocab_size": decoder, "share_encoder_decoder_embeddings": True}
+    if encoder := values.pop("encoder_vocab_size"):
+        values |= {"vocab_size": encoder, "share_encoder_decoder_embeddings": False}
+    return values | {"is_encoder_decoder": True, "static_position_embeddings": True}
+
+
+SHARED = Names(
+    model_type="marian",
+    configure=families.marian,
+    prefix="model.",
+    weights=WEIGHTS | {"output_bias/bias": "final_logits_bias"},
+    optional=("lm_head.", "final_logits_bias"),
+    redundant=r"model\.(en|de)coder\.embed_positions\.weight",
+    copies=COPIES,
+    architectures={"MarianModel": (), "MarianMTModel": ("lm_head", "output_bias")},
+    tasks={"seq2seq_lm": "MarianMTModel"},
+    fields=FIELDS | {"encoder_vocabulary_size": "encoder_vocab_size"},
+    activations=ACTIVATIONS,
+    fixed={
+        "encoder_layerdrop": 0.0, "decoder_layerdrop": 0.0, "normalize_before": False, "normalize_embedding": False,
+        "add_final_layer_norm": False, "static_position_embeddings": True,
+    },
+    equal=EQUAL,
+    required=REQUIRED,
+    logits_bias="final_logits_bias",
+    reshaped={"final_logits_bias": ONE_ROW},
+    read=_read,
+    write=_write,
+)  # fmt: skip
+SEPARATE = SHARED._replace(
+    weights=SHARED.weights
+    | {
+        "token_embedding": "model.decoder.embed_tokens",
+        "encoder_token_embedding": "model.encoder.embed_tokens",
+    },
+    copies={"lm_head.weight": "model.decoder.embed_tokens.weight"},
+)
+MARIAN = SHARED._replace(variants={"encoder_vocabulary_size": SEPARATE})

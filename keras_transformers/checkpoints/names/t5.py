@@ -1,0 +1,94 @@
+"""Names of T5, version 1.0 and 1.1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keras_transformers import families
+from keras_transformers.checkpoints.names.table import SIZES, Names
+
+PARTS = {"query": "q", "key": "k", "value": "v", "output": "o"}
+
+
+def _block_weights(side: str, feed_forward: dict[str, str]) -> dict[str, str]:
+    ours, theirs = f"{side}_block_{{i}}", f"{side}.block.{{i}}.layer"
+    sublayers = [("attention", "SelfAttention", PARTS), ("feed_forward", "DenseReluDense", feed_forward)]
+    if side == "decoder":
+        sublayers.insert(1, ("cross_attention", "EncDecAttention", PARTS))
+    weights = {}
+    for index, (layer, name, parts) in enumerate(sublayers):
+        weights |= {f"{ours}/{layer}/{part}": f"{theirs}.{index}.{name}.{leaf}" for part, leaf in parts.items()}
+        weights[f"{ours}/{layer}_norm"] = f"{theirs}.{index}.layer_norm"
+    # The first block's bias is the whole stack's.
+    weights[f"{side}_positions"] = f"{side}.block.0.layer.0.SelfAttention.relative_attention_bias"
+    return weights | {f"{side}_final_norm": f"{side}.final_layer_norm"}
+
+
+def _weights(feed_forward: dict[str, str]) -> dict[str, str]:
+    blocks = _block_weights("encoder", feed_forward) | _block_weights("decoder", feed_forward)
+    return {"token_embedding": "shared", "lm_head": "lm_head", **blocks}
+
+
+def _read(values: dict[str, Any]) -> dict[str, Any]:
+    """`"gated-gelu"` -> gated, by the tanh approximation; what `transformers` takes for options that are left out."""
+    *gated, activation = values.get("feed_forward_proj", "relu").split("-")
+    if gated and activation == "gelu":
+        activation = "gelu_new"
+    # Its version 5 always writes that embeddings are tied, and beside that whether they are.
+    tied = values.get("scale_decoder_outputs", values.get("tie_word_embeddings", True))
+    known = {"dense_act_fn": activation, "is_gated_act": bool(gated), "tie_word_embeddings": tied}
+    return {"d_kv": 64} | values | known
+
+
+def _write(values: dict[str, Any]) -> dict[str, Any]:
+    values, activation = dict(values), values["dense_act_fn"]
+    del values["dense_act_fn"]
+    if values.pop("is_gated_act"):
+        activation = "gated-" + {"gelu_new": "gelu"}.get(activation, activation)
+    values |= {"relative_attention_num_buckets": 32, "relative_attention_max_distance": 128}
+    return values | {"feed_forward_proj": activation, "is_encoder_decoder": True}
+
+
+PLAIN = Names(
+    model_type="t5",
+    configure=families.t5,
+    prefix="",
+    weights=_weights({"intermediate": "wi", "output": "wo"}),
+    optional=("lm_head.",),
+    redundant=r"decoder\.block\.0\.layer\.1\.EncDecAttention\.relative_attention_bias\.weight",
+    copies={
+        "encoder.embed_tokens.weight": "shared.weight",
+        "decoder.embed_tokens.weight": "shared.weight",
+        "lm_head.weight": "shared.weight",
+    },
+    architectures={"T5Model": (), "T5ForConditionalGeneration": ("lm_head",)},
+    tasks={"seq2seq_lm": "T5ForConditionalGeneration"},
+    fields={
+        "vocabulary_size": "vocab_size",
+        "num_layers": "num_layers",
+        "num_decoder_layers": "num_decoder_layers",
+        "num_heads": "num_heads",
+        "head_dim": "d_kv",
+        "hidden_dim": "d_model",
+        "intermediate_dim": "d_ff",
+        "max_length": "n_positions",
+        "dropout": "dropout_rate",
+        "attention_dropout": "dropout_rate",
+        "activation_dropout": "dropout_rate",
+        "activation": "dense_act_fn",
+        "gated": "is_gated_act",
+        "epsilon": "layer_norm_epsilon",
+        "tie_embeddings": "tie_word_embeddings",
+        "pad_id": "pad_token_id",
+        "eos_ids": "eos_token_id",
+        "decoder_start_id": "decoder_start_token_id",
+    },
+    activations={"relu": "relu", "gelu_new": "gelu_tanh", "silu": "silu"},
+    fixed={"relative_attention_num_buckets": 32, "relative_attention_max_distance": 128},
+    equal={},
+    required=tuple(name for name in SIZES if name != "max_length"),
+    read=_read,
+    write=_write,
+)
+GATED = PLAIN._replace(weights=_weights({"gate": "wi_0", "intermediate": "wi_1", "output": "wo"}))
+T5 = PLAIN._replace(variants={"gated": GATED})

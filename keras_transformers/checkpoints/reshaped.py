@@ -1,0 +1,23 @@
+"""Tensors that are stored in another shape than ours: a row of logits, positions behind unused ones."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from keras_transformers.checkpoints.names.table import Names
+from keras_transformers.checkpoints.tensors import Tensor
+
+
+def reshape(tensors: dict[str, Tensor], names: Names) -> dict[str, Tensor]:
+    """The tensors in our shapes; nothing is read."""
+
+    def ours(tensor: Tensor, read) -> Tensor:
+        shape = read(np.broadcast_to(np.float32(0), tensor.shape)).shape
+        return Tensor(tensor.name, shape, lambda: read(tensor.read()))
+
+    return tensors | {name: ours(tensors[name], form.read) for name, form in names.reshaped.items() if name in tensors}
+
+
+def reshape_back(arrays: dict[str, np.ndarray], names: Names) -> dict[str, np.ndarray]:
+    """The inverse of `reshape`, of arrays."""
+    return arrays | {name: form.write(arrays[name]) for name, form in names.reshaped.items() if name in arrays}

@@ -1,0 +1,64 @@
+"""Encoder-decoder models: the decoder's tokens attend to themselves, to those before them, and to the encoder's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import keras
+
+from keras_transformers.config import TransformerConfig
+from keras_transformers.layers import padding_mask
+from keras_transformers.models import build
+from keras_transformers.models.decoder import whole
+from keras_transformers.models.encoder import walk
+
+
+def encoder_decoder(
+    config: TransformerConfig, *, outputs: Iterable[str] = (), dtype: str | None = None, name: str = "encoder_decoder"
+) -> keras.Model:
+    """An encoder and a decoder as one plain functional model, without a head: whole sequences, as in training.
+
+    `models.decoder.prefill` and `step` make the twins for generation out of the same layers: the encoder runs once, and
+    the keys and values that the decoder takes from it are part of the cache.
+    Papers: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762; T5, https://arxiv.org/abs/1910.10683; BART,
+    https://arxiv.org/abs/1910.13461.
+
+    Args:
+        config: Sizes and options.
+        outputs: Optional outputs to add: `"attention_scores"` and `"all_hidden_states"` of the decoder,
+            `"cross_attention_scores"`, `"encoder_attention_scores"`, `"all_encoder_hidden_states"`.
+        dtype: Name of a Keras dtype policy; the global one when None.
+        name: Of the model.
+
+    Returns:
+        A functional model. Inputs: a dict of int32 (B, S) `encoder_token_ids` and `encoder_padding_mask` (non-zero =
+        real token), and (B, T) `token_ids` and `padding_mask`, those of `models.decoder`; the first token is
+        `config.decoder_start_id`. Outputs: a dict of `hidden_states` (B, T, D), `encoder_hidden_states` (B, S, D) and,
+        on request for L blocks, `attention_scores` (B, L, N, T, T), `cross_attention_scores` (B, L, N, T, S),
+        `encoder_attention_scores` (B, L, N, S, S), `all_hidden_states` (B, L + 1, T, D) and
+        `all_encoder_hidden_states` (B, L + 1, S, D).
+
+    Raises:
+        ValueError: An optional output is unknown.
+
+    Example:
+
+    >>> from keras_transformers.families import transformer
+    >>> model = encoder_decoder(transformer(vocabulary_size=100, num_layers=2, num_heads=2, hidden_dim=16))
+    >>> source, target = np.array([[5, 3, 2, 0]]), np.array([[0, 7, 4]])
+    >>> inputs = {"encoder_token_ids": source, "encoder_padding_mask": source != 0}
+    >>> outputs = model(inputs | {"token_ids": target, "padding_mask": np.ones_like(target)})
+    >>> tuple(outputs["hidden_states"].shape)
+    (1, 3, 16)
+    """
+    outputs = build.check_outputs(outputs, "encoder_decoder")
+    layers = build.layers(config, outputs, dtype or keras.config.dtype_policy().name)
+    inputs = build.token_inputs(config)
+    mask = padding_mask(inputs["encoder_padding_mask"])
+    source, source_scores = walk(config, build.stack(layers, "encoder"), inputs["encoder_token_ids"], mask)
+    seen = {"encoder_hidden_states": source[-1], "encoder_attention_mask": mask}
+    target, target_scores = whole(
+        config, build.stack(layers, "decoder"), inputs["token_ids"], inputs["padding_mask"], **seen
+    )
+    found = build.named_outputs(outputs, source, source_scores, prefix="encoder_")
+    return keras.Model(inputs, found | build.named_outputs(outputs, target, target_scores), name=name)

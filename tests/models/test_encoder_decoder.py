@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import keras
+import numpy as np
+import pytest
+from arrays import randomize, to_numpy, tolerance
+from invariants import check_causal, same_dropout
+from shapes import shapes_only
+from small_seq2seq import FAMILIES, decode, pairs, small_config, whole_model
+
+from keras_transformers.families import bart, marian, t5, transformer
+from keras_transformers.models import encoder_decoder
+from keras_transformers.models.decoder import prefill, step
+
+GOLDEN = Path(__file__).parent / "golden"
+SOURCE = ("encoder_token_ids", "encoder_padding_mask")
+each_family = pytest.mark.parametrize("family", FAMILIES)
+some_families = pytest.mark.parametrize("family", ["marian", "t5_v1_1", "mbart"])
+each_dtype = pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16"])
+
+
+def make(family="transformer", dtype="float32", outputs=(), **options):
+    """A configuration and a model of it, with its head, whose weights all matter."""
+    config = small_config(family, **options)
+    return config, randomize(whole_model(config, dtype, outputs=outputs), scale=0.3)
+
+
+def logits(model, inputs, **options):
+    return to_numpy(model(inputs, **options)["logits"])
+
+
+@each_family
+@each_dtype
+def test_padding_of_either_side_changes_nothing(family, dtype):
+    _, model = make(family, dtype)
+    inputs = pairs()
+    inputs["padding_mask"] = np.array([[1] * 6, [1, 1, 0, 0, 0, 0]])
+    outputs = logits(model, inputs)
+    assert np.isfinite(outputs).all()
+    alone = {name: array[1:, : 3 if name in SOURCE else 2] for name, array in inputs.items()}
+    np.testing.assert_allclose(outputs[1:, :2], logits(model, alone), **tolerance(dtype))
+
+
+@some_families
+@pytest.mark.parametrize("dropout", [0.0, 0.3])
+def test_a_later_target_token_changes_nothing_before_it(family, dropout):
+    _, model = make(family, dropout=dropout, attention_dropout=dropout, activation_dropout=dropout)
+    inputs = pairs()
+
+    def run(ids):
+        return logits(model, inputs | {"token_ids": ids}, training=bool(dropout))
+
+    check_causal(same_dropout(model, run) if dropout else run, inputs["token_ids"])
+
+
+@each_family
+@each_dtype
+def test_a_cached_step_equals_the_whole_pass(family, dtype):
+    config, model = make(family, dtype, outputs=["cross_attention_scores"])
+    inputs = pairs()
+    expected = to_numpy(model(inputs))
+    for positions, outputs in decode(config, model, inputs, np.array([3, 1])):
+        rows = np.take_along_axis(expected["hidden_states"], positions[..., None], axis=1)
+        np.testing.assert_allclose(outputs["hidden_states"], rows, **tolerance(dtype))
+        scores = np.take_along_axis(expected["cross_attention_scores"], positions[:, None, None, :, None], axis=3)
+        np.testing.assert_allclose(outputs["cross_attention_scores"], scores, **tolerance(dtype))
+
+
+def test_steps_of_several_tokens():
+    config, model = make("t5")
+    inputs = pairs()
+    expected = to_numpy(model(inputs)["hidden_states"])
+    ((positions, outputs),) = decode(config, model, inputs, np.array([2, 1]), stride=4)
+    rows = np.take_along_axis(expected, positions[..., None], axis=1)
+    np.testing.assert_allclose(outputs["hidden_states"], rows, **tolerance("float32"))
+
+
+@some_families
+def test_prefill_is_the_model_itself(family):
+    config, model = make(family, outputs=["cross_attention_scores"])
+    inputs = pairs()
+    outputs, expected = to_numpy(prefill(model, ["cross_attention_scores"])(inputs)), to_numpy(model(inputs))
+    for name in ("hidden_states", "cross_attention_scores"):
+        np.testing.assert_array_equal(outputs[name], expected[name])
+    shapes = {"key": (2, 4, 6, config.head_dim), "cross_key": (2, 4, 5, config.head_dim)}
+    shapes |= {"value": shapes["key"], "cross_value": shapes["cross_key"]}
+    assert [{part: array.shape for part, array in cache.items()} for cache in outputs["cache"]] == [shapes] * 2
+
+
+def test_the_encoder_does_not_run_in_a_step():
+    config, model = make()
+    names = {layer.name for layer in step(config, model).layers}
+    assert not [name for name in names if name.startswith("encoder_") and name != "encoder_padding_mask"]
+    assert {"decoder_block_0", "decoder_block_1", "token_embedding"} <= names
+
+
+@some_families
+def test_optional_outputs(family):
+    names = ["attention_scores", "cross_attention_scores", "encoder_attention_scores", "all_hidden_states",
+             "all_encoder_hidden_states"]  # fmt: skip
+    _, model = make(family, outputs=names)
+    inputs = pairs()
+    outputs = to_numpy(model(inputs))
+    shapes = [(2, 2, 4, 6, 6), (2, 2, 4, 6, 5), (2, 1, 4, 5, 5), (2, 3, 6, 16), (2, 2, 5, 16)]
+    assert [outputs[name].shape for name in names] == shapes
+    for name in names[:3]:
+        np.testing.assert_allclose(outputs[name].sum(-1), 1, atol=1e-5)
+    assert not np.triu(outputs["attention_scores"], 1).any()
+    assert not outputs["cross_attention_scores"][1, ..., 3:].any()
+    np.testing.assert_array_equal(outputs["all_hidden_states"][:, -1], outputs["hidden_states"])
+    np.testing.assert_array_equal(outputs["all_encoder_hidden_states"][:, -1], outputs["encoder_hidden_states"])
+
+
+def test_unknown_outputs_are_an_error():
+    with pytest.raises(ValueError, match=r"unknown outputs \['scores'\].*cross_attention_scores"):
+        encoder_decoder(small_config(), outputs=["scores"])
+
+
+@each_family
+def test_the_order_of_tokens_matters(family):
+    _, model = make(family)
+    inputs = pairs((6,), 8)
+    expected = logits(model, inputs)[:, -1]
+    for name in ("encoder_token_ids", "token_ids"):
+        ids = inputs[name].copy()
+        ids[:, [1, 2]] = ids[:, [2, 1]]
+        assert np.abs(logits(model, inputs | {name: ids})[:, -1] - expected).max() > 1e-3
+
+
+@some_families
+def test_save_and_load_then_decode(family, tmp_path):
+    config, model = make(family)
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    inputs = pairs()
+    keras.tree.map_structure(np.testing.assert_array_equal, to_numpy(loaded(inputs)), to_numpy(model(inputs)))
+    arguments = (inputs, np.array([3, 1]))
+    for (_, ours), (_, again) in zip(
+        decode(config, model, *arguments), decode(config, loaded, *arguments), strict=True
+    ):
+        np.testing.assert_array_equal(ours["hidden_states"], again["hidden_states"])
+
+
+@pytest.mark.parametrize("field", ["dropout", "attention_dropout", "activation_dropout"])
+def test_each_dropout_is_applied(field):
+    config = small_config("t5", **({"dropout": 0.0, "attention_dropout": 0.0, "activation_dropout": 0.0, field: 0.5}))
+    model = randomize(whole_model(config), scale=0.3)
+    assert np.abs(logits(model, pairs(), training=True) - logits(model, pairs())).max() > 0.1
+
+
+def test_dropout_behind_the_last_norm():
+    keras.utils.set_random_seed(0)
+    states = encoder_decoder(small_config("t5"))(pairs(length=200), training=True)["hidden_states"]
+    assert 0.05 < (to_numpy(states) == 0).mean() < 0.15
+
+
+def test_scores_of_a_fresh_t5_are_as_large_as_with_a_scale():
+    """Its queries start smaller, by the root of the width of a head."""
+    keras.utils.set_random_seed(0)
+    model = encoder_decoder(t5(30, 1, 4, 64))
+    attention = model.get_layer("encoder_block_0").attention
+    deviations = [float(np.std(to_numpy(dense.kernel))) for dense in (attention.query, attention.key)]
+    np.testing.assert_allclose(deviations, [1 / 8 / 4, 1 / 8], rtol=0.1)
+
+
+@each_family
+def test_weight_names_and_shapes(family):
+    """Names are a promise: checkpoints, freezing and decay exclusions go by them. UPDATE_GOLDEN=1 writes them anew."""
+    with shapes_only():
+        model = whole_model(small_config(family))
+    shapes = {weight.path: list(weight.shape) for weight in model.weights if "seed_generator" not in weight.path}
+    golden = GOLDEN / f"{family}.json"
+    if os.environ.get("UPDATE_GOLDEN"):
+        golden.write_text(json.dumps(shapes, indent=1) + "\n")
+    assert shapes == json.loads(golden.read_text())
+
+
+PUBLISHED = {
+    60_506_624: t5(32128, 6, 8, 512),
+    222_903_552: t5(32128, 12, 12, 768),
+    247_577_856: t5(32128, 12, 12, 768, 2048, gated=True),
+    139_417_344: bart(50265, 6, 12, 768),
+    406_287_360: bart(50265, 12, 16, 1024),
+    # The paper says 65 and 213 million; its vocabularies are "about 37,000" tokens.
+    63_082_496: transformer(37000),
+    214_245_376: transformer(37000, num_heads=16, hidden_dim=1024),
+    # 74,410,496 of transformers, which has the positions in a table, and the bias as no parameter.
+    74_410_496 - 2 * 512 * 512 + 58101: marian(58101),
+}
+
+
+@pytest.mark.parametrize("parameters", PUBLISHED)
+def test_published_parameter_counts(parameters):
+    with shapes_only():
+        model = whole_model(PUBLISHED[parameters], "float32")
+    assert sum(int(np.prod(weight.shape)) for weight in model.trainable_weights) == parameters
