@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import tokenizers
-from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 END = "<|endoftext|>"
 UNKNOWN = "<unk>"
 END_OF_WORD = "</w>"
+BART_TOKENS = ("<s>", "<pad>", "</s>", UNKNOWN, "<mask>")
 STRAY_TOKENS = 16  # tokens that no merge makes: special ones. More of them mean that merges.txt is cut short
 
 Merges = list[tuple[str, str]]
@@ -44,7 +45,7 @@ def read(vocabulary_path: str | Path, merges_path: str | Path) -> tuple[dict[str
     for path in (vocabulary_path, merges_path):
         if not Path(path).is_file():
             raise ValueError(f"No file at {path}. Byte-pair encoding needs both a vocab.json and its merges.txt.")
-    vocabulary = _read_vocabulary(vocabulary_path)
+    vocabulary = read_vocabulary(vocabulary_path)
     merges = _read_merges(merges_path)
     for left, right in merges:
         absent = [piece for piece in (left, right, left + right) if piece not in vocabulary]
@@ -63,7 +64,8 @@ def read(vocabulary_path: str | Path, merges_path: str | Path) -> tuple[dict[str
     return vocabulary, merges
 
 
-def _read_vocabulary(path: str | Path) -> dict[str, int]:
+def read_vocabulary(path: str | Path) -> dict[str, int]:
+    """Read vocab.json: token to id."""
     try:
         vocabulary = json.loads(Path(path).read_bytes())
     except ValueError as error:
@@ -87,12 +89,16 @@ def _read_merges(path: str | Path) -> Merges:
 
 
 def build(vocabulary: dict[str, int], merges: Merges) -> tokenizers.Tokenizer:
-    """Put GPT-1's pipeline around a vocabulary that marks the ends of words ("ing</w>"), else GPT-2's."""
-    has_ends = any(token.endswith(END_OF_WORD) for token in vocabulary)
-    return _build_gpt1(vocabulary, merges) if has_ends else build_gpt2(vocabulary, merges, [END])
+    """Put GPT-1's pipeline around a vocabulary that marks the ends of words ("ing</w>"), BART's around one that has
+    its special tokens, else GPT-2's."""
+    if any(token.endswith(END_OF_WORD) for token in vocabulary):
+        return _build_gpt1(vocabulary, merges)
+    return (_build_bart if vocabulary.keys() >= set(BART_TOKENS) else build_gpt2)(vocabulary, merges)
 
 
-def build_gpt2(vocabulary: dict[str, int], merges: Merges, special_tokens: Sequence[str]) -> tokenizers.Tokenizer:
+def build_gpt2(
+    vocabulary: dict[str, int], merges: Merges, special_tokens: Sequence[str] = (END,)
+) -> tokenizers.Tokenizer:
     """Byte level: every string is a sequence of tokens, and comes back as it was (Radford et al., 2019)."""
     absent = [letter for letter in byte_letters() if letter not in vocabulary]
     if absent:
@@ -105,6 +111,15 @@ def build_gpt2(vocabulary: dict[str, int], merges: Merges, special_tokens: Seque
     tokenizer.decoder = decoders.ByteLevel()
     tokenizer.add_special_tokens([token for token in special_tokens if token in vocabulary])
     return tokenizer
+
+
+def _build_bart(vocabulary: dict[str, int], merges: Merges) -> tokenizers.Tokenizer:
+    """GPT-2's bytes in RoBERTa's template: <s> text </s>, of two <s> text </s></s> text </s> (Liu et al., 2019)."""
+    library = build_gpt2(vocabulary, merges, BART_TOKENS[:-1])
+    library.add_special_tokens([tokenizers.AddedToken(BART_TOKENS[-1], lstrip=True)])
+    start, end = ((token, vocabulary[token]) for token in ("<s>", "</s>"))
+    library.post_processor = processors.RobertaProcessing(end, start, trim_offsets=True, add_prefix_space=False)
+    return library
 
 
 def _build_gpt1(vocabulary: dict[str, int], merges: Merges) -> tokenizers.Tokenizer:
@@ -146,7 +161,10 @@ def folder_class(pipeline: dict[str, Any]) -> dict[str, Any] | None:
     """What tokenizer_config.json says of a pipeline that `transformers` has a class for; None for others."""
     model, splitter = pipeline["model"], pipeline["pre_tokenizer"] or {"type": None}
     specials = {token["content"] for token in pipeline["added_tokens"]}
-    if model["type"] != "BPE" or pipeline["post_processor"]:
+    template = (pipeline["post_processor"] or {"type": None})["type"]
+    if model["type"] == "BPE" and template == "RobertaProcessing" and specials >= set(BART_TOKENS):
+        return {"tokenizer_class": "BartTokenizer", "add_prefix_space": splitter["add_prefix_space"]}
+    if model["type"] != "BPE" or template:
         return None
     if model["end_of_word_suffix"] == END_OF_WORD and splitter["type"] == "BertPreTokenizer" and UNKNOWN in specials:
         return {"tokenizer_class": "OpenAIGPTTokenizer"}

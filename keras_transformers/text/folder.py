@@ -8,7 +8,7 @@ from typing import Any
 
 import tokenizers
 
-from keras_transformers.text import bert, byte_pair
+from keras_transformers.text import bert, byte_pair, marian, sentencepiece, spm_file
 
 # Which of the special tokens that a tokenizer has plays which role: `transformers` wants to be told.
 ROLES = {
@@ -20,7 +20,10 @@ ROLES = {
     "bos_token": ("<s>", "<|begin_of_text|>"),
     "eos_token": ("</s>", "<|end_of_text|>", byte_pair.END),
 }
-BYTE_PAIR_CLASSES = ("GPT2Tokenizer", "OpenAIGPTTokenizer")
+BYTE_PAIR_CLASSES = ("GPT2Tokenizer", "OpenAIGPTTokenizer", "BartTokenizer", "RobertaTokenizer")
+T5_FILE, T5_CLASSES = "spiece.model", ("T5Tokenizer", "MT5Tokenizer")
+TARGET = "target_tokenizer.json"  # beside tokenizer.json, where source and target differ
+Read = tuple[tokenizers.Tokenizer, dict[str, bytes]]  # a tokenizer, and the original files to be kept with it
 
 
 def read_json(path: str | Path) -> tokenizers.Tokenizer:
@@ -33,13 +36,63 @@ def read_json(path: str | Path) -> tokenizers.Tokenizer:
         raise ValueError(f"{path} is not a tokenizer.json that `tokenizers` can read: {error}") from error
 
 
-def read(folder: str | Path) -> tokenizers.Tokenizer:
-    """Read tokenizer.json; else vocab.txt (BERT), or vocab.json and merges.txt (GPT), as tokenizer_config.json says."""
+def read(folder: str | Path) -> Read:
+    """Read tokenizer.json; else the vocabulary's own files, as tokenizer_config.json says."""
     folder = Path(folder)
+    if (folder / TARGET).is_file() or (marian.is_folder(folder) and not _is_joint(folder)):
+        raise ValueError(
+            f"{folder} holds two tokenizers, for source and target. Expected one: use Tokenizer.pair_from_folder."
+        )
+    kept = {T5_FILE: (folder / T5_FILE).read_bytes()} if (folder / T5_FILE).is_file() else {}
     if (folder / "tokenizer.json").is_file():
-        return read_json(folder / "tokenizer.json")
+        return read_json(folder / "tokenizer.json"), kept
+    options = _options(folder)
+    if kept:
+        return _read_t5(folder, options), kept
+    return _read_vocabulary(folder, options), {}
+
+
+def read_pair(folder: str | Path) -> tuple[Read, Read]:
+    """The tokenizers of source and target: Marian's, or those that `write_pair` wrote; else one for both."""
+    folder = Path(folder)
+    if (folder / TARGET).is_file():
+        names = {*marian.SIDES, marian.VOCABULARY, marian.TARGET_VOCABULARY}
+        kept = {name: (folder / name).read_bytes() for name in names if (folder / name).is_file()}
+        return (read_json(folder / "tokenizer.json"), kept), (read_json(folder / TARGET), kept)
+    if marian.is_folder(folder) and not _is_joint(folder):
+        source, target = marian.read(folder, _options(folder))
+        return source, target
+    both = read(folder)
+    return both, both
+
+
+def _is_joint(folder: Path) -> bool:
+    """Whether Marian's files are of one tokenizer for both sides, which tokenizer.json holds."""
+    source, target = (folder / name for name in marian.SIDES)
+    is_written = (folder / "tokenizer.json").is_file() and target.is_file()
+    return is_written and source.read_bytes() == target.read_bytes()
+
+
+def _options(folder: Path) -> dict[str, Any]:
     config = folder / "tokenizer_config.json"
-    options = json.loads(config.read_text(encoding="utf-8")) if config.is_file() else {}
+    return json.loads(config.read_text(encoding="utf-8")) if config.is_file() else {}
+
+
+def _read_t5(folder: Path, options: dict[str, Any]) -> tokenizers.Tokenizer:
+    name = options.get("tokenizer_class", T5_CLASSES[0]).removesuffix("Fast")
+    if name not in T5_CLASSES:
+        raise ValueError(
+            f"Cannot build a {name} from {T5_FILE} in {folder}: expected one of {list(T5_CLASSES)}. {_PROVIDE}"
+        )
+    return sentencepiece.build_t5(spm_file.read(folder / T5_FILE), options.get("extra_ids", 100))
+
+
+_PROVIDE = (
+    "Provide its tokenizer.json: `AutoTokenizer.from_pretrained(...).save_pretrained(...)` of `transformers` writes it."
+)
+
+
+def _read_vocabulary(folder: Path, options: dict[str, Any]) -> tokenizers.Tokenizer:
     if (folder / "vocab.txt").is_file():
         return bert.build(
             bert.read_vocabulary(folder / "vocab.txt"),
@@ -48,7 +101,10 @@ def read(folder: str | Path) -> tokenizers.Tokenizer:
             split_chinese=options.get("tokenize_chinese_chars", True),
         )
     if not (folder / "vocab.json").is_file():
-        raise ValueError(f"No tokenizer in {folder}: expected tokenizer.json, vocab.txt, or vocab.json and merges.txt.")
+        raise ValueError(
+            f"No tokenizer in {folder}: expected tokenizer.json, vocab.txt, vocab.json and merges.txt, {T5_FILE}, or "
+            f"{', '.join(marian.SIDES)} and {marian.VOCABULARY}."
+        )
     _check_byte_pair(folder, options)
     return byte_pair.build(*byte_pair.read(folder / "vocab.json", folder / "merges.txt"))
 
@@ -59,24 +115,52 @@ def _check_byte_pair(folder: Path, options: dict[str, Any]) -> None:
     if name not in BYTE_PAIR_CLASSES or options.get("add_prefix_space") or (folder / "added_tokens.json").is_file():
         raise ValueError(
             f"Cannot build a {name} from vocab.json and merges.txt in {folder}: expected one of "
-            f"{list(BYTE_PAIR_CLASSES)}, without add_prefix_space and added_tokens.json. Provide its tokenizer.json "
-            "(`AutoTokenizer.from_pretrained(...).save_pretrained(...)` of `transformers` writes it)."
+            f"{list(BYTE_PAIR_CLASSES)}, without add_prefix_space and added_tokens.json. {_PROVIDE}"
         )
 
 
-def write(folder: str | Path, library: tokenizers.Tokenizer) -> None:
+def write(folder: str | Path, library: tokenizers.Tokenizer, kept: dict[str, bytes]) -> None:
     """Write tokenizer.json, tokenizer_config.json and the vocabulary's own files: what `transformers` reads."""
+    pipeline = json.loads(library.to_str())
+    config = _t5_class(pipeline) if T5_FILE in kept else bert.folder_class(pipeline) or byte_pair.folder_class(pipeline)
+    kind = pipeline["model"]["type"]
+    files = {name: content for name, content in kept.items() if name == T5_FILE}
+    if kind in ("WordPiece", "BPE"):
+        made = (bert if kind == "WordPiece" else byte_pair).vocabulary_files(pipeline)
+        files |= {name: content.encode("utf-8") for name, content in made.items()}
+    _write(folder, library, config or {"tokenizer_class": "PreTrainedTokenizerFast"}, files)
+
+
+def write_pair(folder: str | Path, source: Read, target: Read) -> None:
+    """Write what `read_pair` reads; Marian's files, too, where both are models of SentencePiece."""
+    (library, kept), (other, other_kept) = source, target
+    kept = kept | other_kept
+    is_marian = set(marian.SIDES) <= kept.keys()
+    if not is_marian and T5_FILE not in kept and marian.can_be(library) and marian.can_be(other):
+        kept, is_marian = marian.files(library, other), True
+    if not is_marian:
+        write(folder, library, kept)
+    else:
+        config = {"tokenizer_class": "MarianTokenizer", "separate_vocabs": marian.TARGET_VOCABULARY in kept}
+        _write(folder, library, config, kept)
+    if library.to_str() != other.to_str():
+        (Path(folder) / TARGET).write_text(other.to_str(pretty=True), encoding="utf-8")
+
+
+def _write(folder: str | Path, library: tokenizers.Tokenizer, config: dict[str, Any], files: dict[str, bytes]) -> None:
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    pipeline = json.loads(library.to_str())
-    specials = {token["content"] for token in pipeline["added_tokens"] if token["special"]}
+    specials = {token.content for token in library.get_added_tokens_decoder().values() if token.special}
     roles = {role: next((token for token in tokens if token in specials), None) for role, tokens in ROLES.items()}
-    config = bert.folder_class(pipeline) or byte_pair.folder_class(pipeline)
-    config = config or {"tokenizer_class": "PreTrainedTokenizerFast"}
-    config |= {role: token for role, token in roles.items() if token}
-    files = {"tokenizer.json": library.to_str(pretty=True), "tokenizer_config.json": json.dumps(config, indent=2)}
-    kind = pipeline["model"]["type"]
-    if kind in ("WordPiece", "BPE"):
-        files |= (bert if kind == "WordPiece" else byte_pair).vocabulary_files(pipeline)
+    config = config | {role: token for role, token in roles.items() if token}
+    files = files | {
+        "tokenizer.json": library.to_str(pretty=True).encode("utf-8"),
+        "tokenizer_config.json": json.dumps(config, indent=2).encode("utf-8"),
+    }
     for name, content in files.items():
-        (folder / name).write_bytes(content.encode("utf-8"))
+        (folder / name).write_bytes(content)
+
+
+def _t5_class(pipeline: dict[str, Any]) -> dict[str, Any]:
+    extra = [token for token in pipeline["added_tokens"] if token["content"].startswith("<extra_id_")]
+    return {"tokenizer_class": T5_CLASSES[0], "extra_ids": len(extra)}

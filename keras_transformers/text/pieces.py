@@ -11,7 +11,7 @@ import tokenizers
 from tokenizers import decoders
 
 from keras_transformers.text.byte_pair import letters_to_bytes
-from keras_transformers.text.pipeline import parts
+from keras_transformers.text.pipeline import component, parts
 
 ANCHOR = "a"  # a token that stands beside another, so that no decoder takes that one for the first or the last
 BYTE = re.compile("<0x([0-9A-Fa-f]{2})>")
@@ -55,6 +55,4 @@ def speller(decoder: dict[str, Any] | None, first: bool, last: bool) -> Callable
 
 
 def _joiner(steps: list[dict[str, Any]]) -> Callable[[list[str]], str]:
-    sequence = decoders.Sequence([])
-    sequence.__setstate__(json.dumps({"type": "Sequence", "decoders": steps}).encode())
-    return sequence.decode
+    return component(decoders.Sequence([]), {"type": "Sequence", "decoders": steps}).decode

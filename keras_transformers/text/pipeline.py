@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 
@@ -13,3 +14,9 @@ def parts(component: dict[str, Any] | None) -> list[dict[str, Any]]:
         return [component]
     (members,) = (value for value in component.values() if isinstance(value, list))
     return [part for member in members for part in parts(member)]
+
+
+def component(empty: Any, config: dict[str, Any]) -> Any:
+    """A component of the `tokenizers` library of this configuration, of the kind of `empty`."""
+    empty.__setstate__(json.dumps(config).encode())
+    return empty

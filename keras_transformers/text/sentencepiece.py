@@ -9,28 +9,42 @@ from keras_transformers.text.spm_file import BPE, CONTROL, NORMAL, UNKNOWN, USER
 
 SPACE = "▁"
 RUNS, ENDS = " {2,}", r"\A +| +\z"  # the spaces of which SentencePiece keeps one, or none
-END = "</s>"
+END, UNKNOWN_TOKEN, PAD = "</s>", "<unk>", "<pad>"
+# Scores of tokens that a vocabulary has and a model lacks: a letter is better than none, a word never worth it.
+FOREIGN_LETTER, FOREIGN = -1e6, -1e9
 
 
-def build(model: SentencePieceModel) -> tokenizers.Tokenizer:
+def build(model: SentencePieceModel, vocabulary: dict[str, int] | None = None) -> tokenizers.Tokenizer:
     """The pipeline that gives the ids of the sentencepiece library.
 
     Where the two differ: control symbols and <unk> typed in the text are themselves, and are cut out, with
     user-defined symbols, before anything else; a cluster of letter and marks is normalised as a whole if it is short,
     else character by character, where SentencePiece takes the longest match.
+
+    Args:
+        model: what cuts the text.
+        vocabulary: token to id, if the ids are not those of the model's pieces (Marian's vocab.json). Pieces that it
+            lacks are not used; a character that the model does not know has an id if the vocabulary gives it one.
     """
-    library = tokenizers.Tokenizer(_byte_pair(model) if model.kind == BPE else _unigram(model))
-    steps = [*_charsmap(model)]
-    if not model.extra_spaces:
-        steps += [normalizers.Replace(Regex(RUNS), " "), normalizers.Replace(Regex(ENDS), "")]
-    steps += [normalizers.Prepend(SPACE)] * model.dummy_prefix
+    ids = {piece.text: i for i, piece in enumerate(model.pieces)} if vocabulary is None else vocabulary
+    unknown = model.pieces[model.unk_id].text if vocabulary is None else UNKNOWN_TOKEN
+    library = tokenizers.Tokenizer((_byte_pair if model.kind == BPE else _unigram)(model, ids, unknown))
+    add_pipeline(library, model, [normalizers.Precompiled(model.charsmap)] if model.charsmap else [])
+    _add_symbols(library, model)
+    return library
+
+
+def add_pipeline(
+    library: tokenizers.Tokenizer, model: SentencePieceModel, rewrite: list[normalizers.Normalizer]
+) -> None:
+    """Rewrite the text, then write spaces as SentencePiece does; and the other way around when decoding."""
+    spaces = [normalizers.Replace(Regex(RUNS), " "), normalizers.Replace(Regex(ENDS), "")]
+    steps = rewrite + spaces * (not model.extra_spaces) + [normalizers.Prepend(SPACE)] * model.dummy_prefix
     library.normalizer = normalizers.Sequence([*steps, normalizers.Replace(" ", SPACE)])
     if not any(SPACE in piece.text[1:] for piece in model.pieces if piece.kind == NORMAL):
         library.pre_tokenizer = pre_tokenizers.Metaspace(SPACE, "never", split=True)
     joined = [decoders.Replace(SPACE, " "), decoders.ByteFallback(), decoders.Fuse()]
     library.decoder = decoders.Sequence(joined + [decoders.Strip(" ", 1, 0)] * model.dummy_prefix)
-    add_symbols(library, model)
-    return library
 
 
 def build_t5(model: SentencePieceModel, extra_ids: int) -> tokenizers.Tokenizer:
@@ -40,49 +54,43 @@ def build_t5(model: SentencePieceModel, extra_ids: int) -> tokenizers.Tokenizer:
     extra = [f"<extra_id_{i}>" for i in range(extra_ids)][::-1]
     vocabulary = [*((piece.text, piece.score) for piece in model.pieces), *((token, 0.0) for token in extra)]
     library = tokenizers.Tokenizer(models.Unigram(vocabulary, model.unk_id, model.byte_fallback))
-    if steps := _charsmap(model):
-        library.normalizer = steps[0]
+    if model.charsmap:
+        library.normalizer = normalizers.Precompiled(model.charsmap)
     splitters = [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(SPACE, "always", split=True)]
     library.pre_tokenizer = pre_tokenizers.Sequence(splitters)
     library.decoder = decoders.Metaspace(SPACE, "always", split=True)
-    add_symbols(library, model)
+    _add_symbols(library, model)
     library.add_special_tokens(extra)
-    library.post_processor = end_template(library, pair="$A </s> $B </s>")
+    end_texts(library, pair=f"$A {END} $B {END}")
     return library
 
 
-def end_template(library: tokenizers.Tokenizer, pair: str) -> processors.TemplateProcessing:
-    """Texts end in </s>."""
-    return processors.TemplateProcessing(f"$A {END}", pair, [(END, library.token_to_id(END))])
+def end_texts(library: tokenizers.Tokenizer, pair: str) -> None:
+    """Let texts end in </s>."""
+    end = [(END, library.token_to_id(END))]
+    library.post_processor = processors.TemplateProcessing(f"$A {END}", pair, end)
 
 
-def add_symbols(library: tokenizers.Tokenizer, model: SentencePieceModel) -> None:
-    """Let control symbols and <unk> be special tokens, and user-defined symbols added ones."""
-    kinds = {CONTROL: True, UNKNOWN: True, USER_DEFINED: False}
-    known = [piece for piece in model.pieces if piece.kind in kinds and library.token_to_id(piece.text) is not None]
-    library.add_tokens([AddedToken(p.text, special=kinds[p.kind], normalized=False) for p in known])
-
-
-def byte_pair_merges(model: SentencePieceModel) -> list[tuple[str, str]]:
+def byte_pair_merges(model: SentencePieceModel, ids: dict[str, int]) -> list[tuple[str, str]]:
     """All ways to merge two pieces into a third: the best score first, of equal scores the longest left part."""
-    scores = {piece.text: piece.score for piece in model.pieces if piece.kind == NORMAL}
+    scores = {piece.text: piece.score for piece in model.pieces if piece.kind == NORMAL and piece.text in ids}
     cuts = [(text, i) for text in scores for i in range(1, len(text)) if text[:i] in scores and text[i:] in scores]
     return [(text[:i], text[i:]) for text, i in sorted(cuts, key=lambda cut: (-scores[cut[0]], -cut[1]))]
 
 
-def _charsmap(model: SentencePieceModel) -> list[normalizers.Normalizer]:
-    return [normalizers.Precompiled(model.charsmap)] if model.charsmap else []
+def _unigram(model: SentencePieceModel, ids: dict[str, int], unknown: str) -> models.Unigram:
+    scores = {piece.text: piece.score for piece in model.pieces}
+    rows = [(text, scores.get(text, FOREIGN if len(text) > 1 else FOREIGN_LETTER)) for text in sorted(ids, key=ids.get)]
+    return models.Unigram(rows, ids[unknown], model.byte_fallback)
 
 
-def _unigram(model: SentencePieceModel) -> models.Unigram:
-    return models.Unigram([(piece.text, piece.score) for piece in model.pieces], model.unk_id, model.byte_fallback)
+def _byte_pair(model: SentencePieceModel, ids: dict[str, int], unknown: str) -> models.BPE:
+    merges, bytes_too = byte_pair_merges(model, ids), model.byte_fallback
+    return models.BPE(ids, merges, unk_token=unknown, fuse_unk=True, byte_fallback=bytes_too)
 
 
-def _byte_pair(model: SentencePieceModel) -> models.BPE:
-    return models.BPE(
-        {piece.text: i for i, piece in enumerate(model.pieces)},
-        byte_pair_merges(model),
-        unk_token=model.pieces[model.unk_id].text,
-        fuse_unk=True,
-        byte_fallback=model.byte_fallback,
-    )
+def _add_symbols(library: tokenizers.Tokenizer, model: SentencePieceModel) -> None:
+    """Let control symbols and <unk> be special tokens, and user-defined symbols added ones."""
+    kinds = {CONTROL: True, UNKNOWN: True, USER_DEFINED: False}
+    known = [piece for piece in model.pieces if piece.kind in kinds and library.token_to_id(piece.text) is not None]
+    library.add_tokens([AddedToken(p.text, special=kinds[p.kind], normalized=False) for p in known])

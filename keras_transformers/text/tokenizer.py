@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import tokenizers
 
-from keras_transformers.text import bert, byte_pair, character
+from keras_transformers.text import bert, byte_pair, sentencepiece, spm_file
 from keras_transformers.text import folder as folder_files
 from keras_transformers.text.encoded import Encoded
 from keras_transformers.text.pieces import token_bytes
+from keras_transformers.text.train import train
 
-MODELS = ("wordpiece", "byte_pair", "character")
+NO_FILES: Mapping[str, bytes] = MappingProxyType({})
 TRUNCATIONS = ("longest_first", "only_first", "only_second", "error")
 
 
@@ -23,10 +25,12 @@ class Tokenizer:
     """Text to ids and back, as tokenizer.json says.
 
     Use it wherever Python handles text; `text.graph.compile_text` makes TensorFlow ops of the same tokenizer.json.
-    Make one with `from_file`, `from_folder`, `from_vocab`, `from_merges` or `train`.
+    Make one with `from_file`, `from_folder`, `from_vocab`, `from_merges`, `from_sentencepiece` or `train`; two, for
+    source and target, with `pair_from_folder`.
 
     Args:
         library: a `tokenizers.Tokenizer`.
+        files: name to content of the files that it was made of, to be written again by `save`.
 
     Example:
 
@@ -35,8 +39,11 @@ class Tokenizer:
     'the cat sat'
     """
 
-    def __init__(self, library: tokenizers.Tokenizer):
-        self._library = library
+    def __init__(self, library: tokenizers.Tokenizer, files: Mapping[str, bytes] = NO_FILES):
+        if isinstance(library.model, tokenizers.models.Unigram):
+            # The library reads a score a last digit off what it wrote, which would break ties another way after `save`.
+            library = tokenizers.Tokenizer.from_str(library.to_str())
+        self._library, self._files = library, dict(files)
         self._library.no_padding()
         self._library.no_truncation()
 
@@ -47,8 +54,26 @@ class Tokenizer:
 
     @classmethod
     def from_folder(cls, folder: str | Path) -> Tokenizer:
-        """Read a Hugging Face folder: tokenizer.json, else vocab.txt (BERT), or vocab.json and merges.txt (GPT)."""
-        return cls(folder_files.read(folder))
+        """Read a Hugging Face folder: tokenizer.json, else vocab.txt (BERT), vocab.json and merges.txt (GPT), or
+        spiece.model (T5)."""
+        return cls(*folder_files.read(folder))
+
+    @classmethod
+    def pair_from_folder(cls, folder: str | Path) -> tuple[Tokenizer, Tokenizer]:
+        """Read the tokenizers of source and target texts; the same one twice if a folder holds but one.
+
+        The files are those of Marian (source.spm, target.spm, vocab.json; target_vocab.json if tokenizer_config.json
+        says `separate_vocabs`), those that `save_pair` wrote, or any that `from_folder` reads. The target's tokenizer
+        encodes target texts and decodes what a model gives.
+        """
+        source, target = folder_files.read_pair(folder)
+        first = cls(*source)
+        return first, first if target is source else cls(*target)
+
+    @classmethod
+    def from_sentencepiece(cls, path: str | Path) -> Tokenizer:
+        """Read a SentencePiece model (.spm, .model; unigram or BPE): its ids, without special tokens around texts."""
+        return cls(sentencepiece.build(spm_file.read(path)))
 
     @classmethod
     def from_vocab(
@@ -75,32 +100,18 @@ class Tokenizer:
 
         Args:
             texts: the corpus, read once.
-            vocabulary_size: the largest number of tokens; a small corpus may give fewer. "character" needs none.
-            lowercase: lower-case the text and strip its accents; only for "wordpiece", where None means True.
-            model: "wordpiece" (BERT's pipeline), "byte_pair" (GPT-2's: any string comes back as it was), or
-                "character" (each character of the corpus, by code point; another one is <unk> where that is among
-                the special tokens, else `encode` refuses it).
-            special_tokens: [PAD], [UNK], [CLS], [SEP], [MASK] for "wordpiece", always; <|endoftext|> for "byte_pair"
-                and none for "character", unless given.
+            vocabulary_size: the most tokens; a small corpus may give fewer. "character" and "words" need none.
+            lowercase: lower-case the text: "wordpiece", which strips its accents too, and where None means True, and
+                "unigram", where it means False.
+            model: "wordpiece" (BERT's pipeline), "byte_pair" (GPT-2's: any string comes back as it was), "unigram"
+                (SentencePiece's; texts end in </s>; for a joint vocabulary, train on both languages), "character"
+                (each character of the corpus, by code point; another one is <unk> where that is among the special
+                tokens, else `encode` refuses it), or "words" (what white space parts, the most frequent first; texts
+                end in </s>; decoding joins the parts of words at "@@ ", as subword-nmt writes them).
+            special_tokens: [PAD], [UNK], [CLS], [SEP], [MASK] for "wordpiece", always; <|endoftext|> for "byte_pair",
+                <pad>, </s>, <unk> for "unigram", these behind <s> for "words", and none for "character", unless given.
         """
-        if isinstance(texts, str):
-            raise ValueError("Expected an iterable of str to train on, received one str. Pass [text] or its lines.")
-        if model not in MODELS:
-            raise ValueError(f"Unknown model {model!r}. Expected one of {list(MODELS)}.")
-        if vocabulary_size is None and model != "character":
-            raise ValueError(f"model={model!r} needs a vocabulary_size: the largest number of tokens.")
-        texts = _strings(texts)
-        if model == "wordpiece":
-            if special_tokens is not None:
-                raise ValueError(f'model="wordpiece" has its own special tokens, received {special_tokens}. Leave out.')
-            lowercase = lowercase is not False
-            return cls(bert.build(bert.train_vocabulary(texts, vocabulary_size, lowercase), lowercase))
-        if lowercase:
-            raise ValueError(f"model={model!r} keeps every string as it is: received lowercase=True. Lower the texts.")
-        if model == "character":
-            return cls(character.train(texts, vocabulary_size, special_tokens or ()))
-        special_tokens = (byte_pair.END,) if special_tokens is None else special_tokens
-        return cls(byte_pair.train(texts, vocabulary_size, special_tokens))
+        return cls(train(texts, vocabulary_size, lowercase, model, special_tokens))
 
     def encode(
         self,
@@ -257,14 +268,15 @@ class Tokenizer:
 
     def save(self, folder: str | Path) -> None:
         """Write tokenizer.json, tokenizer_config.json and the vocabulary's own files: what `transformers` reads."""
-        folder_files.write(folder, self._library)
+        folder_files.write(folder, self._library, self._files)
 
+    @staticmethod
+    def save_pair(folder: str | Path, source: Tokenizer, target: Tokenizer) -> None:
+        """Write the tokenizers of source and target: what `pair_from_folder` reads.
 
-def _strings(texts: Iterable[str]) -> Iterator[str]:
-    for text in texts:
-        if not isinstance(text, str):
-            raise ValueError(f"Expected an iterable of str to train on, received one of {type(text).__name__}.")
-        yield text
+        Unigram tokenizers are written as Marian's, too: .spm files, and vocab.json.
+        """
+        folder_files.write_pair(folder, (source._library, source._files), (target._library, target._files))
 
 
 def check_texts(name: str, texts: Sequence[str]) -> list[str]:

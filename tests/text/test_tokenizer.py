@@ -160,7 +160,7 @@ def test_files_that_cannot_be_read(tmp_path):
         Tokenizer.from_vocab(path)
     with pytest.raises(ValueError, match="No tokenizer file at"):
         Tokenizer.from_file(tmp_path / "tokenizer.json")
-    with pytest.raises(ValueError, match=r"expected tokenizer\.json, vocab\.txt, or vocab\.json"):
+    with pytest.raises(ValueError, match=r"expected tokenizer\.json, vocab\.txt, vocab\.json"):
         Tokenizer.from_folder(tmp_path)
     (tmp_path / "broken.json").write_text("{")
     with pytest.raises(ValueError, match="that `tokenizers` can read"):

@@ -84,6 +84,12 @@ def _bert_processing(config: dict[str, Any]) -> tuple[list[Piece], list[Piece]]:
     return single, [*single, (SECOND, 1), ([sep], 1)]
 
 
+def _roberta_processing(config: dict[str, Any]) -> tuple[list[Piece], list[Piece]]:
+    (_, sep), (_, cls) = config["sep"], config["cls"]
+    single = [([cls], 0), (FIRST, 0), ([sep], 0)]
+    return single, [*single, ([sep], 0), (SECOND, 0), ([sep], 0)]
+
+
 def _template_processing(config: dict[str, Any]) -> tuple[list[Piece], list[Piece]]:
     def parse(piece: dict[str, Any]) -> Piece:
         ((kind, what),) = piece.items()
@@ -93,4 +99,8 @@ def _template_processing(config: dict[str, Any]) -> tuple[list[Piece], list[Piec
 
 
 _NO_TEMPLATE = [(FIRST, 0)], [(FIRST, 0), (SECOND, 1)]
-_PARSERS = {"BertProcessing": _bert_processing, "TemplateProcessing": _template_processing}
+_PARSERS = {
+    "BertProcessing": _bert_processing,
+    "RobertaProcessing": _roberta_processing,
+    "TemplateProcessing": _template_processing,
+}

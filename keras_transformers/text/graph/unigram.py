@@ -13,7 +13,6 @@ from keras_transformers.text.graph.streams import keep, reachable, row_starts, s
 from keras_transformers.text.graph.trie import Trie
 from keras_transformers.text.graph.whole_words import WholeWords
 
-SPACE = "▁"
 UNKNOWN_PENALTY = 10.0  # an unknown letter scores as much less than the least piece
 NEVER = float("-inf")
 
@@ -40,12 +39,8 @@ class Unigram(tf.Module):
         self.unknown = tf.constant(min(scores) - UNKNOWN_PENALTY, tf.float64)
         alone = {token: library.model.tokenize(token) for token in ids}
         self.words = WholeWords({token: row[0].id for token, row in alone.items() if len(row) == 1}, self._pieces)
-        self.cuts_at_spaces = SPACE in ids and not any(SPACE in token.lstrip(SPACE) for token in ids)
 
     def __call__(self, points: tf.RaggedTensor, starts: tf.Tensor) -> tf.RaggedTensor:
-        if self.cuts_at_spaces:  # a text that is one word is long, and found in no table
-            is_space = points.values == ord(SPACE)
-            starts |= is_space & ~shift(is_space, False)
         return self.words(points, starts)
 
     def _pieces(self, text: tf.Tensor) -> tf.RaggedTensor:

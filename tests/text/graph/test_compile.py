@@ -113,8 +113,7 @@ def forbidden_ops(folder) -> set[str]:
     return {op for op in used - names if op not in core or op.startswith("Xla") or "PyFunc" in op}
 
 
-ROBERTA = {"type": "RobertaProcessing", "sep": ["[SEP]", 3], "cls": ["[CLS]", 2]}
-ROBERTA |= {"trim_offsets": True, "add_prefix_space": False}
+TEMPLATE = {"type": "TemplateProcessing", "single": [], "pair": [], "special_tokens": {}}
 BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
 BPE = {"type": "BPE", "dropout": 0.1, "vocab": {"[PAD]": 0, "a": 1}, "merges": []}
 
@@ -137,7 +136,11 @@ BPE = {"type": "BPE", "dropout": 0.1, "vocab": {"[PAD]": 0, "a": 1}, "merges": [
         ("model", {"type": "Unigram", "unk_id": None, "vocab": [["[PAD]", 0.0]], "byte_fallback": False}, "'Unigram'"),
         ("model", BPE, "'BPE with dropout 0.1'"),
         ("decoder", {"type": "CTC", "pad_token": "", "word_delimiter_token": "|", "cleanup": True}, "'CTC'"),
-        ("post_processor", ROBERTA, "'RobertaProcessing'"),
+        (
+            "post_processor",
+            {"type": "Sequence", "processors": [TEMPLATE, TEMPLATE]},
+            r"\['TemplateProcessing', 'TemplateProcessing'\]",
+        ),
     ],
 )
 def test_what_cannot_be_compiled_is_named(tokenizer, part, component, name):

@@ -1,0 +1,47 @@
+"""Learn a vocabulary of any kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import tokenizers
+
+from keras_transformers.text import bert, byte_pair, character, unigram, words
+
+MODELS = ("wordpiece", "byte_pair", "character", "unigram", "words")
+WITHOUT_SIZE = ("character", "words")
+
+
+def train(
+    texts: Iterable[str], size: int | None, lowercase: bool | None, model: str, special_tokens: Sequence[str] | None
+) -> tokenizers.Tokenizer:
+    """What `Tokenizer.train` does."""
+    if isinstance(texts, str):
+        raise ValueError("Expected an iterable of str to train on, received one str. Pass [text] or its lines.")
+    if model not in MODELS:
+        raise ValueError(f"Unknown model {model!r}. Expected one of {list(MODELS)}.")
+    if size is None and model not in WITHOUT_SIZE:
+        raise ValueError(f"model={model!r} needs a vocabulary_size: the largest number of tokens.")
+    texts = _strings(texts)
+    if model == "wordpiece":
+        if special_tokens is not None:
+            raise ValueError(f'model="wordpiece" has its own special tokens, received {special_tokens}. Leave out.')
+        lowercase = lowercase is not False
+        return bert.build(bert.train_vocabulary(texts, size, lowercase), lowercase)
+    if model == "unigram":
+        special_tokens = unigram.SPECIAL_TOKENS if special_tokens is None else special_tokens
+        return unigram.train(texts, size, bool(lowercase), special_tokens)
+    if lowercase:
+        raise ValueError(f"model={model!r} keeps every string as it is: received lowercase=True. Lower the texts.")
+    if model == "character":
+        return character.train(texts, size, special_tokens or ())
+    if model == "words":
+        return words.train(texts, size, words.SPECIAL_TOKENS if special_tokens is None else special_tokens)
+    return byte_pair.train(texts, size, (byte_pair.END,) if special_tokens is None else special_tokens)
+
+
+def _strings(texts: Iterable[str]) -> Iterator[str]:
+    for text in texts:
+        if not isinstance(text, str):
+            raise ValueError(f"Expected an iterable of str to train on, received one of {type(text).__name__}.")
+        yield text
