@@ -28,7 +28,8 @@ def show_list(pattern: str, bundled: bool) -> None:
         table.add_column(header, justify=justify, no_wrap=True)
     table.add_column("bundled")
     for entry in map(describe, found):
-        size = f"{entry.config.num_layers} x {entry.config.hidden_dim}"
+        layers = entry.config.num_layers + (entry.config.num_decoder_layers or 0)
+        size = f"{layers} x {entry.config.hidden_dim}"
         bundled_mark = "yes" if entry.bundled else ""
         table.add_row(entry.name, f"{entry.parameters:,}", size, entry.task, entry.licence, bundled_mark)
     console().print(table)
@@ -44,20 +45,14 @@ def show(name: str) -> None:
 
 def facts(entry: Entry) -> dict[str, str]:
     """What `describe` prints, by what it is."""
-    config = entry.config
-    counted = {"encoder": "encoder with pooler", "decoder": "decoder with output layer"}[config.kind]
+    weights = f"{entry.source}, downloaded when first loaded" if entry.source else "none: sizes to train"
     rows = {
         "name": entry.name,
         "summary": entry.summary,
-        "family": config.family,
-        "parameters": f"{entry.parameters:,} ({counted})",
-        "layers": f"{config.num_layers} of {config.hidden_dim}, {config.num_heads} heads, "
-        f"feed-forward {config.intermediate_dim}",
-        "vocabulary": f"{config.vocabulary_size:,} tokens",
-        "longest text": f"{config.max_length} tokens",
+        **(_sizes(entry) if entry.config else {}),
         "made for": entry.task,
         "licence": entry.licence,
-        "weights": "in the package" if entry.bundled else f"{entry.source}, downloaded when first loaded",
+        "weights": "in the package" if entry.bundled else weights,
         "paper": entry.paper,
     }
     if hasattr(module(entry.name), "train"):
@@ -65,3 +60,19 @@ def facts(entry: Entry) -> dict[str, str]:
     if entry.fit:
         rows["fine-tuning"] = ", ".join(f"{key} {value}" for key, value in entry.fit.items())
     return rows | {key.replace("_", " "): str(value) for key, value in entry.results.items()}
+
+
+def _sizes(entry: Entry) -> dict[str, str]:
+    config, more = entry.config, ""
+    counted = {"encoder": "encoder with pooler", "decoder": "decoder with output layer"}
+    counted["encoder_decoder"] = "encoder, and decoder with output layer"
+    if config.num_decoder_layers:
+        more = f" + {config.num_decoder_layers}"
+    return {
+        "family": config.family,
+        "parameters": f"{entry.parameters:,} ({counted[config.kind]})",
+        "layers": f"{config.num_layers}{more} of {config.hidden_dim}, {config.num_heads} heads, "
+        f"feed-forward {config.intermediate_dim}",
+        "vocabulary": f"{config.vocabulary_size:,} tokens",
+        "longest text": f"{config.max_length} tokens",
+    }

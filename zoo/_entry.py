@@ -5,8 +5,9 @@ from __future__ import annotations
 import difflib
 import fnmatch
 import importlib
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from keras_transformers.config import TransformerConfig
 
 ZOO = Path(__file__).parent
 BUNDLED = ZOO / "bundled"
+PAIR = re.compile(r"opus_mt_\w+_\w+")  # every pair of languages, by the one that has a file
 
 
 @dataclass(frozen=True)
@@ -22,11 +24,13 @@ class Entry:
 
     Args:
         summary: One line.
-        config: Its sizes and options.
+        config: Its sizes and options; None where only the checkpoint says them.
         task: What the checkpoint was made for.
-        parameters: Of the encoder with its pooler, or the decoder with its language model's head.
+        parameters: Of the encoder with its pooler, or the decoder with its language model's head and its encoder; None
+            where only the checkpoint says them.
         licence: Of the weights, as an SPDX name.
-        source: Where the weights come from: `"hf:org/repo@revision"`, or `"bundled"`.
+        source: Where the weights come from: `"hf:org/repo@revision"`, or `"bundled"`; None where there are none, but
+            sizes to train.
         paper: Its address.
         pickled: Whether the source has its weights in the old `pytorch_model.bin` only (no code in it is run).
         fit: Arguments of `task.fit` that suit fine-tuning it, where those of `task.fit` itself do not.
@@ -35,12 +39,12 @@ class Entry:
     """
 
     summary: str
-    config: TransformerConfig
+    config: TransformerConfig | None
     task: str
-    parameters: int
+    parameters: int | None
     licence: str
-    source: str
     paper: str
+    source: str | None = None
     pickled: bool = False
     fit: Mapping[str, Any] = field(default_factory=dict)
     results: Mapping[str, Any] = field(default_factory=dict)
@@ -82,7 +86,7 @@ def describe(name: str) -> Entry:
     """What the zoo knows of a model.
 
     Args:
-        name: One of `names()`.
+        name: One of `names()`, or `"opus_mt_"` and any pair of languages that OPUS-MT has a model for.
 
     Returns:
         A frozen record.
@@ -96,11 +100,18 @@ def describe(name: str) -> Entry:
     >>> zoo.describe("bert_tiny_en_uncased").parameters
     4385920
     """
-    return module(name).ENTRY
+    known = module(name).ENTRY
+    if known.name == name:
+        return known
+    repo = name.replace("_", "-")
+    other = {"name": name, "source": f"hf:Helsinki-NLP/{repo}", "summary": f"OPUS-MT, {repo[8:]}: Marian."}
+    return replace(known, **other, config=None, parameters=None)
 
 
 def module(name: str) -> Any:
     """The file of a model, imported: its `ENTRY` and, where it was trained here, its `train`."""
+    if name not in names() and PAIR.fullmatch(name):
+        name = "opus_mt_en_de"
     if name not in names():
         near = difflib.get_close_matches(name, names(), n=3, cutoff=0.4) or names()
         raise ValueError(f"there is no model {name!r} in the zoo. The nearest names are {near}; zoo.names() has all.")

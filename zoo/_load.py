@@ -107,7 +107,8 @@ def load(
         )
     config = checkpoint.config
     if dropout is not None:
-        config = config.replace(dropout=dropout, attention_dropout=dropout)
+        inner = {"activation_dropout": dropout} if config.activation_dropout else {}
+        config = config.replace(dropout=dropout, attention_dropout=dropout, **inner)
     if seed is not None:
         keras.utils.set_random_seed(seed)
     tokenizer = checkpoint.tokenizer
@@ -141,9 +142,15 @@ def find(
     if os.sep in text:
         raise ValueError(f"there is no folder {text!r}. Give a folder, a name of zoo.names(), or 'hf:org/repo'.")
     entry = describe(text)
+    if entry.source is None:
+        raise ValueError(
+            f"there are no weights for {text!r}, only sizes: train a model of zoo.describe({text!r}).config, and load "
+            "it from the folder that it is saved to."
+        )
     if entry.bundled:
         return _folder(entry.folder)
-    return find(entry.source, revision, cache_dir, entry.pickled)
+    found = find(entry.source, revision, cache_dir, entry.pickled)
+    return dataclasses.replace(found, task=found.task or entry.task)  # some files name the bare model only
 
 
 def _folder(folder: Path, pickled: bool = False) -> Checkpoint:

@@ -15,11 +15,11 @@ from keras_transformers.checkpoints.huggingface_config import make_config, read_
 from keras_transformers.checkpoints.names import architecture_of
 from keras_transformers.config import TransformerConfig
 from keras_transformers.heads import language_model_head, pooler
-from keras_transformers.models import decoder, encoder
+from keras_transformers.models import decoder, encoder, encoder_decoder
 from keras_transformers.tasks import TASKS
 from zoo._entry import BUNDLED, Entry
 
-PUBLISHED = {  # encoder with pooler; decoder with its head
+PUBLISHED = {  # encoder with pooler; decoder with its head, beside its encoder
     "bert_tiny_en_uncased": 4_385_920,
     "bert_mini_en_uncased": 11_170_560,
     "bert_small_en_uncased": 28_763_648,
@@ -36,12 +36,27 @@ PUBLISHED = {  # encoder with pooler; decoder with its head
     "distilgpt2": 81_912_576,
     "smollm2_135m": 134_515_008,
     "smollm2_360m": 361_821_120,
+    "opus_mt_en_de": 73_944_309,
+    "t5_small": 60_506_624,
+    "t5_base": 222_903_552,
+    "t5_v1_1_base": 247_577_856,
+    "bart_base": 139_417_344,
+    "bart_large": 406_287_360,
+}
+# What transformers counts besides: rows of positions that are never used; sines and cosines, but no bias of logits.
+# It takes the output matrix of T5 1.1 for the embedding.
+MORE = {
+    "bart_base": 4 * 768,
+    "bart_large": 4 * 1024,
+    "opus_mt_en_de": 2 * 512 * 512 - 58_101,
+    "t5_v1_1_base": -32_128 * 768,
 }
 
 
 def whole(config: TransformerConfig) -> keras.Model:
     """What the parameters of an entry are counted of."""
-    model = {"encoder": encoder, "decoder": decoder}[config.kind](config, dtype="float32")
+    build = {"encoder": encoder, "decoder": decoder, "encoder_decoder": encoder_decoder}[config.kind]
+    model = build(config, dtype="float32")
     states = model.output["hidden_states"]
     if config.kind == "encoder":
         return keras.Model(model.input, pooler(config, states, "float32"))
@@ -83,6 +98,44 @@ RELEASED = {
         "rms_norm_eps": 1e-05, "rope_interleaved": False, "rope_scaling": None, "rope_theta": 100000,
         "tie_word_embeddings": True, "torch_dtype": "bfloat16", "use_cache": True, "vocab_size": 49152,
     },
+    "opus_mt_en_de": {
+        "_num_labels": 3, "activation_dropout": 0.0, "activation_function": "swish", "add_bias_logits": False,
+        "add_final_layer_norm": False, "architectures": ["MarianMTModel"], "attention_dropout": 0.0,
+        "bad_words_ids": [[58100]], "bos_token_id": 0, "classif_dropout": 0.0, "classifier_dropout": 0.0,
+        "d_model": 512, "decoder_attention_heads": 8, "decoder_ffn_dim": 2048, "decoder_layerdrop": 0.0,
+        "decoder_layers": 6, "decoder_start_token_id": 58100, "decoder_vocab_size": 58101, "dropout": 0.1,
+        "encoder_attention_heads": 8, "encoder_ffn_dim": 2048, "encoder_layerdrop": 0.0, "encoder_layers": 6,
+        "eos_token_id": 0, "forced_eos_token_id": 0, "init_std": 0.02, "is_encoder_decoder": True, "max_length": 512,
+        "max_position_embeddings": 512, "model_type": "marian", "normalize_before": False,
+        "normalize_embedding": False, "num_beams": 6, "num_hidden_layers": 6, "pad_token_id": 58100,
+        "scale_embedding": True, "share_encoder_decoder_embeddings": True, "static_position_embeddings": True,
+        "use_cache": True, "vocab_size": 58101,
+    },
+    "t5_small": {
+        "architectures": ["T5ForConditionalGeneration"], "d_ff": 2048, "d_kv": 64, "d_model": 512,
+        "decoder_start_token_id": 0, "dropout_rate": 0.1, "eos_token_id": 1, "initializer_factor": 1.0,
+        "is_encoder_decoder": True, "layer_norm_epsilon": 1e-06, "model_type": "t5", "n_positions": 512,
+        "num_heads": 8, "num_layers": 6, "output_past": True, "pad_token_id": 0,
+        "relative_attention_num_buckets": 32, "vocab_size": 32128,
+    },
+    "t5_v1_1_base": {
+        "architectures": ["T5ForConditionalGeneration"], "d_ff": 2048, "d_kv": 64, "d_model": 768,
+        "decoder_start_token_id": 0, "dropout_rate": 0.1, "eos_token_id": 1, "feed_forward_proj": "gated-gelu",
+        "initializer_factor": 1.0, "is_encoder_decoder": True, "layer_norm_epsilon": 1e-06, "model_type": "t5",
+        "num_decoder_layers": 12, "num_heads": 12, "num_layers": 12, "output_past": True, "pad_token_id": 0,
+        "relative_attention_num_buckets": 32, "tie_word_embeddings": False, "use_cache": True, "vocab_size": 32128,
+    },
+    "bart_large_cnn": {
+        "activation_dropout": 0.0, "activation_function": "gelu", "add_final_layer_norm": False,
+        "architectures": ["BartForConditionalGeneration"], "attention_dropout": 0.0, "bos_token_id": 0,
+        "d_model": 1024, "decoder_attention_heads": 16, "decoder_ffn_dim": 4096, "decoder_layerdrop": 0.0,
+        "decoder_layers": 12, "decoder_start_token_id": 2, "dropout": 0.1, "encoder_attention_heads": 16,
+        "encoder_ffn_dim": 4096, "encoder_layerdrop": 0.0, "encoder_layers": 12, "eos_token_id": 2,
+        "forced_bos_token_id": 0, "forced_eos_token_id": 2, "init_std": 0.02, "is_encoder_decoder": True,
+        "length_penalty": 2.0, "max_length": 142, "max_position_embeddings": 1024, "min_length": 56,
+        "model_type": "bart", "no_repeat_ngram_size": 3, "normalize_before": False, "num_beams": 4,
+        "num_hidden_layers": 12, "pad_token_id": 1, "scale_embedding": False, "vocab_size": 50264,
+    },
 }  # fmt: skip
 
 
@@ -99,21 +152,23 @@ def test_the_configuration_is_that_of_the_release(name, tmp_path):
 def test_parameters_are_those_of_transformers(name):
     torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
     config = zoo.describe(name).config
-    architecture = architecture_of("causal_lm", config.family) if config.kind == "decoder" else "BertModel"
+    task = zoo.describe(name).task
+    architecture = "BertModel" if config.kind == "encoder" else architecture_of(task, config.family)
     kind = getattr(transformers, architecture)
     with torch.device("meta"):
         model = kind(kind.config_class(**make_config(config, architecture)))
-    assert model.num_parameters() == PUBLISHED[name]
+    model.tie_weights()
+    assert model.num_parameters() == PUBLISHED[name] + MORE.get(name, 0)
 
 
 @pytest.mark.parametrize("name", zoo.names())
 def test_an_entry_is_complete(name):
     entry = zoo.describe(name)
     assert entry.name == name
-    assert entry.task in TASKS
+    assert entry.task in {*TASKS, "seq2seq_lm"}
     assert entry.licence and entry.summary.endswith(".")
     assert entry.paper.startswith("https://")
-    assert entry.bundled or parse(entry.source)[0].count("/") == 1
+    assert entry.source in (None, "bundled") or parse(entry.source)[0].count("/") == 1
     assert zoo.names(name) == [name]
 
 
@@ -131,7 +186,23 @@ def test_bundled_and_other_names_are_all():
 def test_names_by_pattern():
     assert zoo.names("bert_large*") == ["bert_large_en_cased", "bert_large_en_uncased"]
     assert zoo.names("gpt2*") == ["gpt2", "gpt2_large", "gpt2_medium", "gpt2_xl"]
-    assert zoo.names("t5*") == []
+    assert zoo.names("t5*") == ["t5_base", "t5_small", "t5_v1_1_base"]
+    assert zoo.names("xlnet*") == []
+
+
+def test_any_pair_of_languages():
+    entry = zoo.describe("opus_mt_ROMANCE_en")
+    assert (entry.name, entry.source) == ("opus_mt_ROMANCE_en", "hf:Helsinki-NLP/opus-mt-ROMANCE-en")
+    assert (entry.config, entry.parameters, entry.task) == (None, None, "seq2seq_lm")
+    assert "opus_mt_fr_en" not in zoo.names()
+    with pytest.raises(ValueError, match=r"no model 'opus_mt_fr'.*opus_mt_en_de"):
+        zoo.describe("opus_mt_fr")
+
+
+def test_sizes_without_weights():
+    assert zoo.describe("transformer_big").source is None
+    with pytest.raises(ValueError, match="no weights for 'transformer_big', only sizes: train a model of"):
+        zoo.load("transformer_big")
 
 
 NEAREST = {"bert_base_uncased": "bert_base_en_uncased", "minibert": "mini_bert_en"}
