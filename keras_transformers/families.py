@@ -216,9 +216,9 @@ def t5(
     >>> t5(32128, num_layers=12, num_heads=12, hidden_dim=768, intermediate_dim=2048, gated=True).tie_embeddings
     False
     """
-    gated = options.get("gated", False)
+    gated, rate = options.get("gated", False), options.get("dropout", 0.1)
     facts = {
-        "kind": "encoder_decoder", "dropout": 0.1, "attention_dropout": 0.1, "activation_dropout": 0.1,
+        "kind": "encoder_decoder", "dropout": rate, "attention_dropout": rate, "activation_dropout": rate,
         "final_dropout": True, "activation": "gelu_tanh" if gated else "relu", "epsilon": 1e-6, "norm": "rms",
         "norm_order": "pre", "positions": "relative", "attention_scale": 1.0, "use_bias": False,
         "initializer_range": "fan_in", "embedding_initializer_range": 1.0, "tie_embeddings": not gated,

@@ -3,8 +3,8 @@ import json
 import pytest
 
 from keras_transformers.checkpoints.huggingface_config import make_config, read_config
-from keras_transformers.checkpoints.names import FAMILIES, architecture_of, task_of
-from keras_transformers.families import bert, gpt1, gpt2, llama
+from keras_transformers.checkpoints.names import FAMILIES, architecture_of, stored_as, task_of
+from keras_transformers.families import bart, bert, gpt1, gpt2, llama, marian, mbart, t5, transformer
 from keras_transformers.tasks import TASKS
 
 SIZES = {"vocabulary_size": 90, "num_layers": 3, "num_heads": 4, "hidden_dim": 32}
@@ -26,6 +26,31 @@ DECODERS = {
     "llama": llama(**SIZES, intermediate_dim=48, num_kv_heads=2, head_dim=6, max_wavelength=5e5, tie_embeddings=True),
     "llama-bias": llama(**SIZES, intermediate_dim=48, use_bias=True, attention_dropout=0.1, epsilon=1e-5),
 }
+RATES = {"dropout": 0.2, "attention_dropout": 0.2, "activation_dropout": 0.2}
+TWO_STACKS = {
+    "transformer": transformer(**SIZES, num_decoder_layers=2, pad_id=3, eos_ids=[2], max_length=70),
+    "transformer-fairseq": transformer(**SIZES, **RATES, position_layout="fairseq", encoder_vocabulary_size=80),
+    "transformer-unlike": transformer(**SIZES, norm_order="pre", gated=True, initializer_range=0.01, epsilon=1e-6),
+    "marian": marian(**SIZES, activation="relu", scale_embeddings=False),
+    "marian-separate": marian(**SIZES, encoder_vocabulary_size=80, pad_id=4, eos_ids=[1, 2]),
+    "t5": t5(**SIZES, dropout=0.2, num_decoder_layers=1, head_dim=6),
+    "t5-gated": t5(**SIZES, gated=True),
+    "t5-silu": t5(**SIZES, gated=True, activation="silu", tie_embeddings=True),
+    "bart": bart(**SIZES, **RATES, num_decoder_layers=1, activation="relu"),
+    "mbart": mbart(**SIZES),
+    "mbart-start": mbart(**SIZES, decoder_start_id=5, scale_embeddings=False),
+}
+MARIAN = {
+    "model_type": "marian",
+    "vocab_size": 90,
+    "encoder_layers": 3,
+    "decoder_layers": 3,
+    "encoder_attention_heads": 4,
+    "d_model": 32,
+    "encoder_ffn_dim": 128,
+    "max_position_embeddings": 512,
+}
+T5 = {"model_type": "t5", "vocab_size": 90, "num_layers": 3, "num_heads": 4, "d_model": 32, "d_ff": 128}
 
 
 def write(folder, **changes):
@@ -58,6 +83,31 @@ def test_round_trip_of_decoders(tmp_path, name):
     assert read_config(tmp_path) == (config, {"architecture": architecture, "labels": None, "problem": None})
     assert values["pad_token_id"] == (config.pad_id or None)
     assert values["eos_token_id"] == {0: None, 1: 2, 2: [2, 4]}[len(config.eos_ids)]
+
+
+@pytest.mark.parametrize("name", TWO_STACKS)
+def test_round_trip_of_two_stacks(tmp_path, name):
+    config = TWO_STACKS[name]
+    architecture = architecture_of("seq2seq_lm", config.family)
+    (tmp_path / "config.json").write_text(json.dumps(make_config(config, architecture)))
+    assert read_config(tmp_path) == (config, {"architecture": architecture, "labels": None, "problem": None})
+
+
+def test_a_transformer_with_halves_becomes_a_marian(tmp_path):
+    config = transformer(**SIZES, position_layout="halves", pad_id=3, eos_ids=[2], dropout=0.3)
+    stored, architecture = stored_as(config, "TransformerForSeq2SeqLM")
+    (tmp_path / "config.json").write_text(json.dumps(make_config(stored, architecture)))
+    marians = marian(**SIZES, activation="relu", pad_id=3, eos_ids=[2], dropout=0.3)
+    assert read_config(tmp_path)[0] == marians
+    assert stored_as(marians, "MarianMTModel") == (marians, "MarianMTModel")
+
+
+def test_what_transformers_takes_for_options_that_are_left_out(tmp_path):
+    config = read_config(write(tmp_path, **MARIAN))[0]
+    assert config == marian(**SIZES, activation="gelu", scale_embeddings=False)
+    config = read_config(write(tmp_path, **MARIAN, share_encoder_decoder_embeddings=False, decoder_vocab_size=None))[0]
+    assert (config.encoder_vocabulary_size, config.vocabulary_size) == (90, 90)
+    assert read_config(write(tmp_path, **T5))[0] == t5(**SIZES, head_dim=64)
 
 
 def test_how_fresh_weights_started_is_not_kept(tmp_path):
@@ -132,6 +182,13 @@ def test_labels_and_problem_as_transformers_infers_them(tmp_path, changes, label
         ({**LLAMA, "rope_parameters": {"rope_type": "llama3"}}, "rope_type='llama3' is not supported"),
         ({**LLAMA, "partial_rotary_factor": 0.5}, "partial_rotary_factor=0.5 is not supported"),
         ({**LLAMA, "intermediate_size": None}, r"lacks \['intermediate_size'\]"),
+        ({**MARIAN, "decoder_attention_heads": 2}, "decoder_attention_heads=2 with encoder_attention_heads=4"),
+        ({**MARIAN, "normalize_before": True}, "normalize_before=True is not supported"),
+        ({**MARIAN, "encoder_layerdrop": 0.1}, "encoder_layerdrop=0.1 is not supported"),
+        ({**MARIAN, "decoder_layers": None}, r"lacks \['decoder_layers'\]"),
+        ({**MARIAN, "activation_function": "mish"}, "unknown activation 'mish'"),
+        ({**T5, "relative_attention_num_buckets": 16}, "relative_attention_num_buckets=16 is not supported"),
+        ({**T5, "feed_forward_proj": "gated-mish"}, "unknown activation 'mish'; known are .*'gelu_new'"),
         ({**LLAMA, "eos_token_id": [2, 90]}, r"eos_ids must be a token id in \[0, 90\): received \(2, 90\)"),
     ],
 )
@@ -158,6 +215,11 @@ def test_a_missing_or_broken_file(tmp_path):
         (gpt1(**SIZES, intermediate_dim=40), "OpenAIGPTModel", None, r"no place.*\['intermediate_dim'\]"),
         (gpt2(**SIZES, positions="rotary"), "GPT2Model", None, r"no place.*\['positions'\]"),
         (llama(**SIZES, intermediate_dim=48, dropout=0.1), "LlamaModel", None, r"no place.*\['dropout'\]"),
+        (marian(**SIZES, epsilon=1e-6), "MarianModel", None, r"no place.*\['epsilon'\]"),
+        (transformer(**SIZES, decoder_start_id=None), "Transformer", None, r"no place.*\['decoder_start_id'\]"),
+        (t5(**SIZES, attention_dropout=0.2), "T5Model", None, r"no place.*\['attention_dropout'\]"),
+        (t5(**SIZES, gated=True, activation="gelu"), "T5Model", None, r"no place.*\['activation'\]"),
+        (bart(**SIZES, output_bias=True), "BartModel", None, r"no place.*\['output_bias'\]"),
         (CONFIG.replace(family="mamba"), "MambaModel", None, "unknown model family 'mamba'"),
         (CONFIG, "BertForSummaries", None, "architecture must be one of .*received 'BertForSummaries'"),
         (CONFIG, "BertModel", "ranking", "problem must be one of .*received 'ranking'"),

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from keras_transformers.checkpoints.generation_config import make_generation, read_generation
+from keras_transformers.checkpoints.huggingface import save_folder
+from keras_transformers.families import bart, marian, mbart
+
+SIZES = {"vocabulary_size": 90, "num_layers": 1, "num_heads": 2, "hidden_dim": 8, "max_length": 12}
+# What facebook/bart-large-cnn and Helsinki-NLP/opus-mt-en-de say, and what it means here.
+RELEASED = {
+    "bart": (
+        {
+            "forced_bos_token_id": 0, "forced_eos_token_id": 2, "early_stopping": True, "length_penalty": 2.0,
+            "max_length": 142, "min_length": 56, "no_repeat_ngram_size": 3, "num_beams": 4,
+        },
+        {
+            "forced_bos_id": 0, "forced_eos_id": 2, "length_penalty": 2.0, "max_new_tokens": 141,
+            "min_new_tokens": 55, "no_repeat_ngram": 3, "num_beams": 4,
+        },
+    ),
+    "marian": (
+        {"bad_words_ids": [[89]], "forced_eos_token_id": 0, "max_length": 512, "num_beams": 6},
+        {"suppressed_ids": (89,), "forced_eos_id": 0, "max_new_tokens": 511, "num_beams": 6},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("file", ["config.json", "generation_config.json"])
+@pytest.mark.parametrize("family", RELEASED)
+def test_settings_of_the_releases(tmp_path, family, file):
+    theirs, ours = RELEASED[family]
+    (tmp_path / file).write_text(json.dumps(theirs))
+    assert read_generation(tmp_path) == ours
+
+
+def test_one_file_goes_before_the_other(tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps({"num_beams": 6}))
+    (tmp_path / "generation_config.json").write_text(json.dumps({"max_length": 20, "max_new_tokens": 5}))
+    assert read_generation(tmp_path) == {"max_new_tokens": 5}
+
+
+def test_special_tokens_are_written():
+    values = make_generation(bart(**SIZES, eos_ids=(2, 7)), {})
+    assert values == {"bos_token_id": 0, "eos_token_id": [2, 7], "pad_token_id": 1, "decoder_start_token_id": 2}
+    assert make_generation(mbart(**SIZES), {}) == {"bos_token_id": 0, "eos_token_id": 2, "pad_token_id": 1}
+
+
+@pytest.mark.parametrize("family", RELEASED)
+def test_round_trip_through_a_folder(tmp_path, ours, family):
+    config = {"bart": bart, "marian": marian}[family](**SIZES)
+    architecture = {"bart": "BartForConditionalGeneration", "marian": "MarianMTModel"}[family]
+    settings = RELEASED[family][1]
+    model = ours.build(config, architecture)
+    save_folder(tmp_path, model, config, None, architecture=architecture, generation=settings)
+    assert read_generation(tmp_path) == settings
+
+
+def test_errors(tmp_path):
+    (tmp_path / "generation_config.json").write_text(json.dumps({"bad_words_ids": [[3, 4]]}))
+    with pytest.raises(ValueError, match=r"bad_words_ids of several tokens are not supported: \[\[3, 4\]\]"):
+        read_generation(tmp_path)
+    with pytest.raises(ValueError, match=r"unknown generation settings \['beams'\]; known are .*'num_beams'"):
+        make_generation(marian(**SIZES), {"beams": 2})
+
+
+@pytest.mark.parity
+def test_transformers_reads_them(tmp_path, ours):
+    transformers = pytest.importorskip("transformers")
+    config = marian(**SIZES, eos_ids=[3])
+    settings = {"num_beams": 5, "no_repeat_ngram": 2, "suppressed_ids": (89,), "max_new_tokens": 30}
+    model = ours.build(config, "MarianMTModel")
+    save_folder(tmp_path, model, config, None, architecture="MarianMTModel", generation=settings)
+    theirs = transformers.MarianMTModel.from_pretrained(tmp_path).generation_config
+    read = (theirs.num_beams, theirs.no_repeat_ngram_size, theirs.bad_words_ids, theirs.max_new_tokens)
+    assert read == (5, 2, [[89]], 30)
+    assert (theirs.eos_token_id, theirs.decoder_start_token_id, theirs.forced_eos_token_id) == (3, 89, None)
