@@ -14,6 +14,7 @@ from keras_transformers.text.byte_pair import letters_to_bytes
 from keras_transformers.text.pipeline import component, parts
 
 ANCHOR = "a"  # a token that stands beside another, so that no decoder takes that one for the first or the last
+LAST_SPACE = r" \z"  # the decoder Strip would do, if the library did not panic at an empty text
 BYTE = re.compile("<0x([0-9A-Fa-f]{2})>")
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 import tokenizers
 from tokenizers import Regex, decoders, models, pre_tokenizers
 
+from keras_transformers.text.pieces import LAST_SPACE
 from keras_transformers.text.sentencepiece import END, PAD, UNKNOWN_TOKEN, end_texts
 
 SPECIAL_TOKENS = ("<s>", PAD, END, UNKNOWN_TOKEN)  # fairseq's order
@@ -35,7 +36,7 @@ def train(texts: Iterable[str], size: int | None, special_tokens: Sequence[str])
         decoders.Replace(Regex(r"\z"), " "),
         decoders.Replace(JOINT, ""),
         decoders.Fuse(),
-        decoders.Strip(" ", 0, 1),
+        decoders.Replace(Regex(LAST_SPACE), ""),
     ]
     library.decoder = decoders.Sequence(steps)
     library.add_special_tokens(list(special_tokens))

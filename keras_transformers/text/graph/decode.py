@@ -10,13 +10,19 @@ import tokenizers
 
 from keras_transformers.text.graph.refuse import refuse
 from keras_transformers.text.graph.streams import shift
-from keras_transformers.text.pieces import BYTE, speller, text_tokens
+from keras_transformers.text.pieces import BYTE, LAST_SPACE, speller, text_tokens
 from keras_transformers.text.pipeline import parts
 
 FIRST, LAST = 1, 2
 # What decoders make of one token depends on whether it is the first or the last: strings asked of the library say it.
 PER_TOKEN = {"Replace", "Metaspace", "WordPiece", "BPEDecoder", "Strip"}
-ORDERS = ["ByteLevel", *sorted(PER_TOKEN), "Replace, ByteFallback", "Fuse behind those", "Strip behind Fuse"]
+ORDERS = [
+    "ByteLevel",
+    *sorted(PER_TOKEN),
+    "Replace, ByteFallback",
+    "Fuse behind those",
+    f"Strip, Replace of {LAST_SPACE!r} behind Fuse",
+]
 LOST = "\ufffd"
 
 
@@ -29,10 +35,10 @@ class Decoder(tf.Module):
         kinds = [step["type"] for step in steps]
         fused = kinds.index("Fuse") if "Fuse" in kinds else len(kinds)
         self.from_bytes = kinds == ["ByteLevel"]
-        single, joined = set(kinds[:fused]), set(kinds[fused + 1 :])
-        if not (self.from_bytes or single <= PER_TOKEN or single <= {"Replace", "ByteFallback"}) or joined - {"Strip"}:
-            raise refuse("decoder", ", ".join(kinds), ORDERS)
+        single = set(kinds[:fused])
         self.strips = [_strip_patterns(step) for step in steps[fused + 1 :]]
+        if not (self.from_bytes or single <= PER_TOKEN or single <= {"Replace", "ByteFallback"}) or [] in self.strips:
+            raise refuse("decoder", ", ".join(kinds), ORDERS)
         tokens, size = text_tokens(library), max(library.get_vocab().values()) + 1
         self.is_text = tf.constant([i in tokens for i in range(size + 1)])
         self.is_byte = None
@@ -85,5 +91,8 @@ def _check_bytes(texts: tf.Tensor, is_text: tf.Tensor, is_byte: tf.Tensor) -> tf
 
 
 def _strip_patterns(step: dict[str, Any]) -> list[str]:
+    """What a decoder drops at the ends of a text; nothing if it is another decoder."""
+    if step["type"] != "Strip":
+        return [LAST_SPACE] * (step == {"type": "Replace", "pattern": {"Regex": LAST_SPACE}, "content": ""})
     content = re.escape(step["content"])
     return [f"^{content}{{0,{step['start']}}}", f"{content}{{0,{step['stop']}}}$"]

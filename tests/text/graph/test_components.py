@@ -13,6 +13,7 @@ from tokenizers import Tokenizer as Library
 
 from keras_transformers.text.graph.compile import compile_text
 from keras_transformers.text.graph.split_patterns import PATTERNS
+from keras_transformers.text.tokenizer import Tokenizer
 
 CORPUS = ["The cat danced on the table, and the dogs can't sit.", "Über 1234 naïve Katzen\n\n  tanzten; 日本語 😀."] * 2
 PARTS = [
@@ -121,7 +122,43 @@ def characters(unknown: list[str]) -> Library:
     return library
 
 
+def unigram(byte_fallback: bool = False, tied: bool = False) -> Library:
+    """Pieces of the corpus, with many ways to cut a word; `tied` ones score alike."""
+    words = {f"▁{word}" for text in CORPUS for word in text.split()}
+    pieces = sorted({word[i:j] for word in words for i in range(len(word)) for j in range(i + 1, i + 5)} - {"x", "😀"})
+    chance = random.Random(5)
+    rows = [("<unk>", 0.0), *((byte, 0.0) for byte in BYTES if byte_fallback)]
+    rows += [(piece, -4.0 if tied else -chance.uniform(1, 9) * len(piece) ** 0.5) for piece in pieces]
+    library = Library(models.Unigram(rows, 0, byte_fallback))
+    both = {"prepend_scheme": "always", "split": True}
+    library.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(**both)]
+    )
+    library.decoder = decoders.Metaspace(**both)
+    return library
+
+
+def unsplit_unigram() -> Library:
+    library = unigram(byte_fallback=True)
+    spaces = [normalizers.Replace(Regex(" {2,}"), " "), normalizers.Replace(Regex(r"\A +| +\z"), "")]
+    steps = [normalizers.Nmt(), normalizers.NFKC(), *spaces, normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
+    library.normalizer, library.pre_tokenizer = normalizers.Sequence(steps), None
+    joined = [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    library.decoder = decoders.Sequence(joined)
+    return library
+
+
+def words() -> Library:
+    lines = ["the cat@@ s dan@@ ce , the dog@@ s sit", "Ü@@ ber 1234 naïve Katz@@ en"]
+    return Library.from_str(Tokenizer.train(lines, model="words").to_json())
+
+
 PIPELINES = {
+    "unigram": unigram,
+    "unigram_of_equal_scores": lambda: unigram(tied=True),
+    "unigram_with_bytes": lambda: unigram(byte_fallback=True),
+    "unsplit_unigram": unsplit_unigram,
+    "words": words,
     "llama3": lambda: split_then_bytes(NEWER[0]),
     "qwen2": lambda: normalized(split_then_bytes(NEWER[1])),
     "smollm2": lambda: digits_then_bytes(individual=True),
@@ -192,6 +229,7 @@ def test_characters_that_are_not_known_are_left_out_where_the_library_refuses():
     "post_processor",
     [
         processors.ByteLevel(trim_offsets=False),
+        processors.RobertaProcessing(("<s>", 320), ("<s>", 320)),
         processors.Sequence(
             [
                 processors.ByteLevel(trim_offsets=False),
@@ -199,11 +237,9 @@ def test_characters_that_are_not_known_are_left_out_where_the_library_refuses():
             ]
         ),
     ],
-    ids=["bytes", "sequence"],
+    ids=["bytes", "roberta", "sequence"],
 )
 def test_post_processors_in_sequence(mismatches, post_processor):
-    from keras_transformers.text.tokenizer import Tokenizer
-
     library = split_then_bytes(NEWER[0])
     library.add_special_tokens(["<s>"])
     assert library.token_to_id("<s>") == 320

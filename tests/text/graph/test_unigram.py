@@ -1,0 +1,72 @@
+"""The unigram model in ops: cuts by hand, long words, and what cannot be compiled."""
+
+from __future__ import annotations
+
+import json
+import random
+import string
+import time
+
+import pytest
+import tensorflow as tf
+from tokenizers import Tokenizer as Library
+from tokenizers import models
+
+from keras_transformers.text.graph.compile import compile_text
+
+
+def pair(rows: list[tuple[str, float]], unk_id: int | None = 0, byte_fallback: bool = False) -> tuple:
+    library = Library(models.Unigram([("<unk>", 0.0), *rows], unk_id, byte_fallback))
+    graph = compile_text(library.to_str(), pad_id=0)
+    return library, tf.function(graph.tokenize, [tf.TensorSpec([None], tf.string)], autograph=False)
+
+
+@pytest.fixture(scope="module")
+def letters() -> tuple:
+    return pair([("a", -2.0), ("b", -2.0), ("c", -2.0), ("ab", -1.0), ("bc", -2.0), ("d", -1.0), ("dd", -2.0)])
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("abc", ["ab", "c"]),  # -3 against a, bc: -4 and a, b, c: -6
+        ("aab", ["a", "ab"]),
+        ("bcbc", ["bc", "bc"]),
+        ("dd", ["dd"]),  # of equal sums that with the longest last piece
+        ("ddd", ["d", "dd"]),
+        ("axxb", ["a", "<unk>", "b"]),  # a run of unknown letters is one token
+        ("xab", ["<unk>", "ab"]),
+        ("", []),
+    ],
+)
+def test_cuts_by_hand(letters, text, pieces):
+    library, tokenize = letters
+    ids = [library.token_to_id(piece) for piece in pieces]
+    assert tokenize([text]).to_list() == [ids] == [library.encode(text).ids]
+
+
+def test_long_words_among_short_ones_cost_little():
+    chance = random.Random(0)
+    rows = [(letter, -5.0) for letter in string.ascii_lowercase]
+    rows += [("".join(chance.choices(string.ascii_lowercase, k=n)), -6.0 - chance.random()) for n in (2, 3) * 2_000]
+    library, tokenize = pair(rows)
+    texts = ["".join(chance.choices(string.ascii_lowercase, k=10_000)), *["short words here"] * 200]
+    tokenize(["trace"])
+    begin = time.process_time()
+    found = tokenize(texts).to_list()
+    assert time.process_time() - begin < 10  # a second or less where the machine is quiet
+    assert found == [row.ids for row in library.encode_batch(texts)]
+
+
+def test_of_a_token_that_is_listed_twice_the_last_counts():
+    library, tokenize = pair([("a", -9.0), ("b", -1.0), ("ab", -8.0), ("a", -1.0)])
+    assert tokenize(["ab"]).to_list() == [library.encode("ab").ids] == [[4, 2]]
+
+
+@pytest.mark.parametrize("broken", ["no unknown", "some bytes"])
+def test_what_cannot_be_compiled(broken):
+    config = json.loads(Library(models.Unigram([("<unk>", 0.0), ("<0x41>", -1.0)], 0, True)).to_str())
+    if broken == "no unknown":
+        config["model"] |= {"unk_id": None, "byte_fallback": False}
+    with pytest.raises(ValueError, match=r"The model 'Unigram' .* cannot be compiled"):
+        compile_text(json.dumps(config), pad_id=0)
