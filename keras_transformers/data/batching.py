@@ -72,7 +72,8 @@ class Batching:
 
         The rows that fill no batch come last, dealt evenly to `accumulation_steps` batches.
         """
-        lengths = lengths.reshape(len(lengths), -1).max(axis=1, initial=0)  # of two sides, the longer one
+        if lengths.ndim > 1:
+            lengths = lengths.max(axis=1)
         if self.batch_tokens:
             return self._plan_by_tokens(lengths, rng)
         order = rng.permutation(len(lengths)) if self.shuffle else np.arange(len(lengths))
@@ -90,7 +91,7 @@ class Batching:
         return [*batches, *np.array_split(rest, self.accumulation_steps)]
 
     def _plan_by_tokens(self, lengths: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
-        widths = self.widths[np.searchsorted(self.widths, lengths)]
+        widths = self.widths[np.minimum(np.searchsorted(self.widths, lengths), len(self.widths) - 1)]
         if self.shuffle:
             batches, rest = token_count.shuffled(widths, self.batch_tokens, rng)
         else:

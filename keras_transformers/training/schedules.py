@@ -23,6 +23,8 @@ class Warmup(keras.optimizers.schedules.LearningRateSchedule):
         total_steps: The last update.
     """
 
+    initial = 0.0  # where the rise starts
+
     def __init__(self, peak: float, warmup_steps: int, total_steps: int):
         if not 0 <= warmup_steps <= total_steps:
             raise ValueError(
@@ -37,7 +39,8 @@ class Warmup(keras.optimizers.schedules.LearningRateSchedule):
 
     def __call__(self, step):
         n = ops.cast(step, "float32") + 1.0
-        factor = ops.minimum(n / max(self.warmup_steps, 1), 1.0)
+        start = self.initial / self.peak if self.initial else 0.0
+        factor = start + (1.0 - start) * ops.minimum(n / max(self.warmup_steps, 1), 1.0)
         return self.peak * ops.where(n < self.warmup_steps, factor, self.decay(n))
 
     def progress(self, n):
@@ -104,16 +107,19 @@ class WarmupCosine(Warmup):
 class WarmupInverseSqrt(Warmup):
     """Falls with the inverse square root of the update's number, without an end.
 
-    Update n > warmup_steps has `peak * sqrt(warmup_steps / n)`. The paper's schedule,
+    Update n > warmup_steps has `peak * sqrt(warmup_steps / n)`. The paper's schedule (Noam),
     `D**-0.5 * min(n**-0.5, n * warmup_steps**-1.5)`, is this one with `peak = (D * warmup_steps)**-0.5`.
     Paper: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 5.3.
 
     Args:
         peak: The largest rate.
         warmup_steps: The update that has it; at least 1.
+        initial: Where the rise starts: update n <= warmup_steps has `initial + (peak - initial) * n / warmup_steps`.
+            fairseq's `inverse_sqrt` with `--warmup-init-lr`, which spends an update on `initial` itself, is this one
+            an update later.
 
     Raises:
-        ValueError: If `warmup_steps` < 1.
+        ValueError: If `warmup_steps` < 1, or not 0 <= initial <= peak.
 
     Example:
 
@@ -122,13 +128,16 @@ class WarmupInverseSqrt(Warmup):
     [0.25, 1.0, 0.5]
     """
 
-    def __init__(self, peak: float, warmup_steps: int):
+    def __init__(self, peak: float, warmup_steps: int, initial: float = 0.0):
         if warmup_steps < 1:
             raise ValueError(f"Received warmup_steps={warmup_steps}; expected at least 1: the rate falls from there.")
+        if not 0.0 <= initial <= peak:
+            raise ValueError(f"Received initial={initial} and peak={peak}; expected 0 <= initial <= peak.")
         super().__init__(peak, warmup_steps, warmup_steps)
+        self.initial = float(initial)
 
     def decay(self, n):
         return ops.sqrt(self.warmup_steps / n)
 
     def get_config(self) -> dict[str, Any]:
-        return {"peak": self.peak, "warmup_steps": self.warmup_steps}
+        return {"peak": self.peak, "warmup_steps": self.warmup_steps, "initial": self.initial}

@@ -88,6 +88,13 @@ def test_settings_out_of_range(changes, message):
         replace(SETTINGS, **changes)
 
 
+def test_a_row_that_is_too_long():
+    rows = Translations(Ragged.of([[1] * 9]), Ragged.of([[1] * 41]))
+    dataset = batches(rows, Translation(50, start_id=0), batch_tokens=400, max_length=40)
+    with pytest.raises(Exception, match="41 tokens, more than max_length=40"):
+        next(iter(dataset))
+
+
 def pairs(count=600):
     rng = np.random.default_rng(1)
     sides = ([rng.integers(2, 50, length).tolist() for length in side] for side in LENGTHS[:count].T)

@@ -38,6 +38,71 @@ def test_label_smoothing_is_that_of_keras():
     assert float(CrossEntropy(0.1)(labels, LOGITS[0])) == pytest.approx(float(expected), rel=1e-5)
 
 
+def value_and_gradient(loss, labels, logits):
+    """Of one function, compiled, on either backend."""
+    if keras.backend.backend() == "jax":
+        import jax
+
+        return jax.jit(jax.value_and_grad(lambda x: loss(labels, x)))(logits)
+    import tensorflow as tf
+
+    @tf.function
+    def step(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            value = loss(labels, x)
+        return value, tape.gradient(value, x)
+
+    return step(tf.constant(logits))
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_the_gradient_is_that_of_the_formula(smoothing):
+    """(softmax - (1 - eps) one-hot - eps / C) / targets; none for padding."""
+    targets = (1 - smoothing) * np.eye(5)[LABELS] + smoothing / 5
+    softmax = np.exp(log_softmax(LOGITS))
+    real = LABELS >= 0
+    expected = (softmax - targets) * real[..., None] / real.sum()
+    value, gradient = value_and_gradient(CrossEntropy(smoothing), LABELS, LOGITS)
+    assert float(value) == pytest.approx(-(targets * log_softmax(LOGITS))[real].sum() / real.sum(), rel=1e-5)
+    np.testing.assert_allclose(np.asarray(gradient), expected, atol=1e-7)
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.3])
+def test_loss_and_gradient_are_those_of_torch(smoothing):
+    import torch
+
+    rng = np.random.default_rng(1)
+    logits = rng.normal(size=(6, 7, 50)).astype("float32") * 5
+    labels = np.where(rng.random((6, 7)) < 0.3, -1, rng.integers(0, 50, (6, 7)))
+    variable = torch.tensor(logits, requires_grad=True)
+    expected = torch.nn.functional.cross_entropy(
+        variable.reshape(-1, 50), torch.tensor(labels).reshape(-1), ignore_index=-1, label_smoothing=smoothing
+    )
+    expected.backward()
+    value, gradient = value_and_gradient(CrossEntropy(smoothing), labels, logits)
+    assert float(value) == pytest.approx(expected.item(), rel=1e-6)
+    np.testing.assert_allclose(np.asarray(gradient), variable.grad.numpy(), atol=1e-7)
+
+
+def test_smoothing_over_the_others_as_in_fairseq():
+    """`label_smoothed_nll_loss` of fairseq: 1 - eps for the target, eps / (C - 1) for each other class."""
+    labels, logits, eps = LABELS[0], LOGITS[0].astype("float64"), 0.1
+    negative = -log_softmax(logits)
+    others = eps / (logits.shape[-1] - 1)
+    chosen = negative[np.arange(4), labels]
+    expected = ((1 - eps - others) * chosen + others * negative.sum(axis=-1)).mean()
+    assert float(CrossEntropy(eps * 5 / 4)(labels, LOGITS[0])) == pytest.approx(expected, rel=1e-6)
+
+
+def test_infinite_logits_of_forbidden_classes():
+    logits = np.array([[0.0, 0.0, -np.inf]], "float32")
+    value, gradient = value_and_gradient(CrossEntropy(), np.array([1]), logits)
+    assert float(value) == pytest.approx(np.log(2))
+    np.testing.assert_allclose(np.asarray(gradient), [[0.5, -0.5, 0.0]], atol=1e-7)
+
+
 @pytest.mark.parametrize("weights", [np.array([2.0, 3.0, 1.0]), np.array([[2.0] * 4, [3.0] * 4, [1.0] * 4])])
 def test_weights_of_examples_and_of_tokens_multiply(weights):
     values = negative_log_likelihood()

@@ -31,7 +31,15 @@ def test_inverse_sqrt_is_the_formula_of_the_paper():
         assert float(rate(n - 1)) == pytest.approx(512**-0.5 * min(n**-0.5, n * 4000**-1.5), rel=1e-5)
 
 
-@pytest.mark.parametrize("rate", [WarmupLinear(1e-3, 2, 9), WarmupCosine(1e-3, 2, 9), WarmupInverseSqrt(1e-3, 2)])
+def test_inverse_sqrt_from_an_initial_rate_is_that_of_fairseq():
+    rate = WarmupInverseSqrt(peak=0.005, warmup_steps=2000, initial=1e-7)
+    for updates in (1, 2, 1999, 2000, 8000):  # `num_updates` of fairseq's `step_update`
+        warm = 1e-7 + updates * (0.005 - 1e-7) / 2000
+        expected = warm if updates < 2000 else 0.005 * 2000**0.5 * updates**-0.5
+        assert float(rate(updates - 1)) == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("rate", [WarmupLinear(1e-3, 2, 9), WarmupCosine(1e-3, 2, 9), WarmupInverseSqrt(1e-3, 2, 1e-4)])
 def test_config_round_trip_inside_an_optimizer(rate):
     optimizer = keras.optimizers.deserialize(keras.optimizers.serialize(keras.optimizers.SGD(rate)))
     assert type(optimizer._learning_rate) is type(rate) and vars(optimizer._learning_rate) == vars(rate)
@@ -40,5 +48,7 @@ def test_config_round_trip_inside_an_optimizer(rate):
 def test_impossible_numbers_of_steps():
     with pytest.raises(ValueError, match="warmup_steps=5 and total_steps=4"):
         WarmupLinear(1.0, 5, 4)
+    with pytest.raises(ValueError, match=r"initial=2.0 and peak"):
+        WarmupInverseSqrt(1.0, 5, initial=2.0)
     with pytest.raises(ValueError, match="warmup_steps=0"):
         WarmupInverseSqrt(1.0, 0)
