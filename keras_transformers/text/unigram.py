@@ -19,14 +19,11 @@ from keras_transformers.text.sentencepiece import END, PAD, UNKNOWN_TOKEN
 SPECIAL_TOKENS = (PAD, END, UNKNOWN_TOKEN)
 REWRITES = ("Lowercase", "NFC", "NFD", "NFKC", "NFKD", "Nmt")  # what rules can be made of
 SPACES = ("Prepend", "Replace")
+STEP = 1e-4  # between the scores that the trainer gives to rare letters
 
 
 def train(texts: Iterable[str], size: int, lowercase: bool, special_tokens: Sequence[str]) -> tokenizers.Tokenizer:
-    """Learn the pieces that make a corpus most likely (Kudo, 2018), the same in every run.
-
-    The library's threads sum in any order, which changes the last digits of scores and the order of equal ones: scores
-    are rounded to float32, which .spm files keep, and equal ones sorted by their text.
-    """
+    """Learn the pieces that make a corpus most likely (Kudo, 2018), the same in every run."""
     absent = {END, UNKNOWN_TOKEN}.difference(special_tokens)
     if absent or size <= len(special_tokens):
         raise ValueError(
@@ -45,16 +42,28 @@ def train(texts: Iterable[str], size: int, lowercase: bool, special_tokens: Sequ
             raise
         raise ValueError(_TOO_SMALL) from error
     rows = json.loads(scratch.to_str())["model"]["vocab"]
-    learned = [(text, float(np.float32(score))) for text, score in rows if text not in special_tokens]
+    learned = _in_order([(text, score) for text, score in rows if text not in special_tokens])
     if not learned:
         raise ValueError(_TOO_SMALL)
-    learned.sort(key=lambda row: (-row[1], row[0]))
     rows = [*((token, 0.0) for token in special_tokens), *learned]
     library = tokenizers.Tokenizer(models.Unigram(rows, list(special_tokens).index(UNKNOWN_TOKEN), False))
     sentencepiece.add_pipeline(library, plain, rewrite)
     library.add_special_tokens(list(special_tokens))
     sentencepiece.end_texts(library, pair=f"$A {END} $B {END}")
     return library
+
+
+def _in_order(learned: list[tuple[str, float]]) -> list[tuple[str, float]]:
+    """The same rows in every run: the library's threads sum in any order, and a randomly seeded hash map orders ties.
+
+    The last digits of scores differ: they are rounded to float32, which is what .spm files keep, and equal ones sorted
+    by their text. Letters that are no good as pieces are numbered upwards from the least score, in any order.
+    """
+    least = min((score for _, score in learned), default=0.0)
+    rare = sorted(text for text, score in learned if len(text) == 1 and score < least + STEP * len(learned))
+    scores = sorted(score for text, score in learned if text in rare)
+    rows = [*(row for row in learned if row[0] not in rare), *zip(rare, scores, strict=True)]
+    return sorted(((text, float(np.float32(score))) for text, score in rows), key=lambda row: (-row[1], row[0]))
 
 
 _TOO_SMALL = "The corpus holds no text to train on. Expected an iterable of non-empty str."
