@@ -72,3 +72,61 @@ def average_weights(model: keras.Model, paths: Sequence[str | os.PathLike]) -> N
         weights = [(total / len(paths)).astype(w.dtype) for total, w in zip(sums, weights, strict=True)]
     finally:
         model.set_weights(weights)
+
+
+class AverageEpochs(keras.callbacks.Callback):
+    """Ends `fit` with the mean of the weights after each of the last epochs.
+
+    As fairseq's `average_checkpoints --num-epoch-checkpoints`. A moving average over all updates is the optimizer's
+    `ema_momentum`. Put it behind `Resume`, which then keeps the weights as trained, to go on from; a resumed run finds
+    the files of the epochs before the break.
+
+    Args:
+        folder: Where to write `epoch-00000.weights.h5` and so on; holds the last `count`. One folder belongs to one
+            run: files of this epoch and later ones, which another run left, are replaced.
+        count: Epochs to average. Where training stops early, those there are.
+
+    Raises:
+        ValueError: `count` is not positive; or from `fit`, it has fewer epochs.
+
+    Example:
+
+    >>> import tempfile
+    >>> model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1)])
+    >>> model.compile("sgd", "mse")
+    >>> average = AverageEpochs(tempfile.mkdtemp(), count=2)
+    >>> history = model.fit(np.ones((4, 1)), np.ones((4, 1)), epochs=3, verbose=0, callbacks=[average])
+    >>> [path.name for path in average.files()]
+    ['epoch-00001.weights.h5', 'epoch-00002.weights.h5']
+    """
+
+    def __init__(self, folder: str | os.PathLike, count: int):
+        super().__init__()
+        if count < 1:
+            raise ValueError(f"Received count={count}; expected a number of epochs, at least 1.")
+        self.folder, self.count = Path(folder), count
+
+    def files(self) -> list[Path]:
+        """The epochs' files, oldest first."""
+        return sorted(self.folder.glob("epoch-*.weights.h5"))
+
+    def on_train_begin(self, logs=None):
+        if self.params["epochs"] < self.count:
+            raise ValueError(
+                f"Received count={self.count} in a fit of {self.params['epochs']} epochs; expected at most as many."
+            )
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def on_epoch_end(self, epoch, logs=None):
+        path = self.folder / f"epoch-{epoch:05d}.weights.h5"
+        for later in [file for file in self.files() if file > path]:
+            later.unlink()
+        partial = self.folder / "partial.weights.h5"
+        self.model.save_weights(partial)
+        os.replace(partial, path)
+        for old in self.files()[: -self.count]:
+            old.unlink()
+
+    def on_train_end(self, logs=None):
+        if paths := self.files():
+            average_weights(self.model, paths)

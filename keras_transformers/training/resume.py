@@ -33,7 +33,8 @@ class Resume(keras.callbacks.Callback):
     the optimizer keeps them). A resumed epoch counts the batches that it does not repeat, so that batch numbers stay
     those of an unbroken run.
 
-    Put it last in `fit(callbacks=...)`: it then sees what the others decided at the end of `fit`.
+    Put it last in `fit(callbacks=...)`, but for `AverageEpochs`: it then sees what the others decided at the end of
+    `fit`.
 
     Args:
         folder: Where to save; holds the last two states, each about three times the size of the weights.

@@ -6,7 +6,13 @@ import keras
 import numpy as np
 import pytest
 
-from keras_transformers.training.averaging import average_weights, newest
+from keras_transformers.data.classification import Classification
+from keras_transformers.data.pipeline import batches
+from keras_transformers.data.rows import Rows
+from keras_transformers.training.averaging import AverageEpochs, average_weights, newest
+from keras_transformers.training.losses import CrossEntropy
+from keras_transformers.training.optimizer import AdamW
+from keras_transformers.training.resume import Resume
 
 
 def saved(folder, values):
@@ -44,3 +50,83 @@ def test_too_few_files(tmp_path):
         newest(tmp_path, 2)
     with pytest.raises(ValueError, match="no paths"):
         average_weights(model, [])
+
+
+class Weights(keras.callbacks.Callback):
+    """Notes the weights after each epoch; breaks off at a batch by an exception."""
+
+    def __init__(self, break_at=None):
+        super().__init__()
+        self.epochs, self.break_at = {}, break_at
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self.epoch = epoch
+
+    def on_train_batch_end(self, batch, logs=None):
+        if (self.epoch, batch) == self.break_at:
+            raise KeyboardInterrupt
+
+    def on_epoch_end(self, epoch, logs=None):
+        self.epochs[epoch] = self.model.get_weights()
+
+
+def fit(folder, epochs, break_at=None):
+    keras.utils.set_random_seed(0)
+    rows = [[5, 6, 7], [8, 9], [7, 7], [9, 5, 6]]
+    data = batches(Rows.of(rows, None, labels=[0, 1, 1, 0]), Classification(2), 1, max_length=4)
+    inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in ("token_ids", "padding_mask")}
+    hidden = keras.layers.GlobalAveragePooling1D()(keras.layers.Embedding(10, 4)(inputs["token_ids"]))
+    model = keras.Model(inputs, keras.layers.Dense(2)(hidden))
+    model.compile(AdamW(0.05), CrossEntropy(), jit_compile=False)
+    noted, average = Weights(break_at), AverageEpochs(folder / "epochs", 3)
+    callbacks = [noted, Resume(folder / "run", data, every=2), average]
+    try:
+        model.fit(data, epochs=epochs, verbose=0, shuffle=False, callbacks=callbacks)
+    except KeyboardInterrupt:
+        return None
+    return model.get_weights(), noted.epochs, average.files()
+
+
+def assert_equal(weights, others):
+    for one, other in zip(weights, others, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-8)
+
+
+def test_fit_ends_with_the_mean_of_the_last_epochs(tmp_path):
+    weights, epochs, files = fit(tmp_path, epochs=5)
+    assert_equal(weights, [np.mean(w, axis=0) for w in zip(*(epochs[e] for e in (2, 3, 4)), strict=True)])
+    assert [file.name[6:11] for file in files] == ["00002", "00003", "00004"]
+    assert sorted(path.name for path in (tmp_path / "epochs").iterdir()) == [file.name for file in files]
+    again, none, _ = fit(tmp_path, epochs=5)
+    assert none == {}
+    assert_equal(again, weights)
+
+
+def test_a_broken_run_ends_with_the_mean_of_an_unbroken_one(tmp_path):
+    expected, _, _ = fit(tmp_path / "whole", epochs=5)
+    assert fit(tmp_path / "run", 5, break_at=(3, 2)) is None
+    found, epochs, _ = fit(tmp_path / "run", epochs=5)
+    assert list(epochs) == [3, 4]
+    assert_equal(found, expected)
+
+
+def test_more_epochs_go_on_from_the_weights_as_trained(tmp_path):
+    expected, _, _ = fit(tmp_path / "whole", epochs=6)
+    fit(tmp_path / "run", epochs=4)
+    found, _, _ = fit(tmp_path / "run", epochs=6)
+    assert_equal(found, expected)
+
+
+def test_files_of_another_run_are_not_averaged(tmp_path):
+    fit(tmp_path, epochs=6)
+    for state in (tmp_path / "run").iterdir():
+        state.unlink()
+    _, _, files = fit(tmp_path, epochs=4)
+    assert [file.name[6:11] for file in files] == ["00001", "00002", "00003"]
+
+
+def test_more_epochs_to_average_than_to_train(tmp_path):
+    with pytest.raises(ValueError, match="count=3 in a fit of 2 epochs"):
+        fit(tmp_path, epochs=2)
+    with pytest.raises(ValueError, match="count=0"):
+        AverageEpochs(tmp_path, 0)
