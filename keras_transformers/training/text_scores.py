@@ -1,0 +1,119 @@
+"""Scores of generated text against references: BLEU, chrF and exact match, also after epochs of `fit`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import keras
+
+
+def bleu(texts: Sequence[str], references: Sequence[str]) -> float:
+    """BLEU4 of plain text, in percent: sacreBLEU's default (13a tokens, cased), as reports should use.
+
+    Post 2018, https://arxiv.org/abs/1804.08771.
+
+    >>> round(bleu(["The cat sat on the mat."], ["The cat sat on a mat."]), 2)
+    48.89
+    """
+    return _sacrebleu().corpus_bleu(texts, [references]).score
+
+
+def tokenized_bleu(texts: Sequence[str], references: Sequence[str]) -> float:
+    """BLEU4 of words between blanks, in percent: `multi-bleu.perl` and fairseq, on the text as it stands.
+
+    For corpora that come tokenised; where results are published for lower-cased text, give both lower-cased.
+
+    >>> round(tokenized_bleu(["the cat sat on the mat ."], ["the cat sat on a mat ."]), 2)
+    48.89
+    """
+    options = {"tokenize": "none", "smooth_method": "none", "force": True}
+    return _sacrebleu().corpus_bleu(texts, [references], **options).score
+
+
+def chrf(texts: Sequence[str], references: Sequence[str]) -> float:
+    """chrF2, the F-score of character 6-grams, in percent. Popović 2015, https://aclanthology.org/W15-3049.
+
+    >>> round(chrf(["cats"], ["cats"]))
+    100
+    """
+    return _sacrebleu().corpus_chrf(texts, [references]).score
+
+
+def exact_match(texts: Sequence[str], references: Sequence[str]) -> float:
+    """The share of texts that equal their reference but for blanks at the ends, in percent.
+
+    >>> exact_match(["cat ", "dog"], ["cat", "mouse"])
+    50.0
+    """
+    pairs = zip(texts, references, strict=True)
+    return 100.0 * sum(text.strip() == reference.strip() for text, reference in pairs) / len(texts)
+
+
+SCORES = {score.__name__: score for score in (bleu, tokenized_bleu, chrf, exact_match)}
+
+
+class TextScores(keras.callbacks.Callback):
+    """Generates text for a held-out set after epochs, and adds its scores to the logs, as `val_bleu` and so on.
+
+    Other callbacks can watch them if they stand behind it: `EarlyStopping("val_bleu", mode="max")`. For scores of the
+    moving averages put `SwapEMAWeights(swap_on_epoch=True)` before it.
+
+    Args:
+        generate: A function of a list of strings that gives as many strings: `task.generate`.
+        sources: What to generate from.
+        references: The text that is expected for each.
+        scores: Names: `"bleu"`, `"tokenized_bleu"`, `"chrf"`, `"exact_match"`; all but the last need sacrebleu.
+        every: Epochs between.
+
+    Raises:
+        ValueError: Sources and references are not as many or none, or a score is unknown.
+        ImportError: sacrebleu is missing.
+
+    Example:
+
+    >>> model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1)])
+    >>> model.compile("sgd", "mse")
+    >>> scores = TextScores(lambda texts: [text.upper() for text in texts], ["a", "b"], ["A", "C"], ["exact_match"])
+    >>> data = keras.ops.ones((4, 1))
+    >>> model.fit(data, data, verbose=0, callbacks=[scores]).history["val_exact_match"]
+    [50.0]
+    """
+
+    def __init__(
+        self,
+        generate: Callable[[list[str]], list[str]],
+        sources: Sequence[str],
+        references: Sequence[str],
+        scores: Sequence[str] = ("bleu", "chrf", "exact_match"),
+        every: int = 1,
+    ):
+        super().__init__()
+        if len(sources) != len(references) or not len(sources):
+            raise ValueError(
+                f"Received {len(sources)} sources and {len(references)} references; expected one reference a source."
+            )
+        if isinstance(scores, str) or (unknown := [name for name in scores if name not in SCORES]):
+            raise ValueError(f"Received scores={scores if isinstance(scores, str) else unknown}; expected {[*SCORES]}.")
+        if every < 1:
+            raise ValueError(f"Received every={every}; expected a number of epochs, at least 1.")
+        if set(scores) - {"exact_match"}:
+            _sacrebleu()  # now, rather than after an epoch
+        self.generate, self.sources, self.references = generate, list(sources), list(references)
+        self.scores, self.every = tuple(scores), every
+
+    def on_epoch_end(self, epoch, logs=None):
+        if (epoch + 1) % self.every:
+            return
+        _ = self.model  # on JAX, to look at it copies the running state into its variables
+        texts = self.generate(self.sources)
+        if len(texts) != len(self.references) or not all(isinstance(text, str) for text in texts):
+            raise ValueError(f"Received {len(texts)} texts from generate; expected {len(self.references)} strings.")
+        logs |= {f"val_{name}": SCORES[name](texts, self.references) for name in self.scores}
+
+
+def _sacrebleu():
+    try:
+        import sacrebleu
+    except ImportError as error:
+        raise ImportError('BLEU and chrF need sacrebleu: pip install "keras_transformers[eval]".') from error
+    return sacrebleu
