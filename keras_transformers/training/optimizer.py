@@ -127,6 +127,10 @@ class AdamW(keras.optimizers.AdamW):
             total.assign(ops.where(due, 0.0, total.value))
         self._micro_steps.assign_add(1)
 
+    def _apply_weight_decay(self, variables: Sequence) -> None:
+        if self.weight_decay:  # Keras would pass over all weights to subtract zero
+            super()._apply_weight_decay(variables)
+
     def _means(self, grads: Sequence) -> list:
         return [
             None if g is None else s.value / self.accumulation_steps for s, g in zip(self._sums, grads, strict=True)

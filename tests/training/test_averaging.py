@@ -72,12 +72,13 @@ class Weights(keras.callbacks.Callback):
 
 def fit(folder, epochs, break_at=None):
     keras.utils.set_random_seed(0)
-    rows = [[5, 6, 7], [8, 9], [7, 7], [9, 5, 6]]
-    data = batches(Rows.of(rows, None, labels=[0, 1, 1, 0]), Classification(2), 1, max_length=4)
+    rows = Rows.of([[5 + i % 5] * (5 + i % 2 * 5) for i in range(8)], None, labels=[0, 1] * 4)
+    # By token count, with accumulation: 2 batches of 2 shorter rows and 2 of 2 longer ones.
+    data = batches(rows, Classification(2), batch_tokens=20, max_length=10, accumulation_steps=2)
     inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in ("token_ids", "padding_mask")}
     hidden = keras.layers.GlobalAveragePooling1D()(keras.layers.Embedding(10, 4)(inputs["token_ids"]))
     model = keras.Model(inputs, keras.layers.Dense(2)(hidden))
-    model.compile(AdamW(0.05), CrossEntropy(), jit_compile=False)
+    model.compile(AdamW(0.05, accumulation_steps=2), CrossEntropy(), jit_compile=False)
     noted, average = Weights(break_at), AverageEpochs(folder / "epochs", 3)
     callbacks = [noted, Resume(folder / "run", data, every=2), average]
     try:
@@ -104,7 +105,7 @@ def test_fit_ends_with_the_mean_of_the_last_epochs(tmp_path):
 
 def test_a_broken_run_ends_with_the_mean_of_an_unbroken_one(tmp_path):
     expected, _, _ = fit(tmp_path / "whole", epochs=5)
-    assert fit(tmp_path / "run", 5, break_at=(3, 2)) is None
+    assert fit(tmp_path / "run", 5, break_at=(3, 3)) is None
     found, epochs, _ = fit(tmp_path / "run", epochs=5)
     assert list(epochs) == [3, 4]
     assert_equal(found, expected)

@@ -6,7 +6,7 @@ import pytest
 
 from keras_transformers.training.losses import CrossEntropy
 from keras_transformers.training.optimizer import AdamW
-from keras_transformers.training.schedules import WarmupLinear
+from keras_transformers.training.schedules import WarmupInverseSqrt, WarmupLinear
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(32, 5)).astype("float32")
@@ -111,3 +111,30 @@ def test_a_variable_without_gradient_is_left_out():
 def test_arguments_out_of_range(argument, value):
     with pytest.raises(ValueError, match=f"{argument}={value}; expected"):
         AdamW(0.1, **{argument: value})
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("epsilon", [1e-8, 1e-9])
+def test_adam_of_the_transformer_is_that_of_torch(epsilon):
+    """Betas 0.9 and 0.98, no decay, inverse square root warm-up, the norm of the gradient clipped to 25."""
+    import torch
+
+    rate = WarmupInverseSqrt(0.005, 3, initial=1e-7)
+    optimizer = AdamW(rate, 0.0, 25.0, beta_2=0.98, epsilon=epsilon)
+    ours = keras.Variable(np.ones(7, "float32"))
+    theirs = torch.nn.Parameter(torch.ones(7))
+    torch_adam = torch.optim.Adam([theirs], betas=(0.9, 0.98), eps=epsilon)
+    for step in range(12):
+        gradient = rng.normal(size=7).astype("float32") * (100 if step % 2 else 1)
+        optimizer.apply([gradient], [ours])
+        theirs.grad = torch.tensor(gradient)
+        torch.nn.utils.clip_grad_norm_([theirs], 25.0)
+        torch_adam.param_groups[0]["lr"] = float(rate(step))
+        torch_adam.step()
+    np.testing.assert_allclose(ours.numpy(), theirs.detach().numpy(), atol=1e-6)
+
+
+def test_without_decay_weights_are_not_read_for_it(monkeypatch):
+    optimizer = AdamW(0.1, weight_decay=0.0)
+    monkeypatch.setattr(optimizer, "_use_weight_decay", lambda variable: pytest.fail("asked for decay"))
+    optimizer.apply([np.zeros(2, "float32")], [keras.Variable(np.ones(2, "float32"))])
