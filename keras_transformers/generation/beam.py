@@ -16,7 +16,8 @@ class BeamSearch:
     """The method that keeps the n likeliest beams of each prompt; a row of the state is a beam.
 
     A beam that ends becomes a hypothesis: it is set aside and never extended. Its score is the sum of its tokens'
-    log-probabilities, as the penalties leave them, over their number to the power of `length_penalty`. A prompt is done
+    log-probabilities, as the penalties leave them, over their number to the power of `length_penalty`; beside an
+    encoder plus `coverage_penalty` * sum(log(min(attention that a token of the source has got, 1))). A prompt is done
     when its best beam, scored so, is no better than the worst of n hypotheses. This is what `transformers` does with
     `early_stopping=False`.
 
@@ -31,12 +32,13 @@ class BeamSearch:
         """One more token for the beams of each prompt that is not done; see `decode.Method`."""
         if "hypotheses" not in state:
             state = _begin(state, choices)
-        log_probs = penalties.apply(ops.log_softmax(logits, axis=-1), state, choices, decoder.eos_ids)
+        log_probs = penalties.apply(ops.log_softmax(logits, axis=-1), state, choices, decoder)
         # If each beam ended in every way that there is, n would still be left to go on.
         width = min(1 + max(1, len(decoder.eos_ids)), logits.shape[-1]) * self.num_beams
         score, source, token = self._best(state["score"][:, None] + log_probs, width)
         old = _take({name: x for name, x in state.items() if name not in ("cache", "hypotheses")}, source)
         new = append(decoder, old, token, _take(choices.stops, source)) | {"score": score}
+        new["covered"] = ops.take(_covered(state, choices), source)
         length_penalty = choices.knobs["length_penalty"][:: self.num_beams, None]
         just_ended = ops.logical_and(new["finished"], ops.logical_not(old["finished"]))
         hypotheses = self._keep(state["hypotheses"], new, just_ended, width, length_penalty)
@@ -45,6 +47,7 @@ class BeamSearch:
         beams = _take(new, rows)
         done = self._done(beams, hypotheses, length_penalty)
         beams["finished"] = ops.logical_or(beams["finished"], done)
+        del beams["covered"]
         return beams | {"cache": _follow(state["cache"], ops.take(source, rows)), "hypotheses": hypotheses}
 
     def _best(self, scores: Any, width: int) -> tuple[Any, Any, Any]:
@@ -83,10 +86,19 @@ def _begin(state: State, choices: Choices) -> State:
 
 
 def _penalized(rows: State, width: int, length_penalty: Any) -> Any:
-    """Scores over lengths to the power of a penalty (B, 1): (B, width)."""
+    """Scores over lengths to the power of a penalty (B, 1), and what coverage adds: (B, width)."""
     length = ops.cast(ops.maximum(rows["new"], 1), "float32")
-    score, length = (ops.reshape(x, (-1, width)) for x in (rows["score"], length))
-    return score / length**length_penalty
+    score, length, covered = (ops.reshape(x, (-1, width)) for x in (rows["score"], length, rows["covered"]))
+    return score / length**length_penalty + covered
+
+
+def _covered(state: State, choices: Choices) -> Any:
+    """What beams lose by tokens of the source that they have not attended to (Wu et al. 2016), at most 0: (B * n,)."""
+    source = state["cache"][-1]
+    if "coverage" not in source:
+        return ops.zeros_like(state["score"])
+    logs = ops.log(ops.clip(source["coverage"], 1e-9, 1.0))
+    return choices.knobs["coverage_penalty"] * ops.sum(ops.where(source["cross_mask"] > 0, logs, 0.0), axis=1)
 
 
 def _top(scores: Any, number: int) -> Any:

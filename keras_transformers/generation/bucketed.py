@@ -59,7 +59,7 @@ class BucketedService:
         """One text, as it grows."""
         state, choices, about = self._start([text], 1, wanted, 1)
         if error := about["error"][0]:
-            raise ValueError(f"the text cannot be continued: {error}")
+            raise ValueError(f"the text cannot be answered: {error}")
 
         def contents():
             nonlocal state

@@ -14,6 +14,20 @@ State = dict[str, Any]
 Method = Callable[["Decoder", State, Any, "Choices"], State]
 
 
+class Forced(NamedTuple):
+    """Token ids that leave no choice.
+
+    Args:
+        first: The first new token of every text; None for any.
+        last: What ends a text that reaches its limit; None for any.
+        never: Those that are not to come.
+    """
+
+    first: int | None = None
+    last: int | None = None
+    never: tuple[int, ...] = ()
+
+
 class Decoder(NamedTuple):
     """What the loop needs of a model.
 
@@ -23,6 +37,8 @@ class Decoder(NamedTuple):
         eos_ids: Tokens that end a text.
         pad_id: What stands behind the end of a row.
         token_bytes: int32 (V, W), what each token adds to the text (`stop.byte_table`).
+        forced: Tokens that the checkpoint prescribes, and forbids.
+        growth: By how many places caches grow when they are full; None where they have room for all.
     """
 
     step: Callable
@@ -30,6 +46,8 @@ class Decoder(NamedTuple):
     eos_ids: tuple[int, ...]
     pad_id: int
     token_bytes: Any
+    forced: Forced = Forced()
+    growth: int | None = None
 
 
 class Choices(NamedTuple):
@@ -95,13 +113,39 @@ def advance(decoder: Decoder, method: Method, state: State, choices: Choices, to
     def unfinished(count, state):
         return ops.logical_and(count < tokens, ops.logical_not(ops.all(state["finished"])))
 
+    def fits(count, state):
+        return ops.logical_and(unfinished(count, state), ops.max(state["lengths"]) <= _capacity(state))
+
     def body(count, state):
         places = ops.expand_dims(ops.maximum(state["lengths"] - 1, 0), 1)
         last = ops.take_along_axis(state["token_ids"], places, axis=1)
         hidden_states, cache = decoder.step(last, places, state["cache"])
         return count + 1, method(decoder, {**state, "cache": cache}, _logits(decoder, hidden_states), choices)
 
-    return ops.while_loop(unfinished, body, (ops.zeros((), "int32"), state))[1]
+    def grow(count, state):
+        room = ops.where(ops.max(state["lengths"]) > _capacity(state), decoder.growth, 0)
+        return ops.while_loop(fits, body, (count, {**state, "cache": with_room(state["cache"], room)}))
+
+    begin = (ops.zeros((), "int32"), state)
+    if decoder.growth is None:
+        return ops.while_loop(unfinished, body, begin)[1]
+    return ops.while_loop(unfinished, grow, begin)[1]
+
+
+def _capacity(state: State) -> Any:
+    """Places of the cache."""
+    return ops.shape(state["cache"][0]["key"])[2]
+
+
+def with_room(cache: list[dict[str, Any]], places: Any) -> list[dict[str, Any]]:
+    """A cache with more places for new tokens; what comes from an encoder stays as it is.
+
+    Args:
+        cache: For each block a dict of tensors, of which `key` and `value` are (B, K, S, H).
+        places: How many more.
+    """
+    widths = [(0, 0), (0, 0), (0, places), (0, 0)]
+    return [{name: ops.pad(x, widths) if name in ("key", "value") else x for name, x in own.items()} for own in cache]
 
 
 def _logits(decoder: Decoder, hidden_states: Any) -> Any:

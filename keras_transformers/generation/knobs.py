@@ -30,24 +30,29 @@ KNOBS = {
     "no_repeat_ngram": Knob("int32", 0, 0, MOST),  # 0: off
     "seed": Knob("int32", 0, -MOST, MOST),
     "length_penalty": Knob("float32", 1.0, -10, 10),  # of beams
+    "coverage_penalty": Knob("float32", 0.0, 0.0, 1e6),  # of beams beside an encoder
 }
 OF_SAMPLES = ("temperature", "top_k", "top_p", "min_p", "seed")
-OF_BEAMS = ("length_penalty",)
+OF_BEAMS = ("length_penalty", "coverage_penalty")
+OF_SOURCES = ("coverage_penalty",)
 
 
-def knobs_of(num_beams: int) -> dict[str, Knob]:
-    """The knobs of beam search, or with one beam those of samples."""
-    others = OF_SAMPLES if num_beams > 1 else OF_BEAMS
+def knobs_of(num_beams: int, has_source: bool = False) -> dict[str, Knob]:
+    """The knobs of beam search, or with one beam those of samples; `has_source`: with those beside an encoder."""
+    others = (OF_SAMPLES if num_beams > 1 else OF_BEAMS) + (() if has_source else OF_SOURCES)
     return {name: knob for name, knob in KNOBS.items() if name not in others}
 
 
-def make_knobs(rows: int, values: dict[str, Any], num_beams: int = 1) -> dict[str, np.ndarray]:
+def make_knobs(
+    rows: int, values: dict[str, Any], num_beams: int = 1, has_source: bool = False
+) -> dict[str, np.ndarray]:
     """All knobs of a method as arrays (rows,); those that are not in `values` are neutral.
 
     Args:
         rows: Their number, B.
         values: By name, a number or one number a row.
         num_beams: Beams, 1 for samples.
+        has_source: Whether the model has an encoder besides.
 
     Raises:
         ValueError: A name is unknown, a value is out of range, or there are more or fewer values than rows.
@@ -57,22 +62,23 @@ def make_knobs(rows: int, values: dict[str, Any], num_beams: int = 1) -> dict[st
     >>> make_knobs(2, {"temperature": 0.7, "top_k": [5, 0]})["temperature"].tolist()
     [0.699999988079071, 0.699999988079071]
     """
-    knobs = knobs_of(num_beams)
+    knobs = knobs_of(num_beams, has_source)
     if unknown := sorted(set(values) - set(knobs)):
         raise ValueError(f"unknown knobs {unknown}; with num_beams={num_beams} there are {list(knobs)}.")
     return {name: _column(name, knob, values.get(name, knob.neutral), rows) for name, knob in knobs.items()}
 
 
 def make_request(
-    rows: int, stop: Sequence[str], token_bias: Mapping[int, float], values: dict[str, Any], num_beams: int = 1
-) -> dict[str, np.ndarray]:
+    rows: int, stop: Sequence[str], token_bias: Mapping[int, float], values: dict[str, Any], num_beams: int = 1,
+    has_source: bool = False,
+) -> dict[str, np.ndarray]:  # fmt: skip
     """All that decides how texts are generated, as arrays of so many rows.
 
     Args:
         rows: Their number, B.
         stop: Strings before which a text ends.
         token_bias: Numbers added to the logits of tokens, by id; minus infinity suppresses one.
-        values, num_beams: As for `make_knobs`.
+        values, num_beams, has_source: As for `make_knobs`.
 
     Returns:
         The knobs, each (B,), `stop` (B, n) of bytes, `bias_ids` int32 and `bias_values` float32, both (B, m).
@@ -93,7 +99,8 @@ def make_request(
         "bias_ids": np.array(list(token_bias), np.int32),
         "bias_values": np.array(list(token_bias.values()), np.float32),
     }
-    return make_knobs(rows, values, num_beams) | {name: np.tile(column, (rows, 1)) for name, column in columns.items()}
+    knobs = make_knobs(rows, values, num_beams, has_source)
+    return knobs | {name: np.tile(column, (rows, 1)) for name, column in columns.items()}
 
 
 def _column(name: str, knob: Knob, value: Any, rows: int) -> np.ndarray:

@@ -10,14 +10,14 @@ from keras import ops
 NEVER = float("-inf")
 
 
-def apply(logits: Any, state: dict[str, Any], choices: Any, eos_ids: tuple[int, ...]) -> Any:
+def apply(logits: Any, state: dict[str, Any], choices: Any, decoder: Any) -> Any:
     """All of them, in the order of Hugging Face `transformers`; what no row asks for costs nothing.
 
     Args:
         logits: float32 (B, V).
         state: Of `decode.start`: `token_ids`, `lengths` and `new` are read.
         choices: The `Choices`.
-        eos_ids: Tokens that end a text.
+        decoder: The `Decoder`: its `eos_ids` and `forced` are read.
     """
     knobs, token_ids, lengths = choices.knobs, state["token_ids"], state["lengths"]
     penalty, ngram, least = (knobs[name] for name in ("repetition_penalty", "no_repeat_ngram", "min_new_tokens"))
@@ -27,7 +27,26 @@ def apply(logits: Any, state: dict[str, Any], choices: Any, eos_ids: tuple[int, 
     logits = _where_any(penalty != 1, lambda x: penalize_repetition(x, seen, penalty), logits)
     logits = _where_any(ngram > 0, lambda x: ban_ngrams(x, token_ids, lengths, ngram), logits)
     early = state["new"] < least
-    return _where_any(early, lambda x: suppress(x, eos_ids, early), logits)
+    logits = _where_any(early, lambda x: suppress(x, decoder.eos_ids, early), logits)
+    return force(logits, decoder.forced, state)
+
+
+def force(logits: Any, forced: Any, state: dict[str, Any]) -> Any:
+    """Leave no choice where there is none; see `decode.Forced`.
+
+    Args:
+        logits: float32 (B, V).
+        forced: What is.
+        state: `new`, `lengths` and `limit` are read.
+    """
+    logits = suppress(logits, forced.never, state["new"] >= 0) if forced.never else logits
+    places = {"first": state["new"] == 0, "last": state["lengths"] == state["limit"] - 1}
+    for name, rows in places.items():
+        token = getattr(forced, name)
+        if token is not None:
+            only = ops.where(ops.arange(logits.shape[-1]) == token, 0.0, NEVER)
+            logits = ops.where(ops.expand_dims(rows, 1), only, logits)
+    return logits
 
 
 def _where_any(condition: Any, change: Callable, logits: Any) -> Any:

@@ -24,6 +24,8 @@ class Projection:
 
     def __init__(self, config: TransformerConfig, model: keras.Model):
         self.table = None
+        self.factor = config.hidden_dim**-0.5 if config.scale_outputs else 1.0
+        self.bias = model.get_layer("output_bias").bias.value if config.output_bias else None
         if not config.tie_embeddings:
             self.matrix = model.get_layer("lm_head").kernel.value
             return
@@ -34,7 +36,8 @@ class Projection:
         self.seen = tf.Variable(self._fingerprint(), trainable=False)
 
     def __call__(self, hidden_states: tf.Tensor) -> tf.Tensor:
-        return tf.matmul(hidden_states, tf.cast(self.matrix, hidden_states.dtype))
+        logits = tf.matmul(self.factor * hidden_states, tf.cast(self.matrix, hidden_states.dtype))
+        return logits if self.bias is None else logits + tf.cast(self.bias, logits.dtype)
 
     def refresh(self) -> None:
         """Make the copy anew if the embedding has changed since, by training for instance."""

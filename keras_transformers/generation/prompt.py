@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import keras
 from keras import ops
 
 from keras_transformers.config import TransformerConfig
-from keras_transformers.generation.decode import Choices, Decoder, Method, State, start
+from keras_transformers.generation.decode import Choices, Decoder, Method, State, start, with_room
 
 NO_ROOM = "max_new_tokens leaves no room for a prompt: the model takes {max_length} tokens in all."
 EMPTY = "The prompt is empty, and the model has no token that texts begin with."
+BLANK = "The text is blank: there is nothing to read."
 
 
 def begin_id(config: TransformerConfig) -> int | None:
@@ -25,7 +27,7 @@ def begin_id(config: TransformerConfig) -> int | None:
 
 def start_prompts(
     decoder: Decoder, method: Method, prefill: Callable, prompts: Any, lengths: Any, limit: Any, choices: Choices,
-    sequences: Any, room: Any = None,
+    sequences: Any, room: Any = None, source: dict[str, Any] | None = None,
 ) -> State:  # fmt: skip
     """Runs the prompts, all at once, and chooses the first token of each text.
 
@@ -39,24 +41,36 @@ def start_prompts(
         choices: How to choose, for B * n rows: those of the first prompt first.
         sequences: n, texts or beams for each prompt.
         room: Places for new tokens behind P, where it must be known beforehand (JAX); as many as needed when None.
+        source: Of a model of two stacks: `encoder_token_ids` and `encoder_padding_mask`, both int32 (B, S).
 
     Returns:
         The state of B * n rows.
     """
     longest = ops.shape(prompts)[1]
     mask = ops.cast(ops.arange(longest, dtype="int32") < ops.expand_dims(lengths, 1), "int32")
-    outputs = prefill({"token_ids": prompts, "padding_mask": mask})
+    outputs = prefill({"token_ids": prompts, "padding_mask": mask, **(source or {})})
     last = ops.reshape(lengths - 1, (-1, 1, 1))
     hidden_states = ops.take_along_axis(outputs["hidden_states"], last, axis=1)[:, 0]
-    room = ops.maximum(ops.max(limit) - longest, 0) if room is None else room
+    room = ops.maximum(ops.max(limit), longest) - longest if room is None else room
+    cache = with_room(outputs["cache"], room if decoder.growth is None else ops.minimum(room, decoder.growth))
+    if source:
+        cache.append(seen_source(source["encoder_padding_mask"], outputs["cross_attention_scores"][:, :, :, -1]))
+    ids = ops.pad(prompts, [(0, 0), (0, room)])
+    rows = keras.tree.map_structure(
+        lambda x: ops.repeat(x, sequences, axis=0), (hidden_states, cache, ids, lengths, limit)
+    )
+    return start(decoder, method, *rows, choices)
 
-    def rows(tensor, spare, axis):
-        """n rows for each prompt, with places for the new tokens."""
-        widths = [(0, 0)] * len(tensor.shape)
-        widths[axis] = (0, spare)
-        return ops.repeat(ops.pad(tensor, widths), sequences, axis=0)
 
-    cache = [{name: rows(tensor, room, 2) for name, tensor in own.items()} for own in outputs["cache"]]
-    prompts, hidden_states = rows(prompts, room, 1), ops.repeat(hidden_states, sequences, axis=0)
-    lengths, limit = (ops.repeat(x, sequences, axis=0) for x in (lengths, limit))
-    return start(decoder, method, hidden_states, cache, prompts, lengths, limit, choices)
+def seen_source(mask: Any, scores: Any) -> dict[str, Any]:
+    """What rows of a model of two stacks keep in the cache beside the blocks' own: the mask, and how much was attended.
+
+    Args:
+        mask: int32 (B, S), of the encoder's tokens.
+        scores: (B, L, N, S), cross-attention weights of the newest token.
+
+    Returns:
+        `cross_mask`, int32 (B, S), and `coverage`, float32 (B, S): the last block's weights, averaged over the heads.
+    """
+    coverage = ops.cast(ops.mean(scores[:, -1], axis=1), "float32")
+    return {"cross_mask": mask, "coverage": coverage}

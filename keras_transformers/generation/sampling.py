@@ -21,7 +21,7 @@ def sample(decoder: Decoder, state: State, logits: Any, choices: Choices) -> Sta
         logits: float32 (B, V).
         choices: How to choose.
     """
-    changed = penalties.apply(logits, state, choices, decoder.eos_ids)
+    changed = penalties.apply(logits, state, choices, decoder)
     seeds = ops.stack([choices.knobs["seed"], choices.sequence * 2**20 + state["new"]], axis=1)
     token = choose(changed, choices.knobs, seeds)
     chosen = ops.take_along_axis(logits, ops.expand_dims(token, 1), axis=1)[:, 0]
@@ -73,7 +73,10 @@ def keep_top(logits: Any, top_k: Any, top_p: Any, min_p: Any) -> Any:
     largest = ops.where(rank < top_k, largest, NEVER)
     probabilities = ops.softmax(largest)
     before = ops.cumsum(probabilities, axis=-1) - probabilities
-    kept = ops.logical_and(before < top_p[:, None], probabilities >= min_p[:, None] * probabilities[:, :1])
+    within = ops.logical_or(before < top_p[:, None], top_p[:, None] >= 1)  # sums may round to 1 before the last token
+    kept = ops.logical_and(
+        ops.logical_and(within, rank < top_k), probabilities >= min_p[:, None] * probabilities[:, :1]
+    )
     kept = ops.logical_or(kept, rank == 0)
     threshold = ops.min(ops.where(kept, largest, float("inf")), axis=-1, keepdims=True)
     return ops.where(logits < threshold, NEVER, logits)

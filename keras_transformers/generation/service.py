@@ -15,7 +15,7 @@ from keras_transformers.generation.beam import BeamSearch
 from keras_transformers.generation.decode import Choices, Decoder, Method, advance
 from keras_transformers.generation.knobs import KNOBS, knobs_of, out_of_range
 from keras_transformers.generation.projection import Projection
-from keras_transformers.generation.prompt import EMPTY, NO_ROOM, begin_id, start_prompts
+from keras_transformers.generation.prompt import BLANK, EMPTY, NO_ROOM, begin_id, start_prompts
 from keras_transformers.generation.sampling import sample
 from keras_transformers.generation.stop import StopStrings, byte_table, spelled
 from keras_transformers.generation.stream import pieces_of
@@ -27,6 +27,7 @@ ERRORS = [
     *[f"{name} must be in [{knob.low:g}, {knob.high:g}]." for name, knob in KNOBS.items()],
     NO_ROOM,
     EMPTY,
+    BLANK,
 ]
 TEXT, COUNT = tf.TensorSpec([None], tf.string, name="text"), tf.TensorSpec([], tf.int32)
 STOP = tf.TensorSpec([None, None], tf.string, name="stop")
@@ -51,6 +52,8 @@ class GenerationService:
     Attributes:
         module: The weights and tables, to be saved.
     """
+
+    has_source = False
 
     def __init__(
         self, config: TransformerConfig, model: keras.Model, graph: Any, token_bytes: Sequence[bytes], max_length: int
@@ -79,7 +82,7 @@ class GenerationService:
         knobs = {name: x for name, x in wanted.items() if name in KNOBS}
         wrong = out_of_range(knobs) + 1
         knobs = {name: tf.where(wrong > 0, tf.cast(KNOBS[name].neutral, x.dtype), x) for name, x in knobs.items()}
-        prompts, lengths, truncated, wrong = self._prompts(text, knobs["max_new_tokens"], wrong)
+        prompts, lengths, truncated, wrong, source = self._prompts(text, knobs["max_new_tokens"], wrong)
         limit = tf.where(wrong > 0, lengths, tf.minimum(lengths + knobs["max_new_tokens"], self.max_length))
         repeated = {name: tf.repeat(x, sequences, axis=0) for name, x in {**wanted, **knobs}.items()}
         stops = _stop_bytes(repeated["stop"])
@@ -87,11 +90,16 @@ class GenerationService:
         choices = Choices(
             {name: repeated[name] for name in knobs}, stops, repeated["bias_ids"], repeated["bias_values"], number
         )
-        state = start_prompts(self.decoder, method, self.prefill, prompts, lengths, limit, choices, sequences)
+        state = start_prompts(
+            self.decoder, method, self.prefill, prompts, lengths, limit, choices, sequences, source=source
+        )
         return state, choices, {"truncated": truncated, "error": tf.gather(self.errors, wrong)}
 
-    def _prompts(self, text: tf.Tensor, new: tf.Tensor, wrong: tf.Tensor) -> tuple[tf.Tensor, ...]:
-        """Ids (B, P) and lengths of the prompts; too long ones lose their beginning, so that the new tokens fit in."""
+    def _prompts(self, text: tf.Tensor, new: tf.Tensor, wrong: tf.Tensor) -> tuple[Any, ...]:
+        """Ids (B, P) and lengths of the prompts; too long ones lose their beginning, so that the new tokens fit in.
+
+        Then whether they did, the number of the error, and what `start_prompts` takes for a source.
+        """
         special = sum(len(what) for what, _ in self.graph.template.single if isinstance(what, list))
         room = self.max_length - new - special
         wrong = tf.where((wrong == 0) & (room < 1), ERRORS.index(NO_ROOM), wrong)
@@ -107,7 +115,7 @@ class GenerationService:
             wrong = tf.where((wrong == 0) & (count == 0), ERRORS.index(EMPTY), wrong)
         begin = (count == 0)[:, None] & (tf.range(tf.shape(encoded["token_ids"])[1]) == 0)
         prompts = tf.where(begin, first or 0, encoded["token_ids"])
-        return prompts, tf.maximum(count, 1), lengths > room, wrong
+        return prompts, tf.maximum(count, 1), lengths > room, wrong, {}
 
     def finish(self, state: dict[str, Any], rows: tf.Tensor) -> dict[str, tf.Tensor]:
         """Texts, their scores and numbers of tokens, each (B, rows of a prompt)."""
@@ -154,7 +162,7 @@ class GenerationService:
         if num_beams not in self._runs:
             self._runs[num_beams] = tf.function(
                 lambda text, sequences, wanted: self.generate(text, sequences, wanted, num_beams),
-                input_signature=[TEXT, COUNT, _wanted(num_beams)],
+                input_signature=[TEXT, COUNT, self._wanted(num_beams)],
                 autograph=False,
             )
         return self._runs[num_beams](text, sequences, wanted)
@@ -174,7 +182,7 @@ class GenerationService:
         self.projection.refresh()
         state, choices, about = self._start(tf.constant([text]), 1, _tensors(wanted))
         if error := about["error"].numpy()[0].decode():
-            raise ValueError(f"the text cannot be continued: {error}")
+            raise ValueError(f"the text cannot be answered: {error}")
 
         def states():
             nonlocal state
@@ -187,16 +195,22 @@ class GenerationService:
 
     @cached_property
     def _start(self) -> Any:
-        signature = [TEXT, COUNT, _wanted(1)]
+        signature = [TEXT, COUNT, self._wanted(1)]
         return tf.function(lambda *inputs: self.start(*inputs, sample), input_signature=signature, autograph=False)
 
     @cached_property
     def _advance(self) -> Any:
+        made = self._start.get_concrete_function().structured_outputs[:2]
+        signature = tf.nest.map_structure(lambda x: tf.TensorSpec(x.shape, x.dtype), made)
         return tf.function(
             lambda state, choices: advance(self.decoder, sample, state, choices, 1),
+            input_signature=signature,
             autograph=False,
-            reduce_retracing=True,
         )
+
+    def _wanted(self, num_beams: int) -> dict[str, tf.TensorSpec]:
+        others = KNOBS.keys() - knobs_of(num_beams, self.has_source).keys()
+        return {name: spec for name, spec in WANTED.items() if name not in others}
 
     def signatures(self, defaults: dict[str, np.ndarray], sequences: int, num_beams: int = 1) -> dict[str, Any]:
         """What an export answers: `serving_default`, and `generate`, which takes the knobs as inputs.
@@ -206,7 +220,7 @@ class GenerationService:
             sequences: Texts for each prompt.
             num_beams: As for `generate`.
         """
-        names = list(knobs_of(num_beams))
+        names = list(knobs_of(num_beams, self.has_source))
 
         def answer(text, stop, **knobs):
             none = tf.fill([tf.size(text), 0], -1)
@@ -229,11 +243,6 @@ class GenerationService:
                 generate, input_signature=[TEXT, *(WANTED[name] for name in ["stop", *names])], autograph=False
             ),
         }
-
-
-def _wanted(num_beams: int) -> dict[str, tf.TensorSpec]:
-    others = KNOBS.keys() - knobs_of(num_beams).keys()
-    return {name: spec for name, spec in WANTED.items() if name not in others}
 
 
 def _tensors(wanted: dict[str, np.ndarray]) -> dict[str, tf.Tensor]:

@@ -54,6 +54,14 @@ def test_one_filter_a_row():
     assert np.isfinite(left).sum(-1).tolist() == [5, 2, 2, 4]
 
 
+def test_sums_that_round_to_one():
+    """Probabilities of many tokens add up to a little less or more than 1."""
+    logits = normal(40, 3000, scale=3)
+    top_k = np.where(np.arange(40) % 2, 0, 7).astype("int32")
+    left = to_numpy(keep_top(logits, top_k, np.ones(40, "float32"), np.zeros(40, "float32")))
+    assert np.isfinite(left).sum(-1).tolist() == [7, 3000] * 20
+
+
 @pytest.mark.parity
 @pytest.mark.parametrize(
     "filters", [{"top_k": 7}, {"top_p": 0.8}, {"min_p": 0.1}, {"top_k": 20, "top_p": 0.6}], ids=str
