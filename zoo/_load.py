@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import keras
 
 from keras_transformers.checkpoints import hub, huggingface, keras_nlp
+from keras_transformers.checkpoints.generation_config import read_generation
 from keras_transformers.checkpoints.names import task_of
 from keras_transformers.config import TransformerConfig
 from keras_transformers.tasks import TASKS, Task
@@ -32,6 +33,7 @@ class Checkpoint:
         task: What it was made for, or None for a bare model.
         labels, problem: Of a classifier, or None.
         assign: Gives its weights to a model: `assign(model, missing_ok=(), fresh=())`.
+        options: What a task of this kind of model takes besides.
     """
 
     config: TransformerConfig
@@ -40,6 +42,7 @@ class Checkpoint:
     labels: tuple[str, ...] | None
     problem: str | None
     assign: Callable[..., Any]
+    options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
 def load(
@@ -65,8 +68,8 @@ def load(
     Args:
         name: A name of the zoo (`zoo.names()`); a folder, saved here or a Hugging Face checkpoint;
             `"hf:org/repo[@revision]"`; or `"keras-nlp:preset"`.
-        task: `"classification"`, `"masked_lm"`, `"pretraining"` or `"causal_lm"`; when None, what the checkpoint was
-            made for, or classification where labels are given.
+        task: `"classification"`, `"masked_lm"`, `"pretraining"`, `"causal_lm"` or `"seq2seq_lm"`; when None, what the
+            checkpoint was made for, or classification where labels are given.
         labels: Of a classifier: names, or their number. Those of the checkpoint when None.
         problem: Of a classifier: `"single_label"`, `"multi_label"` or `"regression"`.
         outputs: Optional outputs of the model: `"hidden_states"`, `"all_hidden_states"`, `"attention_scores"`.
@@ -97,7 +100,7 @@ def load(
     """
     checkpoint = find(name, revision, cache_dir)
     kind = _task_class(task or (checkpoint.task if labels is None else "classification"), name)
-    options: dict[str, Any] = {"outputs": outputs, "dtype": dtype, "max_length": max_length}
+    options: dict[str, Any] = {"outputs": outputs, "dtype": dtype, "max_length": max_length, **checkpoint.options}
     if kind.name == "classification":
         options |= {"labels": checkpoint.labels if labels is None else labels, "problem": problem or checkpoint.problem}
         options["lm_weight"] = lm_weight or 0.0
@@ -156,7 +159,11 @@ def find(
 def _folder(folder: Path, pickled: bool = False) -> Checkpoint:
     config, extra = huggingface.read_config(folder)
     assign = partial(huggingface.load_weights, folder=folder, pickled=pickled)
-    return _checkpoint(config, extra, Tokenizer.from_folder(folder), assign)
+    if config.kind != "encoder_decoder":
+        return _checkpoint(config, extra, Tokenizer.from_folder(folder), assign)
+    source, target = Tokenizer.pair_from_folder(folder)
+    options = {"target_tokenizer": target, "generation": read_generation(folder)}
+    return dataclasses.replace(_checkpoint(config, extra, source, assign), options=options)
 
 
 def _keras_nlp(preset: str) -> Checkpoint:

@@ -5,7 +5,8 @@ from keras_transformers.tasks.causal_lm import CausalLMTask
 from keras_transformers.tasks.classification import ClassificationTask
 from keras_transformers.tasks.masked_lm import MaskedLMTask
 from keras_transformers.tasks.pretraining import PretrainingTask
+from keras_transformers.tasks.seq2seq_lm import Seq2SeqLMTask
 
-TASKS = {task.name: task for task in (CausalLMTask, ClassificationTask, MaskedLMTask, PretrainingTask)}
+TASKS = {task.name: task for task in (CausalLMTask, ClassificationTask, MaskedLMTask, PretrainingTask, Seq2SeqLMTask)}
 
-__all__ = ["TASKS", "CausalLMTask", "ClassificationTask", "MaskedLMTask", "PretrainingTask", "Task"]
+__all__ = ["TASKS", "CausalLMTask", "ClassificationTask", "MaskedLMTask", "PretrainingTask", "Seq2SeqLMTask", "Task"]

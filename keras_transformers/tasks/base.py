@@ -205,8 +205,17 @@ class Task(Fitting):
         options = self._saved_options()
         with merged(self.model):
             save_folder(
-                folder, self.model, self.config, self.tokenizer, architecture=architecture, dtype=dtype, **options
+                folder,
+                self.model,
+                self.config,
+                self._saved_tokenizer(),
+                architecture=architecture,
+                dtype=dtype,
+                **options,
             )
+
+    def _saved_tokenizer(self) -> Any:
+        return self.tokenizer
 
     def _saved_options(self) -> dict[str, Any]:
         return {}
