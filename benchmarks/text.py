@@ -2,6 +2,8 @@
 
     python benchmarks/text.py --data ../shared/data --tokenizer bert_vocab
     python benchmarks/text.py --data ../shared/data --tokenizer gpt2_vocab
+    python benchmarks/text.py --data ../shared/data --tokenizer sentencepiece/test_model.model
+    python benchmarks/text.py --data ../shared/data --tokenizer unigram
 
 The two take turns; a figure is the median over the turns, in CPU seconds of the process, since other work on the
 machine stretches wall-clock time. Latency is given both ways: on a quiet machine they agree.
@@ -54,6 +56,15 @@ def throughput(tokenizer: Tokenizer, encode: Callable, lines: list[str], per_cal
     )
 
 
+def read(data: Path, name: str) -> Tokenizer:
+    """A folder's tokenizer, a SentencePiece model's, or a unigram one of 16,000 trained on some novels."""
+    if name == "unigram":
+        lines = (data / "gutenberg_novels" / "train.txt").read_text(encoding="utf-8").splitlines()[::4]
+        return Tokenizer.train(lines, 16_000, model="unigram")
+    is_file = (data / name).is_file()
+    return Tokenizer.from_sentencepiece(data / name) if is_file else Tokenizer.from_folder(data / name)
+
+
 def export(graph: TextGraph, encode: Callable) -> None:
     module = tf.Module()
     module.graph, module.encode = graph, encode
@@ -66,12 +77,16 @@ def export(graph: TextGraph, encode: Callable) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path(os.environ.get("ZOO_DATA", "../shared/data")))
-    parser.add_argument("--tokenizer", default="bert_vocab", help="a folder of --data, or any path to a tokenizer's")
+    parser.add_argument(
+        "--tokenizer",
+        default="bert_vocab",
+        help="a folder or a SentencePiece model, in --data or by its path; or unigram, to train one",
+    )
     parser.add_argument("--turns", type=int, default=7)
     arguments = parser.parse_args()
     tf.config.threading.set_intra_op_parallelism_threads(1)
     tf.config.threading.set_inter_op_parallelism_threads(1)
-    tokenizer = Tokenizer.from_folder(arguments.data / arguments.tokenizer)
+    tokenizer = read(arguments.data, arguments.tokenizer)
     lines = (arguments.data / "gutenberg_novels" / "valid.txt").read_text(encoding="utf-8").splitlines()
 
     begin = time.process_time()
