@@ -16,6 +16,8 @@ FILES = (
     "added_tokens.json",
     "vocab.txt",
     "vocab.json",
+    "target_vocab.json",
+    "target_tokenizer.json",
     "merges.txt",
     "*.model",
     "*.spm",
