@@ -75,7 +75,8 @@ class Seq2SeqService(GenerationService):
         places = tf.range(tf.shape(state["token_ids"])[1])
         begin = state["lengths"] - state["new"]
         is_new = (places >= begin[:, None]) & (places < state["lengths"][:, None])
-        text = self.target_graph.decode(tf.where(is_new, state["token_ids"], -1))
+        is_end = tf.reduce_any(state["token_ids"][:, :, None] == list(self.config.eos_ids), 2)
+        text = self.target_graph.decode(tf.where(is_new & ~is_end, state["token_ids"], -1))
         length = tf.strings.length(text)
         spelled = tf.reduce_sum(tf.where(is_new, tf.gather(self.num_bytes, state["token_ids"]), 0), 1)
         kept = state["kept_bytes"]

@@ -1,0 +1,61 @@
+"""Small models of two stacks on text: each token is a character."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from keras_transformers.checkpoints.generation_config import read_generation
+from keras_transformers.checkpoints.huggingface import load_weights, read_config
+from keras_transformers.config import TransformerConfig
+from keras_transformers.families import transformer
+from keras_transformers.tasks import Seq2SeqLMTask
+from keras_transformers.text import character
+from keras_transformers.text.tokenizer import Tokenizer
+
+FIRST = 0x4E00  # the character of token 0
+
+
+def characters(config: TransformerConfig) -> Tokenizer:
+    """Token i is the character `FIRST` + i; those with a role are special."""
+    vocabulary = {chr(FIRST + number): number for number in range(config.vocabulary_size)}
+    vocabulary["<unk>"] = config.vocabulary_size - 1
+    del vocabulary[chr(FIRST + config.vocabulary_size - 1)]
+    special = {config.pad_id, config.decoder_start_id, *config.eos_ids}
+    return Tokenizer(character.build(vocabulary, [chr(FIRST + number) for number in special]))
+
+
+def text_of(ids: list[int]) -> str:
+    return "".join(chr(FIRST + number) for number in ids)
+
+
+def ids_of(text: str) -> list[int]:
+    return [ord(letter) - FIRST for letter in text]
+
+
+def seq2seq_lm(**options: Any) -> Seq2SeqLMTask:
+    """A random model whose weights all matter."""
+    from generating import lively
+
+    sizes = {"num_layers": 2, "num_heads": 4, "hidden_dim": 16, "max_length": 64, "eos_ids": [2], "pad_id": 0}
+    config = transformer(40, **(sizes | options))
+    task = Seq2SeqLMTask(config, characters(config))
+    lively(task.model)
+    return task
+
+
+def read_task(folder: Path) -> Seq2SeqLMTask:
+    """The task of a checkpoint that `transformers` has written without a tokenizer."""
+    config, _ = read_config(folder)
+    task = Seq2SeqLMTask(config, characters(config), generation=read_generation(folder))
+    load_weights(task.model, folder)
+    return task
+
+
+def make_sources(task: Seq2SeqLMTask, rows: int, longest: int = 12, seed: int = 0) -> list[str]:
+    """Random texts of tokens without a role."""
+    random = np.random.default_rng(seed)
+    highest = task.config.vocabulary_size - 2
+    return [text_of(random.integers(5, highest, length)) for length in random.integers(3, longest, rows)]

@@ -1,0 +1,157 @@
+"""From text to another text by an encoder and a decoder: trained, in process, as a stream, saved and exported."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from translating import FIRST, characters, ids_of, make_sources, seq2seq_lm, text_of
+
+import zoo
+from keras_transformers.families import transformer
+from keras_transformers.generation.seq2seq import GROWTH
+from keras_transformers.tasks import Seq2SeqLMTask
+from keras_transformers.text.tokenizer import Tokenizer
+
+
+@pytest.fixture(scope="module")
+def task():
+    return seq2seq_lm()
+
+
+@pytest.fixture(scope="module")
+def sources(task):
+    return [*make_sources(task, 3), text_of([7] * 100)]
+
+
+def whole_passes(task, source: str, tokens: int) -> list[int]:
+    """What the model writes, by a pass over all tokens for each new one."""
+    (encoded,) = task.tokenizer.encode([source], max_length=task.max_length)
+    ids = [task.config.decoder_start_id]
+    source = {"encoder_token_ids": np.array([encoded.ids]), "encoder_padding_mask": np.ones((1, len(encoded.ids)))}
+    while len(ids) <= tokens:
+        target = {"token_ids": np.array([ids]), "padding_mask": np.ones((1, len(ids)))}
+        ids.append(int(np.argmax(task.model(source | target)["logits"][0, -1])))
+        if ids[-1] in task.config.eos_ids:
+            break
+    return ids[1:]
+
+
+def same(answer: dict, other: dict) -> None:
+    """Equal, up to rounding of the scores."""
+    np.testing.assert_allclose(answer["score"], other["score"], atol=1e-3)
+    assert {**answer, "score": 0} == {**other, "score": 0}
+
+
+def test_greedy_beyond_the_first_cache(task, sources):
+    """Longer than the cache is at first, so that it grows twice."""
+    new = 2 * GROWTH - 5
+    options = {"min_new_tokens": new, "max_new_tokens": new}
+    rows = task.predict(sources, **options)
+    assert [row["num_tokens"] for row in rows] == [new] * 4
+    bias = {task.config.eos_ids[0]: float("-inf")}
+    for row, other in zip(rows, task.predict(sources, max_new_tokens=new, token_bias=bias), strict=True):
+        same(row, other)
+    for source, text in zip(sources, task.generate(sources, max_new_tokens=20), strict=True):
+        expected = [number for number in whole_passes(task, source, 20) if number not in (0, 2)]
+        assert ids_of(text) == expected and len(expected) > 3
+    assert [row["truncated"] for row in rows] == [False] * 3 + [True]
+
+
+@pytest.mark.parametrize("options", [{}, {"num_beams": 3, "num_sequences": 2, "coverage_penalty": 0.3}], ids=str)
+def test_a_row_does_not_depend_on_its_neighbours(task, sources, options):
+    together = task.predict(sources, stop=[text_of([9])], max_new_tokens=[9, 5, 40, 7], **options)
+    for source, row, new in zip(sources, together, [9, 5, 40, 7], strict=True):
+        same(row, *task.predict([source], stop=[text_of([9])], max_new_tokens=new, **options))
+
+
+def test_coverage_changes_the_best_beam(task, sources):
+    """A hypothesis that leaves tokens of its source alone loses by it."""
+    options = {"num_beams": 4, "num_sequences": 4, "max_new_tokens": 12}
+    plain, covering = (task.predict(sources[:3], **options, coverage_penalty=value) for value in (0.0, 50.0))
+    assert all(more["score"][0] < row["score"][0] for more, row in zip(covering, plain, strict=True))
+    for source, row in zip(sources, covering, strict=False):
+        targets = row["generated_text"]
+        attended = [np.minimum(a.scores[: n].sum(0), 1) for a, n in zip(task.align([source] * 4, targets),
+                    row["num_tokens"], strict=True) if len(ids_of(targets[0])) == n - 1]  # fmt: skip
+        lost = [-np.log(np.maximum(x, 1e-9)).sum() for x in attended]
+        assert len(lost) < 2 or lost[0] <= max(lost)
+
+
+def test_text_that_cannot_be_answered(task, sources):
+    rows = task.predict(["", " ", sources[0], sources[0]], max_new_tokens=[5, 5, 64, 5])
+    assert [row["error"].partition(":")[0] for row in rows] == [
+        "The text is blank", "The text is blank", "max_new_tokens leaves no room for a prompt", "",
+    ]  # fmt: skip
+    assert [row["generated_text"] for row in rows[:3]] == [""] * 3
+    with pytest.raises(ValueError, match="text 0 cannot be answered: The text is blank"):
+        task.generate([""])
+
+
+def test_stop_strings_and_streams(task, sources):
+    (text,) = task.generate(sources[:1], max_new_tokens=40, min_new_tokens=40)
+    stop = text[3:5]
+    assert task.generate(sources[:1], max_new_tokens=40, min_new_tokens=40, stop=[stop]) == [text[: text.index(stop)]]
+    pieces = list(task.stream(sources[0], max_new_tokens=40, min_new_tokens=40))
+    assert "".join(pieces) == text and len(pieces) > 20
+
+
+def test_alignments(task, sources):
+    (alignment,) = task.align(sources[:1], [text_of([8, 9, 10])])
+    assert alignment.target_tokens == [(0, 1), (1, 2), (2, 3), (0, 0)]
+    assert len(alignment.source_tokens) == len(sources[0]) + 1
+    assert alignment.scores.shape == (4, len(sources[0]) + 1)
+    np.testing.assert_allclose(alignment.scores.sum(1), 1, rtol=1e-5)
+
+
+ENGLISH = ["the cat danced", "the cat sat", "a dog ran", "the dog sat"]
+GERMAN = ["die Katze tanzte", "die Katze sass", "ein Hund lief", "der Hund sass"]
+
+
+def test_two_vocabularies_learn_and_come_back(tmp_path):
+    """Trained on four pairs it knows them by heart; saved, loaded and exported it still does."""
+    english = Tokenizer.train(ENGLISH, 30, model="unigram")
+    german = Tokenizer.train(GERMAN, 35, model="unigram")
+    sizes = {"num_layers": 1, "num_heads": 2, "hidden_dim": 32, "max_length": 24, "dropout": 0.0}
+    ids = {"pad_id": german.pad_id, "decoder_start_id": german.pad_id, "eos_ids": [german.eos_id]}
+    config = transformer(
+        german.vocabulary_size, **sizes, **ids, encoder_vocabulary_size=english.vocabulary_size, tie_embeddings=True
+    )
+    task = Seq2SeqLMTask(config, english, target_tokenizer=german, generation={"num_beams": 2})
+    task.fit(ENGLISH, GERMAN, epochs=80, batch_size=4, learning_rate=1e-2, weight_decay=0.0, verbose=0)
+    assert task.evaluate(ENGLISH, GERMAN)["accuracy"] == 1.0
+    assert task.generate(ENGLISH) == GERMAN
+    task.save(tmp_path / "saved")
+    again = zoo.load(tmp_path / "saved")
+    assert again.name == "seq2seq_lm" and again.generation == {"num_beams": 2}
+    assert again.generate(ENGLISH) == GERMAN
+    again.export(tmp_path / "served" / "1")
+    signatures = tf.saved_model.load(str(tmp_path / "served" / "1")).signatures
+    assert sorted(signatures["serving_default"].structured_input_signature[1]) == ["text"]
+    answer = signatures["serving_default"](text=tf.constant([*ENGLISH, ""]))
+    assert [text.decode() for text in answer["generated_text"].numpy()] == [*GERMAN, ""]
+    assert answer["error"].numpy()[-1].startswith(b"The text is blank")
+    assert "coverage_penalty" in signatures["generate"].structured_input_signature[1]
+
+
+def test_what_is_refused(task, sources):
+    with pytest.raises(ValueError, match="2 sources and 1 targets"):
+        task.dataset(["a", "b"], ["c"])
+    with pytest.raises(ValueError, match="needs labels"):
+        task.fit(["a"])
+    with pytest.raises(ValueError, match=r"unknown knobs.*coverage_penalty"):
+        task.generate(sources, coverage_penalty=0.1)
+    small = transformer(30, 1, 2, 8, eos_ids=[2])
+    with pytest.raises(ValueError, match="the target's tokenizer has 40 tokens, the decoder 30"):
+        Seq2SeqLMTask(small, characters(small), target_tokenizer=task.tokenizer)
+    with pytest.raises(ValueError, match="no token that ends texts"):
+        Seq2SeqLMTask(transformer(40, 1, 2, 8), task.tokenizer)
+
+
+def test_batches_by_tokens(task):
+    pairs = [text_of([5 + i % 30] * (1 + i % 17)) for i in range(60)]
+    dataset = task.dataset(pairs, pairs[::-1], batch_tokens=64)
+    sizes = [(inputs["token_ids"].shape, inputs["encoder_token_ids"].shape) for inputs, _ in dataset]
+    assert sum(target[0] for target, _ in sizes) == 60
+    assert all(target[0] * max(target[1], source[1]) <= 64 for target, source in sizes)
+    assert FIRST
