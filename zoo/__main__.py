@@ -33,6 +33,7 @@ class TaskName(str, Enum):
 
     classification = "classification"
     causal_lm = "causal_lm"
+    seq2seq_lm = "seq2seq_lm"
 
 
 def column(value: str) -> str | int:
@@ -112,11 +113,12 @@ def train(
         "finetune bert_base_en_uncased --train sst2/train.tsv --text 0 --label 1",
         "finetune --train pairs.jsonl --text a --text-pair b --label score --problem regression",
         "finetune gpt_mini_en --task causal_lm --train stories.txt --test more.txt --out runs/stories",
+        "finetune opus_mt_en_de --task seq2seq_lm --train pairs.tsv --text 0 --label 1 --out runs/mine",
     )
 )
 def finetune(
     name: Model = "mini_bert_en",
-    task: Annotated[TaskName, Option(help="What to learn: labels of texts, or what comes next.")] = (
+    task: Annotated[TaskName, Option(help="What to learn: labels, what comes next, or translations.")] = (
         TaskName.classification
     ),
     train: Annotated[
@@ -154,8 +156,8 @@ def finetune(
     load = {"max_length": max_length, "dtype": dtype, "lora_rank": lora_rank, "lm_weight": lm_weight, "seed": seed}
     fit = {"epochs": epochs, "learning_rate": learning_rate, "batch_size": batch_size, "seed": seed}
     export = export or Path(f"{out}-export", "1")
-    if task is TaskName.causal_lm:
-        _cli_finetune_lm.run(name, train, test, Columns(text, None, label), load, fit, out, export)
+    if task is not TaskName.classification:
+        _cli_finetune_lm.run(name, task.value, train, test, Columns(text, None, label), load, fit, out, export)
         return
     _cli_finetune.run(name, train, test, Columns(text, text_pair, label), problem.value, load, fit, out, export)
 
@@ -212,29 +214,41 @@ def predict(
         'generate gpt_mini_en "It was a dark night, and"',
         'generate gpt_mini_en "Mr. Darcy" --temperature 0.8 --top-k 40 --seed 1 --max-new-tokens 100',
         "generate runs/stories --num-beams 4 < prompts.txt",
+        "generate opus_mt_en_de --file english.txt > german.txt",
     )
 )
 def generate(
     model: Model,
-    prompts: Annotated[list[str] | None, Argument(help="Beginnings of texts; or lines on stdin.")] = None,
-    max_new_tokens: Annotated[int, Option(help="Length of a text in tokens, at most.", min=1)] = 64,
-    temperature: Annotated[float, Option(help="0 for the likeliest token, 1 for the model's own odds.", min=0.0)] = 0.0,
-    top_k: Annotated[int, Option(help="Choose among so many tokens; 0 for all.", min=0)] = 0,
-    top_p: Annotated[float, Option(help="Choose among the likeliest tokens that have this probability.")] = 1.0,
-    repetition_penalty: Annotated[float, Option(help="Above 1, tokens that were there are less likely.")] = 1.0,
-    seed: Annotated[int, Option(help="Of the samples.")] = 0,
+    texts: Annotated[
+        list[str] | None, Argument(help="Beginnings of texts, or texts to translate; or --file, or lines on stdin.")
+    ] = None,
+    file: Annotated[Path | None, Option(help="Text, a line each.")] = None,
+    max_new_tokens: Annotated[
+        int | None, Option(help="Length of a text in tokens, at most; the model's own if not given.", min=1)
+    ] = None,
+    temperature: Annotated[
+        float | None, Option(help="0, as if not given, for the likeliest token; 1 for the model's own odds.", min=0.0)
+    ] = None,
+    top_k: Annotated[int | None, Option(help="Choose among so many tokens; 0 for all.", min=0)] = None,
+    top_p: Annotated[float | None, Option(help="Choose among the likeliest tokens that have this probability.")] = None,
+    repetition_penalty: Annotated[float | None, Option(help="Above 1, tokens that were there are less likely.")] = None,
+    seed: Annotated[int | None, Option(help="Of the samples.")] = None,
     stop: Annotated[list[str] | None, Option(help="A string before which a text ends; may be repeated.")] = None,
-    num_beams: Annotated[int, Option(help="With more than one: beam search.", min=1)] = 1,
+    num_beams: Annotated[
+        int | None, Option(help="With more than one: beam search; the model's own if not given.", min=1)
+    ] = None,
     max_length: MaxLength = None,
     dtype: Annotated[str | None, Option(help="A Keras dtype policy, such as bfloat16.")] = None,
 ) -> None:
-    """Continue texts; they are printed as they come."""
+    """Continue texts, printed as they come; or translate lines, one for one."""
     from zoo._cli_generate import generate as run
 
-    knobs = {"max_new_tokens": max_new_tokens, "repetition_penalty": repetition_penalty, "stop": stop or []}
-    if num_beams == 1:
-        knobs |= {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
-    run(model, prompts or [], {"max_length": max_length, "dtype": dtype}, knobs, num_beams)
+    knobs = {
+        "max_new_tokens": max_new_tokens, "temperature": temperature, "top_k": top_k, "top_p": top_p,
+        "repetition_penalty": repetition_penalty, "seed": seed, "stop": stop, "num_beams": num_beams,
+    }  # fmt: skip
+    given = {name: value for name, value in knobs.items() if value is not None}
+    run(model, texts or [], file, {"max_length": max_length, "dtype": dtype}, given)
 
 
 @app.command(epilog=_cli.examples("export runs/finetuned serving/intents/1"))

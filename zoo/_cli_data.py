@@ -57,25 +57,37 @@ def label_names(table: Table, columns: Columns, problem: str) -> list[str]:
 
 def requests(texts: list[str], file: Path | None, columns: Columns) -> Table:
     """What to answer: the arguments, a file, or the lines of stdin."""
+    if file and not texts:
+        return read_table(file, columns.text, columns.text_pair)
+    return Table(given(texts, file), None, None)
+
+
+def given(texts: list[str], file: Path | None = None) -> list[str]:
+    """The arguments, or the lines of a text file, or those of stdin."""
     if texts and file:
         raise ValueError("received both texts and --file: give one of them.")
     if file:
-        return read_table(file, columns.text, columns.text_pair)
-    if not texts and not sys.stdin.isatty():
+        texts = read_lines(file)
+    elif not texts and not sys.stdin.isatty():
         texts = [line.rstrip("\r\n") for line in sys.stdin]
     if not texts:
         raise ValueError("received no text: give texts, --file, or lines on stdin.")
-    return Table(texts, None, None)
+    return texts
+
+
+def read_lines(path: Path) -> list[str]:
+    """The lines of a text file, blank ones too."""
+    if not path.is_file():
+        raise ValueError(f"there is no file {path}.")
+    with path.open(encoding="utf-8") as lines:
+        return [line.rstrip("\r\n") for line in lines]
 
 
 def read_texts(path: Path, columns: Columns) -> Table:
     """Texts for a language model: a text a line, or a table, perhaps with what follows each text as labels."""
     if path.suffix in FORMATS:
         return read_table(path, columns.text, label=columns.label)
-    if not path.is_file():
-        raise ValueError(f"there is no file {path}.")
-    with path.open(encoding="utf-8") as lines:
-        texts = [line.rstrip("\r\n") for line in lines if line.strip()]
+    texts = [line for line in read_lines(path) if line.strip()]
     if not texts:
         raise ValueError(f"{path} holds no text: expected a text a line.")
     return Table(texts, None, None)

@@ -1,4 +1,4 @@
-"""`finetune --task causal_lm`: load, fit, evaluate, save, export, and one prompt continued by the export."""
+"""`finetune` of what writes text: load, fit, evaluate, save, export, and one text written by the export."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from zoo._cli_finetune import fit_options, print_results, save_and_serve
 
 def run(
     name: str,
+    kind: str,
     train: Path | None,
     test: Path | None,
     columns: Columns,
@@ -22,14 +23,16 @@ def run(
     out: Path,
     export: Path,
 ) -> None:
-    """As for a classifier, on plain text or on a table of texts and, in the label column, what follows them."""
+    """As for a classifier, on a table of texts and, in the label column, what is to be written; or on plain text."""
     if train is None:
-        raise ValueError("task causal_lm needs --train: a text file, a text a line, or a table of texts (and labels).")
+        raise ValueError(f"task {kind} needs --train: a table of texts and labels, for causal_lm also plain text.")
+    if kind == "seq2seq_lm" and columns.label is None:
+        raise ValueError("task seq2seq_lm needs --label: the column of what is to be written, translations say.")
     check_target(out)
     check_target(export, "saved_model.pb")
     examples, held_out = read_texts(train, columns), read_texts(test, columns) if test else None
     with step(f"load {name}"):
-        task = zoo.load(name, "causal_lm", **load)
+        task = zoo.load(name, kind, **load)
     fit = fit_options(name, fit)
     with step(f"fit {len(examples.texts)} texts ({', '.join(f'{key} {value}' for key, value in fit.items())})", "\n"):
         task.fit(examples.texts, examples.labels, verbose=verbosity(), **fit)

@@ -1,23 +1,42 @@
-"""`generate`: texts that go on from prompts, printed as they come."""
+"""`generate`: texts that go on from prompts, printed as they come; or translations of lines."""
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import zoo
+from zoo._cli_data import given
+
+ROWS = 16  # lines at a time
 
 
-def generate(model: str, prompts: list[str], load: dict[str, Any], knobs: dict[str, Any], num_beams: int) -> None:
-    """Print each prompt and its continuation; without beams, piece by piece."""
-    if not prompts and not sys.stdin.isatty():
-        prompts = [line.rstrip("\r\n") for line in sys.stdin]
-    if not prompts:
-        raise ValueError('received no prompt: give texts, "" to start from nothing, or lines on stdin.')
-    task = zoo.load(model, "causal_lm", **load)
+def generate(model: str, texts: list[str], file: Path | None, load: dict[str, Any], knobs: dict[str, Any]) -> None:
+    """Continue each prompt, or write a line for each line."""
+    texts = given(texts, file)
+    task = zoo.load(model, **load)
+    if not hasattr(task, "generate"):
+        raise ValueError(f"{model} is made for {task.name}, which writes no text: generate needs a language model.")
+    (translate if task.name == "seq2seq_lm" else go_on)(task, texts, knobs)
+
+
+def translate(task: Any, lines: list[str], knobs: dict[str, Any]) -> None:
+    """One line for each; blank ones stay blank, and what else cannot be translated is told on stderr."""
+    for start in range(0, len(lines), ROWS):
+        chunk = lines[start : start + ROWS]
+        for number, (line, answer) in enumerate(zip(chunk, task.predict(chunk, **knobs), strict=True), start + 1):
+            print(" ".join(answer["generated_text"].split("\n")), flush=True)
+            if answer["error"] and line.strip():
+                print(f"line {number}: {answer['error']}", file=sys.stderr)
+
+
+def go_on(task: Any, prompts: list[str], knobs: dict[str, Any]) -> None:
+    """Each prompt and its continuation; without beams, piece by piece."""
     for prompt in prompts:
-        by_beams = num_beams > 1
-        pieces = task.generate([prompt], num_beams=num_beams, **knobs) if by_beams else task.stream(prompt, **knobs)
+        by_beams = knobs.get("num_beams", 1) > 1
+        own = knobs if by_beams else {name: value for name, value in knobs.items() if name != "num_beams"}
+        pieces = task.generate([prompt], **own) if by_beams else task.stream(prompt, **own)
         print(prompt, end="", flush=True)  # not before: an option may be refused
         for piece in pieces:
             print(piece, end="", flush=True)

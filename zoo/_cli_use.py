@@ -23,7 +23,7 @@ def arguments(task: Any, data: Path, columns: Columns) -> dict[str, Any]:
     """What a file gives to `evaluate` of a task."""
     if task.name == "pretraining":
         return {"texts": data}
-    if task.name == "causal_lm":
+    if task.name in ("causal_lm", "seq2seq_lm"):
         return read_texts(data, columns)._asdict()
     if task.name == "classification":
         return read_labelled(data, columns, task.problem)._asdict()

@@ -17,20 +17,23 @@ LINES = [" ".join(words) for words in product(("a", "the"), ("fine", "dull", "lo
 def folders(tmp_path_factory) -> dict[str, str]:
     """Task name -> folder."""
     # Late: half of these tests need no Keras, and run in a second without.
-    from keras_transformers.families import bert, gpt2
-    from keras_transformers.tasks import CausalLMTask, ClassificationTask, MaskedLMTask, PretrainingTask
+    from keras_transformers.families import bert, gpt2, transformer
+    from keras_transformers.tasks import CausalLMTask, ClassificationTask, MaskedLMTask, PretrainingTask, Seq2SeqLMTask
     from keras_transformers.text.tokenizer import Tokenizer
 
     root = tmp_path_factory.mktemp("saved")
     tokenizer = Tokenizer.train(LINES, vocabulary_size=80)
     byte_pair = Tokenizer.train(LINES, vocabulary_size=280, model="byte_pair")
     sizes = {"num_layers": 1, "num_heads": 2, "hidden_dim": 16, "max_length": 24}
+    unigram = Tokenizer.train(LINES, vocabulary_size=60, model="unigram")
+    ids = {"pad_id": unigram.pad_id, "decoder_start_id": unigram.pad_id, "eos_ids": [unigram.eos_id]}
     config = bert(tokenizer.vocabulary_size, **sizes)
     tasks = [
         CausalLMTask(gpt2(byte_pair.vocabulary_size, **sizes, eos_ids=[byte_pair.eos_id]), byte_pair),
         ClassificationTask(config, tokenizer, labels=["bad", "good"]),
         MaskedLMTask(config, tokenizer),
         PretrainingTask(config, tokenizer),
+        Seq2SeqLMTask(transformer(unigram.vocabulary_size, **sizes, **ids), unigram),
     ]
     for task in tasks:
         task.save(root / task.name)

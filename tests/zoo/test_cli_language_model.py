@@ -34,7 +34,8 @@ def test_generate_by_beams(folders):
 
 
 def test_generate_errors(folders):
-    assert "needs a model of kind ('decoder',)" in fail("generate", folders["masked_lm"], "a")[1]
+    assert "masked_lm, which writes no text" in fail("generate", folders["masked_lm"], "a")[1]
+    assert "give one of them" in fail("generate", folders["causal_lm"], "a", "--file", "b.txt")[1]
     assert "top_p must be in" in fail("generate", folders["causal_lm"], "a", "--top-p", 2)[1]
 
 
@@ -67,3 +68,26 @@ def test_finetune_errors(folders, tmp_path):
     assert "there is no file" in fail(*command, "--train", tmp_path / "none.txt")[1]
     (tmp_path / "blank.txt").write_text("\n\n")
     assert "holds no text" in fail(*command, "--train", tmp_path / "blank.txt")[1]
+
+
+def test_translate_line_for_line(folders, tmp_path):
+    """Blank lines stay; what the command prints is what the task writes."""
+    lines = ["a fine film", "", "the long play"]
+    (tmp_path / "lines.txt").write_text("\n".join(lines))
+    task = zoo.load(folders["seq2seq_lm"])
+    expected = [row["generated_text"] for row in task.predict(lines, num_beams=2, max_new_tokens=7)]
+    options = ("--num-beams", 2, "--max-new-tokens", 7)
+    printed = run("generate", folders["seq2seq_lm"], "--file", tmp_path / "lines.txt", *options)
+    assert printed.split("\n") == [*expected, ""] and expected[1] == ""
+    assert run("generate", folders["seq2seq_lm"], *options, stdin="\n".join(lines)) == printed
+
+
+def test_finetune_translations(folders, table, tmp_path, served):
+    rows = [{"en": "a fine film", "de": "ein guter Film"}, {"en": "a dull book", "de": "ein fades Buch"}]
+    command = ("finetune", folders["seq2seq_lm"], "--task", "seq2seq_lm", "--out", tmp_path / "out")
+    files = ("--train", table("pairs.csv", rows), "--test", table("more.csv", rows), "--text", "en")
+    assert "needs --label" in fail(*command, *files)[1]
+    lines = run(*command, *files, "--label", "de", "--epochs", 1)
+    assert "perplexity" in lines and served == [["a fine film"]]
+    assert zoo.load(tmp_path / "out").name == "seq2seq_lm"
+    assert (tmp_path / "out-export" / "1" / "saved_model.pb").is_file()

@@ -165,7 +165,7 @@ def test_parameters_are_those_of_transformers(name):
 def test_an_entry_is_complete(name):
     entry = zoo.describe(name)
     assert entry.name == name
-    assert entry.task in {*TASKS, "seq2seq_lm"}
+    assert entry.task in TASKS
     assert entry.licence and entry.summary.endswith(".")
     assert entry.paper.startswith("https://")
     assert entry.source in (None, "bundled") or parse(entry.source)[0].count("/") == 1
