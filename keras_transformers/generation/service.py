@@ -150,10 +150,12 @@ class GenerationService:
             all is well, both (B,).
         """
         method, rows = (BeamSearch(num_beams), num_beams) if num_beams > 1 else (sample, sequences)
-        state, choices, about = self.start(text, rows, wanted, method)
+        count, inputs = tf.size(text), tf.nest.map_structure(_one_at_least, (text, wanted))
+        state, choices, about = self.start(inputs[0], rows, inputs[1], method)
         state = advance(self.decoder, method, state, choices, self.max_length)
         columns = self.finish(state | state.get("hypotheses", {}), rows)
-        return {name: x[:, :sequences] for name, x in columns.items()} | about
+        columns = {name: x[:, :sequences] for name, x in columns.items()} | about
+        return {name: x[:count] for name, x in columns.items()}
 
     def run(
         self, text: tf.Tensor, sequences: tf.Tensor, wanted: dict[str, Any], num_beams: int = 1
@@ -243,6 +245,13 @@ class GenerationService:
                 generate, input_signature=[TEXT, *(WANTED[name] for name in ["stop", *names])], autograph=False
             ),
         }
+
+
+def _one_at_least(column: tf.Tensor) -> tf.Tensor:
+    """A column of no rows gets one that cannot be answered, as there is no maximum of nothing."""
+    shape = tf.shape(column)
+    spare = tf.concat([tf.cast(shape[:1] == 0, tf.int32), shape[1:]], 0)
+    return tf.concat([column, tf.zeros(spare, column.dtype)], 0)
 
 
 def _tensors(wanted: dict[str, np.ndarray]) -> dict[str, tf.Tensor]:

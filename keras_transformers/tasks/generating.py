@@ -104,7 +104,7 @@ class GeneratingTask(Task):
             The new texts, without the prompts; with `num_sequences` > 1 a list of them for each prompt.
 
         Raises:
-            ValueError: The texts are one str, an option is unknown or out of range, or a prompt cannot be continued.
+            ValueError: The texts are one str, an option is unknown or out of range, or a text cannot be answered.
 
         Example: see the class.
         """

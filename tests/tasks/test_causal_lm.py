@@ -84,9 +84,9 @@ def test_a_row_that_cannot_be_served(task):
     assert "takes 48 tokens" in rows[1]["error"] and rows[1]["generated_text"] == "" and rows[1]["num_tokens"] == 0
     assert rows[0]["num_tokens"] == 5
     same(rows[0], rows[2])
-    with pytest.raises(ValueError, match="text 1 cannot be continued: max_new_tokens"):
+    with pytest.raises(ValueError, match="text 1 cannot be answered: max_new_tokens"):
         task.generate(["a", "a"], max_new_tokens=[5, 48])
-    with pytest.raises(ValueError, match="cannot be continued: max_new_tokens"):
+    with pytest.raises(ValueError, match="cannot be answered: max_new_tokens"):
         task.stream("a", max_new_tokens=48)
     assert task.predict([]) == []
 

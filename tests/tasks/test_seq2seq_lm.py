@@ -88,6 +88,13 @@ def test_text_that_cannot_be_answered(task, sources):
         task.generate([""])
 
 
+@pytest.mark.parametrize("num_beams", [1, 2])
+def test_no_rows(task, num_beams):
+    request = {name: tf.constant(column) for name, column in task._request(0, (), None, {}, num_beams).items()}
+    answer = task.service.run(tf.constant([], tf.string), 1, request, num_beams)
+    assert {len(column) for column in answer.values()} == {0}
+
+
 def test_stop_strings_and_streams(task, sources):
     (text,) = task.generate(sources[:1], max_new_tokens=40, min_new_tokens=40)
     stop = text[3:5]
