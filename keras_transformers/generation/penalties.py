@@ -40,13 +40,16 @@ def force(logits: Any, forced: Any, state: dict[str, Any]) -> Any:
         state: `new`, `lengths` and `limit` are read.
     """
     logits = suppress(logits, forced.never, state["new"] >= 0) if forced.never else logits
-    places = {"first": state["new"] == 0, "last": state["lengths"] == state["limit"] - 1}
-    for name, rows in places.items():
-        token = getattr(forced, name)
-        if token is not None:
-            only = ops.where(ops.arange(logits.shape[-1]) == token, 0.0, NEVER)
-            logits = ops.where(ops.expand_dims(rows, 1), only, logits)
+    if forced.first is not None:
+        logits = _only(logits, forced.first, state["new"] == 0)
+    if forced.last is not None:
+        logits = _only(logits, forced.last, state["lengths"] == state["limit"] - 1)
     return logits
+
+
+def _only(logits: Any, token: int, rows: Any) -> Any:
+    only = ops.where(ops.arange(logits.shape[-1]) == token, 0.0, NEVER)
+    return ops.where(ops.expand_dims(rows, 1), only, logits)
 
 
 def _where_any(condition: Any, change: Callable, logits: Any) -> Any:

@@ -79,7 +79,7 @@ CASES = {
     "penalty": ({"repetition_penalty": 1.4}, {"repetition_penalty": 1.4}),
     "ngrams": ({"no_repeat_ngram": 2}, {"no_repeat_ngram_size": 2}),
     "at least": ({"min_new_tokens": 9}, {"min_new_tokens": 9}),
-    "bias": ({"bias": {5: 3.0, 9: -2.0, 2: 4.0}}, {"sequence_bias": {(5,): 3.0, (9,): -2.0, (2,): 4.0}}),
+    "bias": ({"bias": {5: 3.0, 9: -2.0, 2: 2.0}}, {"sequence_bias": {(5,): 3.0, (9,): -2.0, (2,): 2.0}}),
     "suppressed": ({"bias": {2: -INF, 17: -INF}}, {"suppress_tokens": [2, 17]}),
     "all": (
         {"repetition_penalty": 1.2, "no_repeat_ngram": 3, "min_new_tokens": 5, "bias": {5: 2.0}},

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from arrays import normal, to_numpy
 
-from keras_transformers.generation.decode import Choices
+from keras_transformers.generation.decode import Choices, Decoder
 from keras_transformers.generation.knobs import make_knobs
 from keras_transformers.generation.penalties import add_bias, apply, ban_ngrams, penalize_repetition, suppress
 
@@ -44,12 +44,13 @@ def changed(logits, ids, new, bias, **knobs):
     rows, length = ids.shape
     numbers, values = int32(*bias)[None].repeat(rows, 0), np.array([*bias.values()], "float32")[None].repeat(rows, 0)
     choices = Choices(make_knobs(rows, knobs), None, numbers, values, None)
+    decoder = Decoder(None, None, eos_ids=(2, 5), pad_id=0, token_bytes=None)
     state = {
         "token_ids": np.pad(ids, ((0, 0), (0, 3))),
         "lengths": int32(*[length] * rows),
         "new": int32(*[new] * rows),
     }
-    return to_numpy(apply(logits, state, choices, (2, 5)))
+    return to_numpy(apply(logits, state, choices, decoder))
 
 
 @pytest.mark.parity

@@ -21,8 +21,6 @@ FIRST = 0x4E00  # the character of token 0
 def characters(config: TransformerConfig) -> Tokenizer:
     """Token i is the character `FIRST` + i; those with a role are special."""
     vocabulary = {chr(FIRST + number): number for number in range(config.vocabulary_size)}
-    vocabulary["<unk>"] = config.vocabulary_size - 1
-    del vocabulary[chr(FIRST + config.vocabulary_size - 1)]
     special = {config.pad_id, config.decoder_start_id, *config.eos_ids}
     return Tokenizer(character.build(vocabulary, [chr(FIRST + number) for number in special]))
 
