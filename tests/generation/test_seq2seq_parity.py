@@ -120,7 +120,7 @@ def test_marian_size(tmp_path):
     first = task.model.get_layer("decoder_block_0")
     swap(first.attention_norm, first.feed_forward_norm)
     scores = [answer["score"] for answer in task.predict(sources[:5], max_new_tokens=24)]
-    assert not np.allclose(scores, [answer["score"] for answer in answers[:5]], rtol=2e-3)
+    assert not np.allclose(scores, [answer["score"] for answer in answers[:5]], rtol=1e-4)  # the bound above
 
 
 def swap(norm, other):
