@@ -54,7 +54,7 @@ def start_prompts(
     room = ops.maximum(ops.max(limit), longest) - longest if room is None else room
     cache = with_room(outputs["cache"], room if decoder.growth is None else ops.minimum(room, decoder.growth))
     if source:
-        cache.append(seen_source(source["encoder_padding_mask"], outputs["cross_attention_scores"][:, :, :, -1]))
+        cache.append(seen_source(source["encoder_padding_mask"], outputs["cross_attention_scores"]))
     ids = ops.pad(prompts, [(0, 0), (0, room)])
     rows = keras.tree.map_structure(
         lambda x: ops.repeat(x, sequences, axis=0), (hidden_states, cache, ids, lengths, limit)
@@ -67,10 +67,10 @@ def seen_source(mask: Any, scores: Any) -> dict[str, Any]:
 
     Args:
         mask: int32 (B, S), of the encoder's tokens.
-        scores: (B, L, N, S), cross-attention weights of the newest token.
+        scores: (B, L, N, T, S), cross-attention weights; the last token is the newest.
 
     Returns:
         `cross_mask`, int32 (B, S), and `coverage`, float32 (B, S): the last block's weights, averaged over the heads.
     """
-    coverage = ops.cast(ops.mean(scores[:, -1], axis=1), "float32")
+    coverage = ops.cast(ops.mean(scores[:, -1, :, -1], axis=1), "float32")
     return {"cross_mask": mask, "coverage": coverage}

@@ -11,12 +11,10 @@ import tensorflow as tf
 from keras_transformers.config import TransformerConfig
 from keras_transformers.generation.decode import Forced
 from keras_transformers.generation.prompt import BLANK, NO_ROOM, seen_source
-from keras_transformers.generation.service import ERRORS, GenerationService
+from keras_transformers.generation.service import ERRORS, GenerationService, is_new
 from keras_transformers.generation.stop import NEVER
-from keras_transformers.models.decoder import prefill, step
 
 GROWTH = 32  # places; a cache for the longest text would be carried, and with beams copied, at every step
-SCORES = ("cross_attention_scores",)
 
 
 class Seq2SeqService(GenerationService):
@@ -33,6 +31,7 @@ class Seq2SeqService(GenerationService):
     """
 
     has_source = True
+    outputs = ("cross_attention_scores",)
 
     def __init__(
         self, config: TransformerConfig, model: keras.Model, graph: Any, target_graph: Any,
@@ -41,7 +40,6 @@ class Seq2SeqService(GenerationService):
         if config.decoder_start_id is None:
             raise ValueError("the decoder has no token to begin with: give config.decoder_start_id one.")
         super().__init__(config, model, graph, token_bytes, max_length)
-        self.prefill, self._step = prefill(model, SCORES), step(config, model, SCORES)
         self.decoder = self.decoder._replace(forced=forced or Forced(), growth=GROWTH)
         self.target_graph = self.module.target_graph = target_graph
         self.num_bytes = tf.strings.length(self.pieces)
@@ -50,7 +48,7 @@ class Seq2SeqService(GenerationService):
         *cache, source = cache
         inputs = {"token_ids": token_ids, "cache_positions": places, "cache": cache}
         outputs = self._step(inputs | {"encoder_padding_mask": source["cross_mask"]})
-        seen = seen_source(source["cross_mask"], outputs["cross_attention_scores"][:, :, :, -1])
+        seen = seen_source(source["cross_mask"], outputs["cross_attention_scores"])
         seen["coverage"] += source["coverage"]
         return outputs["hidden_states"][:, 0], [*outputs["cache"], seen]
 
@@ -72,13 +70,11 @@ class Seq2SeqService(GenerationService):
 
         Those were found in what tokens add in mid-sentence; a decoded text differs from that at its beginning.
         """
-        places = tf.range(tf.shape(state["token_ids"])[1])
-        begin = state["lengths"] - state["new"]
-        is_new = (places >= begin[:, None]) & (places < state["lengths"][:, None])
+        new = is_new(state)
         is_end = tf.reduce_any(state["token_ids"][:, :, None] == list(self.config.eos_ids), 2)
-        text = self.target_graph.decode(tf.where(is_new & ~is_end, state["token_ids"], -1))
+        text = self.target_graph.decode(tf.where(new & ~is_end, state["token_ids"], -1))
         length = tf.strings.length(text)
-        spelled = tf.reduce_sum(tf.where(is_new, tf.gather(self.num_bytes, state["token_ids"]), 0), 1)
+        spelled = tf.reduce_sum(tf.where(new, tf.gather(self.num_bytes, state["token_ids"]), 0), 1)
         kept = state["kept_bytes"]
         end = tf.where(kept < NEVER, tf.maximum(kept + length - spelled, 0), length)
         return tf.strings.substr(text, tf.zeros_like(end), end)

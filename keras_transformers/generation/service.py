@@ -54,12 +54,13 @@ class GenerationService:
     """
 
     has_source = False
+    outputs: tuple[str, ...] = ()  # of the model, beside hidden states and cache
 
     def __init__(
         self, config: TransformerConfig, model: keras.Model, graph: Any, token_bytes: Sequence[bytes], max_length: int
     ):
         self.config, self.graph, self.max_length = config, graph, max_length
-        self.prefill, self._step = prefill(model), step(config, model)
+        self.prefill, self._step = prefill(model, self.outputs), step(config, model, self.outputs)
         self.projection = Projection(config, model)
         pieces = spelled(token_bytes, config.eos_ids, config.vocabulary_size)
         self.pieces, table = tf.constant(pieces), tf.constant(byte_table(pieces))
@@ -125,10 +126,7 @@ class GenerationService:
 
     def _content(self, state: dict[str, Any]) -> tf.Tensor:
         """The bytes of each text, before its stop string."""
-        places = tf.range(tf.shape(state["token_ids"])[1])
-        begin = state["lengths"] - state["new"]
-        is_new = (places >= begin[:, None]) & (places < state["lengths"][:, None])
-        pieces = tf.where(is_new, tf.gather(self.pieces, state["token_ids"]), "")
+        pieces = tf.where(is_new(state), tf.gather(self.pieces, state["token_ids"]), "")
         kept = state["kept_bytes"]
         return tf.strings.substr(tf.strings.reduce_join(pieces, 1), tf.zeros_like(kept), kept)
 
@@ -245,6 +243,12 @@ class GenerationService:
                 generate, input_signature=[TEXT, *(WANTED[name] for name in ["stop", *names])], autograph=False
             ),
         }
+
+
+def is_new(state: dict[str, Any]) -> tf.Tensor:
+    """Where the new tokens of each row stand: boolean (B, S)."""
+    places, begin = tf.range(tf.shape(state["token_ids"])[1]), state["lengths"] - state["new"]
+    return (places >= begin[:, None]) & (places < state["lengths"][:, None])
 
 
 def _one_at_least(column: tf.Tensor) -> tf.Tensor:

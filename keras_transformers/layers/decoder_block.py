@@ -123,16 +123,14 @@ class DecoderBlock(keras.layers.Layer):
                 attention_mask=attention_mask,
                 position_bias=position_bias,
                 rotary=rotary,
-                cache=None if cache is None else {"key": cache["key"], "value": cache["value"]},
+                cache=_part(cache),
                 cache_positions=cache_positions,
                 training=training,
             )
 
         def cross_attend(x):
-            old = None if cache is None else {"key": cache["cross_key"], "value": cache["cross_value"]}
-            return self.cross_attention(
-                x, encoder_hidden_states, attention_mask=encoder_attention_mask, cache=old, training=training
-            )
+            options = {"cache": _part(cache, "cross_"), "training": training}
+            return self.cross_attention(x, encoder_hidden_states, attention_mask=encoder_attention_mask, **options)
 
         self._check(encoder_hidden_states, cache)
         hidden_states, new_cache, *scores = self._add(hidden_states, attend, self.attention_norm, training)
@@ -158,13 +156,17 @@ class DecoderBlock(keras.layers.Layer):
             )
 
     def compute_output_spec(self, hidden_states, encoder_hidden_states=None, *, cache=None, **inputs):
-        own = None if cache is None else {"key": cache["key"], "value": cache["value"]}
-        outputs = self.attention.compute_output_spec(hidden_states, cache=own)
+        outputs = self.attention.compute_output_spec(hidden_states, cache=_part(cache))
         if self.cross_attention is None:
             return outputs
-        other = None if cache is None else {"key": cache["cross_key"], "value": cache["cross_value"]}
+        other = _part(cache, "cross_")
         cross = self.cross_attention.compute_output_spec(hidden_states, encoder_hidden_states, cache=other)
         return outputs[0], _with_cross(outputs[1], cross[1]), *outputs[2:], *cross[2:]
+
+
+def _part(cache: dict | None, prefix: str = "") -> dict | None:
+    """The keys and values of one of the two attentions."""
+    return None if cache is None else {name: cache[prefix + name] for name in ("key", "value")}
 
 
 def _with_cross(cache: dict, cross: dict) -> dict:

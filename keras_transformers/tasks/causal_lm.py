@@ -12,10 +12,9 @@ from keras_transformers.data.next_token import NextToken
 from keras_transformers.data.packing import next_token_source
 from keras_transformers.data.rows import Ragged
 from keras_transformers.data.token_stream import TokenStream
-from keras_transformers.heads import language_model_head
 from keras_transformers.models import decoder
 from keras_transformers.tasks.generating import GeneratingTask
-from keras_transformers.training import losses, metrics
+from keras_transformers.training import losses
 from keras_transformers.training.distribute import on_tensorflow
 
 
@@ -42,20 +41,14 @@ class CausalLMTask(GeneratingTask):
     name = "causal_lm"
     kinds = ("decoder",)
 
-    def _build(self) -> keras.Model:
-        backbone = decoder(self.config, outputs=self.outputs, dtype=self.dtype)
-        embedding = backbone.get_layer("token_embedding")
-        logits = language_model_head(self.config, embedding, backbone.output["hidden_states"], self.dtype)
-        return keras.Model(backbone.input, {"logits": logits, **self._extra(backbone)}, name="causal_lm_model")
+    def _backbone(self) -> keras.Model:
+        return decoder(self.config, outputs=self.outputs, dtype=self.dtype)
 
     def _objective(self) -> NextToken:
         return NextToken(self.config.vocabulary_size, self.config.pad_id)
 
     def _losses(self) -> dict[str, keras.losses.Loss]:
         return {"logits": losses.CrossEntropy()}
-
-    def _metrics(self) -> dict[str, list]:
-        return {"logits": [metrics.Accuracy(), metrics.Perplexity(), metrics.MeanCrossEntropy()]}
 
     def dataset(
         self,

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
+import keras
+
 from keras_transformers.generation.knobs import KNOBS, knobs_of, make_request
+from keras_transformers.heads import language_model_head
 from keras_transformers.tasks.answer import check_exportable
 from keras_transformers.tasks.base import Task
 from keras_transformers.text.tokenizer import check_texts
+from keras_transformers.training import metrics
 
 
 class GeneratingTask(Task):
@@ -25,6 +29,19 @@ class GeneratingTask(Task):
     def __init__(self, *arguments: Any, generation: Mapping[str, Any] | None = None, **options: Any):
         self.generation = dict(generation or {})
         super().__init__(*arguments, **options)
+
+    def _backbone(self) -> keras.Model:
+        """The model without its head."""
+        raise NotImplementedError
+
+    def _build(self) -> keras.Model:
+        backbone = self._backbone()
+        embedding = backbone.get_layer("token_embedding")
+        logits = language_model_head(self.config, embedding, backbone.output["hidden_states"], self.dtype)
+        return keras.Model(backbone.input, {"logits": logits, **self._extra(backbone)}, name=f"{self.name}_model")
+
+    def _metrics(self) -> dict[str, list]:
+        return {"logits": [metrics.Accuracy(), metrics.Perplexity(), metrics.MeanCrossEntropy()]}
 
     @property
     def _num_beams(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
@@ -10,17 +10,16 @@ import keras
 import numpy as np
 
 from keras_transformers.config import TransformerConfig
-from keras_transformers.data.translation import Translation, encode_translations
+from keras_transformers.data.rows import Ragged
+from keras_transformers.data.translation import Translation, Translations, encode_translations, tell
 from keras_transformers.generation.decode import Forced
-from keras_transformers.heads import language_model_head
 from keras_transformers.models import encoder_decoder
+from keras_transformers.models.decoder import prefill
 from keras_transformers.tasks.answer import check_exportable
 from keras_transformers.tasks.generating import GeneratingTask
 from keras_transformers.text.end_token import with_end_token
 from keras_transformers.text.tokenizer import Tokenizer, check_texts
-from keras_transformers.training import losses, metrics
-
-SCORES = "cross_attention_scores"
+from keras_transformers.training import losses
 
 
 class Alignment(NamedTuple):
@@ -99,11 +98,8 @@ class Seq2SeqLMTask(GeneratingTask):
         self.label_smoothing = label_smoothing
         super().__init__(config, tokenizer, **options)
 
-    def _build(self) -> keras.Model:
-        backbone = encoder_decoder(self.config, outputs=self.outputs, dtype=self.dtype)
-        embedding = backbone.get_layer("token_embedding")
-        logits = language_model_head(self.config, embedding, backbone.output["hidden_states"], self.dtype)
-        return keras.Model(backbone.input, {"logits": logits, **self._extra(backbone)}, name="seq2seq_lm_model")
+    def _backbone(self) -> keras.Model:
+        return encoder_decoder(self.config, outputs=self.outputs, dtype=self.dtype)
 
     def _objective(self) -> Translation:
         config = self.config
@@ -117,9 +113,6 @@ class Seq2SeqLMTask(GeneratingTask):
 
     def _losses(self) -> dict[str, keras.losses.Loss]:
         return {"logits": losses.CrossEntropy(label_smoothing=self.label_smoothing)}
-
-    def _metrics(self) -> dict[str, list]:
-        return {"logits": [metrics.Accuracy(), metrics.Perplexity(), metrics.MeanCrossEntropy()]}
 
     @property
     def _new_tokens(self) -> int:
@@ -200,24 +193,22 @@ class Seq2SeqLMTask(GeneratingTask):
             ValueError: There are not as many targets as texts.
         """
         texts, targets = check_texts("texts", texts), check_texts("targets", targets)
-        pairs = encode_translations(texts, targets, self.tokenizer, self.target_tokenizer, self.max_length)
+        tokenizers = (self.tokenizer, self.target_tokenizer)
+        encoded = [
+            tokenizer.encode(side, max_length=self.max_length)
+            for tokenizer, side in zip(tokenizers, (texts, targets), strict=True)
+        ]
+        none = np.zeros(len(texts), bool)
+        tell(none, [np.array([row.truncated for row in side]) for side in encoded], self.max_length)
+        pairs = Translations(*(Ragged.of([row.ids for row in side]) for side in encoded))
         width = (int(pairs.sources.lengths.max()), int(pairs.targets.lengths.max()))
         inputs, _ = self._objective()(pairs, width)
-        scores = keras.ops.convert_to_numpy(self._scores(inputs))[:, layer].mean(1)
-        encoded = (
-            tokenizer.encode(side, max_length=self.max_length)
-            for tokenizer, side in zip((self.tokenizer, self.target_tokenizer), (texts, targets), strict=True)
-        )
+        scores = prefill(self.model, ["cross_attention_scores"])(inputs)["cross_attention_scores"]
+        scores = keras.ops.convert_to_numpy(scores)[:, layer].mean(1)
         return [
             Alignment(source.offsets, target.offsets, row[: len(target.ids), : len(source.ids)])
             for source, target, row in zip(*encoded, scores, strict=True)
         ]
-
-    def _scores(self, inputs: Mapping[str, Any]) -> Any:
-        names = {name: self.model.input[name] for name in inputs}
-        blocks = [layer for layer in self.model.layers if layer.name.startswith("decoder_block_")]
-        scores = [block.output[-1] for block in blocks]
-        return keras.ops.stack(keras.Model(names, scores)(dict(inputs)), axis=1)
 
     def _saved_tokenizer(self) -> Any:
         return (
