@@ -5,6 +5,7 @@ import json
 import keras
 import numpy as np
 import pytest
+from mutations import drop_positions, effects, rewrite, swap_norms
 
 import zoo
 from keras_transformers.checkpoints.huggingface import load_weights, read_config, save_folder
@@ -74,13 +75,6 @@ def test_other_heads_both_ways(tmp_path, ours, theirs, case, head):
     both_ways(tmp_path, ours, theirs, make(tmp_path / "theirs", theirs, case, head, **labels))
 
 
-def swap_norms(model):
-    block = model.get_layer("decoder_block_1")
-    first, second = block.attention_norm.get_weights(), block.feed_forward_norm.get_weights()
-    block.attention_norm.set_weights(second)
-    block.feed_forward_norm.set_weights(first)
-
-
 def swap_query_and_key(model):
     attention = model.get_layer("decoder_block_0").attention
     query, key = attention.query.get_weights(), attention.key.get_weights()
@@ -89,11 +83,6 @@ def swap_query_and_key(model):
         array[..., :width], other[..., :width] = other[..., :width].copy(), array[..., :width].copy()
     attention.query.set_weights(query)
     attention.key.set_weights(key)
-
-
-def drop_positions(model):
-    positions = model.get_layer("position_embedding")
-    positions.set_weights([np.zeros_like(weight) for weight in positions.get_weights()])
 
 
 def halve_wavelengths(model):
@@ -126,11 +115,13 @@ def test_checkpoints_of_real_size_both_ways_and_mutated(tmp_path, ours, theirs, 
     save_folder(tmp_path / "ours", model, config, None, architecture=architecture)
     del reference
     again = theirs.predict(type_of(architecture).from_pretrained(tmp_path / "ours").eval(), inputs)
-    mutated, of_positions = {}, {"rotary": halve_wavelengths, "learned": drop_positions}
-    for mutate in (swap_norms, swap_query_and_key, of_positions[config.positions]):
-        load_weights(model, tmp_path / "theirs")
-        mutate(model)
-        mutated[mutate.__name__] = ours.difference(ours.predict(model, inputs), expected)
+    of_positions = {"rotary": halve_wavelengths, "learned": drop_positions}
+    mutated = effects(
+        model,
+        (swap_norms, swap_query_and_key, of_positions[config.positions]),
+        restore=lambda: load_weights(model, tmp_path / "theirs"),
+        difference=lambda: ours.difference(ours.predict(model, inputs), expected),
+    )
     scale = max(float(np.abs(array).max()) for array in expected.values())
     with capsys.disabled():
         print(f"\n{name}: loaded {loaded:.1e}, mutated {mutated}, largest logit {scale:.1f}")
@@ -141,16 +132,6 @@ def test_checkpoints_of_real_size_both_ways_and_mutated(tmp_path, ours, theirs, 
 
 def type_of(architecture):
     return getattr(pytest.importorskip("transformers"), architecture)
-
-
-def rewrite(folder, change):
-    """Changes the tensors of a checkpoint as another tool would have written them."""
-    safetensors = pytest.importorskip("safetensors.torch")
-    path = folder / "model.safetensors"
-    tensors = change(safetensors.load_file(path))
-    safetensors.save_file(
-        {name: tensor.contiguous().clone() for name, tensor in tensors.items()}, path, {"format": "pt"}
-    )
 
 
 def with_buffers(tensors):

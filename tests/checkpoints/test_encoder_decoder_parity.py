@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from mutations import drop, effects, rewrite, swap
 
 from keras_transformers.checkpoints.huggingface import load_weights, read_config, save_folder
 from keras_transformers.families import transformer
@@ -55,16 +56,6 @@ def untie(folder, reference):
     del values["scale_decoder_outputs"]
     (folder / "config.json").write_text(json.dumps(values | {"tie_word_embeddings": False}))
     return type(reference).from_pretrained(folder).eval()
-
-
-def rewrite(folder, change):
-    """Changes the tensors of a checkpoint as another tool would have written them."""
-    safetensors = pytest.importorskip("safetensors.torch")
-    path = folder / "model.safetensors"
-    tensors = change(safetensors.load_file(path))
-    safetensors.save_file(
-        {name: tensor.contiguous().clone() for name, tensor in tensors.items()}, path, {"format": "pt"}
-    )
 
 
 def read(folder, ours, **options):
@@ -174,22 +165,17 @@ def test_what_cannot_be_loaded(tmp_path, ours, theirs):
 
 def swap_norms(model):
     block = model.get_layer("decoder_block_1")
-    first, second = block.attention_norm.get_weights(), block.cross_attention_norm.get_weights()
-    block.attention_norm.set_weights(second)
-    block.cross_attention_norm.set_weights(first)
+    swap(block.attention_norm, block.cross_attention_norm)
 
 
 def swap_attentions(model):
     block = model.get_layer("decoder_block_0")
-    first, second = block.attention.get_weights(), block.cross_attention.get_weights()
-    block.attention.set_weights(second)
-    block.cross_attention.set_weights(first)
+    swap(block.attention, block.cross_attention)
 
 
 def drop_positions(model, end="position_embedding"):
     for side in ("encoder", "decoder"):
-        layer = model.get_layer(f"{side}_{end}")
-        layer.set_weights([np.zeros_like(weight) for weight in layer.get_weights()])
+        drop(model.get_layer(f"{side}_{end}"))
 
 
 def drop_relative_positions(model):
@@ -230,11 +216,12 @@ def test_checkpoints_of_real_size_both_ways_and_mutated(tmp_path, ours, theirs, 
     del reference
     again = theirs.predict(kind.from_pretrained(tmp_path / "ours").eval(), inputs)
     of_positions = {"marian": interleave_waves, "t5_small": drop_relative_positions, "bart_base": drop_positions}
-    mutated = {}
-    for mutate in (swap_norms, swap_attentions, of_positions[name]):
-        load_weights(model, tmp_path / "theirs")
-        mutate(model)
-        mutated[mutate.__name__] = ours.difference(ours.predict(model, inputs), expected)
+    mutated = effects(
+        model,
+        (swap_norms, swap_attentions, of_positions[name]),
+        restore=lambda: load_weights(model, tmp_path / "theirs"),
+        difference=lambda: ours.difference(ours.predict(model, inputs), expected),
+    )
     scale = max(float(np.abs(array).max()) for array in expected.values())
     with capsys.disabled():
         print(f"\n{name}: loaded {loaded:.1e}, mutated {mutated}, largest number {scale:.1f}")

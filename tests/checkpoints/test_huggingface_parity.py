@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from mutations import drop_positions, effects, rewrite, swap_norms
 
 from keras_transformers.checkpoints.huggingface import load_weights, read_config, save_folder
 
@@ -42,18 +43,6 @@ def test_small_models_both_ways(tmp_path, ours, theirs, architecture):
     assert read_config(tmp_path / "ours") == (config, extra)
 
 
-def swap_norms(model):
-    block = model.get_layer("encoder_block_1")
-    first, second = block.attention_norm.get_weights(), block.feed_forward_norm.get_weights()
-    block.attention_norm.set_weights(second)
-    block.feed_forward_norm.set_weights(first)
-
-
-def drop_positions(model):
-    positions = model.get_layer("position_embedding")
-    positions.set_weights([np.zeros_like(weight) for weight in positions.get_weights()])
-
-
 def swap_query_and_key(model):
     attention = model.get_layer("encoder_block_0").attention
     query, key = attention.query.get_weights(), attention.key.get_weights()
@@ -71,24 +60,17 @@ def test_a_base_size_checkpoint_both_ways_and_mutated(tmp_path, ours, theirs, ca
     save_folder(tmp_path / "ours", model, config, None, architecture="BertForPreTraining")
     again = type(reference).from_pretrained(tmp_path / "ours").eval()
     saved = ours.difference(theirs.predict(again, inputs), ours.predict(model, inputs))
-    mutated = {}
-    for mutate in (swap_norms, drop_positions, swap_query_and_key):
-        load_weights(model, tmp_path / "theirs")
-        mutate(model)
-        mutated[mutate.__name__] = ours.difference(ours.predict(model, inputs), expected)
+    mutated = effects(
+        model,
+        (swap_norms, drop_positions, swap_query_and_key),
+        restore=lambda: load_weights(model, tmp_path / "theirs"),
+        difference=lambda: ours.difference(ours.predict(model, inputs), expected),
+    )
     scale = max(float(np.abs(array).max()) for array in expected.values())
     with capsys.disabled():
         print(f"\nBERT base: loaded {loaded:.1e}, saved {saved:.1e}, mutated {mutated}, largest logit {scale:.1f}")
     assert max(loaded, saved) < BOUND
     assert min(mutated.values()) > 100 * BOUND
-
-
-def rewrite(folder, change):
-    """Changes the tensors of a checkpoint as another tool would have written them."""
-    safetensors = pytest.importorskip("safetensors.torch")
-    path = folder / "model.safetensors"
-    tensors = change(safetensors.load_file(path))
-    safetensors.save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, path, {"format": "pt"})
 
 
 def legacy_names(tensors):

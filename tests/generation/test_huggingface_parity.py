@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from generating import Generator, language_model
+from mutations import drop_positions, swap_norms
 
 from keras_transformers.checkpoints.huggingface import load_weights, read_config
 
@@ -164,18 +165,6 @@ def compare(folder, num_layers, rows, tokens):
         report[fault.__name__] = sum(one != two for one, two in zip(greedy, changed, strict=True))
         load_weights(generator.model, folder)
     return report
-
-
-def swap_norms(model):
-    block = model.get_layer("decoder_block_1")
-    first, second = block.attention_norm.get_weights(), block.feed_forward_norm.get_weights()
-    block.attention_norm.set_weights(second)
-    block.feed_forward_norm.set_weights(first)
-
-
-def drop_positions(model):
-    positions = model.get_layer("position_embedding")
-    positions.set_weights([np.zeros_like(weight) for weight in positions.get_weights()])
 
 
 @pytest.mark.slow

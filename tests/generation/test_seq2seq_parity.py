@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from mutations import swap
 from translating import ids_of, make_sources, read_task
 
 pytestmark = pytest.mark.parity
@@ -121,10 +122,3 @@ def test_marian_size(tmp_path):
     swap(first.attention_norm, first.feed_forward_norm)
     scores = [answer["score"] for answer in task.predict(sources[:5], max_new_tokens=24)]
     assert not np.allclose(scores, [answer["score"] for answer in answers[:5]], rtol=1e-4)  # the bound above
-
-
-def swap(norm, other):
-    for one, two in zip(norm.weights, other.weights, strict=True):
-        values = one.numpy(), two.numpy()
-        one.assign(values[1])
-        two.assign(values[0])

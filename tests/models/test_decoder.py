@@ -1,13 +1,10 @@
 from __future__ import annotations
 
-import json
-import os
-from pathlib import Path
-
 import keras
 import numpy as np
 import pytest
 from arrays import randomize, to_numpy, tolerance
+from golden import check_weights
 from invariants import check_causal, same_dropout
 from pairs import pairwise
 from shapes import shapes_only
@@ -19,7 +16,6 @@ from keras_transformers.heads import language_model_head
 from keras_transformers.models import decoder
 from keras_transformers.models.decoder import prefill
 
-GOLDEN = Path(__file__).parent / "golden"
 DTYPES = ["float32", "mixed_bfloat16"]
 
 CONFIGS = pairwise(
@@ -146,14 +142,9 @@ def test_a_text_longer_than_the_table_of_positions():
 
 @each_family
 def test_weight_names_and_shapes(family):
-    """Names are a promise: checkpoints, freezing and decay exclusions go by them. UPDATE_GOLDEN=1 writes them anew."""
     with shapes_only():
         model = all_heads(small_config(family))
-    shapes = {weight.path: list(weight.shape) for weight in model.weights if "seed_generator" not in weight.path}
-    golden = GOLDEN / f"{family}.json"
-    if os.environ.get("UPDATE_GOLDEN"):
-        golden.write_text(json.dumps(shapes, indent=1) + "\n")
-    assert shapes == json.loads(golden.read_text())
+    check_weights(model, family)
 
 
 PUBLISHED = {

@@ -1,14 +1,11 @@
 from __future__ import annotations
 
-import json
-import os
-from pathlib import Path
-
 import keras
 import numpy as np
 import pytest
 from arrays import randomize, to_numpy, tolerance
 from bert_model import all_heads, batch, small_config
+from golden import check_weights
 from pairs import pairwise
 from shapes import shapes_only
 
@@ -16,8 +13,6 @@ from keras_transformers.config import NORM_ORDERS, NORMS, POSITIONS
 from keras_transformers.families import bert
 from keras_transformers.heads import pooler
 from keras_transformers.models import encoder
-
-GOLDEN = Path(__file__).parent / "golden"
 
 CONFIGS = pairwise(
     positions=list(POSITIONS),
@@ -104,14 +99,9 @@ def test_errors():
 
 
 def test_weight_names_and_shapes():
-    """Names are a promise: checkpoints, freezing and decay exclusions go by them. UPDATE_GOLDEN=1 writes them anew."""
     with shapes_only():
         model = all_heads(small_config())
-    shapes = {weight.path: list(weight.shape) for weight in model.weights if "seed_generator" not in weight.path}
-    golden = GOLDEN / "bert.json"
-    if os.environ.get("UPDATE_GOLDEN"):
-        golden.write_text(json.dumps(shapes, indent=1) + "\n")
-    assert shapes == json.loads(golden.read_text())
+    check_weights(model, "bert")
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,10 @@
 from __future__ import annotations
 
-import json
-import os
-from pathlib import Path
-
 import keras
 import numpy as np
 import pytest
 from arrays import randomize, to_numpy, tolerance
+from golden import check_weights
 from invariants import check_causal, same_dropout
 from shapes import shapes_only
 from small_seq2seq import FAMILIES, decode, pairs, small_config, whole_model
@@ -16,7 +13,6 @@ from keras_transformers.families import bart, marian, t5, transformer
 from keras_transformers.models import encoder_decoder
 from keras_transformers.models.decoder import prefill, step
 
-GOLDEN = Path(__file__).parent / "golden"
 SOURCE = ("encoder_token_ids", "encoder_padding_mask")
 each_family = pytest.mark.parametrize("family", FAMILIES)
 some_families = pytest.mark.parametrize("family", ["marian", "t5_v1_1", "mbart"])
@@ -169,14 +165,9 @@ def test_scores_of_a_fresh_t5_are_as_large_as_with_a_scale():
 
 @each_family
 def test_weight_names_and_shapes(family):
-    """Names are a promise: checkpoints, freezing and decay exclusions go by them. UPDATE_GOLDEN=1 writes them anew."""
     with shapes_only():
         model = whole_model(small_config(family))
-    shapes = {weight.path: list(weight.shape) for weight in model.weights if "seed_generator" not in weight.path}
-    golden = GOLDEN / f"{family}.json"
-    if os.environ.get("UPDATE_GOLDEN"):
-        golden.write_text(json.dumps(shapes, indent=1) + "\n")
-    assert shapes == json.loads(golden.read_text())
+    check_weights(model, family)
 
 
 PUBLISHED = {

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from generating import causal_lm
+from processes import run
 
 SCRIPT = """
 import sys
@@ -66,26 +63,20 @@ REQUESTS = [
 ]
 
 
-def run(script: str, *arguments: str) -> str:
+def run_on_jax(script: str, *arguments: str) -> str:
     """What a script prints that has JAX and no TensorFlow."""
     pytest.importorskip("jax")
-    root = Path(__file__).resolve().parents[2]
-    process = subprocess.run(
-        [sys.executable, "-c", script, root / "tests" / "helpers", *arguments], capture_output=True, text=True,
-        cwd=root, env=os.environ | {"KERAS_BACKEND": "jax", "PYTHONPATH": str(root)},
-    )  # fmt: skip
-    assert process.returncode == 0, process.stderr[-3000:]
-    return process.stdout
+    return run(script, *arguments, KERAS_BACKEND="jax")
 
 
 @pytest.mark.slow
 def test_tasks_without_tensorflow():
-    assert run(SCRIPT) == "done\n"
+    assert run_on_jax(SCRIPT) == "done\n"
 
 
 @pytest.mark.slow
 def test_generation_without_tensorflow():
-    answers, task = json.loads(run(GENERATION, json.dumps([TEXTS, REQUESTS]))), causal_lm()
+    answers, task = json.loads(run_on_jax(GENERATION, json.dumps([TEXTS, REQUESTS]))), causal_lm()
     for rows, request in zip(answers, REQUESTS, strict=True):
         for row, expected in zip(rows, task.predict(TEXTS, **request), strict=True):
             np.testing.assert_allclose(row.pop("score"), expected.pop("score"), atol=1e-3)

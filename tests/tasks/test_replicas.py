@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
+from processes import run
 
 SCRIPT = """
 import sys
@@ -39,9 +35,4 @@ print("the same")
 
 @pytest.mark.slow
 def test_two_replicas_take_the_same_steps_as_one():
-    root = Path(__file__).resolve().parents[2]
-    process = subprocess.run(
-        [sys.executable, "-c", SCRIPT, root / "tests" / "helpers"],
-        capture_output=True, text=True, cwd=root, env=os.environ | {"PYTHONPATH": str(root)},
-    )  # fmt: skip
-    assert process.stdout.endswith("the same\n"), process.stderr[-3000:]
+    assert run(SCRIPT).endswith("the same\n")
