@@ -12,7 +12,7 @@ from keras import ops
 from keras_transformers.config import TransformerConfig
 from keras_transformers.data.batching import BUCKETS
 from keras_transformers.generation.beam import BeamSearch
-from keras_transformers.generation.decode import Choices, Decoder, State, advance
+from keras_transformers.generation.decode import Choices, Decoder, Forced, State, advance
 from keras_transformers.generation.knobs import KNOBS
 from keras_transformers.generation.prompt import EMPTY, NO_ROOM, begin_id, start_prompts
 from keras_transformers.generation.sampling import sample
@@ -33,9 +33,12 @@ class BucketedService:
         max_length: Tokens of prompt and text together, at most.
     """
 
+    outputs: tuple[str, ...] = ()  # of the model, beside hidden states and cache
+    forced = Forced()
+
     def __init__(self, config: TransformerConfig, model: keras.Model, tokenizer: Any, max_length: int):
         self.config, self.model, self.tokenizer, self.max_length = config, model, tokenizer, max_length
-        self.prefill, self.step = prefill(model), step(config, model)
+        self.prefill, self.step = prefill(model, self.outputs), step(config, model, self.outputs)
         self.pieces = spelled(tokenizer.token_bytes(), config.eos_ids, config.vocabulary_size)
         self.byte_table = ops.convert_to_tensor(byte_table(self.pieces))
         self._programs = {}  # compiled functions, by number of beams
@@ -75,29 +78,31 @@ class BucketedService:
     ) -> tuple[State, Choices, dict[str, list]]:
         """The state after the first token of each text, how it goes on, and what to say of each row beside the text."""
         new = wanted["max_new_tokens"]
-        prompts, about = self._prompts(texts, new)
+        prompts, about, source = self._prompts(texts, new)
         lengths = np.array([len(ids) for ids in prompts], np.int32)
         limit = np.where(np.array(about["error"]) == "", np.minimum(lengths + new, self.max_length), lengths)
         width = self._bucket(lengths.max())
         room = self._bucket(limit.max() - lengths.min())
         count = 1 << (len(texts) - 1).bit_length()
         last = np.minimum(np.arange(count), len(texts) - 1)  # rows beyond the texts repeat the last one
-        ids = np.full((len(texts), width), self.config.pad_id, np.int32)
-        for row, prompt in zip(ids, prompts, strict=True):
-            row[: len(prompt)] = prompt
+        ids = padded(prompts, width, self.config.pad_id)
+        source = {name: column[last] for name, column in source.items()}
         own = {name: np.repeat(column[last], rows, axis=0) for name, column in wanted.items()}
         knobs = {name: column for name, column in own.items() if name in KNOBS}
         stops = stop_strings(count * rows, wanted["stop"][0])
         number = np.tile(np.arange(rows, dtype=np.int32), count)
         choices = Choices(knobs, stops, own["bias_ids"], own["bias_values"], number)
-        inputs = (ids[last], lengths[last], limit[last].astype(np.int32), choices, rows, room)
+        inputs = (ids[last], lengths[last], limit[last].astype(np.int32), choices, source, rows, room)
         return self._run(num_beams, "start", *inputs), choices, about
 
     def _bucket(self, number: int) -> int:
         return next((bucket for bucket in BUCKETS if number <= bucket < self.max_length), self.max_length)
 
-    def _prompts(self, texts: Sequence[str], new: np.ndarray) -> tuple[list[list[int]], dict[str, list]]:
-        """Ids of the prompts; too long ones lose their beginning, so that the new tokens fit in."""
+    def _prompts(self, texts: Sequence[str], new: np.ndarray) -> tuple[list[list[int]], dict[str, list], dict]:
+        """Ids of the prompts; too long ones lose their beginning, so that the new tokens fit in.
+
+        Then what to say of each row, and what `start_prompts` takes for a source.
+        """
         prompts, about, first = [], {"truncated": [], "error": []}, begin_id(self.config)
         for encoded, number in zip(self.tokenizer.encode(texts), new, strict=True):
             ids, special = np.array(encoded.ids, np.int32), np.array(encoded.special_mask, bool)
@@ -108,7 +113,7 @@ class BucketedService:
             about["truncated"].append(bool((~special).sum() > max(room, 1)))
             about["error"].append(no_room or (EMPTY if not ids and first is None else ""))
             prompts.append(ids or [first or 0])
-        return prompts, about
+        return prompts, about, {}
 
     def _contents(self, state: State) -> list[bytes]:
         """The bytes of each text, before its stop string."""
@@ -131,18 +136,18 @@ class BucketedService:
         method = BeamSearch(num_beams) if num_beams > 1 else sample
 
         def decoder(table):
-            return Decoder(self._one_step, self._project, self.config.eos_ids, self.config.pad_id, table)
+            return Decoder(self._one_step, self._project, self.config.eos_ids, self.config.pad_id, table, self.forced)
 
-        def start(arrays, prompts, lengths, limit, choices, rows, room):
+        def start(arrays, prompts, lengths, limit, choices, source, rows, room):
             with self._weights(arrays[0]):
-                arguments = (prompts, lengths, limit, choices, rows, room)
+                arguments = (prompts, lengths, limit, choices, rows, room, source)
                 return start_prompts(decoder(arrays[1]), method, self.prefill, *arguments)
 
         def go_on(arrays, state, choices, tokens):
             with self._weights(arrays[0]):
                 return advance(decoder(arrays[1]), method, state, choices, tokens)
 
-        return {"start": jax.jit(start, static_argnums=(5, 6)), "advance": jax.jit(go_on)}
+        return {"start": jax.jit(start, static_argnums=(6, 7)), "advance": jax.jit(go_on)}
 
     def _weights(self, values: list[Any]) -> keras.StatelessScope:
         return keras.StatelessScope(state_mapping=list(zip(self.model.variables, values, strict=True)))
@@ -152,6 +157,16 @@ class BucketedService:
         return outputs["hidden_states"][:, 0], outputs["cache"]
 
     def _project(self, hidden_states: Any) -> Any:
-        if self.config.tie_embeddings:
-            return self.model.get_layer("token_embedding")(hidden_states, reverse=True)
-        return self.model.get_layer("lm_head")(hidden_states)
+        config, layer = self.config, self.model.get_layer
+        states = hidden_states * config.hidden_dim**-0.5 if config.scale_outputs else hidden_states
+        tied = config.tie_embeddings
+        logits = layer("token_embedding")(states, reverse=True) if tied else layer("lm_head")(states)
+        return layer("output_bias")(logits) if config.output_bias else logits
+
+
+def padded(rows: Sequence[Sequence[int]], width: int, filler: int) -> np.ndarray:
+    """Rows of ids, filled up: int32 (B, width)."""
+    filled = np.full((len(rows), width), filler, np.int32)
+    for array, row in zip(filled, rows, strict=True):
+        array[: len(row)] = row
+    return filled

@@ -25,6 +25,20 @@ def begin_id(config: TransformerConfig) -> int | None:
     return config.bos_id if config.bos_id is not None else next(iter(config.eos_ids), None)
 
 
+def start_id(config: TransformerConfig) -> int:
+    """The token that the decoder of a model of two stacks begins with.
+
+    Args:
+        config: Of the model.
+
+    Raises:
+        ValueError: It has none.
+    """
+    if config.decoder_start_id is None:
+        raise ValueError("the decoder has no token to begin with: give config.decoder_start_id one.")
+    return config.decoder_start_id
+
+
 def start_prompts(
     decoder: Decoder, method: Method, prefill: Callable, prompts: Any, lengths: Any, limit: Any, choices: Choices,
     sequences: Any, room: Any = None, source: dict[str, Any] | None = None,
@@ -74,3 +88,18 @@ def seen_source(mask: Any, scores: Any) -> dict[str, Any]:
     """
     coverage = ops.cast(ops.mean(scores[:, -1, :, -1], axis=1), "float32")
     return {"cross_mask": mask, "coverage": coverage}
+
+
+def step_beside_source(step: Callable, token_ids: Any, places: Any, cache: Any) -> tuple[Any, Any]:
+    """`Decoder.step` of a model of two stacks.
+
+    Args:
+        step: `models.decoder.step`, with `cross_attention_scores`.
+        token_ids, places, cache: As for `Decoder.step`; the cache ends with what `seen_source` gives.
+    """
+    *cache, source = cache
+    inputs = {"token_ids": token_ids, "cache_positions": places, "cache": cache}
+    outputs = step(inputs | {"encoder_padding_mask": source["cross_mask"]})
+    seen = seen_source(source["cross_mask"], outputs["cross_attention_scores"])
+    seen["coverage"] += source["coverage"]
+    return outputs["hidden_states"][:, 0], [*outputs["cache"], seen]

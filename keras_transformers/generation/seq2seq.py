@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from keras_transformers.config import TransformerConfig
 from keras_transformers.generation.decode import Forced
-from keras_transformers.generation.prompt import BLANK, NO_ROOM, seen_source
+from keras_transformers.generation.prompt import BLANK, NO_ROOM, start_id, step_beside_source
 from keras_transformers.generation.service import ERRORS, GenerationService, is_new
 from keras_transformers.generation.stop import NEVER
 
@@ -37,20 +37,14 @@ class Seq2SeqService(GenerationService):
         self, config: TransformerConfig, model: keras.Model, graph: Any, target_graph: Any,
         token_bytes: Sequence[bytes], max_length: int, forced: Forced | None = None,
     ):  # fmt: skip
-        if config.decoder_start_id is None:
-            raise ValueError("the decoder has no token to begin with: give config.decoder_start_id one.")
+        self.first = start_id(config)
         super().__init__(config, model, graph, token_bytes, max_length)
         self.decoder = self.decoder._replace(forced=forced or Forced(), growth=GROWTH)
         self.target_graph = self.module.target_graph = target_graph
         self.num_bytes = tf.strings.length(self.pieces)
 
     def _one_step(self, token_ids: tf.Tensor, places: tf.Tensor, cache: Any) -> tuple[tf.Tensor, Any]:
-        *cache, source = cache
-        inputs = {"token_ids": token_ids, "cache_positions": places, "cache": cache}
-        outputs = self._step(inputs | {"encoder_padding_mask": source["cross_mask"]})
-        seen = seen_source(source["cross_mask"], outputs["cross_attention_scores"])
-        seen["coverage"] += source["coverage"]
-        return outputs["hidden_states"][:, 0], [*outputs["cache"], seen]
+        return step_beside_source(self._step, token_ids, places, cache)
 
     def _prompts(self, text: tf.Tensor, new: tf.Tensor, wrong: tf.Tensor) -> tuple[Any, ...]:
         """The start token of each row, and the encoded texts; too long ones lose their end."""
@@ -62,7 +56,7 @@ class Seq2SeqService(GenerationService):
         is_blank = tf.strings.regex_full_match(text, r"\s*")
         wrong = tf.where((wrong == 0) & (new >= self.max_length), ERRORS.index(NO_ROOM), wrong)
         wrong = tf.where((wrong == 0) & is_blank, ERRORS.index(BLANK), wrong)
-        prompts = tf.fill([tf.size(text), 1], self.config.decoder_start_id)
+        prompts = tf.fill([tf.size(text), 1], self.first)
         return prompts, tf.ones_like(prompts[:, 0]), rows["truncated"], wrong, source
 
     def _content(self, state: dict[str, Any]) -> tf.Tensor:

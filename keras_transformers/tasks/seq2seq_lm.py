@@ -15,11 +15,11 @@ from keras_transformers.data.translation import Translation, Translations, encod
 from keras_transformers.generation.decode import Forced
 from keras_transformers.models import encoder_decoder
 from keras_transformers.models.decoder import prefill
-from keras_transformers.tasks.answer import check_exportable
 from keras_transformers.tasks.generating import GeneratingTask
 from keras_transformers.text.end_token import with_end_token
 from keras_transformers.text.tokenizer import Tokenizer, check_texts
 from keras_transformers.training import losses
+from keras_transformers.training.distribute import on_tensorflow
 
 
 class Alignment(NamedTuple):
@@ -169,11 +169,15 @@ class Seq2SeqLMTask(GeneratingTask):
         return compile_text(self.target_tokenizer.to_json(), self.config.pad_id)
 
     def _make_service(self) -> Any:
-        check_exportable()
-        from keras_transformers.generation.seq2seq import Seq2SeqService
-
         ids = (self.generation.get(name) for name in ("forced_bos_id", "forced_eos_id"))
         forced = Forced(*ids, tuple(self.generation.get("suppressed_ids", ())))
+        if not on_tensorflow():
+            from keras_transformers.generation.bucketed_seq2seq import BucketedSeq2SeqService
+
+            tokenizers = (self.tokenizer, self.target_tokenizer)
+            return BucketedSeq2SeqService(self.config, self.model, *tokenizers, self.max_length, forced)
+        from keras_transformers.generation.seq2seq import Seq2SeqService
+
         spelled = self.target_tokenizer.token_bytes()
         graphs = (self.text_graph, self.target_graph)
         return Seq2SeqService(self.config, self.model, *graphs, spelled, self.max_length, forced)

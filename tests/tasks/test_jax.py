@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from generating import causal_lm
 from processes import run
+from translating import make_sources, seq2seq_lm, text_of
 
 SCRIPT = """
 import sys
@@ -55,6 +56,20 @@ assert task.predict(texts[:1], max_new_tokens=4)[0]["score"] != answers[0][0]["s
 assert start._cache_size() <= compiled + 2
 print(json.dumps(answers))
 """
+TRANSLATION = """
+import json, sys
+sys.modules["tensorflow"] = None
+sys.path.insert(0, sys.argv[1])
+from translating import seq2seq_lm
+
+task = seq2seq_lm()
+sources, requests = json.loads(sys.argv[2])
+answers = [task.predict(sources, **request) for request in requests]
+assert "".join(task.stream(sources[0], max_new_tokens=9)) == task.generate(sources[:1], max_new_tokens=9)[0]
+(alignment,) = task.align(sources[:1], sources[1:2])
+assert abs(alignment.scores.sum(1) - 1).max() < 1e-5
+print(json.dumps(answers))
+"""
 TEXTS = ["the cat", "", "日本", "a wärm day, " * 20, "a"]
 REQUESTS = [
     {"max_new_tokens": 12},
@@ -83,3 +98,22 @@ def test_generation_without_tensorflow():
             assert row == expected
     assert [bool(row["error"]) for row in answers[1]] == [False] * 4 + [True]
     assert [row["truncated"] for row in answers[0]] == [False] * 3 + [True, False]
+
+
+@pytest.mark.slow
+def test_translation_without_tensorflow():
+    """Greedy, sampled with a stop string, and by beams that must cover the source; with a cut and a blank one."""
+    task = seq2seq_lm()
+    sources = [*make_sources(task, 3), text_of([7] * 100), ""]
+    requests = [
+        {"max_new_tokens": [9, 40, 1, 5, 3]},
+        {"stop": [text_of([9])], "repetition_penalty": 1.5, "max_new_tokens": 12},
+        {"num_beams": 3, "num_sequences": 2, "max_new_tokens": 10, "coverage_penalty": 0.3},
+    ]
+    answers = json.loads(run_on_jax(TRANSLATION, json.dumps([sources, requests])))
+    for rows, request in zip(answers, requests, strict=True):
+        for row, expected in zip(rows, task.predict(sources, **request), strict=True):
+            np.testing.assert_allclose(row.pop("score"), expected.pop("score"), atol=1e-3)
+            assert row == expected
+    assert [row["truncated"] for row in answers[0]] == [False] * 3 + [True, False]
+    assert [bool(row["error"]) for row in answers[0]] == [False] * 4 + [True]

@@ -1,0 +1,74 @@
+"""Text to text by an encoder and a decoder on JAX."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+import numpy as np
+
+from keras_transformers.config import TransformerConfig
+from keras_transformers.generation.bucketed import BucketedService, padded
+from keras_transformers.generation.decode import Forced, State
+from keras_transformers.generation.prompt import BLANK, NO_ROOM, start_id, step_beside_source
+from keras_transformers.generation.stop import NEVER
+
+SPACES = re.compile(r"[\t\n\f\r ]*")
+
+
+class BucketedSeq2SeqService(BucketedService):
+    """A model of two stacks that takes texts and gives what they become, without TensorFlow.
+
+    Args:
+        config: Of the model.
+        model: A model made from `models.encoder_decoder`, with its head.
+        tokenizer: Of what it reads.
+        target_tokenizer: Of what it writes.
+        max_length: Tokens of a text, on either side, at most.
+        forced: Tokens that the checkpoint prescribes.
+    """
+
+    outputs = ("cross_attention_scores",)
+
+    def __init__(
+        self, config: TransformerConfig, model: keras.Model, tokenizer: Any, target_tokenizer: Any, max_length: int,
+        forced: Forced,
+    ):  # fmt: skip
+        self.first, self.source_tokenizer, self.forced = start_id(config), tokenizer, forced
+        super().__init__(config, model, target_tokenizer, max_length)
+
+    def _one_step(self, token_ids: Any, places: Any, cache: Any) -> tuple[Any, Any]:
+        return step_beside_source(self.step, token_ids, places, cache)
+
+    def _prompts(self, texts: Sequence[str], new: np.ndarray) -> tuple[list[list[int]], dict[str, list], dict]:
+        """The start token of each row, and the encoded texts; too long ones lose their end."""
+        rows = self.source_tokenizer.encode(texts, max_length=self.max_length)
+        ids = [row.ids for row in rows]
+        width = self._bucket(max(map(len, ids)))
+        source = {
+            "encoder_token_ids": padded(ids, width, self.config.pad_id),
+            "encoder_padding_mask": padded([[1] * len(row) for row in ids], width, 0),
+        }
+        no_room, blank = NO_ROOM.format(max_length=self.max_length), {True: BLANK, False: ""}
+        errors = [
+            no_room if number >= self.max_length else blank[bool(SPACES.fullmatch(text))]
+            for text, number in zip(texts, new, strict=True)
+        ]
+        return [[self.first]] * len(texts), {"truncated": [row.truncated for row in rows], "error": errors}, source
+
+    def _contents(self, state: State) -> list[bytes]:
+        """The decoded texts, before their stop strings.
+
+        Those were found in what tokens add in mid-sentence; a decoded text differs from that at its beginning.
+        """
+        known = set(range(self.tokenizer.vocabulary_size)).difference(self.config.eos_ids)
+        columns = (state[name].tolist() for name in ("token_ids", "lengths", "new", "kept_bytes"))
+        contents = []
+        for ids, length, new, kept in zip(*columns, strict=True):
+            written = ids[length - new : length]
+            content = self.tokenizer.decode([number for number in written if number in known]).encode()
+            spelled = sum(len(self.pieces[number]) for number in written)
+            contents.append(content if kept == NEVER else content[: max(kept + len(content) - spelled, 0)])
+        return contents
