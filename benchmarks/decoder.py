@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import argparse
 import os
-import statistics
 import tempfile
-import time
 from collections.abc import Callable
+from functools import partial
+
+from turns import compare
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
@@ -137,12 +138,6 @@ MAKERS: dict[str, Callable[[int], Callable[[int], None]]] = {
 }
 
 
-def seconds(work: Callable[[], object]) -> float:
-    begin = time.perf_counter()
-    work()
-    return time.perf_counter() - begin
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--batches", type=int, nargs="+", default=[1, 8])
@@ -151,17 +146,10 @@ def main() -> None:
     parser.add_argument("--peers", nargs="+", choices=PEERS, default=list(PEERS))
     arguments = parser.parse_args()
     made = {name: MAKERS[name](arguments.layers) for name in arguments.peers}
-    print(f"{'':14}{'batch':>6}{'first call, s':>14}{'tokens/s':>10}{'of ours':>9}")
     for batch in arguments.batches:
-        first = {name: seconds(lambda work=work, batch=batch: work(batch)) for name, work in made.items()}
-        times: dict[str, list[float]] = {name: [] for name in made}
-        for _ in range(arguments.turns):
-            for name, work in made.items():
-                times[name].append(seconds(lambda work=work, batch=batch: work(batch)))
-        speed = {name: batch * NEW / statistics.median(turns) for name, turns in times.items()}
-        for name in made:
-            ratio = speed[name] / speed[next(iter(made))]
-            print(f"{name:14}{batch:6}{first[name]:14.1f}{speed[name]:10.1f}{ratio:9.2f}", flush=True)
+        print(f"batch {batch}")
+        runs = {name: partial(work, batch) for name, work in made.items()}
+        compare(runs, arguments.turns, batch * NEW, "tokens")
 
 
 if __name__ == "__main__":

@@ -16,8 +16,11 @@ import os
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+from turns import compare
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
@@ -184,15 +187,7 @@ def speed(train: str, turns: int, steps: int) -> None:
         "ours, XLA": ours(train, jit_compile=True),
         "ours, XLA, 10 at once": ours(train, jit_compile=True, steps_per_execution=10),
     }
-    times: dict[str, list[float]] = {name: [] for name in made}
-    for turn in range(turns + 1):
-        for name, run in made.items():
-            begin = time.perf_counter()
-            run(steps)
-            times[name] += [time.perf_counter() - begin] if turn else []  # the first one compiles
-    rates = {name: steps / statistics.median(values) for name, values in times.items()}
-    for name, rate in rates.items():
-        print(f"{name:30}{rate:8.1f} steps/s{rate / rates['torch']:8.2f} of torch", flush=True)
+    compare({name: partial(run, steps) for name, run in made.items()}, turns, steps, "steps")
 
 
 def main() -> None:

@@ -25,7 +25,7 @@ class Fitting:
 
         Args:
             optimizer: AdamW with a constant rate of 5e-5 when None.
-            **options: For `keras.Model.compile`, such as `jit_compile` or `steps_per_execution`.
+            **options: For `keras.Model.compile`, such as `jit_compile`, `steps_per_execution` or `metrics`.
         """
         optimizer = optimizer or AdamW(5e-5)
         if self.dtype == "mixed_float16":  # Keras does so itself for a global policy only
@@ -33,7 +33,7 @@ class Fitting:
         if on_tensorflow():
             # On CPUs it gains little here, and compiles anew for every length of batch.
             options = {"jit_compile": False} | options
-        self.model.compile(optimizer, loss=self._losses(), metrics=self._metrics(), **options)
+        self.model.compile(optimizer, **({"loss": self._losses(), "metrics": self._metrics()} | options))
 
     def fit(
         self,

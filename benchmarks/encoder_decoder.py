@@ -1,0 +1,161 @@
+"""Translation and training speed of encoder-decoders beside torch, keras-nlp and CTranslate2, in one run each.
+
+    python benchmarks/encoder_decoder.py translate [--layers 6] [--turns 3] [--peers ours export torch ctranslate2]
+    python benchmarks/encoder_decoder.py train DATA/multi30k_bpe [--turns 5] [--peers ours xla torch keras-nlp ...]
+
+`translate`: a Marian base size with random weights, 100 sentences of 5 to 35 tokens, beams of 4, 24 new tokens each.
+`train`: the Transformer-Tiny of Wu et al. 2021 on batches of 4,096 tokens, real target tokens a second, dropout on.
+Turns are interleaved: read the ratios. Two threads each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from turns import compare
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+VOCABULARY, WIDTH, INNER, HEADS = 58101, 512, 2048, 8
+SENTENCES, NEW, BEAMS, ROWS = 100, 24, 4, 25
+FIRST = 0x10000  # the character of token 0
+
+
+def sources() -> list[list[int]]:
+    import numpy as np
+
+    random = np.random.default_rng(0)
+    return [random.integers(5, VOCABULARY - 1, length).tolist() for length in random.integers(5, 36, SENTENCES)]
+
+
+class Ours:
+    """Text in, text out, on a vocabulary of Marian's size whose tokens are single characters."""
+
+    def __init__(self, layers: int):
+        from keras_transformers.families import marian
+        from keras_transformers.tasks import Seq2SeqLMTask
+        from keras_transformers.text import character
+        from keras_transformers.text.tokenizer import Tokenizer
+
+        words = {chr(FIRST + number): number for number in range(VOCABULARY - 2)}
+        words |= {"<unk>": VOCABULARY - 2, "<pad>": VOCABULARY - 1}
+        ids = {"pad_id": VOCABULARY - 1, "decoder_start_id": VOCABULARY - 1, "eos_ids": [0]}
+        config = marian(VOCABULARY, layers, HEADS, WIDTH, intermediate_dim=INNER, max_length=512, **ids)
+        self.task = Seq2SeqLMTask(config, Tokenizer(character.build(words, [chr(FIRST), "<pad>"])))
+        self.texts = ["".join(chr(FIRST + number) for number in ids) for ids in sources()]
+
+    def __call__(self) -> None:
+        options = {"num_beams": BEAMS, "max_new_tokens": NEW, "min_new_tokens": NEW}
+        answers = self.task.predict(self.texts, batch_size=ROWS, **options)
+        assert all(answer["num_tokens"] == NEW for answer in answers)
+
+
+class Exported(Ours):
+    """The same, exported and loaded."""
+
+    def __init__(self, layers: int):
+        import tensorflow as tf
+
+        super().__init__(layers)
+        with tempfile.TemporaryDirectory() as folder:
+            self.task.export(f"{folder}/1", num_beams=BEAMS, max_new_tokens=NEW, min_new_tokens=NEW)
+            self.loaded = tf.saved_model.load(f"{folder}/1")
+        self.constant = tf.constant
+
+    def __call__(self) -> None:
+        for start in range(0, SENTENCES, ROWS):
+            texts = self.constant(self.texts[start : start + ROWS])
+            answer = self.loaded.signatures["serving_default"](text=texts)
+            assert (answer["num_tokens"].numpy() == NEW).all()
+
+
+class Torch:
+    """`generate` of transformers."""
+
+    def __init__(self, layers: int):
+        import torch
+        import transformers
+
+        torch.set_num_threads(2)
+        config = transformers.MarianConfig(
+            vocab_size=VOCABULARY, d_model=WIDTH, encoder_layers=layers, decoder_layers=layers,
+            encoder_attention_heads=HEADS, decoder_attention_heads=HEADS, encoder_ffn_dim=INNER,
+            decoder_ffn_dim=INNER, max_position_embeddings=512, pad_token_id=VOCABULARY - 1,
+            decoder_start_token_id=VOCABULARY - 1, eos_token_id=0, scale_embedding=True,
+            activation_function="swish", forced_eos_token_id=None,
+        )  # fmt: skip
+        self.torch, self.model = torch, transformers.MarianMTModel(config).eval()
+
+    def __call__(self) -> None:
+        rows = sources()
+        for start in range(0, SENTENCES, ROWS):
+            chunk = [[*ids, 0] for ids in rows[start : start + ROWS]]
+            width = max(map(len, chunk))
+            ids = self.torch.tensor([[*row, *[VOCABULARY - 1] * (width - len(row))] for row in chunk])
+            options = {"num_beams": BEAMS, "max_new_tokens": NEW, "min_new_tokens": NEW, "do_sample": False}
+            with self.torch.no_grad():
+                answer = self.model.generate(ids, attention_mask=(ids != VOCABULARY - 1).long(), **options)
+            assert answer.shape[1] == NEW + 1
+
+
+class CTranslate2(Torch):
+    """The same weights in CTranslate2, float32."""
+
+    def __init__(self, layers: int):
+        super().__init__(layers)
+        import ctranslate2
+        from tokenizers import Tokenizer, models
+        from transformers import PreTrainedTokenizerFast
+
+        words = {f"t{i}": i for i in range(VOCABULARY)}
+        last = f"t{VOCABULARY - 1}"
+        tokenizer = PreTrainedTokenizerFast(
+            tokenizer_object=Tokenizer(models.WordLevel(words, "t1")), eos_token="t0", unk_token="t1", pad_token=last
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            self.model.save_pretrained(f"{folder}/hf")
+            tokenizer.save_pretrained(f"{folder}/hf")
+            ctranslate2.converters.TransformersConverter(f"{folder}/hf").convert(f"{folder}/ct2")
+            self.translator = ctranslate2.Translator(f"{folder}/ct2", inter_threads=1, intra_threads=2)
+
+    def __call__(self) -> None:
+        rows = [[f"t{number}" for number in [*ids, 0]] for ids in sources()]
+        options = {"beam_size": BEAMS, "max_decoding_length": NEW, "min_decoding_length": NEW}
+        answers = self.translator.translate_batch(rows, max_batch_size=ROWS, **options)
+        assert all(len(answer.hypotheses[0]) == NEW for answer in answers)
+
+
+TRANSLATORS: dict[str, Callable[[int], Callable[[], None]]] = {
+    "ours": Ours, "export": Exported, "torch": Torch, "ctranslate2": CTranslate2,
+}  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("translate", "train"))
+    parser.add_argument("data", type=Path, nargs="?")
+    parser.add_argument("--layers", type=int, default=6)
+    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--batches", type=int, default=10)
+    parser.add_argument("--peers", nargs="+")
+    arguments = parser.parse_args()
+    if arguments.what == "translate":
+        names = arguments.peers or list(TRANSLATORS)
+        made = {name: TRANSLATORS[name](arguments.layers) for name in names}
+        compare(made, arguments.turns, SENTENCES, "sentences")
+        return
+    from encoder_decoder_training import TRAINERS, batches
+
+    rows = batches(arguments.data, arguments.batches)
+    tokens = sum(int((labels >= 0).sum()) for _, labels in rows)
+    steps = {name: TRAINERS[name](arguments.data) for name in arguments.peers or list(TRAINERS)}
+    runs = {name: lambda step=step: [step(*row) for row in rows] for name, step in steps.items()}
+    compare(runs, arguments.turns, tokens, "tokens")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""The Transformer-Tiny of Wu et al.: 4 + 4 layers of 128; sizes to train, and how to reproduce their BLEU.
+
+    python -m zoo train transformer_tiny --data DATA/multi30k_bpe --out FOLDER
+
+`DATA/multi30k_bpe` holds train.en, train.de, test.2016.en, test.2016.de: lower-cased words in parts, joined by "@@ ".
+"""
+
+from pathlib import Path
+
+from keras_transformers.families import transformer
+from zoo._entry import entry
+
+ENTRY = entry(
+    __name__,
+    summary="The Transformer-Tiny of Wu et al.: 4 + 4 layers of 128; sizes to train.",
+    # Tokens as fairseq numbers them; it begins targets with the token that ends texts.
+    config=transformer(
+        9_712, num_layers=4, num_heads=4, hidden_dim=128, intermediate_dim=256, max_length=256, dropout=0.3,
+        position_layout="fairseq", pad_id=1, decoder_start_id=2, eos_ids=[2],
+    ),
+    task="seq2seq_lm",
+    parameters=2_568_192,
+    licence="none",
+    paper="https://arxiv.org/abs/2105.14462",
+)  # fmt: skip
+
+
+def train(data: Path, folder: Path, epochs: int = 133, seed: int = 1, verbose: int = 1) -> dict[str, float]:
+    """Train from scratch for 8,000 updates (133 epochs of 60), resuming an interrupted run; measure test2016.
+
+    The weights are the mean of the last ten epochs'; `last_` scores are those of the last epoch's.
+    """
+    import keras
+
+    from keras_transformers.training.averaging import AverageEpochs
+    from keras_transformers.training.optimizer import AdamW
+    from keras_transformers.training.resume import Resume
+    from keras_transformers.training.schedules import WarmupInverseSqrt
+
+    keras.utils.set_random_seed(seed)
+    task, english, german = make_task(data)
+    dataset = task.dataset(english, german, batch_tokens=4096, accumulation_steps=2, seed=seed)
+    rate = WarmupInverseSqrt(5e-3, 2000, initial=1e-7)
+    options = {"weight_decay": 0.0, "clip_norm": 25.0, "accumulation_steps": 2, "beta_2": 0.98, "epsilon": 1e-8}
+    task.compile(AdamW(rate, **options), metrics=[])
+    resume = Resume(folder.with_name(folder.name + ".resume"), dataset, every=120)
+    average = AverageEpochs(folder.with_name(folder.name + ".epochs"), count=min(10, epochs))
+    task.model.fit(dataset, epochs=epochs, verbose=verbose, shuffle=False, callbacks=[resume, average])
+    task.save(folder)
+    results = measure(task, data)
+    task.model.load_weights(average.files()[-1])
+    return results | {f"last_{name}": value for name, value in measure(task, data).items()}
+
+
+def make_task(data: Path, **options):
+    """The model, with the joint vocabulary of both sides, and what it is trained on."""
+    from keras_transformers.tasks import Seq2SeqLMTask
+    from keras_transformers.text.tokenizer import Tokenizer
+
+    english, german = (lines(data / f"train.{side}") for side in ("en", "de"))
+    tokenizer = Tokenizer.train(english + german, model="words")
+    return Seq2SeqLMTask(ENTRY.config, tokenizer, generation={"num_beams": 5}, **options), english, german
+
+
+def measure(task, data: Path) -> dict[str, float]:
+    """BLEU of the lower-cased words, as published, and sacreBLEU of the same, on test2016."""
+    from keras_transformers.training.text_scores import bleu, tokenized_bleu
+
+    texts = task.generate(lines(data / "test.2016.en"))
+    references = [line.replace("@@ ", "") for line in lines(data / "test.2016.de")]
+    return {"tokenized_bleu": tokenized_bleu(texts, references), "bleu": bleu(texts, references)}
+
+
+def lines(path: Path) -> list[str]:
+    """The lines of a file."""
+    return path.read_text(encoding="utf-8").splitlines()
