@@ -28,10 +28,14 @@ class BeamSearch:
     def __init__(self, num_beams: int):
         self.num_beams = num_beams
 
+    def begin(self, state: State, choices: Choices) -> State:
+        """The state before the first token: one beam for each prompt, or all would be the same; and no hypothesis."""
+        hypotheses = {name: state[name] for name in ("token_ids", "lengths", "new", "kept_bytes")}
+        hypotheses["score"] = ops.full_like(state["score"], NEVER)
+        return state | {"score": ops.where(choices.sequence == 0, 0.0, NEVER), "hypotheses": hypotheses}
+
     def __call__(self, decoder: Decoder, state: State, logits: Any, choices: Choices) -> State:
         """One more token for the beams of each prompt that is not done; see `decode.Method`."""
-        if "hypotheses" not in state:
-            state = _begin(state, choices)
         log_probs = penalties.apply(ops.log_softmax(logits, axis=-1), state, choices, decoder)
         # If each beam ended in every way that there is, n would still be left to go on.
         width = min(1 + max(1, len(decoder.eos_ids)), logits.shape[-1]) * self.num_beams
@@ -76,13 +80,6 @@ class BeamSearch:
         best = _penalized(beams, self.num_beams, length_penalty)[:, 0]
         worst = ops.reshape(hypotheses["score"], (-1, self.num_beams))[:, -1]
         return ops.repeat(ops.logical_not(best > worst), self.num_beams)
-
-
-def _begin(state: State, choices: Choices) -> State:
-    """The state before the first token: one beam for each prompt, or all would be the same; and no hypothesis."""
-    hypotheses = {name: state[name] for name in ("token_ids", "lengths", "new", "kept_bytes")}
-    hypotheses["score"] = ops.full_like(state["score"], NEVER)
-    return state | {"score": ops.where(choices.sequence == 0, 0.0, NEVER), "hypotheses": hypotheses}
 
 
 def _penalized(rows: State, width: int, length_penalty: Any) -> Any:

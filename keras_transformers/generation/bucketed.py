@@ -33,12 +33,12 @@ class BucketedService:
         max_length: Tokens of prompt and text together, at most.
     """
 
-    outputs: tuple[str, ...] = ()  # of the model, beside hidden states and cache
+    outputs: tuple[str, ...] = ()  # of a step, beside hidden states and cache
     forced = Forced()
 
     def __init__(self, config: TransformerConfig, model: keras.Model, tokenizer: Any, max_length: int):
         self.config, self.model, self.tokenizer, self.max_length = config, model, tokenizer, max_length
-        self.prefill, self.step = prefill(model, self.outputs), step(config, model, self.outputs)
+        self.prefill, self.step = prefill(model), step(config, model, self.outputs)
         self.pieces = spelled(tokenizer.token_bytes(), config.eos_ids, config.vocabulary_size)
         self.byte_table = ops.convert_to_tensor(byte_table(self.pieces))
         self._programs = {}  # compiled functions, by number of beams
@@ -66,7 +66,6 @@ class BucketedService:
 
         def contents():
             nonlocal state
-            yield self._contents(state)[0]
             while not state["finished"].all():
                 state = self._run(1, "advance", state, choices, 1)
                 yield self._contents(state)[0]
@@ -76,7 +75,7 @@ class BucketedService:
     def _start(
         self, texts: Sequence[str], rows: int, wanted: dict[str, np.ndarray], num_beams: int
     ) -> tuple[State, Choices, dict[str, list]]:
-        """The state after the first token of each text, how it goes on, and what to say of each row beside the text."""
+        """The state before the first token of each text, how it goes on, what to say of each row beside the text."""
         new = wanted["max_new_tokens"]
         prompts, about, source = self._prompts(texts, new)
         lengths = np.array([len(ids) for ids in prompts], np.int32)
@@ -135,17 +134,15 @@ class BucketedService:
 
         method = BeamSearch(num_beams) if num_beams > 1 else sample
 
-        def decoder(table):
-            return Decoder(self._one_step, self._project, self.config.eos_ids, self.config.pad_id, table, self.forced)
-
         def start(arrays, prompts, lengths, limit, choices, source, rows, room):
             with self._weights(arrays[0]):
-                arguments = (prompts, lengths, limit, choices, rows, room, source)
-                return start_prompts(decoder(arrays[1]), method, self.prefill, *arguments)
+                return start_prompts(self.prefill, method, None, prompts, lengths, limit, choices, rows, room, source)
 
         def go_on(arrays, state, choices, tokens):
+            ids = (self.config.eos_ids, self.config.pad_id)
+            decoder = Decoder(self._one_step, self._project, *ids, arrays[1], self.forced)
             with self._weights(arrays[0]):
-                return advance(decoder(arrays[1]), method, state, choices, tokens)
+                return advance(decoder, method, state, choices, tokens)
 
         return {"start": jax.jit(start, static_argnums=(6, 7)), "advance": jax.jit(go_on)}
 

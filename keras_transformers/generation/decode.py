@@ -67,16 +67,13 @@ class Choices(NamedTuple):
     sequence: Any
 
 
-def start(
-    decoder: Decoder, method: Method, hidden_states: Any, cache: Any, prompt: Any, lengths: Any, limit: Any,
-    choices: Choices,
-) -> State:  # fmt: skip
-    """The state after the prompt, with its first new token.
+def start(method: Method, cache: Any, prompt: Any, lengths: Any, limit: Any, choices: Choices) -> State:
+    """The state before the first new token. Its loop reads the last token of the prompt once more, for its logits.
+
+    So a token is chosen at one place in the program, which is half as large for it.
 
     Args:
-        decoder: The model.
-        method: How rows grow: `sampling.sample`, or a `BeamSearch`.
-        hidden_states: (B, D), of each prompt's last token.
+        method: How rows grow: `sampling.sample`, or a `BeamSearch`, which has a `begin` that adds to the state.
         cache: Of the prompt: any structure of tensors, with room for all places.
         prompt: int32 (B, S), padded on the right, with room for the new tokens.
         lengths: int32 (B,), tokens of each prompt.
@@ -96,7 +93,7 @@ def start(
         "kept_bytes": zeros + NEVER,
         "cache": cache,
     }
-    return method(decoder, state, _logits(decoder, hidden_states), choices)
+    return method.begin(state, choices) if hasattr(method, "begin") else state
 
 
 def advance(decoder: Decoder, method: Method, state: State, choices: Choices, tokens: Any) -> State:
@@ -120,7 +117,8 @@ def advance(decoder: Decoder, method: Method, state: State, choices: Choices, to
         places = ops.expand_dims(ops.maximum(state["lengths"] - 1, 0), 1)
         last = ops.take_along_axis(state["token_ids"], places, axis=1)
         hidden_states, cache = decoder.step(last, places, state["cache"])
-        return count + 1, method(decoder, {**state, "cache": cache}, _logits(decoder, hidden_states), choices)
+        logits = ops.cast(decoder.project(hidden_states), "float32")
+        return count + 1, method(decoder, {**state, "cache": cache}, logits, choices)
 
     def grow(count, state):
         room = ops.where(ops.max(state["lengths"]) > _capacity(state), decoder.growth, 0)
@@ -146,10 +144,6 @@ def with_room(cache: list[dict[str, Any]], places: Any) -> list[dict[str, Any]]:
     """
     widths = [(0, 0), (0, 0), (0, places), (0, 0)]
     return [{name: ops.pad(x, widths) if name in ("key", "value") else x for name, x in own.items()} for own in cache]
-
-
-def _logits(decoder: Decoder, hidden_states: Any) -> Any:
-    return ops.cast(decoder.project(hidden_states), "float32")
 
 
 def append(decoder: Decoder, state: State, token: Any, stops: StopStrings) -> State:

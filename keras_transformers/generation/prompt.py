@@ -9,7 +9,7 @@ import keras
 from keras import ops
 
 from keras_transformers.config import TransformerConfig
-from keras_transformers.generation.decode import Choices, Decoder, Method, State, start, with_room
+from keras_transformers.generation.decode import Choices, Method, State, start, with_room
 
 NO_ROOM = "max_new_tokens leaves no room for a prompt: the model takes {max_length} tokens in all."
 EMPTY = "The prompt is empty, and the model has no token that texts begin with."
@@ -40,15 +40,15 @@ def start_id(config: TransformerConfig) -> int:
 
 
 def start_prompts(
-    decoder: Decoder, method: Method, prefill: Callable, prompts: Any, lengths: Any, limit: Any, choices: Choices,
+    prefill: Callable, method: Method, growth: int | None, prompts: Any, lengths: Any, limit: Any, choices: Choices,
     sequences: Any, room: Any = None, source: dict[str, Any] | None = None,
 ) -> State:  # fmt: skip
-    """Runs the prompts, all at once, and chooses the first token of each text.
+    """Reads the prompts, all at once.
 
     Args:
-        decoder: The model.
+        prefill: From `token_ids` and `padding_mask` to the `cache` (`models.decoder.prefill`).
         method: How rows grow: `sampling.sample`, or a `BeamSearch`.
-        prefill: From `token_ids` and `padding_mask` to `hidden_states` and `cache` (`models.decoder.prefill`).
+        growth: `Decoder.growth`.
         prompts: int32 (B, P), padded on the right.
         lengths: int32 (B,), at least 1.
         limit: int32 (B,), tokens of prompt and text at most.
@@ -62,44 +62,28 @@ def start_prompts(
     """
     longest = ops.shape(prompts)[1]
     mask = ops.cast(ops.arange(longest, dtype="int32") < ops.expand_dims(lengths, 1), "int32")
-    outputs = prefill({"token_ids": prompts, "padding_mask": mask, **(source or {})})
-    last = ops.reshape(lengths - 1, (-1, 1, 1))
-    hidden_states = ops.take_along_axis(outputs["hidden_states"], last, axis=1)[:, 0]
+    cache = prefill({"token_ids": prompts, "padding_mask": mask, **(source or {})})["cache"]
     room = ops.maximum(ops.max(limit), longest) - longest if room is None else room
-    cache = with_room(outputs["cache"], room if decoder.growth is None else ops.minimum(room, decoder.growth))
+    cache = with_room(cache, room if growth is None else ops.minimum(room, growth))
     if source:
-        cache.append(seen_source(source["encoder_padding_mask"], outputs["cross_attention_scores"]))
+        # What rows keep beside the blocks' own: the mask, and how much each token of the source was attended to.
+        seen = source["encoder_padding_mask"]
+        cache.append({"cross_mask": seen, "coverage": ops.zeros_like(seen, dtype="float32")})
     ids = ops.pad(prompts, [(0, 0), (0, room)])
-    rows = keras.tree.map_structure(
-        lambda x: ops.repeat(x, sequences, axis=0), (hidden_states, cache, ids, lengths, limit)
-    )
-    return start(decoder, method, *rows, choices)
-
-
-def seen_source(mask: Any, scores: Any) -> dict[str, Any]:
-    """What rows of a model of two stacks keep in the cache beside the blocks' own: the mask, and how much was attended.
-
-    Args:
-        mask: int32 (B, S), of the encoder's tokens.
-        scores: (B, L, N, T, S), cross-attention weights; the last token is the newest.
-
-    Returns:
-        `cross_mask`, int32 (B, S), and `coverage`, float32 (B, S): the last block's weights, averaged over the heads.
-    """
-    coverage = ops.cast(ops.mean(scores[:, -1, :, -1], axis=1), "float32")
-    return {"cross_mask": mask, "coverage": coverage}
+    rows = keras.tree.map_structure(lambda x: ops.repeat(x, sequences, axis=0), (cache, ids, lengths, limit))
+    return start(method, *rows, choices)
 
 
 def step_beside_source(step: Callable, token_ids: Any, places: Any, cache: Any) -> tuple[Any, Any]:
-    """`Decoder.step` of a model of two stacks.
+    """`Decoder.step` of a model of two stacks; coverage adds up the last block's attention, averaged over the heads.
 
     Args:
         step: `models.decoder.step`, with `cross_attention_scores`.
-        token_ids, places, cache: As for `Decoder.step`; the cache ends with what `seen_source` gives.
+        token_ids, places, cache: As for `Decoder.step`, of a state of `start_prompts`.
     """
     *cache, source = cache
     inputs = {"token_ids": token_ids, "cache_positions": places, "cache": cache}
     outputs = step(inputs | {"encoder_padding_mask": source["cross_mask"]})
-    seen = seen_source(source["cross_mask"], outputs["cross_attention_scores"])
-    seen["coverage"] += source["coverage"]
+    scores = ops.cast(ops.mean(outputs["cross_attention_scores"][:, -1, :, -1], axis=1), "float32")
+    seen = source | {"coverage": source["coverage"] + scores}
     return outputs["hidden_states"][:, 0], [*outputs["cache"], seen]

@@ -54,13 +54,13 @@ class GenerationService:
     """
 
     has_source = False
-    outputs: tuple[str, ...] = ()  # of the model, beside hidden states and cache
+    outputs: tuple[str, ...] = ()  # of a step, beside hidden states and cache
 
     def __init__(
         self, config: TransformerConfig, model: keras.Model, graph: Any, token_bytes: Sequence[bytes], max_length: int
     ):
         self.config, self.graph, self.max_length = config, graph, max_length
-        self.prefill, self._step = prefill(model, self.outputs), step(config, model, self.outputs)
+        self.prefill, self._step = prefill(model), step(config, model, self.outputs)
         self.projection = Projection(config, model)
         pieces = spelled(token_bytes, config.eos_ids, config.vocabulary_size)
         self.pieces, table = tf.constant(pieces), tf.constant(byte_table(pieces))
@@ -79,7 +79,7 @@ class GenerationService:
     def start(
         self, text: tf.Tensor, sequences: tf.Tensor, wanted: dict[str, Any], method: Method
     ) -> tuple[dict, Choices, dict]:
-        """The state after the first token of each text, how it goes on, and what to say of each row beside the text."""
+        """The state before the first token of each text, how it goes on, what to say of each row beside the text."""
         knobs = {name: x for name, x in wanted.items() if name in KNOBS}
         wrong = out_of_range(knobs) + 1
         knobs = {name: tf.where(wrong > 0, tf.cast(KNOBS[name].neutral, x.dtype), x) for name, x in knobs.items()}
@@ -92,7 +92,7 @@ class GenerationService:
             {name: repeated[name] for name in knobs}, stops, repeated["bias_ids"], repeated["bias_values"], number
         )
         state = start_prompts(
-            self.decoder, method, self.prefill, prompts, lengths, limit, choices, sequences, source=source
+            self.prefill, method, self.decoder.growth, prompts, lengths, limit, choices, sequences, source=source
         )
         return state, choices, {"truncated": truncated, "error": tf.gather(self.errors, wrong)}
 
@@ -186,7 +186,6 @@ class GenerationService:
 
         def states():
             nonlocal state
-            yield self._content(state).numpy()[0]
             while not state["finished"].numpy()[0]:
                 state = self._advance(state, choices)
                 yield self._content(state).numpy()[0]

@@ -119,7 +119,7 @@ class Generator:
         method = BeamSearch(num_beams) if num_beams > 1 else sample
 
         def run(prompts, lengths, limit, choices, rows, room=None):
-            state = start_prompts(self.decoder, method, self.prefill, prompts, lengths, limit, choices, rows, room)
+            state = start_prompts(self.prefill, method, None, prompts, lengths, limit, choices, rows, room)
             state = advance(self.decoder, method, state, choices, self.config.max_length)
             state = state | state.get("hypotheses", {})
             return {name: state[name] for name in ("token_ids", "lengths", "new", "score", "kept_bytes")}
