@@ -14,6 +14,7 @@ FIELDS = {
     "length_penalty": "length_penalty",
     "no_repeat_ngram": "no_repeat_ngram_size",
     "repetition_penalty": "repetition_penalty",
+    "early_stopping": "early_stopping",
     "max_new_tokens": "max_new_tokens",
     "min_new_tokens": "min_new_tokens",
     "forced_bos_id": "forced_bos_token_id",
@@ -29,12 +30,13 @@ def read_generation(folder: str | Path) -> dict[str, Any]:
         folder: In the Hugging Face layout. Where there is no generation_config.json, config.json is asked.
 
     Returns:
-        A dict that may have knobs of `generate` (`length_penalty`, `no_repeat_ngram`, `repetition_penalty`,
-        `max_new_tokens`, `min_new_tokens`), `num_beams`, and token ids: `forced_bos_id` is the first new token,
-        `forced_eos_id` the last one of a text that reaches its greatest length, `suppressed_ids` (a tuple) never come.
+        A dict that may have knobs of `generate` (`length_penalty`, `early_stopping`, `no_repeat_ngram`,
+        `repetition_penalty`, `max_new_tokens`, `min_new_tokens`), `num_beams`, and token ids: `forced_bos_id` is the
+        first new token, `forced_eos_id` the last one of a text that reaches its greatest length, `suppressed_ids` (a
+        tuple) never come.
 
     Raises:
-        ValueError: A file is missing or no JSON, or a text of several tokens is forbidden.
+        ValueError: A file is missing or no JSON, a text of several tokens is forbidden, or `early_stopping` is "never".
 
     Example:
 
@@ -51,6 +53,8 @@ def read_generation(folder: str | Path) -> dict[str, Any]:
         if values.get(length) is not None and values.get(knob) is None:
             values[knob] = max(values[length] - 1, 0)
     settings = {ours: values[theirs] for ours, theirs in FIELDS.items() if values.get(theirs) is not None}
+    if not isinstance(settings.get("early_stopping", False), bool):
+        raise ValueError(f"{path}: early_stopping is true or false here: received {settings['early_stopping']!r}.")
     if suppressed := values.get("bad_words_ids"):
         if any(len(word) != 1 for word in suppressed):
             raise ValueError(f"{path}: bad_words_ids of several tokens are not supported: {suppressed!r}.")

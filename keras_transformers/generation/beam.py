@@ -18,8 +18,8 @@ class BeamSearch:
     A beam that ends becomes a hypothesis: it is set aside and never extended. Its score is the sum of its tokens'
     log-probabilities, as the penalties leave them, over their number to the power of `length_penalty`; beside an
     encoder plus `coverage_penalty` * sum(log(min(attention that a token of the source has got, 1))). A prompt is done
-    when its best beam, scored so, is no better than the worst of n hypotheses. This is what `transformers` does with
-    `early_stopping=False`.
+    when its best beam, scored so, is no better than the worst of n hypotheses; with `early_stopping`, when there are n
+    hypotheses. This is what `transformers` does.
 
     Args:
         num_beams: n, at least 2. Rows are those of the first prompt first.
@@ -49,7 +49,7 @@ class BeamSearch:
         new["score"] = ops.where(new["finished"], NEVER, score)
         rows = _top(ops.reshape(new["score"], (-1, width)), self.num_beams)
         beams = _take(new, rows)
-        done = self._done(beams, hypotheses, length_penalty)
+        done = self._done(beams, hypotheses, length_penalty, choices.knobs["early_stopping"])
         beams["finished"] = ops.logical_or(beams["finished"], done)
         del beams["covered"]
         return beams | {"cache": _follow(state["cache"], ops.take(source, rows)), "hypotheses": hypotheses}
@@ -75,11 +75,12 @@ class BeamSearch:
         every = {name: merged(name) for name in hypotheses}
         return _take(every, _top(ops.reshape(every["score"], (-1, self.num_beams + width)), self.num_beams))
 
-    def _done(self, beams: State, hypotheses: State, length_penalty: Any) -> Any:
+    def _done(self, beams: State, hypotheses: State, length_penalty: Any, early_stopping: Any) -> Any:
         """Boolean (B * n,): no beam can go on, or the best one is no better than the worst of n hypotheses."""
         best = _penalized(beams, self.num_beams, length_penalty)[:, 0]
         worst = ops.reshape(hypotheses["score"], (-1, self.num_beams))[:, -1]
-        return ops.repeat(ops.logical_not(best > worst), self.num_beams)
+        early = ops.logical_and(early_stopping > 0, ops.repeat(worst > NEVER, self.num_beams))
+        return ops.logical_or(early, ops.repeat(ops.logical_not(best > worst), self.num_beams))
 
 
 def _penalized(rows: State, width: int, length_penalty: Any) -> Any:

@@ -31,9 +31,10 @@ KNOBS = {
     "seed": Knob("int32", 0, -MOST, MOST),
     "length_penalty": Knob("float32", 1.0, -10, 10),  # of beams
     "coverage_penalty": Knob("float32", 0.0, 0.0, 1e6),  # of beams beside an encoder
+    "early_stopping": Knob("int32", 0, 0, 1),  # of beams; a yes or no
 }
 OF_SAMPLES = ("temperature", "top_k", "top_p", "min_p", "seed")
-OF_BEAMS = ("length_penalty", "coverage_penalty")
+OF_BEAMS = ("length_penalty", "coverage_penalty", "early_stopping")
 OF_SOURCES = ("coverage_penalty",)
 
 
@@ -105,6 +106,8 @@ def make_request(
 
 def _column(name: str, knob: Knob, value: Any, rows: int) -> np.ndarray:
     array = np.asarray(value)
+    if array.dtype.kind == "b" and knob.high == 1:
+        array = array.astype(knob.dtype)
     if array.dtype.kind not in "iuf" or (knob.dtype == "int32" and array.dtype.kind == "f"):
         raise ValueError(f"{name} is a number of type {knob.dtype}, or one a text: received {value!r}.")
     if array.shape not in ((), (rows,)):

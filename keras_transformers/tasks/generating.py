@@ -111,7 +111,8 @@ class GeneratingTask(Task):
                 `seed` of the samples;
                 `length_penalty` (1) of beams: above 0, longer texts score better, as scores are divided by
                 length ** `length_penalty`; `coverage_penalty` (0) of beams beside an encoder: what a source token
-                costs that got little attention.
+                costs that got little attention; `early_stopping` (False): end with the first `num_beams` texts, rather
+                than when no better one can come.
                 For all texts: `num_beams` (the checkpoint's, or 1), with more than one beam search instead of sampling;
                 `stop`, strings before which a text ends; `num_sequences` (1) for each prompt, with beams the best;
                 `token_bias`, a number to add to the logits of tokens, by id, minus infinity to suppress one;

@@ -18,7 +18,7 @@ RELEASED = {
         },
         {
             "forced_bos_id": 0, "forced_eos_id": 2, "length_penalty": 2.0, "max_new_tokens": 141,
-            "min_new_tokens": 55, "no_repeat_ngram": 3, "num_beams": 4,
+            "min_new_tokens": 55, "no_repeat_ngram": 3, "num_beams": 4, "early_stopping": True,
         },
     ),
     "marian": (
@@ -61,6 +61,9 @@ def test_round_trip_through_a_folder(tmp_path, ours, family):
 def test_errors(tmp_path):
     (tmp_path / "generation_config.json").write_text(json.dumps({"bad_words_ids": [[3, 4]]}))
     with pytest.raises(ValueError, match=r"bad_words_ids of several tokens are not supported: \[\[3, 4\]\]"):
+        read_generation(tmp_path)
+    (tmp_path / "generation_config.json").write_text(json.dumps({"early_stopping": "never"}))
+    with pytest.raises(ValueError, match="early_stopping is true or false here: received 'never'"):
         read_generation(tmp_path)
     with pytest.raises(ValueError, match=r"unknown generation settings \['beams'\]; known are .*'num_beams'"):
         make_generation(marian(**SIZES), {"beams": 2})

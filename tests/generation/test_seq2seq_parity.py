@@ -57,7 +57,8 @@ def theirs(model, task, source, **options):
     import torch
 
     ids = torch.tensor([task.tokenizer.encode([source])[0].ids])
-    settings = {"do_sample": False, "early_stopping": False, "return_dict_in_generate": True, "output_scores": True}
+    options = {"early_stopping": False} | options
+    settings = {"do_sample": False, "return_dict_in_generate": True, "output_scores": True}
     with torch.no_grad():
         out = model.generate(ids, attention_mask=torch.ones_like(ids), **settings, **options)
     special = {task.config.pad_id, task.config.decoder_start_id, *task.config.eos_ids}
@@ -93,6 +94,22 @@ def test_beams(small, case):
         )  # fmt: skip
         np.testing.assert_allclose(answer["score"], scores, atol=2e-4)
         assert [ids_of(text) for text in answer["generated_text"]] == texts
+
+
+def test_beams_that_end(small):
+    """With an end that is likelier: as soon as there are enough texts, or when no better one can come."""
+    reference, task = small
+    sources, (end, *_), scores = make_sources(task, 5), task.config.eos_ids, []
+    for early in (False, True):
+        options = {"num_beams": 3, "length_penalty": 2.0, "early_stopping": early, "max_new_tokens": 14}
+        answers = task.predict(sources, num_sequences=3, token_bias={end: 2.5}, **options)
+        scores.append([answer["score"] for answer in answers])
+        for source, answer in zip(sources, answers, strict=True):
+            bias = {"sequence_bias": {(end,): 2.5}, "num_return_sequences": 3}
+            texts, expected = theirs(reference, task, source, **bias, **options)
+            np.testing.assert_allclose(answer["score"], expected, atol=2e-4)
+            assert [ids_of(text) for text in answer["generated_text"]] == texts
+    assert not np.allclose(*scores)
 
 
 @pytest.mark.slow
