@@ -142,7 +142,9 @@ class Attention(keras.layers.Layer):
         if attention_mask is not None:
             # A large number, not infinity: a row that may attend nothing stays finite.
             scores = ops.where(ops.expand_dims(attention_mask, 1), scores, -1e9)
-        return ops.cast(ops.softmax(scores, axis=-1), self.compute_dtype)
+        # Keras warns of a softmax over a single number, with which a decoder begins.
+        weights = ops.softmax(scores, axis=-1) if scores.shape[-1] != 1 else ops.ones_like(scores)
+        return ops.cast(weights, self.compute_dtype)
 
     def _mix(self, weights, value):
         mixed = ops.einsum("bkts,bksh->bkth", self._group(weights), value)
