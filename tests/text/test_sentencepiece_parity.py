@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import json
 import random
@@ -47,8 +48,14 @@ def differing(ours: list, theirs: list, texts: list[str]) -> list:
     return [row for row in zip(texts, ours, theirs, strict=True) if row[1] != row[2]]
 
 
+@functools.cache
+def traced(pipeline: str):
+    tokenize = compile_text(pipeline, pad_id=0).tokenize
+    return tf.function(tokenize, input_signature=[tf.TensorSpec([None], tf.string)], autograph=False)
+
+
 def graph_rows(tokenizer: Tokenizer, texts: list[str]) -> list[list[int]]:
-    tokenize = tf.function(compile_text(tokenizer.to_json(), pad_id=0).tokenize, autograph=False)
+    tokenize = traced(tokenizer.to_json())
     batches = (tf.constant(texts[i : i + 512]) for i in range(0, len(texts), 512))
     return [row for batch in batches for row in tokenize(batch).to_list()]
 
