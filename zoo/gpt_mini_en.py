@@ -22,6 +22,7 @@ ENTRY = entry(
     licence="Apache-2.0",
     source="bundled",
     paper="https://openai.com/index/better-language-models",
+    results={"accuracy": 0.211, "cross_entropy": 4.333, "perplexity": 76.2},  # on valid.txt, by `Task.evaluate`
 )
 
 

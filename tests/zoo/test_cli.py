@@ -144,17 +144,6 @@ def test_train_calls_the_recipe_with_what_was_given(monkeypatch, tmp_path):
 
 
 @pytest.mark.slow
-def test_train_the_bundled_model_on_a_little_text(tmp_path):
-    story = "The old man went to the sea. He had a boat and a dog. The dog was not happy at all.\n" * 150
-    for part in ("train", "valid"):
-        Path(tmp_path, f"{part}.txt").write_text(f"= One =\n\n{story}\n= Two =\n\n{story}", encoding="utf-8")
-    out = tmp_path / "out"
-    printed = run("train", "mini_bert_en", "--data", tmp_path, "--out", out, "--epochs", "1")
-    assert "masked_lm_logits_accuracy" in json.loads(printed.splitlines()[-1])
-    assert zoo.load(out).config == zoo.describe("mini_bert_en").config
-
-
-@pytest.mark.slow
 def test_finetune_without_arguments(tmp_path):
     """The main job. Chance is 0.125; a bag-of-words model reaches 0.85."""
     lines = run("finetune", "--out", tmp_path / "out").splitlines()

@@ -1,0 +1,50 @@
+"""The recipes of models that were trained with this package, on a little text: the whole way, by the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command_line import run
+
+import zoo
+
+STORY = "The old man went to the sea. He had a boat and a dog. The dog was not happy at all.\n"
+SUBJECTS, VERBS = ("cat", "dog", "man", "king"), ("sat", "sang", "ran", "slept", "ate")
+
+
+def books(folder: Path, lines: int) -> None:
+    for part in ("train", "valid"):
+        (folder / f"{part}.txt").write_text(f"= One =\n\n{STORY * lines}\n= Two =\n\n{STORY * lines}")
+
+
+def parallel(folder: Path) -> None:
+    rows = [f"a {who} {what} by@@ e" for who in SUBJECTS for what in VERBS]
+    for part in ("train", "test.2016"):
+        for side in ("en", "de"):
+            (folder / f"{part}.{side}").write_text("\n".join(rows))
+
+
+RECIPES = {
+    "mini_bert_en": (lambda folder: books(folder, 150), {"masked_lm_logits_accuracy", "masked_lm_logits_perplexity"}),
+    "gpt_mini_en": (lambda folder: books(folder, 400), {"accuracy", "perplexity"}),
+    "transformer_tiny": (parallel, {"tokenized_bleu", "bleu", "last_tokenized_bleu", "last_bleu"}),
+}
+
+
+def test_every_recipe_is_here():
+    modules = {name: __import__(f"zoo.{name}", fromlist=["train"]) for name in zoo.names()}
+    assert {name for name, module in modules.items() if hasattr(module, "train")} == set(RECIPES)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RECIPES)
+def test_it_runs_and_what_it_writes_is_loaded(name, tmp_path):
+    write, results = RECIPES[name]
+    write(tmp_path)
+    out = tmp_path / "out"
+    printed = run("train", name, "--data", tmp_path, "--out", out, "--epochs", 1)
+    assert results <= json.loads(printed.splitlines()[-1]).keys()
+    task = zoo.load(out)
+    assert task.name == zoo.describe(name).task and task.config == zoo.describe(name).config
