@@ -21,9 +21,9 @@ def books(folder: Path, lines: int) -> None:
 
 def parallel(folder: Path) -> None:
     rows = [f"a {who} {what} by@@ e" for who in SUBJECTS for what in VERBS]
-    for part in ("train", "test.2016"):
-        for side in ("en", "de"):
-            (folder / f"{part}.{side}").write_text("\n".join(rows))
+    for side in ("en", "de"):
+        (folder / f"train.{side}").write_text("\n".join(rows))
+        (folder / f"test.2016.{side}").write_text("\n".join(rows[:2]))  # hardly trained, it writes 255 tokens a text
 
 
 RECIPES = {
