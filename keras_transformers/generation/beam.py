@@ -76,7 +76,10 @@ class BeamSearch:
         return _take(every, _top(ops.reshape(every["score"], (-1, self.num_beams + width)), self.num_beams))
 
     def _done(self, beams: State, hypotheses: State, length_penalty: Any, early_stopping: Any) -> Any:
-        """Boolean (B * n,): no beam can go on, or the best one is no better than the worst of n hypotheses."""
+        """Boolean (B * n,): the best beam is no better than the worst of n hypotheses, or there are n and that will do.
+
+        Nor can the best one be better where no beam can go on.
+        """
         best = _penalized(beams, self.num_beams, length_penalty)[:, 0]
         worst = ops.reshape(hypotheses["score"], (-1, self.num_beams))[:, -1]
         early = ops.logical_and(early_stopping > 0, ops.repeat(worst > NEVER, self.num_beams))

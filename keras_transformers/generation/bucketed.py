@@ -11,6 +11,7 @@ from keras import ops
 
 from keras_transformers.config import TransformerConfig
 from keras_transformers.data.batching import BUCKETS
+from keras_transformers.data.rows import Ragged
 from keras_transformers.generation.beam import BeamSearch
 from keras_transformers.generation.decode import Choices, Decoder, Forced, State, advance
 from keras_transformers.generation.knobs import KNOBS
@@ -28,7 +29,7 @@ class BucketedService:
 
     Args:
         config: Of the model.
-        model: A model made from `models.decoder`, with a `language_model_head` where it is not tied.
+        model: A model made from `models.decoder`, with its `language_model_head`.
         tokenizer: Text to ids.
         max_length: Tokens of prompt and text together, at most.
     """
@@ -39,6 +40,7 @@ class BucketedService:
     def __init__(self, config: TransformerConfig, model: keras.Model, tokenizer: Any, max_length: int):
         self.config, self.model, self.tokenizer, self.max_length = config, model, tokenizer, max_length
         self.prefill, self.step = prefill(model), step(config, model, self.outputs)
+        self.head = keras.Model(self.prefill.output["hidden_states"], model.output["logits"])
         self.pieces = spelled(tokenizer.token_bytes(), config.eos_ids, config.vocabulary_size)
         self.byte_table = ops.convert_to_tensor(byte_table(self.pieces))
         self._programs = {}  # compiled functions, by number of beams
@@ -84,7 +86,7 @@ class BucketedService:
         room = self._bucket(limit.max() - lengths.min())
         count = 1 << (len(texts) - 1).bit_length()
         last = np.minimum(np.arange(count), len(texts) - 1)  # rows beyond the texts repeat the last one
-        ids = padded(prompts, width, self.config.pad_id)
+        ids = Ragged.of(prompts).padded(width, self.config.pad_id)
         source = {name: column[last] for name, column in source.items()}
         own = {name: np.repeat(column[last], rows, axis=0) for name, column in wanted.items()}
         knobs = {name: column for name, column in own.items() if name in KNOBS}
@@ -154,16 +156,4 @@ class BucketedService:
         return outputs["hidden_states"][:, 0], outputs["cache"]
 
     def _project(self, hidden_states: Any) -> Any:
-        config, layer = self.config, self.model.get_layer
-        states = hidden_states * config.hidden_dim**-0.5 if config.scale_outputs else hidden_states
-        tied = config.tie_embeddings
-        logits = layer("token_embedding")(states, reverse=True) if tied else layer("lm_head")(states)
-        return layer("output_bias")(logits) if config.output_bias else logits
-
-
-def padded(rows: Sequence[Sequence[int]], width: int, filler: int) -> np.ndarray:
-    """Rows of ids, filled up: int32 (B, width)."""
-    filled = np.full((len(rows), width), filler, np.int32)
-    for array, row in zip(filled, rows, strict=True):
-        array[: len(row)] = row
-    return filled
+        return self.head(hidden_states[:, None])[:, 0]

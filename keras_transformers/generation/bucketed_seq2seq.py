@@ -10,7 +10,8 @@ import keras
 import numpy as np
 
 from keras_transformers.config import TransformerConfig
-from keras_transformers.generation.bucketed import BucketedService, padded
+from keras_transformers.data.rows import Ragged, Rows
+from keras_transformers.generation.bucketed import BucketedService
 from keras_transformers.generation.decode import Forced, State
 from keras_transformers.generation.prompt import BLANK, NO_ROOM, start_id, step_beside_source
 from keras_transformers.generation.stop import NEVER
@@ -45,12 +46,9 @@ class BucketedSeq2SeqService(BucketedService):
     def _prompts(self, texts: Sequence[str], new: np.ndarray) -> tuple[list[list[int]], dict[str, list], dict]:
         """The start token of each row, and the encoded texts; too long ones lose their end."""
         rows = self.source_tokenizer.encode(texts, max_length=self.max_length)
-        ids = [row.ids for row in rows]
-        width = self._bucket(max(map(len, ids)))
-        source = {
-            "encoder_token_ids": padded(ids, width, self.config.pad_id),
-            "encoder_padding_mask": padded([[1] * len(row) for row in ids], width, 0),
-        }
+        ids = Ragged.of([row.ids for row in rows])
+        filled = Rows(ids).padded(self._bucket(ids.lengths.max()), self.config.pad_id)
+        source = {f"encoder_{name}": filled[name] for name in ("token_ids", "padding_mask")}
         no_room, blank = NO_ROOM.format(max_length=self.max_length), {True: BLANK, False: ""}
         errors = [
             no_room if number >= self.max_length else blank[bool(SPACES.fullmatch(text))]
@@ -63,12 +61,13 @@ class BucketedSeq2SeqService(BucketedService):
 
         Those were found in what tokens add in mid-sentence; a decoded text differs from that at its beginning.
         """
-        known = set(range(self.tokenizer.vocabulary_size)).difference(self.config.eos_ids)
+        known, ends = self.tokenizer.vocabulary_size, self.config.eos_ids
         columns = (state[name].tolist() for name in ("token_ids", "lengths", "new", "kept_bytes"))
         contents = []
-        for ids, length, new, kept in zip(*columns, strict=True):
-            written = ids[length - new : length]
-            content = self.tokenizer.decode([number for number in written if number in known]).encode()
+        for row, length, new, kept in zip(*columns, strict=True):
+            written = row[length - new : length]
+            ids = [number for number in written if number < known and number not in ends]
+            content = self.tokenizer.decode(ids).encode()
             spelled = sum(len(self.pieces[number]) for number in written)
             contents.append(content if kept == NEVER else content[: max(kept + len(content) - spelled, 0)])
         return contents

@@ -10,10 +10,12 @@ from generating import causal_lm
 from processes import run
 from translating import make_sources, seq2seq_lm, text_of
 
-SCRIPT = """
-import sys
+BEGIN = """
+import json, sys
 sys.modules["tensorflow"] = None
 sys.path.insert(0, sys.argv[1])
+"""
+SCRIPT = """
 import tiny
 
 task = tiny.classifier()
@@ -35,9 +37,6 @@ except ValueError as error:
     print("done")
 """
 GENERATION = """
-import json, sys
-sys.modules["tensorflow"] = None
-sys.path.insert(0, sys.argv[1])
 from generating import causal_lm
 
 task = causal_lm()
@@ -57,9 +56,6 @@ assert start._cache_size() <= compiled + 2
 print(json.dumps(answers))
 """
 TRANSLATION = """
-import json, sys
-sys.modules["tensorflow"] = None
-sys.path.insert(0, sys.argv[1])
 from translating import seq2seq_lm
 
 task = seq2seq_lm()
@@ -81,7 +77,7 @@ REQUESTS = [
 def run_on_jax(script: str, *arguments: str) -> str:
     """What a script prints that has JAX and no TensorFlow."""
     pytest.importorskip("jax")
-    return run(script, *arguments, KERAS_BACKEND="jax")
+    return run(BEGIN + script, *arguments, KERAS_BACKEND="jax")
 
 
 @pytest.mark.slow
