@@ -70,7 +70,8 @@ def start_prompts(
         seen = source["encoder_padding_mask"]
         cache.append({"cross_mask": seen, "coverage": ops.zeros_like(seen, dtype="float32")})
     ids = ops.pad(prompts, [(0, 0), (0, room)])
-    rows = keras.tree.map_structure(lambda x: ops.repeat(x, sequences, axis=0), (cache, ids, lengths, limit))
+    order = ops.repeat(ops.arange(ops.shape(lengths)[0], dtype="int32"), sequences)
+    rows = keras.tree.map_structure(lambda x: ops.take(x, order, axis=0), (cache, ids, lengths, limit))
     return start(method, *rows, choices)
 
 

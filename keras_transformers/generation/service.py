@@ -85,7 +85,8 @@ class GenerationService:
         knobs = {name: tf.where(wrong > 0, tf.cast(KNOBS[name].neutral, x.dtype), x) for name, x in knobs.items()}
         prompts, lengths, truncated, wrong, source = self._prompts(text, knobs["max_new_tokens"], wrong)
         limit = tf.where(wrong > 0, lengths, tf.minimum(lengths + knobs["max_new_tokens"], self.max_length))
-        repeated = {name: tf.repeat(x, sequences, axis=0) for name, x in {**wanted, **knobs}.items()}
+        order = tf.repeat(tf.range(tf.size(text)), sequences)
+        repeated = {name: tf.gather(x, order) for name, x in {**wanted, **knobs}.items()}
         stops = _stop_bytes(repeated["stop"])
         number = tf.tile(tf.range(sequences), tf.shape(lengths)[:1])
         choices = Choices(
@@ -107,8 +108,9 @@ class GenerationService:
         room = tf.maximum(room, 1)
         ids = self.graph.tokenize(text)
         lengths = tf.cast(ids.row_lengths(), tf.int32)
-        place = tf.range(tf.size(ids.values)) - tf.cast(tf.gather(ids.row_splits, ids.value_rowids()), tf.int32)
-        ids = keep(ids, place >= tf.gather(lengths - room, ids.value_rowids()))
+        row = ids.value_rowids()
+        place = tf.range(tf.size(ids.values)) - tf.cast(tf.gather(ids.row_splits, row), tf.int32)
+        ids = keep(ids, place >= tf.gather(lengths - room, row))
         encoded = self.graph.template(ids, None, self.max_length, self.config.pad_id)
         count = tf.reduce_sum(tf.cast(encoded["padding_mask"], tf.int32), 1)
         first = begin_id(self.config)

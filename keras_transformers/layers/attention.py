@@ -6,10 +6,13 @@ import math
 from typing import Any
 
 import keras
+import numpy as np
 from keras import ops
 
-from keras_transformers.layers.dense import built_dense, with_length, without_length
+from keras_transformers.layers.dense import built_dense, length_of, without_length
 from keras_transformers.layers.rotary import rotate
+
+ROW, HEAD, PLACE = np.eye(3, dtype="int32")  # the axes of a cache that its new keys are written along
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
@@ -112,19 +115,22 @@ class Attention(keras.layers.Layer):
         cache_positions=None,
         training=None,
     ):
-        query = self._project(self.query, hidden_states, self.num_heads)
+        length = length_of(hidden_states)
+        query = self._project(self.query, hidden_states, length, self.num_heads)
         if rotary is not None:
             query = rotate(query, rotary)
         if cache is None or cache_positions is not None:
-            cache = self._write(hidden_states if context is None else context, rotary, cache, cache_positions)
-        scores = self._weights(query, cache["key"], attention_mask, position_bias)
-        mixed = self._mix(self.dropout(scores, training=training), cache["value"])
-        output = with_length(self.output_dense(self._merge(mixed)), hidden_states)
+            source = (hidden_states, length) if context is None else (context, length_of(context))
+            cache = self._write(*source, rotary, cache, cache_positions)
+        scores = self._weights(query, cache["key"], length, attention_mask, position_bias)
+        mixed = self._mix(self.dropout(scores, training=training), cache["value"], length)
+        flat = self.output_dense(self._merge(mixed))
+        output = ops.reshape(flat, (-1, length, flat.shape[-1]))
         return (output, cache, scores) if self.return_scores else (output, cache)
 
-    def _write(self, context, rotary, cache, positions):
-        key = self._project(self.key, context, self.num_kv_heads)
-        value = self._project(self.value, context, self.num_kv_heads)
+    def _write(self, context, length, rotary, cache, positions):
+        key = self._project(self.key, context, length, self.num_kv_heads)
+        value = self._project(self.value, context, length, self.num_kv_heads)
         if rotary is not None:
             key = rotate(key, rotary)
         if cache is None:
@@ -132,10 +138,10 @@ class Attention(keras.layers.Layer):
         indices = _cache_indices(positions, self.num_kv_heads)
         return {"key": _scatter(cache["key"], indices, key), "value": _scatter(cache["value"], indices, value)}
 
-    def _weights(self, query, key, attention_mask, position_bias):
+    def _weights(self, query, key, length, attention_mask, position_bias):
         scale = 1 / math.sqrt(self.head_dim) if self.scale is None else self.scale
         scores = ops.einsum("bkth,bksh->bkts", self._group(query * ops.cast(scale, query.dtype)), key)
-        scores = self._ungroup(scores, ops.shape(query)[2])
+        scores = self._ungroup(scores, length)
         scores = ops.cast(scores, "float32")  # half precision would lose the tail of the softmax
         if position_bias is not None:
             scores = scores + ops.cast(position_bias, scores.dtype)
@@ -146,16 +152,15 @@ class Attention(keras.layers.Layer):
         weights = ops.softmax(scores, axis=-1) if scores.shape[-1] != 1 else ops.ones_like(scores)
         return ops.cast(weights, self.compute_dtype)
 
-    def _mix(self, weights, value):
-        mixed = ops.einsum("bkts,bksh->bkth", self._group(weights), value)
-        return self._ungroup(mixed, ops.shape(weights)[2])
+    def _mix(self, weights, value, length):
+        return self._ungroup(ops.einsum("bkts,bksh->bkth", self._group(weights), value), length)
 
-    def _project(self, dense, x, heads):
+    def _project(self, dense, x, length, heads):
         """(B, T, D) -> (B, heads, T, H)."""
         flat = dense(without_length(x))
         if x.shape[1] == 1:
             return ops.reshape(flat, (-1, heads, 1, self.head_dim))
-        return ops.transpose(ops.reshape(flat, (-1, ops.shape(x)[1], heads, self.head_dim)), (0, 2, 1, 3))
+        return ops.transpose(ops.reshape(flat, (-1, length, heads, self.head_dim)), (0, 2, 1, 3))
 
     def _merge(self, x):
         """(B, N, T, H) -> (B * T, N * H)."""
@@ -197,14 +202,12 @@ class Attention(keras.layers.Layer):
 
 def _cache_indices(positions, num_kv_heads: int):
     """(B, T) -> (B * K * T, 3): batch row, key/value head and position of every new key."""
-    batch, length = ops.shape(positions)
-    shape = (batch, num_kv_heads, length)
-    rows = ops.broadcast_to(ops.reshape(ops.arange(batch, dtype="int32"), (-1, 1, 1)), shape)
-    heads = ops.broadcast_to(ops.reshape(ops.arange(num_kv_heads, dtype="int32"), (1, -1, 1)), shape)
-    columns = ops.broadcast_to(ops.expand_dims(ops.cast(positions, "int32"), 1), shape)
-    return ops.reshape(ops.stack([rows, heads, columns], axis=-1), (-1, 3))
+    rows = ops.arange(ops.shape(positions)[0], dtype="int32")
+    heads = np.arange(num_kv_heads, dtype="int32")
+    indices = ops.reshape(rows, (-1, 1, 1, 1)) * ROW + heads[:, None, None] * HEAD
+    return ops.reshape(indices + ops.cast(positions, "int32")[:, None, :, None] * PLACE, (-1, 3))
 
 
 def _scatter(cache, indices, new):
     # scatter_update is core TF on every path; slice_update would be an Xla op.
-    return ops.scatter_update(cache, indices, ops.cast(ops.reshape(new, (-1, ops.shape(new)[-1])), cache.dtype))
+    return ops.scatter_update(cache, indices, ops.cast(without_length(new), cache.dtype))

@@ -49,10 +49,9 @@ def without_length(x: Any) -> Any:
     return ops.reshape(x, (-1, x.shape[-1]))
 
 
-def with_length(flat: Any, like: Any) -> Any:
-    """(B * T, D) -> (B, T, D), B and T those of `like`."""
-    length = like.shape[1]
-    return ops.reshape(flat, (-1, ops.shape(like)[1] if length is None else length, flat.shape[-1]))
+def length_of(x: Any) -> Any:
+    """T of (B, T, ...): a number where it is known, which is no operation of a graph."""
+    return ops.shape(x)[1] if x.shape[1] is None else x.shape[1]
 
 
 def find_activation(name: str) -> Any:
