@@ -111,10 +111,9 @@ class CTranslate2(Torch):
         from tokenizers import Tokenizer, models
         from transformers import PreTrainedTokenizerFast
 
-        words = {f"t{i}": i for i in range(VOCABULARY)}
-        last = f"t{VOCABULARY - 1}"
+        words = {f"t{i}": i for i in range(VOCABULARY - 1)} | {"<pad>": VOCABULARY - 1}
         tokenizer = PreTrainedTokenizerFast(
-            tokenizer_object=Tokenizer(models.WordLevel(words, "t1")), eos_token="t0", unk_token="t1", pad_token=last
+            tokenizer_object=Tokenizer(models.WordLevel(words, "t1")), eos_token="t0", unk_token="t1", pad_token="<pad>"
         )
         with tempfile.TemporaryDirectory() as folder:
             self.model.save_pretrained(f"{folder}/hf")
