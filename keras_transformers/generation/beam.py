@@ -8,8 +8,10 @@ import keras
 from keras import ops
 
 from keras_transformers.generation import penalties
-from keras_transformers.generation.decode import Choices, Decoder, State, append
+from keras_transformers.generation.decode import Choices, Decoder, State, append, rows_of_cache
 from keras_transformers.generation.penalties import NEVER
+
+PART = 256  # tokens at most
 
 
 class BeamSearch:
@@ -39,10 +41,10 @@ class BeamSearch:
         log_probs = penalties.apply(ops.log_softmax(logits, axis=-1), state, choices, decoder)
         # If each beam ended in every way that there is, n would still be left to go on.
         width = min(1 + max(1, len(decoder.eos_ids)), logits.shape[-1]) * self.num_beams
-        score, source, token = self._best(state["score"][:, None] + log_probs, width)
+        score, source, token = self._best(state["score"], log_probs, width)
         old = _take({name: x for name, x in state.items() if name not in ("cache", "hypotheses")}, source)
         new = append(decoder, old, token, _take(choices.stops, source)) | {"score": score}
-        new["covered"] = ops.take(_covered(state, choices), source)
+        new["covered"] = ops.take(self._covered(state, choices), source)
         length_penalty = choices.knobs["length_penalty"][:: self.num_beams, None]
         just_ended = ops.logical_and(new["finished"], ops.logical_not(old["finished"]))
         hypotheses = self._keep(state["hypotheses"], new, just_ended, width, length_penalty)
@@ -52,13 +54,28 @@ class BeamSearch:
         done = self._done(beams, hypotheses, length_penalty, choices.knobs["early_stopping"])
         beams["finished"] = ops.logical_or(beams["finished"], done)
         del beams["covered"]
-        return beams | {"cache": _follow(state["cache"], ops.take(source, rows)), "hypotheses": hypotheses}
+        cache = rows_of_cache(state["cache"], ops.take(source, rows))
+        return beams | {"cache": cache, "hypotheses": hypotheses}
 
-    def _best(self, scores: Any, width: int) -> tuple[Any, Any, Any]:
+    def _best(self, before: Any, log_probs: Any, width: int) -> tuple[Any, Any, Any]:
         """The best continuations of each prompt, in order: score, row of the beam, and token, each (B * width,)."""
-        vocabulary_size = scores.shape[-1]
-        index = _top(ops.reshape(scores, (-1, self.num_beams * vocabulary_size)), width)
-        return ops.take(scores, index), index // vocabulary_size, index % vocabulary_size
+        number = min(width, log_probs.shape[-1])
+        added, token = _largest(log_probs, number)
+        scores = before[:, None] + added
+        index = _top(ops.reshape(scores, (-1, self.num_beams * number)), width)
+        return ops.take(scores, index), index // number, ops.take(token, index)
+
+    def _covered(self, state: State, choices: Choices) -> Any:
+        """What beams lose by tokens of the source that they have not attended to, at most 0: (B * n,).
+
+        Wu et al. 2016, https://arxiv.org/abs/1609.08144.
+        """
+        source = state["cache"][-1]
+        if "coverage" not in source:
+            return ops.zeros_like(state["score"])
+        logs = ops.log(ops.clip(source["coverage"], 1e-9, 1.0))
+        mask = ops.repeat(source["cross_mask"], self.num_beams, axis=0)
+        return choices.knobs["coverage_penalty"] * ops.sum(ops.where(mask > 0, logs, 0.0), axis=1)
 
     def _keep(self, hypotheses: State, new: State, just_ended: Any, width: int, length_penalty: Any) -> State:
         """The n best of the old hypotheses and of those among the n best candidates that have just ended."""
@@ -93,15 +110,6 @@ def _penalized(rows: State, width: int, length_penalty: Any) -> Any:
     return score / length**length_penalty + covered
 
 
-def _covered(state: State, choices: Choices) -> Any:
-    """What beams lose by tokens of the source that they have not attended to (Wu et al. 2016), at most 0: (B * n,)."""
-    source = state["cache"][-1]
-    if "coverage" not in source:
-        return ops.zeros_like(state["score"])
-    logs = ops.log(ops.clip(source["coverage"], 1e-9, 1.0))
-    return choices.knobs["coverage_penalty"] * ops.sum(ops.where(source["cross_mask"] > 0, logs, 0.0), axis=1)
-
-
 def _top(scores: Any, number: int) -> Any:
     """Where the largest of each row stand, in order, in all of scores (B, N): int32 (B * number,)."""
     index = ops.top_k(scores, number)[1]
@@ -109,13 +117,23 @@ def _top(scores: Any, number: int) -> Any:
     return ops.reshape(first + index, (-1,))
 
 
+def _largest(x: Any, number: int) -> tuple[Any, Any]:
+    """The largest of each row (N, V) in order, and where in the row they stand: both (N, number).
+
+    They are in the parts of a row whose maxima are the largest; to look only there is much faster than `top_k`. Parts
+    are equal, as V can be divided: to pad it would cost what is gained.
+    """
+    size = next(n for n in range(PART, 0, -1) if x.shape[-1] % n == 0)
+    parts = x.shape[-1] // size
+    if size == 1 or parts <= number:
+        return ops.top_k(x, number)
+    x = ops.reshape(x, (-1, size))
+    part = _top(ops.reshape(ops.max(x, axis=-1), (-1, parts)), number)
+    x = ops.reshape(ops.take(x, part, axis=0), (-1, number * size))
+    index = _top(x, number)
+    token = ops.take(part, index // size) % parts * size + index % size
+    return tuple(ops.reshape(y, (-1, number)) for y in (ops.take(x, index), token))
+
+
 def _take(rows: Any, index: Any) -> Any:
     return keras.tree.map_structure(lambda x: ops.take(x, index, axis=0), rows)
-
-
-def _follow(cache: Any, source: Any) -> Any:
-    """The cache of the beams that each row goes on from; what a prompt's beams share stays (`cross_key`, ...)."""
-    return [
-        {name: x if name.startswith("cross_") else ops.take(x, source, axis=0) for name, x in own.items()}
-        for own in cache
-    ]

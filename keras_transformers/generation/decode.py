@@ -146,6 +146,19 @@ def with_room(cache: list[dict[str, Any]], places: Any) -> list[dict[str, Any]]:
     return [{name: ops.pad(x, widths) if name in ("key", "value") else x for name, x in own.items()} for own in cache]
 
 
+def rows_of_cache(cache: list[dict[str, Any]], rows: Any) -> list[dict[str, Any]]:
+    """The cache of some rows; what rows of the same source share (`cross_key`, ...) stays as it is.
+
+    Args:
+        cache: For each block a dict of tensors, of which those named `cross_...` have one row a source.
+        rows: int32 (n,).
+    """
+    return [
+        {name: x if name.startswith("cross_") else ops.take(x, rows, axis=0) for name, x in own.items()}
+        for own in cache
+    ]
+
+
 def append(decoder: Decoder, state: State, token: Any, stops: StopStrings) -> State:
     """The rows with one more token, those that have not ended; whether they end with it.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from keras import ops
 
 NEVER = float("-inf")
@@ -39,7 +40,8 @@ def force(logits: Any, forced: Any, state: dict[str, Any]) -> Any:
         forced: What is.
         state: `new`, `lengths` and `limit` are read.
     """
-    logits = suppress(logits, forced.never, state["new"] >= 0) if forced.never else logits
+    if forced.never:
+        logits = logits + ops.where(_are(forced.never, logits), NEVER, 0.0)
     if forced.first is not None:
         logits = _only(logits, forced.first, state["new"] == 0)
     if forced.last is not None:
@@ -48,8 +50,13 @@ def force(logits: Any, forced: Any, state: dict[str, Any]) -> Any:
 
 
 def _only(logits: Any, token: int, rows: Any) -> Any:
-    only = ops.where(ops.arange(logits.shape[-1]) == token, 0.0, NEVER)
-    return ops.where(ops.expand_dims(rows, 1), only, logits)
+    only = ops.where(_are((token,), logits), 0.0, NEVER)
+    return _where_any(rows, lambda x: ops.where(ops.expand_dims(rows, 1), only, x), logits)
+
+
+def _are(token_ids: tuple[int, ...], logits: Any) -> Any:
+    """Boolean (V,): which tokens are one of these."""
+    return ops.any(ops.arange(logits.shape[-1], dtype="int32")[:, None] == np.array(token_ids, "int32"), axis=1)
 
 
 def _where_any(condition: Any, change: Callable, logits: Any) -> Any:
@@ -75,10 +82,7 @@ def suppress(logits: Any, token_ids: tuple[int, ...], rows: Any) -> Any:
         token_ids: Which.
         rows: Boolean (B,), where.
     """
-    vocabulary = ops.arange(logits.shape[-1], dtype="int32")
-    for number in token_ids:
-        logits = ops.where(ops.logical_and(rows[:, None], vocabulary == number), NEVER, logits)
-    return logits
+    return ops.where(ops.logical_and(rows[:, None], _are(token_ids, logits)), NEVER, logits)
 
 
 def penalize_repetition(logits: Any, token_ids: Any, penalty: Any) -> Any:

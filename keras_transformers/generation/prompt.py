@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import keras
 from keras import ops
 
 from keras_transformers.config import TransformerConfig
-from keras_transformers.generation.decode import Choices, Method, State, start, with_room
+from keras_transformers.generation.decode import Choices, Method, State, rows_of_cache, start, with_room
 
 NO_ROOM = "max_new_tokens leaves no room for a prompt: the model takes {max_length} tokens in all."
 EMPTY = "The prompt is empty, and the model has no token that texts begin with."
@@ -71,8 +70,8 @@ def start_prompts(
         cache.append({"cross_mask": seen, "coverage": ops.zeros_like(seen, dtype="float32")})
     ids = ops.pad(prompts, [(0, 0), (0, room)])
     order = ops.repeat(ops.arange(ops.shape(lengths)[0], dtype="int32"), sequences)
-    rows = keras.tree.map_structure(lambda x: ops.take(x, order, axis=0), (cache, ids, lengths, limit))
-    return start(method, *rows, choices)
+    ids, lengths, limit = (ops.take(x, order, axis=0) for x in (ids, lengths, limit))
+    return start(method, rows_of_cache(cache, order), ids, lengths, limit, choices)
 
 
 def step_beside_source(step: Callable, token_ids: Any, places: Any, cache: Any) -> tuple[Any, Any]:

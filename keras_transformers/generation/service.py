@@ -60,7 +60,7 @@ class GenerationService:
         self, config: TransformerConfig, model: keras.Model, graph: Any, token_bytes: Sequence[bytes], max_length: int
     ):
         self.config, self.graph, self.max_length = config, graph, max_length
-        self.prefill, self._step = prefill(model), step(config, model, self.outputs)
+        self.prefill, self._step = prefill(model), step(config, model, self.outputs, in_place=True)
         self.projection = Projection(config, model)
         pieces = spelled(token_bytes, config.eos_ids, config.vocabulary_size)
         self.pieces, table = tf.constant(pieces), tf.constant(byte_table(pieces))

@@ -6,13 +6,10 @@ import math
 from typing import Any
 
 import keras
-import numpy as np
 from keras import ops
 
 from keras_transformers.layers.dense import built_dense, length_of, without_length
 from keras_transformers.layers.rotary import rotate
-
-ROW, HEAD, PLACE = np.eye(3, dtype="int32")  # the axes of a cache that its new keys are written along
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
@@ -44,6 +41,8 @@ class Attention(keras.layers.Layer):
         cache: `{"key", "value"}`, each (B, K, S, H). With `cache_positions`, the new keys and values are written there;
             without, the cache is read as it is (cross-attention after the first step).
         cache_positions: Integer (B, T), where in the cache each token of `hidden_states` belongs.
+        in_place: Whether TensorFlow may overwrite the given cache, for loops that never look at it again; without, it
+            is copied. Other backends see to that by themselves.
 
     Returns:
         `(output, cache)`, or `(output, cache, scores)` with `return_scores`: output (B, T, D), cache as above, scores
@@ -113,6 +112,7 @@ class Attention(keras.layers.Layer):
         rotary=None,
         cache=None,
         cache_positions=None,
+        in_place=False,
         training=None,
     ):
         length = length_of(hidden_states)
@@ -121,22 +121,22 @@ class Attention(keras.layers.Layer):
             query = rotate(query, rotary)
         if cache is None or cache_positions is not None:
             source = (hidden_states, length) if context is None else (context, length_of(context))
-            cache = self._write(*source, rotary, cache, cache_positions)
+            cache = self._write(*source, rotary, cache, cache_positions, in_place)
         scores = self._weights(query, cache["key"], length, attention_mask, position_bias)
         mixed = self._mix(self.dropout(scores, training=training), cache["value"], length)
         flat = self.output_dense(self._merge(mixed))
         output = ops.reshape(flat, (-1, length, flat.shape[-1]))
         return (output, cache, scores) if self.return_scores else (output, cache)
 
-    def _write(self, context, length, rotary, cache, positions):
+    def _write(self, context, length, rotary, cache, positions, in_place):
         key = self._project(self.key, context, length, self.num_kv_heads)
         value = self._project(self.value, context, length, self.num_kv_heads)
         if rotary is not None:
             key = rotate(key, rotary)
         if cache is None:
             return {"key": key, "value": value}
-        indices = _cache_indices(positions, self.num_kv_heads)
-        return {"key": _scatter(cache["key"], indices, key), "value": _scatter(cache["value"], indices, value)}
+        places = _places(positions, cache["key"])
+        return {name: _put(cache[name], places, new, in_place) for name, new in (("key", key), ("value", value))}
 
     def _weights(self, query, key, length, attention_mask, position_bias):
         scale = 1 / math.sqrt(self.head_dim) if self.scale is None else self.scale
@@ -200,14 +200,21 @@ class Attention(keras.layers.Layer):
         return self.head_dim or width // self.num_heads
 
 
-def _cache_indices(positions, num_kv_heads: int):
-    """(B, T) -> (B * K * T, 3): batch row, key/value head and position of every new key."""
-    rows = ops.arange(ops.shape(positions)[0], dtype="int32")
-    heads = np.arange(num_kv_heads, dtype="int32")
-    indices = ops.reshape(rows, (-1, 1, 1, 1)) * ROW + heads[:, None, None] * HEAD
-    return ops.reshape(indices + ops.cast(positions, "int32")[:, None, :, None] * PLACE, (-1, 3))
+def _places(positions, cache):
+    """(B, T) -> (B * K * T,): where every new key stands in a cache (B, K, S, H), seen as (B * K * S, H)."""
+    heads, size = cache.shape[1], ops.shape(cache)[2]
+    rows = ops.arange(ops.shape(positions)[0] * heads, dtype="int32")
+    return ops.reshape(ops.reshape(rows * size, (-1, heads, 1)) + ops.cast(positions, "int32")[:, None], (-1,))
 
 
-def _scatter(cache, indices, new):
-    # scatter_update is core TF on every path; slice_update would be an Xla op.
-    return ops.scatter_update(cache, indices, ops.cast(without_length(new), cache.dtype))
+def _put(cache, places, new, in_place):
+    flat, new = without_length(cache), ops.cast(without_length(new), cache.dtype)
+    if in_place and keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        # All others copy the cache at every step, which takes longer than the step's attention.
+        flat = tf.raw_ops.InplaceUpdate(x=flat, i=places, v=new)
+    else:
+        # scatter_update is core TF on every path; slice_update would be an Xla op.
+        flat = ops.scatter_update(flat, places[:, None], new)
+    return ops.reshape(flat, ops.shape(cache))

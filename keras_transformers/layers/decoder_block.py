@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import keras
+from keras import ops
 
 from keras_transformers.layers.attention import Attention
+from keras_transformers.layers.dense import length_of
 from keras_transformers.layers.feed_forward import FeedForward
 from keras_transformers.layers.residual import make_norm, residual
 
@@ -37,8 +39,10 @@ class DecoderBlock(keras.layers.Layer):
             (`causal_mask`), since it is the same for all blocks.
         encoder_attention_mask: Boolean (B, 1, S').
         position_bias, rotary: As in `Attention`, for the self-attention.
-        cache: See above; each (B, K, S, H).
+        cache: See above; each (B, K, S, H). Those of the encoder may have fewer rows, each for as many rows of
+            `hidden_states` that stand together: the beams of a text.
         cache_positions: Integer (B, T), where each token of `hidden_states` belongs.
+        in_place: As in `Attention`.
 
     Returns:
         `(hidden_states, cache)`; with `return_scores` followed by the weights of the self-attention (B, N, T, S) and,
@@ -115,6 +119,7 @@ class DecoderBlock(keras.layers.Layer):
         rotary=None,
         cache=None,
         cache_positions=None,
+        in_place=False,
         training=None,
     ):
         def attend(x):
@@ -125,12 +130,15 @@ class DecoderBlock(keras.layers.Layer):
                 rotary=rotary,
                 cache=_part(cache),
                 cache_positions=cache_positions,
+                in_place=in_place,
                 training=training,
             )
 
         def cross_attend(x):
-            options = {"cache": _part(cache, "cross_"), "training": training}
-            return self.cross_attention(x, encoder_hidden_states, attention_mask=encoder_attention_mask, **options)
+            options = {"attention_mask": encoder_attention_mask, "training": training}
+            if cache is None:
+                return self.cross_attention(x, encoder_hidden_states, **options)
+            return _shared(self.cross_attention, x, _part(cache, "cross_"), **options)
 
         self._check(encoder_hidden_states, cache)
         hidden_states, new_cache, *scores = self._add(hidden_states, attend, self.attention_norm, training)
@@ -167,6 +175,15 @@ class DecoderBlock(keras.layers.Layer):
 def _part(cache: dict | None, prefix: str = "") -> dict | None:
     """The keys and values of one of the two attentions."""
     return None if cache is None else {name: cache[prefix + name] for name in ("key", "value")}
+
+
+def _shared(attention: Attention, x: Any, cache: dict, **options: Any) -> tuple:
+    """Rows that share a row of the cache, as the beams of a text do, ask it as so many queries of one row."""
+    rows, length = ops.shape(cache["key"])[0], length_of(x)
+    output, cache, *scores = attention(ops.reshape(x, (rows, -1, x.shape[-1])), cache=cache, **options)
+    by_query = [ops.swapaxes(weights, 1, 2) for weights in scores]
+    by_query = [ops.reshape(weights, (-1, length, *ops.shape(weights)[2:])) for weights in by_query]
+    return ops.reshape(output, (-1, length, x.shape[-1])), cache, *(ops.swapaxes(y, 1, 2) for y in by_query)
 
 
 def _with_cross(cache: dict, cross: dict) -> dict:

@@ -90,18 +90,22 @@ def prefill(model: keras.Model, outputs: Iterable[str] = ()) -> keras.Model:
     return keras.Model(inputs, found, name="prefill")
 
 
-def step(config: TransformerConfig, model: keras.Model, outputs: Iterable[str] = ()) -> keras.Model:
+def step(
+    config: TransformerConfig, model: keras.Model, outputs: Iterable[str] = (), in_place: bool = False
+) -> keras.Model:
     """The twin of a decoder that takes a few new tokens and a cache, over the same layers.
 
     Args:
         config: Of the model.
         model: Of `decoder` or `encoder_decoder`, or a model with heads made from one.
         outputs: `"cross_attention_scores"` adds those of a model of two stacks.
+        in_place: Whether the cache that it is called with may be overwritten, as `layers.Attention` says.
 
     Returns:
         A functional model. Inputs: a dict of int32 (B, T) `token_ids` and `cache_positions`, the place of each token
         in its row, and `cache`, as `prefill` gives it, with room: each (B, K, S, H), S larger than any place; keys and
-        values of an encoder as they are, and its `encoder_padding_mask`.
+        values of an encoder as they are, and its `encoder_padding_mask`, one row for as many rows of tokens that stand
+        together.
         Outputs: `hidden_states` (B, T, D), the new `cache`, and on request `cross_attention_scores`.
 
     Example:
@@ -126,7 +130,7 @@ def step(config: TransformerConfig, model: keras.Model, outputs: Iterable[str] =
         encoder["encoder_attention_mask"] = padding_mask(inputs["encoder_padding_mask"])
     attention_mask = causal_mask(queries, keys)
     states, cache_out, scores = walk(
-        config, layers, inputs["token_ids"], queries, keys, attention_mask, cache, **encoder
+        config, layers, inputs["token_ids"], queries, keys, attention_mask, cache, in_place, **encoder
     )
     found = build.named_outputs(outputs, states, scores) | {"cache": cache_out}
     return keras.Model(inputs | {"cache": cache}, found, name="step")
@@ -134,7 +138,7 @@ def step(config: TransformerConfig, model: keras.Model, outputs: Iterable[str] =
 
 def walk(
     config: TransformerConfig, layers: build.Layers, token_ids: Any, queries: Any, keys: Any, attention_mask: Any,
-    cache: list[dict[str, Any]] | None = None, **encoder: Any,
+    cache: list[dict[str, Any]] | None = None, in_place: bool = False, **encoder: Any,
 ) -> tuple[list, list, dict[str, list]]:  # fmt: skip
     """Through all layers of a decoder: the hidden states, caches and, by name, attention weights of every block.
 
@@ -145,13 +149,14 @@ def walk(
         queries, keys: int32 (1|B, T) and (1|B, S), positions of the tokens and of all that they may attend to.
         attention_mask: Boolean (B, T, S).
         cache: Of every block.
+        in_place: As `step` says.
         **encoder: `encoder_hidden_states` and `encoder_attention_mask`, as blocks take them.
     """
     hidden_states = build.embed(layers, token_ids, positions=queries)
     inputs = {"attention_mask": attention_mask, **build.block_positions(config, layers, queries, keys), **encoder}
     states, caches, scores = [hidden_states], [], {"attention_scores": [], "cross_attention_scores": []}
     for index in range(build.num_blocks(config, "decoder")):
-        cached = {} if cache is None else {"cache": cache[index], "cache_positions": queries}
+        cached = {"cache": cache[index], "cache_positions": queries, "in_place": in_place} if cache else {}
         hidden_states, own, *weights = layers[f"decoder_block_{index}"](hidden_states, **inputs, **cached)
         states.append(hidden_states)
         caches.append(own)

@@ -4,7 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
+from arrays import to_numpy
 from generating import EOS, PROMPTS, ids_of, small_generator
+from keras import ops
+
+from keras_transformers.generation.beam import _largest
 
 KNOBS = {
     "max_new_tokens": [12, 5, 9],
@@ -43,6 +47,17 @@ def test_with_enough_beams_it_finds_the_best_of_all_texts():
         for text, score in found.items():
             np.testing.assert_allclose(score, scores[text], atol=1e-4)
         assert [text.ids for text in texts[40:]] == [[]] * 24  # there are no more
+
+
+@pytest.mark.parametrize("size", [7, 257, 3 * 256, 6 * 113, 50257])
+def test_the_largest_are_found_in_parts(size):
+    """A prime, a multiple of the longest part, parts of 226 and of 29."""
+    x = np.random.default_rng(0).permutation(3 * size).reshape(3, size).astype("float32")
+    x[1, 5:] = -np.inf
+    values, places = (to_numpy(y) for y in _largest(ops.array(x), 7))
+    np.testing.assert_array_equal(values, -np.sort(-x)[:, :7])
+    np.testing.assert_array_equal(np.take_along_axis(x, places, axis=1), values)
+    assert all(len(set(row)) == 7 for row in places.tolist())
 
 
 def test_a_row_does_not_depend_on_its_neighbours(generator):

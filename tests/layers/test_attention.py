@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import keras
 import numpy as np
 import pytest
 from arrays import normal, to_numpy, tolerance
@@ -160,6 +161,20 @@ def test_a_cache_keeps_what_is_not_written():
         np.testing.assert_allclose(new[row][:, positions], fresh[row], atol=1e-6)
         rest = np.setdiff1d(np.arange(S), positions)
         np.testing.assert_array_equal(new[row][:, rest], old[row][:, rest])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16"])
+def test_a_cache_may_be_overwritten(dtype):
+    inputs = arguments("cached", N // 2, D // N)
+    attention = randomize_built(Attention(num_heads=N, num_kv_heads=N // 2, dtype=dtype), inputs)
+    old = {name: x.copy() for name, x in inputs["cache"].items()}
+    copied = keras.tree.map_structure(to_numpy, attention(**inputs))
+    assert all((to_numpy(inputs["cache"][name]) == old[name]).all() for name in old)
+    cache = {name: ops.array(x, attention.compute_dtype) for name, x in old.items()}
+    written = keras.tree.map_structure(to_numpy, attention(**inputs | {"cache": cache}, in_place=True))
+    keras.tree.map_structure(lambda one, other: np.testing.assert_array_equal(one, other), written, copied)
+    if keras.backend.backend() == "tensorflow":
+        assert all((to_numpy(cache[name]) == written[1][name]).all() for name in cache)
 
 
 def test_weights_sum_to_one_over_the_keys_that_may_be_attended():

@@ -75,6 +75,25 @@ def test_a_cached_step_is_a_row_of_the_full_pass(case):
         np.testing.assert_allclose(outputs, expected, **tolerance(case["dtype"]))
 
 
+def test_rows_that_share_a_source_need_it_once():
+    """As the three beams of a text do."""
+    inputs = arguments(cross_attention=True, cached=True)
+    block = randomize_built(DecoderBlock(N, F, cross_attention=True, return_scores=True), inputs)
+    rows = {"hidden_states": normal(3 * B, 3, D), "encoder_attention_mask": inputs["encoder_attention_mask"]}
+    for name in ("attention_mask", "cache_positions"):
+        rows[name] = np.repeat(inputs[name], 3, axis=0)
+    shared, repeated = {}, {}
+    for name, x in inputs["cache"].items():
+        repeated[name] = np.repeat(x, 3, axis=0)
+        shared[name] = x if name.startswith("cross_") else repeated[name]
+    mask = np.repeat(inputs["encoder_attention_mask"], 3, axis=0)
+    expected, _, *scores = block(**rows | {"encoder_attention_mask": mask, "cache": repeated})
+    output, cache, *found = block(**rows, cache=shared)
+    assert cache["cross_key"].shape[0] == B
+    for one, other in zip([output, *found], [expected, *scores], strict=True):
+        np.testing.assert_allclose(to_numpy(one), to_numpy(other), **tolerance("float32"))
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_later_tokens_change_nothing(family):
     positions, options = split_positions(FAMILIES[family])
