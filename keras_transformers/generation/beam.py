@@ -11,7 +11,7 @@ from keras_transformers.generation import penalties
 from keras_transformers.generation.decode import Choices, Decoder, State, append, rows_of_cache
 from keras_transformers.generation.penalties import NEVER
 
-PART = 256  # tokens at most
+PART = 256  # tokens that `_largest` looks at together, at most
 
 
 class BeamSearch:
