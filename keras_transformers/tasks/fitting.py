@@ -53,6 +53,7 @@ class Fitting:
         validation_data: Any = None,
         seed: int = 0,
         dataset_options: dict[str, Any] | None = None,
+        optimizer_options: dict[str, Any] | None = None,
         compile_options: dict[str, Any] | None = None,
         **fit_options: Any,
     ) -> keras.callbacks.History:
@@ -71,6 +72,7 @@ class Fitting:
             validation_data: `(texts, labels)` or `(texts, labels, pairs)`, or a data set, evaluated after each epoch.
             seed: Of order and masks.
             dataset_options: For `dataset`.
+            optimizer_options: More of `AdamW`, such as `beta_2` and `epsilon`.
             compile_options: For `compile`.
             **fit_options: For `keras.Model.fit`, such as `callbacks`, `class_weight`, `verbose`.
 
@@ -92,7 +94,8 @@ class Fitting:
         steps = epochs * (fit_options.get("steps_per_epoch") or num_batches(dataset)) // accumulation_steps
         rate = make_schedule(schedule, learning_rate, warmup, steps)
         with scope(getattr(self.model, "distribute_strategy", None)):
-            optimizer = AdamW(rate, weight_decay, clip_norm, accumulation_steps, ema_momentum)
+            own = (rate, weight_decay, clip_norm, accumulation_steps, ema_momentum)
+            optimizer = AdamW(*own, **(optimizer_options or {}))
             self.compile(optimizer, **(compile_options or {}))
         if isinstance(validation_data, tuple):
             validation_data = self._evaluation(*validation_data, batch_size=batch_size, **(dataset_options or {}))

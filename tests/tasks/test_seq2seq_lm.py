@@ -125,7 +125,9 @@ def test_two_vocabularies_learn_and_come_back(tmp_path):
         german.vocabulary_size, **sizes, **ids, encoder_vocabulary_size=english.vocabulary_size, tie_embeddings=True
     )
     task = Seq2SeqLMTask(config, english, target_tokenizer=german, generation={"num_beams": 2})
-    task.fit(ENGLISH, GERMAN, epochs=80, batch_size=4, learning_rate=1e-2, weight_decay=0.0, verbose=0)
+    options = {"weight_decay": 0.0, "optimizer_options": {"beta_2": 0.98, "epsilon": 1e-9}}  # the paper's
+    task.fit(ENGLISH, GERMAN, epochs=80, batch_size=4, learning_rate=1e-2, verbose=0, **options)
+    assert task.model.optimizer.beta_2 == 0.98 and task.model.optimizer.epsilon == 1e-9
     assert task.evaluate(ENGLISH, GERMAN)["accuracy"] == 1.0
     assert task.generate(ENGLISH) == GERMAN
     task.save(tmp_path / "saved")
