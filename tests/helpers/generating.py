@@ -68,7 +68,7 @@ class Generator:
 
     def __init__(self, config: TransformerConfig, model: keras.Model):
         self.config, self.model = config, model
-        self.prefill, self.step = prefill(model), step(config, model)
+        self.prefill, self.step = prefill(model), step(config, model, in_place=True)
         head = self.model.get_layer("token_embedding" if self.config.tie_embeddings else "lm_head")
         reverse = {"reverse": True} if self.config.tie_embeddings else {}
         table = ops.convert_to_tensor(byte_table([bytes([64 + i % 64]) for i in range(config.vocabulary_size)]))
