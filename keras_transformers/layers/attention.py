@@ -8,7 +8,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_transformers.layers.dense import built_dense, length_of, without_length
+from keras_transformers.layers.dense import built_dense, length_of, with_length, without_length
 from keras_transformers.layers.rotary import rotate
 
 
@@ -124,8 +124,7 @@ class Attention(keras.layers.Layer):
             cache = self._write(*source, rotary, cache, cache_positions, in_place)
         scores = self._weights(query, cache["key"], length, attention_mask, position_bias)
         mixed = self._mix(self.dropout(scores, training=training), cache["value"], length)
-        flat = self.output_dense(self._merge(mixed))
-        output = ops.reshape(flat, (-1, length, flat.shape[-1]))
+        output = with_length(self.output_dense(self._merge(mixed)), length)
         return (output, cache, scores) if self.return_scores else (output, cache)
 
     def _write(self, context, length, rotary, cache, positions, in_place):

@@ -8,7 +8,7 @@ import keras
 from keras import ops
 
 from keras_transformers.layers.attention import Attention
-from keras_transformers.layers.dense import length_of
+from keras_transformers.layers.dense import length_of, with_length
 from keras_transformers.layers.feed_forward import FeedForward
 from keras_transformers.layers.residual import make_norm, residual
 
@@ -123,16 +123,9 @@ class DecoderBlock(keras.layers.Layer):
         training=None,
     ):
         def attend(x):
-            return self.attention(
-                x,
-                attention_mask=attention_mask,
-                position_bias=position_bias,
-                rotary=rotary,
-                cache=_part(cache),
-                cache_positions=cache_positions,
-                in_place=in_place,
-                training=training,
-            )
+            positions = {"position_bias": position_bias, "rotary": rotary, "cache_positions": cache_positions}
+            options = {"attention_mask": attention_mask, "in_place": in_place, "training": training}
+            return self.attention(x, cache=_part(cache), **positions, **options)
 
         def cross_attend(x):
             options = {"attention_mask": encoder_attention_mask, "training": training}
@@ -183,7 +176,7 @@ def _shared(attention: Attention, x: Any, cache: dict, **options: Any) -> tuple:
     output, cache, *scores = attention(ops.reshape(x, (rows, -1, x.shape[-1])), cache=cache, **options)
     by_query = [ops.swapaxes(weights, 1, 2) for weights in scores]
     by_query = [ops.reshape(weights, (-1, length, *ops.shape(weights)[2:])) for weights in by_query]
-    return ops.reshape(output, (-1, length, x.shape[-1])), cache, *(ops.swapaxes(y, 1, 2) for y in by_query)
+    return with_length(output, length), cache, *(ops.swapaxes(weights, 1, 2) for weights in by_query)
 
 
 def _with_cross(cache: dict, cross: dict) -> dict:

@@ -49,6 +49,11 @@ def without_length(x: Any) -> Any:
     return ops.reshape(x, (-1, x.shape[-1]))
 
 
+def with_length(flat: Any, length: Any) -> Any:
+    """(B * T, D) -> (B, T, D)."""
+    return ops.reshape(flat, (-1, length, flat.shape[-1]))
+
+
 def length_of(x: Any) -> Any:
     """T of (B, T, ...): a number where it is known, which is no operation of a graph."""
     return ops.shape(x)[1] if x.shape[1] is None else x.shape[1]

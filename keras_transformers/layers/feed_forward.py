@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import keras
-from keras import ops
 
-from keras_transformers.layers.dense import built_dense, find_activation, length_of, without_length
+from keras_transformers.layers.dense import built_dense, find_activation, length_of, with_length, without_length
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
@@ -70,7 +69,7 @@ class FeedForward(keras.layers.Layer):
         inner = self.intermediate(flat)
         inner = self.activation(self.gate(flat)) * inner if self.gated else self.activation(inner)
         flat = self.output_dense(self.dropout(inner, training=training))
-        return ops.reshape(flat, (-1, length_of(hidden_states), flat.shape[-1]))
+        return with_length(flat, length_of(hidden_states))
 
     def compute_output_spec(self, hidden_states, training=None):
         return keras.KerasTensor(hidden_states.shape, dtype=self.compute_dtype)
