@@ -8,6 +8,7 @@ import keras
 
 from keras_transformers.config import TransformerConfig
 from keras_transformers.layers.dense import dense_initializer
+from keras_transformers.layers.dropout import Dropout
 
 
 def classification_head(config: TransformerConfig, pooled: Any, num_classes: int, dtype: str | None = None) -> Any:
@@ -37,7 +38,7 @@ def classification_head(config: TransformerConfig, pooled: Any, num_classes: int
     """
     if num_classes < 1:
         raise ValueError(f"a classifier needs at least one class: received num_classes={num_classes}.")
-    dropped = keras.layers.Dropout(config.dropout, dtype=dtype, name="classifier_dropout")(pooled)
+    dropped = Dropout(config.dropout, dtype=dtype, name="classifier_dropout")(pooled)
     layer = keras.layers.Dense(
         num_classes,
         use_bias=config.kind == "encoder",

@@ -2,6 +2,7 @@
 
 from keras_transformers.layers.attention import Attention
 from keras_transformers.layers.decoder_block import DecoderBlock
+from keras_transformers.layers.dropout import Dropout
 from keras_transformers.layers.embedding import TokenEmbedding
 from keras_transformers.layers.encoder_block import EncoderBlock
 from keras_transformers.layers.feed_forward import FeedForward
@@ -15,6 +16,7 @@ __all__ = [
     "ALiBi",
     "Attention",
     "DecoderBlock",
+    "Dropout",
     "EncoderBlock",
     "FeedForward",
     "LearnedPositions",

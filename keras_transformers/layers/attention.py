@@ -9,6 +9,7 @@ import keras
 from keras import ops
 
 from keras_transformers.layers.dense import built_dense, length_of, with_length, without_length
+from keras_transformers.layers.dropout import Dropout
 from keras_transformers.layers.rotary import rotate
 
 
@@ -85,7 +86,7 @@ class Attention(keras.layers.Layer):
             raise ValueError(
                 f"num_kv_heads must divide num_heads: received num_heads={num_heads}, num_kv_heads={num_kv_heads}."
             )
-        self.dropout = keras.layers.Dropout(dropout, dtype=self.dtype_policy.name, name="dropout")
+        self.dropout = Dropout(dropout, dtype=self.dtype_policy.name, name="dropout")
 
     def build(self, hidden_states_shape, context_shape=None):
         width = hidden_states_shape[-1]

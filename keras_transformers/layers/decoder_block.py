@@ -9,6 +9,7 @@ from keras import ops
 
 from keras_transformers.layers.attention import Attention
 from keras_transformers.layers.dense import length_of, with_length
+from keras_transformers.layers.dropout import Dropout
 from keras_transformers.layers.feed_forward import FeedForward
 from keras_transformers.layers.residual import make_norm, residual
 
@@ -99,7 +100,7 @@ class DecoderBlock(keras.layers.Layer):
             activation_dropout, dtype=dtype, name="feed_forward",
         )  # fmt: skip
         self.feed_forward_norm = make_norm(norm, epsilon, dtype, "feed_forward_norm", use_bias)
-        self.dropout = keras.layers.Dropout(dropout, dtype=dtype, name="dropout")
+        self.dropout = Dropout(dropout, dtype=dtype, name="dropout")
 
     def build(self, hidden_states_shape, encoder_hidden_states_shape=None):
         for layer in (self.attention, self.attention_norm, self.feed_forward, self.feed_forward_norm):

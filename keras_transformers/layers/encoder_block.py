@@ -7,6 +7,7 @@ from typing import Any
 import keras
 
 from keras_transformers.layers.attention import Attention
+from keras_transformers.layers.dropout import Dropout
 from keras_transformers.layers.feed_forward import FeedForward
 from keras_transformers.layers.residual import make_norm, residual
 
@@ -80,7 +81,7 @@ class EncoderBlock(keras.layers.Layer):
         )  # fmt: skip
         self.attention_norm = make_norm(norm, epsilon, dtype, "attention_norm", use_bias)
         self.feed_forward_norm = make_norm(norm, epsilon, dtype, "feed_forward_norm", use_bias)
-        self.dropout = keras.layers.Dropout(dropout, dtype=dtype, name="dropout")
+        self.dropout = Dropout(dropout, dtype=dtype, name="dropout")
 
     def build(self, hidden_states_shape):
         for layer in (self.attention, self.attention_norm, self.feed_forward, self.feed_forward_norm):

@@ -7,6 +7,7 @@ from typing import Any
 import keras
 
 from keras_transformers.layers.dense import built_dense, find_activation, length_of, with_length, without_length
+from keras_transformers.layers.dropout import Dropout
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
@@ -56,7 +57,7 @@ class FeedForward(keras.layers.Layer):
         self.use_bias = use_bias
         self.initializer_range = initializer_range
         self.output_initializer_range = output_initializer_range
-        self.dropout = keras.layers.Dropout(dropout, dtype=self.dtype_policy.name, name="dropout")
+        self.dropout = Dropout(dropout, dtype=self.dtype_policy.name, name="dropout")
 
     def build(self, hidden_states_shape):
         self.intermediate = built_dense(self, "intermediate", self.intermediate_dim, hidden_states_shape)

@@ -12,6 +12,7 @@ from keras_transformers.config import TransformerConfig
 from keras_transformers.layers import (
     ALiBi,
     DecoderBlock,
+    Dropout,
     EncoderBlock,
     LearnedPositions,
     RelativePositionBias,
@@ -87,7 +88,7 @@ def _embedding_layers(config: TransformerConfig, prefix: str, dtype: str) -> lis
         made.append(SinusoidalPositions(config.position_layout, dtype=dtype, name=name))
     if config.embedding_norm:
         made.append(make_norm(config.norm, config.epsilon, dtype, f"{prefix}embedding_norm", config.use_bias))
-    return [*made, keras.layers.Dropout(config.dropout, dtype=dtype, name=f"{prefix}embedding_dropout")]
+    return [*made, Dropout(config.dropout, dtype=dtype, name=f"{prefix}embedding_dropout")]
 
 
 def _position_layers(config: TransformerConfig, side: str, prefix: str, dtype: str) -> list[keras.layers.Layer]:
@@ -122,7 +123,7 @@ def _final_layers(config: TransformerConfig, prefix: str, dtype: str) -> list[ke
         return []
     made = [make_norm(config.norm, config.epsilon, dtype, f"{prefix}final_norm", config.use_bias)]
     if config.final_dropout:
-        made.append(keras.layers.Dropout(config.dropout, dtype=dtype, name=f"{prefix}final_dropout"))
+        made.append(Dropout(config.dropout, dtype=dtype, name=f"{prefix}final_dropout"))
     return made
 
 
