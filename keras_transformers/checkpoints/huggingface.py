@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -140,6 +141,7 @@ def save_folder(
             (temporary / "generation_config.json").write_text(text + "\n", encoding="utf-8")
         # transformers refuses files that do not say which framework's conventions they keep
         safetensors.numpy.save_file(tensors, temporary / "model.safetensors", metadata={"format": "pt"})
+        shutil.copymode(temporary / "config.json", temporary / "model.safetensors")  # which only its owner could read
         if tokenizer is not None:
             tokenizer.save(temporary)
 

@@ -249,6 +249,11 @@ def test_saving_the_encoder_alone_leaves_the_heads_out(saved, ours, tmp_path):
     assert all((array == whole[path]).all() for path, array in values(body).items())
 
 
+def test_all_files_may_be_read_by_the_same_people(saved):
+    _, folder = saved
+    assert len({path.stat().st_mode for path in folder.iterdir()}) == 1
+
+
 def test_the_tokenizer_travels_along(ours, tmp_path):
     tokenizer = Tokenizer.train(["the cat danced"], vocabulary_size=60)
     model = ours.build(ours.config, "BertModel")
