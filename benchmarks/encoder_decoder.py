@@ -5,7 +5,8 @@
 
 `translate`: a Marian base size with random weights, 100 sentences of 5 to 35 tokens, beams of 4, 24 new tokens each.
 `train`: the Transformer-Tiny of Wu et al. 2021 on batches of 4,096 tokens, real target tokens a second, dropout on.
-Turns are interleaved: read the ratios. Two threads each.
+Turns are interleaved: read the ratios. Two threads each. With TF_CPU_ALLOCATOR_USE_BFC=1 in the environment TensorFlow,
+so ours and keras-nlp, keeps the memory of large tensors.
 """
 
 from __future__ import annotations

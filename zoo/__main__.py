@@ -16,6 +16,7 @@ from typer import Argument, Option
 from zoo import _cli
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # TensorFlow greets at length otherwise
+os.environ.setdefault("TF_CPU_ALLOCATOR_USE_BFC", "1")  # keeps the memory of large tensors for the next step
 
 app = typer.Typer(cls=_cli.Commands, add_completion=False, pretty_exceptions_enable=False)
 
