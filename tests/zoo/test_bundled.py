@@ -36,7 +36,8 @@ def test_its_card_states_the_results(entry):
     assert entry.licence in card and f"{entry.parameters:,}" in card
     assert entry.results
     for name, value in entry.results.items():
-        assert f"{value:.1f}" in card if name.endswith("perplexity") else f"{value:.3f}" in card, name
+        percent_or_perplexity = name.endswith(("perplexity", "bleu", "chrf", "exact_match"))
+        assert (f"{value:.1f}" if percent_or_perplexity else f"{value:.3f}") in card, name
 
 
 def test_the_encoder_has_learnt_english():
@@ -53,6 +54,13 @@ def test_the_decoder_has_learnt_english():
     pronouns, nouns = ({text.strip() for text in row} for row in texts)
     assert pronouns & {"him", "her", "me", "them", "it", "the"}
     assert nouns & {"door", "window", "house", "other", "room", "same"}
+
+
+def test_the_translator_has_learnt_german():
+    assert zoo.load("transformer_mini_en_de").generate(["The cat danced.", "I have two brothers."]) == [
+        "Die Katze tanzte.",
+        "Ich habe zwei Brüder.",
+    ]
 
 
 @by_name

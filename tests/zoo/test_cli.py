@@ -41,6 +41,7 @@ def test_list():
     assert [line.split()[0] for line in run("list", "--bundled").splitlines()[3:] if line.strip()] == [
         "gpt_mini_en",
         "mini_bert_en",
+        "transformer_mini_en_de",
     ]
 
 

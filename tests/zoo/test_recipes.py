@@ -19,6 +19,16 @@ def books(folder: Path, lines: int) -> None:
         (folder / f"{part}.txt").write_text(f"= One =\n\n{STORY * lines}\n= Two =\n\n{STORY * lines}")
 
 
+def pairs(folder: Path) -> None:
+    rows = [
+        f"The {who} {what} {n} times.\tDer {who} {what} {n} mal."
+        for who in SUBJECTS
+        for what in VERBS
+        for n in range(9)
+    ]
+    (folder / "deu.txt").write_text("\n".join(rows))
+
+
 def parallel(folder: Path) -> None:
     rows = [f"a {who} {what} by@@ e" for who in SUBJECTS for what in VERBS]
     for side in ("en", "de"):
@@ -29,6 +39,7 @@ def parallel(folder: Path) -> None:
 RECIPES = {
     "mini_bert_en": (lambda folder: books(folder, 150), {"masked_lm_logits_accuracy", "masked_lm_logits_perplexity"}),
     "gpt_mini_en": (lambda folder: books(folder, 400), {"accuracy", "perplexity"}),
+    "transformer_mini_en_de": (pairs, {"bleu", "chrf", "exact_match"}),
     "transformer_tiny": (parallel, {"tokenized_bleu", "bleu", "last_tokenized_bleu", "last_bleu"}),
 }
 

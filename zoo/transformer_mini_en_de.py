@@ -1,0 +1,81 @@
+"""transformer_mini_en_de, the bundled translator: 4 + 2 layers of 256, trained here on sentences of Tatoeba.
+
+    python -m zoo train transformer_mini_en_de --data DATA/tatoeba_deu_eng --out FOLDER
+
+`DATA/tatoeba_deu_eng` holds deu.txt: `english<TAB>german` a line.
+"""
+
+from pathlib import Path
+
+from keras_transformers.families import marian
+from zoo._entry import entry
+
+ENTRY = entry(
+    __name__,
+    summary="A Transformer in small that translates short English sentences into German, trained on Tatoeba.",
+    # A Transformer in Marian's form, which `transformers` reads.
+    config=marian(
+        5_120, num_layers=4, num_heads=4, hidden_dim=256, intermediate_dim=512, num_decoder_layers=2, max_length=128,
+        activation="relu", pad_id=0, eos_ids=[1],
+    ),
+    task="seq2seq_lm",
+    parameters=5_005_824,
+    licence="CC-BY-2.0",
+    source="bundled",
+    paper="https://arxiv.org/abs/1706.03762",
+    results={"bleu": 34.7, "chrf": 53.7, "exact_match": 14.4},  # on held-out pairs, by `measure`
+)  # fmt: skip
+
+
+def train(data: Path, folder: Path, epochs: int = 5, seed: int = 1, verbose: int = 1) -> dict[str, float]:
+    """Train from scratch, resuming an interrupted run; write the folder that is bundled; measure held-out pairs."""
+    import keras
+
+    from keras_transformers.tasks import Seq2SeqLMTask
+    from keras_transformers.tasks.fitting import num_batches
+    from keras_transformers.text.tokenizer import Tokenizer
+    from keras_transformers.training.optimizer import AdamW
+    from keras_transformers.training.resume import Resume
+    from keras_transformers.training.schedules import WarmupCosine
+
+    keras.utils.set_random_seed(seed)
+    (english, german), _ = split(data / "deu.txt")
+    tokenizer = Tokenizer.train(english + german, ENTRY.config.vocabulary_size, model="unigram")
+    # The paper's initialisers; Marian's are for a width of 512.
+    fresh = {"initializer_range": None, "embedding_initializer_range": ENTRY.config.hidden_dim**-0.5}
+    task = Seq2SeqLMTask(ENTRY.config.replace(**fresh), tokenizer, generation={"num_beams": 4})
+    dataset = task.dataset(english, german, batch_tokens=2048, seed=seed)
+    steps = epochs * num_batches(dataset)
+    rate = WarmupCosine(1e-3, steps // 12, steps)
+    task.compile(AdamW(rate, weight_decay=0.01, beta_2=0.98), jit_compile=True)
+    resume = Resume(folder.with_name(folder.name + ".resume"), dataset, every=100)
+    task.model.fit(dataset, epochs=epochs, verbose=verbose, shuffle=False, callbacks=[resume])
+    task.config = ENTRY.config
+    task.save(folder, dtype="float16")
+    return measure(task, data)
+
+
+def measure(task, data: Path) -> dict[str, float]:
+    """Scores of the translations of held-out sentences, each against one reference."""
+    from keras_transformers.training.text_scores import SCORES
+
+    _, (english, german) = split(data / "deu.txt")
+    texts = task.generate(english)
+    return {name: SCORES[name](texts, german) for name in ("bleu", "chrf", "exact_match")}
+
+
+def split(path: Path) -> tuple[tuple[list[str], list[str]], tuple[list[str], list[str]]]:
+    """English and German to train on, and to measure with: one sentence in a hundred, in all its translations.
+
+    Sentences that differ in their case and punctuation only are on the same side.
+    """
+    import re
+    from zlib import crc32
+
+    parts = ([], []), ([], [])
+    for line in path.read_text(encoding="utf-8").splitlines():
+        english, german = line.split("\t")
+        words = " ".join(re.findall(r"\w+", english.casefold()))
+        for texts, text in zip(parts[crc32(words.encode()) % 100 == 0], (english, german), strict=True):
+            texts.append(text)
+    return parts
