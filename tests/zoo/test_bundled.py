@@ -63,6 +63,26 @@ def test_the_translator_has_learnt_german():
     ]
 
 
+@pytest.mark.parity
+@pytest.mark.data
+def test_transformers_translates_alike(data_dir):
+    torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
+    from zoo.transformer_mini_en_de import split
+
+    _, (texts, _) = split(data_dir / "tatoeba_deu_eng" / "deu.txt")
+    texts = texts[: 4 * 40 : 4]  # short ones; some stand there twice
+    folder = zoo.describe("transformer_mini_en_de").folder
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder, dtype=torch.float32).eval()
+    expected = []
+    for text in texts:
+        ids = torch.tensor([tokenizer.encode(text)])
+        written = model.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=128)
+        expected.append(tokenizer.decode(written[0], skip_special_tokens=True))
+    assert len(set(expected)) > 20
+    assert zoo.load("transformer_mini_en_de").generate(texts) == expected
+
+
 @by_name
 @pytest.mark.data
 @pytest.mark.slow
