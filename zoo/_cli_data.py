@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from keras_transformers.data.tables import FORMATS, Table, read_table
+from keras_transformers.data.tables import FORMATS, Table, read_table, read_utf8
 
 
 class Columns(NamedTuple):
@@ -68,6 +69,8 @@ def given(texts: list[str], file: Path | None = None) -> list[str]:
         raise ValueError("received both texts and --file: give one of them.")
     if file:
         texts = read_lines(file)
+        if not texts:
+            raise ValueError(f"{file} is empty: expected a text a line.")
     elif not texts and not sys.stdin.isatty():
         texts = [line.rstrip("\r\n") for line in sys.stdin]
     if not texts:
@@ -77,10 +80,7 @@ def given(texts: list[str], file: Path | None = None) -> list[str]:
 
 def read_lines(path: Path) -> list[str]:
     """The lines of a text file, blank ones too."""
-    if not path.is_file():
-        raise ValueError(f"there is no file {path}.")
-    with path.open(encoding="utf-8") as lines:
-        return [line.rstrip("\r\n") for line in lines]
+    return [line.rstrip("\r\n") for line in io.StringIO(read_utf8(path), newline="\n")]
 
 
 def read_texts(path: Path, columns: Columns) -> Table:

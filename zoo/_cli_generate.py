@@ -22,13 +22,19 @@ def generate(model: str, texts: list[str], file: Path | None, load: dict[str, An
 
 
 def translate(task: Any, lines: list[str], knobs: dict[str, Any]) -> None:
-    """One line for each; blank ones stay blank, and what else cannot be translated is told on stderr."""
+    """One line for each; blank ones stay blank, and what else cannot be translated, or is cut, is told on stderr."""
+    failed = 0
     for start in range(0, len(lines), ROWS):
         chunk = lines[start : start + ROWS]
         for number, (line, answer) in enumerate(zip(chunk, task.predict(chunk, **knobs), strict=True), start + 1):
             print(" ".join(answer["generated_text"].split("\n")), flush=True)
             if answer["error"] and line.strip():
+                failed += 1
                 print(f"line {number}: {answer['error']}", file=sys.stderr)
+            elif answer["truncated"]:
+                print(f"line {number}: cut to {task.max_length} tokens.", file=sys.stderr)
+    if failed:
+        raise ValueError(f"{failed} of {len(lines)} lines could not be answered.")
 
 
 def go_on(task: Any, prompts: list[str], knobs: dict[str, Any]) -> None:

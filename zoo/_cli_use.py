@@ -40,7 +40,10 @@ def predict(
         chunk = slice(start, start + batch_size)
         asked = {"text": table.texts[chunk]} | ({"text_pair": table.pairs[chunk]} if table.pairs else {})
         for *request, answer in zip(*asked.values(), task.predict(*asked.values()), strict=True):
-            print(json.dumps({**dict(zip(asked, request, strict=True)), **answer}, ensure_ascii=False), flush=True)
+            line = {**dict(zip(asked, request, strict=True)), **answer}
+            if answer.get("error"):
+                line |= {"score": None}  # of no text; perhaps infinite, which JSON cannot say
+            print(json.dumps(line, ensure_ascii=False), flush=True)
 
 
 def export(model: str, folder: Path, max_length: int | None) -> None:

@@ -33,7 +33,7 @@ class Checkpoint:
         task: What it was made for, or None for a bare model.
         labels, problem: Of a classifier, or None.
         assign: Gives its weights to a model: `assign(model, missing_ok=(), fresh=())`.
-        options: What a task of this kind of model takes besides.
+        options: What `seq2seq_lm` takes besides.
     """
 
     config: TransformerConfig
@@ -100,7 +100,9 @@ def load(
     """
     checkpoint = find(name, revision, cache_dir)
     kind = _task_class(task or (checkpoint.task if labels is None else "classification"), name)
-    options: dict[str, Any] = {"outputs": outputs, "dtype": dtype, "max_length": max_length, **checkpoint.options}
+    options: dict[str, Any] = {"outputs": outputs, "dtype": dtype, "max_length": max_length}
+    if kind.name == "seq2seq_lm":
+        options |= checkpoint.options
     if kind.name == "classification":
         options |= {"labels": checkpoint.labels if labels is None else labels, "problem": problem or checkpoint.problem}
         options["lm_weight"] = lm_weight or 0.0

@@ -37,7 +37,9 @@ def train(data: Path, folder: Path, epochs: int = 5, seed: int = 1, verbose: int
     from keras_transformers.training.optimizer import AdamW
     from keras_transformers.training.resume import Resume
     from keras_transformers.training.schedules import WarmupCosine
+    from keras_transformers.training.text_scores import bleu
 
+    bleu(["a"], ["a"])  # fails now, rather than after hours, where sacrebleu is missing
     keras.utils.set_random_seed(seed)
     (english, german), _ = split(data / "deu.txt")
     tokenizer = Tokenizer.train(english + german, ENTRY.config.vocabulary_size, model="unigram")
@@ -74,7 +76,7 @@ def split(path: Path) -> tuple[tuple[list[str], list[str]], tuple[list[str], lis
 
     parts = ([], []), ([], [])
     for line in path.read_text(encoding="utf-8").splitlines():
-        english, german = line.split("\t")
+        english, german = line.split("\t")[:2]  # newer files tell the authors besides
         words = " ".join(re.findall(r"\w+", english.casefold()))
         for texts, text in zip(parts[crc32(words.encode()) % 100 == 0], (english, german), strict=True):
             texts.append(text)

@@ -36,7 +36,9 @@ def train(data: Path, folder: Path, epochs: int = 133, seed: int = 1, verbose: i
     from keras_transformers.training.optimizer import AdamW
     from keras_transformers.training.resume import Resume
     from keras_transformers.training.schedules import WarmupInverseSqrt
+    from keras_transformers.training.text_scores import bleu
 
+    bleu(["a"], ["a"])  # fails now, rather than after hours, where sacrebleu is missing
     keras.utils.set_random_seed(seed)
     task, english, german = make_task(data)
     dataset = task.dataset(english, german, batch_tokens=4096, accumulation_steps=2, seed=seed)

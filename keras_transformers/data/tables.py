@@ -75,6 +75,11 @@ def _check_texts(path: Path, values: dict, columns: list):
 def _decoded(path: Path) -> str:
     if path.suffix not in FORMATS:
         raise ValueError(f"Received {path}: expected a file named {', '.join(FORMATS)}.")
+    return read_utf8(path)
+
+
+def read_utf8(path: Path) -> str:
+    """A file's text, as it is, without a byte order mark; a `ValueError` with the line where it is not UTF-8."""
     if not path.is_file():
         raise ValueError(f"{path}: there is no such file.")
     data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")

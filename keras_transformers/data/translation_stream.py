@@ -10,11 +10,10 @@ import numpy as np
 from keras_transformers.data.batching import Batching, whole_windows
 from keras_transformers.data.rows import Ragged
 from keras_transformers.data.translation import Translations, tell
+from keras_transformers.text.blank import BLANK
 
 # Pairs that are tokenised at a time: enough for full speed.
 CHUNK = 256
-# What `str.strip` removes.
-BLANK = r"[\s\v\x1c-\x1f\x{85}\pZ]*"
 
 
 class TranslationStream:

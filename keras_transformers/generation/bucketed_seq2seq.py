@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,10 +12,8 @@ from keras_transformers.config import TransformerConfig
 from keras_transformers.data.rows import Ragged, Rows
 from keras_transformers.generation.bucketed import BucketedService
 from keras_transformers.generation.decode import Forced, State
-from keras_transformers.generation.prompt import BLANK, NO_ROOM, start_id, step_beside_source
+from keras_transformers.generation.prompt import NOTHING, TOO_MANY, start_id, step_beside_source
 from keras_transformers.generation.stop import NEVER
-
-SPACES = re.compile(r"[\t\n\f\r ]*")
 
 
 class BucketedSeq2SeqService(BucketedService):
@@ -49,10 +46,10 @@ class BucketedSeq2SeqService(BucketedService):
         ids = Ragged.of([row.ids for row in rows])
         filled = Rows(ids).padded(self._bucket(ids.lengths.max()), self.config.pad_id)
         source = {f"encoder_{name}": filled[name] for name in ("token_ids", "padding_mask")}
-        no_room, blank = NO_ROOM.format(max_length=self.max_length), {True: BLANK, False: ""}
+        too_many = TOO_MANY.format(max_length=self.max_length)
         errors = [
-            no_room if number >= self.max_length else blank[bool(SPACES.fullmatch(text))]
-            for text, number in zip(texts, new, strict=True)
+            too_many if number >= self.max_length else "" if text.strip() and not all(row.special_mask) else NOTHING
+            for text, row, number in zip(texts, rows, new, strict=True)
         ]
         return [[self.first]] * len(texts), {"truncated": [row.truncated for row in rows], "error": errors}, source
 

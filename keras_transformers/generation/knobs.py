@@ -65,7 +65,10 @@ def make_knobs(
     """
     knobs = knobs_of(num_beams, has_source)
     if unknown := sorted(set(values) - set(knobs)):
-        raise ValueError(f"unknown knobs {unknown}; with num_beams={num_beams} there are {list(knobs)}.")
+        of = dict.fromkeys(OF_SAMPLES, "samples, num_beams=1") | dict.fromkeys(OF_BEAMS, "beams, num_beams=2 or more")
+        of |= {} if has_source else dict.fromkeys(OF_SOURCES, "models with an encoder")
+        hints = "".join(f" {name} is for {of[name]}." for name in unknown if name in of)
+        raise ValueError(f"unknown options {unknown}; with num_beams={num_beams} there are {list(knobs)}.{hints}")
     return {name: _column(name, knob, values.get(name, knob.neutral), rows) for name, knob in knobs.items()}
 
 

@@ -10,9 +10,10 @@ from keras import ops
 from keras_transformers.config import TransformerConfig
 from keras_transformers.generation.decode import Choices, Method, State, rows_of_cache, start, with_room
 
+TOO_MANY = "max_new_tokens must be less than {max_length}: the model takes as many tokens, and begins with one."
 NO_ROOM = "max_new_tokens leaves no room for a prompt: the model takes {max_length} tokens in all."
 EMPTY = "The prompt is empty, and the model has no token that texts begin with."
-BLANK = "The text is blank: there is nothing to read."
+NOTHING = "The text is blank: there is nothing to read."
 
 
 def begin_id(config: TransformerConfig) -> int | None:

@@ -10,9 +10,10 @@ import tensorflow as tf
 
 from keras_transformers.config import TransformerConfig
 from keras_transformers.generation.decode import Forced
-from keras_transformers.generation.prompt import BLANK, NO_ROOM, start_id, step_beside_source
+from keras_transformers.generation.prompt import NOTHING, TOO_MANY, start_id, step_beside_source
 from keras_transformers.generation.service import ERRORS, GenerationService, is_new
 from keras_transformers.generation.stop import NEVER
+from keras_transformers.text.blank import BLANK
 
 GROWTH = 32  # places; a cache for the longest text would be carried, and with beams copied, at every step
 
@@ -53,9 +54,10 @@ class Seq2SeqService(GenerationService):
             "encoder_token_ids": rows["token_ids"],
             "encoder_padding_mask": tf.cast(rows["padding_mask"], tf.int32),
         }
-        is_blank = tf.strings.regex_full_match(text, r"\s*")
-        wrong = tf.where((wrong == 0) & (new >= self.max_length), ERRORS.index(NO_ROOM), wrong)
-        wrong = tf.where((wrong == 0) & is_blank, ERRORS.index(BLANK), wrong)
+        is_empty = tf.reduce_sum(source["encoder_padding_mask"], 1) <= self._num_special  # NFKC leaves nothing of some
+        is_blank = tf.strings.regex_full_match(text, BLANK) | is_empty
+        wrong = tf.where((wrong == 0) & (new >= self.max_length), ERRORS.index(TOO_MANY), wrong)
+        wrong = tf.where((wrong == 0) & is_blank, ERRORS.index(NOTHING), wrong)
         prompts = tf.fill([tf.size(text), 1], self.first)
         return prompts, tf.ones_like(prompts[:, 0]), rows["truncated"], wrong, source
 

@@ -15,7 +15,7 @@ from keras_transformers.generation.beam import BeamSearch
 from keras_transformers.generation.decode import Choices, Decoder, Method, advance
 from keras_transformers.generation.knobs import KNOBS, knobs_of, out_of_range
 from keras_transformers.generation.projection import Projection
-from keras_transformers.generation.prompt import BLANK, EMPTY, NO_ROOM, begin_id, start_prompts
+from keras_transformers.generation.prompt import EMPTY, NO_ROOM, NOTHING, TOO_MANY, begin_id, start_prompts
 from keras_transformers.generation.sampling import sample
 from keras_transformers.generation.stop import StopStrings, byte_table, spelled
 from keras_transformers.generation.stream import pieces_of
@@ -27,7 +27,8 @@ ERRORS = [
     *[f"{name} must be in [{knob.low:g}, {knob.high:g}]." for name, knob in KNOBS.items()],
     NO_ROOM,
     EMPTY,
-    BLANK,
+    NOTHING,
+    TOO_MANY,
 ]
 TEXT, COUNT = tf.TensorSpec([None], tf.string, name="text"), tf.TensorSpec([], tf.int32)
 STOP = tf.TensorSpec([None, None], tf.string, name="stop")
@@ -102,8 +103,7 @@ class GenerationService:
 
         Then whether they did, the number of the error, and what `start_prompts` takes for a source.
         """
-        special = sum(len(what) for what, _ in self.graph.template.single if isinstance(what, list))
-        room = self.max_length - new - special
+        room = self.max_length - new - self._num_special
         wrong = tf.where((wrong == 0) & (room < 1), ERRORS.index(NO_ROOM), wrong)
         room = tf.maximum(room, 1)
         ids = self.graph.tokenize(text)
@@ -119,6 +119,11 @@ class GenerationService:
         begin = (count == 0)[:, None] & (tf.range(tf.shape(encoded["token_ids"])[1]) == 0)
         prompts = tf.where(begin, first or 0, encoded["token_ids"])
         return prompts, tf.maximum(count, 1), lengths > room, wrong, {}
+
+    @property
+    def _num_special(self) -> int:
+        """Tokens that the tokenizer puts around a text."""
+        return sum(len(what) for what, _ in self.graph.template.single if isinstance(what, list))
 
     def finish(self, state: dict[str, Any], rows: tf.Tensor) -> dict[str, tf.Tensor]:
         """Texts, their scores and numbers of tokens, each (B, rows of a prompt)."""

@@ -74,7 +74,7 @@ class GeneratingTask(Task):
             them with `num_sequences` > 1; `truncated`, whether a prompt was cut at its beginning or a source at its
             end; and `error`, empty when all is well.
         """
-        texts, num_beams = check_texts("texts", texts), num_beams or self._num_beams
+        texts, num_beams = check_texts("texts", texts), self._num_beams if num_beams is None else num_beams
         _check_counts(num_beams, num_sequences, batch_size)
         wanted = self._request(len(texts), stop, token_bias, knobs, num_beams)
         answers = []
@@ -88,6 +88,9 @@ class GeneratingTask(Task):
     def _request(
         self, rows: int, stop: Sequence[str], token_bias: Mapping[int, float] | None, knobs: dict, num_beams: int = 1
     ) -> dict[str, Any]:
+        size = self.config.vocabulary_size
+        if wrong := {i: x for i, x in (token_bias or {}).items() if not (0 <= i < size and x == x)}:
+            raise ValueError(f"token_bias takes numbers for token ids below {size}: received {wrong}.")
         own = {"max_new_tokens": self._new_tokens} | self.generation
         own["max_new_tokens"] = min(own["max_new_tokens"], self.max_length - 1)
         known = knobs_of(num_beams, self._has_source)
@@ -178,7 +181,7 @@ class GeneratingTask(Task):
         check_exportable()
         from keras_transformers.export import export
 
-        num_beams = num_beams or self._num_beams
+        num_beams = self._num_beams if num_beams is None else num_beams
         _check_counts(num_beams, num_sequences)
         example = self._request(1, stop, None, knobs, num_beams)
         with self._exported_service() as service:

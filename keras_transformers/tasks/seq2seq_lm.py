@@ -146,6 +146,8 @@ class Seq2SeqLMTask(GeneratingTask):
             ValueError: There are no pairs, or not as many targets as texts.
         """
         if hasattr(texts, "element_spec"):
+            if labels is not None:
+                raise ValueError("a tf.data.Dataset brings its targets along: zip them with the texts.")
             from keras_transformers.data.translation_stream import TranslationStream
 
             graphs = (self.text_graph, self.target_graph)
@@ -197,6 +199,8 @@ class Seq2SeqLMTask(GeneratingTask):
             ValueError: There are not as many targets as texts.
         """
         texts, targets = check_texts("texts", texts), check_texts("targets", targets)
+        if not texts:
+            return []
         tokenizers = (self.tokenizer, self.target_tokenizer)
         encoded = [
             tokenizer.encode(side, max_length=self.max_length)

@@ -27,7 +27,7 @@ def test_what_is_refused(values, message):
 
 @pytest.mark.parametrize("name", ["temperature", "top_k", "top_p", "min_p", "seed"])
 def test_beams_are_not_sampled(name):
-    with pytest.raises(ValueError, match=f"unknown knobs.*{name}.*num_beams=4.*length_penalty"):
+    with pytest.raises(ValueError, match=f"unknown options.*{name}.*num_beams=4.*length_penalty"):
         make_knobs(2, {name: 1}, num_beams=4)
 
 

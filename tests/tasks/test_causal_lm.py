@@ -94,9 +94,11 @@ def test_a_row_that_cannot_be_served(task):
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"warmth": 1}, "unknown knobs"), ({"num_beams": 2, "num_sequences": 3}, "2 beams give no 3 texts"),
+        ({"warmth": 1}, "unknown options"), ({"num_beams": 2, "num_sequences": 3}, "2 beams give no 3 texts"),
         ({"num_sequences": 0}, "num_sequences.*at least 1"), ({"num_beams": 2.5}, "num_beams.*2.5"),
-        ({"num_beams": 2, "seed": 1}, "unknown knobs.*seed"), ({"stop": "a"}, "list of str"),
+        ({"num_beams": 2, "seed": 1}, "unknown options.*seed is for samples"), ({"stop": "a"}, "list of str"),
+        ({"token_bias": {99999: 1.0}}, "token_bias.*99999"), ({"token_bias": {-1: 1.0}}, "token_bias.*-1"),
+        ({"token_bias": {1: float("nan")}}, "token_bias.*nan"),
     ],
 )  # fmt: skip
 def test_what_is_refused(task, options, message):

@@ -79,11 +79,11 @@ def test_coverage_changes_the_best_beam(task, sources):
 
 
 def test_text_that_cannot_be_answered(task, sources):
-    rows = task.predict(["", " ", sources[0], sources[0]], max_new_tokens=[5, 5, 64, 5])
-    assert [row["error"].partition(":")[0] for row in rows] == [
-        "The text is blank", "The text is blank", "max_new_tokens leaves no room for a prompt", "",
-    ]  # fmt: skip
-    assert [row["generated_text"] for row in rows[:3]] == [""] * 3
+    blanks = ["", " ", "\t\v\r\n", "\x1c\x1f\x85", "\u00a0\u2028\u3000"]
+    rows = task.predict([*blanks, sources[0], sources[0]], max_new_tokens=[5] * len(blanks) + [64, 5])
+    assert {row["error"].partition(":")[0] for row in rows[:-2]} == {"The text is blank"}
+    assert rows[-2]["error"].startswith("max_new_tokens must be less than 64") and rows[-1]["error"] == ""
+    assert [row["generated_text"] for row in rows[:-1]] == [""] * len(rows[:-1])
     with pytest.raises(ValueError, match="text 0 cannot be answered: The text is blank"):
         task.generate([""])
 
@@ -109,6 +109,7 @@ def test_alignments(task, sources):
     assert len(alignment.source_tokens) == len(sources[0]) + 1
     assert alignment.scores.shape == (4, len(sources[0]) + 1)
     np.testing.assert_allclose(alignment.scores.sum(1), 1, rtol=1e-5)
+    assert task.align([], []) == []
 
 
 ENGLISH = ["the cat danced", "the cat sat", "a dog ran", "the dog sat"]
@@ -148,8 +149,14 @@ def test_what_is_refused(task, sources):
         task.dataset(["a", "b"], ["c"])
     with pytest.raises(ValueError, match="needs labels"):
         task.fit(["a"])
-    with pytest.raises(ValueError, match=r"unknown knobs.*coverage_penalty"):
+    with pytest.raises(ValueError, match="0 pairs, which is none"):
+        task.dataset([], [])
+    with pytest.raises(ValueError, match="zip them with the texts"):
+        task.dataset(tf.data.Dataset.from_tensors(("a", "b")), ["c"])
+    with pytest.raises(ValueError, match=r"unknown options.*coverage_penalty is for beams"):
         task.generate(sources, coverage_penalty=0.1)
+    with pytest.raises(ValueError, match=r"num_beams.*at least 1"):
+        task.generate(sources, num_beams=0)
     small = transformer(30, 1, 2, 8, eos_ids=[2])
     with pytest.raises(ValueError, match="the target's tokenizer has 40 tokens, the decoder 30"):
         Seq2SeqLMTask(small, characters(small), target_tokenizer=task.tokenizer)

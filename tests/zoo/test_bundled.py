@@ -63,6 +63,11 @@ def test_the_translator_has_learnt_german():
     ]
 
 
+def test_what_leaves_no_token_is_blank_to_the_translator():
+    answers = zoo.load("transformer_mini_en_de").predict(["\u200b", "▁", "\ufeff", "No."])
+    assert [bool(answer["error"]) for answer in answers] == [True] * 3 + [False]
+
+
 @pytest.mark.parity
 @pytest.mark.data
 def test_transformers_translates_alike(data_dir):

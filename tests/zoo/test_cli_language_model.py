@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from command_line import fail, run
+from command_line import fail, invoke, run
 
 import zoo
 
@@ -65,7 +65,7 @@ def test_finetune_on_inputs_and_targets(folders, table, tmp_path, served):
 def test_finetune_errors(folders, tmp_path):
     command = ("finetune", folders["causal_lm"], "--task", "causal_lm", "--out", tmp_path / "out")
     assert "needs --train" in fail(*command)[1]
-    assert "there is no file" in fail(*command, "--train", tmp_path / "none.txt")[1]
+    assert "there is no such file" in fail(*command, "--train", tmp_path / "none.txt")[1]
     (tmp_path / "blank.txt").write_text("\n\n")
     assert "holds no text" in fail(*command, "--train", tmp_path / "blank.txt")[1]
 
@@ -80,6 +80,31 @@ def test_translate_line_for_line(folders, tmp_path):
     printed = run("generate", folders["seq2seq_lm"], "--file", tmp_path / "lines.txt", *options)
     assert printed.split("\n") == [*expected, ""] and expected[1] == ""
     assert run("generate", folders["seq2seq_lm"], *options, stdin="\n".join(lines)) == printed
+
+
+def test_translate_as_many_lines_as_there_are(folders, tmp_path):
+    """A line ends with a line feed, wherever else a text breaks; what is cut or cannot be translated is told."""
+    path = tmp_path / "lines.txt"
+    path.write_bytes("\ufeffa\rfine\u2028film\r\nthe long\n{}\n".format("day " * 99).encode())
+    done = invoke("generate", folders["seq2seq_lm"], "--file", path, "--max-new-tokens", 3)
+    assert done.exit_code == 0 and done.stdout.count("\n") == 3
+    assert done.stderr.startswith("line 3: cut to ")
+    done = invoke("generate", folders["seq2seq_lm"], "a film", "", "--max-new-tokens", 999)
+    assert done.exit_code != 0 and done.stdout == "\n\n"
+    assert "line 1: max_new_tokens must be less than" in done.stderr and "1 of 2 lines" in done.stderr
+
+
+def test_files_that_cannot_be_read(folders, tmp_path):
+    path = tmp_path / "lines.txt"
+    for content, message in ((b"", "lines.txt is empty"), (b"ok\n\xe9\n", "lines.txt, line 2: byte 0xe9 is not UTF-8")):
+        path.write_bytes(content)
+        assert message in fail("generate", folders["seq2seq_lm"], "--file", path)[1]
+    assert "there is no such file" in fail("generate", folders["seq2seq_lm"], "--file", tmp_path / "none.txt")[1]
+
+
+def test_predict_prints_json_for_what_cannot_be_answered(folders):
+    blank = json.loads(run("predict", folders["seq2seq_lm"], " "), parse_constant=pytest.fail)
+    assert blank["score"] is None and blank["error"].startswith("The text is blank")
 
 
 def test_finetune_translations(folders, table, tmp_path, served):

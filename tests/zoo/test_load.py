@@ -177,6 +177,8 @@ REFUSED = {
     "unknown problem": ("classification", {"problem": "ranking"}, "problem must be one of .*'ranking'"),
     "unknown output": ("classification", {"outputs": ["pooled"]}, r"unknown outputs \['pooled'\]"),
     "too long": ("classification", {"max_length": 25}, r"max_length must be in \[4, 24\].*25"),
+    "labels for a translator": ("seq2seq_lm", {"labels": ["a", "b"]}, "classification needs.*encoder_decoder"),
+    "another task for a translator": ("seq2seq_lm", {"task": "causal_lm"}, "causal_lm needs.*encoder_decoder"),
     "impossible dropout": ("classification", {"dropout": 1.5}, "dropout.*1.5"),
 }
 
