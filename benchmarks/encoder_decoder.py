@@ -1,9 +1,10 @@
 """Translation and training speed of encoder-decoders beside torch, keras-nlp and CTranslate2, in one run each.
 
-    python benchmarks/encoder_decoder.py translate [--layers 6] [--turns 3] [--peers ours export torch ctranslate2]
+    python benchmarks/encoder_decoder.py translate [--layers 6] [--turns 3] [--peers ours export torch keras-nlp ...]
     python benchmarks/encoder_decoder.py train DATA/multi30k_bpe [--turns 5] [--peers ours xla torch keras-nlp ...]
 
-`translate`: a Marian base size with random weights, 100 sentences of 5 to 35 tokens, beams of 4, 24 new tokens each.
+`translate`: a Marian base size with random weights, 100 sentences of 5 to 35 tokens, beams of 4, 24 new tokens each
+(keras-nlp: a BART of that size, its nearest, token ids in and out).
 `train`: the Transformer-Tiny of Wu et al. 2021 on batches of 4,096 tokens, real target tokens a second, dropout on.
 Turns are interleaved: read the ratios. Two threads each. With TF_CPU_ALLOCATOR_USE_BFC=1 in the environment TensorFlow,
 so ours and keras-nlp, keeps the memory of large tensors.
@@ -14,9 +15,10 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 from turns import compare
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
@@ -27,8 +29,6 @@ FIRST = 0x10000  # the character of token 0
 
 
 def sources() -> list[list[int]]:
-    import numpy as np
-
     random = np.random.default_rng(0)
     return [random.integers(5, VOCABULARY - 1, length).tolist() for length in random.integers(5, 36, SENTENCES)]
 
@@ -74,6 +74,36 @@ class Exported(Ours):
             assert (answer["num_tokens"].numpy() == NEW).all()
 
 
+def padded() -> Iterator[np.ndarray]:
+    """Batches of token ids (batch, sequence), int64, each row with its end and then padding."""
+    rows = sources()
+    for start in range(0, SENTENCES, ROWS):
+        chunk = [[*ids, 0] for ids in rows[start : start + ROWS]]
+        width = max(map(len, chunk))
+        yield np.array([[*row, *[VOCABULARY - 1] * (width - len(row))] for row in chunk])
+
+
+class KerasNLP:
+    """`generate` of keras-nlp without its text pipeline, XLA as it chooses."""
+
+    def __init__(self, layers: int):
+        import keras_nlp
+
+        backbone = keras_nlp.models.BartBackbone(VOCABULARY, layers, HEADS, WIDTH, INNER, max_sequence_length=512)
+        self.model = keras_nlp.models.BartSeq2SeqLM(backbone=backbone, preprocessor=None)
+        self.model.compile(sampler=keras_nlp.samplers.BeamSampler(num_beams=BEAMS))
+
+    def __call__(self) -> None:
+        for ids in padded():
+            start = np.zeros((len(ids), NEW + 1), "int32")
+            start[:, 0] = VOCABULARY - 1
+            inputs = {"encoder_token_ids": ids, "encoder_padding_mask": ids != VOCABULARY - 1}
+            inputs |= {"decoder_token_ids": start, "decoder_padding_mask": start != 0}
+            inputs = {name: array.astype("int32") for name, array in inputs.items()}
+            answer = self.model.generate(inputs, stop_token_ids=None)
+            assert answer["decoder_token_ids"][:, -1].any()
+
+
 class Torch:
     """`generate` of transformers."""
 
@@ -92,11 +122,7 @@ class Torch:
         self.torch, self.model = torch, transformers.MarianMTModel(config).eval()
 
     def __call__(self) -> None:
-        rows = sources()
-        for start in range(0, SENTENCES, ROWS):
-            chunk = [[*ids, 0] for ids in rows[start : start + ROWS]]
-            width = max(map(len, chunk))
-            ids = self.torch.tensor([[*row, *[VOCABULARY - 1] * (width - len(row))] for row in chunk])
+        for ids in map(self.torch.from_numpy, padded()):
             options = {"num_beams": BEAMS, "max_new_tokens": NEW, "min_new_tokens": NEW, "do_sample": False}
             with self.torch.no_grad():
                 answer = self.model.generate(ids, attention_mask=(ids != VOCABULARY - 1).long(), **options)
@@ -130,7 +156,7 @@ class CTranslate2(Torch):
 
 
 TRANSLATORS: dict[str, Callable[[int], Callable[[], None]]] = {
-    "ours": Ours, "export": Exported, "torch": Torch, "ctranslate2": CTranslate2,
+    "ours": Ours, "export": Exported, "torch": Torch, "keras-nlp": KerasNLP, "ctranslate2": CTranslate2,
 }  # fmt: skip
 
 
