@@ -29,8 +29,9 @@ class Attention(keras.layers.Layer):
         dropout: Rate on the attention weights.
         use_bias: Whether the four projections have biases.
         return_scores: Whether the attention weights (before dropout) are returned as well.
-        initializer_range: Standard deviation of the truncated normal initialiser; None for Glorot uniform, `"fan_in"`
-            for `1 / sqrt(inputs)` (queries are then made to fit `scale`, so that scores start as large as ever).
+        initializer_range: Standard deviation of the truncated normal initialiser; None for Glorot uniform (queries,
+            keys and values as if they were one matrix, as fairseq has it), `"fan_in"` for `1 / sqrt(inputs)`. Without
+            a number queries are made to fit `scale`, so that scores start as large as ever.
         output_initializer_range: The same for the output layer; `initializer_range` when None.
 
     Call arguments:
@@ -97,10 +98,11 @@ class Attention(keras.layers.Layer):
             )
         self.head_dim = self.head_dim or width // self.num_heads
         context_shape = context_shape or hidden_states_shape
-        gain = 1.0 if self.scale is None else 1 / math.sqrt(self.head_dim) / self.scale
-        self.query = built_dense(self, "query", self.num_heads * self.head_dim, hidden_states_shape, gain)
-        self.key = built_dense(self, "key", self.num_kv_heads * self.head_dim, context_shape)
-        self.value = built_dense(self, "value", self.num_kv_heads * self.head_dim, context_shape)
+        gain = math.sqrt(0.5) if self.initializer_range is None else 1.0  # Glorot's for (D, 3 * D)
+        fitted = gain if self.scale is None else gain / math.sqrt(self.head_dim) / self.scale
+        self.query = built_dense(self, "query", self.num_heads * self.head_dim, hidden_states_shape, fitted)
+        self.key = built_dense(self, "key", self.num_kv_heads * self.head_dim, context_shape, gain)
+        self.value = built_dense(self, "value", self.num_kv_heads * self.head_dim, context_shape, gain)
         self.output_dense = built_dense(self, "output", width, (None, None, self.num_heads * self.head_dim))
 
     def call(

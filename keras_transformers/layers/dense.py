@@ -9,9 +9,12 @@ from keras import ops
 
 
 def dense_initializer(initializer_range: float | str | None, gain: float = 1.0) -> Any:
-    """Truncated normal of this standard deviation, Glorot uniform for None, or `gain / sqrt(inputs)` for `"fan_in"`."""
+    """Truncated normal of this standard deviation, Glorot uniform for None, or `1 / sqrt(inputs)` for `"fan_in"`.
+
+    The last two are multiplied by `gain`.
+    """
     if initializer_range is None:
-        return "glorot_uniform"
+        return keras.initializers.VarianceScaling(gain**2, "fan_avg", "uniform")
     if initializer_range == "fan_in":
         return keras.initializers.VarianceScaling(gain**2, "fan_in", "truncated_normal")
     return keras.initializers.TruncatedNormal(stddev=initializer_range)

@@ -207,3 +207,15 @@ def test_parity_with_keras_multi_head_attention():
     expected = theirs(query, context, attention_mask=mask)
     output, _ = ours(query, context, attention_mask=mask)
     np.testing.assert_allclose(to_numpy(output), to_numpy(expected), **tolerance("float32"))
+
+
+@pytest.mark.parity
+def test_glorot_of_the_three_projections_as_one_matrix():
+    """As torch starts its packed projection; fairseq, with three matrices, by a gain of 1/sqrt(2)."""
+    torch = pytest.importorskip("torch")
+    ours, width = Attention(N, initializer_range=None), 256
+    ours.build((B, T, width))
+    bound = float(torch.nn.MultiheadAttention(width, N).in_proj_weight.detach().abs().max())
+    for dense in (ours.query, ours.key, ours.value):
+        assert abs(to_numpy(dense.kernel)).max() == pytest.approx(bound, rel=0.01)
+    assert abs(to_numpy(ours.output_dense.kernel)).max() == pytest.approx(bound * 2**0.5, rel=0.01)
