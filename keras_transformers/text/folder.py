@@ -69,8 +69,8 @@ def read_pair(folder: str | Path) -> tuple[Read, Read]:
 def _is_joint(folder: Path) -> bool:
     """Whether Marian's files are of one tokenizer for both sides, which tokenizer.json holds."""
     source, target = (folder / name for name in marian.SIDES)
-    is_written = (folder / "tokenizer.json").is_file() and target.is_file()
-    return is_written and source.read_bytes() == target.read_bytes()
+    written = all(path.is_file() for path in (folder / "tokenizer.json", source, target))
+    return written and source.read_bytes() == target.read_bytes()
 
 
 def _options(folder: Path) -> dict[str, Any]:

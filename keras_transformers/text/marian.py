@@ -18,8 +18,8 @@ LEAST_SHARE = 0.5  # of the pieces of a model are in its vocabulary, or the two 
 
 
 def is_folder(folder: Path) -> bool:
-    """Whether a folder holds Marian's files."""
-    return (folder / SIDES[0]).is_file()
+    """Whether a folder holds Marian's files, or some of them."""
+    return any((folder / name).is_file() for name in SIDES)
 
 
 def read(folder: Path, options: dict[str, Any]) -> list[tuple[tokenizers.Tokenizer, dict[str, bytes]]]:
@@ -30,9 +30,9 @@ def read(folder: Path, options: dict[str, Any]) -> list[tuple[tokenizers.Tokeniz
         options: the content of tokenizer_config.json.
     """
     vocabularies = (VOCABULARY, TARGET_VOCABULARY if options.get("separate_vocabs") else VOCABULARY)
-    absent = [name for name in (*SIDES, *vocabularies) if not (folder / name).is_file()]
-    if absent:
-        raise ValueError(f"{folder} lacks {', '.join(absent)}: a translation model needs {[*SIDES, *vocabularies]}.")
+    needed = dict.fromkeys((*SIDES, *vocabularies))
+    if absent := [name for name in needed if not (folder / name).is_file()]:
+        raise ValueError(f"{folder} lacks {', '.join(absent)}: a translation model needs {', '.join(needed)}.")
     pair = []
     for model, vocabulary in zip(SIDES, vocabularies, strict=True):
         library = build(spm_file.read(folder / model), byte_pair.read_vocabulary(folder / vocabulary), folder / model)

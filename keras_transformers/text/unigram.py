@@ -76,7 +76,7 @@ def model_of(pipeline: dict[str, Any]) -> spm_file.SentencePieceModel:
         raise ValueError(f"Only a Unigram model can be written as a SentencePiece model: received {model['type']}.")
     patterns = [step["pattern"].get("Regex") for step in steps if step["type"] == "Replace"]
     prefixed = [step["type"] == "Prepend" for step in steps]
-    prefixed += [part.get("prepend_scheme") == "always" for part in splitters]
+    prefixed += [part.get("prepend_scheme") in ("always", "first") for part in splitters]
     one_space = sentencepiece.RUNS in patterns or "WhitespaceSplit" in [part["type"] for part in splitters]
     return spm_file.SentencePieceModel(
         pieces=tuple(_pieces(pipeline)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 import tensorflow as tf
@@ -204,6 +205,10 @@ def test_incomplete_folders(marian_folder):
     (marian_folder / "vocab.json").write_text('{"</s>": 0, "<unk>": 2}')
     with pytest.raises(ValueError, match="are not 0 to 1, each once"):
         Tokenizer.pair_from_folder(marian_folder)
-    (marian_folder / "target.spm").unlink()
-    with pytest.raises(ValueError, match=r"lacks target\.spm"):
-        Tokenizer.pair_from_folder(marian_folder)
+    kept = {name: (marian_folder / name).read_bytes() for name in ("source.spm", "target.spm")}
+    for absent in kept:
+        for name, content in kept.items():
+            (marian_folder / name).write_bytes(content)
+        (marian_folder / absent).unlink()
+        with pytest.raises(ValueError, match=re.escape(f"lacks {absent}")):
+            Tokenizer.pair_from_folder(marian_folder)

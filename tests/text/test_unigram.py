@@ -8,7 +8,8 @@ import sys
 
 import numpy as np
 import pytest
-from tokenizers import normalizers
+from tokenizers import Tokenizer as Library
+from tokenizers import models, normalizers, pre_tokenizers
 
 from keras_transformers.text import charsmap, spm_file
 from keras_transformers.text.tokenizer import Tokenizer
@@ -119,3 +120,11 @@ def test_what_sentencepiece_cannot_say(trained):
     other = Tokenizer.train(CORPUS, 300, model="byte_pair")
     with pytest.raises(ValueError, match="Only a Unigram model"):
         model_of(json.loads(other.to_json()))
+
+
+def test_a_prefix_of_the_first_word_only():
+    """What SentencePiece calls a dummy prefix."""
+    library = Library(models.Unigram([("<unk>", 0.0), ("▁", -1.0), ("a", -1.0)], unk_id=0))
+    library.normalizer = normalizers.NFKC()
+    library.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="first")
+    assert model_of(json.loads(library.to_str())).dummy_prefix
