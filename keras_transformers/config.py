@@ -169,6 +169,11 @@ class TransformerConfig:
                 raise ValueError(
                     f"{name} must be a token id in [0, {self.vocabulary_size}): received {getattr(self, name)!r}."
                 )
+        if self.encoder_vocabulary_size and self.pad_id >= self.encoder_vocabulary_size:
+            raise ValueError(
+                f"pad_id is a token of both sides: expected one in [0, {self.encoder_vocabulary_size}), the encoder's "
+                f"vocabulary; received {self.pad_id}."
+            )
 
     def _check_choices(self):
         choices = {"kind": KINDS, "norm": NORMS, "norm_order": NORM_ORDERS, "positions": POSITIONS,

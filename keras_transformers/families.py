@@ -133,8 +133,9 @@ def transformer(
     """The original Transformer: a post-norm encoder and decoder with sinusoidal positions; base size unless told else.
 
     Encoder, decoder and output share one embedding, scaled by sqrt(hidden_dim) where tokens are looked up. Where the
-    paper is silent (epsilon, initialisers) fairseq's are taken. With `position_layout="halves"` it is written as
-    a Marian checkpoint. Paper: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762.
+    paper is silent fairseq's epsilon and initialisers are taken, but embeddings start within two standard deviations.
+    With `position_layout="halves"` it is written as a Marian checkpoint. Paper: Vaswani et al. 2017,
+    https://arxiv.org/abs/1706.03762.
 
     Args:
         vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length, **options: As for `bert`;
@@ -162,8 +163,8 @@ def marian(
 ) -> TransformerConfig:  # fmt: skip
     """Marian, as OPUS-MT has it: a Transformer with sines before cosines, and a bias of the logits.
 
-    The last token id is that of padding, and what the decoder begins with; the first ends a text. The initialisers are
-    those of `transformers`. Paper: Junczys-Dowmunt et al. 2018, https://arxiv.org/abs/1804.00344.
+    The last token id of both sides is that of padding, and what the decoder begins with; the first ends a text. The
+    initialisers are those of `transformers`. Paper: Junczys-Dowmunt et al. 2018, https://arxiv.org/abs/1804.00344.
 
     Args:
         vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length, **options: As for
@@ -177,7 +178,7 @@ def marian(
     >>> marian(58101).pad_id
     58100
     """
-    pad_id = options.get("pad_id", vocabulary_size - 1)
+    pad_id = options.get("pad_id", min(vocabulary_size, options.get("encoder_vocabulary_size") or vocabulary_size) - 1)
     facts = {
         "activation": "silu", "position_layout": "halves", "output_bias": True,
         "initializer_range": 0.02, "pad_id": pad_id, "decoder_start_id": pad_id, "eos_ids": (0,),

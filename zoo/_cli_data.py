@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from keras_transformers.data.tables import FORMATS, Table, read_table, read_utf8
+from keras_transformers.data.tables import FORMATS, Table, check_strings, read_table, read_utf8
 
 
 class Columns(NamedTuple):
@@ -29,7 +29,7 @@ def read_labelled(path: Path, columns: Columns, problem: str) -> Table:
     for number, value in enumerate(table.labels, 1):
         try:
             labels.append(parse_label(value, problem))
-        except (TypeError, ValueError):
+        except (AttributeError, TypeError, ValueError):
             raise ValueError(f"{path}, row {number}: {value!r} is no label for the problem {problem}.") from None
     return table._replace(labels=labels)
 
@@ -86,7 +86,13 @@ def read_lines(path: Path) -> list[str]:
 def read_texts(path: Path, columns: Columns) -> Table:
     """Texts for a language model: a text a line, or a table, perhaps with what follows each text as labels."""
     if path.suffix in FORMATS:
-        return read_table(path, columns.text, label=columns.label)
+        table = read_table(path, columns.text, label=columns.label)
+        check_strings(path, columns.label, table.labels or ())
+        return table
+    if columns.label is not None:
+        raise ValueError(
+            f"{path} is text without columns, so none is {columns.label!r}: expected a file named {', '.join(FORMATS)}."
+        )
     texts = [line for line in read_lines(path) if line.strip()]
     if not texts:
         raise ValueError(f"{path} holds no text: expected a text a line.")

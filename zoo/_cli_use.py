@@ -41,8 +41,6 @@ def predict(
         asked = {"text": table.texts[chunk]} | ({"text_pair": table.pairs[chunk]} if table.pairs else {})
         for *request, answer in zip(*asked.values(), task.predict(*asked.values()), strict=True):
             line = {**dict(zip(asked, request, strict=True)), **answer}
-            if answer.get("error"):
-                line |= {"score": None}  # of no text; perhaps infinite, which JSON cannot say
             print(json.dumps(line, ensure_ascii=False), flush=True)
 
 

@@ -60,6 +60,7 @@ def load(
     lm_weight: float | None = None,
     revision: str | None = None,
     cache_dir: str | os.PathLike | None = None,
+    pickled: bool = False,
     strategy: Any = None,
     seed: int | None = None,
 ) -> Task:
@@ -81,6 +82,7 @@ def load(
         lm_weight: Of the next-token loss beside that of a classifier, as in the GPT-1 paper (0.5); decoders only.
         revision: Branch, tag or commit on the hub.
         cache_dir: Of downloads.
+        pickled: Whether an old `pytorch_model.bin` will do where there is no safetensors file; no code in it is run.
         strategy: A `tf.distribute` strategy to make the model in.
         seed: Of fresh weights and of dropout.
 
@@ -98,7 +100,7 @@ def load(
     >>> task.model.output["logits"].shape
     (None, 2)
     """
-    checkpoint = find(name, revision, cache_dir)
+    checkpoint = find(name, revision, cache_dir, pickled)
     kind = _task_class(task or (checkpoint.task if labels is None else "classification"), name)
     options: dict[str, Any] = {"outputs": outputs, "dtype": dtype, "max_length": max_length}
     if kind.name == "seq2seq_lm":
@@ -112,7 +114,8 @@ def load(
         )
     config = checkpoint.config
     if dropout is not None:
-        inner = {"activation_dropout": dropout} if config.activation_dropout else {}
+        has_inner = config.activation_dropout or config.family == "t5"  # which has one rate for all
+        inner = {"activation_dropout": dropout} if has_inner else {}
         config = config.replace(dropout=dropout, attention_dropout=dropout, **inner)
     if seed is not None:
         keras.utils.set_random_seed(seed)
@@ -143,7 +146,7 @@ def find(
         repo, pinned = hub.parse(text)
         return _folder(hub.download(repo, revision or pinned, cache_dir, pickled=pickled), pickled)
     if Path(text).is_dir():
-        return _folder(Path(text))
+        return _folder(Path(text), pickled)
     if os.sep in text:
         raise ValueError(f"there is no folder {text!r}. Give a folder, a name of zoo.names(), or 'hf:org/repo'.")
     entry = describe(text)
@@ -154,7 +157,7 @@ def find(
         )
     if entry.bundled:
         return _folder(entry.folder)
-    found = find(entry.source, revision, cache_dir, entry.pickled)
+    found = find(entry.source, revision, cache_dir, pickled or entry.pickled)
     return dataclasses.replace(found, task=found.task or entry.task)  # some files name the bare model only
 
 

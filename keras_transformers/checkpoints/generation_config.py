@@ -19,6 +19,7 @@ FIELDS = {
     "min_new_tokens": "min_new_tokens",
     "forced_bos_id": "forced_bos_token_id",
     "forced_eos_id": "forced_eos_token_id",
+    "renormalize": "renormalize_logits",
 }
 LENGTHS = {"max_length": "max_new_tokens", "min_length": "min_new_tokens"}
 
@@ -31,9 +32,9 @@ def read_generation(folder: str | Path) -> dict[str, Any]:
 
     Returns:
         A dict that may have knobs of `generate` (`length_penalty`, `early_stopping`, `no_repeat_ngram`,
-        `repetition_penalty`, `max_new_tokens`, `min_new_tokens`), `num_beams`, and token ids: `forced_bos_id` is the
-        first new token, `forced_eos_id` the last one of a text that reaches its greatest length, `suppressed_ids` (a
-        tuple) never come.
+        `repetition_penalty`, `max_new_tokens`, `min_new_tokens`), `num_beams`, `renormalize` (beams count what is left
+        of the probabilities as one), and token ids: `forced_bos_id` is the first new token, `forced_eos_id` the last
+        one of a text that reaches its greatest length, `suppressed_ids` (a tuple) never come.
 
     Raises:
         ValueError: A file is missing or no JSON, a text of several tokens is forbidden, or `early_stopping` is "never".

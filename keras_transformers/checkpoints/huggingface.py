@@ -135,15 +135,18 @@ def save_folder(
     _check_layers(model, needed, architecture, labels)
     tensors = _tensors(model, names, architecture, dtype)
     with atomic_folder(folder) as temporary:
-        (temporary / "config.json").write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
+        _write_json(temporary / "config.json", values)
         if generation is not None or config.kind == "encoder_decoder":  # whose classes have wrong ids by default
-            text = json.dumps(make_generation(config, generation or {}), indent=2)
-            (temporary / "generation_config.json").write_text(text + "\n", encoding="utf-8")
+            _write_json(temporary / "generation_config.json", make_generation(config, generation or {}))
         # transformers refuses files that do not say which framework's conventions they keep
         safetensors.numpy.save_file(tensors, temporary / "model.safetensors", metadata={"format": "pt"})
         shutil.copymode(temporary / "config.json", temporary / "model.safetensors")  # which only its owner could read
         if tokenizer is not None:
             tokenizer.save(temporary)
+
+
+def _write_json(path: Path, values: Mapping[str, Any]):
+    path.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
 
 
 def _check_layers(model: keras.Model, needed: list[str], architecture: str, labels: Sequence[str] | None):

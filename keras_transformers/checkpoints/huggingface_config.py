@@ -19,7 +19,8 @@ GENERATION = ("bos_token_id", "eos_token_id", "decoder_start_token_id")
 FORGOTTEN = (
     "output_initializer_range",
     "embedding_initializer_range",
-)  # how fresh weights started, which trained ones do not need
+    "dropout",
+)  # how weights were trained, where a format does not say it: trained ones do not need it
 
 
 def read_config(folder: str | Path) -> tuple[TransformerConfig, dict[str, Any]]:

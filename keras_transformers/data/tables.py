@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -61,15 +61,16 @@ def read_table(
     if not rows:
         raise ValueError(f"{path}: no rows; expected at least one.")
     values = dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True))
-    _check_texts(path, values, [column for column in (text, text_pair) if column is not None])
+    for column in (text, text_pair):
+        check_strings(path, column, values.get(column, ()))
     return Table(values[text], values.get(text_pair), values.get(label))
 
 
-def _check_texts(path: Path, values: dict, columns: list):
-    for column in columns:
-        for number, value in enumerate(values[column], 1):
-            if not isinstance(value, str):
-                raise ValueError(f"{path}, row {number}: {column!r} is {value!r}; expected a string.")
+def check_strings(path: Path, column: str | int | None, values: Iterable[Any]):
+    """A `ValueError` with the row where a column holds something else, as JSON lines may."""
+    for number, value in enumerate(values, 1):
+        if not isinstance(value, str):
+            raise ValueError(f"{path}, row {number}: {column!r} is {value!r}; expected a string.")
 
 
 def _decoded(path: Path) -> str:

@@ -87,17 +87,19 @@ def encode_translations(
     """
     sources, targets = check_texts("sources", sources), check_texts("targets", targets)
     check_counts(sources, targets)
-    blank = np.array(
-        [not source.strip() or not target.strip() for source, target in zip(sources, targets, strict=True)], bool
-    )
+    blank = np.array([not all(side.strip() for side in pair) for pair in zip(sources, targets, strict=True)], bool)
     kept = np.flatnonzero(~blank)
     sides = zip((sources, targets), (source_tokenizer, target_tokenizer), strict=True)
     encoded = [tokenizer.encode([texts[i] for i in kept], max_length=max_length) for texts, tokenizer in sides]
     tell(blank, [np.array([row.truncated for row in side]) for side in encoded], max_length)
+    _check_some(kept, sources)
+    return Translations(*(Ragged.of([row.ids for row in side]) for side in encoded))
+
+
+def _check_some(kept: np.ndarray, sources: Sequence[str]):
     if not kept.size:
         which = "all with a blank side" if sources else "which is none"
         raise ValueError(f"Received {len(sources)} pairs, {which}: expected at least one pair of texts.")
-    return Translations(*(Ragged.of([row.ids for row in side]) for side in encoded))
 
 
 def check_counts(sources: Sequence, targets: Sequence):

@@ -33,12 +33,14 @@ class BeamSearch:
     def begin(self, state: State, choices: Choices) -> State:
         """The state before the first token: one beam for each prompt, or all would be the same; and no hypothesis."""
         hypotheses = {name: state[name] for name in ("token_ids", "lengths", "new", "kept_bytes")}
-        hypotheses["score"] = ops.full_like(state["score"], NEVER)
+        hypotheses["score"] = ops.where(state["finished"], 0.0, NEVER)  # 0: of a prompt that cannot be answered
         return state | {"score": ops.where(choices.sequence == 0, 0.0, NEVER), "hypotheses": hypotheses}
 
     def __call__(self, decoder: Decoder, state: State, logits: Any, choices: Choices) -> State:
         """One more token for the beams of each prompt that is not done; see `decode.Method`."""
         log_probs = penalties.apply(ops.log_softmax(logits, axis=-1), state, choices, decoder)
+        if decoder.forced.renormalize:
+            log_probs = ops.log_softmax(log_probs, axis=-1)
         # If each beam ended in every way that there is, n would still be left to go on.
         width = min(1 + max(1, len(decoder.eos_ids)), logits.shape[-1]) * self.num_beams
         score, source, token = self._best(state["score"], log_probs, width)

@@ -21,11 +21,13 @@ class Forced(NamedTuple):
         first: The first new token of every text; None for any.
         last: What ends a text that reaches its limit; None for any.
         never: Those that are not to come.
+        renormalize: Whether in beam search the probabilities of what is left to choose from add up to 1 again.
     """
 
     first: int | None = None
     last: int | None = None
     never: tuple[int, ...] = ()
+    renormalize: bool = False
 
 
 class Decoder(NamedTuple):

@@ -59,10 +59,10 @@ class Task(Fitting):
     ):
         if config.kind not in self.kinds:
             raise ValueError(f"{self.name} needs a model of kind {self.kinds}: received a {config.kind}.")
-        if tokenizer.vocabulary_size > config.vocabulary_size:
+        size = config.encoder_vocabulary_size or config.vocabulary_size
+        if tokenizer.vocabulary_size > size:
             raise ValueError(
-                f"the tokenizer has {tokenizer.vocabulary_size} tokens, the model {config.vocabulary_size}: "
-                "they do not belong together."
+                f"the tokenizer has {tokenizer.vocabulary_size} tokens, the model {size}: they do not belong together."
             )
         if max_length is not None and not 4 <= max_length <= config.max_length:
             raise ValueError(f"max_length must be in [4, {config.max_length}], the model's: received {max_length}.")
@@ -143,12 +143,18 @@ class Task(Fitting):
         return batches(source, objective, batch_size, max_length=self.max_length, **settings)
 
     def _source(self, texts: Any, labels: Any, pairs: Any, buffer_size: int) -> Any:
-        if not hasattr(texts, "element_spec"):
-            labels = None if labels is None else self._labels(labels)
-            return self._rows(self.tokenizer.encode(texts, pairs, max_length=self.max_length), labels)
-        if labels is not None or pairs is not None:
+        if self._is_stream(texts, labels, pairs):
+            return Stream(texts, partial(self._encode_by, self.text_graph), buffer_size)
+        labels = None if labels is None else self._labels(labels)
+        return self._rows(self.tokenizer.encode(texts, pairs, max_length=self.max_length), labels)
+
+    @staticmethod
+    def _is_stream(texts: Any, labels: Any, pairs: Any = None) -> bool:
+        """Whether texts are a `tf.data.Dataset`; a `ValueError` if something is given beside one."""
+        stream = hasattr(texts, "element_spec")
+        if stream and (labels is not None or pairs is not None):
             raise ValueError("a tf.data.Dataset brings its labels and pairs along: zip them with the texts.")
-        return Stream(texts, partial(self._encode_by, self.text_graph), buffer_size)
+        return stream
 
     def _rows(self, encoded: list[Encoded], labels: Any = None) -> Rows:
         segments = [row.segment_ids for row in encoded] if self.config.num_segments else None

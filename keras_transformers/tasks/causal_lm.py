@@ -76,10 +76,11 @@ class CausalLMTask(GeneratingTask):
             A `tf.data.Dataset`, or on other backends a `keras.utils.PyDataset`, of (inputs, labels).
 
         Raises:
-            ValueError: There are no texts, texts and labels are not as many, or the packing is unknown.
+            ValueError: There are no texts, texts and labels are not as many, there are labels beside a
+                `tf.data.Dataset`, or the packing is unknown.
         """
         options = {"packing": packing, "end_id": next(iter(self.config.eos_ids), None)}
-        if hasattr(texts, "element_spec"):
+        if self._is_stream(texts, labels):
             tokenize = self.text_graph.tokenize
             source = TokenStream(texts, tokenize, self.max_length, buffer_size=buffer_size, **options)
         else:

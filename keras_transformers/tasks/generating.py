@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import isnan
 from typing import Any, ClassVar
 
 import keras
@@ -89,7 +90,7 @@ class GeneratingTask(Task):
         self, rows: int, stop: Sequence[str], token_bias: Mapping[int, float] | None, knobs: dict, num_beams: int = 1
     ) -> dict[str, Any]:
         size = self.config.vocabulary_size
-        if wrong := {i: x for i, x in (token_bias or {}).items() if not (0 <= i < size and x == x)}:
+        if wrong := {i: bias for i, bias in (token_bias or {}).items() if not 0 <= i < size or isnan(bias)}:
             raise ValueError(f"token_bias takes numbers for token ids below {size}: received {wrong}.")
         own = {"max_new_tokens": self._new_tokens} | self.generation
         own["max_new_tokens"] = min(own["max_new_tokens"], self.max_length - 1)

@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 import keras
 import numpy as np
 
+from keras_transformers.checkpoints.names import stored_as
 from keras_transformers.config import TransformerConfig
 from keras_transformers.data.rows import Ragged
 from keras_transformers.data.translation import Translation, Translations, encode_translations, tell
 from keras_transformers.generation.decode import Forced
+from keras_transformers.generation.prompt import start_id
 from keras_transformers.models import encoder_decoder
 from keras_transformers.models.decoder import prefill
 from keras_transformers.tasks.generating import GeneratingTask
@@ -105,7 +107,7 @@ class Seq2SeqLMTask(GeneratingTask):
         config = self.config
         return Translation(
             config.vocabulary_size,
-            config.decoder_start_id,
+            start_id(config),
             config.pad_id,
             config.eos_ids,
             config.encoder_vocabulary_size,
@@ -143,23 +145,22 @@ class Seq2SeqLMTask(GeneratingTask):
             A `tf.data.Dataset`, or on other backends a `keras.utils.PyDataset`, of (inputs, labels).
 
         Raises:
-            ValueError: There are no pairs, or not as many targets as texts.
+            ValueError: There are no pairs, not as many targets as texts, or targets beside a `tf.data.Dataset`.
         """
-        if hasattr(texts, "element_spec"):
-            if labels is not None:
-                raise ValueError("a tf.data.Dataset brings its targets along: zip them with the texts.")
-            from keras_transformers.data.translation_stream import TranslationStream
-
-            graphs = (self.text_graph, self.target_graph)
-            encoders = (partial(graph.encode, max_length=self.max_length) for graph in graphs)
-            source = TranslationStream(texts, *encoders, self.max_length, buffer_size)
-        else:
-            self._check_labelled(texts, labels)
-            tokenizers = (self.tokenizer, self.target_tokenizer)
-            source = encode_translations(texts, labels, *tokenizers, self.max_length)
+        source = self._source(texts, labels, None, buffer_size)
         if batch_tokens:
             return self._batches(source, None, batch_tokens=batch_tokens, **settings)
         return self._batches(source, batch_size, **settings)
+
+    def _source(self, texts: Any, labels: Any, pairs: None, buffer_size: int) -> Any:
+        if not self._is_stream(texts, labels):
+            self._check_labelled(texts, labels)
+            return encode_translations(texts, labels, self.tokenizer, self.target_tokenizer, self.max_length)
+        from keras_transformers.data.translation_stream import TranslationStream
+
+        graphs = (self.text_graph, self.target_graph)
+        encoders = (partial(graph.encode, max_length=self.max_length) for graph in graphs)
+        return TranslationStream(texts, *encoders, self.max_length, buffer_size)
 
     @cached_property
     def target_graph(self) -> Any:
@@ -172,7 +173,8 @@ class Seq2SeqLMTask(GeneratingTask):
 
     def _make_service(self) -> Any:
         ids = (self.generation.get(name) for name in ("forced_bos_id", "forced_eos_id"))
-        forced = Forced(*ids, tuple(self.generation.get("suppressed_ids", ())))
+        never, renormalize = self.generation.get("suppressed_ids", ()), self.generation.get("renormalize", False)
+        forced = Forced(*ids, tuple(never), renormalize)
         if not on_tensorflow():
             from keras_transformers.generation.bucketed_seq2seq import BucketedSeq2SeqService
 
@@ -219,9 +221,10 @@ class Seq2SeqLMTask(GeneratingTask):
         ]
 
     def _saved_tokenizer(self) -> Any:
-        return (
-            self.tokenizer if self.target_tokenizer is self.tokenizer else Pair(self.tokenizer, self.target_tokenizer)
-        )
+        stored, _ = stored_as(self.config, "")
+        if self.target_tokenizer is self.tokenizer and stored.family != "marian":
+            return self.tokenizer
+        return Pair(self.tokenizer, self.target_tokenizer)  # Marian has files of both sides even where they are equal
 
 
 def _ending(config: TransformerConfig, *tokenizers: Tokenizer) -> list[Tokenizer]:

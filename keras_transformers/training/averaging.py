@@ -43,7 +43,7 @@ def average_weights(model: keras.Model, paths: Sequence[str | os.PathLike]) -> N
     https://arxiv.org/abs/1706.03762, section 6.1.
 
     Args:
-        model: A built model; unchanged if a file cannot be loaded.
+        model: A built model; unchanged if a file cannot be loaded. Its optimizer is left as it is.
         paths: Files that `model.load_weights` reads.
 
     Raises:
@@ -63,6 +63,8 @@ def average_weights(model: keras.Model, paths: Sequence[str | os.PathLike]) -> N
     if not paths:
         raise ValueError("Received no paths; expected at least one file of weights.")
     weights = model.get_weights()
+    state = model.optimizer.variables if getattr(model, "optimizer", None) else []  # which the files have, too
+    kept = [keras.ops.convert_to_numpy(variable) for variable in state]
     sums = [np.zeros(w.shape, "float64") for w in weights]
     try:
         for path in paths:
@@ -72,6 +74,8 @@ def average_weights(model: keras.Model, paths: Sequence[str | os.PathLike]) -> N
         weights = [(total / len(paths)).astype(w.dtype) for total, w in zip(sums, weights, strict=True)]
     finally:
         model.set_weights(weights)
+        for variable, value in zip(state, kept, strict=True):
+            variable.assign(value)
 
 
 class AverageEpochs(keras.callbacks.Callback):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import ModuleType
 
 import keras
 
@@ -15,7 +16,7 @@ def bleu(texts: Sequence[str], references: Sequence[str]) -> float:
     >>> round(bleu(["The cat sat on the mat."], ["The cat sat on a mat."]), 2)
     48.89
     """
-    return _sacrebleu().corpus_bleu(texts, [references]).score
+    return import_sacrebleu().corpus_bleu(texts, [references]).score
 
 
 def tokenized_bleu(texts: Sequence[str], references: Sequence[str]) -> float:
@@ -27,7 +28,7 @@ def tokenized_bleu(texts: Sequence[str], references: Sequence[str]) -> float:
     48.89
     """
     options = {"tokenize": "none", "smooth_method": "none", "force": True}
-    return _sacrebleu().corpus_bleu(texts, [references], **options).score
+    return import_sacrebleu().corpus_bleu(texts, [references], **options).score
 
 
 def chrf(texts: Sequence[str], references: Sequence[str]) -> float:
@@ -36,7 +37,7 @@ def chrf(texts: Sequence[str], references: Sequence[str]) -> float:
     >>> round(chrf(["cats"], ["cats"]))
     100
     """
-    return _sacrebleu().corpus_chrf(texts, [references]).score
+    return import_sacrebleu().corpus_chrf(texts, [references]).score
 
 
 def exact_match(texts: Sequence[str], references: Sequence[str]) -> float:
@@ -97,7 +98,7 @@ class TextScores(keras.callbacks.Callback):
         if every < 1:
             raise ValueError(f"Received every={every}; expected a number of epochs, at least 1.")
         if set(scores) - {"exact_match"}:
-            _sacrebleu()  # now, rather than after an epoch
+            import_sacrebleu()  # now, rather than after an epoch
         self.generate, self.sources, self.references = generate, list(sources), list(references)
         self.scores, self.every = tuple(scores), every
 
@@ -111,7 +112,8 @@ class TextScores(keras.callbacks.Callback):
         logs |= {f"val_{name}": SCORES[name](texts, self.references) for name in self.scores}
 
 
-def _sacrebleu():
+def import_sacrebleu() -> ModuleType:
+    """The library that measures BLEU and chrF; an `ImportError` that says what to install."""
     try:
         import sacrebleu
     except ImportError as error:

@@ -63,3 +63,19 @@ def test_rows_that_bart_never_uses(tmp_path, ours):
     assert positions.shape == (14, 16) and not positions[:2].any()
     assert (positions[2:] == values(model)["decoder_position_embedding/embeddings"]).all()
     assert tensors["final_logits_bias"].shape == (1, 90) and not tensors["final_logits_bias"].any()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"norm_order": "pre", "gated": True, "embedding_norm": True}, {"positions": "learned"}, {"positions": "relative"}],
+    ids=str,
+)
+def test_transformers_unlike_the_papers(tmp_path, ours, options):
+    config, architecture = transformer(**SIZES, **options), "TransformerForSeq2SeqLM"
+    model = ours.build(config, architecture)
+    ours.randomise(model)
+    save_folder(tmp_path, model, config, None, architecture=architecture)
+    assert read_config(tmp_path)[0] == config
+    again = ours.build(config, architecture)
+    load_weights(again, tmp_path)
+    assert same(values(model), values(again))

@@ -22,8 +22,11 @@ RELEASED = {
         },
     ),
     "marian": (
-        {"bad_words_ids": [[89]], "forced_eos_token_id": 0, "max_length": 512, "num_beams": 6},
-        {"suppressed_ids": (89,), "forced_eos_id": 0, "max_new_tokens": 511, "num_beams": 6},
+        {
+            "bad_words_ids": [[89]], "forced_eos_token_id": 0, "max_length": 512, "num_beams": 6,
+            "renormalize_logits": True,
+        },
+        {"suppressed_ids": (89,), "forced_eos_id": 0, "max_new_tokens": 511, "num_beams": 6, "renormalize": True},
     ),
 }  # fmt: skip
 

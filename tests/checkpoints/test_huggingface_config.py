@@ -214,7 +214,7 @@ def test_a_missing_or_broken_file(tmp_path):
         (gpt1(**SIZES, activation="gelu"), "OpenAIGPTModel", None, r"no place.*\['activation'\]"),
         (gpt1(**SIZES, intermediate_dim=40), "OpenAIGPTModel", None, r"no place.*\['intermediate_dim'\]"),
         (gpt2(**SIZES, positions="rotary"), "GPT2Model", None, r"no place.*\['positions'\]"),
-        (llama(**SIZES, intermediate_dim=48, dropout=0.1), "LlamaModel", None, r"no place.*\['dropout'\]"),
+        (llama(**SIZES, intermediate_dim=9, scale_embeddings=True), "LlamaModel", None, "'scale_embeddings'"),
         (marian(**SIZES, epsilon=1e-6), "MarianModel", None, r"no place.*\['epsilon'\]"),
         (transformer(**SIZES, decoder_start_id=None), "Transformer", None, r"no place.*\['decoder_start_id'\]"),
         (t5(**SIZES, attention_dropout=0.2), "T5Model", None, r"no place.*\['attention_dropout'\]"),
@@ -228,3 +228,9 @@ def test_a_missing_or_broken_file(tmp_path):
 def test_what_the_format_cannot_say_is_an_error(config, architecture, problem, message):
     with pytest.raises(ValueError, match=message):
         make_config(config, architecture, None, problem)
+
+
+def test_dropout_is_forgotten_where_the_format_has_no_place():
+    """A Llama may be fine-tuned with dropout, and saved."""
+    values = make_config(llama(**SIZES, intermediate_dim=48, dropout=0.1, attention_dropout=0.1), "LlamaForCausalLM")
+    assert values["attention_dropout"] == 0.1 and "dropout" not in values

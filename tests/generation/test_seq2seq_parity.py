@@ -17,8 +17,9 @@ T5 = {
     "vocab_size": 60, "d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4,
     "decoder_start_token_id": 0, "n_positions": 64,
 }  # fmt: skip
+RELEASED = {"bad_words_ids": [[59]], "forced_eos_token_id": 0, "renormalize_logits": True}  # as OPUS-MT's
 CASES = {
-    "marian": ("MarianMTModel", MARIAN, {"bad_words_ids": [[59]], "forced_eos_token_id": 0}),
+    "marian": ("MarianMTModel", MARIAN, RELEASED),
     "t5": ("T5ForConditionalGeneration", T5, {}),
     "t5-1.1": ("T5ForConditionalGeneration", T5 | {"feed_forward_proj": "gated-gelu"}, {}),
     "bart": ("BartForConditionalGeneration", BART, {"forced_bos_token_id": 0, "forced_eos_token_id": 2}),

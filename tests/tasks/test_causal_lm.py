@@ -106,6 +106,11 @@ def test_what_is_refused(task, options, message):
         task.generate(["a"], **options)
 
 
+def test_a_stream_brings_its_labels_along(task):
+    with pytest.raises(ValueError, match="zip them with the texts"):
+        task.dataset(tf.data.Dataset.from_tensors("a"), ["b"])
+
+
 def test_a_model_without_a_beginning():
     task = causal_lm(end_token=False)
     empty, other = task.predict(["", "a"], max_new_tokens=3)

@@ -8,7 +8,7 @@ import tensorflow as tf
 from translating import FIRST, characters, ids_of, make_sources, seq2seq_lm, text_of
 
 import zoo
-from keras_transformers.families import transformer
+from keras_transformers.families import marian, mbart, t5, transformer
 from keras_transformers.generation.seq2seq import GROWTH
 from keras_transformers.tasks import Seq2SeqLMTask
 from keras_transformers.text.tokenizer import Tokenizer
@@ -84,6 +84,8 @@ def test_text_that_cannot_be_answered(task, sources):
     assert {row["error"].partition(":")[0] for row in rows[:-2]} == {"The text is blank"}
     assert rows[-2]["error"].startswith("max_new_tokens must be less than 64") and rows[-1]["error"] == ""
     assert [row["generated_text"] for row in rows[:-1]] == [""] * len(rows[:-1])
+    blank, answer = task.predict(["", sources[0]], num_beams=2, num_sequences=2, max_new_tokens=5)
+    assert blank["score"] == [0, 0] and blank["num_tokens"] == [0, 0] and answer["score"][0] < 0
     with pytest.raises(ValueError, match="text 0 cannot be answered: The text is blank"):
         task.generate([""])
 
@@ -144,6 +146,39 @@ def test_two_vocabularies_learn_and_come_back(tmp_path):
     assert "coverage_penalty" in signatures["generate"].structured_input_signature[1]
 
 
+def test_the_larger_vocabulary_may_be_the_sources():
+    english = Tokenizer.train(ENGLISH + GERMAN, 50, model="unigram")
+    german = Tokenizer.train(GERMAN, 35, model="unigram")
+    source, target = english.vocabulary_size, german.vocabulary_size
+    assert source > target
+    options = {"eos_ids": [german.eos_id], "pad_id": 0, "max_length": 24}
+    config = marian(target, 1, 2, 8, **options, encoder_vocabulary_size=source)
+    task = Seq2SeqLMTask(config, english, target_tokenizer=german)
+    assert len(task.generate(ENGLISH, max_new_tokens=3)) == len(ENGLISH)
+    with pytest.raises(ValueError, match=f"the tokenizer has {source} tokens, the model {source - 1}"):
+        Seq2SeqLMTask(config.replace(encoder_vocabulary_size=source - 1), english, target_tokenizer=german)
+    assert marian(50, 1, 2, 8, encoder_vocabulary_size=40).pad_id == marian(40, 1, 2, 8).pad_id == 39
+    with pytest.raises(ValueError, match=r"pad_id is a token of both sides: expected one in \[0, 40\)"):
+        marian(50, 1, 2, 8, encoder_vocabulary_size=40, pad_id=49)
+
+
+@pytest.mark.parametrize(
+    ("family", "options", "is_marian"),
+    [(marian, {}, True), (transformer, {"position_layout": "halves"}, True), (transformer, {}, False)],
+)
+def test_one_vocabulary_for_both_sides(tmp_path, family, options, is_marian):
+    """A folder in Marian's form has Marian's files."""
+    tokenizer = Tokenizer.train(ENGLISH + GERMAN, 50, model="unigram")
+    config = family(50, 1, 2, 8, eos_ids=[tokenizer.eos_id], pad_id=0, max_length=24, **options)
+    task = Seq2SeqLMTask(config, tokenizer)
+    task.save(tmp_path / "saved")
+    names = {path.name for path in (tmp_path / "saved").iterdir()}
+    assert ({"source.spm", "target.spm", "vocab.json"} <= names) == is_marian == ("source.spm" in names)
+    again = zoo.load(tmp_path / "saved")
+    assert again.tokenizer is again.target_tokenizer and again.tokenizer.to_json() == tokenizer.to_json()
+    assert again.generate(ENGLISH, max_new_tokens=5) == task.generate(ENGLISH, max_new_tokens=5)
+
+
 def test_what_is_refused(task, sources):
     with pytest.raises(ValueError, match="2 sources and 1 targets"):
         task.dataset(["a", "b"], ["c"])
@@ -171,3 +206,21 @@ def test_batches_by_tokens(task):
     assert sum(target[0] for target, _ in sizes) == 60
     assert all(target[0] * max(target[1], source[1]) <= 64 for target, source in sizes)
     assert FIRST
+
+
+def test_every_dropout_of_t5(tmp_path):
+    """It has one rate for all in its file."""
+    tokenizer = Tokenizer.train(ENGLISH, 40, model="unigram")
+    off = {"dropout": 0.0, "attention_dropout": 0.0, "activation_dropout": 0.0}
+    Seq2SeqLMTask(t5(40, 1, 2, 8, max_length=24, **off), tokenizer).save(tmp_path / "one")
+    task = zoo.load(tmp_path / "one", dropout=0.2)
+    task.save(tmp_path / "two")
+    config = zoo.load(tmp_path / "two").config
+    assert [getattr(config, name) for name in off] == [0.2] * 3
+
+
+def test_training_needs_a_token_to_begin_with():
+    tokenizer = Tokenizer.train(ENGLISH, 40, model="unigram")
+    task = Seq2SeqLMTask(mbart(40, 1, 2, 8, max_length=24), tokenizer)
+    with pytest.raises(ValueError, match="no token to begin with"):
+        task.fit(ENGLISH, ENGLISH)

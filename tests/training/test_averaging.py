@@ -44,6 +44,22 @@ def test_a_file_of_another_model_changes_nothing(tmp_path):
     assert all((w == 2.0).all() for w in model.get_weights())
 
 
+def test_the_optimizer_goes_on_from_where_it_is(tmp_path):
+    """The files of a compiled model hold its optimizer's state, too."""
+    model = saved(tmp_path, [1.0])
+    model.compile("adam", "mse")
+    x, y = np.ones((4, 2)), np.ones((4, 3))
+    for epoch in range(2):
+        model.fit(x, y, epochs=1, verbose=0)
+        model.save_weights(tmp_path / f"{epoch}.weights.h5")
+    model.fit(x, y, epochs=3, verbose=0)
+    before = [np.array(variable) for variable in model.optimizer.variables]
+    average_weights(model, [tmp_path / "0.weights.h5", tmp_path / "1.weights.h5"])
+    assert model.optimizer.iterations == 5
+    for old, variable in zip(before, model.optimizer.variables, strict=True):
+        np.testing.assert_array_equal(variable, old)
+
+
 def test_too_few_files(tmp_path):
     model = saved(tmp_path, [1.0])
     with pytest.raises(ValueError, match=r"count=2 .* holds 1 files"):

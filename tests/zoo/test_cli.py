@@ -12,6 +12,7 @@ from command_line import fail, invoke, run
 
 import zoo
 from zoo import _cli_show, _cli_train
+from zoo._cli_data import Columns, read_labelled
 
 COMMANDS = ("list", "describe", "train", "finetune", "evaluate", "predict", "generate", "export")
 LABELS = {"a fine film": "good", "a dull book": "bad", "the fine day": "good", "the long play": "bad"}
@@ -229,3 +230,10 @@ def test_debug_shows_where(monkeypatch):
     monkeypatch.setattr(_cli_show, "show", broken)
     result = invoke("--debug", "describe", "mini_bert_en")
     assert isinstance(result.exception, KeyError)
+
+
+@pytest.mark.parametrize("label", [None, 3])
+def test_a_row_without_labels_of_several(tmp_path, label):
+    (tmp_path / "rows.jsonl").write_text(json.dumps({"text": "a", "label": label}))
+    with pytest.raises(ValueError, match=f"row 1: {label} is no label for the problem multi_label"):
+        read_labelled(tmp_path / "rows.jsonl", Columns(), "multi_label")

@@ -68,6 +68,12 @@ def test_finetune_errors(folders, tmp_path):
     assert "there is no such file" in fail(*command, "--train", tmp_path / "none.txt")[1]
     (tmp_path / "blank.txt").write_text("\n\n")
     assert "holds no text" in fail(*command, "--train", tmp_path / "blank.txt")[1]
+    for name, content, message in (
+        ("lines.txt", "a\n", "text without columns, so none is 'b'"),
+        ("numbers.jsonl", '{"text": "a", "b": 1}\n', "row 1: 'b' is 1; expected a string"),
+    ):
+        (tmp_path / name).write_text(content)
+        assert message in fail(*command, "--train", tmp_path / name, "--label", "b")[1]
 
 
 def test_translate_line_for_line(folders, tmp_path):
@@ -104,7 +110,7 @@ def test_files_that_cannot_be_read(folders, tmp_path):
 
 def test_predict_prints_json_for_what_cannot_be_answered(folders):
     blank = json.loads(run("predict", folders["seq2seq_lm"], " "), parse_constant=pytest.fail)
-    assert blank["score"] is None and blank["error"].startswith("The text is blank")
+    assert blank["score"] == 0 and blank["error"].startswith("The text is blank")
 
 
 def test_finetune_translations(folders, table, tmp_path, served):

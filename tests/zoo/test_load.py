@@ -227,3 +227,16 @@ def test_without_network_the_error_says_what_is_wanted(monkeypatch, tmp_path):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(ValueError, match=r"wanted config\.json .*bert_uncased_L-2_H-128_A-2.*HF_HUB_OFFLINE is set"):
         zoo.load("bert_tiny_en_uncased", cache_dir=tmp_path)
+
+
+@pytest.mark.parity
+def test_the_old_format_on_request(folders, tmp_path):
+    torch = pytest.importorskip("torch")
+    import safetensors.torch
+
+    folder = shutil.copytree(folders["classification"], tmp_path / "old")
+    torch.save(safetensors.torch.load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(ValueError, match="pickled=True"):
+        zoo.load(folder)
+    assert same(weights(zoo.load(folder, pickled=True)), weights(zoo.load(folders["classification"])))

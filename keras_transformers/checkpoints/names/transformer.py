@@ -7,7 +7,9 @@ from keras_transformers.checkpoints.names.marian import MARIAN
 from keras_transformers.checkpoints.names.table import Names
 from keras_transformers.config import TransformerConfig
 
+OPTIONAL = ("embedding_norm", "final_norm", "position_embedding", "positions", "block_{i}/feed_forward/gate")
 LAYERS = [*MARIAN.weights, "encoder_token_embedding"]
+LAYERS += [f"{side}_{layer}" for side in ("encoder", "decoder") for layer in OPTIONAL]
 ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu", "tanh")
 
 TRANSFORMER = Names(
