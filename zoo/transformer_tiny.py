@@ -5,7 +5,8 @@
 `DATA/multi30k_bpe` holds train.en, train.de, test.2016.en, test.2016.de: lower-cased words in parts, joined by "@@ ".
 
 Other than theirs: all 8,000 updates are made, where they stop after ten epochs without a better validation loss; and
-embeddings start within two standard deviations.
+embeddings start within two standard deviations. Seed 1 on two CPU cores, 65 to 80 s an epoch: tokenized_bleu 41.36,
+bleu 41.34, last_tokenized_bleu 41.13, last_bleu 41.09; they report 41.02.
 """
 
 from pathlib import Path
