@@ -33,7 +33,8 @@ def test_an_unknown_norm_is_refused():
 
 
 def test_initialisers():
-    assert dense_initializer(None) == "glorot_uniform"
+    glorot = to_numpy(dense_initializer(None, gain=0.5)((400, 200)))
+    assert np.abs(glorot).max() == pytest.approx(0.5 * (6 / 600) ** 0.5, rel=0.01)
     assert to_numpy(dense_initializer(0.02)((4000,))).std() == pytest.approx(0.02, rel=0.15)
 
 
