@@ -45,9 +45,11 @@ class RotaryPositions(keras.layers.Layer):
         self.max_wavelength = max_wavelength
 
     def call(self, positions):
-        # In float32 and in this order, as Llama's release code: another rounding turns position 8,000 by 5e-4 more.
+        # Rounded after each step, as Llama's release code: another rounding turns position 8,000 by 5e-4 more.
+        # The power is taken in float64: NumPy's of float32 is off by one unit in the last place on some processors.
         exponents = np.arange(0, self.head_dim, 2, dtype="float32") / self.head_dim
-        frequencies = 1 / np.power(np.float32(self.max_wavelength), exponents)
+        wavelengths = np.power(float(self.max_wavelength), exponents.astype("float64")).astype("float32")
+        frequencies = 1 / wavelengths
         angles = ops.expand_dims(ops.cast(positions, "float32"), -1) * frequencies
         return ops.cos(angles), ops.sin(angles)
 
