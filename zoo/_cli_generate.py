@@ -9,7 +9,7 @@ from typing import Any
 import zoo
 from zoo._cli_data import given
 
-ROWS = 16  # lines at a time
+ROWS = 128  # lines at a time, from which batches of like length are made
 
 
 def generate(model: str, texts: list[str], file: Path | None, load: dict[str, Any], knobs: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ from math import isnan
 from typing import Any, ClassVar
 
 import keras
+import numpy as np
 
 from keras_transformers.generation.knobs import KNOBS, knobs_of, make_request
 from keras_transformers.heads import language_model_head
@@ -78,13 +79,15 @@ class GeneratingTask(Task):
         texts, num_beams = check_texts("texts", texts), self._num_beams if num_beams is None else num_beams
         _check_counts(num_beams, num_sequences, batch_size)
         wanted = self._request(len(texts), stop, token_bias, knobs, num_beams)
-        answers = []
+        # Texts of like length need less padding and end together; the longest, which need most memory, come first.
+        order, answers = np.argsort([-len(text) for text in texts], kind="stable"), {}
         for start in range(0, len(texts), batch_size):
-            rows = slice(start, start + batch_size)
+            rows = order[start : start + batch_size]
             request = {name: column[rows] for name, column in wanted.items()}
-            columns = self.service.answer(texts[rows], num_sequences, request, num_beams)
-            answers += [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        return answers
+            columns = self.service.answer([texts[row] for row in rows], num_sequences, request, num_beams)
+            of_rows = (dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True))
+            answers |= zip(rows.tolist(), of_rows, strict=True)
+        return [answers[row] for row in range(len(texts))]
 
     def _request(
         self, rows: int, stop: Sequence[str], token_bias: Mapping[int, float] | None, knobs: dict, num_beams: int = 1
@@ -120,7 +123,7 @@ class GeneratingTask(Task):
                 For all texts: `num_beams` (the checkpoint's, or 1), with more than one beam search instead of sampling;
                 `stop`, strings before which a text ends; `num_sequences` (1) for each prompt, with beams the best;
                 `token_bias`, a number to add to the logits of tokens, by id, minus infinity to suppress one;
-                `batch_size` (16), prompts at a time.
+                `batch_size` (16), prompts at a time, those of like length together.
 
         Returns:
             The new texts, without the prompts; with `num_sequences` > 1 a list of them for each prompt.

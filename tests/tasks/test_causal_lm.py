@@ -68,6 +68,15 @@ def test_a_row_does_not_depend_on_its_neighbours(task):
         same(together[row], *task.predict([text], stop=["ä", "th"], **own))
 
 
+def test_texts_of_like_length_are_answered_together(task, monkeypatch):
+    batches, answer = [], task.service.answer
+    monkeypatch.setattr(task.service, "answer", lambda texts, *rest: batches.append(texts) or answer(texts, *rest))
+    rows = task.predict(["a b c", "a", "a b c d", "a b"], max_new_tokens=[1, 2, 3, 4], min_new_tokens=1, batch_size=2)
+    assert batches == [["a b c d", "a b c"], ["a b", "a"]]
+    assert [row["num_tokens"] <= new for row, new in zip(rows, [1, 2, 3, 4], strict=True)] == [True] * 4
+    same(rows[3], *task.predict(["a b"], max_new_tokens=4, min_new_tokens=1))
+
+
 def test_several_texts_of_a_prompt(task):
     rows = task.predict(TEXTS[:2], num_sequences=3, temperature=1.0, max_new_tokens=8)
     assert [len(row[name]) for row in rows for name in ("generated_text", "score", "num_tokens")] == [3] * 6
