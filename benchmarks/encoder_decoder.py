@@ -4,7 +4,8 @@
     python benchmarks/encoder_decoder.py train DATA/multi30k_bpe [--turns 5] [--peers ours xla torch keras-nlp ...]
 
 `translate`: a Marian base size with random weights, 100 sentences of 5 to 35 tokens, beams of 4, 24 new tokens each
-(keras-nlp: a BART of that size, its nearest, token ids in and out).
+(keras-nlp: a BART of that size, its nearest, token ids in and out). Batches of 25, in the order given but for ours in
+process and CTranslate2, which put sentences of like length together.
 `train`: the Transformer-Tiny of Wu et al. 2021 on batches of 4,096 tokens, real target tokens a second, dropout on.
 Turns are interleaved: read the ratios. Two threads each. With TF_CPU_ALLOCATOR_USE_BFC=1 in the environment TensorFlow,
 so ours and keras-nlp, keeps the memory of large tensors.
