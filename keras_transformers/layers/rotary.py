@@ -48,8 +48,7 @@ class RotaryPositions(keras.layers.Layer):
         # Rounded after each step, as Llama's release code: another rounding turns position 8,000 by 5e-4 more.
         # The power is taken in float64: NumPy's of float32 is off by one unit in the last place on some processors.
         exponents = np.arange(0, self.head_dim, 2, dtype="float32") / self.head_dim
-        wavelengths = np.power(float(self.max_wavelength), exponents.astype("float64")).astype("float32")
-        frequencies = 1 / wavelengths
+        frequencies = 1 / np.power(float(self.max_wavelength), exponents.astype("float64")).astype("float32")
         angles = ops.expand_dims(ops.cast(positions, "float32"), -1) * frequencies
         return ops.cos(angles), ops.sin(angles)
 

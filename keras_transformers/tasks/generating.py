@@ -80,14 +80,14 @@ class GeneratingTask(Task):
         _check_counts(num_beams, num_sequences, batch_size)
         wanted = self._request(len(texts), stop, token_bias, knobs, num_beams)
         # Texts of like length need less padding and end together; the longest, which need most memory, come first.
-        order, answers = np.argsort([-len(text) for text in texts], kind="stable"), {}
+        order = np.argsort([-len(text) for text in texts], kind="stable")
+        answers = []
         for start in range(0, len(texts), batch_size):
             rows = order[start : start + batch_size]
             request = {name: column[rows] for name, column in wanted.items()}
             columns = self.service.answer([texts[row] for row in rows], num_sequences, request, num_beams)
-            of_rows = (dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True))
-            answers |= zip(rows.tolist(), of_rows, strict=True)
-        return [answers[row] for row in range(len(texts))]
+            answers += [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        return [answers[place] for place in np.argsort(order)]
 
     def _request(
         self, rows: int, stop: Sequence[str], token_bias: Mapping[int, float] | None, knobs: dict, num_beams: int = 1
