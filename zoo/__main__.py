@@ -14,8 +14,9 @@ import typer
 from typer import Argument, Option
 
 from zoo import _cli
+from zoo._quiet import start_keras
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # TensorFlow greets at length otherwise
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # errors that matter are raised, not logged
 os.environ.setdefault("TF_CPU_ALLOCATOR_USE_BFC", "1")  # keeps the memory of large tensors for the next step
 
 app = typer.Typer(cls=_cli.Commands, add_completion=False, pretty_exceptions_enable=False)
@@ -102,6 +103,7 @@ def train(
     seed: Annotated[int | None, Option(help="Of weights, order and masks, if not the recipe's.")] = None,
 ) -> None:
     """Train a model from scratch by its recipe; the same command goes on with an interrupted run."""
+    start_keras()
     from zoo._cli_train import run_recipe
 
     run_recipe(name, data, out, epochs=epochs, seed=seed)
@@ -151,6 +153,7 @@ def finetune(
     A classifier's labels are those of the training file. Without any file, the bundled messages are learnt.
     At the end the export answers one request in a process of its own that can import TensorFlow only.
     """
+    start_keras()
     from zoo import _cli_finetune, _cli_finetune_lm
     from zoo._cli_data import Columns
 
@@ -180,6 +183,7 @@ def evaluate(
     max_length: MaxLength = None,
 ) -> None:
     """Measure a model on a file; prints one JSON object."""
+    start_keras()
     from zoo._cli_data import Columns
     from zoo._cli_use import evaluate as run
 
@@ -204,6 +208,7 @@ def predict(
     max_length: MaxLength = None,
 ) -> None:
     """Answer texts; prints a JSON object for each."""
+    start_keras()
     from zoo._cli_data import Columns
     from zoo._cli_use import predict as run
 
@@ -242,6 +247,7 @@ def generate(
     dtype: Annotated[str | None, Option(help="A Keras dtype policy, such as bfloat16.")] = None,
 ) -> None:
     """Continue texts, printed as they come; or translate lines, one for one."""
+    start_keras()
     from zoo._cli_generate import generate as run
 
     knobs = {
@@ -259,6 +265,7 @@ def export(
     max_length: MaxLength = None,
 ) -> None:
     """Write a model as a SavedModel that takes text and gives text."""
+    start_keras()
     from zoo._cli_use import export as run
 
     run(model, folder, max_length)

@@ -4,6 +4,7 @@ A script: `python zoo/_bare.py FOLDER TEXT [TEXT_PAIR]`.
 """
 
 import json
+import os
 import sys
 
 BLOCKED = (
@@ -14,9 +15,12 @@ BLOCKED = (
 
 def main(folder: str, *texts: str) -> None:
     """Print the answer as JSON."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     sys.modules.update(dict.fromkeys(BLOCKED))  # first: TensorFlow imports an installed Keras by itself
-    import tensorflow as tf
+    from _quiet import start_tensorflow, without_start_up_messages
 
+    with without_start_up_messages():
+        tf = start_tensorflow()
     signatures = tf.saved_model.load(folder).signatures
     signature = signatures["pair" if len(texts) > 1 else "serving_default"]
     rows = {name: tf.constant([text]) for name, text in zip(("text", "text_pair"), texts, strict=False)}
