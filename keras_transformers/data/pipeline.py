@@ -10,11 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import keras
 import numpy as np
 
 from keras_transformers.data.batching import BATCH, BUCKETS, FINE_BUCKETS, Batching, Window, weighted
+from keras_transformers.data.identity import identity
 
 # Elements that tf.data prepares ahead. A number, as autotune makes `fit` stall for seconds.
 PREFETCH = 4
@@ -69,7 +72,8 @@ def batches(
         drop_remainder: bool, leave out the rows that fill no batch.
 
     Returns:
-        A `tf.data.Dataset` (TensorFlow backend) or a `keras.utils.PyDataset`, with the attribute `position`.
+        A `tf.data.Dataset` (TensorFlow backend) or a `keras.utils.PyDataset`, with the attribute `position` and
+        the method `identity` (see `data.identity`).
 
     Raises:
         ValueError: a setting or label is out of range, a row is too long, or there is not even one batch.
@@ -142,6 +146,7 @@ def _tf_dataset(source, objective, batching: Batching, num_batches: int | None):
     options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.DATA
     dataset = dataset.prefetch(PREFETCH).with_options(options)
     dataset.position = position
+    dataset.identity = partial(identity, source, objective, batching)
     if num_batches is not None:
         # For Keras' progress. Not `assert_cardinality`: a resumed epoch is shorter, which that makes an error.
         dataset.cardinality = lambda: tf.constant(num_batches, tf.int64)
@@ -194,6 +199,9 @@ class BatchSequence(keras.utils.PyDataset):
     def on_epoch_begin(self):
         """Called by Keras. A pass that is broken off, as Keras' own look at the first batch, starts again."""
         self._epoch, self._skip = self.position.epoch, self.position.batch
+
+    def identity(self) -> dict[str, Any]:
+        return identity(*self._settings)
 
     def _window_of(self, epoch: int) -> Window:
         source, objective, batching = self._settings
