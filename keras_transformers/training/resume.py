@@ -5,11 +5,9 @@ Keras' `BackupAndRestore` starts a broken epoch anew, and neither it nor a saved
 
 from __future__ import annotations
 
-import json
+import math
 import os
 import warnings
-import zipfile
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,10 +16,11 @@ import keras
 import numpy as np
 
 from keras_transformers.training.distribute import on_tensorflow, scope
+from keras_transformers.training.run_identity import check_same, run_identity
+from keras_transformers.training.run_state import group, load_latest, save
 
 # What EarlyStopping, ModelCheckpoint and ReduceLROnPlateau know of the epochs before.
 PROGRESS = ("best", "best_epoch", "best_weights", "wait", "stopped_epoch", "cooldown_counter", "epochs_since_last_save")
-BROKEN = (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error)
 
 
 class Resume(keras.callbacks.Callback):
@@ -31,7 +30,14 @@ class Resume(keras.callbacks.Callback):
     data, and the progress of `callbacks`. One folder belongs to one run: once that has ended, `fit` with the same
     number of epochs restores the final weights and trains no more; a larger number goes on (from the averages, where
     the optimizer keeps them). A resumed epoch counts the batches that it does not repeat, so that batch numbers stay
-    those of an unbroken run.
+    those of an unbroken run. A vector in the history, of a metric with a value for each class, is a NumPy array again.
+
+    A run is known by the settings of the model's layers, the rows of its data (of a stream, those of its first buffer)
+    and the settings of its batches, their seed included: another run is refused. The optimizer's settings are not
+    compared, so that a run can go on with a lower learning rate, or with a schedule of more steps.
+
+    No state is kept whose loss, weights or optimizer are not finite: after `TerminateOnNaN`, the run goes on from the
+    last state before.
 
     Put it last in `fit(callbacks=...)`, but for `AverageEpochs`: it then sees what the others decided at the end of
     `fit`.
@@ -44,8 +50,8 @@ class Resume(keras.callbacks.Callback):
             `ReduceLROnPlateau` forget the best value so far otherwise.
 
     Raises:
-        ValueError: From `fit`: if the model or the data is not the saved one, if no saved state is readable, or with
-            `steps_per_epoch`.
+        ValueError: From `fit`: if the model or the data is not the saved one, if fewer epochs are wanted than the run
+            has begun, if no saved state is readable or it does not tell its run, or with `steps_per_epoch`.
 
     Example:
 
@@ -75,6 +81,12 @@ class Resume(keras.callbacks.Callback):
                 f"Received a dataset without `position`: {dataset}. Expected one made by `task.dataset` or "
                 "`keras_transformers.data.pipeline.batches`, before any `map` or `batch` of your own."
             )
+        if not hasattr(dataset, "identity"):
+            warnings.warn(
+                f"{dataset} has no `identity`, so Resume cannot tell whether a later run has the same data. "
+                "Expected one made by `task.dataset`.",
+                stacklevel=2,
+            )
         if every < 1:
             raise ValueError(f"Received every={every}; expected a number of batches, at least 1.")
         self.folder = Path(folder)
@@ -84,23 +96,21 @@ class Resume(keras.callbacks.Callback):
 
     def on_train_begin(self, logs=None):
         self._check_steps()
-        self._epoch, self._broken_off = None, False
+        self._epoch, self._broken_off, self._loss = None, False, None
         self._fitted = self.model  # on JAX, each look at `self.model` copies the running state back into it
-        self._restored = load_latest(self.folder)
+        self._build()
+        self._run = run_identity(self.model, self.dataset)
+        self._restored = self._load()
         if self._restored is None:
             return
         state, arrays = self._restored
-        with scope(getattr(self.model, "distribute_strategy", None)):
-            # Makes the variables of optimizer and metrics; on TensorFlow, Keras itself waits for the first step.
-            self.model._symbolic_build(data_batch=next(iter(self.dataset)))
-        self._check_variables(arrays)
         self._assign("model", arrays)
         self._assign("optimizer", arrays)
         # After early stopping there is nothing to go on with.
         self.model._initial_epoch = self.params["epochs"] if state["stopped"] else state["epoch"]
 
     def on_epoch_begin(self, epoch, logs=None):
-        self._epoch, self._due = epoch, 0
+        self._epoch, self._due, self._loss = epoch, 0, None
         self.dataset.position.epoch, self.dataset.position.batch = epoch, 0
         if self._restored is not None:
             # Not before: `fit` has just reset the metrics, and other callbacks began anew in `on_train_begin`.
@@ -114,6 +124,7 @@ class Resume(keras.callbacks.Callback):
             self._due = batch + self.every
 
     def on_train_batch_end(self, batch, logs=None):
+        self._loss = (logs or {}).get("loss")
         if self._fitted.stop_training:  # a callback breaks the epoch off, for instance at a time limit
             self._broken_off = True
             self._save(self._epoch, batch + 1)
@@ -127,27 +138,42 @@ class Resume(keras.callbacks.Callback):
 
     def _save(self, epoch: int, batch: int, stopped: bool = False) -> None:
         arrays = {
-            f"{group}/{index}": keras.ops.convert_to_numpy(variable)
-            for group, variables in self._groups().items()
+            f"{name}/{index}": keras.ops.convert_to_numpy(variable)
+            for name, variables in self._groups().items()
             for index, variable in enumerate(variables)
         }
+        if broken := self._not_finite(arrays, with_loss=batch or stopped):
+            message = f"{broken} is not finite, so this state of the run is not kept in {self.folder}: the last one is."
+            warnings.warn(message, stacklevel=2)
+            return
         progress = [{k: v for k, v in vars(c).items() if k in PROGRESS} for c in self.callbacks]
         for number, values in enumerate(progress):
             weights = values.pop("best_weights", None) or []
             arrays |= {f"callback{number}/{index}": array for index, array in enumerate(weights)}
         history = self.model.history
-        state = {"epoch": epoch, "batch": batch, "stopped": stopped, "callbacks": progress}
+        state = {"run": self._run, "epoch": epoch, "batch": batch, "stopped": stopped, "callbacks": progress}
         state |= {"history": history.history, "epochs": history.epoch}
         save(self.folder, f"epoch-{epoch:05d}-batch-{batch:08d}.npz", state, arrays)
+
+    def _not_finite(self, arrays: dict[str, np.ndarray], with_loss: bool) -> str | None:
+        """The first of loss, weights and the optimizer's variables that holds NaN or infinity."""
+        if with_loss and self._loss is not None and not math.isfinite(self._loss):
+            return "the loss"
+        groups = self._groups()
+        trained = {f"model/{i}": v for i, v in enumerate(groups["model"]) if v.trainable}
+        trained |= {f"optimizer/{i}": v for i, v in enumerate(groups["optimizer"])}
+        return next((v.path for key, v in trained.items() if not np.isfinite(arrays[key]).all()), None)
 
     def _restore_progress(self) -> dict:
         (state, arrays), self._restored = self._restored, None
         if state["batch"]:
             self._assign("metrics", arrays)
-        self.model.history.history, self.model.history.epoch = state["history"], state["epochs"]
+        history = state["history"].items()
+        self.model.history.history = {k: [np.array(v) if isinstance(v, list) else v for v in vs] for k, vs in history}
+        self.model.history.epoch = state["epochs"]
         for number, (callback, progress) in enumerate(zip(self.callbacks, state["callbacks"], strict=True)):
             vars(callback).update(progress)
-            if weights := _group(arrays, f"callback{number}"):
+            if weights := group(arrays, f"callback{number}"):
                 callback.best_weights = weights
         return state
 
@@ -176,22 +202,46 @@ class Resume(keras.callbacks.Callback):
 
         model.train_function = count
 
+    def _build(self) -> None:
+        """Makes the variables of optimizer and metrics; on TensorFlow, Keras itself waits for the first step."""
+        first = ((None, None, iter(self.dataset)) for _ in range(1))  # read only if something is not built
+        with scope(getattr(self.model, "distribute_strategy", None)):
+            self.model._symbolic_build(iterator=first)
+
+    def _load(self) -> tuple[dict, dict[str, np.ndarray]] | None:
+        """The saved state to go on from, if there is one; it must be of this run."""
+        restored = load_latest(self.folder)
+        if restored is None:
+            return None
+        state, arrays = restored
+        begun = state["epoch"] + bool(state["batch"])
+        if not begun and "run" not in state:
+            return None  # version 0.1.0 kept a first state without the optimizer's variables; no training is lost
+        self._check_variables(arrays)
+        check_same(self.folder, state.get("run"), self._run)
+        if begun > self.params["epochs"]:
+            raise ValueError(
+                f"Received epochs={self.params['epochs']} for the run in {self.folder}, which has begun {begun}. "
+                "Expected as many or more; remove the folder to start anew, or choose another one."
+            )
+        return restored
+
     def _groups(self) -> dict[str, list]:
         model = self.model
         return {"model": model.variables, "optimizer": model.optimizer.variables, "metrics": model.metrics_variables}
 
-    def _assign(self, group: str, arrays: dict[str, np.ndarray]) -> None:
-        for variable, array in zip(self._groups()[group], _group(arrays, group), strict=True):
+    def _assign(self, name: str, arrays: dict[str, np.ndarray]) -> None:
+        for variable, array in zip(self._groups()[name], group(arrays, name), strict=True):
             variable.assign(array)
 
     def _check_variables(self, arrays: dict[str, np.ndarray]) -> None:
-        for group, variables in self._groups().items():
-            saved = [tuple(a.shape) for a in _group(arrays, group)]
+        for name, variables in self._groups().items():
+            saved = [tuple(a.shape) for a in group(arrays, name)]
             shapes = [tuple(v.shape) for v in variables]
             if saved != shapes:
                 differing = [v.path for v, s, t in zip(variables, saved, shapes, strict=False) if s != t][:5]
                 raise ValueError(
-                    f"Received a run in {self.folder} with {len(saved)} {group} variables, and a model with "
+                    f"Received a run in {self.folder} with {len(saved)} {name} variables, and a model with "
                     f"{len(shapes)}; differing shapes: {differing or 'none of those in both'}. Expected the model, "
                     "optimizer and metrics that the run was started with; for another, choose another folder."
                 )
@@ -203,40 +253,3 @@ class Resume(keras.callbacks.Callback):
                 f"Received a dataset of {length} batches for Resume, and {self.params['steps']} steps an epoch in fit. "
                 "Expected the same dataset in both, and no steps_per_epoch."
             )
-
-
-def save(folder: Path, name: str, state: dict, arrays: dict[str, np.ndarray]) -> None:
-    """Writes one file, whole or not at all, and removes all but the last two."""
-    folder.mkdir(parents=True, exist_ok=True)
-    partial = folder / "partial"
-    with open(partial, "wb") as file:
-        np.savez(file, state=np.array(json.dumps(state)), **arrays)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(partial, folder / name)
-    for old in _files(folder)[:-2]:
-        old.unlink()
-
-
-def load_latest(folder: Path) -> tuple[dict, dict[str, np.ndarray]] | None:
-    """Reads the last file that is whole (a zip file has a checksum for each array); None if there is none at all."""
-    files = _files(folder)
-    for path in reversed(files):
-        try:
-            with np.load(path, allow_pickle=False) as arrays:
-                arrays = dict(arrays)
-            return json.loads(str(arrays.pop("state"))), arrays
-        except BROKEN as error:
-            warnings.warn(f"{path} is damaged ({error}); trying the one before.", stacklevel=2)
-    if files:
-        raise ValueError(f"Received {folder} with damaged files only: {files}. Remove the folder to start anew.")
-    return None
-
-
-def _files(folder: Path) -> list[Path]:
-    return sorted(folder.glob("epoch-*.npz"))
-
-
-def _group(arrays: dict[str, np.ndarray], group: str) -> list[np.ndarray]:
-    count = sum(key.startswith(f"{group}/") for key in arrays)
-    return [arrays[f"{group}/{index}"] for index in range(count)]

@@ -1,6 +1,7 @@
-"""Not a test: a run of `fit` with dropout that kills itself at a batch, or goes on where the killed one was.
+"""Not a test: a run of `fit` with dropout, unbroken; and for each KILL_AT one that kills itself, and one that goes on.
 
-`interrupted.py FOLDER LOG KILL_AT JIT STEPS_PER_EXECUTION`; KILL_AT is "epoch,batch" or "never".
+`interrupted.py FOLDER JIT STEPS_PER_EXECUTION KILL_AT...`; KILL_AT is "epoch,batch". Writes the losses of the runs
+whole, KILL_AT-killed and KILL_AT-resumed to FOLDER/RUN.log, and what came out of those that ended to FOLDER/RUN.json.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import json
 import os
 import signal
 import sys
+from pathlib import Path
 
 import keras
 import numpy as np
@@ -25,11 +27,12 @@ from keras_transformers.training.schedules import WarmupLinear
 VOCABULARY, WIDTH, CLASSES = 50, 16, 3
 
 
-def dataset(seed: int = 0, **options):
-    rng = np.random.default_rng(seed)
+def dataset(rows_seed: int = 0, batch_size: int = 4, **options):
+    rng = np.random.default_rng(rows_seed)
     rows = [rng.integers(5, VOCABULARY, rng.integers(3, WIDTH)).tolist() for _ in range(60)]
     labels = rng.integers(0, CLASSES, 60).tolist()
-    return batches(Rows.of(rows, labels=labels), Classification(num_classes=CLASSES), 4, max_length=WIDTH, **options)
+    source = Rows.of(rows, labels=labels)
+    return batches(source, Classification(num_classes=CLASSES), batch_size, max_length=WIDTH, **options)
 
 
 def model() -> keras.Model:
@@ -44,7 +47,7 @@ def model() -> keras.Model:
 
 
 class Recorder(keras.callbacks.Callback):
-    def __init__(self, path: str, kill_at: tuple[int, int] | None):
+    def __init__(self, path: Path, kill_at: tuple[int, int] | None):
         super().__init__()
         self.path, self.kill_at = path, kill_at
 
@@ -75,29 +78,42 @@ class Break(keras.callbacks.Callback):
             self.model.stop_training = True
 
 
-def main(folder: str, log: str, kill_at: str, jit: str, steps_per_execution: str) -> None:
-    keras.utils.set_random_seed(os.getpid() if os.path.exists(folder) else 0)  # a resumed run starts from elsewhere
+def run(folder: Path, name: str, state: str, kill_at: tuple[int, int] | None, jit: bool, steps: int) -> None:
     train, held_out = dataset(accumulation_steps=3), dataset(1, shuffle=False)
     network = model()
     optimizer = AdamW(WarmupLinear(0.05, 2, 20), accumulation_steps=3, ema_momentum=0.9)
-    network.compile(
-        optimizer,
-        CrossEntropy(),
-        metrics=[MeanCrossEntropy(), Accuracy()],
-        jit_compile=jit == "jit",
-        steps_per_execution=int(steps_per_execution),
-    )
+    measures = [MeanCrossEntropy(), Accuracy()]
+    network.compile(optimizer, CrossEntropy(), metrics=measures, jit_compile=jit, steps_per_execution=steps)
     stop = keras.callbacks.EarlyStopping("val_cross_entropy", patience=2, restore_best_weights=True)
     best = keras.callbacks.ModelCheckpoint(
-        folder + "-best.weights.h5", "val_cross_entropy", save_best_only=True, save_weights_only=True
+        folder / f"{state}-best.weights.h5", "val_cross_entropy", save_best_only=True, save_weights_only=True
     )
-    recorder = Recorder(log, None if kill_at == "never" else tuple(map(int, kill_at.split(","))))
-    resume = Resume(folder, train, every=3, callbacks=[stop, best])
-    history = network.fit(
-        train, validation_data=held_out, epochs=5, shuffle=False, verbose=0, callbacks=[stop, best, recorder, resume]
-    )
-    state = {"history": history.history, "epochs": history.epoch, "best": float(best.best), "wait": stop.wait}
-    print("RESULT" + json.dumps(state | {"weights": [w.tolist() for w in network.get_weights()]}))
+    resume = Resume(folder / state, train, every=3, callbacks=[stop, best])
+    callbacks = [stop, best, Recorder(folder / f"{name}.log", kill_at), resume]
+    history = network.fit(train, validation_data=held_out, epochs=5, shuffle=False, verbose=0, callbacks=callbacks)
+    result = {"history": history.history, "epochs": history.epoch, "best": float(best.best), "wait": stop.wait}
+    result["weights"] = [w.tolist() for w in network.get_weights()]
+    (folder / f"{name}.json").write_text(json.dumps(result))
+
+
+def in_a_process(seed: int, *arguments) -> int:
+    """How a process ended that does a run; a fork of this one, which has TensorFlow imported but not yet started."""
+    child = os.fork()
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    keras.utils.set_random_seed(seed)
+    run(*arguments)
+    sys.stdout.flush()
+    os._exit(0)
+
+
+def main(folder: str, jit: str, steps_per_execution: str, *kills: str) -> None:
+    folder, options = Path(folder), (jit == "jit", int(steps_per_execution))
+    assert in_a_process(0, folder, "whole", "whole", None, *options) == 0
+    for kill_at in kills:
+        at = tuple(map(int, kill_at.split(",")))
+        assert in_a_process(0, folder, f"{kill_at}-killed", kill_at, at, *options) == -signal.SIGKILL
+        assert in_a_process(1, folder, f"{kill_at}-resumed", kill_at, None, *options) == 0  # starts from elsewhere
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,8 @@ import pytest
 
 from keras_transformers.training.losses import CrossEntropy
 from keras_transformers.training.optimizer import AdamW
-from keras_transformers.training.resume import Resume, load_latest
+from keras_transformers.training.resume import Resume
+from keras_transformers.training.run_state import load_latest, save
 
 SCRIPT = Path(__file__).with_name("interrupted.py")
 spec = importlib.util.spec_from_file_location("interrupted", SCRIPT)
@@ -21,43 +23,50 @@ interrupted = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(interrupted)
 
 
-def run(folder, log, kill_at, jit, steps):
-    command = [sys.executable, str(SCRIPT), str(folder), str(log), kill_at, jit, steps]
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("jit", "steps", "kills"),
+    [("plain", "1", {"0,0": (0, 0), "0,2": (0, 0), "1,8": (1, 6)}), ("jit", "3", {"0,2": (0, 0), "1,8": (1, 6)})],
+)
+def test_killed_and_resumed_equals_unbroken(tmp_path, jit, steps, kills):
+    """Losses of each step bit by bit, with dropout, accumulation and averages; early stopping and best epoch too."""
+    command = [sys.executable, str(SCRIPT), str(tmp_path), jit, steps, *kills]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
-    lines = [json.loads(line) for line in log.read_text().splitlines()]
-    result = [line for line in done.stdout.splitlines() if line.startswith("RESULT")]
-    assert done.returncode == (0 if kill_at == "never" else -9), done.stderr[-3000:]
-    return {(epoch, batch): losses for epoch, batch, *losses in lines}, result and json.loads(result[0][6:])
+    assert done.returncode == 0, done.stderr[-3000:]
+    whole = losses(tmp_path / "whole.log")
+    for kill_at, saved_at in kills.items():
+        first, rest = (losses(tmp_path / f"{kill_at}-{part}.log") for part in ("killed", "resumed"))
+        assert all(first[step] == whole[step] for step in first)
+        trained = [step for step in whole if step >= saved_at]
+        assert len(trained) > 3 and list(rest) == trained and all(rest[step] == whole[step] for step in trained)
+        assert (tmp_path / f"{kill_at}-resumed.json").read_text() == (tmp_path / "whole.json").read_text()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("jit", "steps", "kill_at", "saved_at"), [("plain", "1", "1,8", 6), ("jit", "3", "1,8", 6)])
-def test_killed_and_resumed_equals_unbroken(tmp_path, jit, steps, kill_at, saved_at):
-    """Losses of each step bit by bit, with dropout, accumulation and averages; early stopping and best epoch too."""
-    whole, expected = run(tmp_path / "whole", tmp_path / "whole.log", "never", jit, steps)
-    first, _ = run(tmp_path / "run", tmp_path / "first.log", kill_at, jit, steps)
-    assert all(first[step] == whole[step] for step in first)
-    rest, found = run(tmp_path / "run", tmp_path / "rest.log", "never", jit, steps)
-    trained = [step for step in whole if step >= (1, saved_at)]
-    assert len(trained) > 3 and all(rest[step] == whole[step] for step in trained)
-    assert found == expected
+def losses(log):
+    return {(epoch, batch): losses for epoch, batch, *losses in map(json.loads, log.read_text().splitlines())}
 
 
-def fit(folder, *callbacks, epochs=2, data=None, every=4, **options):
+def fit(folder, *callbacks, epochs=2, data=None, every=4, model=None, behind=(), **options):
     data = data or interrupted.dataset()
-    model = interrupted.model()
+    model = model or interrupted.model()
     model.compile(AdamW(0.01), CrossEntropy(), jit_compile=False, **options)
-    resume = Resume(folder, data, every)
-    return model, model.fit(data, epochs=epochs, verbose=0, shuffle=False, callbacks=[*callbacks, resume])
+    callbacks = [*callbacks, Resume(folder, data, every), *behind]
+    return model, model.fit(data, epochs=epochs, verbose=0, shuffle=False, callbacks=callbacks)
+
+
+@pytest.fixture(scope="module")
+def broken_run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("broken")
+    with pytest.raises(KeyboardInterrupt):
+        fit(folder, interrupted.Break((1, 9), KeyboardInterrupt()))
+    return folder
 
 
 @pytest.fixture
-def broken(tmp_path):
+def broken(tmp_path, broken_run):
     """A run that broke off at batch 9 of 15 of its second epoch, with states saved at 4 and 8."""
-    with pytest.raises(KeyboardInterrupt):
-        fit(tmp_path / "run", interrupted.Break((1, 9), KeyboardInterrupt()))
-    return tmp_path / "run"
+    return Path(shutil.copytree(broken_run, tmp_path / "run"))
 
 
 def names(folder):
@@ -87,14 +96,66 @@ def test_damaged_states_only_are_an_error(broken):
         fit(broken)
 
 
-def test_another_model_is_refused(broken):
-    data = interrupted.dataset()
+def small_model(width=8, dropout=0.5):
     inputs = interrupted.model().inputs
-    hidden = keras.layers.GlobalAveragePooling1D()(keras.layers.Embedding(50, 7)(inputs[0]))
-    model = keras.Model(inputs, keras.layers.Dense(3)(hidden))
-    model.compile(AdamW(0.01), CrossEntropy(), jit_compile=False)
+    hidden = keras.layers.Embedding(50, width)(inputs[0])
+    hidden = keras.layers.Dropout(dropout)(keras.layers.GlobalAveragePooling1D()(hidden))
+    return keras.Model(inputs, keras.layers.Dense(3)(hidden))
+
+
+def test_another_model_is_refused(broken):
     with pytest.raises(ValueError, match=r"differing shapes: .*embeddings"):
-        model.fit(data, verbose=0, callbacks=[Resume(broken, data)])
+        fit(broken, model=small_model(width=7))
+    with pytest.raises(ValueError, match=r"another run than the one that .*run holds: layers \w+ instead of \w+\. "):
+        fit(broken, model=small_model(dropout=0.4))
+
+
+def test_other_data_is_refused(broken):
+    others = {
+        "rows": {"rows_seed": 1},
+        "batch_size 8 instead of 4": {"batch_size": 8},
+        "seed 3 instead of 0": {"seed": 3},
+        "shuffle False instead of True": {"shuffle": False},
+    }
+    for found, options in others.items():
+        with pytest.raises(ValueError, match=f"holds: {found}.* Remove the folder to start anew"):
+            fit(broken, data=interrupted.dataset(**options))
+    with pytest.raises(ValueError, match=r"epochs=1 for the run in .*, which has begun 2\. "):
+        fit(broken, epochs=1)
+    assert names(broken) == ["epoch-00001-batch-00000004.npz", "epoch-00001-batch-00000008.npz"]
+
+
+def test_data_that_cannot_be_told_apart_is_not_passed_over(broken):
+    data = interrupted.dataset()
+    del data.identity
+    with pytest.warns(UserWarning, match="has no `identity`"), pytest.raises(ValueError, match="rows None instead"):
+        fit(broken, data=data)
+
+
+def test_a_state_that_does_not_tell_its_run(broken):
+    """Version 0.1.0 noted no run, and in its first state no variables of the optimizer either."""
+    state, arrays = load_latest(broken)
+    del state["run"]
+    save(broken, names(broken)[-1], state, arrays)
+    with pytest.raises(ValueError, match=r"did not note what was trained on.* Remove the folder to start anew"):
+        fit(broken)
+    shutil.rmtree(broken)
+    arrays = {key: array for key, array in arrays.items() if "optimizer" not in key}
+    save(broken, "epoch-00000-batch-00000000.npz", state | {"epoch": 0, "batch": 0}, arrays)
+    model, _ = fit(broken, epochs=1)
+    assert int(model.optimizer.iterations) == 15
+
+
+def test_broken_off_before_the_second_save(tmp_path):
+    """On TensorFlow, Keras makes the optimizer's variables in the first step: after the first state is saved."""
+    keras.utils.set_random_seed(0)
+    whole, _ = fit(tmp_path / "whole", epochs=1)
+    keras.utils.set_random_seed(0)
+    with pytest.raises(KeyboardInterrupt):
+        fit(tmp_path / "run", interrupted.Break((0, 2), KeyboardInterrupt()), epochs=1)
+    assert names(tmp_path / "run") == ["epoch-00000-batch-00000000.npz"]
+    model, _ = fit(tmp_path / "run", epochs=1)
+    assert all(np.array_equal(a, b) for a, b in zip(model.get_weights(), whole.get_weights(), strict=True))
 
 
 def test_a_resumed_epoch_does_not_shorten_the_next(broken):
@@ -141,3 +202,73 @@ def test_what_cannot_be_resumed_is_refused(broken):
         Resume(broken, [1, 2])
     with pytest.raises(ValueError, match="every=0"):
         Resume(broken, data, every=0)
+
+
+class NotFinite(keras.callbacks.Callback):
+    """Makes weights or loss NaN at batch 9."""
+
+    def __init__(self, what):
+        super().__init__()
+        self.what = what
+
+    def on_train_batch_begin(self, batch, logs=None):
+        if self.what == "weights" and batch == 9:
+            self.model.set_weights([np.full_like(w, np.nan) for w in self.model.get_weights()])
+
+    def on_train_batch_end(self, batch, logs=None):
+        if self.what == "loss" and batch == 9:
+            logs["loss"] = np.nan
+
+
+@pytest.mark.parametrize(("what", "before"), [("weights", True), ("loss", False)])
+def test_after_terminate_on_nan_a_run_goes_on_from_the_last_finite_state(tmp_path, what, before):
+    stop = [keras.callbacks.TerminateOnNaN()]
+    callbacks, behind = (stop, []) if before else ([], stop)
+    with pytest.warns(UserWarning, match="the loss is not finite, so this state"):
+        fit(tmp_path, NotFinite(what), *callbacks, epochs=1, behind=behind)
+    assert names(tmp_path) == ["epoch-00000-batch-00000004.npz", "epoch-00000-batch-00000008.npz"]
+    model, history = fit(tmp_path, epochs=1)
+    assert int(model.optimizer.iterations) == 15 and np.isfinite(history.history["loss"]).all()
+
+
+def test_weights_that_are_not_finite_are_not_kept(tmp_path):
+    """Whatever the loss says, and at the end of an epoch too."""
+    with pytest.warns(UserWarning, match="embeddings is not finite, so this state"):
+        fit(tmp_path, NotFinite("weights"), FiniteLoss(), epochs=1)
+    assert names(tmp_path)[-1] == "epoch-00000-batch-00000008.npz"
+
+
+class FiniteLoss(keras.callbacks.Callback):
+    def on_train_batch_end(self, batch, logs=None):
+        logs["loss"] = 0.0
+
+
+class PerClass(keras.metrics.Metric):
+    """A metric with a value for each class: how many labels it has."""
+
+    def __init__(self):
+        super().__init__(name="per_class")
+        self.counts = self.add_variable((interrupted.CLASSES,), "zeros", name="counts")
+
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        self.counts.assign_add(keras.ops.sum(keras.ops.one_hot(y_true, interrupted.CLASSES), axis=0))
+
+    def result(self):
+        return self.counts.value
+
+
+def test_the_history_keeps_metrics_with_several_values(tmp_path):
+    _, first = fit(tmp_path, interrupted.Break((1, 9)), metrics=[PerClass()])
+    assert first.history["per_class"][1].sum() == 40
+    _, history = fit(tmp_path, metrics=[PerClass()])
+    assert [values.sum() for values in history.history["per_class"]] == [60, 60]
+
+
+def test_variables_of_types_that_numpy_does_not_have(tmp_path):
+    keras.config.set_dtype_policy("bfloat16")
+    try:
+        fit(tmp_path, interrupted.Break((0, 5)), epochs=1)
+        model, _ = fit(tmp_path, epochs=1)
+    finally:
+        keras.config.set_dtype_policy("float32")
+    assert int(model.optimizer.iterations) == 15

@@ -1,0 +1,63 @@
+"""What a run of `fit` is known by: a saved state of another run is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import keras
+
+from keras_transformers.data.identity import digest
+from keras_transformers.training.run_state import to_json
+
+
+def run_identity(model: keras.Model, dataset: Any) -> dict[str, Any]:
+    """A digest of the settings of the model's layers, and the identity of its data, as JSON gives them back.
+
+    Args:
+        model: Its weights, optimizer and dtypes do not count, and neither do the names of its layers.
+        dataset: One of `data.pipeline.batches`. Of one without `identity`, nothing is known.
+    """
+    layers = [layer for layer in model._flatten_layers(include_self=False) if not isinstance(layer, keras.Model)]
+    data = dataset.identity() if hasattr(dataset, "identity") else {}
+    return json.loads(to_json({"layers": digest(list(map(_settings, layers))), **data}))
+
+
+def check_same(folder: Path, saved: Mapping[str, Any] | None, run: Mapping[str, Any]) -> None:
+    """A `ValueError` if `run` is not the one whose state `folder` holds.
+
+    Args:
+        folder: Where the state was saved.
+        saved: The identity in the state; None in those of version 0.1.0.
+        run: The identity now.
+    """
+    anew = "Remove the folder to start anew, or choose another one."
+    if saved is None:
+        raise ValueError(
+            f"Received {folder}, written by a version that did not note what was trained on; expected the state of "
+            f"this very run. {anew}"
+        )
+    if differing := [key for key in {**saved, **run} if saved.get(key) != run.get(key)]:
+        found = ", ".join(f"{key} {run.get(key)} instead of {saved.get(key)}" for key in differing)
+        raise ValueError(
+            f"Received another run than the one that {folder} holds: {found}. Expected the model, the rows, and the "
+            f"settings and seed of their batches that it was started with. {anew}"
+        )
+
+
+def _settings(layer: keras.layers.Layer) -> list:
+    try:
+        return [type(layer).__name__, _unnamed(layer.get_config())]
+    except NotImplementedError:  # a layer of the user's that cannot be saved
+        return [type(layer).__name__]
+
+
+def _unnamed(config: Any) -> Any:
+    """Without names, which Keras numbers by process."""
+    if isinstance(config, (list, tuple)):
+        return [_unnamed(item) for item in config]
+    if isinstance(config, dict):
+        return {key: _unnamed(value) for key, value in config.items() if key not in ("name", "dtype")}
+    return config
