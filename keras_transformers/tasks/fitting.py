@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import keras
+import numpy as np
 
 from keras_transformers.tasks.schedule import make_schedule
 from keras_transformers.training.distribute import on_tensorflow, scope
@@ -113,7 +114,7 @@ class Fitting:
         pairs: Sequence[str] | None = None,
         batch_size: int = 32,
         dataset_options: dict[str, Any] | None = None,
-    ) -> dict[str, float]:
+    ) -> dict[str, float | list[float]]:
         """The task's metrics, over real targets.
 
         Args:
@@ -122,11 +123,12 @@ class Fitting:
             dataset_options: For `dataset`.
 
         Returns:
-            Metric values by name. Keras' `loss`, a mean of batch means, is left out.
+            Metric values by name; a list for a metric with several, such as `F1(average=None)`. Keras' `loss`, a mean
+            of batch means, is left out.
         """
         dataset = self._evaluation(texts, labels, pairs, batch_size, **(dataset_options or {}))
         results = self.model.evaluate(dataset, return_dict=True, verbose=0)
-        return {name: float(value) for name, value in results.items() if not name.endswith("loss")}
+        return {name: np.asarray(value).tolist() for name, value in results.items() if not name.endswith("loss")}
 
     def _evaluation(
         self, texts: Any, labels: Any = None, pairs: Any = None, batch_size: int = 32, **settings: Any

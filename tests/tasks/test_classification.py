@@ -5,6 +5,8 @@ import pytest
 import tiny
 from tiny import NAMES, NUMBERS, TEXTS, softmax
 
+from keras_transformers.training.metrics import F1
+
 
 @pytest.mark.parametrize(
     "labels, problem, message",
@@ -108,6 +110,10 @@ def test_several_labels():
     f1 = 2 * (right & chosen).sum() / (right.sum() + chosen.sum())
     assert results == pytest.approx({"binary_accuracy": (right == chosen).mean(), "f1": f1}, abs=1e-5)
     assert results["f1"] > 0.9
+    task.compile(metrics=[F1(average=None, name="f1_by_label"), F1()])
+    by_label = task.evaluate(TEXTS, labels)["f1_by_label"]
+    f1 = [2 * (r & c).sum() / (r.sum() + c.sum()) for r, c in zip(right.T, chosen.T, strict=True)]
+    assert isinstance(by_label, list) and by_label == pytest.approx(f1, abs=1e-5)
     answer = task.predict(["a fine song"])[0]
     assert answer["labels"] == ["good"] and set(answer["probabilities"]) == {"bad", "good", "dull"}
 
