@@ -98,7 +98,7 @@ def describe(name: Annotated[str, Argument(help="A name of `list`.")]) -> None:
 def train(
     name: Annotated[str, Argument(help="A name of `list` that was trained with this package.")],
     data: Annotated[Path, Option(help="Folder of the data that its file zoo/NAME.py tells of.")],
-    out: Annotated[Path, Option(help="Folder to write. FOLDER.resume keeps the state of an interrupted run.")],
+    out: Annotated[Path, Option(help="Folder to write. FOLDER.resume keeps the state of the run until it has ended.")],
     epochs: Annotated[int | None, Option(help="Passes over the data, if not the recipe's.", min=1)] = None,
     seed: Annotated[int | None, Option(help="Of weights, order and masks, if not the recipe's.")] = None,
 ) -> None:

@@ -10,10 +10,11 @@ from typing import Any
 from keras_transformers.checkpoints.folder import check_target
 from zoo._cli import step, verbosity
 from zoo._entry import module, names
+from zoo._recipe import remove_state
 
 
 def run_recipe(name: str, data: Path, out: Path, **options: Any) -> None:
-    """Call `train` of `zoo/<name>.py` with those options that are given."""
+    """Call `train` of `zoo/<name>.py` with those options that are given; print what it measured, remove its state."""
     recipe = getattr(module(name), "train", None)
     if recipe is None:
         known = [other for other in names() if hasattr(module(other), "train")]
@@ -26,4 +27,5 @@ def run_recipe(name: str, data: Path, out: Path, **options: Any) -> None:
     check_target(out)
     with step(f"train {name} on {data}", "\n"):
         results = recipe(data, out, verbose=verbosity(), **options)
-    print(json.dumps(results))
+    print(json.dumps(results), flush=True)
+    remove_state(out)  # now that nothing can be lost: until here, the same command ends as this one did

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from keras_transformers.families import gpt2
 from zoo._entry import entry
+from zoo._recipe import state_folder
 
 ENTRY = entry(
     __name__,
@@ -47,7 +48,7 @@ def train(data: Path, folder: Path, epochs: int = 2, seed: int = 1, verbose: int
     steps = epochs * num_batches(dataset)
     # Every batch has the same shape, and so small a model gains by XLA.
     task.compile(AdamW(WarmupCosine(2e-3, steps // 20, steps), weight_decay=0.1, beta_2=0.98), jit_compile=True)
-    resume = Resume(folder.with_name(folder.name + ".resume"), dataset, every=500)
+    resume = Resume(state_folder(folder), dataset, every=500)
     task.model.fit(dataset, epochs=epochs, verbose=verbose, shuffle=False, callbacks=[resume])
     task.config = ENTRY.config  # fine-tuning has dropout again
     task.save(folder, dtype="float16")

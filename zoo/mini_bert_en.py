@@ -9,6 +9,7 @@ from pathlib import Path
 
 from keras_transformers.families import bert
 from zoo._entry import entry
+from zoo._recipe import state_folder
 
 ENTRY = entry(
     __name__,
@@ -49,7 +50,7 @@ def train(data: Path, folder: Path, epochs: int = 3, seed: int = 1, verbose: int
     dataset = task.dataset(data / "train.txt", batch_size=32, seed=seed, short_probability=0.9, drop_remainder=True)
     steps = epochs * num_batches(dataset)
     task.compile(AdamW(WarmupLinear(1e-3, steps // 15, steps), beta_2=0.98))
-    resume = Resume(folder.with_name(folder.name + ".resume"), dataset, every=500)
+    resume = Resume(state_folder(folder), dataset, every=500)
     task.model.fit(dataset, epochs=epochs, verbose=verbose, shuffle=False, callbacks=[resume])
     task.config = ENTRY.config  # fine-tuning has dropout again
     task.save(folder, dtype="float16")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from keras_transformers.families import marian
 from zoo._entry import entry
+from zoo._recipe import state_folder
 
 ENTRY = entry(
     __name__,
@@ -50,7 +51,7 @@ def train(data: Path, folder: Path, epochs: int = 5, seed: int = 1, verbose: int
     steps = epochs * num_batches(dataset)
     rate = WarmupCosine(1e-3, steps // 12, steps)
     task.compile(AdamW(rate, weight_decay=0.01, beta_2=0.98), jit_compile=True)
-    resume = Resume(folder.with_name(folder.name + ".resume"), dataset, every=100)
+    resume = Resume(state_folder(folder), dataset, every=100)
     task.model.fit(dataset, epochs=epochs, verbose=verbose, shuffle=False, callbacks=[resume])
     task.config = ENTRY.config
     task.save(folder, dtype="float16")

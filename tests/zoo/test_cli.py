@@ -13,6 +13,7 @@ from command_line import fail, invoke, run
 import zoo
 from zoo import _cli_show, _cli_train
 from zoo._cli_data import Columns, read_labelled
+from zoo._recipe import state_folder
 
 COMMANDS = ("list", "describe", "train", "finetune", "evaluate", "predict", "generate", "export")
 LABELS = {"a fine film": "good", "a dull book": "bad", "the fine day": "good", "the long play": "bad"}
@@ -143,6 +144,28 @@ def test_train_calls_the_recipe_with_what_was_given(monkeypatch, tmp_path):
     assert json.loads(run(*arguments, "--epochs", "2").splitlines()[-1]) == {"accuracy": 0.5}
     assert calls == [(tmp_path, tmp_path / "out", 2)]
     assert "no options ['seed']" in fail(*arguments, "--seed", "3")[1]
+
+
+def test_a_run_that_has_ended_leaves_no_state(monkeypatch, tmp_path):
+    """And one that fails behind its last step keeps it: what is there of a removed state is not found again."""
+    out, state = tmp_path / "out", tmp_path / "out.resume"
+
+    def recipe(data, folder, verbose=1):
+        assert state_folder(folder) == state
+        (state / "epochs").mkdir(parents=True, exist_ok=True)
+        (state / "epochs" / "file").touch()
+        if not (data / "valid.txt").exists():
+            raise ValueError("there is no valid.txt")
+        return {}
+
+    monkeypatch.setattr(_cli_train, "module", lambda name: SimpleNamespace(train=recipe))
+    arguments = ("train", "mini_bert_en", "--data", tmp_path, "--out", out)
+    invoke(*arguments)
+    assert (state / "epochs" / "file").exists()
+    (tmp_path / "valid.txt").touch()
+    (tmp_path / "out.resume.removed" / "epochs").mkdir(parents=True)  # of a removal that was broken off
+    run(*arguments)
+    assert [path.name for path in tmp_path.iterdir()] == ["valid.txt"]
 
 
 @pytest.mark.slow

@@ -57,5 +57,6 @@ def test_it_runs_and_what_it_writes_is_loaded(name, tmp_path):
     out = tmp_path / "out"
     printed = run("train", name, "--data", tmp_path, "--out", out, "--epochs", 1)
     assert results <= json.loads(printed.splitlines()[-1]).keys()
+    assert [path.name for path in tmp_path.glob("out*")] == ["out"]
     task = zoo.load(out)
     assert task.name == zoo.describe(name).task and task.config == zoo.describe(name).config
