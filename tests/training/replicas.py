@@ -6,6 +6,7 @@ A process for each N: TensorFlow takes logical devices only before it starts, an
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import sys
@@ -128,9 +129,12 @@ def half(replicas):
 
 
 def resumed(replicas):
-    """A run broken off within its second epoch, a new model, and the rest; against one run. With dropout."""
+    """A run interrupted before its second save, broken off in its second epoch, each time a new model; against one run.
+
+    With dropout.
+    """
     runs = {}
-    for name, stops in {"whole": [None], "broken": [(1, 8), None]}.items():
+    for name, stops in {"whole": [None], "broken": [(0, 1), (1, 8), None]}.items():
         with tempfile.TemporaryDirectory() as folder:
             for seed, stop in enumerate(stops):
                 data = interrupted.dataset(accumulation_steps=3)
@@ -139,8 +143,10 @@ def resumed(replicas):
                     model = interrupted.model()
                     optimizer = AdamW(0.05, accumulation_steps=3, ema_momentum=0.9)
                     model.compile(optimizer, losses.CrossEntropy(), metrics=[metrics.Accuracy()], jit_compile=False)
-                callbacks = [interrupted.Break(stop), Resume(folder, data, every=4)]
-                history = model.fit(data, epochs=2, verbose=0, callbacks=callbacks)
+                error = KeyboardInterrupt() if stop == (0, 1) else None
+                callbacks = [interrupted.Break(stop, error), Resume(folder, data, every=4)]
+                with contextlib.suppress(KeyboardInterrupt):
+                    history = model.fit(data, epochs=2, verbose=0, callbacks=callbacks)
         runs[name] = outcome(model, history)
     return runs
 
