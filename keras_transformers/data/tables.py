@@ -5,11 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+import threading
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 FORMATS = (".csv", ".tsv", ".jsonl")
+ANY_LENGTH, LIMIT_LOCK = 2**31 - 1, threading.Lock()
 
 
 class Table(NamedTuple):
@@ -41,8 +44,8 @@ def read_table(
         `Table(texts, pairs, labels)`.
 
     Raises:
-        ValueError: with the file and line: no such file, another format, a column that is missing, a row with more or
-            fewer fields than the first, a broken quote, bytes that are not UTF-8, or no rows at all.
+        ValueError: with the file and line: no such file, another format, a column that is missing or there twice, a row
+            with more or fewer fields than the first, a broken quote, bytes that are not UTF-8, or no rows at all.
 
     Example:
 
@@ -57,7 +60,8 @@ def read_table(
     if len({type(column) for column in columns}) > 1:
         raise ValueError(f"Received columns {columns}: expected all names (a file with a header) or all numbers.")
     records = _json_records if path.suffix == ".jsonl" else _separated_records
-    rows = list(records(path, _decoded(path), columns))
+    with _any_length():
+        rows = list(records(path, _decoded(path), columns))
     if not rows:
         raise ValueError(f"{path}: no rows; expected at least one.")
     values = dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True))
@@ -112,20 +116,39 @@ def _separated_records(path: Path, content: str, columns: list) -> Iterator[list
         raise ValueError(f"{path}, line {reader.line_num}: {error}.") from None
 
 
+@contextmanager
+def _any_length() -> Iterator[None]:
+    """Lifts the limit of `csv`, 131,072 characters a field, which is one for all threads."""
+    with LIMIT_LOCK:
+        limit = csv.field_size_limit(ANY_LENGTH)
+        try:
+            yield
+        finally:
+            csv.field_size_limit(limit)
+
+
 def _places(path: Path, row: list[str], columns: list) -> list[int]:
     known = row if isinstance(columns[0], str) else range(len(row))
     for column in columns:
         if column not in known:
             raise ValueError(f"{path}, line 1: no column {column!r}; the file has {', '.join(map(repr, known))}.")
+        if (count := list(known).count(column)) > 1:
+            raise ValueError(f"{path}, line 1: {count} columns are named {column!r}; rename all but one.")
     return [known.index(column) for column in columns]
 
 
 def _json_records(path: Path, content: str, columns: list) -> Iterator[list]:
+    def named(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        names = [name for name, _ in pairs]
+        if twice := [column for column in columns if names.count(column) > 1]:
+            raise ValueError(f"{path}, line {number}: the object has {twice[0]!r} more than once.")
+        return dict(pairs)
+
     for number, line in enumerate(content.split("\n"), 1):
         if not line.strip():
             continue
         try:
-            record = json.loads(line)
+            record = json.loads(line, object_pairs_hook=named)
         except json.JSONDecodeError as error:
             raise ValueError(f"{path}, line {number}: not JSON ({error}).") from None
         if not isinstance(record, dict):

@@ -1,3 +1,5 @@
+import csv
+
 import pytest
 
 from keras_transformers.data.tables import Table, read_table
@@ -50,11 +52,30 @@ def test_json_lines_keep_the_type_of_labels(write):
         ("a.jsonl", '{"text": "a"}\n{"text": null}\n', {}, "row 2: 'text' is None; expected a string"),
         ("a.parquet", "", {}, r"\.csv, \.tsv, \.jsonl"),
         ("a.csv", "text\na\n", {"text": "text", "label": 1}, "all names .* or all numbers"),
+        ("a.csv", "text,label,text\na,b,c\n", {"label": "label"}, "line 1: 2 columns are named 'text'"),
+        ("a.tsv", "label\ttext\tlabel\na\tb\tc\n", {"label": "label"}, "line 1: 2 columns are named 'label'"),
+        ("a.jsonl", '{"text": "a"}\n{"text": "b", "text": "c"}\n', {}, "line 2: the object has 'text' more than once"),
     ],
 )
 def test_errors(write, name, content, columns, message):
     with pytest.raises(ValueError, match=message):
         read_table(write(name, content), **columns)
+
+
+def test_columns_that_nobody_asks_for_may_have_one_name(write):
+    assert read_table(write("a.csv", "text,x,x\na,b,c\n")).texts == ["a"]
+    assert read_table(write("a.jsonl", '{"text": "a", "x": 1, "x": 2}\n')).texts == ["a"]
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv"])
+def test_a_long_field(write, name):
+    """The library's own limit is 131,072 characters, and one for the whole process: it is as it was afterwards."""
+    limit, text = csv.field_size_limit(), "a" * 200_000
+    assert read_table(write(name, f"text\n{text}\n")).texts == [text]
+    assert csv.field_size_limit() == limit
+    with pytest.raises(ValueError, match="line 2: 2 fields"):
+        read_table(write(name, f"text\n{text},\t\n"))
+    assert csv.field_size_limit() == limit
 
 
 def test_missing_file(tmp_path):
