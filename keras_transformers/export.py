@@ -79,7 +79,7 @@ def export(
     """Write a SavedModel with its warm-up requests, whole or not at all.
 
     Args:
-        folder: Replaced if it is a SavedModel already.
+        folder: Replaced if such an export has written all that it holds.
         module: Holds every variable and table that the signatures use.
         signatures: `tf.function`s of inputs that begin with the batch, by name.
         examples: Values of the inputs, by name, of the warm-up requests that TF Serving sends itself before it answers

@@ -12,6 +12,7 @@ from typing import Any
 import keras
 
 from keras_transformers.checkpoints import hub, huggingface, keras_nlp
+from keras_transformers.checkpoints.folder import left_behind
 from keras_transformers.checkpoints.generation_config import read_generation
 from keras_transformers.checkpoints.names import task_of
 from keras_transformers.config import TransformerConfig
@@ -147,6 +148,8 @@ def find(
         return _folder(hub.download(repo, revision or pinned, cache_dir, pickled=pickled), pickled)
     if Path(text).is_dir():
         return _folder(Path(text), pickled)
+    if former := left_behind(text):
+        raise ValueError(f"there is no folder {text!r}: a save was interrupted. Rename {former}, the old one, to that.")
     if os.sep in text:
         raise ValueError(f"there is no folder {text!r}. Give a folder, a name of zoo.names(), or 'hf:org/repo'.")
     entry = describe(text)

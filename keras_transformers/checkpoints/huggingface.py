@@ -113,7 +113,7 @@ def save_folder(
     """Writes a model as a folder that `transformers` can read, whole or not at all.
 
     Args:
-        folder: Replaced if it is such a folder already.
+        folder: Replaced if such a save has written all that it holds.
         model: The model; heads that `architecture` does not have are left out.
         config: What the model was made from.
         tokenizer: A `Tokenizer`, or None to write none.

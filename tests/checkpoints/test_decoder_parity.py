@@ -8,6 +8,7 @@ import pytest
 from mutations import drop_positions, effects, rewrite, swap_norms
 
 import zoo
+from keras_transformers.checkpoints.folder import check_target
 from keras_transformers.checkpoints.huggingface import load_weights, read_config, save_folder
 from keras_transformers.layers import RotaryPositions
 
@@ -200,9 +201,11 @@ def test_bfloat16_files_load_exactly(tmp_path, ours, theirs):
 
 def test_sharded_files(tmp_path, ours, theirs):
     reference = make(tmp_path / "whole", theirs, "gpt2")
-    reference.save_pretrained(tmp_path, max_shard_size="40KB")
-    assert len(list(tmp_path.glob("model-*.safetensors"))) > 2
-    config, model = read(tmp_path, ours)
+    folder = tmp_path / "sharded"
+    reference.save_pretrained(folder, max_shard_size="40KB")
+    assert len(list(folder.glob("model-*.safetensors"))) > 2
+    check_target(folder)
+    config, model = read(folder, ours)
     inputs = ours.batch(config)
     assert ours.difference(ours.predict(model, inputs), theirs.predict(reference, inputs)) < BOUND
 

@@ -8,6 +8,7 @@ import tensorflow as tf
 from translating import FIRST, characters, ids_of, make_sources, seq2seq_lm, text_of
 
 import zoo
+from keras_transformers.checkpoints.folder import check_target
 from keras_transformers.families import marian, mbart, t5, transformer
 from keras_transformers.generation.seq2seq import GROWTH
 from keras_transformers.tasks import Seq2SeqLMTask
@@ -172,6 +173,7 @@ def test_one_vocabulary_for_both_sides(tmp_path, family, options, is_marian):
     config = family(50, 1, 2, 8, eos_ids=[tokenizer.eos_id], pad_id=0, max_length=24, **options)
     task = Seq2SeqLMTask(config, tokenizer)
     task.save(tmp_path / "saved")
+    check_target(tmp_path / "saved")
     names = {path.name for path in (tmp_path / "saved").iterdir()}
     assert ({"source.spm", "target.spm", "vocab.json"} <= names) == is_marian == ("source.spm" in names)
     again = zoo.load(tmp_path / "saved")

@@ -13,6 +13,7 @@ import pytest
 from presets import bert_preset
 
 import zoo
+from keras_transformers.checkpoints.folder import check_target
 
 TEXTS, LABELS = ["a fine film", "a dull book", "the long day"], ["good", "bad", "bad"]
 PREDICTED = {
@@ -212,6 +213,17 @@ def test_a_folder_without_configuration_is_refused(damaged):
     (damaged / "config.json").unlink()
     with pytest.raises(ValueError, match=r"no config\.json"):
         zoo.load(damaged)
+
+
+def test_a_folder_whose_replacement_was_killed_is_named(damaged):
+    former = damaged.rename(damaged.with_name(f".copy.{'0' * 32}.old"))
+    with pytest.raises(ValueError, match=rf"a save was interrupted\. Rename {former}, the old one"):
+        zoo.load(damaged)
+
+
+def test_what_is_saved_can_be_replaced(folders):
+    for folder in folders.values():
+        check_target(folder)
 
 
 def test_a_bare_model_needs_a_task(damaged):
