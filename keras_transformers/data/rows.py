@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -161,3 +162,9 @@ def _segments(segment_ids, ids: Ragged) -> Ragged | None:
     if not np.array_equal(segments.lengths, ids.lengths):
         raise ValueError("segment_ids and token_ids differ in their lengths: expected one segment a token.")
     return segments
+
+
+def tell_cut(cut: Sequence[bool], max_length: int):
+    """Warns of texts that were cut, with their number."""
+    if count := int(sum(cut)):
+        warnings.warn(f"{count} of {len(cut)} texts were cut to max_length={max_length} tokens.", stacklevel=4)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from keras_transformers.data.batching import Batching
-from keras_transformers.data.rows import Ragged, Rows
+from keras_transformers.data.rows import Ragged, Rows, tell_cut
 
 
 class Stream:
@@ -21,11 +21,14 @@ class Stream:
         texts: `tf.data.Dataset` of a string, (string, label), (string, string) or (string, string, label), not batched.
         encode: a function of tensors, `encode(texts, pairs)` with strings (B,) and strings (B,) or `None`, that gives
             `token_ids` (B, T), `padding_mask` (B, T) and, for a model that takes them, `segment_ids` (B, T), all padded
-            on the right; such as `functools.partial(graph.encode, max_length=128)` for a `TextGraph`.
+            on the right; such as `functools.partial(graph.encode, max_length=128)` for a `TextGraph`. Where it gives
+            `truncated` (B,) too, texts that are cut are counted in a warning for each buffer.
         buffer_size: int, rows in memory at a time; rounded to whole batches.
+        read_labels: a function from a list of names of labels to an array of numbers. With it the last of several
+            strings is the name of a label, not a second text; labels that are numbers stay.
 
     Raises:
-        ValueError: elements of another structure, or (from `batches`) no elements.
+        ValueError: elements of another structure, or (from `batches`) no elements, or a name that is not known.
 
     Example:
 
@@ -46,9 +49,9 @@ class Stream:
 
     num_rows = None
 
-    def __init__(self, texts, encode: Callable, buffer_size: int = 4096):
-        self.texts, self.names = texts, _names(texts.element_spec)
-        self.encode, self.buffer_size = encode, buffer_size
+    def __init__(self, texts, encode: Callable, buffer_size: int = 4096, read_labels: Callable | None = None):
+        self.texts, self.names = texts, _names(texts.element_spec, read_labels is not None)
+        self.encode, self.buffer_size, self.read_labels = encode, buffer_size, read_labels
 
     def sample(self) -> Rows:
         for rows in self._read(self.texts.take(1), 1):
@@ -75,17 +78,29 @@ class Stream:
         for arrays, labels in encoded.prefetch(1).with_options(options).as_numpy_iterator():
             mask = np.asarray(arrays["padding_mask"], bool)
             segments = arrays.get("segment_ids")
+            tell_cut(arrays.get("truncated", ()), mask.sum(axis=1).max())
             yield Rows(
                 Ragged.unpadded(arrays["token_ids"], mask),
                 None if segments is None else Ragged.unpadded(segments, mask),
-                None if isinstance(labels, tuple) else labels,
+                None if isinstance(labels, tuple) else self._numbers(labels),
             )
 
+    def _numbers(self, labels: np.ndarray) -> np.ndarray:
+        if labels.dtype != object or self.read_labels is None:
+            return labels
+        names = np.vectorize(bytes.decode, otypes=[object])(labels).tolist()
+        try:
+            return self.read_labels(names)
+        except ValueError as error:
+            raise ValueError(f"{error} In a data set of (text, string) the string is a label, not a pair.") from None
 
-def _names(spec) -> tuple[str, ...]:
-    """What the parts of an element are: strings are texts, the rest is the label."""
+
+def _names(spec, has_labels: bool) -> tuple[str, ...]:
+    """What the parts of an element are: strings are texts, but for the last of several if there must be labels."""
     parts = spec if isinstance(spec, tuple) else (spec,)
     texts = tuple(getattr(part, "dtype", None) == "string" and part.shape.rank == 0 for part in parts)
+    if has_labels and len(parts) > 1:
+        texts = (*texts[:-1], False)
     names = {
         (True,): ("texts",),
         (True, False): ("texts", "labels"),

@@ -14,7 +14,7 @@ from keras_transformers.checkpoints.huggingface import save_folder
 from keras_transformers.checkpoints.names import architecture_of
 from keras_transformers.config import TransformerConfig
 from keras_transformers.data.pipeline import batches
-from keras_transformers.data.rows import Rows
+from keras_transformers.data.rows import Rows, tell_cut
 from keras_transformers.data.stream import Stream
 from keras_transformers.tasks.answer import check_exportable
 from keras_transformers.tasks.fitting import Fitting
@@ -120,7 +120,8 @@ class Task(Fitting):
 
         Args:
             texts: A list of strings; or a `tf.data.Dataset` of strings, (text, label), (text, pair) or
-                (text, pair, label), for corpora larger than memory, tokenised on the fly.
+                (text, pair, label), for corpora larger than memory, tokenised on the fly. Where the task has labels,
+                the last of several strings is the name of one.
             labels: One label a text (see the task); None to predict.
             pairs: The second text of each pair.
             batch_size: Rows, over all replicas.
@@ -129,7 +130,8 @@ class Task(Fitting):
                 `accumulation_steps` of the optimizer, `drop_remainder`, `buckets`.
 
         Returns:
-            A `tf.data.Dataset`, or on other backends a `keras.utils.PyDataset`, of (inputs, labels).
+            A `tf.data.Dataset`, or on other backends a `keras.utils.PyDataset`, of (inputs, labels). A warning says how
+            many texts were cut to `max_length`.
 
         Raises:
             ValueError: There are no texts, or texts and labels do not fit each other or the task.
@@ -144,9 +146,12 @@ class Task(Fitting):
 
     def _source(self, texts: Any, labels: Any, pairs: Any, buffer_size: int) -> Any:
         if self._is_stream(texts, labels, pairs):
-            return Stream(texts, partial(self._encode_by, self.text_graph), buffer_size)
+            read_labels = self._labels if self.labelled else None
+            return Stream(texts, partial(self._encode_by, self.text_graph), buffer_size, read_labels)
         labels = None if labels is None else self._labels(labels)
-        return self._rows(self.tokenizer.encode(texts, pairs, max_length=self.max_length), labels)
+        encoded = self.tokenizer.encode(texts, pairs, max_length=self.max_length)
+        tell_cut([row.truncated for row in encoded], self.max_length)
+        return self._rows(encoded, labels)
 
     @staticmethod
     def _is_stream(texts: Any, labels: Any, pairs: Any = None) -> bool:
@@ -162,7 +167,7 @@ class Task(Fitting):
 
     def _encode_by(self, graph: Any, texts: Any, pairs: Any) -> dict[str, Any]:
         encoded = graph.encode(texts, pairs, max_length=self.max_length)
-        return {name: encoded[name] for name in self.model.input if name in encoded}
+        return {name: encoded[name] for name in (*self.model.input, "truncated") if name in encoded}
 
     @cached_property
     def text_graph(self) -> Any:
@@ -204,8 +209,11 @@ class Task(Fitting):
         """Write one folder in Hugging Face layout; `zoo.load(folder)` and `transformers` read it.
 
         Args:
-            folder: Replaced, if it is such a folder already; an interrupted save leaves the old one.
+            folder: Replaced, if a save has written all that it holds; an interrupted save leaves the old one.
             dtype: Of the stored weights: `"float32"`, `"float16"` or `"bfloat16"`.
+
+        Raises:
+            ValueError: The folder holds something else, or it is the working directory or the home folder.
         """
         architecture = architecture_of(self.name, self.config.family)
         options = self._saved_options()

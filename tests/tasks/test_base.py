@@ -162,6 +162,44 @@ def test_a_stream_of_texts():
         task.dataset(stream, NUMBERS)
 
 
+def test_a_stream_of_texts_and_names_of_labels():
+    """A second string is the label where the task has labels, and a pair where it has none."""
+    task = tiny.classifier()
+    expected = task.evaluate(TEXTS, LABELS)
+    named = tf.data.Dataset.from_tensor_slices((list(TEXTS), list(LABELS)))
+    assert task.evaluate(named) == pytest.approx(expected, abs=1e-6)
+    pairs = named.map(lambda text, name: (text, "", name))
+    assert task.evaluate(pairs) == pytest.approx(task.evaluate(TEXTS, LABELS, pairs=[""] * len(TEXTS)), abs=1e-6)
+    unknown = tf.data.Dataset.from_tensor_slices((["a", "b"], ["good", "nice"]))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="unknown label 'nice'"):
+        list(task.dataset(unknown))
+    with pytest.raises(ValueError, match=r"unknown label 'nice'.*\(text, string\) .* label"):
+        task.dataset(unknown.skip(1))
+    several = tiny.classifier(["a", "b", "c"], problem="multi_label")
+    with pytest.raises(ValueError, match="expected a list of labels for each text, received the str 'bad'"):
+        several.dataset(named)
+    names = tf.data.Dataset.from_tensor_slices((["x", "y"], [["a", "b"], ["c", "a"]]))
+    assert tiny.outputs(several, several.dataset(names, shuffle=False))[1].numpy().tolist() == [[1, 1, 0], [1, 0, 1]]
+
+
+@pytest.mark.parametrize("as_source", [list, tf.data.Dataset.from_tensor_slices], ids=["list", "stream"])
+def test_texts_that_are_cut_are_counted_once(as_source):
+    texts = ["film " * 14, "film " * 15, "film " * 30]  # between [CLS] and [SEP], 14 fit
+    task = tiny.masked_lm()
+    with pytest.warns(UserWarning, match="were cut") as caught:
+        rows = sum(len(inputs["token_ids"]) for inputs, *_ in task.dataset(as_source(texts)))
+    assert rows == 3
+    told = {str(warning.message) for warning in caught}
+    assert told == {"2 of 3 texts were cut to max_length=16 tokens."}
+
+
+def test_fit_tells_how_many_texts_it_cuts():
+    task = tiny.classifier()
+    with pytest.warns(UserWarning) as caught:
+        task.fit(["film " * 20, "a fine film"], ["bad", "good"], epochs=2, verbose=0)
+    assert [str(warning.message) for warning in caught] == ["1 of 2 texts were cut to max_length=16 tokens."]
+
+
 def test_an_interrupted_save_leaves_the_old_folder(trained, tmp_path, monkeypatch):
     folder = tmp_path / "model"
     trained.save(folder)
