@@ -148,9 +148,10 @@ def finetune(
     out: Annotated[Path, Option(help="Folder of the model, to load again.")] = Path("runs/finetuned"),
     export: Annotated[Path | None, Option(help="Folder of the SavedModel.", show_default="OUT-export/1")] = None,
 ) -> None:
-    """Fine-tune a model, measure it on held-out texts, save it, and export it as a SavedModel that takes text.
+    """Fine-tune a model, save it, measure it on held-out texts, and export it as a SavedModel that takes text.
 
     A classifier's labels are those of the training file. Without any file, the bundled messages are learnt.
+    Ctrl-C while it learns saves the model so far, in OUT-interrupted.
     At the end the export answers one request in a process of its own that can import TensorFlow only.
     """
     start_keras()

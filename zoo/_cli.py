@@ -34,8 +34,15 @@ class Commands(TyperGroup):
         sys.exit(code)
 
 
+class AfterSaving(Exception):
+    """What went wrong once a model was saved is its cause; its message says where the model is."""
+
+
 def explain(error: Exception) -> tuple[str, int]:
     """Message and exit code."""
+    if isinstance(error, AfterSaving):
+        message, code = explain(error.__cause__)
+        return f"{message.rstrip('.')}. {error}", code
     if hasattr(error, "format_message"):  # of the command line itself; typer has its own copy of click by now
         return f"{error.format_message().rstrip('.')}. See --help.", 2
     if isinstance(error, (ValueError, OSError)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,7 +38,10 @@ def read_labelled(path: Path, columns: Columns, problem: str) -> Table:
 def parse_label(value: Any, problem: str) -> str | list[str] | float:
     """One label, as `Task.fit` takes it."""
     if problem == "regression":
-        return float(value)
+        number = float(value)
+        if not math.isfinite(number):
+            raise ValueError("expected a finite number")
+        return number
     if problem == "multi_label":
         return value if isinstance(value, list) else [name for name in value.split("|") if name]
     if value is None or value == "":
@@ -54,6 +58,15 @@ def label_names(table: Table, columns: Columns, problem: str) -> list[str]:
     if len(names) < 2 and problem == "single_label":
         raise ValueError(f"all labels of the training file are {names[0]!r}: expected at least two classes.")
     return names
+
+
+def check_known(path: Path, table: Table, names: list[str]) -> None:
+    """A `ValueError` with the row where a label, or one of several, is not among the names."""
+    for number, label in enumerate(table.labels, 1):
+        if unknown := [name for name in (label if isinstance(label, list) else [label]) if name not in names]:
+            raise ValueError(
+                f"{path}, row {number}: unknown label {unknown[0]!r}; those of the training file are {names}."
+            )
 
 
 def requests(texts: list[str], file: Path | None, columns: Columns) -> Table:

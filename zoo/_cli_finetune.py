@@ -1,4 +1,4 @@
-"""`finetune`: load, fit, evaluate, save, export, and one request answered by the export."""
+"""`finetune`: load, fit, save, evaluate, export, and one request answered by the export."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import Any
 
 import zoo
 from keras_transformers.checkpoints.folder import check_target
+from keras_transformers.data.tables import Table
 from zoo import _bare
-from zoo._cli import step, verbosity
-from zoo._cli_data import Columns, label_names, read_labelled
+from zoo._cli import AfterSaving, step, verbosity
+from zoo._cli_data import Columns, check_known, label_names, read_labelled
 from zoo._entry import BUNDLED, describe, names
 
 MESSAGES = BUNDLED / "sample_messages"
@@ -31,36 +32,81 @@ def run(
 ) -> None:
     """Everything from a name to an export that answers; `load` and `fit` are for `zoo.load` and `Task.fit`."""
     train, test = files(train, test)
-    check_target(out)
-    check_target(export, "saved_model.pb")
+    check_folders(out, export)
     examples = read_labelled(train, columns, problem)
     held_out = read_labelled(test, columns, problem) if test else None
     labels = label_names(examples, columns, problem)
+    if held_out and problem != "regression":
+        check_known(test, held_out, labels)
     with step(f"load {name} for {len(labels)} label{'s' * (len(labels) > 1)}"):
         task = zoo.load(name, "classification", labels=labels, problem=problem, **load)
-    fit = fit_options(name, fit)
-    with step(f"fit {len(examples.texts)} texts ({', '.join(f'{key} {value}' for key, value in fit.items())})", "\n"):
-        task.fit(examples.texts, examples.labels, pairs=examples.pairs, verbose=verbosity(), **fit)
-    if held_out:
-        with step(f"evaluate {len(held_out.texts)} held-out texts"):
-            results = task.evaluate(held_out.texts, held_out.labels, pairs=held_out.pairs)
-        print_results(results)
     table = held_out or examples
-    save_and_serve(task, out, export, [table.texts[0], *(table.pairs or [])[:1]])
+    request = [table.texts[0], *(table.pairs or [])[:1]]
+    learn_and_serve(task, examples, held_out, fit_options(name, fit), out, export, request)
 
 
-def print_results(results: dict[str, float]) -> None:
-    """A line for each metric."""
-    print(*(f"  {key} {value:.4f}" for key, value in results.items()), sep="\n")
+def check_folders(out: Path, export: Path) -> None:
+    """A `ValueError`, before the work, if a folder cannot be written at its end."""
+    for folder, marker in ((out, "config.json"), (beside(out), "config.json"), (export, "saved_model.pb")):
+        check_target(folder, marker)
+    one, other = out.resolve(), export.resolve()
+    if one == other or one in other.parents or other in one.parents:
+        raise ValueError(f"{out} and {export} lie in one another: give --out and --export folders side by side.")
 
 
-def save_and_serve(task: Any, out: Path, export: Path, request: list[str]) -> None:
-    """Write the folder and the SavedModel, and let it answer a request."""
+def beside(out: Path) -> Path:
+    """Where an interrupted `fit` is saved: what is in `out` may be better."""
+    return out.with_name(f"{out.name}-interrupted")
+
+
+def learn_and_serve(
+    task: Any, examples: Table, held_out: Table | None, fit: dict[str, Any], out: Path, export: Path, request: list[str]
+) -> None:
+    """Fit, save, evaluate, export, and let the export answer a request."""
+    if held_out:
+        task.dataset(**given(held_out), shuffle=False)  # says what is wrong with it: not after the work
+    with step(f"fit {len(examples.texts)} texts ({', '.join(f'{key} {value}' for key, value in fit.items())})", "\n"):
+        learn(task, examples, fit, out)
     with step(f"save {out}"):
         task.save(out)
-    with step(f"export {export}"):
-        task.export(export)
-    serve(export, request)
+    try:
+        if held_out:
+            with step(f"evaluate {len(held_out.texts)} held-out texts"):
+                results = task.evaluate(**given(held_out))
+            print(*(f"  {key} {value:.4f}" for key, value in results.items()), sep="\n")
+        with step(f"export {export}"):
+            task.export(export)
+        serve(export, request)
+    except Exception as error:
+        raise AfterSaving(f"The model is saved in {out}.") from error
+
+
+def given(table: Table) -> dict[str, list]:
+    """The columns that a table has, as `Task.fit` names them."""
+    return {name: column for name, column in table._asdict().items() if column is not None}
+
+
+def learn(task: Any, examples: Table, fit: dict[str, Any], out: Path) -> None:
+    """`Task.fit`; on Ctrl-C the model so far is saved. A second Ctrl-C ends that too."""
+    from keras.callbacks import LambdaCallback
+
+    place = {"epoch": 0, "batch": 0}
+    note = LambdaCallback(
+        on_epoch_begin=lambda epoch, logs: place.update(epoch=epoch, batch=0),
+        on_train_batch_end=lambda batch, logs: place.update(batch=batch + 1),
+    )
+    try:
+        task.fit(**given(examples), verbose=verbosity(), callbacks=[note], **fit)
+    except KeyboardInterrupt:
+        if not any(place.values()):
+            print("\ninterrupted before the first step: there is nothing to save")
+            raise
+        total = note.params
+        batches = f"{place['batch']} of {total['steps']} batches of epoch {place['epoch'] + 1} of {total['epochs']}"
+        print(f"\ninterrupted after {batches}; not evaluated, not exported")
+        with step(f"save {beside(out)}"):
+            task.save(beside(out))
+        raise
 
 
 def files(train: Path | None, test: Path | None) -> tuple[Path, Path | None]:

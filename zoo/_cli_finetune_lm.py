@@ -1,4 +1,4 @@
-"""`finetune` of what writes text: load, fit, evaluate, save, export, and one text written by the export."""
+"""`finetune` of what writes text: load, fit, save, evaluate, export, and one text written by the export."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import zoo
-from keras_transformers.checkpoints.folder import check_target
-from zoo._cli import step, verbosity
+from zoo._cli import step
 from zoo._cli_data import Columns, read_texts
-from zoo._cli_finetune import fit_options, print_results, save_and_serve
+from zoo._cli_finetune import check_folders, fit_options, learn_and_serve
 
 
 def run(
@@ -28,18 +27,10 @@ def run(
         raise ValueError(f"task {kind} needs --train: a table of texts and labels, for causal_lm also plain text.")
     if kind == "seq2seq_lm" and columns.label is None:
         raise ValueError("task seq2seq_lm needs --label: the column of what is to be written, translations say.")
-    check_target(out)
-    check_target(export, "saved_model.pb")
+    check_folders(out, export)
     examples, held_out = read_texts(train, columns), read_texts(test, columns) if test else None
     with step(f"load {name}"):
         task = zoo.load(name, kind, **load)
-    fit = fit_options(name, fit)
-    with step(f"fit {len(examples.texts)} texts ({', '.join(f'{key} {value}' for key, value in fit.items())})", "\n"):
-        task.fit(examples.texts, examples.labels, verbose=verbosity(), **fit)
-    if held_out:
-        with step(f"evaluate {len(held_out.texts)} held-out texts"):
-            results = task.evaluate(held_out.texts, held_out.labels)
-        print_results(results)
     prompt = (held_out or examples).texts[0]
     prompt = prompt if examples.labels else " ".join(prompt.split()[:5])
-    save_and_serve(task, out, export, [prompt])
+    learn_and_serve(task, examples, held_out, fit_options(name, fit), out, export, [prompt])

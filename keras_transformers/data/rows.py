@@ -167,4 +167,4 @@ def _segments(segment_ids, ids: Ragged) -> Ragged | None:
 def tell_cut(cut: Sequence[bool], max_length: int):
     """Warns of texts that were cut, with their number."""
     if count := int(sum(cut)):
-        warnings.warn(f"{count} of {len(cut)} texts were cut to max_length={max_length} tokens.", stacklevel=4)
+        warnings.warn(f"{count} of {len(cut)} texts were cut to max_length={max_length} tokens.", stacklevel=3)
