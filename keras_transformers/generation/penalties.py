@@ -108,7 +108,7 @@ def ban_ngrams(logits: Any, token_ids: Any, lengths: Any, size: Any) -> Any:
         logits: float32 (B, V).
         token_ids: int32 (B, S).
         lengths: int32 (B,), real tokens in each row.
-        size: int32 (B,), n; 0 for no ban.
+        size: int32 (B,), n; 0 for no ban. One that is greater than the row's length bans nothing.
     """
     places = ops.expand_dims(ops.arange(ops.shape(token_ids)[1], dtype="int32"), 0)
     lengths, size = lengths[:, None], size[:, None]
@@ -120,9 +120,11 @@ def ban_ngrams(logits: Any, token_ids: Any, lengths: Any, size: Any) -> Any:
         fits = ops.logical_and(before == last, places >= back)
         return back + 1, ops.logical_and(same, ops.logical_or(fits, back >= size))
 
-    longest = ops.max(size)
-    same = ops.logical_and(places < lengths, size > 0)
-    same = ops.while_loop(lambda back, same: back < longest, compare, (ops.ones((), "int32"), same))[1]
+    def undecided(back, same):
+        return ops.any(ops.logical_and(same, back < size))
+
+    same = ops.logical_and(places < lengths, ops.logical_and(size > 0, size <= lengths))
+    same = ops.while_loop(undecided, compare, (ops.ones((), "int32"), same))[1]
     return _scatter(logits, ops.where(same, token_ids, -1), lambda old: ops.full_like(old, NEVER))
 
 

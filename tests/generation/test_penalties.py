@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from arrays import normal, to_numpy
 
+from keras_transformers.generation import penalties
 from keras_transformers.generation.decode import Choices, Decoder
 from keras_transformers.generation.knobs import make_knobs
 from keras_transformers.generation.penalties import add_bias, apply, ban_ngrams, penalize_repetition, suppress
@@ -29,6 +30,16 @@ def test_ngrams_by_hand():
     assert [np.flatnonzero(np.isinf(row)).tolist() for row in result] == [[1], [2, 3], []]
     result = to_numpy(ban_ngrams(LOGITS, ids, int32(4, 3, 1), int32(3, 1, 5)))
     assert [np.flatnonzero(np.isinf(row)).tolist() for row in result] == [[1], [2, 3], []]
+
+
+def test_an_ngram_longer_than_its_row_costs_nothing(monkeypatch):
+    """Nor does a long one whose tokens differ soon; it bans what it should where they are equal."""
+    calls, take = [], penalties.ops.take_along_axis
+    monkeypatch.setattr(penalties.ops, "take_along_axis", lambda *rest, **more: calls.append(0) or take(*rest, **more))
+    ids = int32([1, 2, 1, 2, 0, 0], [3, 2, 0, 1, 2, 3], [3, 3, 3, 3, 3, 3])
+    result = to_numpy(ban_ngrams(LOGITS, ids, int32(4, 6, 6), int32(2_000, 5, 6)))
+    assert [np.flatnonzero(np.isinf(row)).tolist() for row in result] == [[], [], [3]]
+    assert len(calls) < 20
 
 
 def test_bias_and_suppression_by_hand():
