@@ -11,6 +11,8 @@ from keras_transformers.generation import penalties
 from keras_transformers.generation.decode import Choices, Decoder, State, append
 from keras_transformers.generation.penalties import NEVER
 
+COLDEST = 1e-20  # logits over less than that would be infinite, and a sample has long been the likeliest token
+
 
 def sample(decoder: Decoder, state: State, logits: Any, choices: Choices) -> State:
     """The method that draws one more token for each row; `score` sums the model's own log-probabilities of them.
@@ -30,7 +32,7 @@ def sample(decoder: Decoder, state: State, logits: Any, choices: Choices) -> Sta
 
 
 def choose(logits: Any, knobs: dict[str, Any], seeds: Any) -> Any:
-    """The next token of each row: the likeliest where the temperature is 0, else a sample.
+    """The next token of each row: the likeliest where the temperature is 0 (or below `COLDEST`), else a sample.
 
     Args:
         logits: float32 (B, V).
@@ -40,7 +42,7 @@ def choose(logits: Any, knobs: dict[str, Any], seeds: Any) -> Any:
     Returns:
         int32 (B,).
     """
-    greedy = knobs["temperature"] <= 0
+    greedy = knobs["temperature"] < COLDEST
 
     def sampled():
         temperature = ops.where(greedy, 1.0, knobs["temperature"])[:, None]

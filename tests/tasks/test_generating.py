@@ -1,0 +1,36 @@
+"""What no request may do to an answer or to a server."""
+
+from __future__ import annotations
+
+import pytest
+import tensorflow as tf
+from generating import causal_lm
+
+from keras_transformers.generation.knobs import KNOBS, knobs_of
+
+
+@pytest.fixture(scope="module")
+def task():
+    return causal_lm()
+
+
+@pytest.fixture(scope="module")
+def generate(task):
+    """The signature of an export: knobs by name, those that are not given neutral."""
+    signature = task.service.signatures(task._request(1, (), None, {}), 1)["generate"].get_concrete_function()
+
+    def ask(texts, stop, **values):
+        knobs = {name: values.get(name, [knob.neutral] * len(texts)) for name, knob in knobs_of(1).items()}
+        knobs = {name: tf.constant(column, KNOBS[name].dtype) for name, column in knobs.items()}
+        answer = signature(text=tf.constant(texts), stop=tf.constant(stop, tf.string), **knobs)
+        return {name: column.numpy().tolist() for name, column in answer.items()}
+
+    return ask
+
+
+def test_the_coldest_temperatures(generate):
+    """Logits over them would be infinite: they are the greedy text."""
+    cold = [0.0, 1e-45, 1e-38, 1.2e-38, 1e-37, 1e-30, 1e-10]
+    options = {"temperature": cold, "seed": list(range(7)), "max_new_tokens": [9] * 7}
+    for more in ({}, {"top_k": [5] * 7}, {"top_p": [0.9] * 7}, {"min_p": [0.1] * 7}):
+        assert len(set(generate(["the cat"] * 7, [[]] * 7, **options, **more)["generated_text"])) == 1, more
