@@ -153,9 +153,12 @@ class GenerationService:
             `generated_text`, `score` (the sum of the log-probabilities; as `BeamSearch` says, of beams) and
             `num_tokens`, each (B, n); `truncated`, whether the prompt was cut at its beginning, and `error`, empty when
             all is well, both (B,).
+
+        Raises:
+            tf.errors.InvalidArgumentError: A column of `wanted` has more or fewer rows than there are texts.
         """
         method, rows = (BeamSearch(num_beams), num_beams) if num_beams > 1 else (sample, sequences)
-        count, inputs = tf.size(text), tf.nest.map_structure(_one_at_least, (text, wanted))
+        count, inputs = tf.size(text), tf.nest.map_structure(_one_at_least, _checked(text, wanted))
         state, choices, about = self.start(inputs[0], rows, inputs[1], method)
         state = advance(self.decoder, method, state, choices, self.max_length)
         columns = self.finish(state | state.get("hypotheses", {}), rows)
@@ -255,6 +258,16 @@ def is_new(state: dict[str, Any]) -> tf.Tensor:
     """Where the new tokens of each row stand: boolean (B, S)."""
     places, begin = tf.range(tf.shape(state["token_ids"])[1]), state["lengths"] - state["new"]
     return (places >= begin[:, None]) & (places < state["lengths"][:, None])
+
+
+def _checked(text: tf.Tensor, wanted: dict[str, Any]) -> tuple[tf.Tensor, dict[str, Any]]:
+    """What was given, if there is one row for each text; else a number that is missing would be another row's."""
+    checks = [
+        tf.debugging.assert_equal(tf.shape(x)[0], tf.size(text), f"{name} must have one row for each text.")
+        for name, x in wanted.items()
+    ]
+    with tf.control_dependencies(checks):
+        return tf.nest.map_structure(tf.identity, (text, wanted))
 
 
 def _one_at_least(column: tf.Tensor) -> tf.Tensor:

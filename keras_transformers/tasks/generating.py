@@ -171,7 +171,8 @@ class GeneratingTask(Task):
 
         Its signature `serving_default` takes `text` (B,) strings; `generate` takes the knobs of `generate` besides,
         each (B,), and `stop` (B, n) strings, filled with empty ones. Both return `generated_text`, `score` and
-        `num_tokens`, each (B,), or (B, n) with `num_sequences` > 1, and `truncated` and `error`, both (B,).
+        `num_tokens`, each (B,), or (B, n) with `num_sequences` > 1, and `truncated` and `error`, both (B,). A request
+        whose knobs have more or fewer rows than there are texts is refused (`InvalidArgumentError`).
 
         Args:
             folder: Such as `"serving/novel/1"`. Replaced if it is a SavedModel; an interrupted export leaves the old

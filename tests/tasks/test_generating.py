@@ -28,6 +28,14 @@ def generate(task):
     return ask
 
 
+@pytest.mark.parametrize("rows", [1, 3])
+def test_every_option_has_a_row_for_each_text(generate, rows):
+    for name in ["stop", *knobs_of(1)]:
+        values = {"stop": [[""]] * 2} | {name: [[""]] * rows if name == "stop" else [KNOBS[name].neutral] * rows}
+        with pytest.raises(tf.errors.InvalidArgumentError, match=f"{name} must have one row for each text"):
+            generate(["a", "b"], **values)
+
+
 def test_the_coldest_temperatures(generate):
     """Logits over them would be infinite: they are the greedy text."""
     cold = [0.0, 1e-45, 1e-38, 1.2e-38, 1e-37, 1e-30, 1e-10]
