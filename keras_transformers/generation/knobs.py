@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from keras import ops
 
+from keras_transformers.generation.stop import MOST_BYTES, MOST_STRINGS, TOO_MUCH
+
 
 class Knob(NamedTuple):
     """A knob: its dtype, its neutral value, and the range [low, high] of its values."""
@@ -88,7 +90,7 @@ def make_request(
         The knobs, each (B,), `stop` (B, n) of bytes, `bias_ids` int32 and `bias_values` float32, both (B, m).
 
     Raises:
-        ValueError: As `make_knobs`; or a stop string is empty or none.
+        ValueError: As `make_knobs`; or a stop string is empty, too long or none, or there are too many.
 
     Example:
 
@@ -98,8 +100,11 @@ def make_request(
     """
     if isinstance(stop, str) or not all(isinstance(string, str) and string for string in stop):
         raise ValueError(f"stop must be a list of str that are not empty: received {stop!r}.")
+    stop = [string.encode("utf-8") for string in stop]
+    if len(stop) > MOST_STRINGS or max(map(len, stop), default=0) > MOST_BYTES:
+        raise ValueError(f"{TOO_MUCH} Received {len(stop)}, the longest of {max(map(len, stop)):,} bytes.")
     columns = {
-        "stop": np.array([string.encode("utf-8") for string in stop], object),
+        "stop": np.array(stop, object),
         "bias_ids": np.array(list(token_bias), np.int32),
         "bias_values": np.array(list(token_bias.values()), np.float32),
     }

@@ -17,8 +17,9 @@ from keras_transformers.generation.knobs import KNOBS, knobs_of, out_of_range
 from keras_transformers.generation.projection import Projection
 from keras_transformers.generation.prompt import EMPTY, NO_ROOM, NOTHING, TOO_MANY, begin_id, start_prompts
 from keras_transformers.generation.sampling import sample
-from keras_transformers.generation.stop import StopStrings, byte_table, spelled
+from keras_transformers.generation.stop import TOO_MUCH, byte_table, spelled
 from keras_transformers.generation.stream import pieces_of
+from keras_transformers.generation.strings import stop_bytes
 from keras_transformers.models.decoder import prefill, step
 from keras_transformers.text.graph.streams import keep
 
@@ -29,6 +30,7 @@ ERRORS = [
     EMPTY,
     NOTHING,
     TOO_MANY,
+    TOO_MUCH,
 ]
 TEXT, COUNT = tf.TensorSpec([None], tf.string, name="text"), tf.TensorSpec([], tf.int32)
 STOP = tf.TensorSpec([None, None], tf.string, name="stop")
@@ -82,13 +84,15 @@ class GenerationService:
     ) -> tuple[dict, Choices, dict]:
         """The state before the first token of each text, how it goes on, what to say of each row beside the text."""
         knobs = {name: x for name, x in wanted.items() if name in KNOBS}
+        stops, too_much = stop_bytes(wanted["stop"])
         wrong = out_of_range(knobs) + 1
+        wrong = tf.where((wrong == 0) & too_much, ERRORS.index(TOO_MUCH), wrong)
         knobs = {name: tf.where(wrong > 0, tf.cast(KNOBS[name].neutral, x.dtype), x) for name, x in knobs.items()}
         prompts, lengths, truncated, wrong, source = self._prompts(text, knobs["max_new_tokens"], wrong)
         limit = tf.where(wrong > 0, lengths, tf.minimum(lengths + knobs["max_new_tokens"], self.max_length))
         order = tf.repeat(tf.range(tf.size(text)), sequences)
-        repeated = {name: tf.gather(x, order) for name, x in {**wanted, **knobs}.items()}
-        stops = _stop_bytes(repeated["stop"])
+        repeated = {name: tf.gather(x, order) for name, x in {**wanted, **knobs}.items() if name != "stop"}
+        stops = tf.nest.map_structure(lambda x: tf.gather(x, order), stops)
         number = tf.tile(tf.range(sequences), tf.shape(lengths)[:1])
         choices = Choices(
             {name: repeated[name] for name in knobs}, stops, repeated["bias_ids"], repeated["bias_values"], number
@@ -283,11 +287,3 @@ def _tensors(wanted: dict[str, np.ndarray]) -> dict[str, tf.Tensor]:
 
 def _decoded(column: np.ndarray) -> np.ndarray:
     return np.vectorize(bytes.decode, otypes=[object])(column) if column.dtype == object else column
-
-
-def _stop_bytes(stop: tf.Tensor) -> StopStrings:
-    """Strings (B, n) as bytes."""
-    stop = tf.pad(stop, [[0, 0], [0, 1]], constant_values="")  # one at least
-    lengths = tf.strings.length(stop)
-    width = tf.maximum(tf.reduce_max(lengths), 1)
-    return StopStrings(tf.cast(tf.io.decode_raw(stop, tf.uint8, fixed_length=width), tf.int32), lengths)

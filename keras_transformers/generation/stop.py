@@ -5,18 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+import keras
 import numpy as np
 from keras import ops
 
 NO_BYTE = 256  # equals no byte
 NEVER = 2**30  # where no stop string begins
+MOST_STRINGS, MOST_BYTES = (
+    64,
+    1024,
+)  # of a row's stop strings: what looking for them costs at each step is their product
+TOO_MUCH = f"stop takes at most {MOST_STRINGS} strings of at most {MOST_BYTES:,} bytes."
 
 
 class StopStrings(NamedTuple):
     """Stop strings of each row.
 
     Args:
-        strings: int32 (B, n, M), their bytes, filled with anything.
+        strings: int32 (B, n, M), their bytes, at the end of M; before them stands anything.
         lengths: int32 (B, n), in bytes; 0 for none.
     """
 
@@ -49,7 +55,8 @@ def stop_strings(rows: int, strings: Sequence[bytes]) -> StopStrings:
     """
     content = list(strings) or [b""]
     lengths = np.array([len(string) for string in content], np.int32)
-    table = byte_table(content)
+    longest = max(1, *map(len, content))
+    table = np.array([list(string.rjust(longest, b"\0")) for string in content], np.int32)
     return StopStrings(np.repeat(table[None], rows, axis=0), np.repeat(lengths[None], rows, axis=0))
 
 
@@ -70,14 +77,16 @@ def find_stop(tail: Any, new: Any, stops: StopStrings) -> tuple[Any, Any]:
         The new tail, and int32 (B,): where the first stop string begins, in bytes from the new token's first one
         (negative: in the tail); `NEVER` for none.
     """
-    window = ops.concatenate([tail, new], axis=1)
-    size, most = ops.shape(window)[1], ops.shape(stops.strings)[2]
-    offsets, bytes_in = ops.arange(size, dtype="int32"), ops.arange(most, dtype="int32")
-    padded = ops.pad(window, ((0, 0), (0, 1)), constant_values=NO_BYTE)
-    frames = ops.take(padded, ops.minimum(offsets[:, None] + bytes_in, size), axis=1)  # (B, O, M)
-    same = ops.expand_dims(frames, 1) == ops.expand_dims(stops.strings, 2)  # (B, n, O, M)
-    beyond = bytes_in >= stops.lengths[:, :, None, None]
-    found = ops.logical_and(ops.all(ops.logical_or(same, beyond), axis=-1), stops.lengths[:, :, None] > 0)
-    first = ops.min(ops.where(ops.any(found, axis=1), offsets - (most - 1), NEVER), axis=1)
     count = ops.sum(ops.cast(new != NO_BYTE, "int32"), axis=1, keepdims=True)
+    if keras.backend.backend() == "tensorflow":  # elsewhere shapes must be known
+        new = new[:, : ops.maximum(ops.max(count), 1)]
+    window = ops.concatenate([tail, new], axis=1)
+    most = ops.shape(stops.strings)[2]
+    ends, bytes_in = ops.arange(ops.shape(new)[1], dtype="int32"), ops.arange(most, dtype="int32")
+    frames = ops.take(window, ends[:, None] + bytes_in, axis=1)  # (B, W, M), the bytes up to each new one
+    same = ops.expand_dims(frames, 1) == ops.expand_dims(stops.strings, 2)  # (B, n, W, M)
+    lengths = ops.expand_dims(stops.lengths, 2)
+    before = bytes_in < most - ops.expand_dims(lengths, 3)
+    found = ops.logical_and(ops.all(ops.logical_or(same, before), axis=-1), lengths > 0)  # (B, n, W)
+    first = ops.min(ops.where(found, ends + 1 - lengths, NEVER), axis=(1, 2))
     return ops.take_along_axis(window, count + ops.arange(most - 1, dtype="int32"), axis=1), first

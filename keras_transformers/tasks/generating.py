@@ -121,7 +121,8 @@ class GeneratingTask(Task):
                 costs that got little attention; `early_stopping` (False): end with the first `num_beams` texts, rather
                 than when no better one can come.
                 For all texts: `num_beams` (the checkpoint's, or 1), with more than one beam search instead of sampling;
-                `stop`, strings before which a text ends; `num_sequences` (1) for each prompt, with beams the best;
+                `stop`, at most 64 strings, of at most 1,024 bytes, before the first of which a text ends;
+                `num_sequences` (1) for each prompt, with beams the best;
                 `token_bias`, a number to add to the logits of tokens, by id, minus infinity to suppress one;
                 `batch_size` (16), prompts at a time, those of like length together.
 

@@ -37,6 +37,14 @@ def test_stop_strings_are_a_list():
             make_request(1, stop, {}, {})
 
 
+@pytest.mark.parametrize(("stop", "message"), [(["a"] * 65, "Received 65, "), (["ä" * 513], "of 1,026 bytes")])
+def test_stop_strings_are_few_and_short(stop, message):
+    """They are looked for at every step."""
+    with pytest.raises(ValueError, match=f"stop takes at most 64 strings of at most 1,024 bytes.*{message}"):
+        make_request(1, stop, {}, {})
+    assert make_request(1, ["ä" * 512] * 64, {}, {})["stop"].shape == (1, 64)
+
+
 def test_a_request_has_a_row_for_each_text():
     request = make_request(3, ["ä", "b"], {5: 1.5}, {"seed": [1, 2, 3], "top_k": 4})
     assert all(len(column) == 3 for column in request.values())
@@ -45,6 +53,16 @@ def test_a_request_has_a_row_for_each_text():
     assert {name: request[name].dtype.name for name in KNOBS if name in request} == {
         name: knob.dtype for name, knob in knobs_of(1).items()
     }
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_no_knob_is_infinite(value):
+    knobs, floats = make_knobs(len(KNOBS), {}), [name for name in KNOBS if KNOBS[name].dtype == "float32"]
+    knobs |= {name: np.full(len(KNOBS), KNOBS[name].neutral, "float32") for name in floats}
+    for row, name in enumerate(floats):
+        knobs[name][row] = value
+    wrong = to_numpy(out_of_range(knobs))
+    assert [list(KNOBS)[number] for number in wrong[: len(floats)]] == floats and set(wrong[len(floats) :]) == {-1}
 
 
 def test_the_first_knob_out_of_range():

@@ -51,7 +51,7 @@ def test_against_the_plain_way(stop):
 
 
 def test_stop_strings_of_each_row():
-    stops = StopStrings(np.array([[[97, 98]], [[98, 0]], [[98, 0]]]), np.array([[2], [1], [0]], "int32"))
+    stops = StopStrings(np.array([[[97, 98]], [[0, 98]], [[0, 98]]]), np.array([[2], [1], [0]], "int32"))
     assert found([[1, 2], [1, 2], [1, 2]], stops) == [0, 1, NEVER]
 
 

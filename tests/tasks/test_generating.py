@@ -28,6 +28,15 @@ def generate(task):
     return ask
 
 
+def test_stop_strings_that_are_too_long_or_too_many(generate):
+    """A row gets an error; many empty ones are none."""
+    none = [""] * 99
+    stop = [["x" * 1025, *none], ["x"] * 65 + none[:35], [*none, "x" * 1024], none[:1] + ["x"] * 64 + none[:35]]
+    answer = generate(["a"] * 4, stop, max_new_tokens=[3] * 4)
+    assert answer["num_tokens"] == [0, 0, 3, 3]
+    assert answer["error"] == [b"stop takes at most 64 strings of at most 1,024 bytes."] * 2 + [b""] * 2
+
+
 @pytest.mark.parametrize("rows", [1, 3])
 def test_every_option_has_a_row_for_each_text(generate, rows):
     for name in ["stop", *knobs_of(1)]:
