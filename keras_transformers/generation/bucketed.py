@@ -7,7 +7,6 @@ from typing import Any
 
 import keras
 import numpy as np
-from keras import ops
 
 from keras_transformers.config import TransformerConfig
 from keras_transformers.data.batching import BUCKETS
@@ -17,7 +16,8 @@ from keras_transformers.generation.decode import Choices, Decoder, Forced, State
 from keras_transformers.generation.knobs import KNOBS
 from keras_transformers.generation.prompt import EMPTY, NO_ROOM, begin_id, start_prompts
 from keras_transformers.generation.sampling import sample
-from keras_transformers.generation.stop import byte_table, spelled, stop_strings
+from keras_transformers.generation.spelling import NOTHING_YET, spell, token_bytes
+from keras_transformers.generation.stop import stop_strings
 from keras_transformers.generation.stream import pieces_of
 from keras_transformers.models.decoder import prefill, step
 
@@ -34,6 +34,7 @@ class BucketedService:
         max_length: Tokens of prompt and text together, at most.
     """
 
+    has_source = False
     outputs: tuple[str, ...] = ()  # of a step, beside hidden states and cache
     forced = Forced()
 
@@ -41,8 +42,8 @@ class BucketedService:
         self.config, self.model, self.tokenizer, self.max_length = config, model, tokenizer, max_length
         self.prefill, self.step = prefill(model), step(config, model, self.outputs)
         self.head = keras.Model(self.prefill.output["hidden_states"], model.output["logits"])
-        self.pieces = spelled(tokenizer.token_bytes(), config.eos_ids, config.vocabulary_size)
-        self.byte_table = ops.convert_to_tensor(byte_table(self.pieces))
+        self.spelling = spell(tokenizer, config, begins=self.has_source)
+        self.token_bytes = token_bytes(self.spelling)
         self._programs = {}  # compiled functions, by number of beams
 
     def answer(
@@ -119,17 +120,18 @@ class BucketedService:
     def _contents(self, state: State) -> list[bytes]:
         """The bytes of each text, before its stop string."""
         columns = (state[name].tolist() for name in ("token_ids", "lengths", "new", "kept_bytes"))
-        return [
-            b"".join(self.pieces[number] for number in ids[length - new : length])[:kept]
-            for ids, length, new, kept in zip(*columns, strict=True)
-        ]
+        contents = []
+        for ids, length, new, kept in zip(*columns, strict=True):
+            before = NOTHING_YET if self.has_source else ids[length - new - 1]
+            contents.append(self.spelling.text(ids[length - new : length], before)[:kept])
+        return contents
 
     def _run(self, num_beams: int, name: str, *inputs: Any) -> State:
         """One of the compiled functions, with the weights of now: they are arguments, not constants of it."""
         if num_beams not in self._programs:
             self._programs[num_beams] = self._compile(num_beams)
         weights = [variable.value for variable in self.model.variables]
-        return self._programs[num_beams][name]((weights, self.byte_table), *inputs)
+        return self._programs[num_beams][name]((weights, self.token_bytes), *inputs)
 
     def _compile(self, num_beams: int) -> dict[str, Callable]:
         import jax

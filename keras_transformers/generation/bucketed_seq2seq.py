@@ -11,9 +11,8 @@ import numpy as np
 from keras_transformers.config import TransformerConfig
 from keras_transformers.data.rows import Ragged, Rows
 from keras_transformers.generation.bucketed import BucketedService
-from keras_transformers.generation.decode import Forced, State
+from keras_transformers.generation.decode import Forced
 from keras_transformers.generation.prompt import NOTHING, TOO_MANY, start_id, step_beside_source
-from keras_transformers.generation.stop import NEVER
 
 
 class BucketedSeq2SeqService(BucketedService):
@@ -28,6 +27,7 @@ class BucketedSeq2SeqService(BucketedService):
         forced: Tokens that the checkpoint prescribes.
     """
 
+    has_source = True
     outputs = ("cross_attention_scores",)
 
     def __init__(
@@ -52,19 +52,3 @@ class BucketedSeq2SeqService(BucketedService):
             for text, row, number in zip(texts, rows, new, strict=True)
         ]
         return [[self.first]] * len(texts), {"truncated": [row.truncated for row in rows], "error": errors}, source
-
-    def _contents(self, state: State) -> list[bytes]:
-        """The decoded texts, before their stop strings.
-
-        Those were found in what tokens add in mid-sentence; a decoded text differs from that at its beginning.
-        """
-        known, ends = self.tokenizer.vocabulary_size, self.config.eos_ids
-        columns = (state[name].tolist() for name in ("token_ids", "lengths", "new", "kept_bytes"))
-        contents = []
-        for row, length, new, kept in zip(*columns, strict=True):
-            written = row[length - new : length]
-            ids = [number for number in written if number < known and number not in ends]
-            content = self.tokenizer.decode(ids).encode()
-            spelled = sum(len(self.pieces[number]) for number in written)
-            contents.append(content if kept == NEVER else content[: max(kept + len(content) - spelled, 0)])
-        return contents

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from keras import ops
 
+from keras_transformers.generation.spelling import TokenBytes
 from keras_transformers.generation.stop import NEVER, NO_BYTE, StopStrings, empty_tail, find_stop
 
 State = dict[str, Any]
@@ -38,7 +39,7 @@ class Decoder(NamedTuple):
         project: From hidden states (B, D) to logits (B, V).
         eos_ids: Tokens that end a text.
         pad_id: What stands behind the end of a row.
-        token_bytes: int32 (V, W), what each token adds to the text (`stop.byte_table`).
+        token_bytes: What each token adds to the text.
         forced: Tokens that the checkpoint prescribes, and forbids.
         growth: By how many places caches grow when they are full; None where they have room for all.
     """
@@ -47,7 +48,7 @@ class Decoder(NamedTuple):
     project: Callable
     eos_ids: tuple[int, ...]
     pad_id: int
-    token_bytes: Any
+    token_bytes: TokenBytes
     forced: Forced = Forced()
     growth: int | None = None
 
@@ -69,7 +70,7 @@ class Choices(NamedTuple):
     sequence: Any
 
 
-def start(method: Method, cache: Any, prompt: Any, lengths: Any, limit: Any, choices: Choices) -> State:
+def start(method: Method, cache: Any, prompt: Any, lengths: Any, limit: Any, choices: Choices, last_text: Any) -> State:
     """The state before the first new token. Its loop reads the last token of the prompt once more, for its logits.
 
     So a token is chosen at one place in the program, which is half as large for it.
@@ -81,6 +82,7 @@ def start(method: Method, cache: Any, prompt: Any, lengths: Any, limit: Any, cho
         lengths: int32 (B,), tokens of each prompt.
         limit: int32 (B,), tokens of prompt and text at most.
         choices: How to choose.
+        last_text: int32 (B,), the token that the text goes on from; `spelling.NOTHING_YET`.
     """
     zeros = ops.zeros_like(lengths)
     state = {
@@ -90,6 +92,7 @@ def start(method: Method, cache: Any, prompt: Any, lengths: Any, limit: Any, cho
         "limit": limit,
         "finished": lengths >= limit,
         "score": ops.cast(zeros, "float32"),
+        "last_text": last_text,
         "tail": empty_tail(choices.stops),
         "num_bytes": zeros,
         "kept_bytes": zeros + NEVER,
@@ -175,9 +178,9 @@ def append(decoder: Decoder, state: State, token: Any, stops: StopStrings) -> St
     ended = state["lengths"] >= state["limit"]
     for number in decoder.eos_ids:
         ended = ops.logical_or(ended, token == number)
-    tail, kept_bytes, num_bytes = _read(decoder, state, token, going, stops)
-    finished = ops.logical_or(ops.logical_or(state["finished"], ended), kept_bytes < NEVER)
-    return state | {"tail": tail, "kept_bytes": kept_bytes, "num_bytes": num_bytes, "finished": finished}
+    state = state | _read(decoder, state, token, going, stops)
+    finished = ops.logical_or(ops.logical_or(state["finished"], ended), state["kept_bytes"] < NEVER)
+    return state | {"finished": finished}
 
 
 def _written(state: State, token: Any, going: Any) -> State:
@@ -192,10 +195,15 @@ def _written(state: State, token: Any, going: Any) -> State:
     }
 
 
-def _read(decoder: Decoder, state: State, token: Any, going: Any, stops: StopStrings) -> tuple[Any, Any, Any]:
+def _read(decoder: Decoder, state: State, token: Any, going: Any, stops: StopStrings) -> State:
     """Look for stop strings in the bytes of the new token: the tail, the bytes to keep, and those so far."""
-    added = ops.where(ops.expand_dims(going, 1), ops.take(decoder.token_bytes, token, axis=0), NO_BYTE)
+    added, last_text = decoder.token_bytes.follow(state["last_text"], token)
+    added = ops.where(ops.expand_dims(going, 1), added, NO_BYTE)
     tail, first = find_stop(state["tail"], added, stops)
     found = ops.logical_and(first < NEVER, going)
-    kept_bytes = ops.where(found, state["num_bytes"] + first, state["kept_bytes"])
-    return tail, kept_bytes, state["num_bytes"] + ops.sum(ops.cast(added != NO_BYTE, "int32"), axis=1)
+    return {
+        "last_text": ops.where(going, last_text, state["last_text"]),
+        "tail": tail,
+        "kept_bytes": ops.where(found, state["num_bytes"] + first, state["kept_bytes"]),
+        "num_bytes": state["num_bytes"] + ops.sum(ops.cast(added != NO_BYTE, "int32"), axis=1),
+    }

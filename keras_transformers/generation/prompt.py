@@ -9,6 +9,7 @@ from keras import ops
 
 from keras_transformers.config import TransformerConfig
 from keras_transformers.generation.decode import Choices, Method, State, rows_of_cache, start, with_room
+from keras_transformers.generation.spelling import NOTHING_YET
 
 TOO_MANY = "max_new_tokens must be less than {max_length}: the model takes as many tokens, and begins with one."
 NO_ROOM = "max_new_tokens leaves no room for a prompt: the model takes {max_length} tokens in all."
@@ -72,7 +73,9 @@ def start_prompts(
     ids = ops.pad(prompts, [(0, 0), (0, room)])
     order = ops.repeat(ops.arange(ops.shape(lengths)[0], dtype="int32"), sequences)
     ids, lengths, limit = (ops.take(x, order, axis=0) for x in (ids, lengths, limit))
-    return start(method, rows_of_cache(cache, order), ids, lengths, limit, choices)
+    last = ops.take_along_axis(ids, ops.expand_dims(lengths - 1, 1), axis=1)[:, 0]
+    last_text = ops.full_like(last, NOTHING_YET) if source else last
+    return start(method, rows_of_cache(cache, order), ids, lengths, limit, choices, last_text)
 
 
 def step_beside_source(step: Callable, token_ids: Any, places: Any, cache: Any) -> tuple[Any, Any]:

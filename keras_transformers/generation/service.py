@@ -17,9 +17,10 @@ from keras_transformers.generation.knobs import KNOBS, knobs_of, out_of_range
 from keras_transformers.generation.projection import Projection
 from keras_transformers.generation.prompt import EMPTY, NO_ROOM, NOTHING, TOO_MANY, begin_id, start_prompts
 from keras_transformers.generation.sampling import sample
-from keras_transformers.generation.stop import TOO_MUCH, byte_table, spelled
+from keras_transformers.generation.spelling import Spelling, token_bytes
+from keras_transformers.generation.stop import TOO_MUCH
 from keras_transformers.generation.stream import pieces_of
-from keras_transformers.generation.strings import stop_bytes
+from keras_transformers.generation.strings import Texts, stop_bytes
 from keras_transformers.models.decoder import prefill, step
 from keras_transformers.text.graph.streams import keep
 
@@ -49,7 +50,7 @@ class GenerationService:
         config: Of the model.
         model: A model made from `models.decoder`, with a `language_model_head` where it is not tied.
         graph: The tokenizer as TensorFlow ops.
-        token_bytes: What each token adds to a text.
+        spelling: What each token adds to a text.
         max_length: Tokens of prompt and text together, at most.
 
     Attributes:
@@ -59,15 +60,13 @@ class GenerationService:
     has_source = False
     outputs: tuple[str, ...] = ()  # of a step, beside hidden states and cache
 
-    def __init__(
-        self, config: TransformerConfig, model: keras.Model, graph: Any, token_bytes: Sequence[bytes], max_length: int
-    ):
+    def __init__(self, config: TransformerConfig, model: keras.Model, graph: Any, spelling: Spelling, max_length: int):
         self.config, self.graph, self.max_length = config, graph, max_length
         self.prefill, self._step = prefill(model), step(config, model, self.outputs, in_place=True)
         self.projection = Projection(config, model)
-        pieces = spelled(token_bytes, config.eos_ids, config.vocabulary_size)
-        self.pieces, table = tf.constant(pieces), tf.constant(byte_table(pieces))
-        self.decoder = Decoder(self._one_step, self.projection, config.eos_ids, config.pad_id, table)
+        self.texts = Texts(spelling, self.has_source)
+        ids = (config.eos_ids, config.pad_id)
+        self.decoder = Decoder(self._one_step, self.projection, *ids, token_bytes(spelling))
         self._runs = {}  # traced functions, by number of beams
         self.errors = tf.constant([error.format(max_length=max_length) for error in ERRORS])
         self.module = tf.Module()
@@ -131,15 +130,9 @@ class GenerationService:
 
     def finish(self, state: dict[str, Any], rows: tf.Tensor) -> dict[str, tf.Tensor]:
         """Texts, their scores and numbers of tokens, each (B, rows of a prompt)."""
-        text = tf.strings.unicode_transcode(self._content(state), "UTF-8", "UTF-8", errors="replace")
+        text = tf.strings.unicode_transcode(self.texts(state), "UTF-8", "UTF-8", errors="replace")
         columns = {"generated_text": text, "score": state["score"], "num_tokens": state["new"]}
         return {name: tf.reshape(column, [-1, rows]) for name, column in columns.items()}
-
-    def _content(self, state: dict[str, Any]) -> tf.Tensor:
-        """The bytes of each text, before its stop string."""
-        pieces = tf.where(is_new(state), tf.gather(self.pieces, state["token_ids"]), "")
-        kept = state["kept_bytes"]
-        return tf.strings.substr(tf.strings.reduce_join(pieces, 1), tf.zeros_like(kept), kept)
 
     def generate(
         self, text: tf.Tensor, sequences: tf.Tensor, wanted: dict[str, Any], num_beams: int = 1
@@ -202,7 +195,7 @@ class GenerationService:
             nonlocal state
             while not state["finished"].numpy()[0]:
                 state = self._advance(state, choices)
-                yield self._content(state).numpy()[0]
+                yield self.texts(state).numpy()[0]
 
         return pieces_of(states(), wanted["stop"][0])
 
@@ -256,12 +249,6 @@ class GenerationService:
                 generate, input_signature=[TEXT, *(WANTED[name] for name in ["stop", *names])], autograph=False
             ),
         }
-
-
-def is_new(state: dict[str, Any]) -> tf.Tensor:
-    """Where the new tokens of each row stand: boolean (B, S)."""
-    places, begin = tf.range(tf.shape(state["token_ids"])[1]), state["lengths"] - state["new"]
-    return (places >= begin[:, None]) & (places < state["lengths"][:, None])
 
 
 def _checked(text: tf.Tensor, wanted: dict[str, Any]) -> tuple[tf.Tensor, dict[str, Any]]:

@@ -12,6 +12,7 @@ from keras_transformers.data.next_token import NextToken
 from keras_transformers.data.packing import next_token_source
 from keras_transformers.data.rows import Ragged
 from keras_transformers.data.token_stream import TokenStream
+from keras_transformers.generation.spelling import spell
 from keras_transformers.models import decoder
 from keras_transformers.tasks.generating import GeneratingTask
 from keras_transformers.training import losses
@@ -98,5 +99,5 @@ class CausalLMTask(GeneratingTask):
             return BucketedService(self.config, self.model, self.tokenizer, self.max_length)
         from keras_transformers.generation.service import GenerationService
 
-        spelled = self.tokenizer.token_bytes()
-        return GenerationService(self.config, self.model, self.text_graph, spelled, self.max_length)
+        spelling = spell(self.tokenizer, self.config, begins=False)
+        return GenerationService(self.config, self.model, self.text_graph, spelling, self.max_length)

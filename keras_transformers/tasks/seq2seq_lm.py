@@ -15,6 +15,7 @@ from keras_transformers.data.rows import Ragged
 from keras_transformers.data.translation import Translation, Translations, encode_translations, tell
 from keras_transformers.generation.decode import Forced
 from keras_transformers.generation.prompt import start_id
+from keras_transformers.generation.spelling import spell
 from keras_transformers.models import encoder_decoder
 from keras_transformers.models.decoder import prefill
 from keras_transformers.tasks.generating import GeneratingTask
@@ -182,9 +183,8 @@ class Seq2SeqLMTask(GeneratingTask):
             return BucketedSeq2SeqService(self.config, self.model, *tokenizers, self.max_length, forced)
         from keras_transformers.generation.seq2seq import Seq2SeqService
 
-        spelled = self.target_tokenizer.token_bytes()
-        graphs = (self.text_graph, self.target_graph)
-        return Seq2SeqService(self.config, self.model, *graphs, spelled, self.max_length, forced)
+        spelling = spell(self.target_tokenizer, self.config, begins=True)
+        return Seq2SeqService(self.config, self.model, self.text_graph, spelling, self.max_length, forced)
 
     def align(self, texts: Sequence[str], targets: Sequence[str], layer: int = -1) -> list[Alignment]:
         """Which tokens of a source each token of a target attends to: the mean over the heads of a block.

@@ -18,13 +18,50 @@ LAST_SPACE = r" \z"  # the decoder Strip would do, if the library did not panic 
 BYTE = re.compile("<0x([0-9A-Fa-f]{2})>")
 
 
-def token_bytes(library: tokenizers.Tokenizer) -> list[bytes]:
-    """For each id the bytes that it adds in mid-sentence; none for special tokens and ids that are not in use."""
-    spell = speller(json.loads(library.to_str())["decoder"], False, False)
+def token_bytes(library: tokenizers.Tokenizer, first: bool = False, last: bool = False) -> list[bytes]:
+    """For each id the bytes that it adds to a text; none for special tokens and ids that are not in use.
+
+    Args:
+        library: The tokenizer.
+        first, last: Whether it is the first token of the text, and the last one; in mid-sentence it is neither.
+
+    Raises:
+        ValueError: What an end of a text is depends on more than the token there.
+    """
+    per_token, strips = around_fuse(json.loads(library.to_str())["decoder"])
+    spell = speller(per_token, first, last)
     pieces = [b""] * (max(library.get_vocab().values()) + 1)
     for i, token in text_tokens(library).items():
-        pieces[i] = spell(token)
+        pieces[i] = _strip(spell(token), strips, first, last)
     return pieces
+
+
+def around_fuse(decoder: dict[str, Any] | None) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
+    """The part of a "decoder" that takes token by token, and its steps behind "Fuse", which take the whole text."""
+    steps = parts(decoder)
+    fuse = next((place for place, step in enumerate(steps) if step["type"] == "Fuse"), len(steps))
+    return decoder and {"type": "Sequence", "decoders": steps[:fuse]}, steps[fuse + 1 :]
+
+
+def strip_limits(step: dict[str, Any]) -> tuple[str, int, int] | None:
+    """What a decoder drops at the ends of a text, how often at its beginning and at its end; None if it is another."""
+    if step["type"] == "Strip":
+        return step["content"], step["start"], step["stop"]
+    return (" ", 0, 1) if step == {"type": "Replace", "pattern": {"Regex": LAST_SPACE}, "content": ""} else None
+
+
+def _strip(content: bytes, strips: list[dict[str, Any]], first: bool, last: bool) -> bytes:
+    """What is left of a token at an end of a text. To drop more than once there may need the token beside it."""
+    for step in strips if first or last else []:
+        text, start, stop = strip_limits(step) or ("", 2, 2)
+        if max(start * first, stop * last) > 1:
+            raise ValueError(
+                f"The decoder {step} behind Fuse takes a whole text: a text that grows token by token needs one that "
+                "drops one character at an end at most."
+            )
+        content = content.removeprefix(text.encode()) if first and start else content
+        content = content.removesuffix(text.encode()) if last and stop else content
+    return content
 
 
 def text_tokens(library: tokenizers.Tokenizer) -> dict[int, str]:

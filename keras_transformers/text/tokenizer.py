@@ -258,9 +258,9 @@ class Tokenizer:
             raise ValueError(f"{token!r} is not in the vocabulary of {self.vocabulary_size} tokens.")
         return token_id
 
-    def token_bytes(self) -> list[bytes]:
-        """What each id adds to a decoded text in mid-sentence, in UTF-8 (or a part of a character): b"" if special."""
-        return token_bytes(self._library)
+    def token_bytes(self, first: bool = False, last: bool = False) -> list[bytes]:
+        """What each id adds to a text in mid-sentence, or at an end of it, in UTF-8 or a part of it: b"" if special."""
+        return token_bytes(self._library, first, last)
 
     def to_json(self) -> str:
         """The tokenizer.json of this tokenizer."""

@@ -17,7 +17,8 @@ from keras_transformers.generation.decode import Choices, Decoder, advance
 from keras_transformers.generation.knobs import make_request
 from keras_transformers.generation.prompt import start_prompts
 from keras_transformers.generation.sampling import sample
-from keras_transformers.generation.stop import byte_table, stop_strings
+from keras_transformers.generation.spelling import Spelling, token_bytes
+from keras_transformers.generation.stop import stop_strings
 from keras_transformers.heads import language_model_head
 from keras_transformers.models import decoder
 from keras_transformers.models.decoder import prefill, step
@@ -71,7 +72,8 @@ class Generator:
         self.prefill, self.step = prefill(model), step(config, model, in_place=True)
         head = self.model.get_layer("token_embedding" if self.config.tie_embeddings else "lm_head")
         reverse = {"reverse": True} if self.config.tie_embeddings else {}
-        table = ops.convert_to_tensor(byte_table([bytes([64 + i % 64]) for i in range(config.vocabulary_size)]))
+        spelled, size = [bytes([64 + i % 64]) for i in range(config.vocabulary_size)], config.vocabulary_size
+        table = token_bytes(Spelling(spelled, [b""] * size, [True] * size))
         self.decoder = Decoder(self._step, lambda x: head(x, **reverse), self.config.eos_ids, 0, table)
         self.functions = {}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import keras
 import numpy as np
 
 from keras_transformers.checkpoints.generation_config import read_generation
@@ -40,6 +41,18 @@ def seq2seq_lm(**options: Any) -> Seq2SeqLMTask:
     sizes = {"num_layers": 2, "num_heads": 4, "hidden_dim": 16, "max_length": 64, "eos_ids": [2], "pad_id": 0}
     config = transformer(40, **(sizes | options))
     task = Seq2SeqLMTask(config, characters(config))
+    lively(task.model)
+    return task
+
+
+def seq2seq_of(tokenizer: Tokenizer) -> Seq2SeqLMTask:
+    """A small random model that reads and writes texts of a vocabulary with </s>; its texts have 24 tokens at most."""
+    from generating import lively
+
+    end = tokenizer.token_to_id("</s>")
+    ids = {"eos_ids": [end], "decoder_start_id": end, "pad_id": end}
+    keras.utils.set_random_seed(0)
+    task = Seq2SeqLMTask(transformer(tokenizer.vocabulary_size, 1, 2, 16, max_length=25, **ids), tokenizer)
     lively(task.model)
     return task
 

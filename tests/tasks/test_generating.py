@@ -1,12 +1,21 @@
-"""What no request may do to an answer or to a server."""
+"""What no request may do to an answer or to a server; texts as they grow; stop strings of every vocabulary."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import tensorflow as tf
-from generating import causal_lm
+from generating import CORPUS, causal_lm
+from translating import seq2seq_of
 
 from keras_transformers.generation.knobs import KNOBS, knobs_of
+from keras_transformers.text.tokenizer import Tokenizer
+
+WORDS = ["hel@@ lo wor@@ ld wor@@ ds a b , .", "ld hel@@ a@@ b@@ a b"]
+VOCABULARIES = {
+    "bytes": lambda: Tokenizer.train(CORPUS, 290, model="byte_pair", special_tokens=["</s>"]),
+    "joined parts": lambda: Tokenizer.train(WORDS, model="words"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -51,3 +60,36 @@ def test_the_coldest_temperatures(generate):
     options = {"temperature": cold, "seed": list(range(7)), "max_new_tokens": [9] * 7}
     for more in ({}, {"top_k": [5] * 7}, {"top_p": [0.9] * 7}, {"min_p": [0.1] * 7}):
         assert len(set(generate(["the cat"] * 7, [[]] * 7, **options, **more)["generated_text"])) == 1, more
+
+
+@pytest.fixture(scope="module", params=VOCABULARIES)
+def writer(request):
+    return seq2seq_of(VOCABULARIES[request.param]())
+
+
+def test_any_stop_string_ends_the_text(writer):
+    """At the first token with which the decoded text holds it."""
+    sources, random = ["a b", "b a", "a , b"], np.random.default_rng(0)
+    options = {"temperature": 0.9, "seed": [1, 2, 3], "token_bias": {writer.config.eos_ids[0]: float("-inf")}}
+    texts = writer.generate(sources, **options)
+    parts = [text[begin : begin + 4] for text in texts for begin in random.integers(0, len(text) - 6, 6)]
+    ends = {part.split("\ufffd")[-1][: random.integers(1, 5)] for part in parts} - {""}
+    assert len(ends) > 5
+    for stop in [" " + texts[0][:2], *sorted(ends)]:
+        for row, text, whole in zip(writer.predict(sources, stop=[stop], **options), sources, texts, strict=True):
+            assert row["generated_text"] == whole.partition(stop)[0], (stop, text)
+            assert row["num_tokens"] < writer.max_length - 1 or stop not in whole[:-4]
+
+
+@pytest.mark.parametrize("writer", ["bytes"], indirect=True)
+def test_a_stream_has_whole_characters(writer):
+    """Bytes that are no character yet are held back."""
+    spelled, texts = writer.target_tokenizer.token_bytes(), []
+    bias = {number: 0.0 if content in (b"\xc3", b"\xa4") else -9.0 for number, content in enumerate(spelled)}
+    for seed in range(4):
+        options = {"temperature": 1.0, "seed": seed, "token_bias": bias, "stop": ["zz", "ld"][: seed % 3]}
+        pieces = list(writer.stream("a b", **options))
+        texts += writer.generate(["a b"], **options)
+        assert "".join(pieces) == texts[-1] and all(pieces)
+        assert len(pieces) > 1 or len(texts[-1]) < 5
+    assert any("ä" in text for text in texts)

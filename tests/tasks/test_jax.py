@@ -56,14 +56,24 @@ assert start._cache_size() <= compiled + 2
 print(json.dumps(answers))
 """
 TRANSLATION = """
-from translating import seq2seq_lm
+from generating import CORPUS
+from translating import seq2seq_lm, seq2seq_of
+from keras_transformers.text.tokenizer import Tokenizer
 
+BYTES = {"model": "byte_pair", "vocabulary_size": 290, "special_tokens": ["</s>"]}
 task = seq2seq_lm()
 sources, requests = json.loads(sys.argv[2])
 answers = [task.predict(sources, **request) for request in requests]
 assert "".join(task.stream(sources[0], max_new_tokens=9)) == task.generate(sources[:1], max_new_tokens=9)[0]
 (alignment,) = task.align(sources[:1], sources[1:2])
 assert abs(alignment.scores.sum(1) - 1).max() < 1e-5
+for corpus, options in [(["hel@@ lo wor@@ ld a b"], {"model": "words"}), (CORPUS, BYTES)]:
+    task = seq2seq_of(Tokenizer.train(corpus, **options))
+    options = {"token_bias": {task.config.eos_ids[0]: float("-inf")}, "temperature": 1.0}
+    (text,), pieces = task.generate(["a b"], **options), list(task.stream("a b", **options))
+    assert "".join(pieces) == text and len(pieces) > 5, (text, pieces)
+    stop = max(text.split("\ufffd"), key=len)[-3:]
+    assert task.generate(["a b"], stop=[stop], **options) == [text.partition(stop)[0]], (text, stop)
 print(json.dumps(answers))
 """
 TEXTS = ["the cat", "", "日本", "a wärm day, " * 20, "a"]

@@ -133,7 +133,8 @@ def test_two_vocabularies_learn_and_come_back(tmp_path):
     task.fit(ENGLISH, GERMAN, epochs=80, batch_size=4, learning_rate=1e-2, verbose=0, **options)
     assert task.model.optimizer.beta_2 == 0.98 and task.model.optimizer.epsilon == 1e-9
     assert task.evaluate(ENGLISH, GERMAN)["accuracy"] == 1.0
-    assert task.generate(ENGLISH) == GERMAN
+    assert task.generate(ENGLISH) == GERMAN == task.generate(ENGLISH, stop=[" die"])  # no text begins with a space
+    assert task.generate(ENGLISH[:1], stop=[" K"]) == ["die"]
     task.save(tmp_path / "saved")
     again = zoo.load(tmp_path / "saved")
     assert again.name == "seq2seq_lm" and again.generation == {"num_beams": 2}

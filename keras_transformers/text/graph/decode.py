@@ -10,7 +10,7 @@ import tokenizers
 
 from keras_transformers.text.graph.refuse import refuse
 from keras_transformers.text.graph.streams import shift
-from keras_transformers.text.pieces import BYTE, LAST_SPACE, speller, text_tokens
+from keras_transformers.text.pieces import BYTE, LAST_SPACE, around_fuse, speller, strip_limits, text_tokens
 from keras_transformers.text.pipeline import parts
 
 FIRST, LAST = 1, 2
@@ -31,12 +31,11 @@ class Decoder(tf.Module):
 
     def __init__(self, pipeline: dict[str, Any], library: tokenizers.Tokenizer):
         super().__init__()
-        steps = parts(pipeline["decoder"])
-        kinds = [step["type"] for step in steps]
-        fused = kinds.index("Fuse") if "Fuse" in kinds else len(kinds)
+        decoder, behind = around_fuse(pipeline["decoder"])
+        kinds = [step["type"] for step in parts(pipeline["decoder"])]
         self.from_bytes = kinds == ["ByteLevel"]
-        single = set(kinds[:fused])
-        self.strips = [_strip_patterns(step) for step in steps[fused + 1 :]]
+        single = {step["type"] for step in parts(decoder)}
+        self.strips = [_strip_patterns(step) for step in behind]
         if not (self.from_bytes or single <= PER_TOKEN or single <= {"Replace", "ByteFallback"}) or [] in self.strips:
             raise refuse("decoder", ", ".join(kinds), ORDERS)
         tokens, size = text_tokens(library), max(library.get_vocab().values()) + 1
@@ -44,7 +43,6 @@ class Decoder(tf.Module):
         self.is_byte = None
         if "ByteFallback" in single:
             self.is_byte = tf.constant([bool(BYTE.fullmatch(tokens.get(i, ""))) for i in range(size + 1)])
-        decoder = pipeline["decoder"] and {"type": "Sequence", "decoders": steps[:fused]}
         self._tabulate([tokens.get(i) for i in range(size + 1)], decoder)
 
     def _tabulate(self, tokens: list[str | None], decoder: dict[str, Any] | None) -> None:
@@ -92,7 +90,8 @@ def _check_bytes(texts: tf.Tensor, is_text: tf.Tensor, is_byte: tf.Tensor) -> tf
 
 def _strip_patterns(step: dict[str, Any]) -> list[str]:
     """What a decoder drops at the ends of a text; nothing if it is another decoder."""
-    if step["type"] != "Strip":
-        return [LAST_SPACE] * (step == {"type": "Replace", "pattern": {"Regex": LAST_SPACE}, "content": ""})
-    content = re.escape(step["content"])
-    return [f"^{content}{{0,{step['start']}}}", f"{content}{{0,{step['stop']}}}$"]
+    limits = strip_limits(step)
+    if limits is None:
+        return []
+    content, start, stop = re.escape(limits[0]), *limits[1:]
+    return [f"^{content}{{0,{start}}}", f"{content}{{0,{stop}}}$"]

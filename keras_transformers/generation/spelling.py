@@ -1,0 +1,127 @@
+"""What tokens add to a text that grows: the text so far is always the decoded one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from keras import ops
+
+from keras_transformers.config import TransformerConfig
+from keras_transformers.generation.stop import NO_BYTE, byte_table, spelled
+
+NOTHING_YET = -1  # the entry before the first token of a text
+
+
+class Spelling(NamedTuple):
+    """What each token adds: its body at once, its rest, such as the space behind a word, when another token follows.
+
+    Args:
+        bodies, rests: Bytes of each id in mid-sentence; where texts have a beginning of their own and tokens are
+            spelled in another way there, those of each id as the first token stand behind them: V or 2 V entries.
+        is_text: Which of the V ids add anything; the others, special tokens, are as if they were not there.
+    """
+
+    bodies: list[bytes]
+    rests: list[bytes]
+    is_text: list[bool]
+
+    def text(self, token_ids: Sequence[int], before: int = NOTHING_YET) -> bytes:
+        """What tokens spell.
+
+        Args:
+            token_ids: Of the text.
+            before: The token in front of them, of the prompt that they continue.
+        """
+        content, last, size = bytearray(), before, len(self.is_text)
+        for number in token_ids:
+            if self.is_text[number]:
+                content += self.rests[last] if last >= 0 else b""
+                last = number + (size if last < 0 and len(self.bodies) > size else 0)
+                content += self.bodies[last]
+        return bytes(content)
+
+
+def spell(tokenizer: Any, config: TransformerConfig, begins: bool) -> Spelling:
+    """The spelling of a vocabulary.
+
+    Args:
+        tokenizer: A `Tokenizer`.
+        config: Of the model: its end tokens add nothing, nor do rows of it that are no token.
+        begins: Whether texts have a beginning of their own; if not, they continue prompts.
+
+    Raises:
+        ValueError: As `text.pieces.token_bytes`.
+    """
+
+    def entries(first):
+        places = (tokenizer.token_bytes(first, last) for last in (False, True))
+        inside, last = (spelled(place, config.eos_ids, config.vocabulary_size) for place in places)
+        return [_parts(*both) for both in zip(inside, last, strict=True)]
+
+    inside, first = entries(False), entries(True) if begins else []
+    is_text = [any(map(any, both)) for both in zip(inside, first or inside, strict=True)]
+    bodies, rests = map(list, zip(*inside, *(first if first != inside else []), strict=True))
+    return Spelling(bodies, rests, is_text)
+
+
+def _parts(inside: bytes, last: bytes) -> tuple[bytes, bytes]:
+    """Body and rest of a token, from what it adds in mid-sentence and as the last token."""
+    return (last, inside[len(last) :]) if inside.startswith(last) else (inside, b"")
+
+
+class TokenBytes(NamedTuple):
+    """A `Spelling` as arrays, with an empty entry behind the P entries: what the loop reads.
+
+    Args:
+        bodies: int16 (P + 1, W), filled with `NO_BYTE`.
+        rests: int16 (P + 1, R); None where all are empty.
+        is_text: Boolean (V,).
+    """
+
+    bodies: Any
+    rests: Any
+    is_text: Any
+
+    def follow(self, last: Any, token: Any) -> tuple[Any, Any]:
+        """The bytes that tokens add, int32 (B, R + W), and the entries that are now the last ones, int32 (B,).
+
+        Args:
+            last: int32 (B,), the entry of the last token that is text; `NOTHING_YET`.
+            token: int32 (B,).
+        """
+        size, empty = self.is_text.shape[0], self.bodies.shape[0] - 1
+        is_text = ops.take(self.is_text, token)
+        entry = token + ops.where(last < 0, size, 0) if empty > size else token
+        added = _rows(self.bodies, ops.where(is_text, entry, empty))
+        if self.rests is not None:
+            rests = _rows(self.rests, ops.where(ops.logical_and(is_text, last >= 0), last, empty))
+            added = _joined(rests, added)
+        return added, ops.where(is_text, entry, last)
+
+
+def token_bytes(spelling: Spelling) -> TokenBytes:
+    """The arrays of a spelling.
+
+    Example:
+
+    >>> table = token_bytes(Spelling([b"a", b"", b"bc"], [b" ", b"", b""], [True, False, True]))
+    >>> tuple(table.bodies.shape), tuple(table.rests.shape)
+    ((4, 2), (4, 1))
+    """
+    bodies, rests = (byte_table([*column, b""]).astype(np.int16) for column in (spelling.bodies, spelling.rests))
+    arrays = (bodies, rests if any(spelling.rests) else None, np.array(spelling.is_text))
+    return TokenBytes(*(None if array is None else ops.convert_to_tensor(array) for array in arrays))
+
+
+def _rows(table: Any, index: Any) -> Any:
+    return ops.cast(ops.take(table, index, axis=0), "int32")
+
+
+def _joined(first: Any, second: Any) -> Any:
+    """Bytes (B, R) and (B, W) end to end: (B, R + W), filled with `NO_BYTE`."""
+    size, places = first.shape[1], ops.arange(first.shape[1] + second.shape[1], dtype="int32")
+    count = ops.sum(ops.cast(first != NO_BYTE, "int32"), axis=1, keepdims=True)
+    both = ops.pad(ops.concatenate([first, second], axis=1), [(0, 0), (0, size)], constant_values=NO_BYTE)
+    return ops.take_along_axis(both, ops.where(places < count, places, places - count + size), axis=1)
