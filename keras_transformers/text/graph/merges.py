@@ -2,81 +2,143 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Collection, Iterator, Sequence
+
 import tensorflow as tf
 
 from keras_transformers.text.graph.streams import shift, stream
 
 NEVER = tf.int32.max  # the rank of a pair that does not merge
+Pair = tuple[int, int]
 
 
 class Merges(tf.Module):
     """Merge in every word the pair of the lowest rank, the leftmost first, until no pair is left that merges.
 
-    The words lie end to end, unpadded, and keep step: a long word costs no more than its letters.
+    A round merges many pairs of a word at once: the result is the same wherever no merge of a lower rank can ever take
+    one of the two symbols away. Words are first cut between letters that no token holds side by side. So a word of N
+    letters takes few rounds, not one for each of its merges. The words lie end to end, unpadded.
 
     Args:
-        pairs: (R, 2) int64 ids of what merges, by rank.
-        products: (R,) int64 ids of what it becomes.
+        pairs: ids of what merges, by rank.
+        products: ids of what it becomes.
         num_ids: more than the largest id.
+        letters: ids that words are made of before any merge.
     """
 
-    def __init__(self, pairs: np.ndarray, products: np.ndarray, num_ids: int):
+    def __init__(self, pairs: Sequence[Pair], products: Sequence[int], num_ids: int, letters: Collection[int]):
         super().__init__()
         self.num_ids = num_ids
         # Of a pair that is listed twice, the later counts in the library, too.
-        ranks = dict(zip((pairs @ [num_ids, 1]).tolist(), range(len(pairs)), strict=True))
-        ranks = ranks or {-2: NEVER}  # a table cannot be empty
-        initializer = tf.lookup.KeyValueTensorInitializer(list(ranks), list(ranks.values()), tf.int64, tf.int32)
-        self.rank = tf.lookup.StaticHashTable(initializer, NEVER)
-        self.products = tf.constant(np.append(products, 0), tf.int32)
-        self.thin = _every_other if _parts_come_first(pairs, products, num_ids) else _first_of_word
+        ranks = {left * num_ids + right: rank for rank, (left, right) in enumerate(pairs)}
+        at_once = _parts_come_first(pairs, products)
+        self.thin = _every_other if at_once else _first_of_word
+        first, last = _edges(pairs, products, num_ids, 1 if at_once else len(pairs))
+        from_left, from_right = {}, {}  # from pair, as one number, to the lowest rank
+        for rank, (left, right) in enumerate(pairs):
+            for symbol in last[left]:
+                from_left.setdefault(symbol * num_ids + right, rank)
+            for symbol in first[right]:
+                from_right.setdefault(left * num_ids + symbol, rank)
+        keys = [
+            *{-2, *from_left, *from_right, *_side_by_side(pairs, first, last, set(letters), num_ids)}
+        ]  # never empty
+        self.none = len(keys)  # the entry of pairs that no token holds
+        initializer = tf.lookup.KeyValueTensorInitializer(keys, list(range(self.none)), tf.int64, tf.int32)
+        self.entry = tf.lookup.StaticHashTable(initializer, self.none)
+        self.rank = tf.constant([ranks.get(key, NEVER) for key in (*keys, -2)], tf.int32)
+        # The lowest rank at which the right symbol can merge with what becomes of the left one, and the reverse.
+        self.from_left, self.from_right = (
+            tf.constant([ranks.get(key, NEVER) if at_once else -1 for key in (*keys, -2)], tf.int32)
+            for ranks in (from_left, from_right)
+        )
+        self.products = tf.constant([*products, 0], tf.int32)
 
     def __call__(self, words: tf.RaggedTensor) -> tf.RaggedTensor:
         """Symbols (U, None) int32 to symbols (U, None)."""
 
-        def step(ids: tf.Tensor, row: tf.Tensor, rank: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-            lowest = tf.gather(tf.math.segment_min(rank, row), row)
-            merged = self.thin((rank == lowest) & (rank < NEVER), row)
+        def step(ids: tf.Tensor, part: tf.Tensor, entry: tf.Tensor, rank: tf.Tensor) -> tuple[tf.Tensor, ...]:
+            lowest = tf.gather(tf.math.segment_min(rank, part), part)
+            hits = ((rank == lowest) | self._are_safe(entry, rank)) & (rank < NEVER)
+            merged = self.thin(hits, rank, part)
             ids = tf.where(merged, tf.gather(self.products, tf.where(merged, rank, 0)), ids)
             kept = tf.where(~shift(merged, False))[:, 0]
-            ids, row = tf.gather(ids, kept), tf.gather(row, kept)
-            return ids, row, self._ranks(ids, row)
+            ids, part = tf.gather(ids, kept), tf.gather(part, kept)
+            entry = self._entries(ids, part)
+            return ids, part, entry, tf.gather(self.rank, entry)
 
         row = words.value_rowids()
-        state = (words.values, row, self._ranks(words.values, row))
-        ids, row, _ = tf.while_loop(
-            lambda ids, row, rank: tf.reduce_min(rank) < NEVER, step, state, (tf.TensorShape([None]),) * 3
-        )
+        entry = self._entries(words.values, row)
+        part = tf.cumsum(tf.cast(entry == self.none, row.dtype), exclusive=True)
+        state = (words.values, part, entry, tf.gather(self.rank, entry))
+        shapes = (tf.TensorShape([None]),) * len(state)
+        ids, parts, *_ = tf.while_loop(lambda *state: tf.reduce_min(state[-1]) < NEVER, step, state, shapes)
+        row = tf.gather(tf.math.segment_max(row, part), parts)
         return stream(ids, tf.searchsorted(row, tf.range(words.nrows() + 1), out_type=tf.int64))
 
-    def _ranks(self, ids: tf.Tensor, row: tf.Tensor) -> tf.Tensor:
-        """(M,) the rank of each symbol with the one behind it."""
+    def _entries(self, ids: tf.Tensor, part: tf.Tensor) -> tf.Tensor:
+        """(M,) the entry of each symbol with the one behind it."""
         keys = tf.cast(ids, tf.int64) * self.num_ids + tf.cast(shift(ids, 0, by=-1), tf.int64)
-        return self.rank.lookup(tf.where(row == shift(row, -1, by=-1), keys, -1))
+        return self.entry.lookup(tf.where(part == shift(part, -1, by=-1), keys, -1))
+
+    def _are_safe(self, entry: tf.Tensor, rank: tf.Tensor) -> tf.Tensor:
+        """(M,) pairs that merge before their neighbours can take a symbol away, at a lower rank.
+
+        In "aaaa" neighbours have the same rank: there `thin` decides.
+        """
+        again = rank == shift(rank, NEVER)
+        before = shift(tf.gather(self.from_left, entry), NEVER)
+        behind = shift(tf.gather(self.from_right, entry), NEVER, by=-1)
+        again_behind = shift(again, False, by=-1)
+        return ((rank < before) | (again & (rank == before))) & ((rank < behind) | (again_behind & (rank == behind)))
 
 
-def _parts_come_first(pairs: np.ndarray, products: np.ndarray, num_ids: int) -> bool:
-    """Whether no product merges further at a lower rank than it is made at: then equal pairs may merge all at once."""
-    ranks = np.arange(len(pairs))
-    made = np.full(num_ids, -1)
-    np.maximum.at(made, products, ranks)
-    return bool((ranks > made[pairs].max(1)).all())
+def _edges(
+    pairs: Sequence[Pair], products: Sequence[int], num_ids: int, most: int
+) -> tuple[list[set[int]], list[set[int]]]:
+    """By symbol, those symbols that may have stood first, or last, in what was merged to it; itself among them.
+
+    `most` times over the merges is enough: once, if the parts of each product are complete before it.
+    """
+    first, last = ([{i} for i in range(num_ids)] for _ in range(2))
+    for _ in range(most):
+        size = sum(map(len, first + last))
+        for (left, right), whole in zip(pairs, products, strict=True):
+            first[whole] |= first[left]
+            last[whole] |= last[right]
+        if size == sum(map(len, first + last)):
+            break
+    return first, last
 
 
-def _every_other(hits: tf.Tensor, row: tf.Tensor) -> tf.Tensor:
-    """Of pairs that overlap, "aaaa", the first, the third ..."""
+def _side_by_side(
+    pairs: Sequence[Pair], first: list[set[int]], last: list[set[int]], letters: set[int], num_ids: int
+) -> Iterator[int]:
+    """Pairs, as one number, of letters that stand side by side in some token."""
+    for left, right in pairs:
+        for symbol in last[left] & letters:
+            yield from (symbol * num_ids + other for other in first[right] & letters)
+
+
+def _parts_come_first(pairs: Sequence[Pair], products: Sequence[int]) -> bool:
+    """Whether no product merges further at a lower rank than it is made at: then many pairs may merge at once."""
+    made = {symbol: rank for rank, symbol in enumerate(products)}
+    return all(made.get(left, -1) < rank > made.get(right, -1) for rank, (left, right) in enumerate(pairs))
+
+
+def _every_other(hits: tf.Tensor, rank: tf.Tensor, part: tf.Tensor) -> tf.Tensor:
+    """Of equal pairs that overlap, "aaaa", the first, the third ...; none, if the first is no hit."""
+    again = (rank == shift(rank, NEVER)) & (rank < NEVER)
 
     def thinned() -> tf.Tensor:
-        begins = hits & ~shift(hits, False)
         position = tf.range(tf.size(hits, tf.int64))
-        run = tf.maximum(tf.cumsum(tf.cast(begins, tf.int64)) - 1, 0)
-        return hits & ((position - tf.gather(tf.where(begins)[:, 0], run)) % 2 == 0)
+        first = tf.gather(tf.where(~again)[:, 0], tf.cumsum(tf.cast(~again, tf.int64)) - 1)
+        return hits & tf.gather(hits, first) & ((position - first) % 2 == 0)
 
-    return tf.cond(tf.reduce_any(hits & shift(hits, False)), thinned, lambda: hits)
+    return tf.cond(tf.reduce_any(hits & again), thinned, lambda: hits)
 
 
-def _first_of_word(hits: tf.Tensor, row: tf.Tensor) -> tf.Tensor:
+def _first_of_word(hits: tf.Tensor, rank: tf.Tensor, part: tf.Tensor) -> tf.Tensor:
     position = tf.range(tf.size(hits, tf.int64))
-    first = tf.math.segment_min(tf.where(hits, position, tf.int64.max), row)
-    return position == tf.gather(first, row)
+    first = tf.math.segment_min(tf.where(hits, position, tf.int64.max), part)
+    return position == tf.gather(first, part)

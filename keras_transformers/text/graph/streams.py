@@ -71,8 +71,9 @@ def reachable(starts: tf.Tensor, successor: tf.Tensor, most: tf.Tensor | int) ->
     """
 
     def double(reached: tf.Tensor, jump: tf.Tensor, stride: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-        landed = tf.scatter_nd(jump[:, None], tf.cast(reached, tf.int32), tf.shape(jump))
-        return reached | (landed > 0), tf.gather(jump, jump), stride * 2
+        landed = tf.gather(jump, tf.where(reached))
+        reached = tf.tensor_scatter_nd_update(reached, landed, tf.ones_like(landed[:, 0], tf.bool))
+        return reached, tf.gather(jump, jump), stride * 2
 
     jump = tf.concat([successor, [tf.size(successor)]], 0)
     reached = tf.concat([starts, [False]], 0)

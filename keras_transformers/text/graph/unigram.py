@@ -9,18 +9,20 @@ import tokenizers
 
 from keras_transformers.text.graph.missing import MISSING, Missing, byte_ids
 from keras_transformers.text.graph.refuse import refuse
-from keras_transformers.text.graph.streams import keep, reachable, row_starts, shift
+from keras_transformers.text.graph.streams import keep, reachable, row_starts, shift, stream
 from keras_transformers.text.graph.trie import Trie
 from keras_transformers.text.graph.whole_words import WholeWords
 
 UNKNOWN_PENALTY = 10.0  # an unknown letter scores as much less than the least piece
 NEVER = float("-inf")
+LONGEST = 4096  # letters of a word that are cut into pieces as a whole; it takes one round a letter, some 25 us each
 
 
 class Unigram(tf.Module):
     """Cut words into the pieces whose scores have the largest sum (Kudo, 2018).
 
-    Scores are summed in float64 from the left, as in the library, so that ties are broken alike.
+    Scores are summed in float64 from the left, as in the library, so that ties are broken alike. A word of more than
+    LONGEST letters is cut in parts of as many, each by itself: there the ids may differ from the library's.
     """
 
     def __init__(self, pipeline: dict[str, Any], library: tokenizers.Tokenizer):
@@ -46,17 +48,24 @@ class Unigram(tf.Module):
     def _pieces(self, text: tf.Tensor) -> tf.RaggedTensor:
         """Words (U,) string to their pieces (U, None)."""
         words = tf.strings.unicode_decode(text, "UTF-8")
-        matches = self.trie.ending(words.values, tf.gather(words.row_splits[1:], words.value_rowids()))
+        parts = _parts(words)
+        matches = self.trie.ending(parts.values, tf.gather(parts.row_splits[1:], parts.value_rowids()))
         scores = tf.gather(self.scores, tf.where(matches < 0, tf.size(self.scores) - 1, matches))
         letter = tf.where(matches[:, :1] < 0, self.unknown, scores[:, :1])
-        length = _best_lengths(words, tf.concat([letter, scores[:, 1:]], 1))
-        # From the end of each word to the left. A walk that leaves its word arrives at the end of the one before it.
+        length = _best_lengths(parts, tf.concat([letter, scores[:, 1:]], 1))
+        # From the end of each part to the left. A walk that leaves its part arrives at the end of the one before it.
         place = tf.range(tf.size(length))
         before = tf.where(place < length, tf.size(length), place - length)
-        most = tf.cast(tf.reduce_max(words.row_lengths()), tf.int32)
-        met = reachable(shift(row_starts(words), True, by=-1), before, most)
+        most = tf.cast(tf.reduce_max(parts.row_lengths()), tf.int32)
+        met = reachable(shift(row_starts(parts), True, by=-1), before, most)
         ids = words.with_values(tf.gather(matches, length - 1, batch_dims=1))
         return self.missing(keep(ids, met), tf.boolean_mask(words.values, met))
+
+
+def _parts(words: tf.RaggedTensor) -> tf.RaggedTensor:
+    """Words (U, None) cut into parts of at most LONGEST letters (P, None)."""
+    place = tf.range(tf.size(words.values, tf.int64)) - tf.gather(words.row_splits, words.value_rowids())
+    return stream(words.values, tf.concat([tf.where(place % LONGEST == 0)[:, 0], words.row_splits[-1:]], 0))
 
 
 def _best_lengths(words: tf.RaggedTensor, scores: tf.Tensor) -> tf.Tensor:

@@ -1,0 +1,90 @@
+"""Long text without spaces: linear in its length for every bundled model, and the library's ids."""
+
+from __future__ import annotations
+
+import random
+import string
+import time
+from pathlib import Path
+
+import pytest
+import tensorflow as tf
+from tokenizers import Tokenizer as Library
+from tokenizers import models
+
+import zoo
+from keras_transformers.text.graph import unigram
+from keras_transformers.text.graph.compile import compile_text
+from keras_transformers.text.tokenizer import Tokenizer
+
+BUNDLED = Path(zoo.__file__).parent / "bundled"
+CHANCE = random.Random(0)
+LETTERS = "".join(CHANCE.choices(string.ascii_lowercase, k=400_000)).encode()
+TEXTS = [b"a" * 400_000, LETTERS, b"\xff" * 400_000, "😀".encode() * 100_000]
+
+
+@pytest.mark.parametrize("name", ["mini_bert_en", "gpt_mini_en", "transformer_mini_en_de"])
+def test_bundled_models_read_long_text_in_a_moment(name):
+    """A text that is one word took 1.7 s (byte pairs) to 2.5 s (unigram) for 100,000 letters, squared or not."""
+    graph = compile_text(Tokenizer.from_folder(BUNDLED / name).to_json(), pad_id=0)
+    spec = [tf.TensorSpec([None], tf.string)]
+    encode = tf.function(lambda text: graph.encode(text, max_length=128), input_signature=spec, autograph=False)
+    encode(tf.constant(["warm up"]))
+    for text in TEXTS:
+        begin = time.process_time()  # not wall time: other processes do not count
+        rows = encode(tf.constant([text]))
+        seconds = time.process_time() - begin
+        assert seconds < 1.5, f"{text[:4]}: {seconds:.1f} s"
+        assert rows["token_ids"].shape[1] <= 128
+
+
+def merges_of(chance: random.Random, letters: str) -> Library:
+    """Byte-pair merges of random parts, most of which make longer tokens of earlier ones."""
+    tokens, merges = list(letters), {}
+    for _ in range(chance.randrange(5, 40)):
+        left, right = chance.choices(tokens, k=2)
+        if len(left + right) <= 12:
+            merges[left, right] = None
+            tokens += [left + right]
+    if chance.random() < 0.2:
+        merges = dict.fromkeys(chance.sample(list(merges), len(merges)))
+    return Library(models.BPE({token: i for i, token in enumerate(dict.fromkeys(tokens))}, list(merges)))
+
+
+def text_of(chance: random.Random, letters: str) -> str:
+    """Words in which runs and repeated patterns are frequent: there many merges overlap."""
+    kind = chance.randrange(3)
+    if kind == 0:
+        return chance.choice(letters) * chance.randrange(1, 60)
+    if kind == 1:
+        return "".join(chance.choices(letters, k=chance.randrange(1, 4))) * chance.randrange(1, 30)
+    weights = [chance.random() ** 2 + 0.01 for _ in letters]
+    return "".join(chance.choices(letters, weights, k=chance.randrange(1, 200)))
+
+
+def test_many_merges_at_once_give_the_librarys_ids():
+    for seed in range(12):
+        chance = random.Random(seed)
+        letters = "abcdefg"[: chance.randrange(1, 7)]
+        library = merges_of(chance, letters)
+        texts = [text_of(chance, letters) + text_of(chance, letters) for _ in range(100)]
+        ids = compile_text(library.to_str(), pad_id=0).tokenize(tf.constant(texts)).to_list()
+        expected = [row.ids for row in library.encode_batch(texts)]
+        assert [text for text, a, b in zip(texts, ids, expected, strict=True) if a != b] == [], (seed, library.to_str())
+
+
+@pytest.mark.parametrize("length", [62, 63, 64, 200])
+def test_unigram_cuts_words_in_parts_beyond_the_limit(length, monkeypatch):
+    """Up to LONGEST letters, "▁" among them, the library's ids; beyond it those of each part."""
+    monkeypatch.setattr(unigram, "LONGEST", 64)
+    tokenizer = Tokenizer.from_folder(BUNDLED / "transformer_mini_en_de")
+    graph, library = compile_text(tokenizer.to_json(), pad_id=0), Library.from_str(tokenizer.to_json())
+    texts = [LETTERS[:length].decode(), "a" * length, "é" * length, "中" * length]
+    ids = graph.tokenize(texts).to_list()
+    words = [f"▁{text}" for text in texts[:3]]
+    parts = [[library.model.tokenize(word[i : i + 64]) for i in range(0, len(word), 64)] for word in words]
+    assert ids[:3] == [[piece.id for part in row for piece in part] for row in parts]
+    expected = [row.ids for row in tokenizer.encode(texts, special_tokens=False)]
+    assert length > 63 or ids == expected
+    assert ids[0][:20] == expected[0][:20]
+    assert ids[3] == expected[3]  # unknown letters are one token, however many
