@@ -9,6 +9,7 @@ from typing import Any
 import tokenizers
 
 from keras_transformers.text import bert, byte_pair, marian, sentencepiece, spm_file
+from keras_transformers.text.library import panics_as_errors
 
 # Which of the special tokens that a tokenizer has plays which role: `transformers` wants to be told.
 ROLES = {
@@ -31,7 +32,8 @@ def read_json(path: str | Path) -> tokenizers.Tokenizer:
     if not Path(path).is_file():
         raise ValueError(f"No tokenizer file at {path}. Expected a tokenizer.json.")
     try:
-        return tokenizers.Tokenizer.from_file(str(path))
+        with panics_as_errors():
+            return tokenizers.Tokenizer.from_file(str(path))
     except Exception as error:  # the library raises bare Exception
         raise ValueError(f"{path} is not a tokenizer.json that `tokenizers` can read: {error}") from error
 

@@ -13,7 +13,9 @@ import tokenizers
 
 from keras_transformers.text import bert, byte_pair, sentencepiece, spm_file
 from keras_transformers.text import folder as folder_files
+from keras_transformers.text.checks import check_lengths, check_texts
 from keras_transformers.text.encoded import Encoded
+from keras_transformers.text.library import Guard
 from keras_transformers.text.pieces import token_bytes
 from keras_transformers.text.train import train
 
@@ -22,7 +24,7 @@ TRUNCATIONS = ("longest_first", "only_first", "only_second", "error")
 
 
 class Tokenizer:
-    """Text to ids and back, as tokenizer.json says.
+    """Text to ids and back, as tokenizer.json says. Threads may share one; it can be copied and pickled.
 
     Use it wherever Python handles text; `text.graph.compile_text` makes TensorFlow ops of the same tokenizer.json.
     Make one with `from_file`, `from_folder`, `from_vocab`, `from_merges`, `from_sentencepiece` or `train`; two, for
@@ -44,8 +46,10 @@ class Tokenizer:
             # The library reads a score a last digit off what it wrote, which would break ties another way after `save`.
             library = tokenizers.Tokenizer.from_str(library.to_str())
         self._library, self._files = library, dict(files)
-        self._library.no_padding()
-        self._library.no_truncation()
+        self._guard = Guard(library)  # around what sets the library's truncation, and what would see it
+
+    def __reduce__(self) -> tuple:
+        return _from_json, (self.to_json(), self._files)
 
     @classmethod
     def from_file(cls, path: str | Path) -> Tokenizer:
@@ -143,9 +147,12 @@ class Tokenizer:
                     f"Received {len(inputs)} texts and {len(pairs)} pairs. Expected one pair for each text."
                 )
             inputs = list(zip(inputs, pairs, strict=True))
-        self._set_truncation(max_length, truncation, stride, pairs is not None, special_tokens)
+        cut = self._truncation(max_length, truncation, stride, pairs is not None, special_tokens)
         try:
-            encodings = self._library.encode_batch(inputs, add_special_tokens=special_tokens)
+            with self._guard(cut):
+                encodings = self._library.encode_batch(inputs, add_special_tokens=special_tokens)
+        except ValueError:
+            raise
         except Exception as error:  # the library raises bare Exception, and says "too short" of what is not cut
             if "WordLevel" in str(error):
                 unknown = sorted(set().union(*texts, *(pairs or ())) - self._library.get_vocab().keys())
@@ -157,17 +164,16 @@ class Tokenizer:
                 f"Cannot cut every row to max_length={max_length} with truncation={truncation!r}: the other text alone "
                 f'is too long. Use "longest_first" or a larger max_length. ({error})'
             ) from error
-        finally:
-            self._library.no_truncation()
         if truncation == "error":
-            _check_lengths(encodings, max_length)
+            check_lengths(encodings, max_length)
         if stride == 0:
             return [Encoded(encoding, row) for row, encoding in enumerate(encodings)]
         return [Encoded(window, row) for row, first in enumerate(encodings) for window in [first, *first.overflowing]]
 
-    def _set_truncation(
+    def _truncation(
         self, max_length: int | None, truncation: str, stride: int, is_pair: bool, special_tokens: bool
-    ) -> None:
+    ) -> dict[str, Any] | None:
+        """What the library's `enable_truncation` takes; None if nothing is to be cut."""
         if truncation not in TRUNCATIONS:
             raise ValueError(f"Unknown truncation {truncation!r}. Expected one of {list(TRUNCATIONS)}.")
         if truncation == "only_second" and not is_pair:
@@ -175,7 +181,7 @@ class Tokenizer:
         if max_length is None:
             if stride:
                 raise ValueError(f"stride={stride} needs a max_length: windows are made of what is cut.")
-            return
+            return None
         added = self._library.num_special_tokens_to_add(is_pair) if special_tokens else 0
         if max_length <= added:
             raise ValueError(f"max_length={max_length} leaves no room for text beside {added} special tokens.")
@@ -184,8 +190,7 @@ class Tokenizer:
                 f"stride={stride} with max_length={max_length} and {added} special tokens: "
                 f"expected 0 <= stride < {max_length - added}, or the windows would not advance."
             )
-        if truncation != "error":
-            self._library.enable_truncation(max_length, stride=stride, strategy=truncation)
+        return None if truncation == "error" else {"max_length": max_length, "stride": stride, "strategy": truncation}
 
     def decode(self, ids: Any, skip_special_tokens: bool = True) -> str | list[str]:
         """Turn ids back into text: a str for one row of ids, a list of str for a batch (lists, arrays or tensors)."""
@@ -196,7 +201,8 @@ class Tokenizer:
         unknown = sorted({i for row in rows for i in row if not 0 <= i < self.vocabulary_size})
         if unknown:
             raise ValueError(f"Ids {unknown[:5]} are not in the vocabulary: expected 0 to {self.vocabulary_size - 1}.")
-        texts = self._library.decode_batch(rows, skip_special_tokens=skip_special_tokens)
+        with self._guard():
+            texts = self._library.decode_batch(rows, skip_special_tokens=skip_special_tokens)
         return texts if is_batch else texts[0]
 
     @cached_property
@@ -264,11 +270,13 @@ class Tokenizer:
 
     def to_json(self) -> str:
         """The tokenizer.json of this tokenizer."""
-        return self._library.to_str(pretty=True)
+        with self._guard():
+            return self._library.to_str(pretty=True)
 
     def save(self, folder: str | Path) -> None:
         """Write tokenizer.json, tokenizer_config.json and the vocabulary's own files: what `transformers` reads."""
-        folder_files.write(folder, self._library, self._files)
+        with self._guard():
+            folder_files.write(folder, self._library, self._files)
 
     @staticmethod
     def save_pair(folder: str | Path, source: Tokenizer, target: Tokenizer) -> None:
@@ -276,25 +284,10 @@ class Tokenizer:
 
         Unigram tokenizers are written as Marian's, too: .spm files, and vocab.json.
         """
-        folder_files.write_pair(folder, (source._library, source._files), (target._library, target._files))
+        first, second = sorted((source, target), key=id)  # in one order, or threads could wait for each other
+        with first._guard(), second._guard():
+            folder_files.write_pair(folder, (source._library, source._files), (target._library, target._files))
 
 
-def check_texts(name: str, texts: Sequence[str]) -> list[str]:
-    """The texts as a list; a `ValueError` if they are one str, or not all str."""
-    if isinstance(texts, str):
-        raise ValueError(f"Expected a list of str for `{name}`, received one str. Pass [text].")
-    texts = list(texts)
-    for row, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise ValueError(f"Expected a list of str for `{name}`, received {type(text).__name__} at row {row}.")
-    return texts
-
-
-def _check_lengths(encodings: list[tokenizers.Encoding], max_length: int | None) -> None:
-    lengths = [len(encoding) for encoding in encodings]
-    if max_length is not None and max(lengths, default=0) > max_length:
-        row = lengths.index(max(lengths))
-        raise ValueError(
-            f"Row {row} has {lengths[row]} tokens, more than max_length={max_length}. Shorten the text, raise "
-            'max_length, or allow cutting: truncation="longest_first", or a stride for several windows.'
-        )
+def _from_json(tokenizer_json: str, files: Mapping[str, bytes]) -> Tokenizer:
+    return Tokenizer(tokenizers.Tokenizer.from_str(tokenizer_json), files)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import tokenizers
 
 from keras_transformers.text import bert, byte_pair, character, unigram, words
+from keras_transformers.text.checks import check_text
 
 MODELS = ("wordpiece", "byte_pair", "character", "unigram", "words")
 WITHOUT_SIZE = ("character", "words")
@@ -41,7 +42,7 @@ def train(
 
 
 def _strings(texts: Iterable[str]) -> Iterator[str]:
-    for text in texts:
+    for row, text in enumerate(texts):
         if not isinstance(text, str):
             raise ValueError(f"Expected an iterable of str to train on, received one of {type(text).__name__}.")
-        yield text
+        yield check_text("texts", text, row)

@@ -23,6 +23,7 @@ from keras_transformers.text.graph.refuse import refuse
 from keras_transformers.text.graph.unigram import Unigram
 from keras_transformers.text.graph.whole_words import WordLevel
 from keras_transformers.text.graph.wordpiece import WordPiece
+from keras_transformers.text.library import panics_as_errors
 from keras_transformers.text.pipeline import parts
 
 # What can be compiled, by the names of tokenizer.json; a further component is a file beside these and a line here.
@@ -74,7 +75,8 @@ def compile_text(tokenizer_json: str, pad_id: int | None = None) -> TextGraph:
     >>> rows["token_ids"].shape
     TensorShape([2, 4])
     """
-    return TextGraph(tokenizers.Tokenizer.from_str(tokenizer_json), pad_id)
+    with panics_as_errors():
+        return TextGraph(tokenizers.Tokenizer.from_str(tokenizer_json), pad_id)
 
 
 class TextGraph(tf.Module):

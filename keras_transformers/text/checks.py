@@ -1,0 +1,45 @@
+"""What must hold of texts before they are encoded, and of rows after."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import tokenizers
+
+SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def check_texts(name: str, texts: Sequence[str]) -> list[str]:
+    """The texts as a list; a `ValueError` if they are one str, not all str, or no Unicode text."""
+    if isinstance(texts, str):
+        raise ValueError(f"Expected a list of str for `{name}`, received one str. Pass [text].")
+    texts = list(texts)
+    for row, text in enumerate(texts):
+        check_text(name, text, row)
+    return texts
+
+
+def check_text(name: str, text: str, row: int) -> str:
+    """One of the texts; a `ValueError` that names its row if it is no str, or has half of a surrogate pair."""
+    if not isinstance(text, str):
+        raise ValueError(f"Expected a list of str for `{name}`, received {type(text).__name__} at row {row}.")
+    half = None if text.isascii() else SURROGATE.search(text)
+    if half:
+        raise ValueError(
+            f"`{name}`: the text at row {row} has the lone surrogate {half[0]!r} at character {half.start()}, which is "
+            'no character. Read the file with errors="replace", or put U+FFFD in its place: '
+            'text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").'
+        )
+    return text
+
+
+def check_lengths(encodings: list[tokenizers.Encoding], max_length: int | None) -> None:
+    """A `ValueError` if a row has more than max_length tokens."""
+    lengths = [len(encoding) for encoding in encodings]
+    if max_length is not None and max(lengths, default=0) > max_length:
+        row = lengths.index(max(lengths))
+        raise ValueError(
+            f"Row {row} has {lengths[row]} tokens, more than max_length={max_length}. Shorten the text, raise "
+            'max_length, or allow cutting: truncation="longest_first", or a stride for several windows.'
+        )
