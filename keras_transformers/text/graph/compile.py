@@ -16,6 +16,7 @@ from keras_transformers.text.graph.byte_level import ByteLevel
 from keras_transformers.text.graph.byte_pair import BytePair
 from keras_transformers.text.graph.canonical import Compose, Decompose
 from keras_transformers.text.graph.decode import Decoder
+from keras_transformers.text.graph.front import Front, at_front
 from keras_transformers.text.graph.metaspace import Metaspace
 from keras_transformers.text.graph.post_process import Template
 from keras_transformers.text.graph.precompiled import Precompiled
@@ -95,6 +96,7 @@ class TextGraph(tf.Module):
         self.splitters = _components("pre_tokenizer", config, PRE_TOKENIZERS)
         if any(isinstance(splitter, ByteLevel) for splitter in self.splitters[:-1]):
             raise refuse("pre_tokenizer", "ByteLevel before another", ["ByteLevel last"])
+        self.front, self.front_step = self._front()
         if config["model"]["type"] not in MODELS:
             raise refuse("model", config["model"]["type"], MODELS)
         self.model = MODELS[config["model"]["type"]](config, library)
@@ -102,6 +104,13 @@ class TextGraph(tf.Module):
         self.decoder = Decoder(config, library)
         self.cut_typed = _added_tokens(library, normalized=False)
         self.cut_normalized = _added_tokens(library, normalized=True)
+
+    def _front(self) -> tuple[Front | None, Callable | None]:
+        """What finds the first character for the Metaspace that wants it, if something comes before that."""
+        for i, splitter in enumerate(self.splitters):
+            if isinstance(splitter, Metaspace) and splitter.scheme == "first" and (self.normalizers or i):
+                return Front(self.normalizers, self.splitters[:i]), splitter
+        return None, None
 
     @tf.autograph.experimental.do_not_convert
     def tokenize(self, texts: tf.Tensor) -> tf.RaggedTensor:
@@ -111,12 +120,14 @@ class TextGraph(tf.Module):
         """
         points = tf.strings.unicode_decode(texts, "UTF-8", errors="replace")
         points = self.cut_typed(points)
+        front = self.front and self.front(points)
         for normalizer in self.normalizers:
             points = normalizer(points)
         points = self.cut_normalized(points)
         starts = split.piece_starts(points)
         for splitter in self.splitters:
-            points, starts = splitter(points, starts)
+            given = (at_front(points, front),) if splitter is self.front_step else ()
+            points, starts = splitter(points, starts, *given)
         return self.model(points, starts)
 
     @tf.autograph.experimental.do_not_convert

@@ -18,10 +18,14 @@ class Metaspace(tf.Module):
         self.mark = ord(config["replacement"])
         self.scheme, self.split = config["prepend_scheme"], config["split"]
 
-    def __call__(self, points: tf.RaggedTensor, starts: tf.Tensor) -> tuple[tf.RaggedTensor, tf.Tensor]:
+    def __call__(
+        self, points: tf.RaggedTensor, starts: tf.Tensor, front: tf.Tensor | None = None
+    ) -> tuple[tf.RaggedTensor, tf.Tensor]:
+        """`front` (N,) bool, for the scheme "first": what the first character of each text became, if not one each."""
         points = points.with_values(tf.where(points.values == ord(" "), self.mark, points.values))
         if self.scheme != "never":
-            at = row_starts(points) if self.scheme == "first" else starts
+            first = row_starts(points) if front is None else starts & front
+            at = first if self.scheme == "first" else starts
             bare = at & (points.values != self.mark) & (points.values < TOKEN)
             points, starts = insert(points, starts, bare, self.mark)
         return points, starts | (points.values == self.mark) if self.split else starts

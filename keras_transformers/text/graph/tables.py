@@ -13,7 +13,6 @@ from keras_transformers.text.graph.streams import replace
 TOKEN = UNICODE_SIZE  # a value of TOKEN + id in a stream of code points is an added token, cut out whole
 PAGE = 256
 SEQUENCE = 1 << 24  # table entries below are differences of code points, from here on places in the pool
-LONGEST = 32  # no code point becomes as many
 
 
 @cache
@@ -84,7 +83,8 @@ class Replacer(tf.Module):
         super().__init__()
         single = mapping.lengths == 1
         many = np.where(mapping.lengths > 1, mapping.lengths, 0)
-        entries = SEQUENCE + (np.cumsum(many) - many) * (many > 0) * LONGEST + many
+        self.base = int(many.max()) + 1  # an entry is place * base + length
+        entries = SEQUENCE + (np.cumsum(many) - many) * (many > 0) * self.base + many
         entries[single] = mapping.values[mapping.starts[single]] - np.flatnonzero(single)
         self.entry = PointTable(entries)
         self.pool = tf.constant(mapping.values[_ranges(mapping.starts, many)], tf.int32)
@@ -96,8 +96,8 @@ class Replacer(tf.Module):
 
         def splice() -> tf.RaggedTensor:
             place = entry - SEQUENCE
-            start = tf.where(is_sequence, place // LONGEST, -1)
-            return replace(points, start, tf.where(is_sequence, place % LONGEST, 1), self.pool)
+            start = tf.where(is_sequence, place // self.base, -1)
+            return replace(points, start, tf.where(is_sequence, place % self.base, 1), self.pool)
 
         return tf.cond(tf.reduce_any(is_sequence), splice, lambda: points)
 

@@ -1,0 +1,63 @@
+"""Which code points of a text come of its first character, as ops: where the pre-tokeniser Metaspace looks for it."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Callable, Sequence
+
+import tensorflow as tf
+
+from keras_transformers.text.graph.refuse import refuse
+from keras_transformers.text.graph.split import piece_starts
+from keras_transformers.text.graph.streams import offsets, stream
+from keras_transformers.text.graph.tables import TOKEN
+
+
+class Front(tf.Module):
+    """Count, for each text, the code points that its first character became: none, if it was dropped.
+
+    What becomes of it does not depend on what follows. So it is tried on the first character and a letter behind it.
+
+    Args:
+        normalizers, splitters: all that a text passes through.
+    """
+
+    def __init__(self, normalizers: Sequence[Callable], splitters: Sequence[Callable]):
+        super().__init__()
+        self.steps = tuple(normalizers), tuple(splitters)
+        for letter in string.ascii_letters:
+            self.letter = ord(letter)
+            alone, _ = self._pass(tf.RaggedTensor.from_row_splits([self.letter], tf.constant([0, 1], tf.int64)))
+            self.alone = alone.values
+            if self.alone.shape[0] and self.alone[-1] // 2 == self.letter:
+                return
+        raise refuse("normalizer", "that keeps no letter as it is, before Metaspace", ["one that keeps a letter"])
+
+    def _pass(self, points: tf.RaggedTensor) -> tuple[tf.RaggedTensor, tf.Tensor]:
+        """What becomes of code points: each as 2 * itself, + 1 if a word begins there; and their number by row."""
+        normalizers, splitters = self.steps
+        for normalizer in normalizers:
+            points = normalizer(points)
+        starts = piece_starts(points)
+        for splitter in splitters:
+            points, starts = splitter(points, starts)
+        return points.with_values(2 * points.values + tf.cast(starts, tf.int32)), points.row_lengths()
+
+    def __call__(self, typed: tf.RaggedTensor) -> tf.Tensor:
+        """Texts (B, None) before any normalising to counts (B,) int64."""
+        some = tf.where(typed.row_lengths() > 0)
+        first = tf.gather(typed.values, tf.gather(typed.row_splits[:-1], some[:, 0]))
+        pairs = tf.reshape(tf.stack([first, tf.fill(tf.shape(first), self.letter)], 1), [-1])
+        rows, length = self._pass(stream(pairs, 2 * tf.range(tf.size(first, tf.int64) + 1)))
+        size = self.alone.shape[0]
+        is_dropped = (length == size) & tf.reduce_all(rows.to_tensor(-1, shape=[None, size]) == self.alone, 1)
+        count = tf.where(is_dropped | (first >= TOKEN), tf.zeros_like(length), length - 1)
+        return tf.scatter_nd(some, count, tf.shape(typed.row_lengths(), tf.int64))
+
+
+def at_front(points: tf.RaggedTensor, counts: tf.Tensor) -> tf.Tensor:
+    """(N,) bool: the first `counts` (B,) of each row, up to an added token."""
+    row, place = points.value_rowids(), tf.range(tf.size(points.values, tf.int64))
+    first = tf.gather(points.row_splits, row)
+    tokens = offsets(tf.cast(points.values >= TOKEN, tf.int64))
+    return (place - first < tf.gather(counts, row)) & (tf.gather(tokens, first) == tokens[:-1])
