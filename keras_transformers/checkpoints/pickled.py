@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import io
+import math
+import mmap
 import os
 import pickle
+import struct
 import zipfile
+import zlib
 from collections import OrderedDict
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -45,7 +49,8 @@ def read_pickled(path: str | os.PathLike) -> dict[str, np.ndarray]:
     """Reads the tensors of a file that `torch.save` wrote from a state dict.
 
     A pickle can name any function to be called. This reader knows only the few that rebuild tensors, and refuses
-    the rest. Prefer safetensors where there is a choice.
+    the rest. The arrays are views of the file, which stays mapped: nothing is unpacked, and sizes that it claims take
+    no memory. Prefer safetensors where there is a choice.
 
     Args:
         path: A `pytorch_model.bin`, in the zip format or in the one before torch 1.6.
@@ -54,42 +59,62 @@ def read_pickled(path: str | os.PathLike) -> dict[str, np.ndarray]:
         Arrays by name, read-only, of the dtypes stored (bfloat16 is that of `ml_dtypes`).
 
     Raises:
-        ValueError: The file names a function that is not allowed, is cut short, or is something else.
+        ValueError: The file names a function that is not allowed, is cut short or compressed, holds a tensor that is
+            larger than the file, or is something else.
     """
     path = Path(path)
     try:
         with path.open("rb") as file:
-            tensors, buffers = _read_zip(file) if zipfile.is_zipfile(file) else _read_legacy(file)
-        return {name: _to_array(tensor, buffers) for name, tensor in tensors.items()}
+            content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            tensors, buffers = _read_zip(file, content) if zipfile.is_zipfile(file) else _read_legacy(content)
+        return {name: _to_array(tensor, buffers, len(content)) for name, tensor in tensors.items()}
     except ValueError as error:
         raise ValueError(f"cannot read {path}: {error}") from error
     except Exception as error:  # a damaged pickle may raise anything
         raise ValueError(f"{path} is damaged, or no state dict written by torch.save ({error!r}).") from error
 
 
-def _read_zip(file: BinaryIO) -> tuple[dict[str, _Tensor], dict[str, bytes]]:
+def _read_zip(file: BinaryIO, content: mmap.mmap) -> tuple[dict[str, _Tensor], dict[str, memoryview]]:
     with zipfile.ZipFile(file) as archive:
-        names = archive.namelist()
-        root = next(name for name in names if name.endswith("data.pkl")).removesuffix("data.pkl")
-        if root + "byteorder" in names and archive.read(root + "byteorder") != b"little":
-            raise ValueError("it was written on a big-endian machine.")
-        tensors = _tensors(_Unpickler(io.BytesIO(archive.read(root + "data.pkl"))).load())
-        keys = {tensor.storage.key for tensor in tensors.values()}
-        return tensors, {key: archive.read(f"{root}data/{key}") for key in keys}
+        members = {member.filename: member for member in archive.infolist()}
+    root = next(name for name in members if name.endswith("data.pkl")).removesuffix("data.pkl")
+    if root + "byteorder" in members and _stored(content, members[root + "byteorder"]) != b"little":
+        raise ValueError("it was written on a big-endian machine.")
+    tensors = _tensors(_Unpickler(io.BytesIO(_stored(content, members[root + "data.pkl"]))).load())
+    used = {tensor.storage.key: members[f"{root}data/{tensor.storage.key}"] for tensor in tensors.values()}
+    if sum(member.file_size for member in used.values()) > len(content):
+        raise ValueError("its members overlap: they are larger than the file.")
+    return tensors, {key: _stored(content, member) for key, member in used.items()}
 
 
-def _read_legacy(file: BinaryIO) -> tuple[dict[str, _Tensor], dict[str, bytes]]:
-    file.seek(0)
-    if _Unpickler(file).load() != LEGACY_MAGIC:
+def _stored(content: mmap.mmap, member: zipfile.ZipInfo) -> memoryview:
+    """A member of a zip file as it lies there: `torch.save` compresses none."""
+    if member.compress_type != zipfile.ZIP_STORED or member.file_size != member.compress_size:
+        raise ValueError(
+            f"its {member.filename} is compressed, as torch.save never does: it may be malicious. Write a file that "
+            "you trust once more, pickled with torch.save or as safetensors."
+        )
+    names = sum(struct.unpack_from("<HH", content, member.header_offset + 26))  # how long name and extra field are
+    begin = member.header_offset + 30 + names
+    data = memoryview(content)[begin : begin + member.file_size]
+    if len(data) != member.file_size or zlib.crc32(data) != member.CRC:
+        raise ValueError(f"its {member.filename} is damaged: fetch it again.")
+    return data
+
+
+def _read_legacy(content: mmap.mmap) -> tuple[dict[str, _Tensor], dict[str, memoryview]]:
+    if _Unpickler(content).load() != LEGACY_MAGIC:
         raise ValueError("it is no file of torch.save.")
     for _ in ("protocol version", "system information"):
-        _Unpickler(file).load()
-    tensors = _tensors(_Unpickler(file).load())
+        _Unpickler(content).load()
+    tensors = _tensors(_Unpickler(content).load())
     widths = {tensor.storage.key: np.dtype(tensor.storage.dtype).itemsize for tensor in tensors.values()}
-    buffers = {}
-    for key in _Unpickler(file).load():  # the storages follow in this order, each after its number of elements
-        size = int.from_bytes(file.read(8), "little")
-        buffers[key] = file.read(size * widths[key])
+    keys, buffers = _Unpickler(content).load(), {}
+    begin = content.tell()
+    for key in keys:  # the storages follow in this order, each after its number of elements
+        end = begin + 8 + int.from_bytes(content[begin : begin + 8], "little") * widths[key]
+        buffers[key] = memoryview(content)[begin + 8 : end]
+        begin = end
     return tensors, buffers
 
 
@@ -99,8 +124,11 @@ def _tensors(state: Any) -> dict[str, _Tensor]:
     return state
 
 
-class _Unpickler(pickle.Unpickler):
-    """Knows the names that a state dict needs, and nothing else."""
+class _Unpickler(pickle._Unpickler):
+    """Knows the names that a state dict needs, and nothing else.
+
+    It is the one written in Python: that in C makes a table as long as the largest number that the file memorizes by.
+    """
 
     def find_class(self, module: str, name: str) -> Any:
         if module == "torch" and name in STORAGES:
@@ -121,11 +149,13 @@ class _Unpickler(pickle.Unpickler):
         return _Storage(key, STORAGES[storage_type], size)
 
 
-def _to_array(tensor: _Tensor, buffers: dict[str, bytes]) -> np.ndarray:
+def _to_array(tensor: _Tensor, buffers: dict[str, memoryview], file_size: int) -> np.ndarray:
     flat = np.frombuffer(buffers[tensor.storage.key], tensor.storage.dtype)
     last = tensor.offset + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.strides, strict=True))
     numbers = (tensor.offset, *tensor.shape, *tensor.strides)
     if len(flat) != tensor.storage.size or min(numbers) < 0 or (0 not in tensor.shape and last >= len(flat)):
         raise ValueError(f"a tensor of shape {tensor.shape} reaches outside of its storage: it is cut or damaged.")
+    if math.prod(tensor.shape) * flat.itemsize > file_size:  # by strides of 0
+        raise ValueError(f"a tensor of shape {tensor.shape} takes more than the whole file: it may be malicious.")
     strides = [stride * flat.itemsize for stride in tensor.strides]
     return np.lib.stride_tricks.as_strided(flat[tensor.offset :], tensor.shape, strides, writeable=False)

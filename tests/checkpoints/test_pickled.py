@@ -1,7 +1,9 @@
 import collections
+import copy
 import io
 import os
 import pickle
+import tracemalloc
 import zipfile
 
 import numpy as np
@@ -89,6 +91,77 @@ def test_a_dotted_name_does_not_reach_through_what_is_allowed(tmp_path):
 def test_what_is_no_checkpoint_is_refused(tmp_path, content):
     (tmp_path / "a.bin").write_bytes(content)
     with pytest.raises(ValueError, match=r"a\.bin"):
+        read_pickled(tmp_path / "a.bin")
+
+
+def write_members(path, pickled, storage, **options):
+    with zipfile.ZipFile(path, "w", **options) as archive:
+        archive.writestr("archive/data.pkl", pickled)
+        archive.writestr("archive/data/0", storage)
+
+
+def test_compressed_members_are_refused(tmp_path):
+    """A storage of zeros is a thousandth of its size when deflated."""
+    write_members(tmp_path / "a.bin", tensor_pickle((6,), (1,)), bytes(24), compression=zipfile.ZIP_DEFLATED)
+    with pytest.raises(ValueError, match=r"a\.bin.*compressed, as torch\.save never does.*pickled with torch"):
+        read_pickled(tmp_path / "a.bin")
+
+
+def test_the_file_is_not_read_into_memory(tmp_path):
+    size = 1 << 24
+    pickled = tensor_pickle((6,), (1,)).replace(b"K\x06", b"J" + size.to_bytes(4, "little"))
+    write_members(tmp_path / "a.bin", pickled, bytes(4 * size))
+    tracemalloc.start()
+    array = read_pickled(tmp_path / "a.bin")["w"]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < size and array.tolist() == [0] * 6 and not array.flags.writeable
+
+
+def test_a_number_in_a_pickle_takes_no_memory(tmp_path):
+    """`LONG_BINPUT` of 2^25: the C unpickler makes a table of as many places, and more."""
+    write_zip(tmp_path / "a.bin", b"\x80\x02}r\xff\xff\xff\x01.")
+    (tmp_path / "legacy.bin").write_bytes(b"\x80\x02}r\xff\xff\xff\x01.")
+    tracemalloc.start()
+    assert read_pickled(tmp_path / "a.bin") == {}
+    with pytest.raises(ValueError, match=r"no file of torch\.save"):
+        read_pickled(tmp_path / "legacy.bin")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1 << 20
+
+
+@pytest.mark.parametrize("shape", [(1 << 20, 1 << 10), (1 << 30,)])
+def test_a_tensor_larger_than_the_file_is_refused(tmp_path, shape):
+    """By strides of 0, one number can stand for any size."""
+    write_zip(tmp_path / "a.bin", tensor_pickle(shape, (0,) * len(shape)), [("0", bytes(24))])
+    with pytest.raises(ValueError, match=r"a\.bin.*more than the whole file"):
+        read_pickled(tmp_path / "a.bin")
+
+
+@pytest.mark.parametrize("offset", [30, 60])
+def test_a_flipped_bit_is_damage(tmp_path, offset):
+    write_zip(tmp_path / "a.bin", tensor_pickle((6,), (1,)), [("0", bytes(24))])
+    content = bytearray((tmp_path / "a.bin").read_bytes())
+    content[content.index(b"archive/data/0") + len("archive/data/0") + offset % 24] ^= 1
+    (tmp_path / "a.bin").write_bytes(content)
+    with pytest.raises(ValueError, match=r"a\.bin.*data/0 is damaged"):
+        read_pickled(tmp_path / "a.bin")
+
+
+def test_overlapping_members_are_refused(tmp_path):
+    """Many names for one place: a file that is many times its size."""
+    tensors = b"".join(tensor_pickle((6,), (1,))[3:-2].replace(b"\x01\x00\x00\x00w", b"\x01\x00\x00\x00" + n).replace(
+        b"X\x01\x00\x00\x000", b"X\x01\x00\x00\x00" + n) + b"s" for n in (b"0", b"1", b"2"))  # fmt: skip
+    with zipfile.ZipFile(tmp_path / "a.bin", "w") as archive:
+        archive.writestr("archive/data.pkl", b"\x80\x02}" + tensors + b".")
+        archive.writestr("archive/data/0", bytes(24) * 40)
+        first = archive.infolist()[-1]
+        for key in "12":
+            info = copy.copy(first)
+            info.filename = info.orig_filename = f"archive/data/{key}"
+            archive.filelist.append(info)
+    with pytest.raises(ValueError, match=r"a\.bin.*overlap"):
         read_pickled(tmp_path / "a.bin")
 
 
