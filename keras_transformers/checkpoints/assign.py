@@ -7,9 +7,11 @@ from typing import Any
 
 import keras
 
-from keras_transformers.checkpoints.tensors import Tensor
+from keras_transformers.checkpoints.tensors import FLOATS, Tensor
+from keras_transformers.text.tokenizer import check_texts
 
 SHOWN = 12
+NO_WEIGHTS = f"not {', '.join(FLOATS.values())} (a quantized checkpoint must be dequantized first)"
 
 
 def assign(
@@ -37,11 +39,11 @@ def assign(
         The paths of the variables that kept their initial values.
 
     Raises:
-        ValueError: With a report of all tensors that are missing, have other shapes or are not known. Nothing has
-            been assigned.
+        ValueError: With a report of all tensors that are missing, have other shapes, are no floats or are not known.
+            Nothing has been assigned.
     """
-    allowed, passed_over = set(missing_ok), set(fresh)
-    plan, kept, missing, misshaped, used = [], [], [], [], set()
+    allowed, passed_over = set(check_texts("missing_ok", missing_ok)), set(check_texts("fresh", fresh))
+    plan, kept, missing, misshaped, no_weights, used = [], [], [], [], [], set()
     for variable in model.weights:
         name, transposed = locate(variable.path)
         used.add(name)
@@ -54,10 +56,13 @@ def assign(
             missing.append(f"{name} (for {variable.path} {shape})")
         elif (tensor.shape[::-1] if transposed else tensor.shape) != shape:
             misshaped.append(f"{tensor.name} is {tensor.shape}, for {variable.path} {shape}")
+        elif not tensor.is_weight:
+            no_weights.append(f"{tensor.name} is {tensor.dtype}, for {variable.path} {shape}")
         else:
             plan.append((variable, tensor, transposed))
     unexpected = [tensor.name for name, tensor in tensors.items() if name not in used and not may_stay(name)]
-    _report(source, {"missing": missing, "of another shape": misshaped, "unexpected": unexpected})
+    problems = {"missing": missing, "of another shape": misshaped, NO_WEIGHTS: no_weights, "unexpected": unexpected}
+    _report(source, problems)
     for variable, tensor, transposed in plan:
         array = tensor.read().astype("float32", copy=False)
         variable.assign(array.T if transposed else array)

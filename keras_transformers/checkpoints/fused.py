@@ -3,34 +3,36 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from keras_transformers.checkpoints.names.table import Names
-from keras_transformers.checkpoints.tensors import Tensor
+from keras_transformers.checkpoints.tensors import Tensor, by_name
 
 
-def split(tensors: dict[str, Tensor], names: Names) -> dict[str, Tensor]:
+def split(tensors: dict[str, Tensor], names: Names, source: Any) -> dict[str, Tensor]:
     """The tensors, fused ones as their parts: `c_attn.query.weight`, ... for `c_attn.weight`; nothing is copied."""
-    if names.fused is None:
-        return tensors
-    pattern, parts = names.fused
-    found = {}
-    for name, tensor in tensors.items():
-        layer, _, leaf = name.rpartition(".")
-        width, rest = divmod(tensor.shape[-1] if tensor.shape else 0, len(parts))
-        if re.fullmatch(pattern, layer) and not rest:
-            found |= {f"{layer}.{part}.{leaf}": _part(tensor, index, width) for index, part in enumerate(parts)}
-        else:
-            found[name] = tensor
-    return found
+    return by_name((part for name, tensor in tensors.items() for part in _parts(name, tensor, names)), source)
+
+
+def _parts(name: str, tensor: Tensor, names: Names) -> Iterator[tuple[str, Tensor]]:
+    pattern, parts = names.fused or ("", ())
+    layer, _, leaf = name.rpartition(".")
+    width, rest = divmod(tensor.shape[-1] if tensor.shape else 0, len(parts) or 1)
+    if rest or not (parts and re.fullmatch(pattern, layer)):
+        yield name, tensor
+        return
+    for index, part in enumerate(parts):
+        yield f"{layer}.{part}.{leaf}", _part(tensor, index, width)
 
 
 def _part(tensor: Tensor, index: int, width: int) -> Tensor:
     def read() -> np.ndarray:
         return tensor.read()[..., index * width : (index + 1) * width]
 
-    return Tensor(tensor.name, (*tensor.shape[:-1], width), read)
+    return tensor._replace(shape=(*tensor.shape[:-1], width), read=read)
 
 
 def join(arrays: dict[str, np.ndarray], names: Names) -> dict[str, np.ndarray]:

@@ -22,7 +22,7 @@ from keras_transformers.checkpoints.huggingface_config import make_config, read_
 from keras_transformers.checkpoints.names import names_of, stored_as
 from keras_transformers.checkpoints.names.table import Names, modern_name, their_name
 from keras_transformers.checkpoints.reshaped import reshape, reshape_back
-from keras_transformers.checkpoints.tensors import Tensor, read_tensors
+from keras_transformers.checkpoints.tensors import Tensor, by_name, read_tensors
 from keras_transformers.config import TransformerConfig
 
 __all__ = ["load_weights", "read_config", "save_folder"]
@@ -55,17 +55,19 @@ def load_weights(
         The paths of the variables that kept their initial values.
 
     Raises:
-        ValueError: A file is missing or damaged, or the tensors do not fit: then the report names all that are
-            missing, of another shape, or not known, and no variable has changed.
+        ValueError: A file is missing or damaged, two tensors are for one weight, or the tensors do not fit: then the
+            report names all that are missing, of another shape, of a dtype that weights do not have (integers, float8),
+            or not known. No variable has changed.
     """
     folder = Path(folder)
     config, _ = read_config(folder)
     names = names_of(config, folder)
     if not config.tie_embeddings:
         names = names._replace(copies={copy: name for copy, name in names.copies.items() if "lm_head" not in copy})
-    tensors = {modern_name(tensor.name, names): tensor for tensor in read_tensors(folder, pickled)}
-    tensors = reshape(split(tensors, names), names)
-    _check_copies(tensors, names, folder)
+    source = f"the checkpoint in {folder}"
+    tensors = by_name(((modern_name(tensor.name, names), tensor) for tensor in read_tensors(folder, pickled)), source)
+    tensors = reshape(split(tensors, names, source), names)
+    _check_copies(tensors, names, source)
     return assign(
         model,
         tensors,
@@ -73,17 +75,18 @@ def load_weights(
         missing_ok=missing_ok,
         fresh=fresh,
         may_stay=lambda name: _may_stay(name, tensors, names),
-        source=f"the checkpoint in {folder}",
+        source=source,
     )
 
 
 def _may_stay(name: str, tensors: dict[str, Tensor], names: Names) -> bool:
     if name.startswith(names.optional) or re.fullmatch(names.redundant, name) or name in names.copies:
         return True
-    return name.endswith("bias") and not tensors[name].read().any()  # a layer without bias adds as much
+    tensor = tensors[name]
+    return name.endswith("bias") and tensor.is_weight and not tensor.read().any()  # a layer without bias adds as much
 
 
-def _check_copies(tensors: dict[str, Tensor], names: Names, folder: Path):
+def _check_copies(tensors: dict[str, Tensor], names: Names, source: str):
     """Weights that we tie may be stored twice; if they are two, the model would silently be another one.
 
     Where only the copy is stored it becomes the tensor.
@@ -91,9 +94,9 @@ def _check_copies(tensors: dict[str, Tensor], names: Names, folder: Path):
     for copy, name in names.copies.items():
         if copy in tensors:
             tensors.setdefault(name, tensors[copy])
-        if copy in tensors and name in tensors and not np.array_equal(tensors[copy].read(), tensors[name].read()):
+        if copy in tensors and tensors[name].is_weight and not tensors[copy].equals(tensors[name]):
             raise ValueError(
-                f"the checkpoint in {folder}: {copy} differs from {name}, but the model has one weight for both. "
+                f"{source}: {copy} differs from {name}, but the model has one weight for both. "
                 'If it is an output matrix that is not tied, write "tie_word_embeddings": false in config.json.'
             )
 

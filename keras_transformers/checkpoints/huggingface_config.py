@@ -148,8 +148,8 @@ def read_json(path: Path) -> dict[str, Any]:
         raise ValueError(f"there is no {path.name} in {path.parent}: expected a checkpoint folder.")
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path} is no JSON ({error}).") from error
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is no JSON ({error}). Fetch or write it again.") from error
     if not isinstance(values, dict):
-        raise ValueError(f"{path}: expected a JSON object, received {type(values).__name__}.")
+        raise ValueError(f"{path}: expected a JSON object, received {type(values).__name__}. Fetch or write it again.")
     return values

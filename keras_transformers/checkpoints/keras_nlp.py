@@ -17,7 +17,7 @@ from keras_transformers.checkpoints.assign import assign
 from keras_transformers.checkpoints.huggingface_config import read_json
 from keras_transformers.checkpoints.names.keras_nlp import LEAVES, PRESETS
 from keras_transformers.checkpoints.names.table import look_up
-from keras_transformers.checkpoints.tensors import Tensor
+from keras_transformers.checkpoints.tensors import Tensor, by_name
 from keras_transformers.config import TransformerConfig
 from keras_transformers.text.byte_pair import END
 from keras_transformers.text.tokenizer import Tokenizer
@@ -75,10 +75,11 @@ def read_config(folder: str | os.PathLike) -> tuple[TransformerConfig, dict[str,
     """
     folder = Path(folder)
     preset = read_json(folder / "config.json")
-    if preset.get("class_name") not in PRESETS:
+    if str(preset.get("class_name")) not in PRESETS:
         raise ValueError(f"{folder} holds none of {list(PRESETS)} of keras-nlp: received {preset.get('class_name')!r}.")
     kind = PRESETS[preset["class_name"]]
-    fields = {ours: preset["config"][theirs] for ours, theirs in kind.fields.items()}
+    sizes = _options(folder / "config.json", *kind.fields.values())
+    fields = {ours: sizes[theirs] for ours, theirs in kind.fields.items()}
     if (end := _end_id(folder)) is not None:
         fields |= {"bos_id": end, "eos_ids": (end,)}
     config = kind.configure(**fields, **kind.facts)
@@ -86,9 +87,20 @@ def read_config(folder: str | os.PathLike) -> tuple[TransformerConfig, dict[str,
     if (folder / "task.json").is_file() and (folder / "task.weights.h5").is_file():
         task = read_json(folder / "task.json")
         if task.get("class_name") in CLASSIFIERS:
-            labels = tuple(f"LABEL_{index}" for index in range(task["config"]["num_classes"]))
+            number = _options(folder / "task.json", "num_classes")["num_classes"]
+            labels = tuple(f"LABEL_{index}" for index in range(number))
             extra = {"architecture": "BertForSequenceClassification", "labels": labels, "problem": "single_label"}
     return config, extra
+
+
+def _options(path: Path, *names: str) -> dict[str, Any]:
+    """The `config` of a JSON file of Keras, which has values of these names."""
+    options = read_json(path).get("config")
+    if not isinstance(options, dict):
+        raise ValueError(f"{path}: config must be an object: received {options!r}. Save the preset again.")
+    if missing := sorted(set(names) - set(options)):
+        raise ValueError(f"{path}: config lacks {missing}. Save the preset again.")
+    return options
 
 
 def _end_id(folder: Path) -> int | None:
@@ -115,7 +127,7 @@ def read_tokenizer(folder: str | os.PathLike) -> Tokenizer:
         return Tokenizer.from_merges(*merged)
     if not vocabulary.is_file():
         raise ValueError(f"there is no {vocabulary}: the preset was saved without its tokenizer.")
-    options = read_json(Path(folder, "tokenizer.json"))["config"]
+    options = _options(Path(folder, "tokenizer.json"))
     return Tokenizer.from_vocab(vocabulary, lowercase=bool(options.get("lowercase")))
 
 
@@ -134,40 +146,61 @@ def load_weights(
         The paths of the variables that kept their initial values.
 
     Raises:
-        ValueError: A file is missing or damaged, or the tensors do not fit.
+        ValueError: A file is missing or damaged, keeps values in other files or compressed, has two tensors for one
+            weight, or the tensors do not fit. No variable has changed.
     """
     folder = Path(folder)
     weights = PRESETS[read_json(folder / "config.json")["class_name"]].weights
     tensors = _read_h5(folder / "model.weights.h5", "")
     if read_config(folder)[1]["labels"]:
-        tensors |= _read_h5(folder / "task.weights.h5", "task/")
+        tensors += _read_h5(folder / "task.weights.h5", "task/")
+    source = f"the preset in {folder}"
     return assign(
         model,
-        tensors,
+        by_name(((tensor.name, tensor) for tensor in tensors), source),
         lambda path: (look_up(path, weights, LEAVES) or f"{path}, which presets do not hold", False),
         missing_ok=missing_ok,
         fresh=fresh,
         may_stay=lambda name: name.startswith(("layers/dense/", "task/")),
-        source=f"the preset in {folder}",
+        source=source,
     )
 
 
-def _read_h5(path: Path, prefix: str) -> dict[str, Tensor]:
-    try:
-        file = h5py.File(path)
-    except OSError as error:
-        raise ValueError(f"{path} is missing or damaged ({error}).") from error
-    tensors = {}
+def _read_h5(path: Path, prefix: str) -> list[Tensor]:
+    tensors = []
 
-    def add(name: str, item: Any):
+    def add(name: str, item: Any):  # not called for links
         if isinstance(item, h5py.Dataset):
-            # Keras numbers layers of one class from the second one on
-            name = prefix + re.sub("/(transformer_(?:en|de)coder)/", r"/\1_0/", name)
-            shape = _merge_heads(name, item.shape)
-            tensors[name] = Tensor(name, shape, lambda: np.asarray(item).reshape(shape))
+            tensors.append(_describe(path, prefix, name, item))
 
-    file.visititems(add)
+    try:
+        h5py.File(path).visititems(add)
+    except (OSError, RuntimeError) as error:
+        raise ValueError(f"{path} is missing or damaged ({error}).") from error
     return tensors
+
+
+def _describe(path: Path, prefix: str, name: str, item: h5py.Dataset) -> Tensor:
+    _check_inside(path, name, item)
+    # Keras numbers layers of one class from the second one on
+    name = prefix + re.sub("/(transformer_(?:en|de)coder)/", r"/\1_0/", name)
+    shape = _merge_heads(name, item.shape)
+    # HDF5 has no bfloat16: Keras keeps its bytes, and says so beside them
+    is_bfloat16 = item.dtype == "V2" and item.attrs.get("dtype") == "bfloat16"
+    dtype = np.dtype("bfloat16") if is_bfloat16 else item.dtype
+    return Tensor(name, shape, dtype.name, lambda: np.asarray(item).view(dtype).reshape(shape))
+
+
+def _check_inside(path: Path, name: str, item: h5py.Dataset) -> None:
+    """Refuses data sets whose values are elsewhere, in any file of this machine, or are to be made while reading."""
+    if item.external or item.is_virtual:
+        raise ValueError(f"{path}: {name} has its values in another file: it may be malicious. Get it from elsewhere.")
+    begin = item.id.get_offset()
+    if item.size and (begin is None or begin + item.nbytes > path.stat().st_size):
+        raise ValueError(
+            f"{path}: {name} does not lie in the file in one piece, as Keras writes it. Save the preset again with "
+            "Keras, if you trust it."
+        )
 
 
 def _merge_heads(name: str, shape: tuple[int, ...]) -> tuple[int, ...]:

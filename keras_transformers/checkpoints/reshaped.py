@@ -13,7 +13,7 @@ def reshape(tensors: dict[str, Tensor], names: Names) -> dict[str, Tensor]:
 
     def ours(tensor: Tensor, read) -> Tensor:
         shape = read(np.broadcast_to(np.float32(0), tensor.shape)).shape
-        return Tensor(tensor.name, shape, lambda: read(tensor.read()))
+        return tensor._replace(shape=shape, read=lambda: read(tensor.read()))
 
     return tensors | {name: ours(tensors[name], form.read) for name, form in names.reshaped.items() if name in tensors}
 

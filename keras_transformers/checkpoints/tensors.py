@@ -3,27 +3,68 @@
 from __future__ import annotations
 
 import functools
-import json
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import ml_dtypes  # noqa: F401 - teaches numpy bfloat16
 import numpy as np
 import safetensors
 
 from keras_transformers.checkpoints.hub import PICKLED
+from keras_transformers.checkpoints.huggingface_config import read_json
 from keras_transformers.checkpoints.pickled import read_pickled
 
 INDEX = "model.safetensors.index.json"
+FLOATS = {"F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64"}  # the dtypes of weights
 
 
 class Tensor(NamedTuple):
-    """A stored tensor: its name in the file, its shape, and a function that reads it."""
+    """A stored tensor.
+
+    Args:
+        name: In the file.
+        shape: Its shape.
+        dtype: NumPy's name for it, such as `"bfloat16"`; of what is no weight, perhaps the file's, such as `"F8_E4M3"`.
+        read: Reads it; a weight only, as there may be no array of another dtype.
+    """
 
     name: str
     shape: tuple[int, ...]
+    dtype: str
     read: Callable[[], np.ndarray]
+
+    @property
+    def is_weight(self) -> bool:
+        """Whether its numbers can be weights. Quantized ones need scales that are stored elsewhere."""
+        return self.dtype in FLOATS.values()
+
+    def equals(self, other: Tensor) -> bool:
+        """Whether both are weights of the same shape and values."""
+        alike = self.is_weight and other.is_weight and self.shape == other.shape
+        return alike and np.array_equal(self.read(), other.read())
+
+
+def by_name(tensors: Iterable[tuple[str, Tensor]], source: Any) -> dict[str, Tensor]:
+    """Tensors by the names of their weights.
+
+    Args:
+        tensors: Pairs of a name and a tensor.
+        source: What to call the checkpoint in an error.
+
+    Raises:
+        ValueError: Two tensors have one name: which one is meant?
+    """
+    found: dict[str, Tensor] = {}
+    for name, tensor in tensors:
+        if name in found:
+            raise ValueError(
+                f"{source} holds two tensors for one weight: {found[name].name} and {tensor.name}, both {name}: "
+                "nothing was loaded. Remove the one that is not meant."
+            )
+        found[name] = tensor
+    return found
 
 
 def read_tensors(folder: Path, pickled: bool = False) -> list[Tensor]:
@@ -45,7 +86,7 @@ def read_tensors(folder: Path, pickled: bool = False) -> list[Tensor]:
         return _open_shards(folder)
     if pickled and (folder / PICKLED).is_file():
         arrays = read_pickled(folder / PICKLED)
-        return [Tensor(name, array.shape, lambda array=array: array) for name, array in arrays.items()]
+        return [Tensor(name, x.shape, x.dtype.name, lambda array=x: array) for name, x in arrays.items()]
     remedy = (
         f" It holds {PICKLED}, an old format: ask for it with pickled=True." if (folder / PICKLED).is_file() else ""
     )
@@ -55,20 +96,36 @@ def read_tensors(folder: Path, pickled: bool = False) -> list[Tensor]:
 def _open(path: Path) -> list[Tensor]:
     try:
         file = safetensors.safe_open(path, framework="numpy")
-        return [
-            Tensor(name, tuple(file.get_slice(name).get_shape()), functools.partial(file.get_tensor, name))
-            for name in file.keys()  # noqa: SIM118 - it is no dict
-        ]
+        return [_describe(file, name) for name in file.keys()]  # noqa: SIM118 - it is no dict
     except (safetensors.SafetensorError, OSError) as error:
         raise ValueError(f"{path} is damaged or incomplete ({error}): fetch it again.") from error
 
 
+def _describe(file: Any, name: str) -> Tensor:
+    header = file.get_slice(name)
+    dtype = FLOATS.get(header.get_dtype(), header.get_dtype())
+    return Tensor(name, tuple(header.get_shape()), dtype, functools.partial(file.get_tensor, name))
+
+
 def _open_shards(folder: Path) -> list[Tensor]:
-    places = json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"]
+    index = folder / INDEX
+    places = _weight_map(index)
     files = sorted(set(places.values()))
-    if missing := [name for name in files if Path(name).name != name or not (folder / name).is_file()]:
-        raise ValueError(f"{folder / INDEX} names files that are not there: {missing}. Fetch them too.")
-    tensors = [tensor for name in files for tensor in _open(folder / name)]
-    if missing := sorted(set(places) - {tensor.name for tensor in tensors}):
-        raise ValueError(f"{folder / INDEX} names tensors that its files do not hold: {missing}.")
-    return tensors
+    if missing := [name for name in files if Path(name).name != name or not os.path.isfile(folder / name)]:
+        raise ValueError(f"{index} names files that are not there: {missing}. Fetch them too.")
+    shards = {name: _open(folder / name) for name in files}
+    held = {(name, tensor.name) for name, shard in shards.items() for tensor in shard}
+    if missing := sorted(name for name, place in places.items() if (place, name) not in held):
+        raise ValueError(f"{index} names tensors that its files do not hold: {missing}. Fetch index and files again.")
+    return [tensor for shard in shards.values() for tensor in shard]
+
+
+def _weight_map(index: Path) -> dict[str, str]:
+    """File names by tensor names."""
+    places = read_json(index).get("weight_map")
+    wrong = None if isinstance(places, dict) else "None" if places is None else f"a {type(places).__name__}"
+    if wrong is None:
+        wrong = next((f"{place!r} for {name}" for name, place in places.items() if not isinstance(place, str)), None)
+    if wrong is not None:
+        raise ValueError(f"{index}: weight_map must name a file for each tensor: received {wrong}. Fetch it again.")
+    return places
