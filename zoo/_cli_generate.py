@@ -40,7 +40,7 @@ def translate(task: Any, lines: list[str], knobs: dict[str, Any]) -> None:
 def go_on(task: Any, prompts: list[str], knobs: dict[str, Any]) -> None:
     """Each prompt and its continuation; without beams, piece by piece."""
     for prompt in prompts:
-        by_beams = knobs.get("num_beams", 1) > 1
+        by_beams = knobs.get("num_beams", task.generation.get("num_beams", 1)) > 1
         own = knobs if by_beams else {name: value for name, value in knobs.items() if name != "num_beams"}
         pieces = task.generate([prompt], **own) if by_beams else task.stream(prompt, **own)
         print(prompt, end="", flush=True)  # not before: an option may be refused

@@ -20,21 +20,31 @@ FIELDS = {
     "forced_bos_id": "forced_bos_token_id",
     "forced_eos_id": "forced_eos_token_id",
     "renormalize": "renormalize_logits",
+    "top_k": "top_k",
+    "top_p": "top_p",
+    "min_p": "min_p",
+    "coverage_penalty": "coverage_penalty",  # this and the seed are ours alone; transformers passes them over
+    "seed": "seed",
 }
+SETTINGS = (*FIELDS, "temperature", "suppressed_ids")
+TOP_K = 50  # of samples of transformers, where a file does not say
 LENGTHS = {"max_length": "max_new_tokens", "min_length": "min_new_tokens"}
 
 
-def read_generation(folder: str | Path) -> dict[str, Any]:
+def read_generation(folder: str | Path, has_source: bool = True) -> dict[str, Any]:
     """How a checkpoint's texts are to be generated, as far as its files say.
 
     Args:
         folder: In the Hugging Face layout. Where there is no generation_config.json, config.json is asked.
+        has_source: Whether the model has an encoder. Without one, `max_length` and `min_length` count the prompt too,
+            so that they say nothing of the new tokens: they are passed over.
 
     Returns:
-        A dict that may have knobs of `generate` (`length_penalty`, `early_stopping`, `no_repeat_ngram`,
+        A dict that may have knobs of `generate` (`temperature`, where the file says `do_sample`; `top_k`, `top_p`,
+        `min_p`, `seed`, `length_penalty`, `coverage_penalty`, `early_stopping`, `no_repeat_ngram`,
         `repetition_penalty`, `max_new_tokens`, `min_new_tokens`), `num_beams`, `renormalize` (beams count what is left
-        of the probabilities as one), and token ids: `forced_bos_id` is the first new token, `forced_eos_id` the last
-        one of a text that reaches its greatest length, `suppressed_ids` (a tuple) never come.
+        of the probabilities as one), and token ids: `forced_bos_id` follows the first token of a row, `forced_eos_id`
+        is the last one of a text that reaches its greatest length, `suppressed_ids` (a tuple) never come.
 
     Raises:
         ValueError: A file is missing or no JSON, a text of several tokens is forbidden, or `early_stopping` is "never".
@@ -50,10 +60,13 @@ def read_generation(folder: str | Path) -> dict[str, Any]:
     """
     path = Path(folder, "generation_config.json")
     values = read_json(path if path.is_file() else path.with_name("config.json"))
-    for length, knob in LENGTHS.items():  # theirs count the token that the decoder begins with
+    for length, knob in (LENGTHS if has_source else {}).items():  # theirs count the token that the decoder begins with
         if values.get(length) is not None and values.get(knob) is None:
             values[knob] = max(values[length] - 1, 0)
     settings = {ours: values[theirs] for ours, theirs in FIELDS.items() if values.get(theirs) is not None}
+    if values.get("do_sample"):
+        settings = {"temperature": 1.0 if values.get("temperature") is None else values["temperature"]} | settings
+        settings = {"top_k": TOP_K} | settings
     if not isinstance(settings.get("early_stopping", False), bool):
         raise ValueError(f"{path}: early_stopping is true or false here: received {settings['early_stopping']!r}.")
     if suppressed := values.get("bad_words_ids"):
@@ -69,12 +82,19 @@ def make_generation(config: TransformerConfig, settings: Mapping[str, Any]) -> d
     Raises:
         ValueError: A setting is unknown.
     """
-    if unknown := sorted(set(settings) - {*FIELDS, "suppressed_ids"}):
-        raise ValueError(f"unknown generation settings {unknown}; known are {[*FIELDS, 'suppressed_ids']}.")
+    check_settings(settings)
     eos = list(config.eos_ids) if len(config.eos_ids) > 1 else next(iter(config.eos_ids), None)
     ids = {"bos": config.bos_id, "eos": eos, "pad": config.pad_id, "decoder_start": config.decoder_start_id}
     values = {f"{name}_token_id": number for name, number in ids.items() if number is not None}
     values |= {theirs: settings[ours] for ours, theirs in FIELDS.items() if ours in settings}
     if "suppressed_ids" in settings:
         values["bad_words_ids"] = [[number] for number in settings["suppressed_ids"]]
+    if settings.get("temperature"):
+        values |= {"do_sample": True, "temperature": settings["temperature"], "top_k": settings.get("top_k", 0)}
     return values
+
+
+def check_settings(settings: Mapping[str, Any]) -> None:
+    """A `ValueError` for settings that are unknown, and so could not be saved."""
+    if unknown := sorted(set(settings) - set(SETTINGS)):
+        raise ValueError(f"unknown generation settings {unknown}; known are {list(SETTINGS)}.")

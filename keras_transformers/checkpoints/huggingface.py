@@ -112,6 +112,7 @@ def save_folder(
     problem: str | None = None,
     dtype: str = "float32",
     generation: Mapping[str, Any] | None = None,
+    max_length: int | None = None,
 ):
     """Writes a model as a folder that `transformers` can read, whole or not at all.
 
@@ -125,6 +126,7 @@ def save_folder(
         problem: `"single_label"`, `"multi_label"` or `"regression"`.
         dtype: Of the stored weights: `"float32"`, or `"float16"` or `"bfloat16"` for half the size.
         generation: How texts are to be generated, as `read_generation` gives it; for generation_config.json.
+        max_length: Longest text in tokens, for tokenizer_config.json; needs a tokenizer.
 
     Raises:
         ValueError: The model lacks a layer that `architecture` needs, the labels are not as many as the classes, the
@@ -145,7 +147,7 @@ def save_folder(
         safetensors.numpy.save_file(tensors, temporary / "model.safetensors", metadata={"format": "pt"})
         shutil.copymode(temporary / "config.json", temporary / "model.safetensors")  # which only its owner could read
         if tokenizer is not None:
-            tokenizer.save(temporary)
+            tokenizer.save(temporary, max_length)
 
 
 def _write_json(path: Path, values: Mapping[str, Any]):

@@ -12,7 +12,7 @@ from keras_transformers.config import TransformerConfig
 from keras_transformers.data.batching import BUCKETS
 from keras_transformers.data.rows import Ragged
 from keras_transformers.generation.beam import BeamSearch
-from keras_transformers.generation.decode import Choices, Decoder, Forced, State, advance
+from keras_transformers.generation.decode import UNFORCED, Choices, Decoder, Forced, State, advance
 from keras_transformers.generation.knobs import KNOBS
 from keras_transformers.generation.prompt import EMPTY, NO_ROOM, begin_id, start_prompts
 from keras_transformers.generation.sampling import sample
@@ -32,13 +32,16 @@ class BucketedService:
         model: A model made from `models.decoder`, with its `language_model_head`.
         tokenizer: Text to ids.
         max_length: Tokens of prompt and text together, at most.
+        forced: Tokens that the checkpoint prescribes.
     """
 
     has_source = False
     outputs: tuple[str, ...] = ()  # of a step, beside hidden states and cache
-    forced = Forced()
 
-    def __init__(self, config: TransformerConfig, model: keras.Model, tokenizer: Any, max_length: int):
+    def __init__(
+        self, config: TransformerConfig, model: keras.Model, tokenizer: Any, max_length: int, forced: Forced = UNFORCED
+    ):
+        self.forced = forced
         self.config, self.model, self.tokenizer, self.max_length = config, model, tokenizer, max_length
         self.prefill, self.step = prefill(model), step(config, model, self.outputs)
         self.head = keras.Model(self.prefill.output["hidden_states"], model.output["logits"])

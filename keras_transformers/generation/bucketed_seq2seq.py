@@ -11,7 +11,7 @@ import numpy as np
 from keras_transformers.config import TransformerConfig
 from keras_transformers.data.rows import Ragged, Rows
 from keras_transformers.generation.bucketed import BucketedService
-from keras_transformers.generation.decode import Forced
+from keras_transformers.generation.decode import UNFORCED, Forced
 from keras_transformers.generation.prompt import NOTHING, TOO_MANY, start_id, step_beside_source
 
 
@@ -32,10 +32,10 @@ class BucketedSeq2SeqService(BucketedService):
 
     def __init__(
         self, config: TransformerConfig, model: keras.Model, tokenizer: Any, target_tokenizer: Any, max_length: int,
-        forced: Forced,
+        forced: Forced = UNFORCED,
     ):  # fmt: skip
-        self.first, self.source_tokenizer, self.forced = start_id(config), tokenizer, forced
-        super().__init__(config, model, target_tokenizer, max_length)
+        self.first, self.source_tokenizer = start_id(config), tokenizer
+        super().__init__(config, model, target_tokenizer, max_length, forced)
 
     def _one_step(self, token_ids: Any, places: Any, cache: Any) -> tuple[Any, Any]:
         return step_beside_source(self.step, token_ids, places, cache)

@@ -19,7 +19,8 @@ class Forced(NamedTuple):
     """Token ids that leave no choice.
 
     Args:
-        first: The first new token of every text; None for any.
+        first: What follows a row's first token: the first new one beside an encoder, or behind a prompt of one token;
+            None for any.
         last: What ends a text that reaches its limit; None for any.
         never: Those that are not to come.
         renormalize: Whether in beam search the probabilities of what is left to choose from add up to 1 again.
@@ -29,6 +30,9 @@ class Forced(NamedTuple):
     last: int | None = None
     never: tuple[int, ...] = ()
     renormalize: bool = False
+
+
+UNFORCED = Forced()
 
 
 class Decoder(NamedTuple):
@@ -49,7 +53,7 @@ class Decoder(NamedTuple):
     eos_ids: tuple[int, ...]
     pad_id: int
     token_bytes: TokenBytes
-    forced: Forced = Forced()
+    forced: Forced = UNFORCED
     growth: int | None = None
 
 

@@ -38,12 +38,12 @@ def force(logits: Any, forced: Any, state: dict[str, Any]) -> Any:
     Args:
         logits: float32 (B, V).
         forced: What is.
-        state: `new`, `lengths` and `limit` are read.
+        state: `lengths` and `limit` are read.
     """
     if forced.never:
         logits = logits + ops.where(_are(forced.never, logits), NEVER, 0.0)
     if forced.first is not None:
-        logits = _only(logits, forced.first, state["new"] == 0)
+        logits = _only(logits, forced.first, state["lengths"] == 1)
     if forced.last is not None:
         logits = _only(logits, forced.last, state["lengths"] == state["limit"] - 1)
     return logits

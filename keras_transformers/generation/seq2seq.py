@@ -8,7 +8,7 @@ import keras
 import tensorflow as tf
 
 from keras_transformers.config import TransformerConfig
-from keras_transformers.generation.decode import Forced
+from keras_transformers.generation.decode import UNFORCED, Forced
 from keras_transformers.generation.prompt import NOTHING, TOO_MANY, start_id, step_beside_source
 from keras_transformers.generation.service import ERRORS, GenerationService
 from keras_transformers.generation.spelling import Spelling
@@ -34,11 +34,11 @@ class Seq2SeqService(GenerationService):
 
     def __init__(
         self, config: TransformerConfig, model: keras.Model, graph: Any, spelling: Spelling, max_length: int,
-        forced: Forced | None = None,
+        forced: Forced = UNFORCED,
     ):  # fmt: skip
         self.first = start_id(config)
-        super().__init__(config, model, graph, spelling, max_length)
-        self.decoder = self.decoder._replace(forced=forced or Forced(), growth=GROWTH)
+        super().__init__(config, model, graph, spelling, max_length, forced)
+        self.decoder = self.decoder._replace(growth=GROWTH)
 
     def _one_step(self, token_ids: tf.Tensor, places: tf.Tensor, cache: Any) -> tuple[tf.Tensor, Any]:
         return step_beside_source(self._step, token_ids, places, cache)

@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from keras_transformers.config import TransformerConfig
 from keras_transformers.generation.beam import BeamSearch
-from keras_transformers.generation.decode import Choices, Decoder, Method, advance
+from keras_transformers.generation.decode import UNFORCED, Choices, Decoder, Forced, Method, advance
 from keras_transformers.generation.knobs import KNOBS, knobs_of, out_of_range
 from keras_transformers.generation.projection import Projection
 from keras_transformers.generation.prompt import EMPTY, NO_ROOM, NOTHING, TOO_MANY, begin_id, start_prompts
@@ -52,6 +52,7 @@ class GenerationService:
         graph: The tokenizer as TensorFlow ops.
         spelling: What each token adds to a text.
         max_length: Tokens of prompt and text together, at most.
+        forced: Tokens that the checkpoint prescribes.
 
     Attributes:
         module: The weights and tables, to be saved.
@@ -60,13 +61,16 @@ class GenerationService:
     has_source = False
     outputs: tuple[str, ...] = ()  # of a step, beside hidden states and cache
 
-    def __init__(self, config: TransformerConfig, model: keras.Model, graph: Any, spelling: Spelling, max_length: int):
+    def __init__(
+        self, config: TransformerConfig, model: keras.Model, graph: Any, spelling: Spelling, max_length: int,
+        forced: Forced = UNFORCED,
+    ):  # fmt: skip
         self.config, self.graph, self.max_length = config, graph, max_length
         self.prefill, self._step = prefill(model), step(config, model, self.outputs, in_place=True)
         self.projection = Projection(config, model)
         self.texts = Texts(spelling, self.has_source)
         ids = (config.eos_ids, config.pad_id)
-        self.decoder = Decoder(self._one_step, self.projection, *ids, token_bytes(spelling))
+        self.decoder = Decoder(self._one_step, self.projection, *ids, token_bytes(spelling), forced)
         self._runs = {}  # traced functions, by number of beams
         self.errors = tf.constant([error.format(max_length=max_length) for error in ERRORS])
         self.module = tf.Module()

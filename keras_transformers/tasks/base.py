@@ -19,7 +19,7 @@ from keras_transformers.data.stream import Stream
 from keras_transformers.tasks.answer import check_exportable
 from keras_transformers.tasks.fitting import Fitting
 from keras_transformers.tasks.objective import AllOutputs
-from keras_transformers.text.tokenizer import Encoded, Tokenizer
+from keras_transformers.text.tokenizer import Encoded, Tokenizer, check_texts
 from keras_transformers.training.lora import merged
 
 
@@ -46,6 +46,7 @@ class Task(Fitting):
     name: ClassVar[str]
     kinds: ClassVar[tuple[str, ...]] = ("encoder",)  # of models that can do it
     new_layers: ClassVar[tuple[str, ...]] = ()  # heads that start afresh when the checkpoint lacks them
+    from_checkpoint: ClassVar[tuple[str, ...]] = ()  # arguments that a checkpoint has values for
     logits: ClassVar[str] = "logits"  # the output that labels, if they are one array, belong to
 
     def __init__(
@@ -69,7 +70,7 @@ class Task(Fitting):
         self.config = config
         self.tokenizer = tokenizer
         self.max_length = max_length or config.max_length
-        self.outputs = tuple(outputs)
+        self.outputs = tuple(check_texts("outputs", outputs))
         self.dtype = dtype or keras.config.dtype_policy().name
         self.model = self._build()
         self.compile()
@@ -208,6 +209,9 @@ class Task(Fitting):
     def save(self, folder: str, dtype: str = "float32") -> None:
         """Write one folder in Hugging Face layout; `zoo.load(folder)` and `transformers` read it.
 
+        What `zoo.load` takes from it: configuration, weights, tokenizer, labels, `max_length`, and how texts are
+        generated.
+
         Args:
             folder: Replaced, if a save has written all that it holds; an interrupted save leaves the old one.
             dtype: Of the stored weights: `"float32"`, `"float16"` or `"bfloat16"`.
@@ -225,6 +229,7 @@ class Task(Fitting):
                 self._saved_tokenizer(),
                 architecture=architecture,
                 dtype=dtype,
+                max_length=self.max_length,
                 **options,
             )
 

@@ -96,8 +96,8 @@ class CausalLMTask(GeneratingTask):
         if not on_tensorflow():
             from keras_transformers.generation.bucketed import BucketedService
 
-            return BucketedService(self.config, self.model, self.tokenizer, self.max_length)
+            return BucketedService(self.config, self.model, self.tokenizer, self.max_length, self._forced)
         from keras_transformers.generation.service import GenerationService
 
         spelling = spell(self.tokenizer, self.config, begins=False)
-        return GenerationService(self.config, self.model, self.text_graph, spelling, self.max_length)
+        return GenerationService(self.config, self.model, self.text_graph, spelling, self.max_length, self._forced)

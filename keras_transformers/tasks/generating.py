@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 import keras
 import numpy as np
 
+from keras_transformers.checkpoints.generation_config import check_settings
+from keras_transformers.generation.decode import Forced
 from keras_transformers.generation.knobs import KNOBS, knobs_of, make_request
 from keras_transformers.heads import language_model_head
 from keras_transformers.tasks.answer import check_exportable
@@ -23,13 +25,19 @@ class GeneratingTask(Task):
     Args:
         config, tokenizer, max_length, outputs, dtype: As for `Task`.
         generation: How texts are generated unless a caller says otherwise: values of `num_beams` and the knobs, and
-            token ids that are prescribed, as `checkpoints.generation_config.read_generation` gives them.
+            token ids that are prescribed, as `checkpoints.generation_config.read_generation` gives them. `save` keeps
+            them.
+
+    Raises:
+        ValueError: As for `Task`; or `generation` has an unknown name.
     """
 
+    from_checkpoint = ("generation",)
     _has_source: ClassVar[bool] = False
 
     def __init__(self, *arguments: Any, generation: Mapping[str, Any] | None = None, **options: Any):
         self.generation = dict(generation or {})
+        check_settings(self.generation)
         super().__init__(*arguments, **options)
 
     def _backbone(self) -> keras.Model:
@@ -48,6 +56,12 @@ class GeneratingTask(Task):
     @property
     def _num_beams(self) -> int:
         return self.generation.get("num_beams", 1)
+
+    @property
+    def _forced(self) -> Forced:
+        ids = (self.generation.get(name) for name in ("forced_bos_id", "forced_eos_id"))
+        never, renormalize = self.generation.get("suppressed_ids", ()), self.generation.get("renormalize", False)
+        return Forced(*ids, tuple(never), renormalize)
 
     @property
     def _new_tokens(self) -> int:
@@ -96,7 +110,8 @@ class GeneratingTask(Task):
         if wrong := {i: bias for i, bias in (token_bias or {}).items() if not 0 <= i < size or isnan(bias)}:
             raise ValueError(f"token_bias takes numbers for token ids below {size}: received {wrong}.")
         own = {"max_new_tokens": self._new_tokens} | self.generation
-        own["max_new_tokens"] = min(own["max_new_tokens"], self.max_length - 1)
+        if own["max_new_tokens"] >= self.max_length:  # would leave no room for a prompt
+            own["max_new_tokens"] = self._new_tokens
         known = knobs_of(num_beams, self._has_source)
         knobs = {name: value for name, value in own.items() if name in known} | knobs
         return make_request(rows, stop, token_bias or {}, knobs, num_beams, self._has_source)
@@ -112,7 +127,8 @@ class GeneratingTask(Task):
             **options: Each one value, or one a text:
                 `max_new_tokens` (the checkpoint's; else of a continuation 64, or half of `max_length` if that is less)
                 and `min_new_tokens`;
-                `temperature` (0, the likeliest token; 1 samples from the model's own distribution);
+                `temperature` (the checkpoint's; else 0, the likeliest token; 1 samples from the model's own
+                distribution);
                 `top_k`, `top_p`, `min_p`, which leave out unlikely tokens;
                 `repetition_penalty` (1) and `no_repeat_ngram` (a length);
                 `seed` of the samples;
@@ -120,6 +136,7 @@ class GeneratingTask(Task):
                 length ** `length_penalty`; `coverage_penalty` (0) of beams beside an encoder: what a source token
                 costs that got little attention; `early_stopping` (False): end with the first `num_beams` texts, rather
                 than when no better one can come.
+                What the checkpoint says of any other of these goes before the value in parentheses, too.
                 For all texts: `num_beams` (the checkpoint's, or 1), with more than one beam search instead of sampling;
                 `stop`, at most 64 strings, of at most 1,024 bytes, before the first of which a text ends;
                 `num_sequences` (1) for each prompt, with beams the best;

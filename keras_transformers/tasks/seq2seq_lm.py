@@ -13,7 +13,6 @@ from keras_transformers.checkpoints.names import stored_as
 from keras_transformers.config import TransformerConfig
 from keras_transformers.data.rows import Ragged
 from keras_transformers.data.translation import Translation, Translations, encode_translations, tell
-from keras_transformers.generation.decode import Forced
 from keras_transformers.generation.prompt import start_id
 from keras_transformers.generation.spelling import spell
 from keras_transformers.models import encoder_decoder
@@ -44,8 +43,8 @@ class Pair(NamedTuple):
     source: Tokenizer
     target: Tokenizer
 
-    def save(self, folder: str) -> None:
-        Tokenizer.save_pair(folder, *self)
+    def save(self, folder: str, max_length: int | None = None) -> None:
+        Tokenizer.save_pair(folder, *self, max_length)
 
 
 class Seq2SeqLMTask(GeneratingTask):
@@ -78,6 +77,7 @@ class Seq2SeqLMTask(GeneratingTask):
     name = "seq2seq_lm"
     kinds = ("encoder_decoder",)
     labelled = True
+    from_checkpoint = ("generation", "target_tokenizer")
     _has_source = True
 
     def __init__(
@@ -173,18 +173,15 @@ class Seq2SeqLMTask(GeneratingTask):
         return compile_text(self.target_tokenizer.to_json(), self.config.pad_id)
 
     def _make_service(self) -> Any:
-        ids = (self.generation.get(name) for name in ("forced_bos_id", "forced_eos_id"))
-        never, renormalize = self.generation.get("suppressed_ids", ()), self.generation.get("renormalize", False)
-        forced = Forced(*ids, tuple(never), renormalize)
         if not on_tensorflow():
             from keras_transformers.generation.bucketed_seq2seq import BucketedSeq2SeqService
 
             tokenizers = (self.tokenizer, self.target_tokenizer)
-            return BucketedSeq2SeqService(self.config, self.model, *tokenizers, self.max_length, forced)
+            return BucketedSeq2SeqService(self.config, self.model, *tokenizers, self.max_length, self._forced)
         from keras_transformers.generation.seq2seq import Seq2SeqService
 
         spelling = spell(self.target_tokenizer, self.config, begins=True)
-        return Seq2SeqService(self.config, self.model, self.text_graph, spelling, self.max_length, forced)
+        return Seq2SeqService(self.config, self.model, self.text_graph, spelling, self.max_length, self._forced)
 
     def align(self, texts: Sequence[str], targets: Sequence[str], layer: int = -1) -> list[Alignment]:
         """Which tokens of a source each token of a target attends to: the mean over the heads of a block.

@@ -23,6 +23,7 @@ ROLES = {
 }
 BYTE_PAIR_CLASSES = ("GPT2Tokenizer", "OpenAIGPTTokenizer", "BartTokenizer", "RobertaTokenizer")
 T5_FILE, T5_CLASSES = "spiece.model", ("T5Tokenizer", "MT5Tokenizer")
+CONFIG = "tokenizer_config.json"
 TARGET = "target_tokenizer.json"  # beside tokenizer.json, where source and target differ
 Read = tuple[tokenizers.Tokenizer, dict[str, bytes]]  # a tokenizer, and the original files to be kept with it
 
@@ -76,8 +77,30 @@ def _is_joint(folder: Path) -> bool:
 
 
 def _options(folder: Path) -> dict[str, Any]:
-    config = folder / "tokenizer_config.json"
-    return json.loads(config.read_text(encoding="utf-8")) if config.is_file() else {}
+    path = folder / CONFIG
+    if not path.is_file():
+        return {}
+    try:
+        options = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is not JSON ({error}). Fetch or write it again.") from error
+    if not isinstance(options, dict):
+        raise ValueError(f"{path} holds a {type(options).__name__}. Expected a JSON object: fetch or write it again.")
+    return options
+
+
+def read_max_length(folder: str | Path) -> int | float | None:
+    """The longest text in tokens, as tokenizer_config.json says; None if it does not.
+
+    Of tokenizers that know no limit, `transformers` writes 10^30.
+    """
+    length = _options(Path(folder)).get("model_max_length")
+    if length is None or (isinstance(length, (int, float)) and length > 0):
+        return length
+    raise ValueError(
+        f"{Path(folder, CONFIG)} says model_max_length={length!r}. Expected a number of tokens above 0: mend the file, "
+        "or give max_length."
+    )
 
 
 def _read_t5(folder: Path, options: dict[str, Any]) -> tokenizers.Tokenizer:
@@ -121,7 +144,9 @@ def _check_byte_pair(folder: Path, options: dict[str, Any]) -> None:
         )
 
 
-def write(folder: str | Path, library: tokenizers.Tokenizer, kept: dict[str, bytes]) -> None:
+def write(
+    folder: str | Path, library: tokenizers.Tokenizer, kept: dict[str, bytes], max_length: int | None = None
+) -> None:
     """Write tokenizer.json, tokenizer_config.json and the vocabulary's own files: what `transformers` reads."""
     pipeline = json.loads(library.to_str())
     config = _t5_class(pipeline) if T5_FILE in kept else bert.folder_class(pipeline) or byte_pair.folder_class(pipeline)
@@ -130,10 +155,10 @@ def write(folder: str | Path, library: tokenizers.Tokenizer, kept: dict[str, byt
     if kind in ("WordPiece", "BPE"):
         made = (bert if kind == "WordPiece" else byte_pair).vocabulary_files(pipeline)
         files |= {name: content.encode("utf-8") for name, content in made.items()}
-    _write(folder, library, config or {"tokenizer_class": "PreTrainedTokenizerFast"}, files)
+    _write(folder, library, config or {"tokenizer_class": "PreTrainedTokenizerFast"}, files, max_length)
 
 
-def write_pair(folder: str | Path, source: Read, target: Read) -> None:
+def write_pair(folder: str | Path, source: Read, target: Read, max_length: int | None = None) -> None:
     """Write what `read_pair` reads; Marian's files, too, where both are models of SentencePiece."""
     (library, kept), (other, other_kept) = source, target
     kept = kept | other_kept
@@ -141,23 +166,31 @@ def write_pair(folder: str | Path, source: Read, target: Read) -> None:
     if not is_marian and T5_FILE not in kept and marian.can_be(library) and marian.can_be(other):
         kept, is_marian = marian.files(library, other), True
     if not is_marian:
-        write(folder, library, kept)
+        write(folder, library, kept, max_length)
     else:
         config = {"tokenizer_class": "MarianTokenizer", "separate_vocabs": marian.TARGET_VOCABULARY in kept}
-        _write(folder, library, config, kept)
+        _write(folder, library, config, kept, max_length)
     if library.to_str() != other.to_str():
         (Path(folder) / TARGET).write_text(other.to_str(pretty=True), encoding="utf-8")
 
 
-def _write(folder: str | Path, library: tokenizers.Tokenizer, config: dict[str, Any], files: dict[str, bytes]) -> None:
+def _write(
+    folder: str | Path,
+    library: tokenizers.Tokenizer,
+    config: dict[str, Any],
+    files: dict[str, bytes],
+    max_length: int | None,
+) -> None:
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     specials = {token.content for token in library.get_added_tokens_decoder().values() if token.special}
     roles = {role: next((token for token in tokens if token in specials), None) for role, tokens in ROLES.items()}
     config = config | {role: token for role, token in roles.items() if token}
+    if max_length is not None:
+        config["model_max_length"] = max_length
     files = files | {
         "tokenizer.json": library.to_str(pretty=True).encode("utf-8"),
-        "tokenizer_config.json": json.dumps(config, indent=2).encode("utf-8"),
+        CONFIG: json.dumps(config, indent=2).encode("utf-8"),
     }
     for name, content in files.items():
         (folder / name).write_bytes(content)

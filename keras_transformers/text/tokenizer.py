@@ -273,20 +273,21 @@ class Tokenizer:
         with self._guard():
             return self._library.to_str(pretty=True)
 
-    def save(self, folder: str | Path) -> None:
-        """Write tokenizer.json, tokenizer_config.json and the vocabulary's own files: what `transformers` reads."""
+    def save(self, folder: str | Path, max_length: int | None = None) -> None:
+        """Write what `transformers` reads: tokenizer.json, tokenizer_config.json with `max_length`, vocabulary."""
         with self._guard():
-            folder_files.write(folder, self._library, self._files)
+            folder_files.write(folder, self._library, self._files, max_length)
 
     @staticmethod
-    def save_pair(folder: str | Path, source: Tokenizer, target: Tokenizer) -> None:
-        """Write the tokenizers of source and target: what `pair_from_folder` reads.
+    def save_pair(folder: str | Path, source: Tokenizer, target: Tokenizer, max_length: int | None = None) -> None:
+        """Write the tokenizers of source and target: what `pair_from_folder` reads; `max_length` as in `save`.
 
         Unigram tokenizers are written as Marian's, too: .spm files, and vocab.json.
         """
         first, second = sorted((source, target), key=id)  # in one order, or threads could wait for each other
         with first._guard(), second._guard():
-            folder_files.write_pair(folder, (source._library, source._files), (target._library, target._files))
+            sides = (source._library, source._files), (target._library, target._files)
+            folder_files.write_pair(folder, *sides, max_length)
 
 
 def _from_json(tokenizer_json: str, files: Mapping[str, bytes]) -> Tokenizer:

@@ -45,6 +45,21 @@ def test_one_file_goes_before_the_other(tmp_path):
     assert read_generation(tmp_path) == {"max_new_tokens": 5}
 
 
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ({"do_sample": True, "temperature": 0.6, "top_p": 0.9}, {"temperature": 0.6, "top_k": 50, "top_p": 0.9}),
+        ({"do_sample": True, "top_k": 0}, {"temperature": 1.0, "top_k": 0}),
+        ({"do_sample": False, "temperature": 0.6, "min_p": 0.1}, {"min_p": 0.1}),
+        ({"max_length": 20, "min_length": 4, "max_new_tokens": 7}, {"max_new_tokens": 7}),
+    ],
+    ids=str,
+)
+def test_settings_of_a_decoder(tmp_path, theirs, ours):
+    (tmp_path / "generation_config.json").write_text(json.dumps(theirs))
+    assert read_generation(tmp_path, has_source=False) == ours
+
+
 def test_special_tokens_are_written():
     values = make_generation(bart(**SIZES, eos_ids=(2, 7)), {})
     assert values == {"bos_token_id": 0, "eos_token_id": [2, 7], "pad_token_id": 1, "decoder_start_token_id": 2}

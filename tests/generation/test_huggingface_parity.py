@@ -5,6 +5,7 @@ All of GPT-2 124M, 20 prompts of 64 new tokens (ten minutes): `PYTHONPATH=tests/
 
 from __future__ import annotations
 
+import json
 import tempfile
 from pathlib import Path
 
@@ -12,8 +13,11 @@ import numpy as np
 import pytest
 from generating import Generator, language_model
 from mutations import drop_positions, swap_norms
+from translating import ids_of, read_task, text_of
 
+from keras_transformers.checkpoints.generation_config import make_generation, read_generation
 from keras_transformers.checkpoints.huggingface import load_weights, read_config
+from keras_transformers.families import gpt2
 
 pytestmark = pytest.mark.parity
 SMALL = {"vocab_size": 60, "n_layer": 3, "n_head": 4, "n_embd": 32, "n_positions": 64, "bos_token_id": 1}
@@ -139,6 +143,39 @@ def test_grouped_heads_and_several_end_tokens(tmp_path, ends):
     texts = [text for texts in generator(prompts, 3, 3, max_new_tokens=20) for text in texts]
     assert [text.ids for text in texts] == [until_end(ids, ends) for ids in expected]
     np.testing.assert_allclose([text.score for text in texts], out.sequences_scores.numpy(), atol=1e-3)
+
+
+PRESCRIBED = {
+    "forced_bos_token_id": 7, "forced_eos_token_id": 2, "bad_words_ids": [[9], [30]], "repetition_penalty": 1.3,
+    "no_repeat_ngram_size": 2, "max_new_tokens": 9,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("num_beams", [1, 3])
+def test_what_a_checkpoint_prescribes(tmp_path, num_beams):
+    """Its generation_config.json is obeyed; `forced_bos_token_id` holds behind prompts of one token only."""
+    reference = make_reference(tmp_path, **SMALL, **END)
+    for name, value in (PRESCRIBED | {"num_beams": num_beams}).items():
+        setattr(reference.generation_config, name, value)
+    reference.save_pretrained(tmp_path)
+    task, prompts = read_task(tmp_path), [[5], [17], *make_prompts(6, 60)]
+    rows = task.predict([text_of(prompt) for prompt in prompts])
+    expected = [until_end(theirs(reference, [prompt])[1][0], [2]) for prompt in prompts]
+    assert [ids_of(row["generated_text"]) for row in rows] == [[i for i in ids if i not in (2, 3)] for ids in expected]
+    assert [row["num_tokens"] for row in rows] == [len(ids) for ids in expected]
+    assert [ids[0] == 7 for ids in expected[:2]] == [True, True] and 9 in {len(ids) for ids in expected}
+
+
+def test_transformers_reads_what_we_write(tmp_path):
+    """The settings of samples, and those that are ours alone."""
+    transformers = pytest.importorskip("transformers")
+    settings = {"temperature": 0.7, "top_p": 0.9, "seed": 4, "coverage_penalty": 0.2, "forced_eos_id": 2}
+    values = make_generation(gpt2(60, 1, 2, 8, eos_ids=[2]), settings)
+    (tmp_path / "generation_config.json").write_text(json.dumps(values))
+    read = transformers.GenerationConfig.from_pretrained(tmp_path)
+    assert (read.do_sample, read.temperature, read.top_k, read.top_p) == (True, 0.7, 0, 0.9)
+    assert (read.forced_eos_token_id, read.eos_token_id) == (2, 2)
+    assert read_generation(tmp_path, has_source=False) == settings | {"top_k": 0}
 
 
 def compare(folder, num_layers, rows, tokens):

@@ -1,4 +1,4 @@
-"""Small models of two stacks on text: each token is a character."""
+"""Small models on text, of two stacks mostly: each token is a character."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from keras_transformers.checkpoints.generation_config import read_generation
 from keras_transformers.checkpoints.huggingface import load_weights, read_config
 from keras_transformers.config import TransformerConfig
 from keras_transformers.families import transformer
-from keras_transformers.tasks import Seq2SeqLMTask
+from keras_transformers.tasks import CausalLMTask, Seq2SeqLMTask
 from keras_transformers.text import character
 from keras_transformers.text.tokenizer import Tokenizer
 
@@ -22,7 +22,7 @@ FIRST = 0x4E00  # the character of token 0
 def characters(config: TransformerConfig) -> Tokenizer:
     """Token i is the character `FIRST` + i; those with a role are special."""
     vocabulary = {chr(FIRST + number): number for number in range(config.vocabulary_size)}
-    special = {config.pad_id, config.decoder_start_id, *config.eos_ids}
+    special = {config.pad_id, config.decoder_start_id, *config.eos_ids} - {None}
     return Tokenizer(character.build(vocabulary, [chr(FIRST + number) for number in special]))
 
 
@@ -57,10 +57,12 @@ def seq2seq_of(tokenizer: Tokenizer) -> Seq2SeqLMTask:
     return task
 
 
-def read_task(folder: Path) -> Seq2SeqLMTask:
+def read_task(folder: Path) -> Seq2SeqLMTask | CausalLMTask:
     """The task of a checkpoint that `transformers` has written without a tokenizer."""
     config, _ = read_config(folder)
-    task = Seq2SeqLMTask(config, characters(config), generation=read_generation(folder))
+    has_source = config.kind == "encoder_decoder"
+    kind = Seq2SeqLMTask if has_source else CausalLMTask
+    task = kind(config, characters(config), generation=read_generation(folder, has_source))
     load_weights(task.model, folder)
     return task
 
