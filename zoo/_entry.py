@@ -108,6 +108,11 @@ def describe(name: str) -> Entry:
     return replace(known, **other, config=None, parameters=None)
 
 
+def is_known(name: str) -> bool:
+    """Whether `describe` knows a model of this name."""
+    return name in names() or PAIR.fullmatch(name) is not None
+
+
 def module(name: str) -> Any:
     """The file of a model, imported: its `ENTRY` and, where it was trained here, its `train`."""
     if name not in names() and PAIR.fullmatch(name):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -18,10 +19,11 @@ from keras_transformers.checkpoints.names import task_of
 from keras_transformers.config import TransformerConfig
 from keras_transformers.tasks import TASKS, Task
 from keras_transformers.text.end_token import with_end_token
+from keras_transformers.text.folder import read_max_length
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.training.distribute import scope
 from keras_transformers.training.lora import add_lora
-from zoo._entry import describe
+from zoo._entry import describe, is_known
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Checkpoint:
         task: What it was made for, or None for a bare model.
         labels, problem: Of a classifier, or None.
         assign: Gives its weights to a model: `assign(model, missing_ok=(), fresh=())`.
-        options: What `seq2seq_lm` takes besides.
+        settings: Reads what it says of other arguments of a task, by their names: `max_length`, `generation`, ...
     """
 
     config: TransformerConfig
@@ -43,7 +45,11 @@ class Checkpoint:
     labels: tuple[str, ...] | None
     problem: str | None
     assign: Callable[..., Any]
-    options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    settings: Mapping[str, Callable[[], Any]] = dataclasses.field(default_factory=dict)
+
+    def options(self, names: Iterable[str]) -> dict[str, Any]:
+        """Arguments of a task, of these names, as far as the checkpoint has values for them."""
+        return {name: self.settings[name]() for name in names if name in self.settings}
 
 
 def load(
@@ -69,19 +75,22 @@ def load(
 
     Args:
         name: A name of the zoo (`zoo.names()`); a folder, saved here or a Hugging Face checkpoint;
-            `"hf:org/repo[@revision]"`; or `"keras-nlp:preset"`.
+            `"hf:org/repo[@revision]"`; or `"keras-nlp:preset"`. A folder that is called like a model of the zoo is
+            `"./name"`, or a `Path`.
         task: `"classification"`, `"masked_lm"`, `"pretraining"`, `"causal_lm"` or `"seq2seq_lm"`; when None, what the
             checkpoint was made for, or classification where labels are given.
-        labels: Of a classifier: names, or their number. Those of the checkpoint when None.
+        labels: Of a classifier: names, or their number. Those of the checkpoint when None. Its classifier is kept for
+            the same names, in whatever order; for others it starts afresh, with a warning.
         problem: Of a classifier: `"single_label"`, `"multi_label"` or `"regression"`.
         outputs: Optional outputs of the model: `"hidden_states"`, `"all_hidden_states"`, `"attention_scores"`.
         weights: False for fresh weights.
         dtype: A Keras dtype policy, such as `"mixed_bfloat16"`.
-        max_length: Longest text in tokens; the model's own when None.
+        max_length: Longest text in tokens. When None, what the checkpoint was saved with (`model_max_length` in
+            tokenizer_config.json), or the most that the model takes, if that is less or nothing is said.
         dropout: Rate of all dropouts; the model's own when None.
         lora_rank: Train adapters of this rank beside the frozen dense layers (LoRA); `save` and `export` merge them.
         lm_weight: Of the next-token loss beside that of a classifier, as in the GPT-1 paper (0.5); decoders only.
-        revision: Branch, tag or commit on the hub.
+        revision: Branch, tag or commit on the hub; for nothing else.
         cache_dir: Of downloads.
         pickled: Whether an old `pytorch_model.bin` will do where there is no safetensors file; no code in it is run.
         strategy: A `tf.distribute` strategy to make the model in.
@@ -92,7 +101,8 @@ def load(
         `evaluate`, `predict`, `save`, `export`.
 
     Raises:
-        ValueError: No such name, task or output; labels are missing; a file is missing, or does not fit the model.
+        ValueError: No such name, task or output; a name that is a model of the zoo and a folder; labels are missing; a
+            revision of what is not on the hub; a file is missing, or does not fit the model.
 
     Example:
 
@@ -103,9 +113,8 @@ def load(
     """
     checkpoint = find(name, revision, cache_dir, pickled)
     kind = _task_class(task or (checkpoint.task if labels is None else "classification"), name)
-    options: dict[str, Any] = {"outputs": outputs, "dtype": dtype, "max_length": max_length}
-    if kind.name == "seq2seq_lm":
-        options |= checkpoint.options
+    options = checkpoint.options(("max_length", *kind.from_checkpoint) if max_length is None else kind.from_checkpoint)
+    options |= {"outputs": outputs, "dtype": dtype} | ({} if max_length is None else {"max_length": max_length})
     if kind.name == "classification":
         options |= {"labels": checkpoint.labels if labels is None else labels, "problem": problem or checkpoint.problem}
         options["lm_weight"] = lm_weight or 0.0
@@ -126,7 +135,7 @@ def load(
     with scope(strategy):
         made = kind(config, tokenizer, **options)
         if weights:
-            checkpoint.assign(made.model, missing_ok=kind.new_layers, fresh=_fresh(made, checkpoint))
+            _assign(made, checkpoint)
     if lora_rank is not None:
         add_lora(made.model, lora_rank, train=kind.new_layers)
         made.compile()
@@ -141,50 +150,87 @@ def find(
 ) -> Checkpoint:
     """The checkpoint that a name stands for, downloaded if need be."""
     text = os.fspath(name)
-    if text.startswith("keras-nlp:"):
-        return _keras_nlp(text.removeprefix("keras-nlp:"))
     if text.startswith("hf:"):
         repo, pinned = hub.parse(text)
+        if pinned and revision not in (None, pinned):
+            raise ValueError(f"received {text!r} and revision={revision!r}: expected one revision. Leave one out.")
         return _folder(hub.download(repo, revision or pinned, cache_dir, pickled=pickled), pickled)
-    if Path(text).is_dir():
-        return _folder(Path(text), pickled)
-    if former := left_behind(text):
-        raise ValueError(f"there is no folder {text!r}: a save was interrupted. Rename {former}, the old one, to that.")
-    if os.sep in text:
-        raise ValueError(f"there is no folder {text!r}. Give a folder, a name of zoo.names(), or 'hf:org/repo'.")
-    entry = describe(text)
-    if entry.source is None:
+    entry = describe(text) if is_known(text) and not _is_meant(name) else None
+    if entry and entry.source and not entry.bundled:
+        source = hub.parse(entry.source)[0] if revision else entry.source.removeprefix("hf:")
+        found = find(f"hf:{source}", revision, cache_dir, pickled or entry.pickled)
+        return dataclasses.replace(found, task=found.task or entry.task)  # some files name the bare model only
+    if revision is not None:
+        raise ValueError(f"revision={revision!r} is of a repository on the hub, and {text!r} is none. Leave it out.")
+    if text.startswith("keras-nlp:"):
+        return _keras_nlp(text.removeprefix("keras-nlp:"))
+    return _folder(entry.folder if entry and entry.bundled else _existing(text), pickled)
+
+
+def _is_meant(folder: str | os.PathLike) -> bool:
+    """Whether a name of the zoo stands for a folder: a `Path` does, where there is one; a str could be either.
+
+    Raises:
+        ValueError: A str that is either.
+    """
+    place = Path(folder)
+    if not isinstance(folder, str):
+        return place.is_dir()
+    if (place / "config.json").is_file():
+        entry = describe(folder)
+        own = str(entry.folder) if entry.bundled else entry.source
+        remedy = f", or {own!r} for that of the zoo" if own else ""
         raise ValueError(
-            f"there are no weights for {text!r}, only sizes: train a model of zoo.describe({text!r}).config, and load "
-            "it from the folder that it is saved to."
+            f"{folder!r} is a model of the zoo and a folder here: write './{folder}' for the folder{remedy}."
         )
-    if entry.bundled:
-        return _folder(entry.folder)
-    found = find(entry.source, revision, cache_dir, pickled or entry.pickled)
-    return dataclasses.replace(found, task=found.task or entry.task)  # some files name the bare model only
+    return False
+
+
+def _existing(folder: str) -> Path:
+    if Path(folder).is_dir():
+        return Path(folder)
+    if former := left_behind(folder):
+        raise ValueError(f"there is no folder {folder!r}: a save was interrupted. Rename {former}, the old one, to it.")
+    if os.sep in folder:
+        raise ValueError(f"there is no folder {folder!r}. Give a folder, a name of zoo.names(), or 'hf:org/repo'.")
+    name = describe(folder).name  # or an error, with the nearest names
+    raise ValueError(
+        f"there are no weights for {name!r}, only sizes: train a model of zoo.describe({name!r}).config, and load it "
+        "from the folder that it is saved to."
+    )
 
 
 def _folder(folder: Path, pickled: bool = False) -> Checkpoint:
     config, extra = huggingface.read_config(folder)
     assign = partial(huggingface.load_weights, folder=folder, pickled=pickled)
-    if config.kind != "encoder_decoder":
-        return _checkpoint(config, extra, Tokenizer.from_folder(folder), assign)
+    has_source = config.kind == "encoder_decoder"
+    settings = {
+        "max_length": lambda: int(min(read_max_length(folder) or config.max_length, config.max_length)),
+        "generation": partial(read_generation, folder, has_source),
+    }
+    if not has_source:
+        return _checkpoint(config, extra, Tokenizer.from_folder(folder), assign, settings)
     source, target = Tokenizer.pair_from_folder(folder)
-    options = {"target_tokenizer": target, "generation": read_generation(folder)}
-    return dataclasses.replace(_checkpoint(config, extra, source, assign), options=options)
+    return _checkpoint(config, extra, source, assign, settings | {"target_tokenizer": lambda: target})
 
 
 def _keras_nlp(preset: str) -> Checkpoint:
     folder = keras_nlp.preset_folder(preset)
     config, extra = keras_nlp.read_config(folder)
-    return _checkpoint(config, extra, keras_nlp.read_tokenizer(folder), partial(keras_nlp.load_weights, folder=folder))
+    return _checkpoint(
+        config, extra, keras_nlp.read_tokenizer(folder), partial(keras_nlp.load_weights, folder=folder), {}
+    )
 
 
 def _checkpoint(
-    config: TransformerConfig, extra: dict[str, Any], tokenizer: Tokenizer, assign: Callable[..., Any]
+    config: TransformerConfig,
+    extra: dict[str, Any],
+    tokenizer: Tokenizer,
+    assign: Callable[..., Any],
+    settings: Mapping[str, Callable[[], Any]],
 ) -> Checkpoint:
     task = task_of(extra["architecture"], config.family)
-    return Checkpoint(config, tokenizer, task, extra["labels"], extra["problem"], assign)
+    return Checkpoint(config, tokenizer, task, extra["labels"], extra["problem"], assign, settings)
 
 
 def _task_class(task: str | None, name: Any) -> type[Task]:
@@ -195,7 +241,32 @@ def _task_class(task: str | None, name: Any) -> type[Task]:
     return TASKS[task]
 
 
-def _fresh(made: Task, checkpoint: Checkpoint) -> tuple[str, ...]:
-    """A classifier of other labels starts anew, even of as many."""
-    trained_for = checkpoint.labels if checkpoint.task == "classification" else None
-    return ("classifier",) if trained_for and tuple(getattr(made, "labels", ())) != tuple(trained_for) else ()
+def _assign(made: Task, checkpoint: Checkpoint) -> None:
+    """Gives a task the weights of a checkpoint, a classifier's in the order of the task's labels."""
+    if not made.name == checkpoint.task == "classification":
+        checkpoint.assign(made.model, missing_ok=made.new_layers)
+        return
+    is_same = sorted(made.labels) == sorted(checkpoint.labels)
+    _tell(made, checkpoint, is_same)
+    checkpoint.assign(made.model, fresh=() if is_same else ("classifier",))
+    if not is_same:
+        return
+    order = [checkpoint.labels.index(label) for label in made.labels]
+    for weight in made.model.get_layer("classifier").weights:  # kernel (D, C), bias (C,)
+        weight.assign(keras.ops.take(weight, order, axis=-1))
+
+
+def _tell(made: Task, checkpoint: Checkpoint, is_same: bool) -> None:
+    """Warns of a classifier that is not what it was trained to be."""
+    if not is_same:
+        warnings.warn(
+            f"the checkpoint's classifier is for the labels {list(checkpoint.labels)}: for {list(made.labels)} it "
+            "starts afresh, and has to be trained. To keep it, leave labels out or give the same ones.",
+            stacklevel=4,
+        )
+    elif made.problem != checkpoint.problem:
+        warnings.warn(
+            f"the checkpoint's classifier was trained for problem={checkpoint.problem!r}: it is kept for "
+            f"{made.problem!r}, which needs training unless the checkpoint is wrong about itself.",
+            stacklevel=4,
+        )

@@ -135,6 +135,8 @@ class ClassificationTask(Task):
 
     def _labels(self, labels: Any) -> np.ndarray:
         """Class numbers of names; numbers stay."""
+        if isinstance(labels, str):
+            raise ValueError(f"expected a label for each text, received the str {labels!r}: pass [{labels!r}].")
         labels = list(labels)
         if self.problem == "single_label" and any(isinstance(label, str) for label in labels):
             return np.array(self._numbers(labels), np.int32)
@@ -211,6 +213,8 @@ class ClassificationTask(Task):
 def _label_names(labels: Sequence[str] | int | None) -> tuple[str, ...]:
     if labels is None:
         raise ValueError("classification needs labels: names such as ['negative', 'positive'], or their number.")
+    if isinstance(labels, str):
+        raise ValueError(f"labels must be a list of names, or their number: received the str {labels!r}. Pass a list.")
     if isinstance(labels, int):
         if labels < 1:
             raise ValueError(f"labels must be names or a positive number: received {labels}.")

@@ -1,0 +1,181 @@
+"""What a folder says beside its weights: its longest text, how it generates, its labels and their order."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import warnings
+from pathlib import Path
+
+import keras
+import numpy as np
+import pytest
+
+import zoo
+from zoo._load import find
+
+TEXTS = ["a fine film", "the dull long book of the day"]
+
+
+@pytest.fixture
+def copy(folders, tmp_path):
+    """Copies the folder of a task, to be changed."""
+    return lambda name: Path(shutil.copytree(folders[name], tmp_path / name))
+
+
+def edit(path: Path, **values) -> None:
+    old = json.loads(path.read_text()) if path.is_file() else {}
+    path.write_text(json.dumps(old | values))
+
+
+@pytest.mark.parametrize("name", ["classification", "seq2seq_lm"])
+def test_the_longest_text_travels_with_the_folder(folders, tmp_path, name):
+    zoo.load(folders[name], max_length=6).save(tmp_path / "six")
+    assert json.loads((tmp_path / "six" / "tokenizer_config.json").read_text())["model_max_length"] == 6
+    back = zoo.load(tmp_path / "six")
+    assert (back.max_length, back.config.max_length) == (6, 24)
+    if name == "classification":
+        assert [row["truncated"] for row in back.predict(TEXTS)] == [False, True]
+        assert zoo.load(tmp_path / "six", max_length=24).max_length == 24
+
+
+@pytest.mark.parametrize(
+    ("said", "length"),
+    [(None, 24), (24, 24), (512, 24), (10, 10), (10.0, 10), (1e30, 24), (int(1e30), 24)],
+)
+def test_the_length_that_a_tokenizer_says(copy, said, length):
+    folder = copy("classification")
+    edit(folder / "tokenizer_config.json", model_max_length=said)
+    assert find(folder).options(["max_length"]) == {"max_length": length}
+    (folder / "tokenizer_config.json").unlink()
+    assert find(folder).options(["max_length"]) == {"max_length": 24}
+
+
+def test_a_length_that_is_none(copy):
+    folder = copy("classification")
+    for said in ("512", 0, -1, [512], float("nan")):
+        edit(folder / "tokenizer_config.json", model_max_length=said)
+        with pytest.raises(ValueError, match=r"tokenizer_config\.json says model_max_length.*give max_length"):
+            zoo.load(folder)
+    assert zoo.load(folder, max_length=8).max_length == 8
+
+
+@pytest.mark.parametrize("content", ["{", "[]"])
+def test_a_damaged_file_of_the_tokenizer_is_named(copy, content):
+    folder = copy("classification")
+    (folder / "tokenizer_config.json").write_text(content)
+    with pytest.raises(ValueError, match=r"tokenizer_config\.json.*[Ff]etch or write it again"):
+        zoo.load(folder)
+
+
+SETTINGS = {"max_new_tokens": 3, "num_beams": 2, "repetition_penalty": 1.3, "forced_eos_id": 0, "suppressed_ids": (5,)}
+SAMPLES = {"max_new_tokens": 9, "temperature": 0.8, "top_k": 7, "top_p": 0.9, "seed": 3, "no_repeat_ngram": 2}
+
+
+@pytest.mark.parametrize("settings", [SETTINGS, SAMPLES], ids=["beams", "samples"])
+def test_the_generation_of_a_language_model_travels_with_the_folder(folders, tmp_path, settings):
+    task = zoo.load(folders["causal_lm"])
+    task.generation = settings
+    task.save(tmp_path / "saved")
+    back = zoo.load(tmp_path / "saved")
+    assert back.generation == settings
+    assert {name: column.tolist() for name, column in request(back).items()} == {
+        name: column.tolist() for name, column in request(task).items()
+    }
+    assert (back.service.decoder.forced.last, back.service.decoder.forced.never) == (
+        settings.get("forced_eos_id"),
+        settings.get("suppressed_ids", ()),
+    )
+
+
+def request(task) -> dict:
+    """What is asked of the model where a caller asks for nothing."""
+    return task._request(1, (), None, {}, task._num_beams)
+
+
+def test_lengths_that_count_the_prompt_are_passed_over(copy):
+    folder = copy("causal_lm")
+    edit(folder / "generation_config.json", max_length=20, min_length=4, repetition_penalty=1.3)
+    assert find(folder).options(["generation"]) == {"generation": {"repetition_penalty": 1.3}}
+
+
+def test_more_new_tokens_than_the_model_takes_leave_room_for_the_prompt(copy):
+    folder = copy("causal_lm")
+    edit(folder / "generation_config.json", max_new_tokens=2048)
+    assert request(zoo.load(folder))["max_new_tokens"].tolist() == [12]
+
+
+def test_a_generation_that_is_not_supported_stops_only_those_that_generate(copy):
+    folder = copy("causal_lm")
+    edit(folder / "generation_config.json", early_stopping="never")
+    with pytest.raises(ValueError, match="early_stopping"):
+        zoo.load(folder)
+    assert zoo.load(folder, labels=2).name == "classification"
+
+
+def trained(folder: str, tmp_path: Path, labels: list[str], problem: str) -> Path:
+    """A classifier whose outputs all differ, saved."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        task = zoo.load(folder, labels=labels, problem=problem)
+    layer = task.model.get_layer("classifier")
+    for weight in layer.weights:
+        weight.assign(np.random.default_rng(0).normal(size=weight.shape))
+    task.save(tmp_path / "trained")
+    return tmp_path / "trained"
+
+
+def logits(task) -> dict[str, np.ndarray]:
+    """By label, (B,) each."""
+    ids = np.array([[5, 6, 7], [8, 9, 10]])
+    inputs = {name: ids if name == "token_ids" else np.ones_like(ids) for name in task.model.input}
+    values = keras.ops.convert_to_numpy(task.model(inputs)["logits"])
+    return dict(zip(task.labels, values.T, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"), [("pretraining", "single_label"), ("pretraining", "multi_label"), ("causal_lm", "regression")]
+)
+def test_labels_in_another_order_keep_the_classifier(folders, tmp_path, recwarn, name, problem):
+    folder = trained(folders[name], tmp_path, ["a", "b", "c"], problem)
+    expected = logits(zoo.load(folder))
+    recwarn.clear()
+    other = zoo.load(folder, labels=["c", "a", "b"])
+    assert not [warning for warning in recwarn if "classifier" in str(warning.message)]
+    other.save(tmp_path / "other")
+    for task in (other, zoo.load(tmp_path / "other")):
+        assert task.labels == ("c", "a", "b") and task.problem == problem
+        assert all(np.allclose(values, expected[label], atol=1e-6) for label, values in logits(task).items())
+    assert not np.allclose(expected["a"], expected["b"])
+
+
+@pytest.mark.parametrize("labels", [["a", "b"], ["a", "b", "d"], 3])
+def test_other_labels_start_afresh_with_a_word(folders, tmp_path, labels):
+    folder = trained(folders["pretraining"], tmp_path, ["a", "b", "c"], "single_label")
+    old = zoo.load(folder).model.get_layer("classifier").kernel
+    with pytest.warns(
+        UserWarning, match=r"for the labels \['a', 'b', 'c'\].*starts afresh.*leave labels out"
+    ) as caught:
+        task = zoo.load(folder, labels=labels)
+    assert [warning.filename for warning in caught if "afresh" in str(warning.message)] == [__file__]
+    new = task.model.get_layer("classifier").kernel
+    assert new.shape != old.shape or not np.isin(keras.ops.convert_to_numpy(new), keras.ops.convert_to_numpy(old)).any()
+
+
+def test_another_problem_keeps_the_classifier_with_a_word(folders, tmp_path):
+    folder = trained(folders["pretraining"], tmp_path, ["a", "b"], "single_label")
+    with pytest.warns(UserWarning, match="trained for problem='single_label': it is kept for 'multi_label'"):
+        task = zoo.load(folder, problem="multi_label")
+    kernels = [made.model.get_layer("classifier").kernel for made in (task, zoo.load(folder))]
+    assert np.array_equal(*kernels)
+
+
+def test_a_classifier_without_its_weights_is_damaged(copy):
+    import safetensors.numpy
+
+    folder = copy("classification")
+    tensors = safetensors.numpy.load_file(folder / "model.safetensors")
+    del tensors["classifier.weight"]
+    safetensors.numpy.save_file(tensors, folder / "model.safetensors")
+    with pytest.raises(ValueError, match=r"missing:\n  classifier\.weight"):
+        zoo.load(folder)
