@@ -33,6 +33,8 @@ Layers = Mapping[str, keras.layers.Layer]
 
 def check_outputs(outputs: Iterable[str], kind: str) -> tuple[str, ...]:
     """The names of optional outputs of a kind of model; a `ValueError` for an unknown one."""
+    if isinstance(outputs, str):
+        raise ValueError(f"outputs must be a list of names: received the str {outputs!r}. Pass [{outputs!r}].")
     outputs, known = tuple(outputs), OPTIONAL_OUTPUTS[kind]
     always = {"hidden_states", "encoder_hidden_states"} if kind == "encoder_decoder" else {"hidden_states"}
     if unknown := sorted(set(outputs) - set(known) - always):

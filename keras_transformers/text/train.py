@@ -19,6 +19,8 @@ def train(
     """What `Tokenizer.train` does."""
     if isinstance(texts, str):
         raise ValueError("Expected an iterable of str to train on, received one str. Pass [text] or its lines.")
+    if isinstance(special_tokens, str):
+        raise ValueError(f"Expected a list of special tokens, received the str {special_tokens!r}. Pass [token, ...].")
     if model not in MODELS:
         raise ValueError(f"Unknown model {model!r}. Expected one of {list(MODELS)}.")
     if size is None and model not in WITHOUT_SIZE:
