@@ -10,11 +10,14 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_transformers.training.distribute import all_reduce_sum
 from keras_transformers.training.losses import binary_cross_entropy, cross_entropy, difference, expand, like
+
+EPSILON = 2.0**-23  # of float32
 
 
 class TargetMean(keras.metrics.Mean):
-    """Base of the metrics: the mean of `per_target` over real targets.
+    """Base of the metrics: the mean of `per_target` over real targets; NaN where there was none.
 
     Args:
         name: Name of the metric.
@@ -27,7 +30,14 @@ class TargetMean(keras.metrics.Mean):
 
     def update_state(self, y_true, y_pred, sample_weight=None):
         values, real = self.per_target(y_true, ops.cast(y_pred, "float32"))
-        super().update_state(ops.where(real, values, 0.0), sample_weight=_weights(real, sample_weight))
+        weights = _weights(real, sample_weight)
+        # Flat: of (B, T) Keras takes the mean over T, so that a target of a longer batch would count less.
+        super().update_state(ops.ravel(ops.where(real, values, 0.0)), sample_weight=ops.ravel(weights))
+
+    def result(self):
+        return ops.where(
+            self.count.value > 0, super().result(), float("nan")
+        )  # Keras: 0, which would be a perfect loss
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
@@ -202,6 +212,10 @@ class MeanAbsoluteError(TargetMean):
 class Pearson(keras.metrics.Metric):
     """Correlation of labels and predictions over the whole set (Keras' own correlates within each row).
 
+    0 where labels or predictions are all the same, NaN where there was no target. Means and squared deviations are kept
+    rather than sums of squares, which cancel for labels far from zero: Chan, Golub and LeVeque 1979, "Updating Formulae
+    and a Pairwise Algorithm for Computing Sample Variances".
+
     Args:
         name: Name of the metric.
         dtype: Dtype of its sums.
@@ -222,19 +236,38 @@ class Pearson(keras.metrics.Metric):
 
     def __init__(self, name: str = "pearson", dtype: Any = None):
         super().__init__(name=name, dtype=dtype)
-        self.sums = self.add_variable((6,), "zeros", name="sums")  # of 1, x, y, x*x, y*y, x*y
+        # Count; means of x and y; sums of the products of their deviations: x*x, y*y, x*y. All replicas hold the same.
+        self.moments = self.add_variable((6,), "zeros", aggregation="only_first_replica", name="moments")
 
     def update_state(self, y_true, y_pred, sample_weight=None):
-        error, real = difference(y_true, ops.cast(y_pred, "float32"))
+        x = ops.cast(y_pred, "float32")
+        y = like(y_true, x)
+        real = ops.logical_not(ops.isnan(y))
         weights = _weights(real, sample_weight)
-        x = ops.where(real, ops.cast(y_pred, "float32"), 0.0)
-        y = x - ops.where(real, error, 0.0)
-        self.sums.assign_add(ops.stack([ops.sum(weights * v) for v in (ops.ones_like(x), x, y, x * x, y * y, x * y)]))
+        pairs = ops.stack([ops.where(real, x, 0.0), ops.where(real, y, 0.0)])  # (2, B, 1)
+        sums = all_reduce_sum(ops.append(ops.sum(weights * pairs, axis=(1, 2)), ops.sum(weights)))
+        means = ops.divide_no_nan(sums[:2], sums[2])
+        x, y = ops.unstack(pairs - ops.reshape(means, (2, 1, 1)), 2)
+        self._merge(sums[2], means, all_reduce_sum(_products(weights * x, weights * y, x, y)))
+
+    def _merge(self, count, means, products):
+        """Adds a batch to what was seen before."""
+        old = self.moments.value
+        shift = means - old[1:3]
+        share = ops.divide_no_nan(count, old[0] + count)
+        between = _products(*shift, *shift) * old[0] * share
+        self.moments.assign(ops.concatenate([old[:1] + count, old[1:3] + shift * share, old[3:] + products + between]))
 
     def result(self):
-        n, x, y, xx, yy, xy = ops.unstack(self.sums.value, 6)
-        spread = ops.maximum(n * xx - x * x, 0.0) * ops.maximum(n * yy - y * y, 0.0)
-        return ops.divide_no_nan(n * xy - x * y, ops.sqrt(spread))
+        count, means, products = self.moments[0], self.moments[1:3], self.moments[3:]
+        rounding = count * ops.square(4 * EPSILON * means)  # a spread no larger than that is that of a constant
+        spread = ops.sqrt(ops.where(products[:2] > rounding, products[:2], 0.0))
+        correlation = ops.divide_no_nan(products[2], spread[0] * spread[1])
+        return ops.where(count > 0, correlation, float("nan"))
+
+
+def _products(x, y, other_x, other_y):
+    return ops.stack([ops.sum(x * other_x), ops.sum(y * other_y), ops.sum(x * other_y)])
 
 
 def _weights(real, sample_weight):

@@ -56,14 +56,44 @@ def test_regression():
 
 
 @pytest.mark.parametrize("make", [metrics.MeanCrossEntropy, metrics.Perplexity, metrics.Accuracy])
-def test_no_target_is_finite(make):
-    metric = make()
-    metric.update_state(np.array([-1, -1]), np.full((2, 3), np.inf, "float32"))
-    assert float(metric.result()) == (1.0 if make is metrics.Perplexity else 0.0)
+def test_a_target_counts_the_same_in_batches_of_any_length(make):
+    """A batch of rows of 2, and one of rows of 3 in a padding of 9."""
+    whole, parts = make(), make()
+    whole.update_state(LABELS, LOGITS)
+    longer = np.pad(LABELS[5:], ((0, 0), (0, 6)), constant_values=-1), np.pad(LOGITS[5:], ((0, 0), (0, 6), (0, 0)))
+    parts.update_state(LABELS[:5], LOGITS[:5])
+    parts.update_state(*longer)
+    assert float(parts.result()) == pytest.approx(float(whole.result()), rel=1e-6)
 
 
-def test_constant_predictions_have_no_correlation():
-    assert over_batches(metrics.Pearson(), NUMBERS, np.ones((10, 1), "float32")) == 0.0
+NONE = {metrics.BinaryAccuracy: -np.ones((2, 3)), metrics.MeanAbsoluteError: np.full(2, np.nan)}
+NONE |= {metrics.Pearson: np.full(2, np.nan)}
+
+
+@pytest.mark.parametrize(
+    "make", [metrics.MeanCrossEntropy, metrics.Perplexity, metrics.Accuracy, *NONE], ids=lambda make: make.__name__
+)
+def test_no_target_at_all_is_no_number(make):
+    metric, labels = make(), NONE.get(make, np.array([-1, -1]))
+    numbers = labels.ndim == 1 and np.isnan(labels).all()
+    metric.update_state(labels, np.full((2, 1 if numbers else 3), np.inf, "float32"))
+    assert np.isnan(float(metric.result()))
+
+
+@pytest.mark.parametrize("constant", [1.0, 0.1])
+def test_constant_predictions_have_no_correlation(constant):
+    assert over_batches(metrics.Pearson(), NUMBERS, np.full((10, 1), constant, "float32")) == 0.0
+
+
+@pytest.mark.parametrize("far", [0.0, 2e3, 2e4])
+def test_correlation_far_from_zero(far):
+    """Labels and predictions with another mean in each batch, in float32."""
+    labels = (far + rng.normal(size=1000) + np.arange(1000) // 100).astype("float32")
+    predictions = (labels + 2 * rng.normal(size=1000)).astype("float32")
+    metric = metrics.Pearson()
+    for start in range(0, 1000, 30):
+        metric.update_state(labels[start : start + 30], predictions[start : start + 30, None])
+    assert float(metric.result()) == pytest.approx(np.corrcoef(labels, predictions)[0, 1], abs=2e-4)
 
 
 ALL = [
