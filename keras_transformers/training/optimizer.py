@@ -10,6 +10,10 @@ from keras import ops
 
 from keras_transformers.training.distribute import all_reduce_sum, dense, num_replicas, on_tensorflow, run_if
 
+# The norms' variables are gamma and beta (layer norm), and scale (RMS norm); only relative positions have a
+# "positions/embeddings".
+NO_DECAY = ("bias", "gamma", "beta", "scale", "positions/embeddings")
+
 
 @keras.saving.register_keras_serializable("keras_transformers")
 class AdamW(keras.optimizers.AdamW):
@@ -21,6 +25,8 @@ class AdamW(keras.optimizers.AdamW):
     - accumulates under `MirroredStrategy` too, counts updates rather than micro-batches in `iterations`, so in the
       learning rate, and averages weights once an update;
     - keeps its own arguments in a saved model.
+
+    In mixed_float16 on several replicas, wrap it in `training.loss_scale.LossScaleOptimizer`, as tasks do.
 
     Paper: Loshchilov and Hutter 2017, https://arxiv.org/abs/1711.05101.
 
@@ -35,7 +41,8 @@ class AdamW(keras.optimizers.AdamW):
         beta_1: Decay of the first moment.
         beta_2: Decay of the second moment.
         epsilon: Added to the root of the second moment; 1e-6 is BERT's.
-        no_decay: Names of variables that do not decay.
+        no_decay: Names of variables that do not decay, or ends of their paths: by default biases and norms, as in BERT
+            and GPT, and T5's biases of relative positions.
         name: Name of the optimizer.
 
     Raises:
@@ -58,7 +65,7 @@ class AdamW(keras.optimizers.AdamW):
         beta_1: float = 0.9,
         beta_2: float = 0.999,
         epsilon: float = 1e-6,
-        no_decay: Sequence[str] = ("bias", "gamma", "beta"),
+        no_decay: Sequence[str] = NO_DECAY,
         name: str = "adamw",
     ):
         averages = {} if ema_momentum is None else {"use_ema": True, "ema_momentum": ema_momentum}
@@ -74,12 +81,17 @@ class AdamW(keras.optimizers.AdamW):
     def build(self, variables: list) -> None:
         if self.built:
             return
-        self.exclude_from_weight_decay(var_list=[v for v in variables if v.name in self.no_decay])
+        self.exclude_from_weight_decay(var_list=[v for v in variables if self._is_spared(v)])
         super().build(variables)
         if self.accumulation_steps > 1:
             same = {"aggregation": "only_first_replica"}  # replicas assign the same, as they summed before
             self._sums = [self.add_variable(v.shape, dtype=v.dtype, name="sum", **same) for v in variables]
             self._micro_steps = self.add_variable((), dtype="int", name="micro_steps", **same)
+            self._overflows = self.add_variable((), dtype="int", name="overflows", **same)
+
+    def _is_spared(self, variable: keras.Variable) -> bool:
+        ends = [name for name in self.no_decay if "/" in name]
+        return variable.name in self.no_decay or any(variable.path.endswith(end) for end in ends)
 
     def apply(self, grads: Sequence, trainable_variables: Sequence | None = None) -> None:
         if not self.built:
@@ -100,32 +112,46 @@ class AdamW(keras.optimizers.AdamW):
         super().apply([None if g is None else g / num_replicas() for g in sums], variables)
 
     def _accumulate(self, grads: Sequence, variables: Sequence | None) -> None:
-        for total, grad in zip(self._sums, grads, strict=True):
-            if grad is not None:
-                total.assign_add(grad)
-        self._micro_steps.assign_add(1)
-
-        def update():
-            self._step(self._means(grads), variables)
-            for total in self._sums:
-                total.assign(ops.zeros_like(total))
-
-        run_if(lambda: self._micro_steps % self.accumulation_steps == 0, update)
+        self._add(grads)
+        run_if(self._may_step, lambda: self._step(self._means(grads), variables))
+        run_if(self._is_due, self._start_again)
 
     def _accumulate_stateless(self, grads: Sequence, variables: Sequence | None) -> None:
         """JAX has no conditional assignment: steps every time, and takes the step back when it is not due."""
-        for total, grad in zip(self._sums, grads, strict=True):
-            if grad is not None:
-                total.assign_add(grad)
-        due = (self._micro_steps + 1) % self.accumulation_steps == 0
+        self._add(grads)
         state = [*self._trainable_variables, *self.variables]
         before = [v.value for v in state]
         self._step(self._means(grads), variables)
         for variable, value in zip(state, before, strict=True):
-            variable.assign(ops.where(due, variable.value, value))
-        for total in self._sums:
-            total.assign(ops.where(due, 0.0, total.value))
+            variable.assign(ops.where(self._may_step(), variable.value, value))
+        self._start_again(self._is_due())
+
+    def skip_micro_batch(self) -> None:
+        """Counts a micro-batch whose gradients overflowed; the update that it belongs to is left out as a whole."""
+        if self.accumulation_steps > 1:
+            self._micro_steps.assign_add(1)
+            self._overflows.assign(1)
+            self._start_again(self._is_due())
+
+    def _add(self, grads: Sequence) -> None:
+        for total, grad in zip(self._sums, grads, strict=True):
+            if grad is not None:
+                total.assign_add(grad)
         self._micro_steps.assign_add(1)
+
+    def _is_due(self) -> Any:
+        return ops.equal(self._micro_steps % self.accumulation_steps, 0)
+
+    def _may_step(self) -> Any:
+        return ops.logical_and(self._is_due(), ops.equal(self._overflows, 0))
+
+    def _start_again(self, condition: Any = True) -> None:
+        for variable in (self._overflows, *self._sums):
+            variable.assign(ops.where(condition, ops.zeros_like(variable.value), variable.value))
+
+    def finalize_variable_values(self, var_list: Sequence) -> None:
+        if self.iterations.numpy():  # Keras would end a `fit` without one update, however short, with averages of zero
+            super().finalize_variable_values(var_list)
 
     def _apply_weight_decay(self, variables: Sequence) -> None:
         if self.weight_decay:  # Keras would pass over all weights to subtract zero

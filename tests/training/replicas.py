@@ -18,6 +18,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_transformers.training import losses, metrics
+from keras_transformers.training.loss_scale import LossScaleOptimizer
 from keras_transformers.training.optimizer import AdamW
 from keras_transformers.training.resume import Resume
 from keras_transformers.training.schedules import WarmupLinear
@@ -128,6 +129,23 @@ def half(replicas):
     }
 
 
+def overflow(replicas):
+    """The last rows of each batch, those of the last replica, overflow until the scale has fallen."""
+    weights = np.where(np.arange(ROWS) % 8 >= 6, 100.0, 1.0).astype("float32")
+    runs = {}
+    for name, options in {"steps": {}, "accumulated": {"accumulation_steps": 3, "ema_momentum": 0.5}}.items():
+        keras.config.set_dtype_policy("mixed_float16")
+        with strategy(replicas).scope():
+            model = token_model(**options)
+            optimizer = LossScaleOptimizer(model.optimizer.inner_optimizer, dynamic_growth_steps=4)
+            model.compile(optimizer, losses.CrossEntropy(), jit_compile=False)
+        keras.config.set_dtype_policy("float32")
+        model.fit(dataset(LABELS, weights=weights), epochs=5, verbose=0)
+        updates, scale = int(optimizer.iterations.numpy()), float(optimizer.dynamic_scale.numpy())
+        runs[name] = outcome(model) | {"updates": updates, "scale": scale}
+    return runs
+
+
 def resumed(replicas):
     """A run interrupted before its second save, broken off in its second epoch, each time a new model; against one run.
 
@@ -165,6 +183,7 @@ RUNS = {
     "accumulated": accumulated,
     "heads": heads,
     "half": half,
+    "overflow": overflow,
     "resumed": resumed,
 }
 

@@ -11,7 +11,7 @@ import pytest
 
 pytestmark = pytest.mark.slow
 SCRIPT = Path(__file__).with_name("replicas.py")
-RUNS = ["clipped", "averaged", "tiny_batch", "accumulated", "heads", "half", "resumed"]
+RUNS = ["clipped", "averaged", "tiny_batch", "accumulated", "heads", "half", "overflow", "resumed"]
 
 
 @pytest.fixture(scope="session")
@@ -58,6 +58,15 @@ def test_float16_with_loss_scaling(results, replicas):
     run = results[replicas]["half"]
     assert run["optimizer"] == "LossScaleOptimizer" and run["updates"] >= 5  # the first scale may be too large
     assert weights_differ(run, results[2]["half"]) < 1e-2
+
+
+@pytest.mark.parametrize("replicas", [2, 4])
+@pytest.mark.parametrize("name", ["steps", "accumulated"])
+def test_an_overflow_in_the_last_replica_alone(results, name, replicas):
+    one, many = results[1]["overflow"][name], results[replicas]["overflow"][name]
+    assert np.isfinite(many["weights"]).all() and one["updates"] > 0
+    assert (many["updates"], many["scale"]) == (one["updates"], one["scale"])
+    assert weights_differ(one, many) < 1e-2
 
 
 @pytest.mark.parametrize("replicas", [1, 2, 4])

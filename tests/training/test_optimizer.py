@@ -4,10 +4,19 @@ import keras
 import numpy as np
 import pytest
 
+from keras_transformers import families
+from keras_transformers.models import decoder, encoder, encoder_decoder
 from keras_transformers.training.losses import CrossEntropy
 from keras_transformers.training.optimizer import AdamW
 from keras_transformers.training.schedules import WarmupInverseSqrt, WarmupLinear
 
+MODELS = {
+    "bert": (families.bert, encoder),
+    "gpt2": (families.gpt2, decoder),
+    "llama": (families.llama, decoder),
+    "t5": (families.t5, encoder_decoder),
+    "bart": (families.bart, encoder_decoder),
+}
 rng = np.random.default_rng(0)
 X = rng.normal(size=(32, 5)).astype("float32")
 Y = rng.integers(-1, 3, 32)
@@ -43,6 +52,19 @@ def test_decay_leaves_biases_and_norms_alone():
     assert [round(float(v.numpy()[0]), 6) for v in variables] == [0.95, 1.0, 1.0, 1.0]
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_of_every_family_only_matrices_decay(name):
+    """Norms, biases and T5's relative positions stay; projections and tables of tokens and positions decay."""
+    family, model = MODELS[name]
+    config = family(50, num_layers=1, num_heads=2, hidden_dim=8, intermediate_dim=8, max_length=16)
+    variables = model(config).trainable_variables
+    before = [np.array(v) for v in variables]
+    AdamW(0.1, weight_decay=0.5).apply([np.zeros(v.shape, "float32") for v in variables], variables)
+    moved = {v.path for v, old in zip(variables, before, strict=True) if not np.array_equal(v, old)}
+    relative = {"encoder_positions/embeddings", "decoder_positions/embeddings"} if name.startswith("t5") else set()
+    assert moved == {v.path for v in variables if len(v.shape) > 1} - relative
+
+
 def test_accumulation_equals_one_large_batch():
     """Batches with unequal numbers of targets, weighted as the pipeline does: `k * n_micro / n_macro`."""
     weights = np.repeat(4 * COUNTS / COUNTS.sum(), 8).astype("float32")
@@ -57,7 +79,7 @@ def test_accumulation_equals_one_large_batch():
 
 
 def test_nothing_moves_between_updates():
-    model = fitted(AdamW(0.01, accumulation_steps=5), epochs=1)  # 4 of 5 batches
+    model = fitted(AdamW(0.01, accumulation_steps=5, ema_momentum=0.9), epochs=1)  # 4 of 5 batches
     assert int(model.optimizer.iterations) == 0
     assert difference(model, fitted(AdamW(0.01), epochs=0)) == 0
 
