@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ BUCKETS = (16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 2048, 4096, 8
 # For batches by token count, where a batch of short rows has many: never more than a quarter apart. On Multi30k, with
 # 4,096 tokens, 12 % of both sides are padding then (BUCKETS: 33 %; fairseq, with a hundred shapes: 7 %).
 FINE_BUCKETS = tuple((4 + quarter) << octave for octave in range(1, 12) for quarter in range(4))
-# Rows are sorted by length among so many batches only, so that a batch stays a random sample.
+# Rows are sorted by bucket among so many batches only, so that a batch stays a random sample.
 SORTED_BATCHES = 50
 # What a random stream is for: streams with different keys are independent.
 DRAW, PLAN, BATCH = range(3)
@@ -68,27 +69,31 @@ class Batching:
         return (full + (rest >= self.accumulation_steps and not self.drop_remainder)) * self.accumulation_steps
 
     def plan(self, lengths: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
-        """Row numbers of each batch; with `shuffle`, rows of like length stand together and the batches are mixed.
+        """Row numbers of each batch; with `shuffle`, rows of one bucket stand together and the batches are mixed.
 
         The rows that fill no batch come last, dealt evenly to `accumulation_steps` batches.
         """
-        if lengths.ndim > 1:
-            lengths = lengths.max(axis=1)
+        longest = lengths.max(axis=1) if lengths.ndim > 1 else lengths
         if self.batch_tokens:
-            return self._plan_by_tokens(lengths, rng)
+            return self._plan_by_tokens(longest, rng)
         order = rng.permutation(len(lengths)) if self.shuffle else np.arange(len(lengths))
         full = len(order) - len(order) % self.macro_size
         batches, rest = order[:full], order[full:]
         if self.shuffle:
             for start in range(0, full, SORTED_BATCHES * self.batch_size):
                 window = batches[start : start + SORTED_BATCHES * self.batch_size]
-                window[:] = window[np.argsort(lengths[window], kind="stable")]
+                window[:] = window[self._by_bucket(lengths[window])]
         batches = batches.reshape(-1, self.batch_size)
         if self.shuffle:
             batches = rng.permutation(batches)
         if self.drop_remainder or len(rest) < self.accumulation_steps:
             return list(batches)
         return [*batches, *np.array_split(rest, self.accumulation_steps)]
+
+    def _by_bucket(self, lengths: np.ndarray) -> np.ndarray:
+        """The order by padded length. Rows of one bucket stay as shuffled, so that batches differ in every epoch."""
+        sides = np.searchsorted(self.widths, lengths.reshape(len(lengths), -1))  # (rows, 1 or 2)
+        return np.lexsort([*sides.T, sides.max(axis=1)])  # the last key counts most
 
     def _plan_by_tokens(self, lengths: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
         widths = self.widths[np.minimum(np.searchsorted(self.widths, lengths), len(self.widths) - 1)]
@@ -164,11 +169,27 @@ def weighted(group: list[tuple]) -> list[tuple]:
     if len(group[0]) < 2:
         raise ValueError("Received accumulation_steps > 1 for rows without labels: expected labels to train on.")
     if not isinstance(group[0][1], dict):
-        weights = _weights([y for _, y in group])
+        weights = _weights([element[1] for element in group])
     else:
-        columns = {name: _weights([y[name] for _, y in group]) for name in group[0][1]}
+        columns = {name: _weights([element[1][name] for element in group]) for name in group[0][1]}
         weights = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
-    return [(x, y, weight) for (x, y), weight in zip(group, weights, strict=True)]
+    return [_multiplied(element, weight) for element, weight in zip(group, weights, strict=True)]
+
+
+def _multiplied(element: tuple, weight: Any) -> tuple:
+    """The element with a weight, times the one that it has, if any: (B,) or of the shape of the labels."""
+    x, y, *own = element
+    if not own:
+        return x, y, weight
+    if not isinstance(y, dict):
+        return x, y, _product(weight, own[0])
+    return x, y, {name: _product(weight[name], own[0][name]) for name in weight}
+
+
+def _product(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    rank = max(one.ndim, other.ndim)
+    one, other = (array.reshape(array.shape + (1,) * (rank - array.ndim)) for array in (one, other))
+    return one * other
 
 
 def _weights(labels: list[np.ndarray]) -> list[np.ndarray]:

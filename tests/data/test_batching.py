@@ -58,11 +58,33 @@ def test_order_is_kept_without_shuffle():
 
 def test_shuffled_batches_hold_rows_of_like_length():
     lengths = np.random.default_rng(0).integers(1, 500, 10_000)
-    spread = np.mean([np.ptp(lengths[batch]) for batch in plan(lengths)])
+    settings = {"max_length": 500, "buckets": range(10, 500, 10)}
+    spread = np.mean([np.ptp(lengths[batch]) for batch in plan(lengths, **settings)])
     assert spread < 30 < np.mean([np.ptp(lengths[batch]) for batch in plan(lengths, shuffle=False)])
     # ... yet short batches do not come before long ones.
-    means = [lengths[batch].mean() for batch in plan(lengths[:400])]
+    means = [lengths[batch].mean() for batch in plan(lengths[:400], **settings)]
     assert abs(np.corrcoef(means, np.arange(50))[0, 1]) < 0.5
+
+
+def test_a_small_set_has_other_batches_every_epoch():
+    lengths = np.arange(1, 11)
+    batches = {tuple(sorted(batch)) for epoch in range(200) for batch in plan(lengths, epoch, batch_size=2)}
+    assert len(batches) == 45  # all pairs
+
+
+def test_to_sort_by_bucket_pads_no_more_than_to_sort_by_length():
+    lengths = np.random.default_rng(0).integers(1, 41, 400)  # one window
+
+    def widths(batches):
+        return sorted(np.searchsorted(SETTINGS.widths, lengths[batch].max()) for batch in batches)
+
+    assert widths(plan(lengths)) == widths(np.argsort(lengths).reshape(-1, 8))
+
+
+def test_both_sides_of_pairs_are_sorted():
+    sources = np.tile([5, 30], 200)
+    lengths = np.stack([sources, np.full(400, 40)], axis=1)
+    assert {len(set(sources[batch])) for batch in plan(lengths)} == {1}
 
 
 def test_plans_follow_from_seed_and_epoch():
