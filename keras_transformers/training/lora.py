@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import keras
@@ -53,7 +53,8 @@ def merged(model: keras.Model) -> Iterator[bool]:
     """A context in which the adapters are parts of the kernels, and the model is one without them.
 
     To save it, or to trace a function to export: what was traced before goes on to compute the adapters. Afterwards
-    all is as before. (A `.keras` file needs no such context: Keras merges the adapters into it, and forgets them.)
+    all is as before, after an interrupt too. (A `.keras` file needs no such context: Keras merges the adapters into it,
+    and forgets them.)
 
     Args:
         model: With adapters or without.
@@ -73,23 +74,39 @@ def merged(model: keras.Model) -> Iterator[bool]:
     """
     layers = [layer for layer in _dense_layers(model) if layer.lora_enabled]
     kernels = [np.array(layer._kernel) for layer in layers]
-    for layer, kernel in zip(layers, kernels, strict=True):
-        # Not `layer.kernel`, which Keras rounds to the precision that the layer computes in.
-        adapter = np.array(layer.lora_kernel_a) @ np.array(layer.lora_kernel_b)
-        layer._kernel.assign(kernel + layer.lora_alpha / layer.lora_rank * adapter)
-        layer.lora_enabled = False
-        for variable in _adapters(layer):
-            layer._untrack_variable(variable)
     try:
-        yield bool(layers)
+        try:
+            for layer in layers:
+                _merge(layer)
+            yield bool(layers)
+        finally:
+            _separate(layers, kernels)
     finally:
-        for layer, kernel in zip(layers, kernels, strict=True):
-            layer._kernel.assign(kernel)
-            layer.lora_enabled = True
-            layer._tracker.unlock()
-            for variable in _adapters(layer):
-                layer._track_variable(variable)
-            layer._tracker.lock()
+        _separate(layers, kernels)  # once more: an interrupt may have broken the first one off
+
+
+def _merge(layer: keras.layers.Dense) -> None:
+    # Not `layer.kernel`, which Keras rounds to the precision that the layer computes in.
+    adapter = np.array(layer.lora_kernel_a) @ np.array(layer.lora_kernel_b)
+    layer._kernel.assign_add(layer.lora_alpha / layer.lora_rank * adapter)
+    layer.lora_enabled = False
+    for variable in _adapters(layer):
+        layer._untrack_variable(variable)
+
+
+def _separate(layers: Sequence[keras.layers.Dense], kernels: Sequence[np.ndarray]) -> None:
+    """Undoes `_merge`, wherever that or this was broken off."""
+    for layer, kernel in zip(layers, kernels, strict=True):
+        layer._kernel.assign(kernel)
+        layer.lora_enabled = True
+        if sum(map(_is_adapter, layer.weights)) == 2:
+            continue
+        for variable in _adapters(layer):  # one may be left
+            layer._untrack_variable(variable)
+        layer._tracker.unlock()
+        for variable in _adapters(layer):
+            layer._track_variable(variable)
+        layer._tracker.lock()
 
 
 def _dense_layers(model: keras.Model) -> list[keras.layers.Dense]:

@@ -1,5 +1,8 @@
 """LoRA: what trains, what changes, and that a merged model is the same one without adapters."""
 
+import itertools
+import sys
+
 import keras
 import numpy as np
 import pytest
@@ -8,6 +11,7 @@ from keras_transformers import heads
 from keras_transformers.checkpoints.huggingface import load_weights, save_folder
 from keras_transformers.families import bert, gpt2, llama
 from keras_transformers.models import decoder, encoder
+from keras_transformers.training import lora
 from keras_transformers.training.lora import add_lora, merged
 from keras_transformers.training.losses import CrossEntropy
 from keras_transformers.training.optimizer import AdamW
@@ -138,6 +142,43 @@ def test_merging_keeps_the_precision_of_the_weights():
     kernel, a, b = (np.array(v) for v in (dense._kernel, dense.lora_kernel_a, dense.lora_kernel_b))
     with merged(model):
         np.testing.assert_allclose(np.array(dense._kernel), kernel + 2.0 * a @ b, atol=1e-7)
+
+
+def test_an_interrupt_at_any_line_of_merging_leaves_the_model_whole():
+    model = classifier(CONFIGS["gpt2"])
+    add_lora(model, 2)
+    for layer in lora._dense_layers(model):
+        layer.lora_kernel_b.assign_add(np.ones(layer.lora_kernel_b.shape, "float32"))
+    weights, lines = values(model), itertools.count()
+    while interrupted(model, next(lines)):
+        found = values(model)
+        assert list(found) == list(weights)
+        assert all(map(np.array_equal, found.values(), weights.values()))
+        assert all(layer.lora_enabled for layer in lora._dense_layers(model))
+    assert next(lines) > 100
+
+
+def interrupted(model, line):
+    """Presses Ctrl-C at the given line of `lora.py` while it merges and separates again; False if it has no more."""
+    count = itertools.count()
+
+    def trace(frame, event, argument):
+        if frame.f_code.co_filename != lora.__file__:
+            return None
+        if event == "line" and next(count) == line:
+            raise KeyboardInterrupt
+        return trace
+
+    previous = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        with merged(model):
+            pass
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(previous)
+    return False
 
 
 def test_errors():
