@@ -18,7 +18,7 @@ from keras_transformers.data.rows import Rows, tell_cut
 from keras_transformers.data.stream import Stream
 from keras_transformers.tasks.answer import check_exportable
 from keras_transformers.tasks.fitting import Fitting
-from keras_transformers.tasks.objective import AllOutputs
+from keras_transformers.tasks.objective import AllOutputs, WithClassWeights
 from keras_transformers.text.tokenizer import Encoded, Tokenizer, check_texts
 from keras_transformers.training.lora import merged
 
@@ -95,6 +95,13 @@ class Task(Fitting):
         """Labels as the user has them, as numbers."""
         raise ValueError(f"{self.name} takes no labels: they come from the texts. Leave labels out.")
 
+    def _class_weights(self, weights: dict[Any, float]) -> np.ndarray:
+        """What each class counts."""
+        raise ValueError(
+            f"class_weight is for texts of one class each: received one for {self.name}. Leave it out, or train on a "
+            "data set of your own that has sample weights."
+        )
+
     def _more_inputs(self, token_ids: Any) -> dict[str, Any]:
         """Inputs of the model that follow from the token ids (B, T)."""
         return {}
@@ -128,7 +135,9 @@ class Task(Fitting):
             batch_size: Rows, over all replicas.
             buffer_size: Rows that a stream keeps in memory, to shuffle and to sort by length.
             **settings: Of `data.pipeline.batches`: `shuffle` (False for evaluation), `seed` of order and masks,
-                `accumulation_steps` of the optimizer, `drop_remainder`, `buckets`.
+                `accumulation_steps` of the optimizer, `drop_remainder`, `buckets`, `batch_tokens` in place of
+                `batch_size`; and `class_weight`, as for `fit` (that of `task.model.fit` is Keras' own, which knows
+                neither accumulation nor further outputs).
 
         Returns:
             A `tf.data.Dataset`, or on other backends a `keras.utils.PyDataset`, of (inputs, labels). A warning says how
@@ -139,11 +148,21 @@ class Task(Fitting):
         """
         return self._batches(self._source(texts, labels, pairs, buffer_size), batch_size, **settings)
 
-    def _batches(self, source: Any, batch_size: int, **settings: Any) -> Any:
+    def _batches(
+        self,
+        source: Any,
+        batch_size: int | None,
+        batch_tokens: int | None = None,
+        class_weight: dict[Any, float] | None = None,
+        **settings: Any,
+    ) -> Any:
         objective = self._objective()
         if self.outputs:
             objective = AllOutputs(objective, self.logits, self.outputs)
-        return batches(source, objective, batch_size, max_length=self.max_length, **settings)
+        if class_weight is not None:
+            objective = WithClassWeights(objective, self.logits, self._class_weights(class_weight))
+        size = None if batch_tokens else batch_size
+        return batches(source, objective, size, batch_tokens=batch_tokens, max_length=self.max_length, **settings)
 
     def _source(self, texts: Any, labels: Any, pairs: Any, buffer_size: int) -> Any:
         if self._is_stream(texts, labels, pairs):

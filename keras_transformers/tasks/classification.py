@@ -151,6 +151,21 @@ class ClassificationTask(Task):
                 raise ValueError(f"unknown label {name!r}; the labels are {list(self.labels)}.")
         return [self.labels.index(name) for name in names]
 
+    def _class_weights(self, weights: dict[Any, float]) -> np.ndarray:
+        if self.problem != "single_label":
+            raise ValueError(
+                f"class_weight is for texts of one class each: received one for {self.problem}. Leave it out."
+            )
+        made = np.ones(len(self.labels), np.float32)
+        for label, weight in weights.items():
+            number = self._numbers([label])[0] if isinstance(label, str) else label
+            if number not in range(len(made)):
+                raise ValueError(
+                    f"class_weight has {label!r}; the labels are {list(self.labels)}, or their numbers from 0."
+                )
+            made[number] = weight
+        return made
+
     def predict(
         self, texts: Sequence[str], pairs: Sequence[str] | None = None, *, batch_size: int = 32
     ) -> list[dict[str, Any]]:

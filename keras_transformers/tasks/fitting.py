@@ -9,7 +9,8 @@ import keras
 import numpy as np
 
 from keras_transformers.tasks.schedule import make_schedule
-from keras_transformers.training.distribute import on_tensorflow, scope
+from keras_transformers.training.distribute import on_tensorflow, scope, take_uneven_batches
+from keras_transformers.training.loss_scale import LossScaleOptimizer
 from keras_transformers.training.optimizer import AdamW
 
 
@@ -29,9 +30,10 @@ class Fitting:
             **options: For `keras.Model.compile`, such as `jit_compile`, `steps_per_execution` or `metrics`.
         """
         optimizer = optimizer or AdamW(5e-5)
-        if self.dtype == "mixed_float16":  # Keras does so itself for a global policy only
-            optimizer = keras.optimizers.LossScaleOptimizer(optimizer)
+        if self.dtype == "mixed_float16" and not isinstance(optimizer, keras.optimizers.LossScaleOptimizer):
+            optimizer = LossScaleOptimizer(optimizer)  # Keras does so itself for a global policy only, and with its own
         if on_tensorflow():
+            take_uneven_batches(self.model)
             # On CPUs it gains little here, and compiles anew for every length of batch.
             options = {"jit_compile": False} | options
         self.model.compile(optimizer, **({"loss": self._losses(), "metrics": self._metrics()} | options))
@@ -51,6 +53,7 @@ class Fitting:
         clip_norm: float | None = 1.0,
         accumulation_steps: int = 1,
         ema_momentum: float | None = None,
+        class_weight: dict[Any, float] | None = None,
         validation_data: Any = None,
         seed: int = 0,
         dataset_options: dict[str, Any] | None = None,
@@ -70,18 +73,20 @@ class Fitting:
             schedule: `"linear"` or `"cosine"` decay to zero, `"inverse_sqrt"`, or `"constant"`, which has no warm-up.
             warmup: Part of the steps in which the rate rises.
             weight_decay, clip_norm, accumulation_steps, ema_momentum: Of `training.optimizer.AdamW`.
+            class_weight: What a text counts in the loss by its label, a name or number; 1 for those left out.
             validation_data: `(texts, labels)` or `(texts, labels, pairs)`, or a data set, evaluated after each epoch.
             seed: Of order and masks.
-            dataset_options: For `dataset`.
+            dataset_options: For `dataset`; validation leaves no text out and keeps their order, whatever they say.
             optimizer_options: More of `AdamW`, such as `beta_2` and `epsilon`.
             compile_options: For `compile`.
-            **fit_options: For `keras.Model.fit`, such as `callbacks`, `class_weight`, `verbose`.
+            **fit_options: For `keras.Model.fit`, such as `callbacks`, `verbose`.
 
         Returns:
             Keras' `History`.
 
         Raises:
-            ValueError: As for `dataset`; no labels; an unknown schedule; a stream, whose number of steps is not known.
+            ValueError: As for `dataset`; no labels; an unknown schedule; a stream, whose number of steps is not known;
+                `class_weight` where texts have no class, or several.
         """
         if hasattr(texts, "element_spec"):
             raise ValueError(
@@ -90,7 +95,8 @@ class Fitting:
             )
         self._check_labelled(texts, labels)
         settings = {"batch_size": batch_size, "seed": seed, "accumulation_steps": accumulation_steps}
-        settings |= ({} if pairs is None else {"pairs": pairs}) | (dataset_options or {})
+        settings |= {name: value for name, value in {"pairs": pairs, "class_weight": class_weight}.items() if value}
+        settings |= dataset_options or {}
         dataset = self.dataset(texts, labels, **settings)
         steps = epochs * (fit_options.get("steps_per_epoch") or num_batches(dataset)) // accumulation_steps
         rate = make_schedule(schedule, learning_rate, warmup, steps)
@@ -99,8 +105,8 @@ class Fitting:
             optimizer = AdamW(*own, **(optimizer_options or {}))
             self.compile(optimizer, **(compile_options or {}))
         if isinstance(validation_data, tuple):
-            validation_data = self._evaluation(*validation_data, batch_size=batch_size, **(dataset_options or {}))
-        # Under a strategy Keras looks at a batch before it trains, which would use up the order of the first epoch.
+            validation_data = self._evaluation(*validation_data, batch_size=batch_size, options=dataset_options)
+        # The order of an epoch follows from its number, wherever `fit` starts.
         start = keras.callbacks.LambdaCallback(lambda epoch, logs: setattr(dataset.position, "epoch", epoch))
         fit_options["callbacks"] = [start, *(fit_options.get("callbacks") or [])]
         # The data set shuffles by itself; Keras would warn, or on JAX shuffle the batches once more.
@@ -120,22 +126,24 @@ class Fitting:
         Args:
             texts, labels, pairs: As for `dataset`.
             batch_size: Rows at a time.
-            dataset_options: For `dataset`.
+            dataset_options: For `dataset`; no text is left out and their order is kept, whatever they say.
 
         Returns:
             Metric values by name; a list for a metric with several, such as `F1(average=None)`. Keras' `loss`, a mean
             of batch means, is left out.
         """
-        dataset = self._evaluation(texts, labels, pairs, batch_size, **(dataset_options or {}))
+        dataset = self._evaluation(texts, labels, pairs, batch_size, dataset_options)
         results = self.model.evaluate(dataset, return_dict=True, verbose=0)
         return {name: np.asarray(value).tolist() for name, value in results.items() if not name.endswith("loss")}
 
     def _evaluation(
-        self, texts: Any, labels: Any = None, pairs: Any = None, batch_size: int = 32, **settings: Any
+        self, texts: Any, labels: Any = None, pairs: Any = None, batch_size: int = 32, options: Any = None
     ) -> Any:
+        """A data set of all texts, once and in their order."""
         self._check_labelled(texts, labels)
-        pairs = {} if pairs is None else {"pairs": pairs}
-        return self.dataset(texts, labels, batch_size=batch_size, shuffle=False, **pairs, **settings)
+        settings = {"batch_size": batch_size, **({} if pairs is None else {"pairs": pairs}), **(options or {})}
+        every = {"shuffle": False, "drop_remainder": False, "accumulation_steps": 1, "class_weight": None}
+        return self.dataset(texts, labels, **(settings | every))
 
     def _check_labelled(self, texts: Any, labels: Any) -> None:
         if self.labelled and labels is None and not hasattr(texts, "element_spec"):

@@ -1,4 +1,4 @@
-"""Labels for models with optional outputs."""
+"""Labels for models with optional outputs, and weights of classes."""
 
 from __future__ import annotations
 
@@ -30,3 +30,26 @@ class AllOutputs:
         heads = labels[0] if isinstance(labels[0], dict) else {self.head: labels[0]}
         unread = np.zeros(len(inputs["token_ids"]), np.int32)
         return inputs, {**heads, **dict.fromkeys(self.optional, unread)}
+
+
+class WithClassWeights:
+    """An objective that weighs each row by its class. (Keras' `class_weight` takes no weights or outputs besides.)
+
+    Args:
+        objective: The task's, with one whole number a row as labels of `head`.
+        head: The output that those labels are for.
+        weights: (C,) float, what a row of each class counts.
+    """
+
+    def __init__(self, objective: Any, head: str, weights: np.ndarray):
+        self.objective, self.head, self.weights = objective, head, np.asarray(weights, np.float32)
+        self.check = objective.check
+
+    def __call__(self, rows: Any, width: int, rng: np.random.Generator | None = None) -> tuple:
+        inputs, *labels = self.objective(rows, width, rng)
+        if not labels:
+            return (inputs,)
+        if not isinstance(labels[0], dict):
+            return inputs, labels[0], self.weights[labels[0]]
+        ones = {name: np.ones(len(array), np.float32) for name, array in labels[0].items()}
+        return inputs, labels[0], {**ones, self.head: self.weights[labels[0][self.head]]}

@@ -149,9 +149,7 @@ class Seq2SeqLMTask(GeneratingTask):
             ValueError: There are no pairs, not as many targets as texts, or targets beside a `tf.data.Dataset`.
         """
         source = self._source(texts, labels, None, buffer_size)
-        if batch_tokens:
-            return self._batches(source, None, batch_tokens=batch_tokens, **settings)
-        return self._batches(source, batch_size, **settings)
+        return self._batches(source, batch_size, batch_tokens, **settings)
 
     def _source(self, texts: Any, labels: Any, pairs: None, buffer_size: int) -> Any:
         if not self._is_stream(texts, labels):

@@ -70,6 +70,51 @@ def scope(strategy: Any | None) -> contextlib.AbstractContextManager:
     return contextlib.nullcontext() if strategy is None else strategy.scope()
 
 
+def build(model: keras.Model, dataset: Any) -> None:
+    """Makes the variables of a compiled model's loss, metrics and optimizer, as Keras does at the first step.
+
+    Args:
+        model: Compiled.
+        dataset: A `tf.data.Dataset`, of which nothing but the shapes is read, or another iterable of batches.
+    """
+    batch = getattr(dataset, "element_spec", None)
+    if batch is None:
+        batch = next(iter(dataset))
+    batch = keras.tree.map_structure(
+        lambda x: keras.KerasTensor(tuple(x.shape), keras.backend.standardize_dtype(x.dtype)), batch
+    )
+    with scope(getattr(model, "distribute_strategy", None)):
+        model._symbolic_build(data_batch=batch)
+
+
+def take_uneven_batches(model: keras.Model) -> None:
+    """Lets `fit` and `evaluate` under a strategy start with a batch that does not divide evenly by the replicas.
+
+    Keras adds up the replicas' parts of the first batch to look at their shapes, which must then be the same; and so
+    uses up an epoch of a data set that counts them. Here the shapes are those of the data set.
+
+    Args:
+        model: Made in the scope of a strategy; others are left as they are.
+
+    Example:
+
+    >>> take_uneven_batches(keras.Sequential([keras.layers.Dense(1)]))
+    """
+    if getattr(model, "_distribute_strategy", None) is None:
+        return
+    distributed = _tensorflow().distribute.DistributedDataset
+    keras_build = type(model)._maybe_symbolic_build
+
+    def maybe_symbolic_build(iterator=None, data_batch=None):
+        dataset = None if iterator is None else iterator.data_adapter.get_tf_dataset()
+        if dataset is None or isinstance(dataset, distributed):  # the user has distributed it: no shapes to be had
+            keras_build(model, iterator, data_batch)
+        else:
+            build(model, dataset)
+
+    model._maybe_symbolic_build = maybe_symbolic_build
+
+
 def run_if(condition: Callable[[], Any], update: Callable[[], None]) -> None:
     """Runs `update` on every replica where a tensor says so (TensorFlow only; called on every replica).
 

@@ -1,4 +1,4 @@
-"""`fit` on two replicas, in a process of its own: logical devices must be set before TensorFlow starts."""
+"""`fit` and `evaluate` on two replicas, also with batches that do not divide evenly, in a process of its own: logical devices must be set before TensorFlow starts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,30 @@ def run(strategy):
     task.fit(tiny.TEXTS, tiny.LABELS, validation_data=(tiny.TEXTS, tiny.LABELS), **options)
     return tiny.weights(task), task.evaluate(tiny.TEXTS, tiny.LABELS), task.predict(["a fine film"])[0]
 
-(one, result, answer), (two, results, answers) = run(None), run(tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]))
+def uneven(strategy):
+    # First batches of 5 rows, of 1, and of 48 tokens.
+    with scope(strategy):
+        task = tiny.classifier()
+    fit = {"batch_size": 5, "epochs": 1, "learning_rate": 1e-3, "verbose": 0}
+    task.fit(tiny.TEXTS[:13], tiny.LABELS[:13], **fit)
+    task.fit(tiny.TEXTS, tiny.LABELS, **(fit | {"dataset_options": {"batch_tokens": 48}}))
+    task.fit(tiny.TEXTS[:1], tiny.LABELS[:1], validation_data=(tiny.TEXTS[:3], tiny.LABELS[:3]), **fit)
+    dataset = task.dataset(tiny.TEXTS[:7], tiny.LABELS[:7], batch_size=3)
+    task.model.fit(dataset, verbose=0)
+    assert dataset.position.epoch == 1
+    trained = tiny.weights(task)
+    with scope(strategy):
+        task = tiny.classifier()  # nothing built by `fit`
+    return trained, [task.evaluate(tiny.TEXTS[:n], tiny.LABELS[:n], batch_size=5) for n in (1, 5)]
+
+mirrored = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+(one, scores), (two, others) = uneven(None), uneven(mirrored)
+for a, b in zip(one, two, strict=True):
+    np.testing.assert_allclose(a, b, atol=1e-5)
+for a, b in zip(scores, others, strict=True):
+    np.testing.assert_allclose(list(a.values()), list(b.values()), rtol=1e-5)
+
+(one, result, answer), (two, results, answers) = run(None), run(mirrored)
 np.testing.assert_allclose(results["cross_entropy"], result["cross_entropy"], rtol=1e-5)
 np.testing.assert_allclose(answers["probabilities"]["good"], answer["probabilities"]["good"], rtol=1e-5)
 for a, b in zip(one, two, strict=True):
