@@ -255,7 +255,8 @@ class Pearson(keras.metrics.Metric):
         old = self.moments.value
         shift = means - old[1:3]
         share = ops.divide_no_nan(count, old[0] + count)
-        between = _products(*shift, *shift) * old[0] * share
+        x, y = ops.unstack(shift, 2)
+        between = _products(x, y, x, y) * old[0] * share
         self.moments.assign(ops.concatenate([old[:1] + count, old[1:3] + shift * share, old[3:] + products + between]))
 
     def result(self):

@@ -1,4 +1,7 @@
-"""`fit` and `evaluate` on two replicas, also with batches that do not divide evenly, in a process of its own: logical devices must be set before TensorFlow starts."""
+"""`fit` and `evaluate` on two replicas, also where batches do not divide evenly.
+
+In a process of its own: logical devices must be set before TensorFlow starts.
+"""
 
 from __future__ import annotations
 
