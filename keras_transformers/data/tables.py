@@ -138,21 +138,23 @@ def _places(path: Path, row: list[str], columns: list) -> list[int]:
 
 
 def _json_records(path: Path, content: str, columns: list) -> Iterator[list]:
-    def named(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        names = [name for name, _ in pairs]
-        if twice := [column for column in columns if names.count(column) > 1]:
-            raise ValueError(f"{path}, line {number}: the object has {twice[0]!r} more than once.")
+    names = []
+
+    def noted(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        names[:] = [name for name, _ in pairs]  # in the end those of the outermost object
         return dict(pairs)
 
     for number, line in enumerate(content.split("\n"), 1):
         if not line.strip():
             continue
         try:
-            record = json.loads(line, object_pairs_hook=named)
-        except json.JSONDecodeError as error:
-            raise ValueError(f"{path}, line {number}: not JSON ({error}).") from None
+            record = json.loads(line, object_pairs_hook=noted)
+        except (ValueError, RecursionError) as error:  # a number of 5,000 digits is JSON, but not for Python
+            raise ValueError(f"{path}, line {number}: not JSON that Python reads ({error}).") from None
         if not isinstance(record, dict):
             raise ValueError(f'{path}, line {number}: expected a JSON object, such as {{"text": ...}}.')
+        if twice := [column for column in columns if names.count(column) > 1]:
+            raise ValueError(f"{path}, line {number}: the object has {twice[0]!r} more than once.")
         missing = [column for column in columns if column not in record]
         if missing:
             raise ValueError(

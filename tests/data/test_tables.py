@@ -47,6 +47,8 @@ def test_json_lines_keep_the_type_of_labels(write):
         ("a.csv", "", {}, "no rows"),
         ("a.csv", b"text\nok\n\xe9t\xe9\n", {}, "line 3: byte 0xe9 is not UTF-8"),
         ("a.jsonl", '{"text": "a"}\n{"text": \n', {}, "line 2: not JSON"),
+        ("a.jsonl", '{"text": "a", "n": ' + "9" * 5_000 + "}", {}, r"a\.jsonl, line 1: .*4300 digits"),
+        ("a.jsonl", '\n{"text": ' + "[" * 200_000 + "]" * 200_000 + "}", {}, r"a\.jsonl, line 2: .*recursion"),
         ("a.jsonl", '["a"]\n', {}, "line 1: expected a JSON object"),
         ("a.jsonl", '{"text": "a"}\n{"txt": "a"}\n', {}, "line 2: no 'text'; the object has 'txt'"),
         ("a.jsonl", '{"text": "a"}\n{"text": null}\n', {}, "row 2: 'text' is None; expected a string"),
@@ -65,6 +67,7 @@ def test_errors(write, name, content, columns, message):
 def test_columns_that_nobody_asks_for_may_have_one_name(write):
     assert read_table(write("a.csv", "text,x,x\na,b,c\n")).texts == ["a"]
     assert read_table(write("a.jsonl", '{"text": "a", "x": 1, "x": 2}\n')).texts == ["a"]
+    assert read_table(write("a.jsonl", '{"text": "a", "x": {"text": 1, "text": 2}}\n')).texts == ["a"]
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv"])
