@@ -63,4 +63,5 @@ def _parts(value: Any):
             yield from _parts(item)
     else:
         plain = value is None or isinstance(value, (str, bytes, bool, int, float, np.generic))
-        yield f"{type(value).__name__} {value if plain else ''},".encode("utf-8", "surrogatepass")
+        text = f"{type(value).__name__} {value if plain else ''}"
+        yield f"{len(text)} {text}".encode("utf-8", "surrogatepass")

@@ -97,5 +97,6 @@ def test_of_a_stream_the_first_buffer_counts(tokenizer):
 def test_what_a_digest_tells_apart():
     values = [None, 1, 1.0, "1", True, [1], [[1]], [1, 1], {"a": 1}, np.arange(4), np.arange(4).reshape(2, 2)]
     values += [np.arange(4, dtype="int32"), np.array(["a", None], object), Ragged.of([[1], [2]]), Ragged.of([[1, 2]])]
+    values += [["a,str b", "c"], ["a", "b,str c"]]
     assert len({digest(value) for value in values}) == len(values)
     assert digest(object()) == digest(object())  # nothing of it can be told but its class
