@@ -57,7 +57,7 @@ def atomic_folder(folder: str | os.PathLike, marker: str = "config.json") -> Ite
         The temporary folder.
 
     Raises:
-        ValueError: As for `check_target`.
+        ValueError: As for `check_target`, before and after the writing.
 
     Example:
 
@@ -74,6 +74,7 @@ def atomic_folder(folder: str | os.PathLike, marker: str = "config.json") -> Ite
     with contextlib.ExitStack() as stack:
         temporary = _begin(target, stack)
         yield temporary
+        check_target(target, marker)  # again: writing may have taken minutes
         _replace(target, temporary)
 
 
@@ -134,7 +135,7 @@ def _check_place(target: Path) -> None:
 def _is_model(config: Path) -> bool:
     try:
         values = json.loads(config.read_bytes())
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return isinstance(values, dict) and not values.keys().isdisjoint(("model_type", "architectures"))
 

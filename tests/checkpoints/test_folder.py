@@ -167,6 +167,17 @@ def test_two_that_write_to_one_place(tmp_path, mode):
     assert list(tmp_path.iterdir()) == [target]
 
 
+def test_what_is_put_there_during_the_write_is_not_replaced(tmp_path, mode):
+    write(tmp_path / "model", "old")
+    with (
+        pytest.raises(ValueError, match=r"'notes\.md'.*is not replaced"),
+        atomic_folder(tmp_path / "model") as temporary,
+    ):
+        (temporary / "config.json").write_text("{}")
+        (tmp_path / "model" / "notes.md").touch()
+    assert contents(tmp_path) == {"model/config.json", "model/vocab.txt", "model/notes.md"}
+
+
 def fill(folder: Path, names: str) -> Path:
     for name in names.split():
         path = folder / name
@@ -218,7 +229,7 @@ def test_what_a_save_writes_is_replaced(tmp_path, names, marker):
     assert contents(tmp_path / "mine") == {marker}
 
 
-@pytest.mark.parametrize("config", ['{"port": 8080}', '{"mod', "[]", '"model_type"', b"\xff"])
+@pytest.mark.parametrize("config", ['{"port": 8080}', '{"mod', "[]", '"model_type"', b"\xff", "[" * 200_000])
 def test_another_programs_config_is_refused(tmp_path, config):
     (tmp_path / "config.json").write_bytes(config if isinstance(config, bytes) else config.encode())
     with pytest.raises(ValueError, match=r"config\.json .*no model.*is not replaced"):
