@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +48,9 @@ def run(
 
 def check_folders(out: Path, export: Path) -> None:
     """A `ValueError`, before the work, if a folder cannot be written at its end."""
-    for folder, marker in ((out, "config.json"), (beside(out), "config.json"), (export, "saved_model.pb")):
-        check_target(folder, marker)
+    check_target(out)
+    check_target(beside(out))
+    check_target(export, "saved_model.pb")
     one, other = out.resolve(), export.resolve()
     if one == other or one in other.parents or other in one.parents:
         raise ValueError(f"{out} and {export} lie in one another: give --out and --export folders side by side.")
@@ -67,8 +69,7 @@ def learn_and_serve(
         task.dataset(**given(held_out), shuffle=False)  # says what is wrong with it: not after the work
     with step(f"fit {len(examples.texts)} texts ({', '.join(f'{key} {value}' for key, value in fit.items())})", "\n"):
         learn(task, examples, fit, out)
-    with step(f"save {out}"):
-        task.save(out)
+    save(task, out)
     try:
         if held_out:
             with step(f"evaluate {len(held_out.texts)} held-out texts"):
@@ -104,9 +105,21 @@ def learn(task: Any, examples: Table, fit: dict[str, Any], out: Path) -> None:
         total = note.params
         batches = f"{place['batch']} of {total['steps']} batches of epoch {place['epoch'] + 1} of {total['epochs']}"
         print(f"\ninterrupted after {batches}; not evaluated, not exported")
-        with step(f"save {beside(out)}"):
-            task.save(beside(out))
+        save(task, beside(out))
         raise
+
+
+def save(task: Any, folder: Path) -> None:
+    """`Task.save`; if that fails, as where somebody has put a file there since the start, to a new folder."""
+    try:
+        with step(f"save {folder}"):
+            task.save(folder)
+    except Exception as error:
+        spare = folder.with_name(f"{folder.name}-{time.strftime('%Y%m%d-%H%M%S')}")
+        print()
+        with step(f"save {spare}"):
+            task.save(spare)
+        raise AfterSaving(f"The model is saved in {spare}.") from error
 
 
 def files(train: Path | None, test: Path | None) -> tuple[Path, Path | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 
 import keras
 import pytest
@@ -73,6 +74,12 @@ def test_folders_in_one_another_are_refused(table, tmp_path, monkeypatch, out, e
     assert "side by side" in fail("finetune", "--train", table("train.csv", ROWS), *folders)[1]
 
 
+def test_the_working_directory_is_refused_before_the_work(table, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    message = fail("finetune", "--train", table("a.csv", ROWS), "--out", ".")[1]
+    assert ". is the working directory, so it is not replaced" in message
+
+
 @pytest.mark.parametrize("name", ["evaluate", "export", "serve"])
 def test_an_error_after_fit_says_where_the_model_is(command, tmp_path, monkeypatch, name):
     def broken(*_, **__):
@@ -106,6 +113,27 @@ def test_an_interrupted_fit_is_kept(command, tmp_path, monkeypatch):
     assert invoke(*command).exit_code == 130
     assert (tmp_path / "out-interrupted" / "model.safetensors").read_bytes() == before
     assert len(list(tmp_path.glob("*out*"))) == 1
+
+
+@pytest.mark.parametrize("error", [None, KeyboardInterrupt])
+def test_a_model_that_cannot_be_saved_where_it_should_is_saved_beside(command, folders, tmp_path, monkeypatch, error):
+    """A note was put there while it learnt."""
+    folder = tmp_path / ("out-interrupted" if error else "out")
+    shutil.copytree(folders["classification"], folder)
+    fit = ClassificationTask.fit
+
+    def fit_and_note(*arguments, **options):
+        fit(*arguments, **options)
+        (folder / "notes.md").touch()
+        if error:
+            raise error
+
+    monkeypatch.setattr(ClassificationTask, "fit", fit_and_note)
+    result = invoke(*command)
+    (spare,) = tmp_path.glob(f"{folder.name}-*")
+    assert (result.exit_code, "'notes.md' beside its config.json" in result.stderr) == (2, True)
+    assert result.stderr.endswith(f"The model is saved in {spare}.\n")
+    assert (folder / "notes.md").exists() and zoo.load(spare).labels == ("bad", "good")
 
 
 def test_an_interrupt_before_the_first_step_keeps_nothing(command, tmp_path, monkeypatch):
