@@ -10,7 +10,7 @@ from typing import Any
 from keras_transformers.checkpoints.folder import check_target
 from zoo._cli import step, verbosity
 from zoo._entry import module, names
-from zoo._recipe import remove_state
+from zoo._recipe import remove_state, state_folder
 
 
 def run_recipe(name: str, data: Path, out: Path, **options: Any) -> None:
@@ -25,7 +25,12 @@ def run_recipe(name: str, data: Path, out: Path, **options: Any) -> None:
     if not data.is_dir():
         raise ValueError(f"there is no folder {data}: expected the data of {name}.")
     check_target(out)
-    with step(f"train {name} on {data}", "\n"):
-        results = recipe(data, out, verbose=verbosity(), **options)
+    try:
+        with step(f"train {name} on {data}", "\n"):
+            results = recipe(data, out, verbose=verbosity(), **options)
+    except KeyboardInterrupt:
+        if state_folder(out).exists():
+            print(f"\ninterrupted; the same command goes on from the last state in {state_folder(out)}")
+        raise
     print(json.dumps(results), flush=True)
     remove_state(out)  # now that nothing can be lost: until here, the same command ends as this one did

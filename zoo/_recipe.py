@@ -1,7 +1,10 @@
 """The state of a run by a recipe: kept beside the folder that it writes, until that is written and measured."""
 
-import shutil
+import contextlib
 from pathlib import Path
+
+# The files of `Resume` and `AverageEpochs`. Another file in there belongs to somebody else.
+STATES, AVERAGED = "epoch-*.npz", "epochs"
 
 
 def state_folder(folder: Path) -> Path:
@@ -13,11 +16,12 @@ def state_folder(folder: Path) -> Path:
 def remove_state(folder: Path) -> None:
     """Removes that of a run that has ended; next time it starts anew.
 
-    By a renaming first: what is left after an interruption is never taken for the state of a run.
+    The newest state first: what is left after an interruption is an older one, and all that the run needs to go on.
     """
     state = state_folder(folder)
-    removed = state.with_name(state.name + ".removed")
-    shutil.rmtree(removed, ignore_errors=True)
-    if state.exists():
-        state.rename(removed)
-        shutil.rmtree(removed)
+    averaged = state / AVERAGED
+    for path in (*sorted(state.glob(STATES), reverse=True), state / "partial", *averaged.glob("*.weights.h5")):
+        path.unlink(missing_ok=True)
+    for path in (averaged, state):
+        with contextlib.suppress(OSError):  # it is not there, or holds something else
+            path.rmdir()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from keras_transformers.families import transformer
 from zoo._entry import entry
-from zoo._recipe import state_folder
+from zoo._recipe import AVERAGED, state_folder
 
 ENTRY = entry(
     __name__,
@@ -51,7 +51,7 @@ def train(data: Path, folder: Path, epochs: int = 133, seed: int = 1, verbose: i
     options = {"weight_decay": 0.0, "clip_norm": 25.0, "accumulation_steps": 2, "beta_2": 0.98, "epsilon": 1e-8}
     task.compile(AdamW(rate, **options), metrics=[], jit_compile=True)
     resume = Resume(state_folder(folder), dataset, every=120)
-    average = AverageEpochs(state_folder(folder) / "epochs", count=min(10, epochs))
+    average = AverageEpochs(state_folder(folder) / AVERAGED, count=min(10, epochs))
     task.model.fit(dataset, epochs=epochs, verbose=verbose, shuffle=False, callbacks=[resume, average])
     task.save(folder)
     results = measure(task, data)

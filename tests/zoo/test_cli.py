@@ -147,25 +147,34 @@ def test_train_calls_the_recipe_with_what_was_given(monkeypatch, tmp_path):
 
 
 def test_a_run_that_has_ended_leaves_no_state(monkeypatch, tmp_path):
-    """And one that fails behind its last step keeps it: what is there of a removed state is not found again."""
+    """One that fails behind its last step, or is interrupted, keeps it; what no run has written there stays."""
     out, state = tmp_path / "out", tmp_path / "out.resume"
+    files = ("epoch-00000-batch-00000004.npz", "epoch-00001-batch-00000000.npz", "partial", "epochs/e.weights.h5")
 
     def recipe(data, folder, verbose=1):
         assert state_folder(folder) == state
         (state / "epochs").mkdir(parents=True, exist_ok=True)
-        (state / "epochs" / "file").touch()
-        if not (data / "valid.txt").exists():
-            raise ValueError("there is no valid.txt")
+        for name in files:
+            (state / name).touch()
+        if error is not None:
+            raise error
         return {}
 
     monkeypatch.setattr(_cli_train, "module", lambda name: SimpleNamespace(train=recipe))
     arguments = ("train", "mini_bert_en", "--data", tmp_path, "--out", out)
-    invoke(*arguments)
-    assert (state / "epochs" / "file").exists()
-    (tmp_path / "valid.txt").touch()
-    (tmp_path / "out.resume.removed" / "epochs").mkdir(parents=True)  # of a removal that was broken off
+    error = ValueError("there is no valid.txt")
+    assert invoke(*arguments).exit_code == 2 and all((state / name).exists() for name in files)
+    error = KeyboardInterrupt()
+    result = invoke(*arguments)
+    assert (result.exit_code, f"goes on from the last state in {state}" in result.stdout) == (130, True)
+    assert all((state / name).exists() for name in files)
+    error = None
+    (state / "notes.md").touch()
     run(*arguments)
-    assert [path.name for path in tmp_path.iterdir()] == ["valid.txt"]
+    assert [path.name for path in state.iterdir()] == ["notes.md"]
+    (state / "notes.md").unlink()
+    run(*arguments)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.slow
