@@ -27,6 +27,9 @@ def without_start_up_messages() -> Iterator[None]:
 
     A process, not a thread: it still writes the last words of a TensorFlow that ends the interpreter.
     """
+    if sys.stderr is None:  # closed, as some services start their processes
+        yield
+        return
     sys.stderr.flush()
     stderr = os.dup(2)
     with subprocess.Popen([sys.executable, "-S", __file__], stdin=subprocess.PIPE, stdout=stderr) as filtering:

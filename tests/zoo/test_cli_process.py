@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from zoo._quiet import without_start_up_messages
+
 ROOT = Path(__file__).resolve().parents[2]
 WITHOUT_KERAS = """
 import runpy, sys
@@ -46,6 +48,12 @@ def test_a_command_prints_its_answer_and_nothing_of_tensorflow():
     done = python("-m", "zoo", "predict", "mini_bert_en", "He [MASK] the door.")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith('{"text": "He [MASK] the door."') and done.stdout.count("\n") == 1
+
+
+def test_a_service_may_have_closed_stderr(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", None)
+    with without_start_up_messages():
+        assert sys.stderr is None
 
 
 START = """
