@@ -111,6 +111,7 @@ class Resume(keras.callbacks.Callback):
 
     def on_epoch_begin(self, epoch, logs=None):
         self._epoch, self._due, self._loss = epoch, 0, None
+        self._fitted._initial_epoch = None  # read by now; after an interrupt, another `fit` starts at its own epoch
         self.dataset.position.epoch, self.dataset.position.batch = epoch, 0
         if self._restored is not None:
             # Not before: `fit` has just reset the metrics, and other callbacks began anew in `on_train_begin`.
@@ -130,7 +131,7 @@ class Resume(keras.callbacks.Callback):
             self._save(self._epoch, batch + 1)
 
     def on_train_end(self, logs=None):
-        self.model._initial_epoch = None  # another `fit` starts at its own epoch
+        self.model._initial_epoch = None  # also where no epoch was left to begin
         if self._restored is not None:
             self._restore_progress()
         if self._epoch is not None and not self._broken_off:

@@ -181,6 +181,13 @@ def test_a_finished_run_trains_no_more_until_epochs_are_added(tmp_path):
     assert third.epoch == [0, 1] and int(longer.optimizer.iterations) == 30
 
 
+def test_an_interrupted_fit_leaves_the_model_to_start_at_any_epoch(broken):
+    data, model = interrupted.dataset(), interrupted.model()
+    with pytest.raises(KeyboardInterrupt):
+        fit(broken, interrupted.Break((1, 9), KeyboardInterrupt()), data=data, model=model)
+    assert model.fit(data, epochs=1, steps_per_epoch=1, verbose=0, shuffle=False).epoch == [0]
+
+
 def test_early_stopping_is_final_but_a_time_limit_is_not(tmp_path):
     stop = keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: setattr(stop.model, "stop_training", True))
     fit(tmp_path / "early", stop, epochs=3)
