@@ -54,6 +54,13 @@ def test_one_filter_a_row():
     assert np.isfinite(left).sum(-1).tolist() == [5, 2, 2, 4]
 
 
+def test_the_nucleus_is_taken_of_the_rows_own_top_k():
+    """4/7 is enough for 0.55; of three tokens the first has 8/17."""
+    top_k, top_p = np.array([2, 3], "int32"), np.array([0.55, 0.55], "float32")
+    left = to_numpy(keep_top(np.stack([LOGITS] * 2), top_k, top_p, np.zeros(2, "float32")))
+    assert np.isfinite(left).sum(-1).tolist() == [1, 2]
+
+
 def test_sums_that_round_to_one():
     """Probabilities of many tokens add up to a little less or more than 1."""
     logits = normal(40, 3000, scale=3)

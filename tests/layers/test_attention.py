@@ -101,6 +101,13 @@ def test_scale_defaults_to_the_formulas():
     assert np.abs(to_numpy(dictionary(scale=1)(inputs))[0] - expected[0]).max() > 1e-2
 
 
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_weights_of_few_keys(number):
+    queries, keys = normal(1, T, 2), normal(1, number, 2, seed=1)
+    _, _, weights = to_numpy(dictionary(scale=1)(queries, keys))
+    np.testing.assert_allclose(weights[0, 0], softmax(queries[0] @ keys[0].T), atol=1e-6)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16"])
 @pytest.mark.parametrize("num_kv_heads", [None, 2])
 def test_padding_changes_nothing(num_kv_heads, dtype):
