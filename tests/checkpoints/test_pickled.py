@@ -217,3 +217,11 @@ def test_whole_modules_and_other_objects_are_refused(tmp_path):
     torch.save(torch.nn.Linear(2, 2), tmp_path / "a.bin")
     with pytest.raises(ValueError, match=r"torch\.nn\.modules\.linear\.Linear"):
         read_pickled(tmp_path / "a.bin")
+
+
+def test_a_tensor_of_a_file_before_torch_1_6(tmp_path):
+    magic, numbers = 0x1950A86A20F9469CFC6C, np.arange(6, dtype="float32").tobytes()
+    parts = [*(pickle.dumps(part, 2) for part in (magic, 1001, {"little_endian": True})), tensor_pickle((3, 2), (1, 3))]
+    parts += [pickle.dumps(["0"], 2), (6).to_bytes(8, "little"), numbers]
+    (tmp_path / "a.bin").write_bytes(b"".join(parts))
+    assert read_pickled(tmp_path / "a.bin")["w"].tolist() == [[0, 3], [1, 4], [2, 5]]

@@ -10,6 +10,7 @@ import pytest
 import safetensors.numpy
 
 from keras_transformers.checkpoints.huggingface import load_weights, save_folder
+from keras_transformers.checkpoints.tensors import read_tensors
 
 LAST = "pooler.dense.weight"  # of a plan in the model's order it is the last kernel
 NORM = "embeddings.LayerNorm"
@@ -169,3 +170,9 @@ def test_sizes_that_do_not_fit_the_file(saved, entry):
     header = json.dumps({"pooler.dense.bias": entry}).encode()
     (folder / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + bytes(128))
     refused(model, folder, r"model\.safetensors is damaged or incomplete")
+
+
+@pytest.mark.parametrize("pickled", [False, True])
+def test_a_folder_without_weights(tmp_path, pickled):
+    with pytest.raises(ValueError, match=r"no weights in .*: expected model.safetensors or .*index\.json\.$"):
+        read_tensors(tmp_path, pickled)

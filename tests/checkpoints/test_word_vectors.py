@@ -79,3 +79,9 @@ def test_what_is_not_a_vector_is_an_error(tmp_path, text):
     (tmp_path / "a").write_text(text)
     with pytest.raises(ValueError, match=r"expected a word and|announces"):
         list(read_word_vectors(tmp_path / "a"))
+
+
+def test_word2vec_text_that_begins_with_a_word_with_spaces(tmp_path):
+    vectors = {"New York": [0.5, 1.0, -2.0], **VECTORS}
+    word2vec_text(tmp_path / "a", vectors)
+    assert {word: vector.tolist() for word, vector in read_word_vectors(tmp_path / "a")} == vectors

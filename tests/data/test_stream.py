@@ -117,3 +117,14 @@ def test_other_backends_cannot_stream(monkeypatch, tokenizer):
     monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
     with pytest.raises(ValueError, match="needs the TensorFlow backend"):
         batches(stream, MaskedLM(tokenizer), 8, max_length=64)
+
+
+def test_segments_are_those_of_the_encoder():
+    def two_segments(texts, pairs):
+        arrays = encode(texts, pairs)
+        return arrays | {"segment_ids": arrays["token_ids"] % 2}
+
+    data = tf.data.Dataset.from_tensor_slices((texts(8), ["xyz"] * 8, [0, 1] * 4))
+    ((inputs, _),) = seen(batches(Stream(data, two_segments), Classification(2), 8, max_length=64))
+    np.testing.assert_array_equal(inputs["segment_ids"], np.where(inputs["padding_mask"], inputs["token_ids"] % 2, 0))
+    assert inputs["segment_ids"].any()

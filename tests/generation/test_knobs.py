@@ -71,3 +71,10 @@ def test_the_first_knob_out_of_range():
     knobs["temperature"] = np.array([0.0, 0.0, -1.0, np.nan], "float32")
     names = [None if number < 0 else list(KNOBS)[number] for number in to_numpy(out_of_range(knobs))]
     assert names == [None, "top_p", "temperature", "temperature"]
+
+
+def test_a_yes_or_no_is_no_number_and_no_fraction():
+    assert make_knobs(1, {"early_stopping": True}, num_beams=2)["early_stopping"].tolist() == [1]
+    for values in ({"early_stopping": 0.5}, {"max_new_tokens": True}):
+        with pytest.raises(ValueError, match=f"{next(iter(values))} is a number of type int32"):
+            make_knobs(1, values, num_beams=2)

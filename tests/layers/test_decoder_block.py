@@ -180,3 +180,11 @@ def test_cross_attention_needs_an_encoder():
         DecoderBlock(N, F, cross_attention=True)(normal(B, 3, D))
     with pytest.raises(ValueError, match="cross_attention=False"):
         DecoderBlock(N, F)(normal(B, 3, D), normal(B, 4, D))
+
+
+def test_dropout_acts_in_training_only():
+    inputs = arguments(cross_attention=True, cached=False)
+    block = randomize_built(DecoderBlock(N, F, cross_attention=True, dropout=0.5), inputs)
+    still, again, dropped = (to_numpy(block(**inputs, training=training)[0]) for training in (False, False, True))
+    np.testing.assert_array_equal(still, again)
+    assert np.abs(still - dropped).max() > 0.1

@@ -47,3 +47,10 @@ def test_a_trained_model_wants_a_new_optimizer():
     trained.optimizer.build(trained.trainable_variables)
     with pytest.raises(ValueError, match="has been trained; call compile"):
         freeze(trained, "classifier/*")
+
+
+def test_five_of_the_names_that_are_near_are_enough():
+    inputs = keras.Input((2,))
+    wide = keras.Model(inputs, [keras.layers.Dense(2, name=f"block_{i}")(inputs) for i in range(7)])
+    with pytest.raises(ValueError, match=r"near are \[('block_\d'(, )?){5}\]"):
+        freeze(wide, "blok/*")

@@ -118,3 +118,12 @@ def test_config_round_trip(metric):
 def test_keras_knows_what_is_better(metric):
     better = {"cross_entropy": "down", "perplexity": "down", "mean_absolute_error": "down"}
     assert metric._direction == better.get(metric.name, "up")
+
+
+def test_labels_keep_their_digits_beside_predictions_in_half_precision():
+    labels = rng.normal(size=40).astype("float32")
+    predictions = keras.ops.cast(labels[:, None] + rng.normal(size=(40, 1)), "bfloat16")
+    expected = np.corrcoef(labels, np.array(keras.ops.cast(predictions, "float32"))[:, 0])[0, 1]
+    metric = metrics.Pearson()
+    metric.update_state(labels, predictions)
+    assert float(metric.result()) == pytest.approx(expected, abs=2e-6)

@@ -122,3 +122,8 @@ def test_without_sacrebleu(monkeypatch):
     with pytest.raises(ImportError, match=r"keras_transformers\[eval\]"):
         TextScores(list, TEXTS, REFERENCES)
     fit(TextScores(list, TEXTS, REFERENCES, ["exact_match"]), epochs=1)
+
+
+def test_a_generator_of_something_else_than_texts():
+    with pytest.raises(ValueError, match="2 texts from generate; expected 2 strings"):
+        fit(TextScores(lambda texts: [text.encode() for text in texts], TEXTS, REFERENCES))

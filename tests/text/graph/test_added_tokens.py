@@ -99,3 +99,12 @@ def test_white_space_beside_tokens_is_swallowed_where_it_matters(mismatches, pre
     texts = ["".join(chance.choices(BESIDE_PARTS, k=chance.randrange(12))) for _ in range(1_000)]
     assert not mismatches(tokenizer, compile_text(tokenizer.to_json(), pad_id=0), texts)
     assert {i for row in tokenizer.encode(texts) for i in row.ids} >= {library.token_to_id(t.content) for t in BESIDE}
+
+
+@pytest.mark.parametrize("flag", ["lstrip", "rstrip"])
+def test_white_space_on_one_side_is_swallowed_though_no_token_swallows_it_on_the_other(mismatches, flag):
+    library = Library.from_str(Tokenizer.train(["the cat, the  dog"], 270, model="byte_pair").to_json())
+    library.add_tokens([AddedToken("<mask>", **{flag: True})])
+    tokenizer, texts = Tokenizer(library), ["the <mask> cat", " <mask>  <mask>\t", "the<mask>cat"]
+    assert not mismatches(tokenizer, compile_text(tokenizer.to_json(), pad_id=0), texts)
+    assert len(tokenizer.encode(texts[:1])[0].ids) < len(tokenizer.encode(["the <mas_> cat"])[0].ids)
