@@ -98,6 +98,7 @@ def make_request(
     >>> request["stop"].tolist(), request["bias_ids"].shape
     ([[b'.'], [b'.']], (2, 0))
     """
+    stop = stop if isinstance(stop, str) else list(stop)
     if isinstance(stop, str) or not all(isinstance(string, str) and string for string in stop):
         raise ValueError(f"stop must be a list of str that are not empty: received {stop!r}.")
     stop = [string.encode("utf-8") for string in stop]

@@ -35,6 +35,7 @@ def test_stop_strings_are_a_list():
     for stop in ("end", ["a", ""], [b"a"]):
         with pytest.raises(ValueError, match="stop must be a list of str"):
             make_request(1, stop, {}, {})
+    assert make_request(1, (string for string in "ab"), {}, {})["stop"].tolist() == [[b"a", b"b"]]
 
 
 @pytest.mark.parametrize(("stop", "message"), [(["a"] * 65, "Received 65, "), (["ä" * 513], "of 1,026 bytes")])
