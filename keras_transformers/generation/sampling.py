@@ -11,7 +11,7 @@ from keras_transformers.generation import penalties
 from keras_transformers.generation.decode import Choices, Decoder, State, append
 from keras_transformers.generation.penalties import NEVER
 
-COLDEST = 1e-20  # logits over less than that would be infinite, and a sample has long been the likeliest token
+COLDEST = 1e-20  # logits divided by less can overflow; a sample is the likeliest token at far higher temperatures
 
 
 def sample(decoder: Decoder, state: State, logits: Any, choices: Choices) -> State:

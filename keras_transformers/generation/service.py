@@ -256,7 +256,7 @@ class GenerationService:
 
 
 def _checked(text: tf.Tensor, wanted: dict[str, Any]) -> tuple[tf.Tensor, dict[str, Any]]:
-    """What was given, if there is one row for each text; else a number that is missing would be another row's."""
+    """The inputs, after assertions that every option has one row for each text: `tf.gather` would read wrong rows."""
     checks = [
         tf.debugging.assert_equal(tf.shape(x)[0], tf.size(text), f"{name} must have one row for each text.")
         for name, x in wanted.items()

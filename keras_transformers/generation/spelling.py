@@ -1,4 +1,8 @@
-"""What tokens add to a text that grows: the text so far is always the decoded one."""
+"""What tokens add to a text that grows: the text so far is always the decoded one.
+
+Only bytes that are no UTF-8 differ: each broken character becomes U+FFFD, as in `bytes.decode`. The decoder
+ByteFallback replaces every byte of a run that holds one, whole characters too, which a stream may have sent already.
+"""
 
 from __future__ import annotations
 
@@ -92,12 +96,12 @@ class TokenBytes(NamedTuple):
             token: int32 (B,).
         """
         size, empty = self.is_text.shape[0], self.bodies.shape[0] - 1
-        is_text = ops.take(self.is_text, token)
+        is_text = ops.take(self.is_text, token)  # (B,)
         entry = token + ops.where(last < 0, size, 0) if empty > size else token
-        added = _rows(self.bodies, ops.where(is_text, entry, empty))
+        added = _rows(self.bodies, ops.where(is_text, entry, empty))  # (B, W)
         if self.rests is not None:
-            rests = _rows(self.rests, ops.where(ops.logical_and(is_text, last >= 0), last, empty))
-            added = _joined(rests, added)
+            rests = _rows(self.rests, ops.where(ops.logical_and(is_text, last >= 0), last, empty))  # (B, R)
+            added = _joined(rests, added)  # (B, R + W)
         return added, ops.where(is_text, entry, last)
 
 
@@ -116,6 +120,7 @@ def token_bytes(spelling: Spelling) -> TokenBytes:
 
 
 def _rows(table: Any, index: Any) -> Any:
+    """Rows of a table, as int32."""
     return ops.cast(ops.take(table, index, axis=0), "int32")
 
 

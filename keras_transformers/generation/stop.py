@@ -11,10 +11,8 @@ from keras import ops
 
 NO_BYTE = 256  # equals no byte
 NEVER = 2**30  # where no stop string begins
-MOST_STRINGS, MOST_BYTES = (
-    64,
-    1024,
-)  # of a row's stop strings: what looking for them costs at each step is their product
+MOST_STRINGS = 64  # of a row
+MOST_BYTES = 1024  # of one string; a step compares at most MOST_STRINGS * MOST_BYTES bytes for each new byte of a row
 TOO_MUCH = f"stop takes at most {MOST_STRINGS} strings of at most {MOST_BYTES:,} bytes."
 
 
@@ -22,7 +20,7 @@ class StopStrings(NamedTuple):
     """Stop strings of each row.
 
     Args:
-        strings: int32 (B, n, M), their bytes, at the end of M; before them stands anything.
+        strings: int32 (B, n, M), their bytes, aligned on the right; what stands to the left of them is ignored.
         lengths: int32 (B, n), in bytes; 0 for none.
     """
 
@@ -78,9 +76,9 @@ def find_stop(tail: Any, new: Any, stops: StopStrings) -> tuple[Any, Any]:
         (negative: in the tail); `NEVER` for none.
     """
     count = ops.sum(ops.cast(new != NO_BYTE, "int32"), axis=1, keepdims=True)
-    if keras.backend.backend() == "tensorflow":  # elsewhere shapes must be known
+    if keras.backend.backend() == "tensorflow":  # JAX needs static shapes
         new = new[:, : ops.maximum(ops.max(count), 1)]
-    window = ops.concatenate([tail, new], axis=1)
+    window = ops.concatenate([tail, new], axis=1)  # (B, M - 1 + W)
     most = ops.shape(stops.strings)[2]
     ends, bytes_in = ops.arange(ops.shape(new)[1], dtype="int32"), ops.arange(most, dtype="int32")
     frames = ops.take(window, ends[:, None] + bytes_in, axis=1)  # (B, W, M), the bytes up to each new one
@@ -88,5 +86,5 @@ def find_stop(tail: Any, new: Any, stops: StopStrings) -> tuple[Any, Any]:
     lengths = ops.expand_dims(stops.lengths, 2)
     before = bytes_in < most - ops.expand_dims(lengths, 3)
     found = ops.logical_and(ops.all(ops.logical_or(same, before), axis=-1), lengths > 0)  # (B, n, W)
-    first = ops.min(ops.where(found, ends + 1 - lengths, NEVER), axis=(1, 2))
+    first = ops.min(ops.where(found, ends + 1 - lengths, NEVER), axis=(1, 2))  # (B,)
     return ops.take_along_axis(window, count + ops.arange(most - 1, dtype="int32"), axis=1), first

@@ -1,4 +1,4 @@
-"""Stop strings, and the texts that come of tokens, as TensorFlow ops."""
+"""TensorFlow ops for strings: stop strings to bytes, tokens to texts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from keras_transformers.generation.stop import MOST_BYTES, MOST_STRINGS, StopStr
 
 
 def stop_bytes(stop: tf.Tensor) -> tuple[StopStrings, tf.Tensor]:
-    """Strings (B, n), empty for none, as bytes; and which rows have too long ones, or too many: these have none."""
+    """Strings (B, n), empty for none, as bytes; and which rows have too many or too long ones, boolean (B,).
+
+    Those rows are left without stop strings.
+    """
     lengths = tf.strings.length(stop)
     count = tf.reduce_sum(tf.cast(lengths > 0, tf.int32), 1)
     too_much = (count > MOST_STRINGS) | tf.reduce_any(lengths > MOST_BYTES, 1)
@@ -21,7 +24,7 @@ def stop_bytes(stop: tf.Tensor) -> tuple[StopStrings, tf.Tensor]:
     lengths = tf.strings.length(stop)
     longest = tf.maximum(tf.reduce_max(lengths), 1)
     strings = tf.cast(tf.io.decode_raw(stop, tf.uint8, fixed_length=longest), tf.int32)
-    place = tf.range(longest) - longest + lengths[:, :, None]  # of their ends, which stand at the end
+    place = tf.range(longest) - longest + lengths[:, :, None]  # aligns them on the right: (B, n, M)
     return StopStrings(tf.gather(strings, tf.maximum(place, 0), batch_dims=2), lengths), too_much
 
 
@@ -51,7 +54,7 @@ class Texts:
         if self.bodies.shape[0] > self.is_text.shape[0]:
             is_first = tf.cumsum(tf.cast(is_text, tf.int32), 1) == 1
             entry += tf.where(is_first, self.is_text.shape[0], 0)
-        added = tf.where(is_text, tf.gather(self.bodies, entry), "")
+        added = tf.where(is_text, tf.gather(self.bodies, entry), "")  # (B, S)
         if self.rests is not None:
             goes_on = is_text if self.begins else is_text | (places == begin - 1)
             goes_on &= tf.cumsum(tf.cast(is_text, tf.int32), 1, exclusive=True, reverse=True) > 0
