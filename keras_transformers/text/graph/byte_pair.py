@@ -31,7 +31,7 @@ class BytePair(tf.Module):
             raise refuse("model", f"BPE with dropout {config['dropout']}", ["BPE without dropout"])
         self.of_bytes = "ByteLevel" in [part["type"] for part in parts(pipeline["pre_tokenizer"])]
         self.letters = Letters(config, byte_letters().get if self.of_bytes else ord)
-        self.merges = _merges(config, self.letters.ids)
+        self.merges = _merges(config)
         self.words = WholeWords(self._whole_words(config, library.model), self._spell)
         self.cuts_at_spaces = not self.of_bytes and _never_spans_spaces(config)
 
@@ -57,11 +57,11 @@ class BytePair(tf.Module):
         return known
 
 
-def _merges(config: dict[str, Any], letters: set[int]) -> Merges:
+def _merges(config: dict[str, Any]) -> Merges:
     vocabulary, prefix = config["vocab"], config["continuing_subword_prefix"] or ""
     pairs = [(vocabulary[left], vocabulary[right]) for left, right in config["merges"]]
     products = [vocabulary[left + right.removeprefix(prefix)] for left, right in config["merges"]]
-    return Merges(pairs, products, max(vocabulary.values(), default=0) + 1, letters)
+    return Merges(pairs, products, max(vocabulary.values(), default=0) + 1)
 
 
 def _never_spans_spaces(config: dict[str, Any]) -> bool:

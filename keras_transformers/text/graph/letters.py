@@ -21,22 +21,18 @@ class Letters(tf.Module):
     Args:
         model: the "model" of a tokenizer.json.
         code: the number that stands for a letter in the stream, of a str of length 1; None if nothing does.
-
-    Attributes:
-        ids: all that a word can be spelled in.
     """
 
     def __init__(self, model: dict[str, Any], code: Callable[[str], int | None]):
         super().__init__()
         vocabulary = model["vocab"]
         prefix, suffix = model["continuing_subword_prefix"] or "", model["end_of_word_suffix"] or ""
-        places = ((False, False), (True, False), (False, True), (True, True))[: 4 if prefix or suffix else 1]
-        entries = {
-            (first, last): _entries(vocabulary, "" if first else prefix, suffix if last else "", code)
+        self.inside = _table(vocabulary, prefix, "", code)
+        places = ((True, False), (False, True), (True, True)) if prefix or suffix else ()
+        self.at_ends = {
+            (first, last): _table(vocabulary, "" if first else prefix, suffix if last else "", code)
             for first, last in places
         }
-        self.inside, *at_ends = (PointTable(table, token=MISSING) for table in entries.values())
-        self.at_ends = dict(zip(places[1:], at_ends, strict=True))
         unknown = model["unk_token"]
         if unknown is not None and unknown not in vocabulary:
             raise ValueError(f"BPE: unk_token {unknown!r} is not in the vocabulary.")
@@ -44,7 +40,6 @@ class Letters(tf.Module):
         has_bytes = max(spelled) > MISSING
         if has_bytes and (prefix or suffix or min(spelled) == MISSING or code is not ord):
             raise refuse("model", "BPE with byte_fallback", ["BPE with all of <0x00> to <0xFF>, and no affixes"])
-        self.ids = {*np.unique([*entries.values()]).tolist(), *spelled, vocabulary.get(unknown, MISSING)} - {MISSING}
         self.missing = Missing(spelled if has_bytes else None, vocabulary.get(unknown), model["fuse_unk"])
 
     def __call__(self, letters: tf.RaggedTensor) -> tf.RaggedTensor:
@@ -57,11 +52,11 @@ class Letters(tf.Module):
         return self.missing(letters.with_values(ids), letters.values)
 
 
-def _entries(vocabulary: dict[str, int], prefix: str, suffix: str, code: Callable[[str], int | None]) -> np.ndarray:
+def _table(vocabulary: dict[str, int], prefix: str, suffix: str, code: Callable[[str], int | None]) -> PointTable:
     """Ids of the letters that are spelled with these affixes."""
     entries = np.full(UNICODE_SIZE, MISSING, np.int32)
     for token, i in vocabulary.items():
         letter = token[len(prefix) : len(token) - len(suffix)]
         if len(letter) == 1 and token == prefix + letter + suffix and code(letter) is not None:
             entries[code(letter)] = i
-    return entries
+    return PointTable(entries, token=MISSING)

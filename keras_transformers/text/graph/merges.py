@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import tensorflow as tf
 
@@ -16,17 +16,16 @@ class Merges(tf.Module):
     """Merge in every word the pair of the lowest rank, the leftmost first, until no pair is left that merges.
 
     A round merges many pairs of a word at once: the result is the same wherever no merge of a lower rank can ever take
-    one of the two symbols away. Words are first cut between letters that no token holds side by side. So a word of N
-    letters takes few rounds, not one for each of its merges. The words lie end to end, unpadded.
+    one of the two symbols away. Each round cuts words into parts, between symbols that no token holds side by side. So
+    a word of N letters takes few rounds, not one for each of its merges. The words lie end to end, unpadded.
 
     Args:
         pairs: ids of what merges, by rank.
         products: ids of what it becomes.
         num_ids: more than the largest id.
-        letters: ids that words are made of before any merge.
     """
 
-    def __init__(self, pairs: Sequence[Pair], products: Sequence[int], num_ids: int, letters: Collection[int]):
+    def __init__(self, pairs: Sequence[Pair], products: Sequence[int], num_ids: int):
         super().__init__()
         self.num_ids = num_ids
         # Of a pair that is listed twice, the later counts in the library, too.
@@ -40,9 +39,7 @@ class Merges(tf.Module):
                 from_left.setdefault(symbol * num_ids + right, rank)
             for symbol in first[right]:
                 from_right.setdefault(left * num_ids + symbol, rank)
-        keys = [
-            *{-2, *from_left, *from_right, *_side_by_side(pairs, first, last, set(letters), num_ids)}
-        ]  # never empty
+        keys = [*{-2, *_side_by_side(pairs, first, last, num_ids)}]  # never empty
         self.none = len(keys)  # the entry of pairs that no token holds
         initializer = tf.lookup.KeyValueTensorInitializer(keys, list(range(self.none)), tf.int64, tf.int32)
         self.entry = tf.lookup.StaticHashTable(initializer, self.none)
@@ -57,29 +54,25 @@ class Merges(tf.Module):
     def __call__(self, words: tf.RaggedTensor) -> tf.RaggedTensor:
         """Symbols (U, None) int32 to symbols (U, None)."""
 
-        def step(ids: tf.Tensor, part: tf.Tensor, entry: tf.Tensor, rank: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        def step(ids: tf.Tensor, row: tf.Tensor, entry: tf.Tensor, rank: tf.Tensor) -> tuple[tf.Tensor, ...]:
+            part = tf.cumsum(tf.cast(entry == self.none, row.dtype), exclusive=True)
             lowest = tf.gather(tf.math.segment_min(rank, part), part)
             hits = ((rank == lowest) | self._are_safe(entry, rank)) & (rank < NEVER)
             merged = self.thin(hits, rank, part)
             ids = tf.where(merged, tf.gather(self.products, tf.where(merged, rank, 0)), ids)
             kept = tf.where(~shift(merged, False))[:, 0]
-            ids, part = tf.gather(ids, kept), tf.gather(part, kept)
-            entry = self._entries(ids, part)
-            return ids, part, entry, tf.gather(self.rank, entry)
+            return self._pairs(tf.gather(ids, kept), tf.gather(row, kept))
 
-        row = words.value_rowids()
-        entry = self._entries(words.values, row)
-        part = tf.cumsum(tf.cast(entry == self.none, row.dtype), exclusive=True)
-        state = (words.values, part, entry, tf.gather(self.rank, entry))
+        state = self._pairs(words.values, words.value_rowids())
         shapes = (tf.TensorShape([None]),) * len(state)
-        ids, parts, *_ = tf.while_loop(lambda *state: tf.reduce_min(state[-1]) < NEVER, step, state, shapes)
-        row = tf.gather(tf.math.segment_max(row, part), parts)
+        ids, row, *_ = tf.while_loop(lambda *state: tf.reduce_min(state[-1]) < NEVER, step, state, shapes)
         return stream(ids, tf.searchsorted(row, tf.range(words.nrows() + 1), out_type=tf.int64))
 
-    def _entries(self, ids: tf.Tensor, part: tf.Tensor) -> tf.Tensor:
-        """(M,) the entry of each symbol with the one behind it."""
+    def _pairs(self, ids: tf.Tensor, row: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]:
+        """M symbols and their words, with the entry and the rank of each symbol with the one behind it."""
         keys = tf.cast(ids, tf.int64) * self.num_ids + tf.cast(shift(ids, 0, by=-1), tf.int64)
-        return self.entry.lookup(tf.where(part == shift(part, -1, by=-1), keys, -1))
+        entry = self.entry.lookup(tf.where(row == shift(row, -1, by=-1), keys, -1))
+        return ids, row, entry, tf.gather(self.rank, entry)
 
     def _are_safe(self, entry: tf.Tensor, rank: tf.Tensor) -> tf.Tensor:
         """(M,) pairs that merge before their neighbours can take a symbol away, at a lower rank.
@@ -111,13 +104,11 @@ def _edges(
     return first, last
 
 
-def _side_by_side(
-    pairs: Sequence[Pair], first: list[set[int]], last: list[set[int]], letters: set[int], num_ids: int
-) -> Iterator[int]:
-    """Pairs, as one number, of letters that stand side by side in some token."""
+def _side_by_side(pairs: Sequence[Pair], first: list[set[int]], last: list[set[int]], num_ids: int) -> Iterator[int]:
+    """Pairs, as one number, of symbols that may stand side by side in what is merged to one."""
     for left, right in pairs:
-        for symbol in last[left] & letters:
-            yield from (symbol * num_ids + other for other in first[right] & letters)
+        for symbol in last[left]:
+            yield from (symbol * num_ids + other for other in first[right])
 
 
 def _parts_come_first(pairs: Sequence[Pair], products: Sequence[int]) -> bool:

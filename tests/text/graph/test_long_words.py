@@ -73,6 +73,19 @@ def test_many_merges_at_once_give_the_librarys_ids():
         assert [text for text, a, b in zip(texts, ids, expected, strict=True) if a != b] == [], (seed, library.to_str())
 
 
+def test_digits_take_few_rounds():
+    """Any two digits stand side by side in some token. A long number was one part, and took a round for each rank."""
+    chance = random.Random(3)
+    digits = ["".join(chance.choices(string.digits, k=n)) for n in [500] * 40 + [200_000]]
+    tokenizer = Tokenizer.train(digits[:-1], 1_500, model="byte_pair")
+    graph = compile_text(tokenizer.to_json(), pad_id=0)
+    graph.tokenize(["warm up 1"])
+    begin = time.process_time()
+    row = graph.tokenize(digits[-1:]).to_list()
+    assert time.process_time() - begin < 1.5
+    assert row == [tokenizer.encode(digits[-1:])[0].ids]
+
+
 @pytest.mark.parametrize("length", [62, 63, 64, 200])
 def test_unigram_cuts_words_in_parts_beyond_the_limit(length, monkeypatch):
     """Up to LONGEST letters, "▁" among them, the library's ids; beyond it those of each part."""
