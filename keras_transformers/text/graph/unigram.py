@@ -22,7 +22,9 @@ class Unigram(tf.Module):
     """Cut words into the pieces whose scores have the largest sum (Kudo, 2018).
 
     Scores are summed in float64 from the left, as in the library, so that ties are broken alike. A word of more than
-    LONGEST letters is cut in parts of as many, each by itself: there the ids may differ from the library's.
+    LONGEST letters is cut in parts: for each LONGEST letters at the first place that no piece spans, which changes no
+    sum. There ids may differ from the library's where two cuts score the same; and where no place is free of pieces for
+    LONGEST letters ("aaaa...": then each block of as many is a part).
     """
 
     def __init__(self, pipeline: dict[str, Any], library: tokenizers.Tokenizer):
@@ -34,7 +36,8 @@ class Unigram(tf.Module):
             known = ["Unigram with an unk_id", "with byte_fallback and all of <0x00> to <0xFF>, or none"]
             raise refuse("model", "Unigram", known)
         has_bytes = max(spelled) > MISSING
-        self.missing = Missing(spelled if has_bytes else None, config["unk_id"], fuse=True)
+        self.unk_id = config["unk_id"]
+        self.missing = Missing(spelled if has_bytes else None, self.unk_id, fuse=True)
         self.trie = Trie(ids)
         scores = [score for _, score in config["vocab"]]
         self.scores = tf.constant([*scores, NEVER], tf.float64)  # the last is that of no match
@@ -48,24 +51,51 @@ class Unigram(tf.Module):
     def _pieces(self, text: tf.Tensor) -> tf.RaggedTensor:
         """Words (U,) string to their pieces (U, None)."""
         words = tf.strings.unicode_decode(text, "UTF-8")
-        parts = _parts(words)
-        matches = self.trie.ending(parts.values, tf.gather(parts.row_splits[1:], parts.value_rowids()))
+        matches = self.trie.ending(words.values, tf.gather(words.row_splits[1:], words.value_rowids()))
         scores = tf.gather(self.scores, tf.where(matches < 0, tf.size(self.scores) - 1, matches))
         letter = tf.where(matches[:, :1] < 0, self.unknown, scores[:, :1])
+        parts = _parts(words, matches)
         length = _best_lengths(parts, tf.concat([letter, scores[:, 1:]], 1))
         # From the end of each part to the left. A walk that leaves its part arrives at the end of the one before it.
         place = tf.range(tf.size(length))
         before = tf.where(place < length, tf.size(length), place - length)
         most = tf.cast(tf.reduce_max(parts.row_lengths()), tf.int32)
         met = reachable(shift(row_starts(parts), True, by=-1), before, most)
-        ids = words.with_values(tf.gather(matches, length - 1, batch_dims=1))
-        return self.missing(keep(ids, met), tf.boolean_mask(words.values, met))
+        ids = tf.gather(matches, length - 1, batch_dims=1)
+        typed = tf.reduce_any(met & (ids == self.unk_id))
+        met, ids = tf.cond(typed, lambda: self._respelled(words, met, ids, length), lambda: (met, ids))
+        return self.missing(keep(words.with_values(ids), met), tf.boolean_mask(words.values, met))
+
+    def _respelled(
+        self, words: tf.RaggedTensor, met: tf.Tensor, ids: tf.Tensor, length: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Typed "<unk>" beside letters that are unknown is as many of them: which letters end pieces, and their ids."""
+        at, starts = tf.where(met)[:, 0], tf.cast(row_starts(keep(words, met)), tf.int32)
+        chosen = tf.gather(ids, at)
+        is_lost = (chosen == MISSING) | (chosen == self.unk_id)
+        word = tf.cumsum(starts)
+        beside = [shift(is_lost, False, by) & (word == shift(word, 0, by)) for by in (1, -1)]
+        last = tf.cast(tf.boolean_mask(at, (chosen == self.unk_id) & (beside[0] | beside[1])), tf.int32)
+        spelled = _spanned(last + 1 - tf.gather(length, last), last + 1, tf.size(ids))
+        return met | spelled, tf.where(spelled, MISSING, ids)
 
 
-def _parts(words: tf.RaggedTensor) -> tf.RaggedTensor:
-    """Words (U, None) cut into parts of at most LONGEST letters (P, None)."""
-    place = tf.range(tf.size(words.values, tf.int64)) - tf.gather(words.row_splits, words.value_rowids())
-    return stream(words.values, tf.concat([tf.where(place % LONGEST == 0)[:, 0], words.row_splits[-1:]], 0))
+def _parts(words: tf.RaggedTensor, matches: tf.Tensor) -> tf.RaggedTensor:
+    """Words (U, None), and the pieces (N, L) that end at each letter, to parts of words (P, None): see `Unigram`."""
+    place = tf.range(tf.size(words.values))
+    row_splits = tf.cast(words.row_splits, tf.int32)
+    longest = tf.reduce_max(tf.where(matches < 0, 1, tf.range(1, tf.shape(matches)[1] + 1)), 1)
+    spanned = _spanned(place + 2 - longest, place + 1, tf.size(place))
+    block = (place - tf.gather(row_splits, words.value_rowids())) % LONGEST == 0
+    first = tf.math.segment_min(tf.where(spanned, tf.int32.max, place), tf.cumsum(tf.cast(block, tf.int32)) - 1)
+    cuts = tf.where(first < tf.int32.max, first, tf.cast(tf.where(block)[:, 0], tf.int32))
+    return stream(words.values, tf.concat([tf.cast(cuts, tf.int64), words.row_splits[-1:]], 0))
+
+
+def _spanned(begin: tf.Tensor, stop: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
+    """(size,) bool: the places in any of the spans [begin, stop), which may be empty; both (S,) int32."""
+    opened, closed = (tf.math.unsorted_segment_sum(tf.ones_like(at), at, size + 1) for at in (begin, stop))
+    return tf.cumsum(opened - closed)[:-1] > 0
 
 
 def _best_lengths(words: tf.RaggedTensor, scores: tf.Tensor) -> tf.Tensor:

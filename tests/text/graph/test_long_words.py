@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import string
 import time
@@ -86,18 +87,25 @@ def test_digits_take_few_rounds():
     assert row == [tokenizer.encode(digits[-1:])[0].ids]
 
 
-@pytest.mark.parametrize("length", [62, 63, 64, 200])
-def test_unigram_cuts_words_in_parts_beyond_the_limit(length, monkeypatch):
-    """Up to LONGEST letters, "▁" among them, the library's ids; beyond it those of each part."""
+@pytest.mark.parametrize("length", [63, 64, 200, 1_000])
+def test_long_words_are_cut_where_no_piece_spans(length, monkeypatch):
+    """The library's ids, for unsplit text, too: there a word is as long as the text."""
     monkeypatch.setattr(unigram, "LONGEST", 64)
-    tokenizer = Tokenizer.from_folder(BUNDLED / "transformer_mini_en_de")
-    graph, library = compile_text(tokenizer.to_json(), pad_id=0), Library.from_str(tokenizer.to_json())
-    texts = [LETTERS[:length].decode(), "a" * length, "é" * length, "中" * length]
-    ids = graph.tokenize(texts).to_list()
-    words = [f"▁{text}" for text in texts[:3]]
-    parts = [[library.model.tokenize(word[i : i + 64]) for i in range(0, len(word), 64)] for word in words]
-    assert ids[:3] == [[piece.id for part in row for piece in part] for row in parts]
-    expected = [row.ids for row in tokenizer.encode(texts, special_tokens=False)]
-    assert length > 63 or ids == expected
-    assert ids[0][:20] == expected[0][:20]
-    assert ids[3] == expected[3]  # unknown letters are one token, however many
+    config = json.loads(Tokenizer.from_folder(BUNDLED / "transformer_mini_en_de").to_json())
+    config["pre_tokenizer"] = None
+    library, chance = Library.from_str(json.dumps(config)), random.Random(length)
+    graph = compile_text(library.to_str(), pad_id=0)
+    words = ["".join(chance.choices(string.ascii_lowercase, k=chance.randrange(1, 9))) for _ in range(length)]
+    texts = [LETTERS[:length].decode(), " ".join(words)[:length], "é" * length, "中" * length, "12" * (length // 2)]
+    expected = [row.ids for row in library.encode_batch(texts, add_special_tokens=False)]
+    assert graph.tokenize(texts).to_list() == expected
+
+
+def test_a_word_that_pieces_span_everywhere_is_cut_in_blocks(monkeypatch):
+    """Only there ids differ from the library's: one remainder for each block, not one for all."""
+    monkeypatch.setattr(unigram, "LONGEST", 64)
+    library = Library(models.Unigram([("<unk>", 0.0), ("a", -2.0), ("aaa", -2.0)], 0, False))
+    ids = compile_text(library.to_str(), pad_id=0).tokenize(["a" * n for n in (64, 128)]).to_list()
+    block = library.encode("a" * 64).ids
+    assert ids == [block, block * 2]
+    assert library.encode("a" * 128).ids != block * 2

@@ -58,6 +58,22 @@ def test_long_words_among_short_ones_cost_little():
     assert found == [row.ids for row in library.encode_batch(texts)]
 
 
+@pytest.mark.parametrize("byte_fallback", [False, True])
+def test_typed_unknown_token_beside_unknown_letters(byte_fallback):
+    """It is one token with them; or letters as they are, if those are spelled in bytes."""
+    spelled = [(f"<0x{byte:02X}>", -9.0) for byte in range(256)] * byte_fallback
+    library, tokenize = pair([("a", -1.0), ("ab", -1.5), ("k", -3.0), *spelled], byte_fallback=byte_fallback)
+    chance = random.Random(0)
+    parts = ["<unk>", "a", "ab", "x", "é", "<", "k", "u", " "]
+    texts = [
+        "<unk>",
+        "x<unk>",
+        "<unk><unk>a",
+        *("".join(chance.choices(parts, k=chance.randrange(7))) for _ in range(500)),
+    ]
+    assert tokenize(texts).to_list() == [row.ids for row in library.encode_batch(texts)]
+
+
 def test_of_a_token_that_is_listed_twice_the_last_counts():
     library, tokenize = pair([("a", -9.0), ("b", -1.0), ("ab", -8.0), ("a", -1.0)])
     assert tokenize(["ab"]).to_list() == [library.encode("ab").ids] == [[4, 2]]
