@@ -97,9 +97,12 @@ class TextGraph(tf.Module):
         if any(isinstance(splitter, ByteLevel) for splitter in self.splitters[:-1]):
             raise refuse("pre_tokenizer", "ByteLevel before another", ["ByteLevel last"])
         self.front, self.front_step = self._front()
-        if config["model"]["type"] not in MODELS:
-            raise refuse("model", config["model"]["type"], MODELS)
-        self.model = MODELS[config["model"]["type"]](config, library)
+        kind = config["model"]["type"]
+        if kind not in MODELS:
+            raise refuse("model", kind, MODELS)
+        if kind != "BPE" and any(isinstance(splitter, ByteLevel) for splitter in self.splitters):
+            raise refuse("pre_tokenizer", f"ByteLevel before {kind}", ["ByteLevel before BPE"])
+        self.model = MODELS[kind](config, library)
         self.template = Template(parts(config["post_processor"]))
         self.decoder = Decoder(config, library)
         self.cut_typed = _added_tokens(library, normalized=False)

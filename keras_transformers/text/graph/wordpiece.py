@@ -27,8 +27,8 @@ class WordPiece(tf.Module):
         self.longest_word = config["max_input_chars_per_word"]
         words = {token: i for token, i in vocabulary.items() if 0 < len(token) <= self.longest_word}
         self.words = WholeWords(words, self._pieces)
-        pieces = {token.removeprefix(prefix): i for token, i in words.items() if token.startswith(prefix)}
-        pieces.pop("", None)
+        pieces = {token.removeprefix(prefix): i for token, i in vocabulary.items() if token.startswith(prefix)}
+        pieces = {piece: i for piece, i in pieces.items() if 0 < len(piece) < self.longest_word}
         self.trie = Trie(words, pieces)
 
     def __call__(self, points: tf.RaggedTensor, starts: tf.Tensor) -> tf.RaggedTensor:
