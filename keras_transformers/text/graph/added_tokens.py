@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import tensorflow as tf
 import tokenizers
 
-from keras_transformers.text.graph.probe import BLANK
+from keras_transformers.text.graph.probe import BLANK, UNICODE_SIZE
 from keras_transformers.text.graph.runs import EDGE, runs_of
 from keras_transformers.text.graph.streams import keep, reachable, row_starts
 from keras_transformers.text.graph.tables import TOKEN, PointTable, shipped
@@ -26,7 +27,9 @@ class AddedTokens(tf.Module):
     def __init__(self, tokens: dict[str, int], flags: dict[int, tokenizers.AddedToken]):
         super().__init__()
         self.trie = Trie(tokens)
-        self.first_points = sorted({ord(content[0]) for content in tokens})
+        begins = np.zeros(UNICODE_SIZE, np.int32)
+        begins[[ord(content[0]) for content in tokens]] = 1
+        self.begins = PointTable(begins)
         flagged = {name: [i for i in tokens.values() if getattr(flags[i], name)] for name in FLAGS}
         self.single_words, self.before, self.behind = (tf.constant(ids, tf.int32) for ids in flagged.values())
         self.strips = bool(flagged["lstrip"] or flagged["rstrip"])
@@ -34,7 +37,7 @@ class AddedTokens(tf.Module):
         self.is_blank = PointTable(shipped()["regex"] >= BLANK)
 
     def __call__(self, points: tf.RaggedTensor) -> tf.RaggedTensor:
-        candidates = tf.reduce_any(points.values[:, None] == self.first_points, 1)
+        candidates = self.begins(points.values) > 0
         return tf.cond(tf.reduce_any(candidates), lambda: self._cut(points, tf.where(candidates)[:, 0]), lambda: points)
 
     def _cut(self, points: tf.RaggedTensor, at: tf.Tensor) -> tf.RaggedTensor:
