@@ -9,6 +9,7 @@ import numpy as np
 from keras import ops
 
 from keras_transformers.generation.stop import MOST_BYTES, MOST_STRINGS, TOO_MUCH
+from keras_transformers.text.checks import check_texts
 
 
 class Knob(NamedTuple):
@@ -101,7 +102,7 @@ def make_request(
     stop = stop if isinstance(stop, str) else list(stop)
     if isinstance(stop, str) or not all(isinstance(string, str) and string for string in stop):
         raise ValueError(f"stop must be a list of str that are not empty: received {stop!r}.")
-    stop = [string.encode("utf-8") for string in stop]
+    stop = [string.encode("utf-8") for string in check_texts("stop", stop)]
     if len(stop) > MOST_STRINGS or max(map(len, stop), default=0) > MOST_BYTES:
         raise ValueError(f"{TOO_MUCH} Received {len(stop)}, the longest of {max(map(len, stop)):,} bytes.")
     columns = {

@@ -38,6 +38,11 @@ def test_stop_strings_are_a_list():
     assert make_request(1, (string for string in "ab"), {}, {})["stop"].tolist() == [[b"a", b"b"]]
 
 
+def test_a_stop_string_with_a_lone_surrogate_is_named():
+    with pytest.raises(ValueError, match=r"`stop`: the text at row 1 has the lone surrogate '\\ud83d' at character 0"):
+        make_request(1, ["a", "\ud83d"], {}, {})
+
+
 @pytest.mark.parametrize(("stop", "message"), [(["a"] * 65, "Received 65, "), (["ä" * 513], "of 1,026 bytes")])
 def test_stop_strings_are_few_and_short(stop, message):
     """They are looked for at every step."""

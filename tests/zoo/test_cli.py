@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -224,6 +225,20 @@ def test_a_bad_label_is_told_with_its_row(table):
     assert "row 5: '' is no label" in fail("finetune", "--train", table("train.csv", rows))[1]
     file = table("numbers.csv", ROWS)
     assert "row 1: 'good' is no label" in fail("finetune", "--train", file, "--problem", "regression")[1]
+
+
+def test_texts_and_patterns_that_no_tokenizer_takes(folders, table, tmp_path):
+    """Each is one line that says what to mend; a pattern of endless time was a panic, past every `except Exception`."""
+    code, printed = fail("predict", folders["classification"], "fine", "half \ud83d")
+    assert code == 2 and "row 1 has the lone surrogate" in printed
+    folder, file = tmp_path / "model", table("rows.csv", [{"text": "a" * 40, "label": "good"}])
+    shutil.copytree(folders["classification"], folder)
+    config = json.loads((folder / "tokenizer.json").read_text())
+    pattern = {"type": "Replace", "pattern": {"Regex": "(a+)+b"}, "content": "c"}
+    (folder / "tokenizer.json").write_text(json.dumps(config | {"normalizer": pattern}))
+    for command, message in ((("predict", folder, "a"), "(a+)+b"), (("evaluate", folder, "--data", file), "a pattern")):
+        code, printed = fail(*command)
+        assert code == 2 and message in printed, printed
 
 
 def test_one_class_is_not_enough(table):
