@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import keras
 import numpy as np
 
+from keras_transformers.text.tokenizer import check_texts
 from keras_transformers.training.distribute import scope
 from keras_transformers.training.freeze import check_untrained, freeze
 
@@ -27,7 +28,7 @@ def add_lora(model: keras.Model, rank: int, alpha: float | None = None, train: I
             have are passed over.
 
     Raises:
-        ValueError: `rank` is not positive, the model has been trained, or has adapters already.
+        ValueError: `rank` is not positive, `train` is one str, the model has been trained, or has adapters already.
 
     Example:
 
@@ -40,11 +41,11 @@ def add_lora(model: keras.Model, rank: int, alpha: float | None = None, train: I
     """
     if rank < 1:
         raise ValueError(f"Received rank={rank}; expected a number of at least 1, such as 8.")
+    kept = set(check_texts("train", train))
     check_untrained(model)
     with scope(getattr(model, "distribute_strategy", None)):
         for layer in _dense_layers(model):
             layer.enable_lora(rank, lora_alpha=alpha)
-    kept = set(train)
     freeze(model, [v.path for v in model.weights if not _is_adapter(v) and v.path.split("/")[0] not in kept])
 
 

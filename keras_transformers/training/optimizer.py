@@ -8,6 +8,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_transformers.text.tokenizer import check_texts
 from keras_transformers.training.distribute import all_reduce_sum, dense, num_replicas, on_tensorflow, run_if
 
 # The norms' variables are gamma and beta (layer norm), and scale (RMS norm); only relative positions have a
@@ -76,7 +77,7 @@ class AdamW(keras.optimizers.AdamW):
             raise ValueError(f"Received accumulation_steps={accumulation_steps}; expected at least 1.")
         self.clip_norm = clip_norm
         self.accumulation_steps = int(accumulation_steps)
-        self.no_decay = tuple(no_decay)
+        self.no_decay = tuple(check_texts("no_decay", no_decay))
 
     def build(self, variables: list) -> None:
         if self.built:

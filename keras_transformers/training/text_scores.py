@@ -7,6 +7,8 @@ from types import ModuleType
 
 import keras
 
+from keras_transformers.text.tokenizer import check_texts
+
 
 def bleu(texts: Sequence[str], references: Sequence[str]) -> float:
     """BLEU4 of plain text, in percent: sacreBLEU's default (13a tokens, cased), as reports should use.
@@ -67,7 +69,8 @@ class TextScores(keras.callbacks.Callback):
         every: Epochs between.
 
     Raises:
-        ValueError: Sources and references are not as many or none, or a score is unknown.
+        ValueError: Sources and references are not as many or none, one of them or `scores` is one str, or a score is
+            unknown.
         ImportError: sacrebleu is missing.
 
     Example:
@@ -89,17 +92,19 @@ class TextScores(keras.callbacks.Callback):
         every: int = 1,
     ):
         super().__init__()
+        sources, references = check_texts("sources", sources), check_texts("references", references)
+        scores = check_texts("scores", scores)
         if len(sources) != len(references) or not len(sources):
             raise ValueError(
                 f"Received {len(sources)} sources and {len(references)} references; expected one reference a source."
             )
-        if isinstance(scores, str) or (unknown := [name for name in scores if name not in SCORES]):
-            raise ValueError(f"Received scores={scores if isinstance(scores, str) else unknown}; expected {[*SCORES]}.")
+        if unknown := [name for name in scores if name not in SCORES]:
+            raise ValueError(f"Received scores={unknown}; expected {[*SCORES]}.")
         if every < 1:
             raise ValueError(f"Received every={every}; expected a number of epochs, at least 1.")
         if set(scores) - {"exact_match"}:
             import_sacrebleu()  # now, rather than after an epoch
-        self.generate, self.sources, self.references = generate, list(sources), list(references)
+        self.generate, self.sources, self.references = generate, sources, references
         self.scores, self.every = tuple(scores), every
 
     def on_epoch_end(self, epoch, logs=None):

@@ -190,3 +190,5 @@ def test_errors():
         add_lora(model, 2)
     with pytest.raises(ValueError, match="rank=0"):
         add_lora(model, 0)
+    with pytest.raises(ValueError, match="`train`, received one str"):
+        add_lora(classifier(CONFIGS["gpt2"]), 2, train="classifier")

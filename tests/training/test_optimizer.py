@@ -135,6 +135,11 @@ def test_arguments_out_of_range(argument, value):
         AdamW(0.1, **{argument: value})
 
 
+def test_one_name_is_no_list():
+    with pytest.raises(ValueError, match="`no_decay`, received one str"):
+        AdamW(0.1, no_decay="bias")
+
+
 @pytest.mark.parity
 @pytest.mark.parametrize("epsilon", [1e-8, 1e-9])
 def test_adam_of_the_transformer_is_that_of_torch(epsilon):

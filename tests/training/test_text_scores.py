@@ -103,7 +103,8 @@ def test_every_second_epoch_with_the_weights_of_that_epoch():
         ((["a"], ["a", "b"]), "1 sources and 2 references"),
         (([], []), "0 sources"),
         ((["a"], ["a"], ["blue"]), r"scores=\['blue'\]; expected \['bleu'"),
-        ((["a"], ["a"], "bleu"), "scores=bleu"),
+        ((["a"], ["a"], "bleu"), "`scores`, received one str"),
+        (("a", ["a"]), "`sources`, received one str"),
         ((["a"], ["a"], ["exact_match"], 0), "every=0"),
     ],
 )
