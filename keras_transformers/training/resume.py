@@ -15,7 +15,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_transformers.training.distribute import on_tensorflow, scope
+from keras_transformers.training.distribute import build, on_tensorflow
 from keras_transformers.training.run_identity import check_same, run_identity
 from keras_transformers.training.run_state import group, load_latest, save
 
@@ -98,7 +98,8 @@ class Resume(keras.callbacks.Callback):
         self._check_steps()
         self._epoch, self._broken_off, self._loss = None, False, None
         self._fitted = self.model  # on JAX, each look at `self.model` copies the running state back into it
-        self._build()
+        if on_tensorflow():  # which makes the variables of optimizer and metrics at the first step; others have
+            build(self.model, self.dataset)
         self._run = run_identity(self.model, self.dataset)
         self._restored = self._load()
         if self._restored is None:
@@ -202,12 +203,6 @@ class Resume(keras.callbacks.Callback):
             return logs if on_tensorflow() else (logs, args[0])
 
         model.train_function = count
-
-    def _build(self) -> None:
-        """Makes the variables of optimizer and metrics; on TensorFlow, Keras itself waits for the first step."""
-        first = ((None, None, iter(self.dataset)) for _ in range(1))  # read only if something is not built
-        with scope(getattr(self.model, "distribute_strategy", None)):
-            self.model._symbolic_build(iterator=first)
 
     def _load(self) -> tuple[dict, dict[str, np.ndarray]] | None:
         """The saved state to go on from, if there is one; it must be of this run."""
