@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -163,7 +164,9 @@ class ClassificationTask(Task):
                 raise ValueError(
                     f"class_weight has {label!r}; the labels are {list(self.labels)}, or their numbers from 0."
                 )
-            made[number] = weight
+            if not 0 <= weight < math.inf:
+                raise ValueError(f"class_weight has {weight!r} for {label!r}: expected a number from 0 on.")
+            made[int(number)] = weight  # by False and True, NumPy would take none and all
         return made
 
     def predict(

@@ -49,8 +49,21 @@ MANY = [[number, 1] for number in NUMBERS]
         (tiny.masked_lm, None, {0: 2.0}, "one for masked_lm"),
         (tiny.classifier, NUMBERS, {2: 2.0}, "class_weight has 2; the labels are"),
         (tiny.classifier, NUMBERS, {"fine": 2.0}, "unknown label 'fine'"),
+        (tiny.classifier, NUMBERS, {0: float("nan")}, "class_weight has nan for 0: expected a number"),
+        (tiny.classifier, NUMBERS, {0: -1.0}, "class_weight has -1.0 for 0: expected a number"),
     ],
 )
 def test_class_weights_that_make_no_sense(make, labels, weights, message):
     with pytest.raises(ValueError, match=message):
         make().fit(TEXTS, labels, class_weight=weights, **(FIT | {"epochs": 1}))
+
+
+def test_false_and_true_are_classes():
+    assert tiny.classifier()._class_weights({False: 0.5, True: 3.0}).tolist() == [0.5, 3.0]
+
+
+def test_pairs_may_be_an_array():
+    settings = FIT | {"epochs": 1}
+    tiny.classifier().fit(TEXTS[:8], LABELS[:8], pairs=np.array(TEXTS[:8]), **settings)
+    with pytest.raises(ValueError, match="8 texts and 0 pairs"):
+        tiny.classifier().fit(TEXTS[:8], LABELS[:8], pairs=[], **settings)
