@@ -87,10 +87,19 @@ def read_config(folder: str | os.PathLike) -> tuple[TransformerConfig, dict[str,
     if (folder / "task.json").is_file() and (folder / "task.weights.h5").is_file():
         task = read_json(folder / "task.json")
         if task.get("class_name") in CLASSIFIERS:
-            number = _options(folder / "task.json", "num_classes")["num_classes"]
-            labels = tuple(f"LABEL_{index}" for index in range(number))
+            labels = tuple(f"LABEL_{index}" for index in range(_num_classes(folder)))
             extra = {"architecture": "BertForSequenceClassification", "labels": labels, "problem": "single_label"}
     return config, extra
+
+
+def _num_classes(folder: Path) -> int:
+    number = _options(folder / "task.json", "num_classes")["num_classes"]
+    if not isinstance(number, int) or not 1 <= number <= (folder / "task.weights.h5").stat().st_size:
+        raise ValueError(
+            f"{folder / 'task.json'}: num_classes must be a number of classes, no more than task.weights.h5 has bytes: "
+            f"received {number!r}. Save the preset again."
+        )
+    return number
 
 
 def _options(path: Path, *names: str) -> dict[str, Any]:
@@ -196,7 +205,7 @@ def _check_inside(path: Path, name: str, item: h5py.Dataset) -> None:
     if item.external or item.is_virtual:
         raise ValueError(f"{path}: {name} has its values in another file: it may be malicious. Get it from elsewhere.")
     begin = item.id.get_offset()
-    if item.size and (begin is None or begin + item.nbytes > path.stat().st_size):
+    if item.size != 0 and (begin is None or begin + item.nbytes > path.stat().st_size):
         raise ValueError(
             f"{path}: {name} does not lie in the file in one piece, as Keras writes it. Save the preset again with "
             "Keras, if you trust it."
@@ -205,7 +214,7 @@ def _check_inside(path: Path, name: str, item: h5py.Dataset) -> None:
 
 def _merge_heads(name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
     """KerasHub keeps (D, N, H), (N, H) and (N, H, D), where we have (D, N * H), (N * H,) and (N * H, D)."""
-    if "_self_attention_layer/" not in name or len(shape) == 1:
+    if "_self_attention_layer/" not in name or len(shape) < 2:
         return shape
     if name.endswith("output_dense/vars/0"):
         return shape[0] * shape[1], shape[2]

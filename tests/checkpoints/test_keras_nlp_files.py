@@ -142,6 +142,15 @@ def test_every_float_is(damaged, dtype):
     assert (np.array(model.get_layer("embedding_norm").gamma) == 3).all()
 
 
+@pytest.mark.parametrize("value", [h5py.Empty("float32"), np.float32(1)], ids=["nothing", "one number"])
+@pytest.mark.parametrize("name", [NAME, "layers/transformer_encoder_0/_self_attention_layer/query_dense/vars/0"])
+def test_what_has_no_axes_is_no_weight(damaged, name, value):
+    model, folder, file = damaged
+    del file[name]
+    file.create_dataset(name, data=value)
+    refused(model, folder, file, r"in one piece|of another shape")
+
+
 def test_two_data_sets_for_one_weight(damaged):
     model, folder, file = damaged
     block = "layers/transformer_encoder{}/_feedforward_layer_norm/vars/0"
@@ -162,3 +171,12 @@ def test_a_configuration_that_lacks_something(tmp_path, change, message):
     (tmp_path / "config.json").write_text(json.dumps(CONFIG | change))
     with pytest.raises(ValueError, match=rf"{message}"):
         read_config(tmp_path)
+
+
+@pytest.mark.parametrize("number", ["3", None, 0, 2.5, 10**12])
+def test_a_number_of_classes_that_cannot_be(preset, tmp_path, number):
+    folder = shutil.copytree(preset, tmp_path / "copy")
+    (folder / "task.json").write_text(json.dumps({"class_name": "BertClassifier", "config": {"num_classes": number}}))
+    (folder / "task.weights.h5").write_bytes(bytes(100))
+    with pytest.raises(ValueError, match=rf"num_classes must be a number of classes.*received {number!r}"):
+        read_config(folder)
