@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 from keras_transformers.checkpoints.huggingface_config import read_json
@@ -47,7 +48,8 @@ def read_generation(folder: str | Path, has_source: bool = True) -> dict[str, An
         is the last one of a text that reaches its greatest length, `suppressed_ids` (a tuple) never come.
 
     Raises:
-        ValueError: A file is missing or no JSON, a text of several tokens is forbidden, or `early_stopping` is "never".
+        ValueError: A file is missing or no JSON, a value is no number, a text of several tokens is forbidden, or
+            `early_stopping` is "never".
 
     Example:
 
@@ -60,6 +62,9 @@ def read_generation(folder: str | Path, has_source: bool = True) -> dict[str, An
     """
     path = Path(folder, "generation_config.json")
     values = read_json(path if path.is_file() else path.with_name("config.json"))
+    for name in (*FIELDS.values(), *LENGTHS, "temperature"):
+        if not isinstance(values.get(name), (int, float, NoneType)) and name != "early_stopping":
+            raise ValueError(f"{path}: {name} must be a number: received {values[name]!r}.")
     for length, knob in (LENGTHS if has_source else {}).items():  # theirs count the token that the decoder begins with
         if values.get(length) is not None and values.get(knob) is None:
             values[knob] = max(values[length] - 1, 0)
@@ -70,10 +75,14 @@ def read_generation(folder: str | Path, has_source: bool = True) -> dict[str, An
     if not isinstance(settings.get("early_stopping", False), bool):
         raise ValueError(f"{path}: early_stopping is true or false here: received {settings['early_stopping']!r}.")
     if suppressed := values.get("bad_words_ids"):
-        if any(len(word) != 1 for word in suppressed):
+        if not isinstance(suppressed, list) or not all(map(_is_one_token, suppressed)):
             raise ValueError(f"{path}: bad_words_ids of several tokens are not supported: {suppressed!r}.")
         settings["suppressed_ids"] = tuple(word[0] for word in suppressed)
     return settings
+
+
+def _is_one_token(word: Any) -> bool:
+    return isinstance(word, list) and len(word) == 1 and isinstance(word[0], int)
 
 
 def make_generation(config: TransformerConfig, settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -50,7 +50,7 @@ def read_config(folder: str | Path) -> tuple[TransformerConfig, dict[str, Any]]:
         fields["activation"] = names.activations[fields["activation"]]
     if isinstance(fields.get("eos_ids"), int):
         fields["eos_ids"] = (fields["eos_ids"],)
-    return names.configure(**fields), _read_extra(values)
+    return names.configure(**fields), _read_extra(values, path)
 
 
 def _flatten(values: dict[str, Any]) -> dict[str, Any]:
@@ -80,17 +80,27 @@ def _check_options(values: dict[str, Any], names: Names, path: Path):
         raise ValueError(f"{path}: unknown activation {activation!r}; known are {sorted(names.activations)}.")
 
 
-def _read_extra(values: dict[str, Any]) -> dict[str, Any]:
-    architecture = next(iter(values.get("architectures") or ()), None)
+def _read_extra(values: dict[str, Any], path: Path) -> dict[str, Any]:
+    architecture = next(iter(_of_type(values, path, "architectures", list, [])), None)
     extra = {"architecture": architecture, "labels": None, "problem": None}
-    if architecture is None or not architecture.endswith("Classification"):
+    if not str(architecture).endswith("Classification"):
         return extra
-    names = values.get("id2label") or {0: "LABEL_0", 1: "LABEL_1"}  # what transformers leaves out
+    names = _of_type(values, path, "id2label", dict, {"0": "LABEL_0", "1": "LABEL_1"})  # what transformers leaves out
+    if not all(number.isdecimal() for number in names):
+        raise ValueError(f"{path}: id2label must name a label for each number: received {names}.")
     extra["labels"] = tuple(names[key] for key in sorted(names, key=int))
     ours_by_theirs = {theirs: ours for ours, theirs in PROBLEMS.items()}
     inferred = "regression" if len(names) == 1 else "single_label"  # as transformers does
-    extra["problem"] = ours_by_theirs.get(values.get("problem_type"), inferred)
+    extra["problem"] = ours_by_theirs.get(_of_type(values, path, "problem_type", str, ""), inferred)
     return extra
+
+
+def _of_type(values: dict[str, Any], path: Path, key: str, kind: type, default: Any) -> Any:
+    """The value of a key, or the default where it is missing or empty; of another type it is an error."""
+    value = values.get(key) or default
+    if not isinstance(value, kind):
+        raise ValueError(f"{path}: {key} must be a {kind.__name__}: received {value!r}.")
+    return value
 
 
 def make_config(

@@ -95,7 +95,7 @@ def read_max_length(folder: str | Path) -> int | float | None:
     Of tokenizers that know no limit, `transformers` writes 10^30.
     """
     length = _options(Path(folder)).get("model_max_length")
-    if length is None or (isinstance(length, (int, float)) and length > 0):
+    if length is None or (type(length) in (int, float) and length >= 1):
         return length
     raise ValueError(
         f"{Path(folder, CONFIG)} says model_max_length={length!r}. Expected a number of tokens above 0: mend the file, "

@@ -87,6 +87,23 @@ def test_errors(tmp_path):
         make_generation(marian(**SIZES), {"beams": 2})
 
 
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"max_length": "20"}, "max_length must be a number: received '20'"),
+        ({"do_sample": True, "temperature": [1]}, r"temperature must be a number: received \[1\]"),
+        ({"top_k": "all"}, "top_k must be a number"),
+        ({"bad_words_ids": 5}, "bad_words_ids of several tokens are not supported: 5"),
+        ({"bad_words_ids": [5]}, "bad_words_ids of"),
+        ({"bad_words_ids": [["no"]]}, "bad_words_ids of"),
+    ],
+)
+def test_values_of_another_type(tmp_path, values, message):
+    (tmp_path / "generation_config.json").write_text(json.dumps(values))
+    with pytest.raises(ValueError, match=rf"generation_config\.json: {message}"):
+        read_generation(tmp_path)
+
+
 @pytest.mark.parity
 def test_transformers_reads_them(tmp_path, ours):
     transformers = pytest.importorskip("transformers")

@@ -14,6 +14,7 @@ MINIMAL = {
     "intermediate_size": 128, "max_position_embeddings": 512,
 }  # fmt: skip
 
+LABELLED = {"architectures": ["BertForSequenceClassification"]}
 GPT2 = {"model_type": "gpt2", "vocab_size": 90, "n_layer": 3, "n_head": 4, "n_embd": 32, "n_positions": 512}
 LLAMA = {
     "model_type": "llama", "vocab_size": 90, "num_hidden_layers": 3, "num_attention_heads": 4, "hidden_size": 32,
@@ -189,6 +190,10 @@ def test_labels_and_problem_as_transformers_infers_them(tmp_path, changes, label
         ({**MARIAN, "activation_function": "mish"}, "unknown activation 'mish'"),
         ({**T5, "relative_attention_num_buckets": 16}, "relative_attention_num_buckets=16 is not supported"),
         ({**T5, "feed_forward_proj": "gated-mish"}, "unknown activation 'mish'; known are .*'gelu_new'"),
+        ({"architectures": "BertModel"}, "architectures must be a list: received 'BertModel'"),
+        ({**LABELLED, "id2label": ["no", "yes"]}, "id2label must be a dict: received"),
+        ({**LABELLED, "id2label": {"first": "no"}}, "id2label must name a label for each number"),
+        ({**LABELLED, "problem_type": ["regression"]}, "problem_type must be a str: received"),
         ({**LLAMA, "eos_token_id": [2, 90]}, r"eos_ids must be a token id in \[0, 90\): received \(2, 90\)"),
     ],
 )

@@ -53,7 +53,7 @@ def test_the_length_that_a_tokenizer_says(copy, said, length):
 
 def test_a_length_that_is_none(copy):
     folder = copy("classification")
-    for said in ("512", 0, -1, [512], float("nan")):
+    for said in ("512", 0, 0.5, -1, [512], True, float("nan")):
         edit(folder / "tokenizer_config.json", model_max_length=said)
         with pytest.raises(ValueError, match=r"tokenizer_config\.json says model_max_length.*give max_length"):
             zoo.load(folder)
