@@ -35,9 +35,8 @@ class TargetMean(keras.metrics.Mean):
         super().update_state(ops.ravel(ops.where(real, values, 0.0)), sample_weight=ops.ravel(weights))
 
     def result(self):
-        return ops.where(
-            self.count.value > 0, super().result(), float("nan")
-        )  # Keras: 0, which would be a perfect loss
+        # Keras gives 0, which would be a perfect loss.
+        return ops.where(self.count.value > 0, super().result(), float("nan"))
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
