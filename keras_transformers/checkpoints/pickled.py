@@ -11,8 +11,9 @@ import struct
 import zipfile
 import zlib
 from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, ClassVar, NamedTuple
 
 import ml_dtypes
 import numpy as np
@@ -128,7 +129,12 @@ class _Unpickler(pickle._Unpickler):
     """Knows the names that a state dict needs, and nothing else.
 
     It is the one written in Python: that in C makes a table as long as the largest number that the file memorizes by.
+    For a bytearray both would take as much memory as the file claims; `torch.save` writes none.
     """
+
+    dispatch: ClassVar[dict[int, Callable]] = {
+        code: load for code, load in pickle._Unpickler.dispatch.items() if code != pickle.BYTEARRAY8[0]
+    }
 
     def find_class(self, module: str, name: str) -> Any:
         if module == "torch" and name in STORAGES:

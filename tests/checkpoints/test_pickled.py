@@ -12,8 +12,8 @@ import pytest
 from keras_transformers.checkpoints.pickled import read_pickled
 
 
-def write_zip(path, pickled, storages=()):
-    with zipfile.ZipFile(path, "w") as archive:
+def write_zip(path, pickled, storages=(), **options):
+    with zipfile.ZipFile(path, "w", **options) as archive:
         archive.writestr("archive/data.pkl", pickled)
         for key, content in storages:
             archive.writestr(f"archive/data/{key}", content)
@@ -94,15 +94,9 @@ def test_what_is_no_checkpoint_is_refused(tmp_path, content):
         read_pickled(tmp_path / "a.bin")
 
 
-def write_members(path, pickled, storage, **options):
-    with zipfile.ZipFile(path, "w", **options) as archive:
-        archive.writestr("archive/data.pkl", pickled)
-        archive.writestr("archive/data/0", storage)
-
-
 def test_compressed_members_are_refused(tmp_path):
     """A storage of zeros is a thousandth of its size when deflated."""
-    write_members(tmp_path / "a.bin", tensor_pickle((6,), (1,)), bytes(24), compression=zipfile.ZIP_DEFLATED)
+    write_zip(tmp_path / "a.bin", tensor_pickle((6,), (1,)), [("0", bytes(24))], compression=zipfile.ZIP_DEFLATED)
     with pytest.raises(ValueError, match=r"a\.bin.*compressed, as torch\.save never does.*pickled with torch"):
         read_pickled(tmp_path / "a.bin")
 
@@ -110,7 +104,7 @@ def test_compressed_members_are_refused(tmp_path):
 def test_the_file_is_not_read_into_memory(tmp_path):
     size = 1 << 24
     pickled = tensor_pickle((6,), (1,)).replace(b"K\x06", b"J" + size.to_bytes(4, "little"))
-    write_members(tmp_path / "a.bin", pickled, bytes(4 * size))
+    write_zip(tmp_path / "a.bin", pickled, [("0", bytes(4 * size))])
     tracemalloc.start()
     array = read_pickled(tmp_path / "a.bin")["w"]
     peak = tracemalloc.get_traced_memory()[1]
@@ -126,6 +120,17 @@ def test_a_number_in_a_pickle_takes_no_memory(tmp_path):
     assert read_pickled(tmp_path / "a.bin") == {}
     with pytest.raises(ValueError, match=r"no file of torch\.save"):
         read_pickled(tmp_path / "legacy.bin")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1 << 20
+
+
+def test_a_bytearray_takes_no_memory(tmp_path):
+    """`BYTEARRAY8` of 2^27 bytes, of which the file has one."""
+    write_zip(tmp_path / "a.bin", b"\x80\x05}\x96" + (1 << 27).to_bytes(8, "little") + b"a.")
+    tracemalloc.start()
+    with pytest.raises(ValueError, match=r"a\.bin is damaged"):
+        read_pickled(tmp_path / "a.bin")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 1 << 20
