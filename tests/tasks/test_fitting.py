@@ -29,10 +29,11 @@ def test_classes_are_weighed_in_accumulated_batches_too():
     def run(**settings):
         task = tiny.classifier(outputs=settings.pop("outputs", ()))
         weights = {"good": 5.0, 0: 0.1}
-        task.fit(TEXTS, LABELS, epochs=2, learning_rate=1e-3, verbose=0, class_weight=weights, **settings)
+        settings |= {"class_weight": weights, "compile_options": {"run_eagerly": True}}  # a graph takes longer to trace
+        task.fit(TEXTS, LABELS, epochs=2, learning_rate=1e-3, verbose=0, **settings)
         return tiny.weights(task)
 
-    whole = run(batch_size=24, compile_options={"run_eagerly": True})
+    whole = run(batch_size=24)
     for settings in ({"batch_size": 8, "accumulation_steps": 3}, {"batch_size": 24, "outputs": ["hidden_states"]}):
         for one, other in zip(whole, run(**settings), strict=True):
             np.testing.assert_allclose(one, other, atol=1e-5)
@@ -63,7 +64,7 @@ def test_false_and_true_are_classes():
 
 
 def test_pairs_may_be_an_array():
-    settings = FIT | {"epochs": 1}
+    settings = FIT | {"epochs": 1, "compile_options": {"run_eagerly": True}}
     tiny.classifier().fit(TEXTS[:8], LABELS[:8], pairs=np.array(TEXTS[:8]), **settings)
     with pytest.raises(ValueError, match="8 texts and 0 pairs"):
         tiny.classifier().fit(TEXTS[:8], LABELS[:8], pairs=[], **settings)
