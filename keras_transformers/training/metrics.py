@@ -1,6 +1,7 @@
 """Metrics over real targets, as sums and counts: exact over batches, partial batches and replicas.
 
-Keras' own logged `loss` is a mean of batch means; report `MeanCrossEntropy` or `Perplexity` instead. All take logits.
+Keras' own logged `loss` is a mean of batch means, and wrong where replicas have unlike numbers of rows (up to as many
+times too large as there are replicas): report `MeanCrossEntropy` or `Perplexity` instead. All take logits.
 """
 
 from __future__ import annotations
