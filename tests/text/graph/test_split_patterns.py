@@ -76,11 +76,18 @@ def test_random_text(pattern):
 @pytest.mark.slow
 @pytest.mark.parametrize("pattern", PATTERNS, ids=["gpt2", "tiktoken", "qwen2"])
 def test_every_code_point(pattern):
-    for context in ("a{}b", " {} ", "'{}", "1{}\n", "!{}a"):
-        texts = [context.format(chr(point)) for point in SCALARS]
-        for begin in range(0, len(texts), 100_000):
-            part = texts[begin : begin + 100_000]
-            assert cut(pattern, part) == expected(pattern, part)
+    """A hundred in a text: short texts cost time."""
+    for context in ("a{}b\n", " {} \n", "'{}\n", "1{}\n", "!{}a\n"):
+        parts = [context.format(chr(point)) for point in SCALARS]
+        texts = ["".join(parts[begin : begin + 100]) for begin in range(0, len(parts), 100)]
+        assert cut(pattern, texts) == expected(pattern, texts)
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=["gpt2", "tiktoken", "qwen2"])
+def test_every_space_at_the_edge_of_a_text(pattern):
+    spaces = [chr(point) for point in SCALARS if chr(point).isspace()]
+    texts = [context.format(space) for context in ("a{}b", " {} ", "'{}", "{}a", "!{}") for space in spaces]
+    assert cut(pattern, texts) == expected(pattern, texts)
 
 
 def test_the_pattern_of_gpt2_is_that_of_the_library():
