@@ -14,4 +14,5 @@ def shapes_only() -> Iterator[None]:
     with keras.StatelessScope(initialize_variables=False):
         yield
     # Keras has put the weights on a list, and would give them values at the next occasion: gigabytes for a large model.
-    keras.utils.clear_session()
+    # Without a collection of garbage: late in a long run of tests, it takes seconds.
+    keras.utils.clear_session(free_memory=False)
