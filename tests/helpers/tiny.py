@@ -23,6 +23,7 @@ TEXTS, LABELS = zip(
 NUMBERS = [NAMES.index(name) for name in LABELS]
 DOCUMENTS = [["A dull day.", "A grey room.", "It rained."], ["A warm day.", "A bright film.", "A fine song."]]
 FIT = {"epochs": 12, "batch_size": 8, "learning_rate": 2e-2, "verbose": 0}
+EAGER = {"compile_options": {"run_eagerly": True}}  # for a few steps: a graph takes longer to trace
 
 
 @cache

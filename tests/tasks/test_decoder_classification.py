@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 import tiny
 from processes import run
-from tiny import FIT, LABELS, NUMBERS, TEXTS
+from tiny import EAGER, FIT, LABELS, NUMBERS, TEXTS
 
 import zoo
 from keras_transformers.families import gpt2
@@ -73,7 +73,7 @@ def test_optional_outputs_do_not_change_the_losses(task):
 def test_accumulation_is_one_large_batch():
     def run(**settings):
         task = tiny.decoder_classifier(lm_weight=0.5)
-        task.fit(TEXTS, LABELS, epochs=2, learning_rate=1e-3, verbose=0, **settings)
+        task.fit(TEXTS, LABELS, epochs=2, learning_rate=1e-3, verbose=0, **EAGER, **settings)
         return tiny.weights(task)
 
     for one, accumulated in zip(run(batch_size=24), run(batch_size=8, accumulation_steps=3), strict=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import tiny
-from tiny import FIT, LABELS, NAMES, NUMBERS, TEXTS
+from tiny import EAGER, FIT, LABELS, NAMES, NUMBERS, TEXTS
 
 OPTIONS = {"drop_remainder": True, "shuffle": True, "batch_size": 5, "seed": 3, "accumulation_steps": 2}
 
@@ -29,7 +29,7 @@ def test_classes_are_weighed_in_accumulated_batches_too():
     def run(**settings):
         task = tiny.classifier(outputs=settings.pop("outputs", ()))
         weights = {"good": 5.0, 0: 0.1}
-        settings |= {"class_weight": weights, "compile_options": {"run_eagerly": True}}  # a graph takes longer to trace
+        settings |= {"class_weight": weights, **EAGER}
         task.fit(TEXTS, LABELS, epochs=2, learning_rate=1e-3, verbose=0, **settings)
         return tiny.weights(task)
 
@@ -64,7 +64,7 @@ def test_false_and_true_are_classes():
 
 
 def test_pairs_may_be_an_array():
-    settings = FIT | {"epochs": 1, "compile_options": {"run_eagerly": True}}
+    settings = FIT | EAGER | {"epochs": 1}
     tiny.classifier().fit(TEXTS[:8], LABELS[:8], pairs=np.array(TEXTS[:8]), **settings)
     with pytest.raises(ValueError, match="8 texts and 0 pairs"):
         tiny.classifier().fit(TEXTS[:8], LABELS[:8], pairs=[], **settings)

@@ -11,6 +11,7 @@ import keras
 import numpy as np
 import pytest
 from presets import bert_preset
+from tiny import EAGER
 
 import zoo
 from keras_transformers.checkpoints.folder import check_target
@@ -99,7 +100,8 @@ def test_without_weights_only_the_sizes_are_taken(folders):
 def test_the_seed_fixes_new_weights_and_dropout(folders):
     def losses(seed: int) -> list[float]:
         task = zoo.load(folders["pretraining"], labels=["bad", "good"], seed=seed)
-        return task.fit(TEXTS, LABELS, epochs=2, batch_size=2, learning_rate=1e-2, verbose=0).history["loss"]
+        fit = {"epochs": 2, "batch_size": 2, "learning_rate": 1e-2, "verbose": 0}
+        return task.fit(TEXTS, LABELS, **fit, **EAGER).history["loss"]
 
     assert losses(1) == losses(1) != losses(2)
 
