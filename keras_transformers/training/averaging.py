@@ -114,11 +114,13 @@ class AverageEpochs(keras.callbacks.Callback):
         """The epochs' files, oldest first."""
         return sorted(self.folder.glob("epoch-*.weights.h5"))
 
+    def set_params(self, params):
+        super().set_params(params)
+        epochs = params.get("epochs", self.count)  # `evaluate` has none
+        if epochs < self.count:  # told before any callback begins: `Resume` has set where this `fit` starts by then
+            raise ValueError(f"Received count={self.count} in a fit of {epochs} epochs; expected at most as many.")
+
     def on_train_begin(self, logs=None):
-        if self.params["epochs"] < self.count:
-            raise ValueError(
-                f"Received count={self.count} in a fit of {self.params['epochs']} epochs; expected at most as many."
-            )
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def on_epoch_end(self, epoch, logs=None):

@@ -191,12 +191,12 @@ class Resume(keras.callbacks.Callback):
                 f"Received steps_per_execution={model.steps_per_execution} for a run that stopped after "
                 f"{batches} batches of its epoch; compile the model with the value it had, or a divisor of {batches}."
             )
-        train_function, logs = model.train_function, model.get_metrics_result()
+        train_function, logs, history = model.train_function, model.get_metrics_result(), model.history
         self.dataset.position.batch = batches
 
         def count(*args):
             nonlocal calls
-            if calls == 0:
+            if calls == 0 or model.history is not history:  # another `fit`, after an interrupt of this one
                 model.train_function = train_function
                 return train_function(*args)
             calls -= 1

@@ -12,6 +12,7 @@ import keras
 import numpy as np
 import pytest
 
+from keras_transformers.training.averaging import AverageEpochs
 from keras_transformers.training.losses import CrossEntropy
 from keras_transformers.training.optimizer import AdamW
 from keras_transformers.training.resume import Resume
@@ -186,6 +187,28 @@ def test_an_interrupted_fit_leaves_the_model_to_start_at_any_epoch(broken):
     with pytest.raises(KeyboardInterrupt):
         fit(broken, interrupted.Break((1, 9), KeyboardInterrupt()), data=data, model=model)
     assert model.fit(data, epochs=1, steps_per_epoch=1, verbose=0, shuffle=False).epoch == [0]
+
+
+@pytest.mark.parametrize("again", [True, False], ids=["the same run", "another fit"])
+def test_interrupted_while_batches_are_skipped(broken, again):
+    data, model = interrupted.dataset(), interrupted.model()
+    model.compile(AdamW(0.01), CrossEntropy(), jit_compile=False)  # once, as in a notebook
+
+    def run(*callbacks):
+        model.fit(data, epochs=2, verbose=0, shuffle=False, callbacks=[*callbacks, Resume(broken, data, 4)])
+
+    with pytest.raises(KeyboardInterrupt):
+        run(interrupted.Break((1, 3), KeyboardInterrupt()))
+    assert int(model.optimizer.iterations) == 23
+    run() if again else model.fit(interrupted.dataset(), epochs=1, verbose=0, shuffle=False)
+    assert int(model.optimizer.iterations) == (30 if again else 23 + 15)
+
+
+def test_an_error_before_the_first_epoch_leaves_the_model_to_start_at_any(broken):
+    data, model = interrupted.dataset(), interrupted.model()
+    with pytest.raises(ValueError, match="count=3 in a fit of 2 epochs"):
+        fit(broken, data=data, model=model, behind=[AverageEpochs(broken / "epochs", 3)])
+    assert model.fit(data, epochs=1, verbose=0, shuffle=False).epoch == [0]
 
 
 def test_early_stopping_is_final_but_a_time_limit_is_not(tmp_path):
