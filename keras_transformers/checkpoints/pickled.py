@@ -10,8 +10,7 @@ import pickle
 import struct
 import zipfile
 import zlib
-from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, NamedTuple
 
@@ -31,6 +30,8 @@ STORAGES = {
     "ByteStorage": np.uint8,
     "BoolStorage": np.bool_,
 }
+# Opcodes by which a few bytes would take much memory or time.
+NEVER_WRITTEN = {code[0] for code in (pickle.BYTEARRAY8, pickle.EMPTY_SET, pickle.ADDITEMS, pickle.FROZENSET)}
 
 
 class _Storage(NamedTuple):
@@ -112,6 +113,8 @@ def _read_legacy(content: mmap.mmap) -> tuple[dict[str, _Tensor], dict[str, memo
     widths = {tensor.storage.key: np.dtype(tensor.storage.dtype).itemsize for tensor in tensors.values()}
     keys, buffers = _Unpickler(content).load(), {}
     begin = content.tell()
+    if not all(isinstance(key, str) for key in keys):
+        raise ValueError("its storages have keys that are no str.")
     for key in keys:  # the storages follow in this order, each after its number of elements
         end = begin + 8 + int.from_bytes(content[begin : begin + 8], "little") * widths[key]
         buffers[key] = memoryview(content)[begin + 8 : end]
@@ -125,22 +128,44 @@ def _tensors(state: Any) -> dict[str, _Tensor]:
     return state
 
 
+class _Dict(dict):
+    """A dict of plain keys: a few bytes can nest tuples so that to hash one, as to print it, takes hours."""
+
+    def __init__(self, pairs: Iterable[tuple[str, Any]] = ()):
+        super().__init__()
+        for key, value in pairs:
+            self[key] = value
+
+    def __setitem__(self, key: str | int, value: Any):
+        if not isinstance(key, (str, int)):
+            raise ValueError(f"it has a dict with a {type(key).__name__} for a key: it may be malicious.")
+        super().__setitem__(key, value)
+
+
 class _Unpickler(pickle._Unpickler):
     """Knows the names that a state dict needs, and nothing else.
 
     It is the one written in Python: that in C makes a table as long as the largest number that the file memorizes by.
-    For a bytearray both would take as much memory as the file claims; `torch.save` writes none.
     """
 
     dispatch: ClassVar[dict[int, Callable]] = {
-        code: load for code, load in pickle._Unpickler.dispatch.items() if code != pickle.BYTEARRAY8[0]
+        code: load for code, load in pickle._Unpickler.dispatch.items() if code not in NEVER_WRITTEN
     }
+
+    def _load_empty_dict(self):
+        self.append(_Dict())
+
+    def _load_dict(self):
+        items = self.pop_mark()
+        self.append(_Dict(zip(items[::2], items[1::2], strict=True)))
+
+    dispatch |= {pickle.EMPTY_DICT[0]: _load_empty_dict, pickle.DICT[0]: _load_dict}
 
     def find_class(self, module: str, name: str) -> Any:
         if module == "torch" and name in STORAGES:
             return name  # a string cannot be called
         if (module, name) == ("collections", "OrderedDict"):
-            return OrderedDict
+            return _Dict
         if (module, name) == ("torch._utils", "_rebuild_tensor_v2"):
             # a new function each time: the BUILD instruction may set its attributes
             return lambda storage, offset, shape, strides, *_: _Tensor(storage, offset, shape, strides)
@@ -150,8 +175,10 @@ class _Unpickler(pickle._Unpickler):
 
     def persistent_load(self, reference: tuple) -> _Storage:
         kind, storage_type, key, _, size, *view = reference
+        if not (isinstance(storage_type, str) and isinstance(key, str) and isinstance(size, int)):
+            raise ValueError("it holds a storage without a type, a key or a size.")
         if kind != "storage" or storage_type not in STORAGES or any(view):
-            raise ValueError(f"it holds an unknown kind of storage: {reference!r}.")
+            raise ValueError(f"it holds an unknown kind of storage: {storage_type!r}.")
         return _Storage(key, STORAGES[storage_type], size)
 
 

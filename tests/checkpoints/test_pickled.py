@@ -87,6 +87,29 @@ def test_a_dotted_name_does_not_reach_through_what_is_allowed(tmp_path):
         read_pickled(tmp_path / "a.bin")
 
 
+NESTED = b")" + b"2\x86" * 40  # a tuple of 2**40 empty ones, which takes hours to hash or to print
+
+
+@pytest.mark.parametrize(
+    "pickled",
+    [
+        b"}" + NESTED + b"Ns",
+        b"}(" + NESTED + b"Nu",
+        b"(" + NESTED + b"Nd",
+        b"ccollections\nOrderedDict\n](" + NESTED + b"N\x86e\x85R",
+        b"\x8f(" + NESTED + b"\x90",
+        b"(" + NESTED + b"\x91",
+        b"(X\x07\x00\x00\x00storage" + NESTED + b"X\x01\x00\x00\x000NK\x01tQ",
+    ],
+    ids=["setitem", "setitems", "dict", "OrderedDict", "additems", "frozenset", "storage"],
+)
+def test_nested_tuples_are_neither_hashed_nor_printed(tmp_path, pickled):
+    write_zip(tmp_path / "a.bin", b"\x80\x04" + pickled + b".")
+    with pytest.raises(ValueError, match=r"a\.bin") as caught:
+        read_pickled(tmp_path / "a.bin")
+    assert len(str(caught.value)) < 300
+
+
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"not a pickle", pickle.dumps([1, 2]), b"\x80\x02K\x01."])
 def test_what_is_no_checkpoint_is_refused(tmp_path, content):
     (tmp_path / "a.bin").write_bytes(content)
