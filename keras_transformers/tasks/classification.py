@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+import numbers
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -157,6 +157,8 @@ class ClassificationTask(Task):
             raise ValueError(
                 f"class_weight is for texts of one class each: received one for {self.problem}. Leave it out."
             )
+        if not isinstance(weights, Mapping):
+            raise ValueError(f"class_weight is a dict, of labels to numbers: received a {type(weights).__name__}.")
         made = np.ones(len(self.labels), np.float32)
         for label, weight in weights.items():
             number = self._numbers([label])[0] if isinstance(label, str) else label
@@ -164,8 +166,10 @@ class ClassificationTask(Task):
                 raise ValueError(
                     f"class_weight has {label!r}; the labels are {list(self.labels)}, or their numbers from 0."
                 )
-            if not 0 <= weight < math.inf:
-                raise ValueError(f"class_weight has {weight!r} for {label!r}: expected a number from 0 on.")
+            if not (isinstance(weight, numbers.Real) and 0 <= weight <= float(np.finfo(np.float32).max)):
+                raise ValueError(
+                    f"class_weight has {weight!r} for {label!r}: expected a number from 0 on, for float32."
+                )
             made[int(number)] = weight  # by False and True, NumPy would take none and all
         return made
 

@@ -96,7 +96,7 @@ class Fitting:
         self._check_labelled(texts, labels)
         settings = {"batch_size": batch_size, "seed": seed, "accumulation_steps": accumulation_steps}
         settings |= {} if pairs is None else {"pairs": pairs}
-        settings |= ({"class_weight": class_weight} if class_weight else {}) | (dataset_options or {})
+        settings |= ({} if class_weight is None else {"class_weight": class_weight}) | (dataset_options or {})
         dataset = self.dataset(texts, labels, **settings)
         steps = epochs * (fit_options.get("steps_per_epoch") or num_batches(dataset)) // accumulation_steps
         rate = make_schedule(schedule, learning_rate, warmup, steps)

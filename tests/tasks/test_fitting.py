@@ -63,6 +63,22 @@ def test_false_and_true_are_classes():
     assert tiny.classifier()._class_weights({False: 0.5, True: 3.0}).tolist() == [0.5, 3.0]
 
 
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ({0: 1e39}, "class_weight has 1e\\+39 for 0: expected a number from 0 on, for float32"),
+        ({0: "2"}, "class_weight has '2' for 0"),
+        ({0: None}, "class_weight has None for 0"),
+        ([1, 2], "class_weight is a dict, of labels to numbers: received a list"),
+        (np.ones(2), "received a ndarray"),
+    ],
+    ids=str,
+)
+def test_class_weights_that_are_no_numbers(weights, message):
+    with pytest.raises(ValueError, match=message):
+        tiny.classifier().fit(TEXTS, LABELS, class_weight=weights, **FIT)
+
+
 def test_pairs_may_be_an_array():
     settings = FIT | EAGER | {"epochs": 1}
     tiny.classifier().fit(TEXTS[:8], LABELS[:8], pairs=np.array(TEXTS[:8]), **settings)
