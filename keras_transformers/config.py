@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import numbers
 from typing import Any
 
 NORMS = ("layer", "rms")
@@ -147,7 +148,7 @@ class TransformerConfig:
             if getattr(self, name) is not None:
                 self._check_size(name)
         for name in ("dropout", "attention_dropout", "activation_dropout"):
-            if not 0 <= getattr(self, name) < 1:
+            if not (isinstance(getattr(self, name), numbers.Real) and 0 <= getattr(self, name) < 1):
                 raise ValueError(f"{name} is a rate in [0, 1): received {getattr(self, name)!r}.")
             self._set(name, float(getattr(self, name)))
         if self.num_heads % self.num_kv_heads:
@@ -165,7 +166,7 @@ class TransformerConfig:
         special = {"pad_id": (self.pad_id,), "bos_id": (self.bos_id or 0,), "eos_ids": self.eos_ids,
                    "decoder_start_id": (self.decoder_start_id or 0,)}  # fmt: skip
         for name, ids in special.items():
-            if not all(0 <= number < self.vocabulary_size for number in ids):
+            if not all(isinstance(number, numbers.Integral) and 0 <= number < self.vocabulary_size for number in ids):
                 raise ValueError(
                     f"{name} must be a token id in [0, {self.vocabulary_size}): received {getattr(self, name)!r}."
                 )

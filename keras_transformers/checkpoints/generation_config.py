@@ -76,13 +76,15 @@ def read_generation(folder: str | Path, has_source: bool = True) -> dict[str, An
         raise ValueError(f"{path}: early_stopping is true or false here: received {settings['early_stopping']!r}.")
     if suppressed := values.get("bad_words_ids"):
         if not isinstance(suppressed, list) or not all(map(_is_one_token, suppressed)):
-            raise ValueError(f"{path}: bad_words_ids of several tokens are not supported: {suppressed!r}.")
+            raise ValueError(
+                f"{path}: bad_words_ids other than of one token id each are not supported: {suppressed!r}."
+            )
         settings["suppressed_ids"] = tuple(word[0] for word in suppressed)
     return settings
 
 
 def _is_one_token(word: Any) -> bool:
-    return isinstance(word, list) and len(word) == 1 and isinstance(word[0], int)
+    return isinstance(word, list) and len(word) == 1 and type(word[0]) is int and 0 <= word[0] < 2**31
 
 
 def make_generation(config: TransformerConfig, settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -39,8 +39,15 @@ def read_config(folder: str | Path) -> tuple[TransformerConfig, dict[str, Any]]:
             missing.
     """
     path = Path(folder, "config.json")
-    values = _flatten(read_json(path)) | _read_generation(path.with_name("generation_config.json"))
-    names = family_names(values.get("model_type"), path)
+    values = _flatten(read_json(path), path) | _read_generation(path.with_name("generation_config.json"))
+    names = family_names(_of_type(values, path, "model_type", str, "") or None, path)
+    try:
+        return _read_fields(values, names, path), _read_extra(names.read(values), path)
+    except (TypeError, AttributeError, OverflowError) as error:  # what a family makes of a value of another type
+        raise ValueError(f"{path} has a value of the wrong type ({error}). Fetch or write it again.") from error
+
+
+def _read_fields(values: dict[str, Any], names: Names, path: Path) -> TransformerConfig:
     values = names.read(values)
     _check_options(values, names, path)
     fields = {ours: values[theirs] for ours, theirs in names.fields.items() if values.get(theirs) is not None}
@@ -50,12 +57,12 @@ def read_config(folder: str | Path) -> tuple[TransformerConfig, dict[str, Any]]:
         fields["activation"] = names.activations[fields["activation"]]
     if isinstance(fields.get("eos_ids"), int):
         fields["eos_ids"] = (fields["eos_ids"],)
-    return names.configure(**fields), _read_extra(values, path)
+    return names.configure(**fields)
 
 
-def _flatten(values: dict[str, Any]) -> dict[str, Any]:
+def _flatten(values: dict[str, Any], path: Path) -> dict[str, Any]:
     """Options of rotary positions stand at the top, in `rope_scaling`, or since version 5 in `rope_parameters`."""
-    rope = {**(values.get("rope_scaling") or {}), **(values.get("rope_parameters") or {})}
+    rope = _of_type(values, path, "rope_scaling", dict, {}) | _of_type(values, path, "rope_parameters", dict, {})
     if "type" in rope:
         rope.setdefault("rope_type", rope.pop("type"))
     return values | rope

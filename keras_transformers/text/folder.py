@@ -24,6 +24,15 @@ ROLES = {
 BYTE_PAIR_CLASSES = ("GPT2Tokenizer", "OpenAIGPTTokenizer", "BartTokenizer", "RobertaTokenizer")
 T5_FILE, T5_CLASSES = "spiece.model", ("T5Tokenizer", "MT5Tokenizer")
 CONFIG = "tokenizer_config.json"
+OPTIONS = {  # of the config, those that are heeded
+    "tokenizer_class": str,
+    "do_lower_case": bool,
+    "strip_accents": bool,
+    "tokenize_chinese_chars": bool,
+    "add_prefix_space": bool,
+    "separate_vocabs": bool,
+    "extra_ids": int,
+}
 TARGET = "target_tokenizer.json"  # beside tokenizer.json, where source and target differ
 Read = tuple[tokenizers.Tokenizer, dict[str, bytes]]  # a tokenizer, and the original files to be kept with it
 
@@ -86,6 +95,10 @@ def _options(folder: Path) -> dict[str, Any]:
         raise ValueError(f"{path} is not JSON ({error}). Fetch or write it again.") from error
     if not isinstance(options, dict):
         raise ValueError(f"{path} holds a {type(options).__name__}. Expected a JSON object: fetch or write it again.")
+    options = {key: value for key, value in options.items() if value is not None}
+    for key, kind in OPTIONS.items():
+        if not isinstance(options.get(key, kind()), kind):
+            raise ValueError(f"{path}: {key} must be a {kind.__name__}: received {options[key]!r}.")
     return options
 
 

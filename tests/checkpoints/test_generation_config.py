@@ -78,7 +78,9 @@ def test_round_trip_through_a_folder(tmp_path, ours, family):
 
 def test_errors(tmp_path):
     (tmp_path / "generation_config.json").write_text(json.dumps({"bad_words_ids": [[3, 4]]}))
-    with pytest.raises(ValueError, match=r"bad_words_ids of several tokens are not supported: \[\[3, 4\]\]"):
+    with pytest.raises(
+        ValueError, match=r"bad_words_ids other than of one token id each are not supported: \[\[3, 4\]\]"
+    ):
         read_generation(tmp_path)
     (tmp_path / "generation_config.json").write_text(json.dumps({"early_stopping": "never"}))
     with pytest.raises(ValueError, match="early_stopping is true or false here: received 'never'"):
@@ -93,9 +95,10 @@ def test_errors(tmp_path):
         ({"max_length": "20"}, "max_length must be a number: received '20'"),
         ({"do_sample": True, "temperature": [1]}, r"temperature must be a number: received \[1\]"),
         ({"top_k": "all"}, "top_k must be a number"),
-        ({"bad_words_ids": 5}, "bad_words_ids of several tokens are not supported: 5"),
-        ({"bad_words_ids": [5]}, "bad_words_ids of"),
-        ({"bad_words_ids": [["no"]]}, "bad_words_ids of"),
+        ({"bad_words_ids": 5}, "bad_words_ids other than of one token id each are not supported: 5"),
+        ({"bad_words_ids": [5]}, "bad_words_ids other"),
+        ({"bad_words_ids": [["no"]]}, "bad_words_ids other"),
+        ({"bad_words_ids": [[10**30]]}, "bad_words_ids other"),
     ],
 )
 def test_values_of_another_type(tmp_path, values, message):

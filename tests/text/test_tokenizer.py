@@ -148,6 +148,17 @@ def test_folder_with_vocab_txt_obeys_its_config(tmp_path, config, expected):
     assert read.id_to_token(read.encode(["Wölfe"])[0].ids[1]) == expected
 
 
+def test_options_of_another_type(tmp_path):
+    """null is what an option is by default."""
+    (tmp_path / "vocab.txt").write_text("\n".join(bert.SPECIAL_TOKENS), encoding="utf-8")
+    (tmp_path / "tokenizer_config.json").write_text('{"do_lower_case": null, "tokenizer_class": null}')
+    Tokenizer.from_folder(tmp_path)
+    for key, value in (("do_lower_case", "yes"), ("tokenizer_class", 5), ("extra_ids", [1])):
+        (tmp_path / "tokenizer_config.json").write_text(json.dumps({key: value}))
+        with pytest.raises(ValueError, match=rf"tokenizer_config\.json: {key} must be a \w+: received"):
+            Tokenizer.from_folder(tmp_path)
+
+
 def test_vocab_lines_may_end_in_crlf_and_hold_odd_spaces(tmp_path):
     path = tmp_path / "vocab.txt"
     path.write_bytes("\r\n".join([*bert.SPECIAL_TOKENS, "\u2028", "a"]).encode("utf-8"))
