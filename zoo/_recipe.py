@@ -3,8 +3,9 @@
 import contextlib
 from pathlib import Path
 
-# The files of `Resume` and `AverageEpochs`. Another file in there belongs to somebody else.
-STATES, AVERAGED = "epoch-*.npz", "epochs"
+# The files of `Resume`, and the folders of `AverageEpochs` and of a first stage's `Resume`. Another file in there
+# belongs to somebody else.
+STATES, AVERAGED, FIRST = "epoch-*.npz", "epochs", "first"
 
 
 def state_folder(folder: Path) -> Path:
@@ -19,9 +20,12 @@ def remove_state(folder: Path) -> None:
     The newest state first: what is left after an interruption is an older one, and all that the run needs to go on.
     """
     state = state_folder(folder)
-    averaged = state / AVERAGED
-    for path in (*sorted(state.glob(STATES), reverse=True), state / "partial", *averaged.glob("*.weights.h5")):
-        path.unlink(missing_ok=True)
-    for path in (averaged, state):
+    for stage in (state, state / FIRST):
+        for path in (*sorted(stage.glob(STATES), reverse=True), stage / "partial"):
+            if path.is_file():
+                path.unlink()
+    for path in (state / AVERAGED).glob("*.weights.h5"):
+        path.unlink()
+    for path in (state / AVERAGED, state / FIRST, state):
         with contextlib.suppress(OSError):  # it is not there, or holds something else
             path.rmdir()

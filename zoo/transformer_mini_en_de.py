@@ -9,7 +9,7 @@ from pathlib import Path
 
 from keras_transformers.families import marian
 from zoo._entry import entry
-from zoo._recipe import state_folder
+from zoo._recipe import AVERAGED, FIRST, state_folder
 
 ENTRY = entry(
     __name__,
@@ -24,20 +24,22 @@ ENTRY = entry(
     licence="CC-BY-2.0",
     source="bundled",
     paper="https://arxiv.org/abs/1706.03762",
-    results={"bleu": 34.7, "chrf": 53.7, "exact_match": 14.4},  # on held-out pairs, by `measure`
+    results={"bleu": 42.5, "chrf": 60.5, "exact_match": 19.7},  # on held-out pairs, by `measure`
 )  # fmt: skip
 
 
-def train(data: Path, folder: Path, epochs: int = 5, seed: int = 1, verbose: int = 1) -> dict[str, float]:
-    """Train from scratch, resuming an interrupted run; write the folder that is bundled; measure held-out pairs."""
+def train(
+    data: Path, folder: Path, epochs: int = 12, first_epochs: int = 5, seed: int = 1, verbose: int = 1
+) -> dict[str, float]:
+    """Train from scratch, resuming an interrupted run; write the folder that is bundled; measure held-out pairs.
+
+    First come `first_epochs` passes over sentences, then `epochs` over sentences and pairs of them. What is written is
+    the mean of the weights after the last five.
+    """
     import keras
 
     from keras_transformers.tasks import Seq2SeqLMTask
-    from keras_transformers.tasks.fitting import num_batches
     from keras_transformers.text.tokenizer import Tokenizer
-    from keras_transformers.training.optimizer import AdamW
-    from keras_transformers.training.resume import Resume
-    from keras_transformers.training.schedules import WarmupCosine
     from keras_transformers.training.text_scores import import_sacrebleu
 
     import_sacrebleu()  # now, rather than after hours
@@ -46,16 +48,55 @@ def train(data: Path, folder: Path, epochs: int = 5, seed: int = 1, verbose: int
     tokenizer = Tokenizer.train(english + german, ENTRY.config.vocabulary_size, model="unigram")
     # The paper's initialisers; Marian's are for a width of 512.
     fresh = {"initializer_range": None, "embedding_initializer_range": ENTRY.config.hidden_dim**-0.5}
-    task = Seq2SeqLMTask(ENTRY.config.replace(**fresh), tokenizer, generation={"num_beams": 4})
+    first = Seq2SeqLMTask(ENTRY.config.replace(**fresh), tokenizer)
+    _learn_sentences(first, english, german, state_folder(folder) / FIRST, first_epochs, seed, verbose)
+    task = Seq2SeqLMTask(ENTRY.config, tokenizer, generation={"num_beams": 4}, dtype="mixed_bfloat16")
+    task.model.set_weights(first.model.get_weights())
+    _learn_pairs(task, english, german, state_folder(folder), epochs, seed, verbose)
+    task.save(folder, dtype="float16")
+    return measure(task, data)
+
+
+def _learn_sentences(task, english: list[str], german: list[str], state: Path, epochs: int, seed: int, verbose: int):
+    from keras_transformers.tasks.fitting import num_batches
+    from keras_transformers.training.optimizer import AdamW
+    from keras_transformers.training.resume import Resume
+    from keras_transformers.training.schedules import WarmupCosine
+
     dataset = task.dataset(english, german, batch_tokens=2048, seed=seed)
     steps = epochs * num_batches(dataset)
     rate = WarmupCosine(1e-3, steps // 12, steps)
     task.compile(AdamW(rate, weight_decay=0.01, beta_2=0.98), jit_compile=True)
-    resume = Resume(state_folder(folder), dataset, every=100)
+    resume = Resume(state, dataset, every=100)
     task.model.fit(dataset, epochs=epochs, verbose=verbose, shuffle=False, callbacks=[resume])
-    task.config = ENTRY.config
-    task.save(folder, dtype="float16")
-    return measure(task, data)
+
+
+def _learn_pairs(task, english: list[str], german: list[str], state: Path, epochs: int, seed: int, verbose: int):
+    from keras_transformers.training.averaging import AverageEpochs
+    from keras_transformers.training.optimizer import AdamW
+    from keras_transformers.training.resume import Resume
+    from keras_transformers.training.schedules import WarmupInverseSqrt
+
+    english, german = with_pairs(english, german, seed)
+    dataset = task.dataset(english, german, batch_tokens=4096, seed=seed)
+    task.compile(AdamW(WarmupInverseSqrt(1e-3, 500), weight_decay=0.01, beta_2=0.98))
+    resume = Resume(state, dataset, every=100)
+    average = AverageEpochs(state / AVERAGED, count=min(5, epochs))
+    task.model.fit(dataset, epochs=epochs, verbose=verbose, shuffle=False, callbacks=[resume, average])
+
+
+def with_pairs(english: list[str], german: list[str], seed: int) -> tuple[list[str], list[str]]:
+    """The sentences and, for each four of them, two in one text: sentences alone are short, and so is what they teach.
+
+    Paper: Kondo et al. 2021, "Sentence Concatenation Approach to Data Augmentation for Neural Machine Translation",
+    https://aclanthology.org/2021.naacl-srw.18.
+    """
+    import random
+
+    number = len(english) // 4
+    rows = random.Random(seed).sample(range(len(english)), 2 * number)
+    pairs = list(zip(rows[:number], rows[number:], strict=True))
+    return tuple([*texts, *(f"{texts[one]} {texts[other]}" for one, other in pairs)] for texts in (english, german))
 
 
 def measure(task, data: Path) -> dict[str, float]:

@@ -9,6 +9,7 @@ import re
 import pytest
 
 import zoo
+from keras_transformers.training.text_scores import SCORES
 
 BUNDLED = [zoo.describe(name) for name in zoo.names(bundled=True)]
 by_name = pytest.mark.parametrize("entry", BUNDLED, ids=lambda entry: entry.name)
@@ -61,6 +62,19 @@ def test_the_translator_has_learnt_german():
         "Die Katze tanzte.",
         "Ich habe zwei Brüder.",
     ]
+
+
+@pytest.mark.data
+def test_the_translator_reads_captions(data_dir):
+    """Text of another kind, on which it was not trained; the card says what it gives."""
+    english, german = (
+        (data_dir / "multi30k" / f"test_2016_flickr.{side}").read_text(encoding="utf-8").splitlines()[:200]
+        for side in ("en", "de")
+    )
+    texts = zoo.load("transformer_mini_en_de").generate(english)
+    card = (zoo.describe("transformer_mini_en_de").folder / "README.md").read_text(encoding="utf-8")
+    said = [float(number) for number in re.search(r"BLEU is ([\d.]+) and chrF ([\d.]+)\.\n", card).groups()]
+    assert [SCORES[name](texts, german) for name in ("bleu", "chrf")] == pytest.approx(said, rel=0.01)
 
 
 def test_what_leaves_no_token_is_blank_to_the_translator():

@@ -14,7 +14,7 @@ from command_line import fail, invoke, run
 import zoo
 from zoo import _cli_show, _cli_train
 from zoo._cli_data import Columns, read_labelled
-from zoo._recipe import state_folder
+from zoo._recipe import remove_state, state_folder
 
 COMMANDS = ("list", "describe", "train", "finetune", "evaluate", "predict", "generate", "export")
 LABELS = {"a fine film": "good", "a dull book": "bad", "the fine day": "good", "the long play": "bad"}
@@ -151,11 +151,12 @@ def test_a_run_that_has_ended_leaves_no_state(monkeypatch, tmp_path):
     """One that fails behind its last step, or is interrupted, keeps it; what no run has written there stays."""
     out, state = tmp_path / "out", tmp_path / "out.resume"
     files = ("epoch-00000-batch-00000004.npz", "epoch-00001-batch-00000000.npz", "partial", "epochs/e.weights.h5")
+    files += ("first/epoch-00005-batch-00000000.npz",)
 
     def recipe(data, folder, verbose=1):
         assert state_folder(folder) == state
-        (state / "epochs").mkdir(parents=True, exist_ok=True)
         for name in files:
+            (state / name).parent.mkdir(parents=True, exist_ok=True)
             (state / name).touch()
         if error is not None:
             raise error
@@ -174,6 +175,14 @@ def test_a_run_that_has_ended_leaves_no_state(monkeypatch, tmp_path):
     run(*arguments)
     assert [path.name for path in state.iterdir()] == ["notes.md"]
     (state / "notes.md").unlink()
+    for name in ("first", "partial"):  # what no run has written may have any name
+        (state / name).mkdir(exist_ok=True)
+    remove_state(out)
+    assert [path.name for path in state.iterdir()] == ["partial"]
+    (state / "partial").rmdir()
+    (state / "first").touch()
+    remove_state(out)
+    (state / "first").unlink()
     run(*arguments)
     assert not list(tmp_path.iterdir())
 

@@ -9,6 +9,7 @@ import pytest
 from command_line import run
 
 import zoo
+from zoo.transformer_mini_en_de import with_pairs
 
 STORY = "The old man went to the sea. He had a boat and a dog. The dog was not happy at all.\n"
 SUBJECTS, VERBS = ("cat", "dog", "man", "king"), ("sat", "sang", "ran", "slept", "ate")
@@ -42,6 +43,13 @@ RECIPES = {
     "transformer_mini_en_de": (pairs, {"bleu", "chrf", "exact_match"}),
     "transformer_tiny": (parallel, {"tokenized_bleu", "bleu", "last_tokenized_bleu", "last_bleu"}),
 }
+
+
+def test_the_translator_reads_two_sentences_in_one_text():
+    english, german = with_pairs(["a.", "b.", "c.", "d.", "e."] * 2, ["A.", "B.", "C.", "D.", "E."] * 2, seed=1)
+    assert len(english) == 12 and german == [text.upper() for text in english]
+    assert [len(text) for text in english] == [2] * 10 + [5] * 2
+    assert with_pairs(["a."] * 3, ["A."] * 3, seed=1) == (["a."] * 3, ["A."] * 3)
 
 
 def test_every_recipe_is_here():
