@@ -191,10 +191,11 @@ def test_an_interrupted_fit_leaves_the_model_to_start_at_any_epoch(broken):
 
 @pytest.mark.parametrize("again", [True, False], ids=["the same run", "another fit"])
 def test_interrupted_while_batches_are_skipped(broken, again):
-    data, model = interrupted.dataset(), interrupted.model()
+    model = interrupted.model()
     model.compile(AdamW(0.01), CrossEntropy(), jit_compile=False)  # once, as in a notebook
 
     def run(*callbacks):
+        data = interrupted.dataset()
         model.fit(data, epochs=2, verbose=0, shuffle=False, callbacks=[*callbacks, Resume(broken, data, 4)])
 
     with pytest.raises(KeyboardInterrupt):
