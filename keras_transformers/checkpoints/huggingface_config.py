@@ -42,13 +42,13 @@ def read_config(folder: str | Path) -> tuple[TransformerConfig, dict[str, Any]]:
     values = _flatten(read_json(path), path) | _read_generation(path.with_name("generation_config.json"))
     names = family_names(_of_type(values, path, "model_type", str, "") or None, path)
     try:
-        return _read_fields(values, names, path), _read_extra(names.read(values), path)
+        values = names.read(values)
+        return _read_model(values, names, path), _read_extra(values, path)
     except (TypeError, AttributeError, OverflowError) as error:  # what a family makes of a value of another type
         raise ValueError(f"{path} has a value of the wrong type ({error}). Fetch or write it again.") from error
 
 
-def _read_fields(values: dict[str, Any], names: Names, path: Path) -> TransformerConfig:
-    values = names.read(values)
+def _read_model(values: dict[str, Any], names: Names, path: Path) -> TransformerConfig:
     _check_options(values, names, path)
     fields = {ours: values[theirs] for ours, theirs in names.fields.items() if values.get(theirs) is not None}
     if missing := [names.fields[ours] for ours in names.required if ours not in fields]:
