@@ -115,18 +115,8 @@ def load(
     kind = _task_class(task or (checkpoint.task if labels is None else "classification"), name)
     options = checkpoint.options(("max_length", *kind.from_checkpoint) if max_length is None else kind.from_checkpoint)
     options |= {"outputs": outputs, "dtype": dtype} | ({} if max_length is None else {"max_length": max_length})
-    if kind.name == "classification":
-        options |= {"labels": checkpoint.labels if labels is None else labels, "problem": problem or checkpoint.problem}
-        options["lm_weight"] = lm_weight or 0.0
-    elif (labels, problem, lm_weight) != (None, None, None):
-        raise ValueError(
-            f"labels, problem and lm_weight belong to task='classification': received them with {kind.name!r}."
-        )
-    config = checkpoint.config
-    if dropout is not None:
-        has_inner = config.activation_dropout or config.family == "t5"  # which has one rate for all
-        inner = {"activation_dropout": dropout} if has_inner else {}
-        config = config.replace(dropout=dropout, attention_dropout=dropout, **inner)
+    options |= _classifier_options(kind, checkpoint, labels, problem, lm_weight)
+    config = checkpoint.config if dropout is None else _with_dropout(checkpoint.config, dropout)
     if seed is not None:
         keras.utils.set_random_seed(seed)
     tokenizer = checkpoint.tokenizer
@@ -140,6 +130,31 @@ def load(
         add_lora(made.model, lora_rank, train=kind.new_layers)
         made.compile()
     return made
+
+
+def _classifier_options(
+    kind: type[Task],
+    checkpoint: Checkpoint,
+    labels: Sequence[str] | int | None,
+    problem: str | None,
+    lm_weight: float | None,
+) -> dict[str, Any]:
+    """The arguments that only a classifier has; no other task may be given any."""
+    if kind.name == "classification":
+        labels = checkpoint.labels if labels is None else labels
+        return {"labels": labels, "problem": problem or checkpoint.problem, "lm_weight": lm_weight or 0.0}
+    if (labels, problem, lm_weight) != (None, None, None):
+        raise ValueError(
+            f"labels, problem and lm_weight belong to task='classification': received them with {kind.name!r}."
+        )
+    return {}
+
+
+def _with_dropout(config: TransformerConfig, rate: float) -> TransformerConfig:
+    """The same model with one rate for all of its dropouts."""
+    has_inner = config.activation_dropout or config.family == "t5"  # which has one rate for all
+    inner = {"activation_dropout": rate} if has_inner else {}
+    return config.replace(dropout=rate, attention_dropout=rate, **inner)
 
 
 def find(

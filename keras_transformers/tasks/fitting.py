@@ -88,22 +88,17 @@ class Fitting:
             ValueError: As for `dataset`; no labels; an unknown schedule; a stream, whose number of steps is not known;
                 `class_weight` where texts have no class, or several.
         """
-        if hasattr(texts, "element_spec"):
-            raise ValueError(
-                "fit needs the number of steps for its schedule, and a stream has none: use "
-                "task.model.fit(task.dataset(stream), epochs=...) with an optimizer of your own in task.compile."
-            )
+        _check_has_length(texts)
         self._check_labelled(texts, labels)
         settings = {"batch_size": batch_size, "seed": seed, "accumulation_steps": accumulation_steps}
-        settings |= {} if pairs is None else {"pairs": pairs}
-        settings |= ({} if class_weight is None else {"class_weight": class_weight}) | (dataset_options or {})
+        given = {"pairs": pairs, "class_weight": class_weight}  # which not every task takes
+        settings |= {name: value for name, value in given.items() if value is not None} | (dataset_options or {})
         dataset = self.dataset(texts, labels, **settings)
         steps = epochs * (fit_options.get("steps_per_epoch") or num_batches(dataset)) // accumulation_steps
         rate = make_schedule(schedule, learning_rate, warmup, steps)
         with scope(getattr(self.model, "distribute_strategy", None)):
             own = (rate, weight_decay, clip_norm, accumulation_steps, ema_momentum)
-            optimizer = AdamW(*own, **(optimizer_options or {}))
-            self.compile(optimizer, **(compile_options or {}))
+            self.compile(AdamW(*own, **(optimizer_options or {})), **(compile_options or {}))
         if isinstance(validation_data, tuple):
             validation_data = self._evaluation(*validation_data, batch_size=batch_size, options=dataset_options)
         # The order of an epoch follows from its number, wherever `fit` starts.
@@ -148,6 +143,14 @@ class Fitting:
     def _check_labelled(self, texts: Any, labels: Any) -> None:
         if self.labelled and labels is None and not hasattr(texts, "element_spec"):
             raise ValueError(f"{self.name} needs labels, one a text, to fit or evaluate: received None.")
+
+
+def _check_has_length(texts: Any) -> None:
+    if hasattr(texts, "element_spec"):
+        raise ValueError(
+            "fit needs the number of steps for its schedule, and a stream has none: use "
+            "task.model.fit(task.dataset(stream), epochs=...) with an optimizer of your own in task.compile."
+        )
 
 
 def num_batches(dataset: Any) -> int:
