@@ -101,9 +101,7 @@ class Fitting:
             self.compile(AdamW(*own, **(optimizer_options or {})), **(compile_options or {}))
         if isinstance(validation_data, tuple):
             validation_data = self._evaluation(*validation_data, batch_size=batch_size, options=dataset_options)
-        # The order of an epoch follows from its number, wherever `fit` starts.
-        start = keras.callbacks.LambdaCallback(lambda epoch, logs: setattr(dataset.position, "epoch", epoch))
-        fit_options["callbacks"] = [start, *(fit_options.get("callbacks") or [])]
+        fit_options["callbacks"] = [_order_by_epoch(dataset), *(fit_options.get("callbacks") or [])]
         # The data set shuffles by itself; Keras would warn, or on JAX shuffle the batches once more.
         return self.model.fit(dataset, epochs=epochs, validation_data=validation_data, shuffle=False, **fit_options)
 
@@ -151,6 +149,11 @@ def _check_has_length(texts: Any) -> None:
             "fit needs the number of steps for its schedule, and a stream has none: use "
             "task.model.fit(task.dataset(stream), epochs=...) with an optimizer of your own in task.compile."
         )
+
+
+def _order_by_epoch(dataset: Any) -> keras.callbacks.Callback:
+    """The order of an epoch follows from its number, wherever `fit` starts."""
+    return keras.callbacks.LambdaCallback(lambda epoch, logs: setattr(dataset.position, "epoch", epoch))
 
 
 def num_batches(dataset: Any) -> int:
