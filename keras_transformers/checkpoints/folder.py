@@ -125,11 +125,11 @@ def left_behind(folder: str | os.PathLike) -> Path | None:
 def _check_place(target: Path) -> None:
     """A folder that others stand in cannot be exchanged for another one."""
     places = {"the working directory": os.curdir, "the home folder": os.path.expanduser("~")}
-    found = [name for name, place in places.items() if os.path.exists(place) and os.path.samefile(target, place)]
+    kinds = [name for name, place in places.items() if os.path.exists(place) and os.path.samefile(target, place)]
     if os.path.ismount(target):
-        found.append("a mount point")
-    if found:
-        raise ValueError(f"{target} is {found[0]}, so it is not replaced: give a folder in it.")
+        kinds.append("a mount point")
+    if kinds:
+        raise ValueError(f"{target} is {kinds[0]}, so it is not replaced: give a folder in it.")
 
 
 def _is_model(config: Path) -> bool:
@@ -157,8 +157,8 @@ def _others(folder: Path, written: Sequence[str], prefix: str = "") -> list[str]
 def _hidden(target: Path) -> list[Path]:
     """The temporary folders of all processes that write there, or did."""
     name = re.compile(rf"{re.escape(f'.{target.name}.')}[0-9a-f]{{32}}({re.escape(OLD)})?")
-    found = target.parent.glob(glob.escape(f".{target.name}.") + "*")
-    return [path for path in found if name.fullmatch(path.name)]
+    candidates = target.parent.glob(glob.escape(f".{target.name}.") + "*")
+    return [path for path in candidates if name.fullmatch(path.name)]
 
 
 def _clear(target: Path) -> None:

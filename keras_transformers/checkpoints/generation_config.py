@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from types import NoneType
 from typing import Any
 
-from keras_transformers.checkpoints.huggingface_config import read_json
 from keras_transformers.config import TransformerConfig
+from keras_transformers.json_file import NUMBER, check_types, read_object
 
 FIELDS = {
     "num_beams": "num_beams",
@@ -30,6 +29,7 @@ FIELDS = {
 SETTINGS = (*FIELDS, "temperature", "suppressed_ids")
 TOP_K = 50  # of samples of transformers, where a file does not say
 LENGTHS = {"max_length": "max_new_tokens", "min_length": "min_new_tokens"}
+NUMBERS = {name: NUMBER for name in (*FIELDS.values(), *LENGTHS, "temperature") if name != "early_stopping"}
 
 
 def read_generation(folder: str | Path, has_source: bool = True) -> dict[str, Any]:
@@ -61,10 +61,9 @@ def read_generation(folder: str | Path, has_source: bool = True) -> dict[str, An
     {'num_beams': 6, 'max_new_tokens': 511, 'suppressed_ids': (58100,)}
     """
     path = Path(folder, "generation_config.json")
-    values = read_json(path if path.is_file() else path.with_name("config.json"))
-    for name in (*FIELDS.values(), *LENGTHS, "temperature"):
-        if not isinstance(values.get(name), (int, float, NoneType)) and name != "early_stopping":
-            raise ValueError(f"{path}: {name} must be a number: received {values[name]!r}.")
+    path = path if path.is_file() else path.with_name("config.json")
+    values = read_object(path)
+    check_types(values, NUMBERS, path)
     for length, knob in (LENGTHS if has_source else {}).items():  # theirs count the token that the decoder begins with
         if values.get(length) is not None and values.get(knob) is None:
             values[knob] = max(values[length] - 1, 0)

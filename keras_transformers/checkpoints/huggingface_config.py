@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from keras_transformers.checkpoints.names import Names, family_names, names_of
 from keras_transformers.config import TransformerConfig
+from keras_transformers.json_file import check_types, read_object
 
 PROBLEMS = {
     "single_label": "single_label_classification",
@@ -39,7 +39,7 @@ def read_config(folder: str | Path) -> tuple[TransformerConfig, dict[str, Any]]:
             missing.
     """
     path = Path(folder, "config.json")
-    values = _flatten(read_json(path), path) | _read_generation(path.with_name("generation_config.json"))
+    values = _flatten(read_object(path), path) | _read_generation(path.with_name("generation_config.json"))
     names = family_names(_of_type(values, path, "model_type", str, "") or None, path)
     try:
         values = names.read(values)
@@ -70,7 +70,7 @@ def _flatten(values: dict[str, Any], path: Path) -> dict[str, Any]:
 
 def _read_generation(path: Path) -> dict[str, Any]:
     """What generation_config.json, where there is one, has for config.json: it is the one that `transformers` obeys."""
-    values = read_json(path) if path.is_file() else {}
+    values = read_object(path) if path.is_file() else {}
     return {key: values[key] for key in GENERATION if values.get(key) is not None}
 
 
@@ -105,8 +105,7 @@ def _read_extra(values: dict[str, Any], path: Path) -> dict[str, Any]:
 def _of_type(values: dict[str, Any], path: Path, key: str, kind: type, default: Any) -> Any:
     """The value of a key, or the default where it is missing or empty; of another type it is an error."""
     value = values.get(key) or default
-    if not isinstance(value, kind):
-        raise ValueError(f"{path}: {key} must be a {kind.__name__}: received {value!r}.")
+    check_types({key: value}, {key: kind}, path)
     return value
 
 
@@ -124,9 +123,10 @@ def make_config(
     names = names_of(config, "a configuration")
     if architecture not in names.architectures:
         raise ValueError(f"architecture must be one of {sorted(names.architectures)}: received {architecture!r}.")
-    fields = {ours: getattr(config, ours) for ours in names.fields}
+    stored = config.to_dict()
+    fields = {ours: stored[ours] for ours in names.fields}
     plain = names.configure(**{ours: value for ours, value in fields.items() if value is not None})
-    lost = [key for key, value in plain.to_dict().items() if getattr(config, key) != value and key not in FORGOTTEN]
+    lost = [key for key, value in plain.to_dict().items() if stored[key] != value and key not in FORGOTTEN]
     last = {theirs: getattr(config, ours) for ours, theirs in names.fields.items()}  # of two fields with one name
     lost += [ours for ours, theirs in names.fields.items() if getattr(config, ours) != last[theirs]]
     if config.activation not in names.activations.values():
@@ -157,16 +157,3 @@ def _their_value(ours: str, value: Any, config: TransformerConfig, names: Names)
     if ours == "pad_id" and config.kind == "decoder":
         return value or None  # theirs have no token for padding
     return value
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object from a file."""
-    if not path.is_file():
-        raise ValueError(f"there is no {path.name} in {path.parent}: expected a checkpoint folder.")
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is no JSON ({error}). Fetch or write it again.") from error
-    if not isinstance(values, dict):
-        raise ValueError(f"{path}: expected a JSON object, received {type(values).__name__}. Fetch or write it again.")
-    return values

@@ -14,11 +14,11 @@ import keras
 import numpy as np
 
 from keras_transformers.checkpoints.assign import assign
-from keras_transformers.checkpoints.huggingface_config import read_json
 from keras_transformers.checkpoints.names.keras_nlp import LEAVES, PRESETS
 from keras_transformers.checkpoints.names.table import look_up
 from keras_transformers.checkpoints.tensors import Tensor, by_name
 from keras_transformers.config import TransformerConfig
+from keras_transformers.json_file import read_object
 from keras_transformers.text.byte_pair import END
 from keras_transformers.text.tokenizer import Tokenizer
 
@@ -74,7 +74,7 @@ def read_config(folder: str | os.PathLike) -> tuple[TransformerConfig, dict[str,
         ValueError: It is no preset, or one of another family.
     """
     folder = Path(folder)
-    preset = read_json(folder / "config.json")
+    preset = read_object(folder / "config.json")
     if str(preset.get("class_name")) not in PRESETS:
         raise ValueError(f"{folder} holds none of {list(PRESETS)} of keras-nlp: received {preset.get('class_name')!r}.")
     kind = PRESETS[preset["class_name"]]
@@ -85,7 +85,7 @@ def read_config(folder: str | os.PathLike) -> tuple[TransformerConfig, dict[str,
     config = kind.configure(**fields, **kind.facts)
     extra = {"architecture": kind.architecture, "labels": None, "problem": None}
     if (folder / "task.json").is_file() and (folder / "task.weights.h5").is_file():
-        task = read_json(folder / "task.json")
+        task = read_object(folder / "task.json")
         if task.get("class_name") in CLASSIFIERS:
             labels = tuple(f"LABEL_{index}" for index in range(_num_classes(folder)))
             extra = {"architecture": "BertForSequenceClassification", "labels": labels, "problem": "single_label"}
@@ -104,7 +104,7 @@ def _num_classes(folder: Path) -> int:
 
 def _options(path: Path, *names: str) -> dict[str, Any]:
     """The `config` of a JSON file of Keras, which has values of these names."""
-    options = read_json(path).get("config")
+    options = read_object(path).get("config")
     if not isinstance(options, dict):
         raise ValueError(f"{path}: config must be an object: received {options!r}. Save the preset again.")
     if missing := sorted(set(names) - set(options)):
@@ -115,7 +115,7 @@ def _options(path: Path, *names: str) -> dict[str, Any]:
 def _end_id(folder: Path) -> int | None:
     """The id of GPT-2's one special token, which begins and ends texts."""
     path = folder / MERGED[0]
-    return read_json(path).get(END) if path.is_file() else None
+    return read_object(path).get(END) if path.is_file() else None
 
 
 def read_tokenizer(folder: str | os.PathLike) -> Tokenizer:
@@ -159,7 +159,7 @@ def load_weights(
             weight, or the tensors do not fit. No variable has changed.
     """
     folder = Path(folder)
-    weights = PRESETS[read_json(folder / "config.json")["class_name"]].weights
+    weights = PRESETS[read_object(folder / "config.json")["class_name"]].weights
     tensors = _read_h5(folder / "model.weights.h5", "")
     if read_config(folder)[1]["labels"]:
         tensors += _read_h5(folder / "task.weights.h5", "task/")

@@ -13,8 +13,8 @@ import numpy as np
 import safetensors
 
 from keras_transformers.checkpoints.hub import PICKLED
-from keras_transformers.checkpoints.huggingface_config import read_json
 from keras_transformers.checkpoints.pickled import read_pickled
+from keras_transformers.json_file import read_object
 
 INDEX = "model.safetensors.index.json"
 FLOATS = {"F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64"}  # the dtypes of weights
@@ -56,15 +56,15 @@ def by_name(tensors: Iterable[tuple[str, Tensor]], source: Any) -> dict[str, Ten
     Raises:
         ValueError: Two tensors have one name: which one is meant?
     """
-    found: dict[str, Tensor] = {}
+    named: dict[str, Tensor] = {}
     for name, tensor in tensors:
-        if name in found:
+        if name in named:
             raise ValueError(
-                f"{source} holds two tensors for one weight: {found[name].name} and {tensor.name}, both {name}: "
+                f"{source} holds two tensors for one weight: {named[name].name} and {tensor.name}, both {name}: "
                 "nothing was loaded. Remove the one that is not meant."
             )
-        found[name] = tensor
-    return found
+        named[name] = tensor
+    return named
 
 
 def read_tensors(folder: Path, pickled: bool = False) -> list[Tensor]:
@@ -122,7 +122,7 @@ def _open_shards(folder: Path) -> list[Tensor]:
 
 def _weight_map(index: Path) -> dict[str, str]:
     """File names by tensor names."""
-    places = read_json(index).get("weight_map")
+    places = read_object(index).get("weight_map")
     wrong = None if isinstance(places, dict) else "None" if places is None else f"a {type(places).__name__}"
     if wrong is None:
         wrong = next((f"{place!r} for {name}" for name, place in places.items() if not isinstance(place, str)), None)

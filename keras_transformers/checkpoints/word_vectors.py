@@ -86,14 +86,14 @@ def read_word_vectors(
     path = Path(path)
     with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
         count, width, binary = _format(file)
-        found = 0
+        count_read = 0
         for word, numbers in _binary_records(file, count, width) if binary else _text_records(file, width):
-            found += 1
+            count_read += 1
             word = word.decode("utf-8", errors="replace")
             if wanted(word):
                 yield word, np.frombuffer(numbers, "<f4") if binary else _parse(numbers, width, path, word)
-    if count is not None and found != count:
-        raise ValueError(f"{path} announces {count} vectors, but holds {found}: it is cut or damaged.")
+    if count is not None and count_read != count:
+        raise ValueError(f"{path} announces {count} vectors, but holds {count_read}: it is cut or damaged.")
 
 
 def _format(file: BinaryIO) -> tuple[int | None, int, bool]:

@@ -107,6 +107,13 @@ def test_values_of_another_type(tmp_path, values, message):
         read_generation(tmp_path)
 
 
+def test_an_error_names_the_file_that_was_read(tmp_path):
+    (tmp_path / "config.json").write_text('{"num_beams": "six"}')
+    with pytest.raises(ValueError, match=r"config\.json: num_beams must be a number: received 'six'") as error:
+        read_generation(tmp_path)
+    assert "generation_config" not in str(error.value)
+
+
 @pytest.mark.parity
 def test_transformers_reads_them(tmp_path, ours):
     transformers = pytest.importorskip("transformers")

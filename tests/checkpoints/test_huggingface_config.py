@@ -3,9 +3,8 @@ import json
 import pytest
 
 from keras_transformers.checkpoints.huggingface_config import make_config, read_config
-from keras_transformers.checkpoints.names import FAMILIES, architecture_of, stored_as, task_of
+from keras_transformers.checkpoints.names import FAMILIES, architecture_of, stored_as, task_names, task_of
 from keras_transformers.families import bart, bert, gpt1, gpt2, llama, marian, mbart, t5, transformer
-from keras_transformers.tasks import TASKS
 
 SIZES = {"vocabulary_size": 90, "num_layers": 3, "num_heads": 4, "hidden_dim": 32}
 CONFIG = bert(**SIZES, activation="gelu_tanh", dropout=0.2, pad_id=3)
@@ -30,6 +29,7 @@ DECODERS = {
 RATES = {"dropout": 0.2, "attention_dropout": 0.2, "activation_dropout": 0.2}
 TWO_STACKS = {
     "transformer": transformer(**SIZES, num_decoder_layers=2, pad_id=3, eos_ids=[2], max_length=70),
+    "transformer-windows": transformer(**SIZES, block_options=[{"attention_window": 8}, {}]),
     "transformer-fairseq": transformer(**SIZES, **RATES, position_layout="fairseq", encoder_vocabulary_size=80),
     "transformer-unlike": transformer(**SIZES, norm_order="pre", gated=True, initializer_range=0.01, epsilon=1e-6),
     "marian": marian(**SIZES, activation="relu", scale_embeddings=False),
@@ -125,7 +125,7 @@ def test_the_base_of_wavelengths_where_each_version_has_it(tmp_path, place):
     assert read_config(write(tmp_path, **LLAMA, **options))[0].max_wavelength == 5e5
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", task_names())
 def test_tasks_and_classes_belong_together(task):
     families = [family for family, names in FAMILIES.items() if task in names.tasks]
     assert families
@@ -248,3 +248,9 @@ def test_dropout_is_forgotten_where_the_format_has_no_place():
     """A Llama may be fine-tuned with dropout, and saved."""
     values = make_config(llama(**SIZES, intermediate_dim=48, dropout=0.1, attention_dropout=0.1), "LlamaForCausalLM")
     assert values["attention_dropout"] == 0.1 and "dropout" not in values
+
+
+def test_block_options_have_no_place_in_the_formats_of_others():
+    config = llama(**SIZES, intermediate_dim=48, block_options=[{"attention_window": 8}])
+    with pytest.raises(ValueError, match=r"llama format .* no place for other values of \['block_options'\]"):
+        make_config(config, "LlamaForCausalLM")

@@ -68,6 +68,17 @@ def architecture_of(task: str, family: str) -> str:
     return tasks[task]
 
 
+def task_names() -> list[str]:
+    """The tasks that a family has a class of `transformers` for.
+
+    Example:
+
+    >>> "classification" in task_names()
+    True
+    """
+    return sorted({task for names in FAMILIES.values() for task in names.tasks})
+
+
 def task_of(architecture: str | None, family: str) -> str | None:
     """The task that a class of `transformers` is made for; None for a bare model, or one whose head we do not have.
 
