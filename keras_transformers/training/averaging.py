@@ -63,8 +63,8 @@ def average_weights(model: keras.Model, paths: Sequence[str | os.PathLike]) -> N
     if not paths:
         raise ValueError("Received no paths; expected at least one file of weights.")
     weights = model.get_weights()
-    state = model.optimizer.variables if getattr(model, "optimizer", None) else []  # which the files have, too
-    kept = [keras.ops.convert_to_numpy(variable) for variable in state]
+    state = model.optimizer.variables if getattr(model, "optimizer", None) else []  # `load_weights` sets them too
+    saved_state = [keras.ops.convert_to_numpy(variable) for variable in state]
     sums = [np.zeros(w.shape, "float64") for w in weights]
     try:
         for path in paths:
@@ -74,21 +74,21 @@ def average_weights(model: keras.Model, paths: Sequence[str | os.PathLike]) -> N
         weights = [(total / len(paths)).astype(w.dtype) for total, w in zip(sums, weights, strict=True)]
     finally:
         model.set_weights(weights)
-        for variable, value in zip(state, kept, strict=True):
+        for variable, value in zip(state, saved_state, strict=True):
             variable.assign(value)
 
 
 class AverageEpochs(keras.callbacks.Callback):
-    """Ends `fit` with the mean of the weights after each of the last epochs.
+    """Ends `fit` with the mean of the weights at the ends of the last epochs.
 
-    As fairseq's `average_checkpoints --num-epoch-checkpoints`. A moving average over all updates is the optimizer's
-    `ema_momentum`. Put it behind `Resume`, which then keeps the weights as trained, to go on from; a resumed run finds
-    the files of the epochs before the break.
+    It does what fairseq's `average_checkpoints --num-epoch-checkpoints` does. For a moving average over all updates,
+    see `ema_momentum` of the optimizer. Put this callback behind `Resume`: that then saves the weights as trained, from
+    which a run goes on. A resumed run finds the files of the epochs before the interruption.
 
     Args:
         folder: Where to write `epoch-00000.weights.h5` and so on; holds the last `count`. One folder belongs to one
             run: files of this epoch and later ones, which another run left, are replaced.
-        count: Epochs to average. Where training stops early, those there are.
+        count: Epochs to average; fewer if training stops early.
 
     Raises:
         ValueError: `count` is not positive; or from `fit`, it has fewer epochs.
@@ -117,7 +117,7 @@ class AverageEpochs(keras.callbacks.Callback):
     def set_params(self, params):
         super().set_params(params)
         epochs = params.get("epochs", self.count)  # `evaluate` has none
-        if epochs < self.count:  # told before any callback begins: `Resume` has set where this `fit` starts by then
+        if epochs < self.count:  # here, as by `on_train_begin` `Resume` may have set the model's first epoch
             raise ValueError(f"Received count={self.count} in a fit of {epochs} epochs; expected at most as many.")
 
     def on_train_begin(self, logs=None):

@@ -1,4 +1,4 @@
-"""What training needs from `tf.distribute`; the identity without TensorFlow or outside of a strategy."""
+"""What training needs from `tf.distribute`. Without TensorFlow, or outside of a strategy, there is one replica."""
 
 from __future__ import annotations
 
@@ -7,6 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 import keras
+
+from keras_transformers.keras_private import (
+    build_for_batch,
+    replace_first_look,
+    strategy_of,
+    supports_no_merge_call,
+)
 
 
 def num_replicas() -> int:
@@ -42,9 +49,9 @@ def all_reduce_sum(value: Any) -> Any:
 
 
 def dense(gradient: Any) -> Any:
-    """Returns a dense tensor for the `tf.IndexedSlices` that an embedding's gradient is on TensorFlow.
+    """Converts the `tf.IndexedSlices` that is an embedding's gradient on TensorFlow to a dense tensor.
 
-    Its rows may name one index several times, so neither its norm nor a product of two makes sense.
+    Slices may hold several rows for one index, which are to be added: before that, their norm means nothing.
 
     Example:
 
@@ -71,11 +78,12 @@ def scope(strategy: Any | None) -> contextlib.AbstractContextManager:
 
 
 def build(model: keras.Model, dataset: Any) -> None:
-    """Makes the variables of a compiled model's loss, metrics and optimizer, as Keras does at the first step.
+    """Makes the variables of a compiled model's loss, metrics and optimizer, which Keras makes at the first step.
 
     Args:
         model: Compiled.
-        dataset: A `tf.data.Dataset`, of which nothing but the shapes is read, or another iterable of batches.
+        dataset: A `tf.data.Dataset`, of which only the `element_spec` is read, or another iterable of batches, of which
+            the first one is.
     """
     batch = getattr(dataset, "element_spec", None)
     if batch is None:
@@ -84,56 +92,54 @@ def build(model: keras.Model, dataset: Any) -> None:
         lambda x: keras.KerasTensor(tuple(x.shape), keras.backend.standardize_dtype(x.dtype)), batch
     )
     with scope(getattr(model, "distribute_strategy", None)):
-        model._symbolic_build(data_batch=batch)
+        build_for_batch(model, batch)
 
 
 def take_uneven_batches(model: keras.Model) -> None:
     """Lets `fit` and `evaluate` under a strategy start with a batch that does not divide evenly by the replicas.
 
-    Keras adds up the replicas' parts of the first batch to look at their shapes, which must then be the same; and so
-    uses up an epoch of a data set that counts them. Here the shapes are those of the data set.
+    To find the shapes of a batch, Keras takes the first one and adds up the replicas' parts of it. This fails where the
+    parts have different shapes, and uses up an epoch of a data set that counts them. Here the shapes are taken from the
+    `element_spec` of the data set.
 
     Args:
-        model: Made in the scope of a strategy; others are left as they are.
+        model: Made in the scope of a strategy; others do not change.
 
     Example:
 
     >>> take_uneven_batches(keras.Sequential([keras.layers.Dense(1)]))
     """
-    if getattr(model, "_distribute_strategy", None) is None:
+    if strategy_of(model) is None:
         return
     distributed = _tensorflow().distribute.DistributedDataset
-    keras_build = type(model)._maybe_symbolic_build
 
-    def maybe_symbolic_build(iterator=None, data_batch=None):
-        dataset = None if iterator is None else iterator.data_adapter.get_tf_dataset()
-        if dataset is None or isinstance(dataset, distributed):  # the user has distributed it: no shapes to be had
-            keras_build(model, iterator, data_batch)
-        else:
-            build(model, dataset)
+    def look(dataset: Any) -> bool:
+        if dataset is None or isinstance(dataset, distributed):  # one that the user distributed has no shapes to offer
+            return False
+        build(model, dataset)
+        return True
 
-    model._maybe_symbolic_build = maybe_symbolic_build
+    replace_first_look(model, look)
 
 
 def run_if(condition: Callable[[], Any], update: Callable[[], None]) -> None:
-    """Runs `update` on every replica where a tensor says so (TensorFlow only; called on every replica).
+    """Runs `update` on every replica if a condition holds (TensorFlow only; called on every replica).
 
-    `MirroredStrategy` refuses an assignment inside a `cond` inside a replica. So leave the replicas, ask, enter again:
-    the way of Keras' `LossScaleOptimizer`.
+    `MirroredStrategy` refuses an assignment inside a `cond` on a replica. So the condition is evaluated outside of the
+    replicas, by `merge_call`, and each replica updates in a call from there; as in Keras' `LossScaleOptimizer`.
 
     Args:
-        condition: Returns a boolean scalar that is the same on all replicas.
-        update: Assigns; returns nothing.
+        condition: Returns a () boolean tensor that is the same on all replicas.
+        update: Assigns variables; returns nothing.
     """
-    tensorflow = _tensorflow()
-    if tensorflow.__internal__.distribute.strategy_supports_no_merge_call():  # GPUs under XLA
+    if supports_no_merge_call():  # GPUs under XLA
         keras.ops.cond(condition(), update, lambda: None)
         return
 
-    def ask(strategy):
+    def update_if_due(strategy):
         keras.ops.cond(condition(), lambda: strategy.extended.call_for_each_replica(update), lambda: None)
 
-    tensorflow.distribute.get_replica_context().merge_call(ask)
+    _tensorflow().distribute.get_replica_context().merge_call(update_if_due)
 
 
 def on_tensorflow() -> bool:

@@ -16,8 +16,8 @@ def freeze(model: keras.Model, patterns: str | Sequence[str]) -> list[str]:
     is trainable again after loading.
 
     Args:
-        model: A built model; compiled or not, but not yet trained: the optimizer belongs to the variables it started
-            with.
+        model: A built model; compiled or not, but not yet trained, as an optimizer is tied to the variables that it
+            started with.
         patterns: Globs over paths such as `"encoder_block_0/attention/query/kernel"`; `*` also matches `/`, so
             `"encoder_block_[0-3]/*"` is the first four blocks.
 
@@ -51,7 +51,7 @@ def freeze(model: keras.Model, patterns: str | Sequence[str]) -> list[str]:
 
 
 def check_untrained(model: keras.Model) -> None:
-    """Raises a `ValueError` if a model's optimizer belongs to the variables that it had."""
+    """Raises a `ValueError` if a model's optimizer has been built, which ties it to the trainable variables of then."""
     if getattr(model, "optimizer", None) is not None and model.optimizer.built:
         raise ValueError("Received a model that has been trained; call compile() with a new optimizer first.")
 

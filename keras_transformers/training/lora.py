@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import keras
 import numpy as np
 
+from keras_transformers.keras_private import all_layers, kernel, track_variables, untrack_variable
 from keras_transformers.text.tokenizer import check_texts
 from keras_transformers.training.distribute import scope
 from keras_transformers.training.freeze import check_untrained, freeze
@@ -41,12 +42,12 @@ def add_lora(model: keras.Model, rank: int, alpha: float | None = None, train: I
     """
     if rank < 1:
         raise ValueError(f"Received rank={rank}; expected a number of at least 1, such as 8.")
-    kept = set(check_texts("train", train))
+    trained_layers = set(check_texts("train", train))
     check_untrained(model)
     with scope(getattr(model, "distribute_strategy", None)):
         for layer in _dense_layers(model):
             layer.enable_lora(rank, lora_alpha=alpha)
-    freeze(model, [v.path for v in model.weights if not _is_adapter(v) and v.path.split("/")[0] not in kept])
+    freeze(model, [v.path for v in model.weights if not _is_adapter(v) and v.path.split("/")[0] not in trained_layers])
 
 
 @contextmanager
@@ -74,7 +75,7 @@ def merged(model: keras.Model) -> Iterator[bool]:
     False
     """
     layers = [layer for layer in _dense_layers(model) if layer.lora_enabled]
-    kernels = [np.array(layer._kernel) for layer in layers]
+    kernels = [np.array(kernel(layer)) for layer in layers]
     try:
         try:
             for layer in layers:
@@ -89,29 +90,26 @@ def merged(model: keras.Model) -> Iterator[bool]:
 def _merge(layer: keras.layers.Dense) -> None:
     # Not `layer.kernel`, which Keras rounds to the precision that the layer computes in.
     adapter = np.array(layer.lora_kernel_a) @ np.array(layer.lora_kernel_b)
-    layer._kernel.assign_add(layer.lora_alpha / layer.lora_rank * adapter)
+    kernel(layer).assign_add(layer.lora_alpha / layer.lora_rank * adapter)
     layer.lora_enabled = False
     for variable in _adapters(layer):
-        layer._untrack_variable(variable)
+        untrack_variable(layer, variable)
 
 
 def _separate(layers: Sequence[keras.layers.Dense], kernels: Sequence[np.ndarray]) -> None:
     """Undoes `_merge`, wherever that or this was broken off."""
-    for layer, kernel in zip(layers, kernels, strict=True):
-        layer._kernel.assign(kernel)
+    for layer, values in zip(layers, kernels, strict=True):
+        kernel(layer).assign(values)
         layer.lora_enabled = True
         if sum(map(_is_adapter, layer.weights)) == 2:
             continue
         for variable in _adapters(layer):  # one may be left
-            layer._untrack_variable(variable)
-        layer._tracker.unlock()
-        for variable in _adapters(layer):
-            layer._track_variable(variable)
-        layer._tracker.lock()
+            untrack_variable(layer, variable)
+        track_variables(layer, _adapters(layer))
 
 
 def _dense_layers(model: keras.Model) -> list[keras.layers.Dense]:
-    parts = [part for layer in model.layers if "_block_" in layer.name for part in layer._flatten_layers()]
+    parts = [part for layer in model.layers if "_block_" in layer.name for part in all_layers(layer)]
     return [part for part in parts if isinstance(part, keras.layers.Dense)]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_transformers.keras_private import optimized_variables
 from keras_transformers.text.tokenizer import check_texts
 from keras_transformers.training.distribute import all_reduce_sum, dense, num_replicas, on_tensorflow, run_if
 
@@ -120,7 +121,7 @@ class AdamW(keras.optimizers.AdamW):
     def _accumulate_stateless(self, grads: Sequence, variables: Sequence | None) -> None:
         """JAX has no conditional assignment: steps every time, and takes the step back when it is not due."""
         self._add(grads)
-        state = [*self._trainable_variables, *self.variables]
+        state = [*optimized_variables(self), *self.variables]
         before = [v.value for v in state]
         self._step(self._means(grads), variables)
         for variable, value in zip(state, before, strict=True):

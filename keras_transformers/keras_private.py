@@ -1,0 +1,122 @@
+"""Everything private of Keras and TensorFlow that the library uses: no other file touches a name that begins with `_`.
+
+Each function says why the public interface does not do. `tests/test_keras_private.py` has a test for each, which fails
+where a new version of Keras has changed what it stands on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import keras
+
+
+def kernel(layer: keras.layers.Dense) -> keras.Variable:
+    """The matrix of a dense layer, as it is stored.
+
+    The public `layer.kernel` of a layer with LoRA is a tensor, the sum of matrix and adapters in the precision that
+    the layer computes in. It can be neither assigned nor saved in full precision.
+    """
+    return layer._kernel
+
+
+def untrack_variable(layer: keras.layers.Layer, variable: keras.Variable) -> None:
+    """Takes a variable off a layer's list of weights; does nothing where it is not on it.
+
+    The public interface has `add_weight`, and nothing that takes a weight away again.
+    """
+    layer._untrack_variable(variable)
+
+
+def track_variables(layer: keras.layers.Layer, variables: Iterable[keras.Variable]) -> None:
+    """Puts variables that exist already on the list of weights of a layer that is built.
+
+    A built layer refuses new weights (its tracker is locked), and the public `add_weight` makes a new variable.
+    """
+    layer._tracker.unlock()
+    for variable in variables:
+        layer._track_variable(variable)
+    layer._tracker.lock()
+
+
+def all_layers(layer: keras.layers.Layer) -> list[keras.layers.Layer]:
+    """A layer or model and all layers inside it, at any depth.
+
+    The public `model.layers` has the outermost layers only, and a layer has no list of its parts.
+    """
+    return list(layer._flatten_layers())
+
+
+def strategy_of(model: keras.Model) -> Any | None:
+    """The `tf.distribute.Strategy` in whose scope a model was made; None for none, or without TensorFlow.
+
+    The public `model.distribute_strategy` gives the default strategy for none, and exists on TensorFlow only.
+    """
+    return getattr(model, "_distribute_strategy", None)
+
+
+def build_for_batch(model: keras.Model, batch: Any) -> None:
+    """Makes the variables of a compiled model's loss, metrics and optimizer, from the shapes of a batch.
+
+    The public interface makes them in the first step of `fit` only: too late to restore their values before it.
+
+    Args:
+        model: Compiled.
+        batch: `keras.KerasTensor`s, structured as a batch of `fit`.
+    """
+    model._symbolic_build(data_batch=batch)
+
+
+def replace_first_look(model: keras.Model, look: Callable[[Any], bool]) -> None:
+    """Has `look` take the place of Keras' own look at the first batch, by which it builds a model (TensorFlow only).
+
+    The public interface has no say in it, and `fit` looks before the first callback is called.
+
+    Args:
+        model: Whose own `fit`, `evaluate` and `predict` change.
+        look: Takes the data set that was given to `fit`, as Keras holds it, or None; returns whether the model is
+            built. If not, Keras looks as ever.
+    """
+    keras_build = type(model)._maybe_symbolic_build
+
+    def maybe_symbolic_build(iterator=None, data_batch=None):
+        dataset = None if iterator is None else iterator.data_adapter.get_tf_dataset()
+        if not look(dataset):
+            keras_build(model, iterator, data_batch)
+
+    model._maybe_symbolic_build = maybe_symbolic_build
+
+
+def set_first_epoch(model: keras.Model, epoch: int | None) -> None:
+    """Sets the epoch with which a `fit` begins that is under way; None for the one that its caller named.
+
+    The public argument `initial_epoch` is read by the caller of `fit`, before a callback knows how far the run came.
+    """
+    model._initial_epoch = epoch
+
+
+def optimized_variables(optimizer: keras.optimizers.Optimizer) -> list[keras.Variable]:
+    """The model's variables that a built optimizer updates.
+
+    The public `optimizer.variables` holds the optimizer's own state only.
+    """
+    return list(optimizer._trainable_variables)
+
+
+def supports_no_merge_call() -> bool:
+    """Whether the replicas of the current strategy step without ever being merged (TensorFlow only), as under XLA.
+
+    TensorFlow exports it for Keras alone, in `tf.__internal__`.
+    """
+    import tensorflow as tf
+
+    return tf.__internal__.distribute.strategy_supports_no_merge_call()
+
+
+def input_datasets(dataset: Any) -> list[Any]:
+    """The `tf.data.Dataset`s that one was made from: one for `take`, several for `zip`, none for a source.
+
+    The public interface does not tell. `tf.data.Dataset` asks its subclasses to define this method.
+    """
+    return list(dataset._inputs())
