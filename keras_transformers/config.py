@@ -6,6 +6,8 @@ import dataclasses
 import numbers
 from typing import Any
 
+from keras_transformers.block_options import BlockOptions, is_size, make_block_options
+
 NORMS = ("layer", "rms")
 NORM_ORDERS = ("pre", "post")
 POSITIONS = ("learned", "sinusoidal", "rotary", "relative", "alibi")
@@ -62,11 +64,13 @@ class TransformerConfig:
         encoder_vocabulary_size: Rows of the encoder's own token embedding; None where both stacks share one.
         decoder_start_id: Token id that the decoder of two stacks begins with; None where that depends on the text, as
             mBART's does on the language.
+        block_options: What blocks have for themselves: a tuple of `BlockOptions` or of dicts of their values, one for
+            each block. A shorter one is repeated from the first block on, in each stack; empty, all blocks are alike.
 
     Raises:
         ValueError: A size is not a positive integer, a rate is outside [0, 1), a choice is unknown, or
             `hidden_dim` is not divisible by `num_heads` and no `head_dim` is given, or a field of two stacks is given
-            to a model of one.
+            to a model of one; `block_options` are more than the blocks, unknown, or do not fit the other fields.
 
     Example:
 
@@ -117,16 +121,18 @@ class TransformerConfig:
     num_decoder_layers: int | None = None
     encoder_vocabulary_size: int | None = None
     decoder_start_id: int | None = None
+    block_options: tuple[BlockOptions, ...] = ()
 
     def __post_init__(self):
         self._set("eos_ids", tuple(int(number) for number in self.eos_ids))
+        self._set("block_options", make_block_options(self.block_options))
         if self.embedding_norm is None:
             self._set("embedding_norm", self.norm_order == "post")
         if self.kind == "encoder_decoder" and self.num_decoder_layers is None:
             self._set("num_decoder_layers", self.num_layers)
         self._set("num_kv_heads", self.num_heads if self.num_kv_heads is None else self.num_kv_heads)
         if self.head_dim is None:
-            sizes = _is_size(self.hidden_dim) and _is_size(self.num_heads)
+            sizes = is_size(self.hidden_dim) and is_size(self.num_heads)
             if not sizes or self.hidden_dim % self.num_heads:
                 raise ValueError(
                     f"hidden_dim must be divisible by num_heads: received hidden_dim={self.hidden_dim!r}, "
@@ -136,6 +142,7 @@ class TransformerConfig:
         self._check_choices()
         self._check_numbers()
         self._check_ids()
+        self._check_blocks()
 
     def _set(self, name: str, value: Any):
         object.__setattr__(self, name, value)
@@ -158,7 +165,7 @@ class TransformerConfig:
             )
 
     def _check_size(self, name: str):
-        if not _is_size(getattr(self, name)):
+        if not is_size(getattr(self, name)):
             raise ValueError(f"{name} must be a positive integer: received {getattr(self, name)!r}.")
         self._set(name, int(getattr(self, name)))  # Keras cannot write numpy scalars into a layer's config
 
@@ -186,6 +193,54 @@ class TransformerConfig:
         if given and self.kind != "encoder_decoder":
             raise ValueError(f"{given} belong to a model of two stacks: received them with kind={self.kind!r}.")
 
+    def _check_blocks(self):
+        most = max(self.num_layers, self.num_decoder_layers or 0)
+        if len(self.block_options) > most:
+            raise ValueError(
+                f"block_options must have one entry for each block or fewer, which are repeated: received "
+                f"{len(self.block_options)} for {most} blocks."
+            )
+        for options in self.block_options:
+            if self.positions != "rotary" and not (options.rotary and options.max_wavelength is None):
+                raise ValueError(
+                    f"rotary and max_wavelength of block_options need positions='rotary': received {options} with "
+                    f"positions={self.positions!r}."
+                )
+            if self.norm_order != "pre" and not options.attention_norm:
+                raise ValueError(
+                    f"attention_norm=False of block_options needs norm_order='pre': received norm_order="
+                    f"{self.norm_order!r}, whose next sublayer takes what that norm gives."
+                )
+
+    def num_blocks(self, side: str | None = None) -> int:
+        """The number of blocks of a stack.
+
+        Args:
+            side: `"encoder"` or `"decoder"`; may be None where there is one stack.
+        """
+        sides = ("encoder", "decoder") if self.kind == "encoder_decoder" else (self.kind, None)
+        if side not in sides:
+            raise ValueError(f"a configuration with kind={self.kind!r} has the sides {sides}: received {side!r}.")
+        return self.num_decoder_layers or self.num_layers if side == "decoder" else self.num_layers
+
+    def block(self, index: int, side: str | None = None) -> BlockOptions:
+        """The options of one block, with nothing left open.
+
+        Args:
+            index: From 0.
+            side: As for `num_blocks`.
+
+        Returns:
+            `BlockOptions`. `max_wavelength` is a number where the block has rotary positions; where it has none it is
+            None, and `rotary` is False.
+        """
+        if not 0 <= index < self.num_blocks(side):
+            raise ValueError(f"expected a block in [0, {self.num_blocks(side)}): received {index!r}.")
+        options = self.block_options[index % len(self.block_options)] if self.block_options else BlockOptions()
+        if not (options.rotary and self.positions == "rotary"):
+            return dataclasses.replace(options, rotary=False, max_wavelength=None)
+        return dataclasses.replace(options, max_wavelength=options.max_wavelength or self.max_wavelength)
+
     def replace(self, **changes: Any) -> TransformerConfig:
         """A copy with other values, checked again."""
         return dataclasses.replace(self, **changes)
@@ -201,7 +256,3 @@ class TransformerConfig:
         if unknown := sorted(set(values) - known):
             raise ValueError(f"unknown configuration keys {unknown}; the known ones are {sorted(known)}.")
         return cls(**values)
-
-
-def _is_size(value: Any) -> bool:
-    return not isinstance(value, bool) and hasattr(value, "__index__") and int(value) > 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import keras
@@ -35,17 +37,44 @@ def language_model_head(
     >>> language_model_head(config, model.get_layer("token_embedding"), model.output["hidden_states"]).shape
     (None, None, 100)
     """
-    if config.scale_outputs:
-        hidden_states = hidden_states * config.hidden_dim**-0.5
-    logits = _project(config, embedding, hidden_states, dtype)
-    return OutputBias(dtype=dtype, name="output_bias")(logits) if config.output_bias else logits
-
-
-def _project(config: TransformerConfig, embedding: TokenEmbedding, hidden_states: Any, dtype: str | None) -> Any:
+    add_bias = OutputBias(dtype=dtype, name="output_bias") if config.output_bias else None
     if config.tie_embeddings:
-        return embedding(hidden_states, reverse=True)
+        return logits_of(config, hidden_states, partial(embedding, reverse=True), add_bias)
     initializer = dense_initializer(config.initializer_range)
-    layer = keras.layers.Dense(
+    project = keras.layers.Dense(
         config.vocabulary_size, use_bias=False, kernel_initializer=initializer, dtype=dtype, name="lm_head"
     )
-    return layer(hidden_states)
+    return logits_of(config, hidden_states, project, add_bias)
+
+
+def head_of(config: TransformerConfig, model: keras.Model) -> Callable:
+    """The head of a model by itself: a function from hidden states (..., D) to logits (..., V).
+
+    Args:
+        config: Of the model.
+        model: A model with a `language_model_head`.
+    """
+    if config.tie_embeddings:
+        project = partial(model.get_layer("token_embedding"), reverse=True)
+    else:
+        project = model.get_layer("lm_head")
+    add_bias = model.get_layer("output_bias") if config.output_bias else None
+    return lambda hidden_states: logits_of(config, hidden_states, project, add_bias)
+
+
+def logits_of(config: TransformerConfig, hidden_states: Any, project: Callable, add_bias: Callable | None) -> Any:
+    """What the head computes, whatever multiplies: all that a family does before and after the output projection.
+
+    Args:
+        config: Whose `scale_outputs` is read.
+        hidden_states: (..., D).
+        project: The output projection, from (..., D) to (..., V).
+        add_bias: Adds the bias of the logits; None where there is none.
+
+    Returns:
+        Logits (..., V).
+    """
+    if config.scale_outputs:
+        hidden_states = hidden_states * config.hidden_dim**-0.5
+    logits = project(hidden_states)
+    return logits if add_bias is None else add_bias(logits)

@@ -6,7 +6,7 @@ from keras_transformers.layers.dropout import Dropout
 from keras_transformers.layers.embedding import TokenEmbedding
 from keras_transformers.layers.encoder_block import EncoderBlock
 from keras_transformers.layers.feed_forward import FeedForward
-from keras_transformers.layers.masks import causal_mask, combine, document_mask, padding_mask
+from keras_transformers.layers.masks import causal_mask, combine, document_mask, padding_mask, window_mask
 from keras_transformers.layers.positions import LearnedPositions, PositionIds, SinusoidalPositions
 from keras_transformers.layers.relative import ALiBi, RelativePositionBias
 from keras_transformers.layers.residual import residual
@@ -30,4 +30,5 @@ __all__ = [
     "document_mask",
     "padding_mask",
     "residual",
+    "window_mask",
 ]

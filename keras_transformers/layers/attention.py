@@ -119,55 +119,57 @@ class Attention(keras.layers.Layer):
         training=None,
     ):
         length = length_of(hidden_states)
-        query = self._project(self.query, hidden_states, length, self.num_heads)
+        query = self._project(self.query, hidden_states, length, self.num_heads)  # (B, N, T, H)
         if rotary is not None:
-            query = rotate(query, rotary)
-        if cache is None or cache_positions is not None:
-            source = (hidden_states, length) if context is None else (context, length_of(context))
-            cache = self._write(*source, rotary, cache, cache_positions, in_place)
-        scores = self._weights(query, cache["key"], length, attention_mask, position_bias)
-        mixed = self._mix(self.dropout(scores, training=training), cache["value"], length)
-        output = with_length(self.output_dense(self._merge(mixed)), length)
-        return (output, cache, scores) if self.return_scores else (output, cache)
+            query = rotate(query, rotary)  # (B, N, T, H)
 
-    def _write(self, context, length, rotary, cache, positions, in_place):
-        key = self._project(self.key, context, length, self.num_kv_heads)
-        value = self._project(self.value, context, length, self.num_kv_heads)
-        if rotary is not None:
-            key = rotate(key, rotary)
-        if cache is None:
-            return {"key": key, "value": value}
-        places = _places(positions, cache["key"])
-        return {name: _put(cache[name], places, new, in_place) for name, new in (("key", key), ("value", value))}
+        if cache is None or cache_positions is not None:
+            new_cache = self._keys_and_values(hidden_states if context is None else context, rotary)  # (B, K, T|S, H)
+            cache = new_cache if cache is None else _write(new_cache, cache, cache_positions, in_place)  # (B, K, S, H)
+
+        weights = self._weights(query, cache["key"], length, attention_mask, position_bias)  # (B, N, T, S)
+        mixed = self._mix(self.dropout(weights, training=training), cache["value"], length)  # (B, N, T, H)
+        output = with_length(self.output_dense(self._merge(mixed)), length)  # (B, T, D)
+        return (output, cache, weights) if self.return_scores else (output, cache)
+
+    def _keys_and_values(self, context, rotary):
+        length = length_of(context)
+        key = self._project(self.key, context, length, self.num_kv_heads)  # (B, K, S, H)
+        value = self._project(self.value, context, length, self.num_kv_heads)  # (B, K, S, H)
+        return {"key": key if rotary is None else rotate(key, rotary), "value": value}
 
     def _weights(self, query, key, length, attention_mask, position_bias):
         scale = 1 / math.sqrt(self.head_dim) if self.scale is None else self.scale
-        scores = ops.einsum("bkth,bksh->bkts", self._group(query * ops.cast(scale, query.dtype)), key)
-        scores = self._ungroup(scores, length)
+        query = self._group(query * ops.cast(scale, query.dtype))  # (B, K, N/K * T, H)
+        scores = self._ungroup(ops.einsum("bkth,bksh->bkts", query, key), length)  # (B, N, T, S)
+
         scores = ops.cast(scores, "float32")  # half precision would lose the tail of the softmax
         if position_bias is not None:
             scores = scores + ops.cast(position_bias, scores.dtype)
         if attention_mask is not None:
             # A large number, not infinity: a row that may attend nothing stays finite.
             scores = ops.where(ops.expand_dims(attention_mask, 1), scores, -1e9)
+
         # Keras warns of a softmax over a single number, with which a decoder begins.
         weights = ops.softmax(scores, axis=-1) if scores.shape[-1] != 1 else ops.ones_like(scores)
         return ops.cast(weights, self.compute_dtype)
 
     def _mix(self, weights, value, length):
-        return self._ungroup(ops.einsum("bkts,bksh->bkth", self._group(weights), value), length)
+        mixed = ops.einsum("bkts,bksh->bkth", self._group(weights), value)  # (B, K, N/K * T, H)
+        return self._ungroup(mixed, length)  # (B, N, T, H)
 
     def _project(self, dense, x, length, heads):
         """(B, T, D) -> (B, heads, T, H)."""
-        flat = dense(without_length(x))
+        projected = dense(without_length(x))  # (B * T, heads * H)
         if x.shape[1] == 1:
-            return ops.reshape(flat, (-1, heads, 1, self.head_dim))
-        return ops.transpose(ops.reshape(flat, (-1, length, heads, self.head_dim)), (0, 2, 1, 3))
+            return ops.reshape(projected, (-1, heads, 1, self.head_dim))
+        projected = ops.reshape(projected, (-1, length, heads, self.head_dim))  # (B, T, heads, H)
+        return ops.transpose(projected, (0, 2, 1, 3))
 
     def _merge(self, x):
         """(B, N, T, H) -> (B * T, N * H)."""
         if x.shape[2] != 1:
-            x = ops.transpose(x, (0, 2, 1, 3))
+            x = ops.transpose(x, (0, 2, 1, 3))  # (B, T, N, H)
         return ops.reshape(x, (-1, self.num_heads * self.head_dim))
 
     def _group(self, x):
@@ -202,21 +204,29 @@ class Attention(keras.layers.Layer):
         return self.head_dim or width // self.num_heads
 
 
-def _places(positions, cache):
+def _write(new, cache, positions, in_place):
+    """New keys and values, each (B, K, T, H), into a cache of room for S, each (B, K, S, H)."""
+    rows = _flat_rows(positions, cache["key"])
+    return {name: _update_rows(cache[name], rows, new[name], in_place) for name in ("key", "value")}
+
+
+def _flat_rows(positions, cache):
     """(B, T) -> (B * K * T,): where every new key stands in a cache (B, K, S, H), seen as (B * K * S, H)."""
     heads, size = cache.shape[1], ops.shape(cache)[2]
-    rows = ops.arange(ops.shape(positions)[0] * heads, dtype="int32")
-    return ops.reshape(ops.reshape(rows * size, (-1, heads, 1)) + ops.cast(positions, "int32")[:, None], (-1,))
+    first_rows = ops.arange(ops.shape(positions)[0] * heads, dtype="int32") * size  # (B * K,)
+    rows = ops.reshape(first_rows, (-1, heads, 1)) + ops.cast(positions, "int32")[:, None]  # (B, K, T)
+    return ops.reshape(rows, (-1,))
 
 
-def _put(cache, places, new, in_place):
-    flat, new = without_length(cache), ops.cast(without_length(new), cache.dtype)
+def _update_rows(cache, rows, new, in_place):
+    flat = without_length(cache)  # (B * K * S, H)
+    new = ops.cast(without_length(new), cache.dtype)  # (B * K * T, H)
     if in_place and keras.backend.backend() == "tensorflow":
         import tensorflow as tf
 
         # All others copy the cache at every step, which takes longer than the step's attention.
-        flat = tf.raw_ops.InplaceUpdate(x=flat, i=places, v=new)
+        flat = tf.raw_ops.InplaceUpdate(x=flat, i=rows, v=new)
     else:
         # scatter_update is core TF on every path; slice_update would be an Xla op.
-        flat = ops.scatter_update(flat, places[:, None], new)
-    return ops.reshape(flat, ops.shape(cache))
+        flat = ops.scatter_update(flat, rows[:, None], new)
+    return ops.reshape(flat, ops.shape(cache))  # (B, K, S, H)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import keras
@@ -32,6 +33,7 @@ class DecoderBlock(keras.layers.Layer):
         dropout, activation_dropout, activation, gated, norm, norm_order, epsilon, use_bias, initializer_range: As in
             `EncoderBlock`.
         output_initializer_range: As in `Attention`, for the feed-forward layer too.
+        attention_norm: As in `EncoderBlock`.
 
     Call arguments:
         hidden_states: (B, T, D).
@@ -81,30 +83,30 @@ class DecoderBlock(keras.layers.Layer):
         initializer_range: float | str | None = 0.02,
         output_initializer_range: float | None = None,
         activation_dropout: float = 0.0,
+        attention_norm: bool = True,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
         dtype = self.dtype_policy.name
-        self.norm_order = norm_order
-        self.return_scores = return_scores
-        heads = (num_heads, head_dim, num_kv_heads, scale, attention_dropout, use_bias, return_scores)
-        heads = (*heads, initializer_range, output_initializer_range)
-        self.attention = Attention(*heads, dtype=dtype, name="attention")
-        self.attention_norm = make_norm(norm, epsilon, dtype, "attention_norm", use_bias)
-        self.cross_attention = Attention(*heads, dtype=dtype, name="cross_attention") if cross_attention else None
-        self.cross_attention_norm = None
-        if cross_attention:
-            self.cross_attention_norm = make_norm(norm, epsilon, dtype, "cross_attention_norm", use_bias)
-        self.feed_forward = FeedForward(
-            intermediate_dim, activation, gated, use_bias, initializer_range, output_initializer_range,
-            activation_dropout, dtype=dtype, name="feed_forward",
-        )  # fmt: skip
-        self.feed_forward_norm = make_norm(norm, epsilon, dtype, "feed_forward_norm", use_bias)
+        self.norm_order, self.return_scores = norm_order, return_scores
+        shared = {"use_bias": use_bias, "initializer_range": initializer_range, "dtype": dtype}
+        shared |= {"output_initializer_range": output_initializer_range}
+        heads = {"num_heads": num_heads, "head_dim": head_dim, "num_kv_heads": num_kv_heads, "scale": scale, **shared}
+        heads |= {"dropout": attention_dropout, "return_scores": return_scores}
+        inner = {"intermediate_dim": intermediate_dim, "activation": activation, "gated": gated, **shared}
+        norms = {"norm": norm, "epsilon": epsilon, "dtype": dtype, "use_bias": use_bias}
+        self.attention = Attention(name="attention", **heads)
+        self.attention_norm = make_norm(name="attention_norm", **norms) if attention_norm else None
+        self.cross_attention = Attention(name="cross_attention", **heads) if cross_attention else None
+        self.cross_attention_norm = make_norm(name="cross_attention_norm", **norms) if cross_attention else None
+        self.feed_forward = FeedForward(name="feed_forward", dropout=activation_dropout, **inner)
+        self.feed_forward_norm = make_norm(name="feed_forward_norm", **norms)
         self.dropout = Dropout(dropout, dtype=dtype, name="dropout")
 
     def build(self, hidden_states_shape, encoder_hidden_states_shape=None):
         for layer in (self.attention, self.attention_norm, self.feed_forward, self.feed_forward_norm):
-            layer.build(hidden_states_shape)
+            if layer is not None:
+                layer.build(hidden_states_shape)
         if self.cross_attention is not None:
             self.cross_attention.build(hidden_states_shape, encoder_hidden_states_shape)
             self.cross_attention_norm.build(hidden_states_shape)
@@ -132,22 +134,21 @@ class DecoderBlock(keras.layers.Layer):
             options = {"attention_mask": encoder_attention_mask, "training": training}
             if cache is None:
                 return self.cross_attention(x, encoder_hidden_states, **options)
-            return _shared(self.cross_attention, x, _part(cache, "cross_"), **options)
+            return _attend_as_queries_of_one_row(self.cross_attention, x, _part(cache, "cross_"), **options)
+
+        def feed_forward(x):
+            return (self.feed_forward(x, training=training),)
 
         self._check(encoder_hidden_states, cache)
-        hidden_states, new_cache, *scores = self._add(hidden_states, attend, self.attention_norm, training)
-        if self.cross_attention is not None:
-            hidden_states, cross, *cross_scores = self._add(
-                hidden_states, cross_attend, self.cross_attention_norm, training
-            )
-            new_cache, scores = _with_cross(new_cache, cross), scores + cross_scores
-        (hidden_states,) = self._add(
-            hidden_states, lambda x: (self.feed_forward(x, training=training),), self.feed_forward_norm, training
-        )
-        return hidden_states, new_cache, *scores
+        add = partial(residual, dropout=partial(self.dropout, training=training), norm_order=self.norm_order)
+        hidden_states, new_cache, *scores = add(hidden_states, attend, self.attention_norm)  # (B, T, D)
 
-    def _add(self, hidden_states, sublayer, norm, training):
-        return residual(hidden_states, sublayer, norm, lambda x: self.dropout(x, training=training), self.norm_order)
+        if self.cross_attention is not None:
+            hidden_states, cross_cache, *cross_scores = add(hidden_states, cross_attend, self.cross_attention_norm)
+            new_cache, scores = _with_cross(new_cache, cross_cache), scores + cross_scores
+
+        (hidden_states,) = add(hidden_states, feed_forward, self.feed_forward_norm)  # (B, T, D)
+        return hidden_states, new_cache, *scores
 
     def _check(self, encoder_hidden_states, cache):
         if self.cross_attention is None and encoder_hidden_states is not None:
@@ -161,8 +162,8 @@ class DecoderBlock(keras.layers.Layer):
         outputs = self.attention.compute_output_spec(hidden_states, cache=_part(cache))
         if self.cross_attention is None:
             return outputs
-        other = _part(cache, "cross_")
-        cross = self.cross_attention.compute_output_spec(hidden_states, encoder_hidden_states, cache=other)
+        cross_cache = _part(cache, "cross_")
+        cross = self.cross_attention.compute_output_spec(hidden_states, encoder_hidden_states, cache=cross_cache)
         return outputs[0], _with_cross(outputs[1], cross[1]), *outputs[2:], *cross[2:]
 
 
@@ -171,13 +172,16 @@ def _part(cache: dict | None, prefix: str = "") -> dict | None:
     return None if cache is None else {name: cache[prefix + name] for name in ("key", "value")}
 
 
-def _shared(attention: Attention, x: Any, cache: dict, **options: Any) -> tuple:
-    """Rows that share a row of the cache, as the beams of a text do, ask it as so many queries of one row."""
+def _attend_as_queries_of_one_row(attention: Attention, x: Any, cache: dict, **options: Any) -> tuple:
+    """Attends to a cache of fewer rows: the beams of a text share one, and ask it as so many queries of one row."""
     rows, length = ops.shape(cache["key"])[0], length_of(x)
-    output, cache, *scores = attention(ops.reshape(x, (rows, -1, x.shape[-1])), cache=cache, **options)
-    by_query = [ops.swapaxes(weights, 1, 2) for weights in scores]
-    by_query = [ops.reshape(weights, (-1, length, *ops.shape(weights)[2:])) for weights in by_query]
-    return with_length(output, length), cache, *(ops.swapaxes(weights, 1, 2) for weights in by_query)
+    queries = ops.reshape(x, (rows, -1, x.shape[-1]))  # (rows, B / rows * T, D)
+    output, cache, *scores = attention(queries, cache=cache, **options)
+
+    scores = [ops.swapaxes(weights, 1, 2) for weights in scores]  # (rows, B / rows * T, N, S')
+    scores = [ops.reshape(weights, (-1, length, *ops.shape(weights)[2:])) for weights in scores]  # (B, T, N, S')
+    scores = [ops.swapaxes(weights, 1, 2) for weights in scores]  # (B, N, T, S')
+    return with_length(output, length), cache, *scores
 
 
 def _with_cross(cache: dict, cross: dict) -> dict:

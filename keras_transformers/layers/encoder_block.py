@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import keras
@@ -31,6 +32,7 @@ class EncoderBlock(keras.layers.Layer):
         epsilon: Of the normalisations.
         use_bias: Whether dense layers have biases.
         initializer_range: As in `Attention`.
+        attention_norm: Whether there is a normalisation for the self-attention.
 
     Call arguments:
         hidden_states: (B, T, D).
@@ -65,27 +67,29 @@ class EncoderBlock(keras.layers.Layer):
         return_scores: bool = False,
         initializer_range: float | str | None = 0.02,
         activation_dropout: float = 0.0,
+        attention_norm: bool = True,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
         dtype = self.dtype_policy.name
         self.norm_order = norm_order
         self.return_scores = return_scores
-        self.attention = Attention(
-            num_heads, head_dim, num_kv_heads, scale, attention_dropout, use_bias, return_scores, initializer_range,
-            dtype=dtype, name="attention",
-        )  # fmt: skip
-        self.feed_forward = FeedForward(
-            intermediate_dim, activation, gated, use_bias, initializer_range, dropout=activation_dropout,
-            dtype=dtype, name="feed_forward",
-        )  # fmt: skip
-        self.attention_norm = make_norm(norm, epsilon, dtype, "attention_norm", use_bias)
-        self.feed_forward_norm = make_norm(norm, epsilon, dtype, "feed_forward_norm", use_bias)
+        shared = {"use_bias": use_bias, "initializer_range": initializer_range, "dtype": dtype}
+        heads = {"num_heads": num_heads, "head_dim": head_dim, "num_kv_heads": num_kv_heads, "scale": scale, **shared}
+        heads |= {"dropout": attention_dropout, "return_scores": return_scores}
+        inner = {"intermediate_dim": intermediate_dim, "activation": activation, "gated": gated, **shared}
+        norms = {"norm": norm, "epsilon": epsilon, "dtype": dtype, "use_bias": use_bias}
+
+        self.attention = Attention(name="attention", **heads)
+        self.feed_forward = FeedForward(name="feed_forward", dropout=activation_dropout, **inner)
+        self.attention_norm = make_norm(name="attention_norm", **norms) if attention_norm else None
+        self.feed_forward_norm = make_norm(name="feed_forward_norm", **norms)
         self.dropout = Dropout(dropout, dtype=dtype, name="dropout")
 
     def build(self, hidden_states_shape):
         for layer in (self.attention, self.attention_norm, self.feed_forward, self.feed_forward_norm):
-            layer.build(hidden_states_shape)
+            if layer is not None:
+                layer.build(hidden_states_shape)
 
     def call(self, hidden_states, *, attention_mask=None, position_bias=None, rotary=None, training=None):
         def attend(x):
@@ -93,17 +97,12 @@ class EncoderBlock(keras.layers.Layer):
                 x, attention_mask=attention_mask, position_bias=position_bias, rotary=rotary, training=training
             )
 
-        def dropout(x):
-            return self.dropout(x, training=training)
+        def feed_forward(x):
+            return (self.feed_forward(x, training=training),)
 
-        hidden_states, _, *scores = residual(hidden_states, attend, self.attention_norm, dropout, self.norm_order)
-        (hidden_states,) = residual(
-            hidden_states,
-            lambda x: (self.feed_forward(x, training=training),),
-            self.feed_forward_norm,
-            dropout,
-            self.norm_order,
-        )
+        add = partial(residual, dropout=partial(self.dropout, training=training), norm_order=self.norm_order)
+        hidden_states, _, *scores = add(hidden_states, attend, self.attention_norm)  # (B, T, D)
+        (hidden_states,) = add(hidden_states, feed_forward, self.feed_forward_norm)  # (B, T, D)
         return (hidden_states, *scores) if self.return_scores else hidden_states
 
     def compute_output_spec(self, hidden_states, **inputs):

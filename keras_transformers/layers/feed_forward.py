@@ -66,11 +66,11 @@ class FeedForward(keras.layers.Layer):
         self.output_dense = built_dense(self, "output", hidden_states_shape[-1], inner_shape)
 
     def call(self, hidden_states, training=None):
-        flat = without_length(hidden_states)
-        inner = self.intermediate(flat)
+        flat = without_length(hidden_states)  # (B * T, D)
+        inner = self.intermediate(flat)  # (B * T, intermediate_dim)
         inner = self.activation(self.gate(flat)) * inner if self.gated else self.activation(inner)
-        flat = self.output_dense(self.dropout(inner, training=training))
-        return with_length(flat, length_of(hidden_states))
+        flat = self.output_dense(self.dropout(inner, training=training))  # (B * T, D)
+        return with_length(flat, length_of(hidden_states))  # (B, T, D)
 
     def compute_output_spec(self, hidden_states, training=None):
         return keras.KerasTensor(hidden_states.shape, dtype=self.compute_dtype)

@@ -21,7 +21,7 @@ def padding_mask(mask: Any) -> Any:
     >>> padding_mask([[1, 1, 0]]).shape.as_list()
     [1, 1, 3]
     """
-    return ops.expand_dims(ops.cast(mask, "bool"), 1)
+    return ops.expand_dims(ops.cast(mask, "bool"), 1)  # (B, 1, S)
 
 
 def causal_mask(query_positions: Any, key_positions: Any) -> Any:
@@ -39,7 +39,30 @@ def causal_mask(query_positions: Any, key_positions: Any) -> Any:
     >>> causal_mask([[0, 1]], [[0, 1]]).numpy().astype(int).tolist()
     [[[1, 0], [1, 1]]]
     """
-    return ops.expand_dims(query_positions, 2) >= ops.expand_dims(key_positions, 1)
+    return ops.expand_dims(query_positions, 2) >= ops.expand_dims(key_positions, 1)  # (1|B, T, S)
+
+
+def window_mask(query_positions: Any, key_positions: Any, max_distance: int) -> Any:
+    """The attention mask that hides tokens farther away than a window reaches, on both sides.
+
+    Paper: Beltagy et al. 2020, https://arxiv.org/abs/2004.05150.
+
+    Args:
+        query_positions: Integer positions (1|B, T).
+        key_positions: Integer positions (1|B, S).
+        max_distance: The largest distance that is seen; 0 for the token itself alone. It is half of an encoder's window
+            and one less than a decoder's, whose causal mask hides the other half.
+
+    Returns:
+        Boolean (1|B, T, S).
+
+    Example:
+
+    >>> window_mask(np.arange(4)[None], np.arange(4)[None], max_distance=1).numpy().astype(int).tolist()
+    [[[1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1], [0, 0, 1, 1]]]
+    """
+    distances = ops.expand_dims(query_positions, 2) - ops.expand_dims(key_positions, 1)  # (1|B, T, S)
+    return ops.abs(distances) <= max_distance
 
 
 def combine(*masks: Any) -> Any:
@@ -77,8 +100,9 @@ def document_mask(documents: Any) -> Any:
     >>> document_mask(np.array([[1, 2, 0]])).numpy().astype(int).tolist()
     [[[1, 0, 0], [0, 1, 0], [0, 0, 0]]]
     """
-    same = ops.equal(ops.expand_dims(documents, 2), ops.expand_dims(documents, 1))
-    return ops.logical_and(same, ops.expand_dims(ops.not_equal(documents, 0), 1))
+    same_document = ops.equal(ops.expand_dims(documents, 2), ops.expand_dims(documents, 1))  # (B, S, S)
+    real_keys = ops.expand_dims(ops.not_equal(documents, 0), 1)  # (B, 1, S)
+    return ops.logical_and(same_document, real_keys)
 
 
 def positions_in_mask(attention_mask: Any) -> Any:
@@ -96,4 +120,5 @@ def positions_in_mask(attention_mask: Any) -> Any:
     >>> positions_in_mask(mask).numpy().tolist()
     [[0, 1, 0]]
     """
-    return ops.maximum(ops.sum(ops.cast(attention_mask, "int32"), axis=-1) - 1, 0)
+    seen_tokens = ops.sum(ops.cast(attention_mask, "int32"), axis=-1)  # (B, T)
+    return ops.maximum(seen_tokens - 1, 0)

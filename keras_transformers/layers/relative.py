@@ -57,9 +57,9 @@ class RelativePositionBias(keras.layers.Layer):
         )
 
     def call(self, query_positions, key_positions):
-        distances = _distances(query_positions, key_positions)
-        bias = ops.take(self.embeddings, self._buckets(distances), axis=0)
-        return ops.cast(ops.transpose(bias, (0, 3, 1, 2)), self.compute_dtype)
+        distances = _distances(query_positions, key_positions)  # (1|B, T, S)
+        bias = ops.take(self.embeddings, self._buckets(distances), axis=0)  # (1|B, T, S, N)
+        return ops.cast(ops.transpose(bias, (0, 3, 1, 2)), self.compute_dtype)  # (1|B, N, T, S)
 
     def _buckets(self, distances):
         num_buckets, offset = self.num_buckets, 0
@@ -69,6 +69,7 @@ class RelativePositionBias(keras.layers.Layer):
             distances = ops.abs(distances)
         else:
             distances = ops.maximum(-distances, 0)
+
         exact = num_buckets // 2
         ratio = ops.log(ops.cast(ops.maximum(distances, 1), "float32") / exact) / math.log(self.max_distance / exact)
         far = exact + ops.cast(ratio * (num_buckets - exact), "int32")
@@ -105,9 +106,9 @@ class ALiBi(keras.layers.Layer):
         self.num_heads = num_heads
 
     def call(self, query_positions, key_positions):
-        distances = ops.cast(ops.abs(_distances(query_positions, key_positions)), "float32")
-        slopes = np.array(_slopes(self.num_heads), "float32").reshape(1, -1, 1, 1)
-        return ops.cast(-ops.expand_dims(distances, 1) * slopes, self.compute_dtype)
+        distances = ops.cast(ops.abs(_distances(query_positions, key_positions)), "float32")  # (1|B, T, S)
+        slopes = np.array(_slopes(self.num_heads), "float32").reshape(1, -1, 1, 1)  # (1, N, 1, 1)
+        return ops.cast(-ops.expand_dims(distances, 1) * slopes, self.compute_dtype)  # (1|B, N, T, S)
 
     def compute_output_spec(self, query_positions, key_positions):
         return _bias_spec(query_positions, key_positions, self.num_heads, self.compute_dtype)
@@ -121,7 +122,10 @@ def _slopes(num_heads: int) -> list[float]:
 
 
 def _distances(query_positions, key_positions):
-    return ops.cast(ops.expand_dims(key_positions, 1), "int32") - ops.cast(ops.expand_dims(query_positions, 2), "int32")
+    """(1|B, T, S): how much later a key is than a query."""
+    keys = ops.cast(ops.expand_dims(key_positions, 1), "int32")  # (1|B, 1, S)
+    queries = ops.cast(ops.expand_dims(query_positions, 2), "int32")  # (1|B, T, 1)
+    return keys - queries
 
 
 def _bias_spec(query_positions, key_positions, num_heads: int, dtype: str) -> keras.KerasTensor:

@@ -8,7 +8,9 @@ from typing import Any
 import keras
 
 
-def residual(hidden_states: Any, sublayer: Callable, norm: Callable, dropout: Callable, norm_order: str) -> tuple:
+def residual(
+    hidden_states: Any, sublayer: Callable, norm: Callable | None, dropout: Callable, norm_order: str
+) -> tuple:
     """One sublayer with its residual connection.
 
     Post-norm is the paper's and BERT's, `norm(x + dropout(sublayer(x)))`; pre-norm is GPT-2's,
@@ -17,7 +19,7 @@ def residual(hidden_states: Any, sublayer: Callable, norm: Callable, dropout: Ca
     Args:
         hidden_states: (B, T, D).
         sublayer: Called with (B, T, D); returns a tuple whose first member is (B, T, D).
-        norm: The normalisation.
+        norm: The normalisation; None for none, where a block goes without it.
         dropout: The dropout on the sublayer's output.
         norm_order: `"post"` or `"pre"`.
 
@@ -29,8 +31,9 @@ def residual(hidden_states: Any, sublayer: Callable, norm: Callable, dropout: Ca
     >>> residual(np.array([2.0]), lambda x: (3 * x, "more"), lambda x: x / 8, lambda x: x, "post")
     (array([1.]), 'more')
     """
+    norm = norm or (lambda x: x)
     output, *more = sublayer(norm(hidden_states) if norm_order == "pre" else hidden_states)
-    added = hidden_states + dropout(output)
+    added = hidden_states + dropout(output)  # (B, T, D)
     return (added if norm_order == "pre" else norm(added), *more)
 
 

@@ -49,7 +49,7 @@ class RotaryPositions(keras.layers.Layer):
         # The power is taken in float64: NumPy's of float32 is off by one unit in the last place on some processors.
         exponents = np.arange(0, self.head_dim, 2, dtype="float32") / self.head_dim
         frequencies = 1 / np.power(float(self.max_wavelength), exponents.astype("float64")).astype("float32")
-        angles = ops.expand_dims(ops.cast(positions, "float32"), -1) * frequencies
+        angles = ops.expand_dims(ops.cast(positions, "float32"), -1) * frequencies  # (1|B, T, H / 2)
         return ops.cos(angles), ops.sin(angles)
 
     def compute_output_spec(self, positions):
@@ -68,7 +68,7 @@ def rotate(x: Any, rotary: tuple[Any, Any]) -> Any:
         (B, N, T, H), of the dtype of `x`.
     """
     # A half-precision layer has cast the cosines to its own dtype, as it does with all its inputs.
-    cosines, sines = (ops.cast(ops.expand_dims(part, 1), "float32") for part in rotary)
-    first, second = ops.split(ops.cast(x, "float32"), 2, axis=-1)
+    cosines, sines = (ops.cast(ops.expand_dims(part, 1), "float32") for part in rotary)  # (1|B, 1, T, H / 2)
+    first, second = ops.split(ops.cast(x, "float32"), 2, axis=-1)  # (B, N, T, H / 2)
     turned = ops.concatenate([first * cosines - second * sines, second * cosines + first * sines], axis=-1)
     return ops.cast(turned, x.dtype)

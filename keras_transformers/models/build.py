@@ -61,77 +61,98 @@ def layers(config: TransformerConfig, outputs: Sequence[str], dtype: str) -> dic
         outputs: Names of the optional outputs: whether blocks return attention weights goes by them.
         dtype: Name of a Keras dtype policy.
     """
-    made = [_token_embedding(config, config.vocabulary_size, dtype, "token_embedding")]
+    all_layers = [_token_embedding(config, config.vocabulary_size, dtype, "token_embedding")]
     if config.encoder_vocabulary_size:
-        made.append(_token_embedding(config, config.encoder_vocabulary_size, dtype, "encoder_token_embedding"))
-    both = config.kind == "encoder_decoder"
-    for side in ("encoder", "decoder") if both else (config.kind,):
-        prefix = f"{side}_" if both else ""
-        made += _embedding_layers(config, prefix, dtype)
-        made += _position_layers(config, side, prefix, dtype)
-        made += _blocks(config, side, outputs, dtype)
-        made += _final_layers(config, prefix, dtype)
-    return {layer.name: layer for layer in made}
+        all_layers.append(_token_embedding(config, config.encoder_vocabulary_size, dtype, "encoder_token_embedding"))
+    two_stacks = config.kind == "encoder_decoder"
+    for side in ("encoder", "decoder") if two_stacks else (config.kind,):
+        prefix = f"{side}_" if two_stacks else ""
+        all_layers += _embedding_layers(config, prefix, dtype)
+        all_layers += _position_layers(config, side, prefix, dtype)
+        all_layers += _blocks(config, side, outputs, dtype)
+        all_layers += _final_layers(config, prefix, dtype)
+    return {layer.name: layer for layer in all_layers}
 
 
 def _token_embedding(config: TransformerConfig, rows: int, dtype: str, name: str) -> TokenEmbedding:
-    own_range = config.embedding_initializer_range
-    initializer_range = config.initializer_range if own_range is None else own_range
+    embedding_range = config.embedding_initializer_range
     return TokenEmbedding(
-        rows, config.hidden_dim, config.num_segments, config.scale_embeddings, initializer_range, dtype=dtype, name=name
+        vocabulary_size=rows,
+        hidden_dim=config.hidden_dim,
+        num_segments=config.num_segments,
+        scale=config.scale_embeddings,
+        initializer_range=config.initializer_range if embedding_range is None else embedding_range,
+        dtype=dtype,
+        name=name,
     )
 
 
 def _embedding_layers(config: TransformerConfig, prefix: str, dtype: str) -> list[keras.layers.Layer]:
-    made, name = [], f"{prefix}position_embedding"
+    embedding_layers, name = [], f"{prefix}position_embedding"
     if config.positions == "learned":
-        made.append(LearnedPositions(config.max_length, config.initializer_range, dtype=dtype, name=name))
+        embedding_layers.append(LearnedPositions(config.max_length, config.initializer_range, dtype=dtype, name=name))
     elif config.positions == "sinusoidal":
-        made.append(SinusoidalPositions(config.position_layout, dtype=dtype, name=name))
+        embedding_layers.append(SinusoidalPositions(config.position_layout, dtype=dtype, name=name))
     if config.embedding_norm:
-        made.append(make_norm(config.norm, config.epsilon, dtype, f"{prefix}embedding_norm", config.use_bias))
-    return [*made, Dropout(config.dropout, dtype=dtype, name=f"{prefix}embedding_dropout")]
+        embedding_layers.append(_norm(config, dtype, f"{prefix}embedding_norm"))
+    return [*embedding_layers, Dropout(config.dropout, dtype=dtype, name=f"{prefix}embedding_dropout")]
 
 
 def _position_layers(config: TransformerConfig, side: str, prefix: str, dtype: str) -> list[keras.layers.Layer]:
-    """The layer, if any, that makes what blocks take for positions, once for all of them."""
+    """The layers, if any, that make what blocks take for positions, once for all blocks that want the same."""
     name = f"{prefix}positions"
     if config.positions == "rotary":
-        return [RotaryPositions(config.head_dim, config.max_wavelength, dtype="float32", name=name)]
+        return [
+            RotaryPositions(config.head_dim, base, dtype="float32", name=prefix + rotary_name)
+            for base, rotary_name in rotary_names(config, side).items()
+        ]
     if config.positions == "relative":
         return [RelativePositionBias(config.num_heads, bidirectional=side == "encoder", dtype=dtype, name=name)]
     return [ALiBi(config.num_heads, dtype=dtype, name=name)] if config.positions == "alibi" else []
 
 
+def rotary_names(config: TransformerConfig, side: str) -> dict[float, str]:
+    """The names of the layers of rotary positions of a stack, by the base of their wavelengths.
+
+    `positions` is that of the first block that has any; `positions_1`, ... are those of further bases.
+    """
+    blocks = [config.block(index, side) for index in range(config.num_blocks(side))]
+    bases = dict.fromkeys(options.max_wavelength for options in blocks if options.rotary)
+    return {base: f"positions_{index}" if index else "positions" for index, base in enumerate(bases)}
+
+
 def _blocks(config: TransformerConfig, side: str, outputs: Sequence[str], dtype: str) -> list[keras.layers.Layer]:
-    same = ("num_heads", "intermediate_dim", "head_dim", "num_kv_heads", "dropout", "attention_dropout", "activation",
+    names = ("num_heads", "intermediate_dim", "head_dim", "num_kv_heads", "dropout", "attention_dropout", "activation",
             "activation_dropout", "gated", "norm", "norm_order", "epsilon", "use_bias",
             "initializer_range")  # fmt: skip
-    options: dict[str, Any] = {name: getattr(config, name) for name in same}
+    options: dict[str, Any] = {name: getattr(config, name) for name in names}
     options |= {"scale": config.attention_scale, "dtype": dtype}
-    both = config.kind == "encoder_decoder"
-    options["return_scores"] = ("encoder_attention_scores" if both else "attention_scores") in outputs
-    block = EncoderBlock
+    two_stacks = config.kind == "encoder_decoder"
+    options["return_scores"] = ("encoder_attention_scores" if two_stacks else "attention_scores") in outputs
+    block_class = EncoderBlock
     if side == "decoder":
-        block = DecoderBlock
-        options |= {"cross_attention": both, "output_initializer_range": config.output_initializer_range}
+        block_class = DecoderBlock
+        options |= {"cross_attention": two_stacks, "output_initializer_range": config.output_initializer_range}
         # Alignments may be asked for at any time; weights that nobody lists as an output cost nothing.
-        options["return_scores"] |= both
-    return [block(name=f"{side}_block_{index}", **options) for index in range(num_blocks(config, side))]
+        options["return_scores"] |= two_stacks
+    norms = [config.block(index, side).attention_norm for index in range(config.num_blocks(side))]
+    return [
+        block_class(name=f"{side}_block_{index}", attention_norm=attention_norm, **options)
+        for index, attention_norm in enumerate(norms)
+    ]
 
 
 def _final_layers(config: TransformerConfig, prefix: str, dtype: str) -> list[keras.layers.Layer]:
     if config.norm_order == "post":  # ends with a norm already
         return []
-    made = [make_norm(config.norm, config.epsilon, dtype, f"{prefix}final_norm", config.use_bias)]
+    final_layers = [_norm(config, dtype, f"{prefix}final_norm")]
     if config.final_dropout:
-        made.append(Dropout(config.dropout, dtype=dtype, name=f"{prefix}final_dropout"))
-    return made
+        final_layers.append(Dropout(config.dropout, dtype=dtype, name=f"{prefix}final_dropout"))
+    return final_layers
 
 
-def num_blocks(config: TransformerConfig, side: str) -> int:
-    """Blocks of the `"encoder"` or `"decoder"` stack."""
-    return config.num_decoder_layers or config.num_layers if side == "decoder" else config.num_layers
+def _norm(config: TransformerConfig, dtype: str, name: str) -> keras.layers.Layer:
+    return make_norm(config.norm, config.epsilon, dtype, name, config.use_bias)
 
 
 def stack(layers: Layers, side: str) -> Layers:
@@ -142,13 +163,13 @@ def stack(layers: Layers, side: str) -> Layers:
         side: `"encoder"` or `"decoder"`.
     """
     prefix = f"{side}_"
-    own = {name.removeprefix(prefix): layer for name, layer in layers.items() if name.startswith(prefix)}
-    return {**layers, **own}
+    stack_layers = {name.removeprefix(prefix): layer for name, layer in layers.items() if name.startswith(prefix)}
+    return {**layers, **stack_layers}
 
 
 def embed(layers: Layers, token_ids: Any, segment_ids: Any = None, positions: Any = None) -> Any:
     """Token, segment and absolute position embeddings, (B, T, D); positions are 0, 1, 2, ... when None."""
-    hidden_states = layers["token_embedding"](token_ids, segment_ids=segment_ids)
+    hidden_states = layers["token_embedding"](token_ids, segment_ids=segment_ids)  # (B, T, D)
     if "position_embedding" in layers:
         hidden_states = layers["position_embedding"](hidden_states, positions=positions)
     if "embedding_norm" in layers:
@@ -156,25 +177,11 @@ def embed(layers: Layers, token_ids: Any, segment_ids: Any = None, positions: An
     return layers["embedding_dropout"](hidden_states)
 
 
-def block_positions(config: TransformerConfig, layers: Layers, queries: Any, keys: Any) -> dict[str, Any]:
-    """What blocks take for positions that are not in the embeddings: `rotary` or `position_bias`.
-
-    Args:
-        config: Says which.
-        layers: By name.
-        queries: int32 (1|B, T), positions of the queries.
-        keys: int32 (1|B, S), positions of the keys.
-    """
-    if config.positions == "rotary":
-        return {"rotary": layers["positions"](queries)}
-    return {"position_bias": layers["positions"](queries, keys)} if "positions" in layers else {}
-
-
 def finish(layers: Layers, hidden_states: Any) -> Any:
     """What stands behind the last block, where anything does."""
     for name in ("final_norm", "final_dropout"):
         if name in layers:
-            hidden_states = layers[name](hidden_states)
+            hidden_states = layers[name](hidden_states)  # (B, T, D)
     return hidden_states
 
 
@@ -190,5 +197,5 @@ def named_outputs(
         prefix: Of the names of the outputs.
     """
     lists = {prefix + name: tensors for name, tensors in scores.items()} | {f"all_{prefix}hidden_states": states}
-    stacked = {name: ops.stack(tensors, axis=1) for name, tensors in lists.items() if name in names}
+    stacked = {name: ops.stack(tensors, axis=1) for name, tensors in lists.items() if name in names}  # (B, L, ...)
     return {f"{prefix}hidden_states": states[-1]} | stacked

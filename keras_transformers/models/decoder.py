@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import keras
-from keras import ops
 
 from keras_transformers.config import TransformerConfig
 from keras_transformers.layers import PositionIds, causal_mask, combine, document_mask, padding_mask
 from keras_transformers.layers.masks import positions_in_mask
 from keras_transformers.models import build
+from keras_transformers.models.block_inputs import block_inputs
+from keras_transformers.models.encoder import encode_source
 
 
 def decoder(
@@ -50,44 +51,37 @@ def decoder(
     outputs = build.check_outputs(outputs, "decoder")
     layers = build.layers(config, outputs, dtype or keras.config.dtype_policy().name)
     inputs = build.token_inputs(config)
-    states, scores = whole(config, layers, inputs["token_ids"], inputs["padding_mask"])
+    states, _, scores = whole(config, layers, inputs)
     return keras.Model(inputs, build.named_outputs(outputs, states, scores), name=name)
 
 
-def whole(
-    config: TransformerConfig, layers: build.Layers, token_ids: Any, padding_mask: Any, **encoder: Any
-) -> tuple[list, dict[str, list]]:
-    """Whole sequences through all layers of a decoder: see `walk`."""
-    places = PositionIds(name="position_ids")(token_ids)
-    attention_mask = combine(causal_mask(places, places), document_mask(padding_mask))
-    positions = positions_in_mask(attention_mask)
-    states, _, scores = walk(config, layers, token_ids, positions, positions, attention_mask, **encoder)
-    return states, scores
-
-
-def prefill(model: keras.Model, outputs: Iterable[str] = ()) -> keras.Model:
-    """The very nodes of a decoder, whose keys and values are outputs too: for the prompt.
+def prefill(config: TransformerConfig, model: keras.Model, outputs: Iterable[str] = ()) -> keras.Model:
+    """The twin of a decoder that takes whole prompts and gives the cache for `step`, over the same layers.
 
     Args:
+        config: Of the model.
         model: Of `decoder` or `encoder_decoder`, or a model with heads made from one.
         outputs: `"cross_attention_scores"` adds those of a model of two stacks.
 
     Returns:
-        A functional model of the same inputs. Outputs: `hidden_states` (B, T, D), and `cache`, for each block a dict
-        of `key` and `value`, each (B, K, T, H), beside an encoder also of `cross_key` and `cross_value`, each
-        (B, K, S, H); on request `cross_attention_scores` (B, L, N, T, S).
+        A functional model. Inputs: those of the model without its heads. Outputs: `hidden_states` (B, T, D), and
+        `cache`, for each block a dict of `key` and `value`, each (B, K, T, H), beside an encoder also of `cross_key`
+        and `cross_value`, each (B, K, S, H); on request `cross_attention_scores` (B, L, N, T, S).
+
+    Example:
+
+    >>> from keras_transformers.families import gpt2
+    >>> config = gpt2(vocabulary_size=100, num_layers=1, num_heads=2, hidden_dim=16)
+    >>> prompt = {"token_ids": np.array([[7, 3, 5]]), "padding_mask": np.array([[1, 1, 1]])}
+    >>> tuple(prefill(config, decoder(config))(prompt)["cache"][0]["key"].shape)
+    (1, 2, 3, 8)
     """
-    layers, blocks = build.stack({layer.name: layer for layer in model.layers}, "decoder"), _blocks(model)
-    top = layers.get("final_dropout") or layers.get("final_norm")
-    found = {
-        "hidden_states": top.output if top else blocks[-1].output[0],
-        "cache": [_cache(block) for block in blocks],
-    }
-    if "cross_attention_scores" in outputs:
-        found["cross_attention_scores"] = ops.stack([block.output[-1] for block in blocks], axis=1)
-    names = ("token_ids", "padding_mask", "encoder_token_ids", "encoder_padding_mask")
-    inputs = {name: model.input[name] for name in names if name in model.input}
-    return keras.Model(inputs, found, name="prefill")
+    layers, inputs = _layers_of(model), build.token_inputs(config)
+    encoder_inputs = {}
+    if config.kind == "encoder_decoder":
+        *_, encoder_inputs = encode_source(config, layers, inputs)
+    states, cache, scores = whole(config, layers, inputs, **encoder_inputs)
+    return keras.Model(inputs, build.named_outputs(outputs, states, scores) | {"cache": cache}, name="prefill")
 
 
 def step(
@@ -117,60 +111,97 @@ def step(
     >>> tuple(step(config, model)(first)["hidden_states"].shape)
     (1, 1, 16)
     """
-    layers = build.stack({layer.name: layer for layer in model.layers}, "decoder")
-    names = ("token_ids", "cache_positions", *(["encoder_padding_mask"] if config.kind == "encoder_decoder" else []))
+    two_stacks = config.kind == "encoder_decoder"
+    layers = build.stack(_layers_of(model), "decoder")
+    names = ("token_ids", "cache_positions", *(["encoder_padding_mask"] if two_stacks else []))
     inputs: dict[str, Any] = {name: keras.Input((None,), dtype="int32", name=name) for name in names}
-    cache = []
-    for index, block in enumerate(_blocks(model)):
-        own = _cache(block).items()
-        cache.append({part: keras.Input(x.shape[1:], dtype=x.dtype, name=f"{part}_{index}") for part, x in own})
-    queries, keys = inputs["cache_positions"], PositionIds(axis=2, name="key_positions")(cache[0]["key"])
-    encoder = {}
-    if "encoder_padding_mask" in inputs:
-        encoder["encoder_attention_mask"] = padding_mask(inputs["encoder_padding_mask"])
-    attention_mask = causal_mask(queries, keys)
-    states, cache_out, scores = walk(
-        config, layers, inputs["token_ids"], queries, keys, attention_mask, cache, in_place, **encoder
+    cache = _cache_inputs(config, layers)
+
+    queries = inputs["cache_positions"]  # (B, T)
+    keys = PositionIds(axis=2, name="key_positions")(cache[0]["key"])  # (1, S)
+    attention_mask = causal_mask(queries, keys)  # (B, T, S)
+    encoder_inputs = {}
+    if two_stacks:
+        encoder_inputs["encoder_attention_mask"] = padding_mask(inputs["encoder_padding_mask"])  # (B, 1, S')
+
+    states, new_cache, scores = walk(
+        config, layers, inputs["token_ids"], queries, keys, attention_mask, cache, in_place, **encoder_inputs
     )
-    found = build.named_outputs(outputs, states, scores) | {"cache": cache_out}
-    return keras.Model(inputs | {"cache": cache}, found, name="step")
+    named = build.named_outputs(outputs, states, scores) | {"cache": new_cache}
+    return keras.Model(inputs | {"cache": cache}, named, name="step")
+
+
+def whole(
+    config: TransformerConfig, layers: build.Layers, inputs: Mapping[str, Any], **encoder_inputs: Any
+) -> tuple[list, list, dict[str, list]]:
+    """Whole sequences through all layers of a decoder.
+
+    Args:
+        config: Sizes and options.
+        layers: All layers of the model, by name.
+        inputs: `token_ids` and `padding_mask`, each int32 (B, T), as `decoder` says.
+        **encoder_inputs: As for `walk`.
+
+    Returns:
+        As `walk`.
+    """
+    row_positions = PositionIds(name="position_ids")(inputs["token_ids"])  # (1, T)
+    attention_mask = combine(causal_mask(row_positions, row_positions), document_mask(inputs["padding_mask"]))
+    positions = positions_in_mask(attention_mask)  # (B, T), in their texts
+    return walk(
+        config, build.stack(layers, "decoder"), inputs["token_ids"], positions, positions, attention_mask,
+        **encoder_inputs,
+    )  # fmt: skip
 
 
 def walk(
     config: TransformerConfig, layers: build.Layers, token_ids: Any, queries: Any, keys: Any, attention_mask: Any,
-    cache: list[dict[str, Any]] | None = None, in_place: bool = False, **encoder: Any,
+    cache: list[dict[str, Any]] | None = None, in_place: bool = False, **encoder_inputs: Any,
 ) -> tuple[list, list, dict[str, list]]:  # fmt: skip
-    """Through all layers of a decoder: the hidden states, caches and, by name, attention weights of every block.
+    """Through all layers of a decoder.
 
     Args:
         config: Sizes and options.
-        layers: By name.
+        layers: Of the decoder, by name.
         token_ids: int32 (B, T).
         queries, keys: int32 (1|B, T) and (1|B, S), positions of the tokens and of all that they may attend to.
-        attention_mask: Boolean (B, T, S).
+        attention_mask: Boolean (B, T, S), causal, of a block without a window.
         cache: Of every block.
         in_place: As `step` says.
-        **encoder: `encoder_hidden_states` and `encoder_attention_mask`, as blocks take them.
+        **encoder_inputs: `encoder_hidden_states` and `encoder_attention_mask`, as blocks take them.
+
+    Returns:
+        The hidden states, (B, T, D) each: the embeddings, and the output of every block, the last one normed; the cache
+        of every block; by name, the attention weights of every block, (B, N, T, S) each.
     """
-    hidden_states = build.embed(layers, token_ids, positions=queries)
-    inputs = {"attention_mask": attention_mask, **build.block_positions(config, layers, queries, keys), **encoder}
-    states, caches, scores = [hidden_states], [], {"attention_scores": [], "cross_attention_scores": []}
-    for index in range(build.num_blocks(config, "decoder")):
+    hidden_states = build.embed(layers, token_ids, positions=queries)  # (B, T, D)
+    inputs = block_inputs(config, layers, "decoder", queries, keys, attention_mask)
+
+    states, new_cache, scores = [hidden_states], [], {"attention_scores": [], "cross_attention_scores": []}
+    for index, block_input in enumerate(inputs):
         cached = {"cache": cache[index], "cache_positions": queries, "in_place": in_place} if cache else {}
-        hidden_states, own, *weights = layers[f"decoder_block_{index}"](hidden_states, **inputs, **cached)
+        hidden_states, block_cache, *weights = layers[f"decoder_block_{index}"](
+            hidden_states, **block_input, **encoder_inputs, **cached
+        )  # (B, T, D), (B, K, S, H), (B, N, T, S)
         states.append(hidden_states)
-        caches.append(own)
+        new_cache.append(block_cache)
         for name, tensor in zip(scores, weights, strict=False):  # none, those of the text, those of the encoder too
             scores[name].append(tensor)
-    states[-1] = build.finish(layers, hidden_states)
-    return states, caches, scores
+
+    states[-1] = build.finish(layers, hidden_states)  # (B, T, D)
+    return states, new_cache, scores
 
 
-def _blocks(model: keras.Model) -> list[keras.layers.Layer]:
-    return [layer for layer in model.layers if layer.name.startswith("decoder_block_")]
+def _layers_of(model: keras.Model) -> dict[str, keras.layers.Layer]:
+    return {layer.name: layer for layer in model.layers}
 
 
-def _cache(block: keras.layers.Layer) -> dict[str, Any]:
-    """The keys and values of a block's first call; Keras has flattened what it returned, by the order of the names."""
-    names = ("key", "value") if block.cross_attention is None else ("cross_key", "cross_value", "key", "value")
-    return dict(zip(names, block.output[1 : 1 + len(names)], strict=True))
+def _cache_inputs(config: TransformerConfig, layers: build.Layers) -> list[dict[str, Any]]:
+    """For each block the inputs of its cache, each (B, K, S, H)."""
+    parts = ("key", "value", *(("cross_key", "cross_value") if config.kind == "encoder_decoder" else ()))
+    shape = (config.num_kv_heads, None, config.head_dim)
+    dtypes = [layers[f"decoder_block_{index}"].compute_dtype for index in range(config.num_blocks("decoder"))]
+    return [
+        {part: keras.Input(shape, dtype=dtype, name=f"{part}_{index}") for part in parts}
+        for index, dtype in enumerate(dtypes)
+    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import keras
@@ -10,6 +10,7 @@ import keras
 from keras_transformers.config import TransformerConfig
 from keras_transformers.layers import PositionIds, padding_mask
 from keras_transformers.models import build
+from keras_transformers.models.block_inputs import block_inputs
 
 
 def encoder(
@@ -46,7 +47,8 @@ def encoder(
     outputs = build.check_outputs(outputs, "encoder")
     layers = build.layers(config, outputs, dtype or keras.config.dtype_policy().name)
     inputs = build.token_inputs(config)
-    attention_mask = padding_mask(inputs["padding_mask"])
+
+    attention_mask = padding_mask(inputs["padding_mask"])  # (B, 1, T)
     states, scores = walk(config, layers, inputs["token_ids"], attention_mask, inputs.get("segment_ids"))
     return keras.Model(inputs, build.named_outputs(outputs, states, scores), name=name)
 
@@ -55,16 +57,37 @@ def walk(
     config: TransformerConfig, layers: build.Layers, token_ids: Any, attention_mask: Any, segment_ids: Any = None
 ) -> tuple[list, dict[str, list]]:
     """Through all layers of an encoder: the hidden states, and the attention weights by name, of every block."""
-    hidden_states = build.embed(layers, token_ids, segment_ids)
-    places = PositionIds(name="encoder_position_ids")(token_ids)
-    inputs = {"attention_mask": attention_mask, **build.block_positions(config, layers, places, places)}
+    hidden_states = build.embed(layers, token_ids, segment_ids)  # (B, T, D)
+    positions = PositionIds(name="encoder_position_ids")(token_ids)  # (1, T)
+    inputs = block_inputs(config, layers, "encoder", positions, positions, attention_mask)
+
     states, scores = [hidden_states], []
-    for index in range(config.num_layers):
+    for index, block_input in enumerate(inputs):
         block = layers[f"encoder_block_{index}"]
-        hidden_states = block(hidden_states, **inputs)
+        hidden_states = block(hidden_states, **block_input)  # (B, T, D)
         if block.return_scores:
-            hidden_states, weights = hidden_states
+            hidden_states, weights = hidden_states  # (B, T, D), (B, N, T, T)
             scores.append(weights)
         states.append(hidden_states)
+
     states[-1] = build.finish(layers, hidden_states)
     return states, {"attention_scores": scores}
+
+
+def encode_source(
+    config: TransformerConfig, layers: build.Layers, inputs: Mapping[str, Any]
+) -> tuple[list, dict[str, list], dict[str, Any]]:
+    """Through the encoder beside a decoder.
+
+    Args:
+        config: Of a model of two stacks.
+        layers: All layers of the model, by name.
+        inputs: `encoder_token_ids` and `encoder_padding_mask`, each int32 (B, S).
+
+    Returns:
+        What `walk` returns, and what the blocks of the decoder take of it: `encoder_hidden_states` (B, S, D) and
+        `encoder_attention_mask`, boolean (B, 1, S).
+    """
+    attention_mask = padding_mask(inputs["encoder_padding_mask"])  # (B, 1, S)
+    states, scores = walk(config, build.stack(layers, "encoder"), inputs["encoder_token_ids"], attention_mask)
+    return states, scores, {"encoder_hidden_states": states[-1], "encoder_attention_mask": attention_mask}

@@ -7,10 +7,9 @@ from collections.abc import Iterable
 import keras
 
 from keras_transformers.config import TransformerConfig
-from keras_transformers.layers import padding_mask
 from keras_transformers.models import build
 from keras_transformers.models.decoder import whole
-from keras_transformers.models.encoder import walk
+from keras_transformers.models.encoder import encode_source
 
 
 def encoder_decoder(
@@ -54,11 +53,9 @@ def encoder_decoder(
     outputs = build.check_outputs(outputs, "encoder_decoder")
     layers = build.layers(config, outputs, dtype or keras.config.dtype_policy().name)
     inputs = build.token_inputs(config)
-    mask = padding_mask(inputs["encoder_padding_mask"])
-    source, source_scores = walk(config, build.stack(layers, "encoder"), inputs["encoder_token_ids"], mask)
-    seen = {"encoder_hidden_states": source[-1], "encoder_attention_mask": mask}
-    target, target_scores = whole(
-        config, build.stack(layers, "decoder"), inputs["token_ids"], inputs["padding_mask"], **seen
-    )
-    found = build.named_outputs(outputs, source, source_scores, prefix="encoder_")
-    return keras.Model(inputs, found | build.named_outputs(outputs, target, target_scores), name=name)
+
+    encoder_states, encoder_scores, encoder_inputs = encode_source(config, layers, inputs)
+    states, _, scores = whole(config, layers, inputs, **encoder_inputs)
+
+    named = build.named_outputs(outputs, encoder_states, encoder_scores, prefix="encoder_")
+    return keras.Model(inputs, named | build.named_outputs(outputs, states, scores), name=name)

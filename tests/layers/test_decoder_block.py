@@ -46,6 +46,7 @@ CASES = pairwise(
     use_bias=[True, False],
     return_scores=[False, True],
 )
+CASES.append({"cross_attention": True, "cached": False, "num_kv_heads": None, "attention_norm": False})
 
 
 @pytest.mark.parametrize("case", CASES, ids=map(str, range(len(CASES))))
@@ -54,6 +55,16 @@ def test_layer(case, tmp_path):
     inputs = arguments(case["cross_attention"], case["cached"], case["num_kv_heads"] or N)
     idle = r"cross_attention/(key|value)/|key/bias$" if case["cached"] else IDLE_WEIGHTS
     check_layer(DecoderBlock, options, inputs, tmp_path, idle)
+
+
+def test_without_the_norm_of_the_attention():
+    """Sublayer by sublayer."""
+    inputs = arguments(cross_attention=False, cached=False)
+    block = randomize_built(DecoderBlock(N, F, attention_norm=False), inputs)
+    hidden_states, mask = inputs["hidden_states"], inputs["attention_mask"]
+    added = hidden_states + to_numpy(block.attention(hidden_states, attention_mask=mask)[0])
+    expected = added + to_numpy(block.feed_forward(block.feed_forward_norm(added)))
+    np.testing.assert_allclose(to_numpy(block(**inputs)[0]), expected, **tolerance("float32"))
 
 
 STACKS = pairwise(

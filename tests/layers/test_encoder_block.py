@@ -36,6 +36,7 @@ CASES = pairwise(
     use_bias=[True, False],
     return_scores=[False, True],
 )
+CASES.append({"positions": None, "norm_order": "pre", "attention_norm": False})
 
 
 @pytest.mark.parametrize("options", [*CASES, *FAMILIES.values()], ids=[*map(str, range(len(CASES))), *FAMILIES])
@@ -65,6 +66,17 @@ def test_a_sequence_of_padding_is_finite():
     mask = np.zeros((B, 1, T), bool)
     block = randomize_built(EncoderBlock(N, F), {"hidden_states": normal(B, T, D)})
     assert np.isfinite(to_numpy(block(normal(B, T, D), attention_mask=mask))).all()
+
+
+def test_without_the_norm_of_the_attention():
+    """Sublayer by sublayer."""
+    hidden_states = normal(B, T, D)
+    block = EncoderBlock(N, F, norm_order="pre", attention_norm=False)
+    randomize_built(block, {"hidden_states": hidden_states})
+    added = hidden_states + to_numpy(block.attention(hidden_states)[0])
+    expected = added + to_numpy(block.feed_forward(block.feed_forward_norm(added)))
+    np.testing.assert_allclose(to_numpy(block(hidden_states)), expected, **tolerance("float32"))
+    assert not [weight.path for weight in block.weights if "attention_norm" in weight.path]
 
 
 def test_dropout_acts_in_training_only():

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 from arrays import to_numpy
 
-from keras_transformers.layers import causal_mask, combine, padding_mask
+from keras_transformers.layers import causal_mask, combine, padding_mask, window_mask
 
 
 def test_padding_mask_takes_numbers_and_booleans():
@@ -20,6 +20,12 @@ def test_causal_mask_of_a_whole_sequence_is_lower_triangular():
 def test_causal_mask_of_one_step_depends_on_the_row():
     mask = to_numpy(causal_mask(np.array([[0], [2]]), np.arange(4)[None]))
     np.testing.assert_array_equal(mask, [[[True, False, False, False]], [[True, True, True, False]]])
+
+
+def test_window_mask_of_several_steps_depends_on_the_row():
+    mask = to_numpy(window_mask(np.array([[0, 1], [3, 4]]), np.arange(5)[None], 1)).astype(int)
+    np.testing.assert_array_equal(mask, [[[1, 1, 0, 0, 0], [1, 1, 1, 0, 0]], [[0, 0, 1, 1, 1], [0, 0, 0, 1, 1]]])
+    np.testing.assert_array_equal(to_numpy(window_mask(np.arange(3)[None], np.arange(3)[None], 0))[0], np.eye(3))
 
 
 def test_combine_is_the_conjunction():

@@ -88,9 +88,9 @@ def test_steps_of_several_tokens(family, dtype, stride):
 
 @each_family
 def test_prefill_is_the_model_itself(family):
-    _, model = make(family)
+    config, model = make(family)
     inputs = whole(token_ids())
-    outputs = to_numpy(prefill(model)(inputs))
+    outputs = to_numpy(prefill(config, model)(inputs))
     np.testing.assert_array_equal(outputs["hidden_states"], hidden_states(model, inputs))
     heads = 2 if family == "llama" else 4
     assert [cache[part].shape for cache in outputs["cache"] for part in ("key", "value")] == 4 * [(2, heads, 6, 4)]

@@ -79,7 +79,7 @@ def test_steps_of_several_tokens():
 def test_prefill_is_the_model_itself(family):
     config, model = make(family, outputs=["cross_attention_scores"])
     inputs = pairs()
-    outputs, expected = to_numpy(prefill(model, ["cross_attention_scores"])(inputs)), to_numpy(model(inputs))
+    outputs, expected = to_numpy(prefill(config, model, ["cross_attention_scores"])(inputs)), to_numpy(model(inputs))
     for name in ("hidden_states", "cross_attention_scores"):
         np.testing.assert_array_equal(outputs[name], expected[name])
     shapes = {"key": (2, 4, 6, config.head_dim), "cross_key": (2, 4, 5, config.head_dim)}

@@ -1,129 +1,11 @@
-"""The facts of each model family, written once: sizes in, `TransformerConfig` out."""
+"""Families with an encoder and a decoder: the facts of each, written once."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from keras_transformers.config import TransformerConfig
-
-
-def bert(
-    vocabulary_size: int, num_layers: int, num_heads: int, hidden_dim: int, intermediate_dim: int | None = None,
-    max_length: int = 512, **options: Any,
-) -> TransformerConfig:  # fmt: skip
-    """BERT: a post-norm encoder with learned positions and two segments.
-
-    Dropout, GELU (the exact one), the epsilon of 1e-12 and the truncated normal of 0.02 are those of the release code
-    (google-research/bert). Paper: Devlin et al. 2018, https://arxiv.org/abs/1810.04805.
-
-    Args:
-        vocabulary_size: Rows of the token embedding.
-        num_layers: Encoder blocks.
-        num_heads: Attention heads.
-        hidden_dim: Width of the hidden states.
-        intermediate_dim: Width of the feed-forward layers; `4 * hidden_dim` when None.
-        max_length: Rows of the position embedding.
-        **options: Any other field of `TransformerConfig`.
-
-    Returns:
-        A `TransformerConfig`.
-
-    Example:
-
-    >>> bert(30522, num_layers=12, num_heads=12, hidden_dim=768).intermediate_dim
-    3072
-    """
-    facts = {
-        "num_segments": 2, "dropout": 0.1, "attention_dropout": 0.1, "activation": "gelu", "epsilon": 1e-12,
-        "norm": "layer", "norm_order": "post", "positions": "learned", "initializer_range": 0.02,
-    }  # fmt: skip
-    sizes = (vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length)
-    return _config("bert", sizes, facts | options)
-
-
-def gpt1(
-    vocabulary_size: int, num_layers: int, num_heads: int, hidden_dim: int, max_length: int = 512, **options: Any,
-) -> TransformerConfig:  # fmt: skip
-    """GPT-1: a post-norm decoder with learned positions.
-
-    GELU by its tanh approximation, dropout 0.1 and normal weights of 0.02 as in the release code
-    (openai/finetune-transformer-lm). Paper: Radford et al. 2018, https://openai.com/index/language-unsupervised.
-
-    Args:
-        vocabulary_size, num_layers, num_heads, hidden_dim, max_length, **options: As for `bert`.
-
-    Returns:
-        A `TransformerConfig`.
-
-    Example:
-
-    >>> gpt1(40478, num_layers=12, num_heads=12, hidden_dim=768).norm_order
-    'post'
-    """
-    sizes = (vocabulary_size, num_layers, num_heads, hidden_dim, None, max_length)
-    return _gpt("openai-gpt", sizes, {"norm_order": "post", "embedding_norm": False} | options)
-
-
-def gpt2(
-    vocabulary_size: int, num_layers: int, num_heads: int, hidden_dim: int, max_length: int = 1024, **options: Any,
-) -> TransformerConfig:  # fmt: skip
-    """GPT-2: a pre-norm decoder with learned positions.
-
-    The weights of the layers that end in the residual stream start smaller, by 1 / sqrt(2 num_layers).
-    Paper: Radford et al. 2019, "Language Models are Unsupervised Multitask Learners".
-
-    Args:
-        vocabulary_size, num_layers, num_heads, hidden_dim, max_length, **options: As for `bert`.
-
-    Returns:
-        A `TransformerConfig`.
-
-    Example:
-
-    >>> gpt2(50257, num_layers=12, num_heads=12, hidden_dim=768).norm_order
-    'pre'
-    """
-    facts = {"norm_order": "pre", "output_initializer_range": 0.02 / math.sqrt(2 * num_layers)}
-    sizes = (vocabulary_size, num_layers, num_heads, hidden_dim, None, max_length)
-    return _gpt("gpt2", sizes, facts | options)
-
-
-def _gpt(family: str, sizes: tuple, facts: dict[str, Any]) -> TransformerConfig:
-    shared = {
-        "kind": "decoder", "dropout": 0.1, "attention_dropout": 0.1, "activation": "gelu_tanh", "epsilon": 1e-5,
-        "norm": "layer", "positions": "learned", "initializer_range": 0.02,
-    }  # fmt: skip
-    return _config(family, sizes, shared | facts)
-
-
-def llama(
-    vocabulary_size: int, num_layers: int, num_heads: int, hidden_dim: int, intermediate_dim: int,
-    max_length: int = 2048, **options: Any,
-) -> TransformerConfig:  # fmt: skip
-    """Llama and its kin (SmolLM2): a pre-norm decoder with RMS norms, rotary positions and gated feed-forward layers.
-
-    Paper: Touvron et al. 2023, https://arxiv.org/abs/2302.13971.
-
-    Args:
-        vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length, **options: As for `bert`.
-            Later ones have fewer heads of keys and values (`num_kv_heads`) and other `max_wavelength`s.
-
-    Returns:
-        A `TransformerConfig`.
-
-    Example:
-
-    >>> llama(49152, num_layers=30, num_heads=9, num_kv_heads=3, hidden_dim=576, intermediate_dim=1536).head_dim
-    64
-    """
-    facts = {
-        "kind": "decoder", "dropout": 0.0, "attention_dropout": 0.0, "activation": "silu", "gated": True,
-        "norm": "rms", "norm_order": "pre", "positions": "rotary", "epsilon": 1e-6, "use_bias": False,
-        "tie_embeddings": False, "initializer_range": 0.02,
-    }  # fmt: skip
-    sizes = (vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length)
-    return _config("llama", sizes, facts | options)
+from keras_transformers.families.sizes import named_config
 
 
 def transformer(
@@ -192,7 +74,7 @@ def _sinusoidal(family: str, sizes: tuple, facts: dict[str, Any]) -> Transformer
         "kind": "encoder_decoder", "dropout": 0.1, "attention_dropout": 0.0, "epsilon": 1e-5, "norm": "layer",
         "norm_order": "post", "positions": "sinusoidal", "scale_embeddings": True, "embedding_norm": False,
     }  # fmt: skip
-    return _config(family, sizes, shared | facts)
+    return named_config(family, sizes, shared | facts)
 
 
 def t5(
@@ -227,7 +109,7 @@ def t5(
         "eos_ids": (1,),
     }  # fmt: skip
     sizes = (vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length)
-    return _config("t5", sizes, facts | options)
+    return named_config("t5", sizes, facts | options)
 
 
 def bart(
@@ -288,13 +170,4 @@ def _bart(family: str, sizes: tuple, facts: dict[str, Any]) -> TransformerConfig
         "positions": "learned", "initializer_range": 0.02, "embedding_norm": True, "pad_id": 1, "bos_id": 0,
         "eos_ids": (2,),
     }  # fmt: skip
-    return _config(family, sizes, shared | facts)
-
-
-def _config(family: str, sizes: tuple, options: dict[str, Any]) -> TransformerConfig:
-    """Sizes in the order of the arguments above; where the width of the feed-forward layers is None it is 4 times D."""
-    names = ("vocabulary_size", "num_layers", "num_heads", "hidden_dim", "intermediate_dim", "max_length")
-    values = dict(zip(names, sizes, strict=True)) | options
-    if values["intermediate_dim"] is None:
-        values["intermediate_dim"] = 4 * values["hidden_dim"]
-    return TransformerConfig(family=family, **values)
+    return named_config(family, sizes, shared | facts)

@@ -1,0 +1,31 @@
+"""From the arguments that the functions of families share to a configuration."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keras_transformers.config import TransformerConfig
+
+SIZES = ("vocabulary_size", "num_layers", "num_heads", "hidden_dim", "intermediate_dim", "max_length")
+
+
+def named_config(family: str, sizes: tuple, options: dict[str, Any]) -> TransformerConfig:
+    """The configuration of a family.
+
+    Args:
+        family: Its name.
+        sizes: Values of `SIZES`, in this order; where `intermediate_dim` is None it is `4 * hidden_dim`.
+        options: Other fields of `TransformerConfig`; they go before the sizes.
+
+    Returns:
+        A `TransformerConfig`.
+
+    Example:
+
+    >>> named_config("gpt2", (100, 2, 2, 16, None, 512), {"kind": "decoder"}).intermediate_dim
+    64
+    """
+    values = dict(zip(SIZES, sizes, strict=True)) | options
+    if values["intermediate_dim"] is None:
+        values["intermediate_dim"] = 4 * values["hidden_dim"]
+    return TransformerConfig(family=family, **values)
