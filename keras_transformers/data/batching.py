@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from keras_transformers.data import token_count
-from keras_transformers.data.rows import Rows
 
-# Few lengths, so that XLA sees few shapes; the steps between powers of two halve the padding.
+if TYPE_CHECKING:
+    from keras_transformers.data.protocols import EncodedRows, Objective
+
+# Few lengths, as XLA compiles once for each. Those between the powers of two halve the padding.
 BUCKETS = (16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 2048, 4096, 8192)
-# For batches by token count, where a batch of short rows has many: never more than a quarter apart. On Multi30k, with
-# 4,096 tokens, 12 % of both sides are padding then (BUCKETS: 33 %; fairseq, with a hundred shapes: 7 %).
+# For batches by token count: each length is at most a quarter more than the one before. Finer than BUCKETS, as padding
+# takes the place of rows here. On Multi30k, with 4,096 tokens, 12 % of both sides are padding (BUCKETS: 33 %; fairseq,
+# with a hundred shapes: 7 %).
 FINE_BUCKETS = tuple((4 + quarter) << octave for octave in range(1, 12) for quarter in range(4))
-# Rows are sorted by bucket among so many batches only, so that a batch stays a random sample.
+# Rows are sorted by bucket within groups of this many batches, so that a batch stays nearly a random sample.
 SORTED_BATCHES = 50
-# What a random stream is for: streams with different keys are independent.
+# The uses of random numbers, as parts of their keys: streams with different keys are independent.
 DRAW, PLAN, BATCH = range(3)
 
 
@@ -59,6 +62,7 @@ class Batching:
         return self.batch_size * self.accumulation_steps
 
     def rng(self, *key: int) -> np.random.Generator:
+        """The random numbers of a key, such as (epoch, BATCH, number of the batch), under this seed."""
         return np.random.default_rng([self.seed, *key])
 
     def num_batches(self, lengths: np.ndarray) -> int:
@@ -69,9 +73,10 @@ class Batching:
         return (full + (rest >= self.accumulation_steps and not self.drop_remainder)) * self.accumulation_steps
 
     def plan(self, lengths: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
-        """Row numbers of each batch; with `shuffle`, rows of one bucket stand together and the batches are mixed.
+        """Row numbers of each batch.
 
-        The rows that fill no batch come last, dealt evenly to `accumulation_steps` batches.
+        With `shuffle`, a batch holds rows of like length, and the batches come in random order. The rows that fill no
+        optimizer step come last, in `accumulation_steps` batches of like size.
         """
         longest = lengths.max(axis=1) if lengths.ndim > 1 else lengths
         if self.batch_tokens:
@@ -81,8 +86,8 @@ class Batching:
         batches, rest = order[:full], order[full:]
         if self.shuffle:
             for start in range(0, full, SORTED_BATCHES * self.batch_size):
-                window = batches[start : start + SORTED_BATCHES * self.batch_size]
-                window[:] = window[self._by_bucket(lengths[window])]
+                group = batches[start : start + SORTED_BATCHES * self.batch_size]
+                group[:] = group[self._by_bucket(lengths[group])]
         batches = batches.reshape(-1, self.batch_size)
         if self.shuffle:
             batches = rng.permutation(batches)
@@ -91,7 +96,7 @@ class Batching:
         return [*batches, *np.array_split(rest, self.accumulation_steps)]
 
     def _by_bucket(self, lengths: np.ndarray) -> np.ndarray:
-        """The order by padded length. Rows of one bucket stay as shuffled, so that batches differ in every epoch."""
+        """The stable order by padded length: rows of one bucket stay shuffled, so that each epoch has other batches."""
         sides = np.searchsorted(self.widths, lengths.reshape(len(lengths), -1))  # (rows, 1 or 2)
         return np.lexsort([*sides.T, sides.max(axis=1)])  # the last key counts most
 
@@ -108,9 +113,10 @@ class Batching:
 
 
 def whole_windows(parts: Iterable, batching: Batching) -> Iterator[tuple]:
-    """Windows of a stream: (number of the first batch, rows), from rows as they come in.
+    """Windows of a stream, (number of the first batch, rows), from parts of its rows.
 
-    The rows that fill no optimizer step wait for the next ones. By token count a window has a batch that is not full.
+    A window holds whole optimizer steps: the rows beyond them wait for the next part. By token count, a window is all
+    rows of a part, and its last batch may not be full.
     """
     first, rest = 0, []
     for rows in parts:
@@ -125,9 +131,20 @@ def whole_windows(parts: Iterable, batching: Batching) -> Iterator[tuple]:
 
 
 class Window:
-    """The batches of rows that are in memory: a sequence whose elements are made on demand, in any order."""
+    """The batches of rows that are in memory: a sequence whose elements are made on demand, in any order.
 
-    def __init__(self, rows: Rows, objective, batching: Batching, epoch: int, first: int = 0):
+    Args:
+        rows: the rows.
+        objective: makes an element of the rows of a batch.
+        batching: the settings.
+        epoch: int, which shuffle and which masks.
+        first: int, the number in the epoch of the window's first batch.
+
+    Raises:
+        ValueError: a row is longer than `max_length`, or the objective refuses the rows.
+    """
+
+    def __init__(self, rows: EncodedRows, objective: Objective, batching: Batching, epoch: int, first: int = 0):
         longest = rows.lengths.max(initial=0)
         if longest > batching.max_length:
             raise ValueError(
@@ -161,10 +178,10 @@ class Window:
 
 
 def weighted(group: list[tuple]) -> list[tuple]:
-    """Gives the micro-batches of one optimizer step the weights that make their mean the macro-batch's loss.
+    """Weighs the micro-batches of one optimizer step such that their mean loss is the loss of one large batch.
 
-    Each loss is divided by its own number of targets n, and Keras takes the mean over k micro-batches;
-    the weight k * n_micro / n_macro undoes both.
+    The loss of a micro-batch is divided by its number of targets, n_micro, and Keras takes the mean over the k
+    micro-batches. The weight k * n_micro / n_macro, with n_macro targets in all, makes up for both.
     """
     if len(group[0]) < 2:
         raise ValueError("Received accumulation_steps > 1 for rows without labels: expected labels to train on.")
@@ -177,22 +194,25 @@ def weighted(group: list[tuple]) -> list[tuple]:
 
 
 def _multiplied(element: tuple, weight: Any) -> tuple:
-    """The element with a weight, times the one that it has, if any: (B,) or of the shape of the labels."""
-    x, y, *own = element
-    if not own:
+    """The element with this sample weight, times the one that it has, if any: (B,) or of the shape of the labels."""
+    x, y, *sample_weights = element
+    if not sample_weights:
         return x, y, weight
+    (sample_weight,) = sample_weights
     if not isinstance(y, dict):
-        return x, y, _product(weight, own[0])
-    return x, y, {name: _product(weight[name], own[0][name]) for name in weight}
+        return x, y, _product(weight, sample_weight)
+    return x, y, {name: _product(weight[name], sample_weight[name]) for name in weight}
 
 
 def _product(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """The product of (B,) and (B, ...) arrays, in either order."""
     rank = max(one.ndim, other.ndim)
     one, other = (array.reshape(array.shape + (1,) * (rank - array.ndim)) for array in (one, other))
     return one * other
 
 
 def _weights(labels: list[np.ndarray]) -> list[np.ndarray]:
+    """A weight for each label of each micro-batch, by its share of the targets."""
     # Integer labels below 0 are no targets; a row of float labels is one target.
     integer = np.issubdtype(labels[0].dtype, np.integer)
     counts = np.array([np.count_nonzero(y >= 0) if integer else len(y) for y in labels])

@@ -1,25 +1,26 @@
-"""What a data set is made of, in a few plain values: to tell whether a resumed run has the data that it began with."""
+"""The identity of a data set in a few plain values. It shows whether a resumed run has the data that it began with."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields, is_dataclass
 from typing import Any
 
 import numpy as np
 
 from keras_transformers.data.batching import BATCH, Batching
+from keras_transformers.data.protocols import Objective, Source
 
-# Rows that show what an objective makes of them.
-SHOWN = 64
+# Rows on which the objective is tried.
+SAMPLE_ROWS = 64
 
 
-def identity(source, objective, batching: Batching) -> dict[str, Any]:
-    """The settings of a data set by name, and digests of its rows and of what the objective makes of the first ones.
+def identity(source: Source, objective: Objective, batching: Batching) -> dict[str, Any]:
+    """The settings of a data set by name, a digest of its rows, and one of the first batch that the objective makes.
 
-    Equal data sets have equal identities in every process. All rows in memory count; of a stream, those of its first
-    buffer.
+    Equal data sets have equal identities in every process. The digest covers all rows that are in memory; of a stream,
+    those of its first buffer.
 
     Args:
         source, objective, batching: Of `pipeline.batches`.
@@ -28,11 +29,11 @@ def identity(source, objective, batching: Batching) -> dict[str, Any]:
         A dict of strings, numbers and tuples of them.
     """
     rows = source.sample() if source.num_rows is not None else next(iter(source.windows(batching, 0, 0)))[1]
-    shown = rows[np.arange(min(rows.num_rows, SHOWN))]
-    element = objective(shown, batching.widths[-1], batching.rng(0, BATCH, 0))
-    content = {name: value for name, value in vars(source).items() if not name.startswith("_")}
-    made = {"rows": digest([content, rows]), "objective": digest([type(objective).__name__, element])}
-    return made | asdict(batching)
+    first_rows = rows[np.arange(min(rows.num_rows, SAMPLE_ROWS))]
+    element = objective(first_rows, batching.widths[-1], batching.rng(0, BATCH, 0))
+    attributes = {name: value for name, value in vars(source).items() if not name.startswith("_")}
+    digests = {"rows": digest([attributes, rows]), "objective": digest([type(objective).__name__, element])}
+    return digests | asdict(batching)
 
 
 def digest(value: Any) -> str:
@@ -43,13 +44,14 @@ def digest(value: Any) -> str:
     >>> digest({"rows": np.arange(3)}) == digest({"rows": np.arange(3)}) != digest({"rows": np.arange(4)})
     True
     """
-    found = hashlib.blake2b(digest_size=8)
+    state = hashlib.blake2b(digest_size=8)
     for part in _parts(value):
-        found.update(part)
-    return found.hexdigest()
+        state.update(part)
+    return state.hexdigest()
 
 
-def _parts(value: Any):
+def _parts(value: Any) -> Iterator[bytes]:
+    """Bytes that differ where values do; the lengths in them keep neighbours apart."""
     if isinstance(value, np.ndarray) and value.dtype != object:
         yield f"{value.dtype}{value.shape}".encode()
         yield value.tobytes()

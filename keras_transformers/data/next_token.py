@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from keras_transformers.data.protocols import Objective
 from keras_transformers.data.rows import Ragged, Rows
 
 
@@ -71,7 +72,7 @@ class WithNextToken:
     ([1, 0], [[6, 7, -1], [9, -1, -1]])
     """
 
-    def __init__(self, objective, head: str, name: str):
+    def __init__(self, objective: Objective, head: str, name: str):
         self.objective, self.head, self.name = objective, head, name
         self.check = objective.check
 

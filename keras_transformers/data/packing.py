@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -87,7 +87,7 @@ class Packed:
 
     Args:
         rows: `Rows` of one text each, such as `next_tokens` makes.
-        max_length: int, tokens of a row. Give `batches` the same, and `buckets=()` for rows of this length always.
+        max_length: int, tokens of a row. Give `batches` the same; it pads every batch to it.
 
     Example:
 
@@ -95,6 +95,8 @@ class Packed:
     >>> packed.sample().padded(4, pad_id=0)["padding_mask"].tolist()
     [[1, 1, 1, 1], [1, 1, 2, 3]]
     """
+
+    buckets = ()  # rows fill max_length
 
     def __init__(self, rows: Rows, max_length: int):
         self.pieces = Rows(rows.token_ids.split(max_length), labels=rows.labels.split(max_length))
@@ -104,7 +106,7 @@ class Packed:
     def sample(self) -> Rows:
         return self.draw(np.arange(self.pieces.num_rows))
 
-    def windows(self, batching: Batching, epoch: int, skip: int):
+    def windows(self, batching: Batching, epoch: int, skip: int) -> Iterator[tuple[int, Rows]]:
         count = self.pieces.num_rows
         yield 0, self.draw(batching.rng(epoch, DRAW).permutation(count) if batching.shuffle else np.arange(count))
 
@@ -164,6 +166,8 @@ class Blocks:
     [[1, 2, 3, 4], [5, 6, 7, -1]]
     """
 
+    buckets = ()  # rows fill max_length
+
     def __init__(self, token_ids: np.ndarray, max_length: int):
         token_ids = np.asarray(token_ids, np.int32)
         if token_ids.ndim != 1 or token_ids.size < 2:
@@ -176,7 +180,7 @@ class Blocks:
     def sample(self) -> Rows:
         return self.draw(0)
 
-    def windows(self, batching: Batching, epoch: int, skip: int):
+    def windows(self, batching: Batching, epoch: int, skip: int) -> Iterator[tuple[int, Rows]]:
         yield 0, self.draw(int(batching.rng(epoch, DRAW).integers(self.num_tokens)) if batching.shuffle else 0)
 
     def draw(self, offset: int) -> Rows:

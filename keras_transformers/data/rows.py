@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from keras_transformers.data.batching import Batching
 
 
 @dataclass(frozen=True)
@@ -146,10 +150,11 @@ class Rows:
         return {**inputs, "padding_mask": mask.astype(np.int32)}
 
     def sample(self) -> Rows:
+        """All rows: see `protocols.Source`."""
         return self
 
-    def windows(self, batching, epoch: int, skip: int):
-        """One window that holds everything (the protocol of a source: see `pipeline`)."""
+    def windows(self, batching: Batching, epoch: int, skip: int) -> Iterator[tuple[int, Rows]]:
+        """One window that holds everything: see `protocols.Source`."""
         yield 0, self
 
 

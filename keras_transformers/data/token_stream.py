@@ -44,7 +44,7 @@ class TokenStream:
     >>> lines = tf.data.Dataset.from_tensor_slices(["the cat sat", "the cat danced"])  # or a tf.data.TextLineDataset
     >>> tokenize = compile_text(tokenizer.to_json()).tokenize
     >>> stream = TokenStream(lines, tokenize, max_length=4, packing="blocks", end_id=tokenizer.sep_id)
-    >>> dataset = batches(stream, NextToken(40), batch_size=2, max_length=4, buckets=())
+    >>> dataset = batches(stream, NextToken(40), batch_size=2, max_length=4)
     >>> next(iter(dataset))[0]["token_ids"].shape
     TensorShape([2, 4])
     """
@@ -71,6 +71,11 @@ class TokenStream:
         check_packing(packing, len(parts) == 2)
         self.texts, self.tokenize, self.max_length = texts, tokenize, max_length
         self.packing, self.end_id, self.buffer_size = packing, end_id, buffer_size
+
+    @property
+    def buckets(self) -> tuple[int, ...] | None:
+        """The padded lengths that suit it: packed rows fill max_length."""
+        return () if self.packing else None
 
     def sample(self) -> Rows:
         for rows in self._rows(0, 1):

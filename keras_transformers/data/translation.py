@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from keras_transformers.data.batching import Batching
 from keras_transformers.data.rows import Ragged, Rows
 from keras_transformers.text.tokenizer import Tokenizer, check_texts
 
@@ -49,8 +50,8 @@ class Translations:
     def sample(self) -> Translations:
         return self
 
-    def windows(self, batching, epoch: int, skip: int):
-        """One window that holds everything (the protocol of a source: see `pipeline`)."""
+    def windows(self, batching: Batching, epoch: int, skip: int) -> Iterator[tuple[int, Translations]]:
+        """One window that holds everything: see `protocols.Source`."""
         yield 0, self
 
 

@@ -1,6 +1,6 @@
 """Training that survives `kill -9`: the run that goes on has the losses of an unbroken one.
 
-Keras' `BackupAndRestore` starts a broken epoch anew, and neither it nor a saved model keeps the seeds of dropout.
+Keras' `BackupAndRestore` starts an interrupted epoch anew. Neither it nor a saved model keeps the seeds of dropout.
 """
 
 from __future__ import annotations
@@ -10,48 +10,56 @@ import os
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import keras
 import numpy as np
 
+from keras_transformers.keras_private import set_first_epoch
 from keras_transformers.training.distribute import build, on_tensorflow
 from keras_transformers.training.run_identity import check_same, run_identity
 from keras_transformers.training.run_state import group, load_latest, save
 
-# What EarlyStopping, ModelCheckpoint and ReduceLROnPlateau know of the epochs before.
+if TYPE_CHECKING:
+    from keras_transformers.data.batch_sequence import BatchSequence
+    from keras_transformers.data.tf_batches import Batches
+
+# The attributes in which EarlyStopping, ModelCheckpoint and ReduceLROnPlateau keep what they know of past epochs.
 PROGRESS = ("best", "best_epoch", "best_weights", "wait", "stopped_epoch", "cooldown_counter", "epochs_since_last_save")
 
 
 class Resume(keras.callbacks.Callback):
-    """Saves the state of `fit` as it goes, and lets the same call of `fit` go on where the last one was killed.
+    """Saves the state of `fit` regularly. The same call of `fit` then goes on where an interrupted one was saved last.
 
-    Kept are all variables of model (seeds of dropout included), optimizer and metrics, the history, the place in the
-    data, and the progress of `callbacks`. One folder belongs to one run: once that has ended, `fit` with the same
-    number of epochs restores the final weights and trains no more; a larger number goes on (from the averages, where
-    the optimizer keeps them). A resumed epoch counts the batches that it does not repeat, so that batch numbers stay
-    those of an unbroken run. A vector in the history, of a metric with a value for each class, is a NumPy array again.
+    A state holds all variables of model (seeds of dropout included), optimizer and metrics, the history, the position
+    in the data, and the progress of `callbacks`. A resumed epoch counts the batches before its position too, without
+    training on them: batch numbers are those of an uninterrupted run.
 
-    A run is known by the settings of the model's layers, the rows of its data (of a stream, those of its first buffer)
-    and the settings of its batches, their seed included: another run is refused. The optimizer's settings are not
-    compared, so that a run can go on with a lower learning rate, or with a schedule of more steps.
+    One folder belongs to one run. When that has ended, `fit` with the same number of epochs restores the final weights
+    and does not train. With a larger number it goes on (from the averages, where the optimizer keeps them). In the
+    restored history, a metric's value for each class is a NumPy array.
 
-    No state is kept whose loss, weights or optimizer are not finite: after `TerminateOnNaN`, the run goes on from the
-    last state before.
+    The identity of a run is made of the settings of the model's layers, the rows of its data (of a stream, those of its
+    first buffer) and the settings of its batches, their seed included. Another run is refused. The optimizer's settings
+    are not compared, so that a run can go on with a lower learning rate, or with a schedule of more steps.
 
-    Put it last in `fit(callbacks=...)`, but for `AverageEpochs`: it then sees what the others decided at the end of
-    `fit`.
+    A state whose loss, weights or optimizer are not finite is not saved. After `TerminateOnNaN`, the run goes on from
+    the last state before.
+
+    Put it last in `fit(callbacks=...)`, only `AverageEpochs` behind it: the state then has what the others decided.
 
     Args:
         folder: Where to save; holds the last two states, each about three times the size of the weights.
-        dataset: The dataset given to `fit`, of `keras_transformers.data`: its `position` is saved and set.
-        every: Batches between saves; each epoch's start and the end of `fit` are saved too.
-        callbacks: Callbacks of the same `fit` to keep the progress of: `EarlyStopping`, `ModelCheckpoint` and
-            `ReduceLROnPlateau` forget the best value so far otherwise.
+        dataset: The dataset given to `fit`, made by `task.dataset` or `data.pipeline.batches`, or by `map`, `prefetch`
+            or `with_options` of one: its `position` is saved and set.
+        every: Batches from one state to the next. The start of each epoch and the end of `fit` are saved too.
+        callbacks: Callbacks of the same `fit` whose progress is saved: `EarlyStopping`, `ModelCheckpoint` and
+            `ReduceLROnPlateau` otherwise forget the best value so far.
 
     Raises:
-        ValueError: From `fit`: if the model or the data is not the saved one, if fewer epochs are wanted than the run
-            has begun, if no saved state is readable or it does not tell its run, or with `steps_per_epoch`.
+        ValueError: If the dataset has no position. From `fit`: if the model or the data is not the saved one, if
+            `epochs` is less than the run has begun, if all saved states are damaged or from a version that did not save
+            the identity of the run, or with `steps_per_epoch`.
 
     Example:
 
@@ -71,16 +79,13 @@ class Resume(keras.callbacks.Callback):
     def __init__(
         self,
         folder: str | os.PathLike,
-        dataset: Any,
+        dataset: Batches | BatchSequence,
         every: int = 100,
         callbacks: Sequence[keras.callbacks.Callback] = (),
     ):
         super().__init__()
         if not hasattr(dataset, "position"):
-            raise ValueError(
-                f"Received a dataset without `position`: {dataset}. Expected one made by `task.dataset` or "
-                "`keras_transformers.data.pipeline.batches`, before any `map` or `batch` of your own."
-            )
+            raise ValueError(_without_position(dataset))
         if not hasattr(dataset, "identity"):
             warnings.warn(
                 f"{dataset} has no `identity`, so Resume cannot tell whether a later run has the same data. "
@@ -97,8 +102,8 @@ class Resume(keras.callbacks.Callback):
     def on_train_begin(self, logs=None):
         self._check_steps()
         self._epoch, self._broken_off, self._loss = None, False, None
-        self._fitted = self.model  # on JAX, each look at `self.model` copies the running state back into it
-        if on_tensorflow():  # which makes the variables of optimizer and metrics at the first step; others have
+        self._fitted = self.model  # on JAX, reading the property `self.model` copies the training state into the model
+        if on_tensorflow():  # there Keras makes the variables of optimizer and metrics only at the first step
             build(self.model, self.dataset)
         self._run = run_identity(self.model, self.dataset)
         self._restored = self._load()
@@ -107,15 +112,15 @@ class Resume(keras.callbacks.Callback):
         state, arrays = self._restored
         self._assign("model", arrays)
         self._assign("optimizer", arrays)
-        # After early stopping there is nothing to go on with.
-        self.model._initial_epoch = self.params["epochs"] if state["stopped"] else state["epoch"]
+        # A run that was stopped early has ended.
+        set_first_epoch(self.model, self.params["epochs"] if state["stopped"] else state["epoch"])
 
     def on_epoch_begin(self, epoch, logs=None):
         self._epoch, self._due, self._loss = epoch, 0, None
-        self._fitted._initial_epoch = None  # read by now; after an interrupt, another `fit` starts at its own epoch
+        set_first_epoch(self._fitted, None)  # Keras has read it; another `fit`, after an interrupt, has its own
         self.dataset.position.epoch, self.dataset.position.batch = epoch, 0
         if self._restored is not None:
-            # Not before: `fit` has just reset the metrics, and other callbacks began anew in `on_train_begin`.
+            # Not earlier: `fit` resets the metrics before this, and other callbacks their progress in `on_train_begin`.
             state = self._restore_progress()
             self._due = state["batch"] and state["batch"] + self.every
             self._skip(state["batch"])
@@ -127,12 +132,12 @@ class Resume(keras.callbacks.Callback):
 
     def on_train_batch_end(self, batch, logs=None):
         self._loss = (logs or {}).get("loss")
-        if self._fitted.stop_training:  # a callback breaks the epoch off, for instance at a time limit
+        if self._fitted.stop_training:  # by a callback in mid-epoch, for instance at a time limit
             self._broken_off = True
             self._save(self._epoch, batch + 1)
 
     def on_train_end(self, logs=None):
-        self.model._initial_epoch = None  # also where no epoch was left to begin
+        set_first_epoch(self.model, None)  # for a `fit` in which no epoch began
         if self._restored is not None:
             self._restore_progress()
         if self._epoch is not None and not self._broken_off:
@@ -144,8 +149,10 @@ class Resume(keras.callbacks.Callback):
             for name, variables in self._groups().items()
             for index, variable in enumerate(variables)
         }
-        if broken := self._not_finite(arrays, with_loss=batch or stopped):
-            message = f"{broken} is not finite, so this state of the run is not kept in {self.folder}: the last one is."
+        if culprit := self._not_finite(arrays, with_loss=batch or stopped):
+            message = (
+                f"{culprit} is not finite, so this state of the run is not kept in {self.folder}: the last one is."
+            )
             warnings.warn(message, stacklevel=2)
             return
         progress = [{k: v for k, v in vars(c).items() if k in PROGRESS} for c in self.callbacks]
@@ -167,6 +174,7 @@ class Resume(keras.callbacks.Callback):
         return next((v.path for key, v in trained.items() if not np.isfinite(arrays[key]).all()), None)
 
     def _restore_progress(self) -> dict:
+        """Restores all but model and optimizer, once, and returns the saved state."""
         (state, arrays), self._restored = self._restored, None
         if state["batch"]:
             self._assign("metrics", arrays)
@@ -180,39 +188,47 @@ class Resume(keras.callbacks.Callback):
         return state
 
     def _skip(self, batches: int) -> None:
-        """Lets Keras count the batches that were trained on before the break, without training on them again.
+        """Replaces the model's step by one that only counts, for the batches that were trained on before the interrupt.
 
-        Keras would take the length of a shortened epoch for the length of all, where the dataset knows none.
+        An epoch that is shorter instead would not do: of a dataset of unknown length, Keras takes the length of the
+        first epoch for that of all.
         """
         model = self.model
-        calls, odd = divmod(batches, model.steps_per_execution)
-        if odd:
+        calls, remainder = divmod(batches, model.steps_per_execution)
+        if remainder:
             raise ValueError(
                 f"Received steps_per_execution={model.steps_per_execution} for a run that stopped after "
                 f"{batches} batches of its epoch; compile the model with the value it had, or a divisor of {batches}."
             )
         train_function, logs, history = model.train_function, model.get_metrics_result(), model.history
-        self.dataset.position.batch = batches
+        epoch, position = self._epoch, self.dataset.position
 
         def count(*args):
             nonlocal calls
-            if calls == 0 or model.history is not history:  # another `fit`, after an interrupt of this one
-                model.train_function = train_function
-                return train_function(*args)
-            calls -= 1
-            return logs if on_tensorflow() else (logs, args[0])
+            if calls and model.history is history:
+                calls -= 1
+                return logs if on_tensorflow() else (logs, args[0])
+            model.train_function = train_function
+            if model.history is not history or self._epoch != epoch:  # another `fit`, after an interrupt of this one;
+                return train_function(*args)  # or there was nothing left of the epoch
+            # Set for this call only, so that an interrupt of `fit` does not leave a position in the dataset.
+            position.batch = batches
+            try:
+                return train_function(*args)  # reads the first batch, which starts the pass
+            finally:
+                position.batch = 0
 
         model.train_function = count
 
     def _load(self) -> tuple[dict, dict[str, np.ndarray]] | None:
-        """The saved state to go on from, if there is one; it must be of this run."""
+        """The saved state to go on from, or None. A `ValueError` if it is that of another run."""
         restored = load_latest(self.folder)
         if restored is None:
             return None
         state, arrays = restored
         begun = state["epoch"] + bool(state["batch"])
         if not begun and "run" not in state:
-            return None  # version 0.1.0 kept a first state without the optimizer's variables; no training is lost
+            return None  # version 0.1.0 saved its first state without the optimizer's variables; nothing is lost
         self._check_variables(arrays)
         check_same(self.folder, state.get("run"), self._run)
         if begun > self.params["epochs"]:
@@ -243,9 +259,28 @@ class Resume(keras.callbacks.Callback):
                 )
 
     def _check_steps(self) -> None:
-        length = len(self.dataset) if hasattr(self.dataset, "__getitem__") else int(self.dataset.cardinality())
+        length = self.dataset.num_batches
         if self.params["steps"] not in (None, length):
             raise ValueError(
                 f"Received a dataset of {length} batches for Resume, and {self.params['steps']} steps an epoch in fit. "
                 "Expected the same dataset in both, and no steps_per_epoch."
             )
+
+
+def _without_position(dataset: Any) -> str:
+    """What is wrong with a data set that `Resume` cannot take, and the remedy."""
+    transformation = None
+    if on_tensorflow():
+        from keras_transformers.data.tf_batches import lost_by
+
+        transformation = lost_by(dataset)
+    if transformation is None:
+        return (
+            f"Received a dataset without `position`: {dataset}. Expected one made by `task.dataset` or "
+            "`keras_transformers.data.pipeline.batches`."
+        )
+    return (
+        f"Received a dataset without `position`: `{transformation}` lost it, as well as the number of batches and the "
+        f"identity of the data, as it may change the number or order of batches. Expected a dataset without "
+        f"`{transformation}`: use the options of `task.dataset`, transform the texts before it, or `map` the batches."
+    )

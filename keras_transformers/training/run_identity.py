@@ -1,4 +1,4 @@
-"""What a run of `fit` is known by: a saved state of another run is refused."""
+"""The identity of a run of `fit`, by which the saved state of another run is refused."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import keras
 
 from keras_transformers.data.identity import digest
+from keras_transformers.keras_private import all_layers
 from keras_transformers.training.run_state import to_json
 
 
@@ -17,37 +18,38 @@ def run_identity(model: keras.Model, dataset: Any) -> dict[str, Any]:
     """A digest of the settings of the model's layers, and the identity of its data, as JSON gives them back.
 
     Args:
-        model: Its weights, optimizer and dtypes do not count, and neither do the names of its layers.
-        dataset: One of `data.pipeline.batches`. Of one without `identity`, nothing is known.
+        model: Weights, optimizer, dtypes and names of layers are no part of the identity.
+        dataset: Made by `data.pipeline.batches`. Another one, without `identity`, adds nothing.
     """
-    layers = [layer for layer in model._flatten_layers(include_self=False) if not isinstance(layer, keras.Model)]
+    layers = [layer for layer in all_layers(model) if not isinstance(layer, keras.Model)]
     data = dataset.identity() if hasattr(dataset, "identity") else {}
     return json.loads(to_json({"layers": digest(list(map(_settings, layers))), **data}))
 
 
 def check_same(folder: Path, saved: Mapping[str, Any] | None, run: Mapping[str, Any]) -> None:
-    """A `ValueError` if `run` is not the one whose state `folder` holds.
+    """Raises a `ValueError` if `run` is not the one whose state `folder` holds.
 
     Args:
         folder: Where the state was saved.
-        saved: The identity in the state; None in those of version 0.1.0.
-        run: The identity now.
+        saved: The identity in that state; None if version 0.1.0 wrote it.
+        run: The identity of the run that is about to begin.
     """
-    anew = "Remove the folder to start anew, or choose another one."
+    remedy = "Remove the folder to start anew, or choose another one."
     if saved is None:
         raise ValueError(
             f"Received {folder}, written by a version that did not note what was trained on; expected the state of "
-            f"this very run. {anew}"
+            f"this very run. {remedy}"
         )
     if differing := [key for key in {**saved, **run} if saved.get(key) != run.get(key)]:
-        found = ", ".join(f"{key} {run.get(key)} instead of {saved.get(key)}" for key in differing)
+        differences = ", ".join(f"{key} {run.get(key)} instead of {saved.get(key)}" for key in differing)
         raise ValueError(
-            f"Received another run than the one that {folder} holds: {found}. Expected the model, the rows, and the "
-            f"settings and seed of their batches that it was started with. {anew}"
+            f"Received another run than the one that {folder} holds: {differences}. Expected the model, the rows, and "
+            f"the settings and seed of their batches that it was started with. {remedy}"
         )
 
 
 def _settings(layer: keras.layers.Layer) -> list:
+    """Class and configuration."""
     try:
         return [type(layer).__name__, _unnamed(layer.get_config())]
     except NotImplementedError:  # a layer of the user's that cannot be saved
@@ -55,7 +57,7 @@ def _settings(layer: keras.layers.Layer) -> list:
 
 
 def _unnamed(config: Any) -> Any:
-    """Without names, which Keras numbers by process."""
+    """The configuration without dtypes, and without names: Keras numbers these as layers are made in a process."""
     if isinstance(config, (list, tuple)):
         return [_unnamed(item) for item in config]
     if isinstance(config, dict):

@@ -1,4 +1,4 @@
-"""The files of an interrupted run: each holds one state, whole or not at all."""
+"""The files of a run that can be resumed: each holds one complete state."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from typing import Any
 
 import numpy as np
 
-BROKEN = (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error)
+DAMAGED = (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error)
 
 
 def save(folder: Path, name: str, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-    """Writes one file, whole or not at all, and removes all but the last two.
+    """Writes one state atomically, and removes all files but the last two.
 
     Args:
-        folder: Made if it is not there.
-        name: Of the file; later states have names that sort behind.
-        state: Plain values; arrays in it become lists.
-        arrays: By name.
+        folder: Created if it does not exist.
+        name: The file name. Names must sort in the order of the states.
+        state: Plain values; arrays among them become lists.
+        arrays: Arrays by name.
     """
     folder.mkdir(parents=True, exist_ok=True)
     partial = folder / "partial"
-    # Of types that NumPy does not have, such as bfloat16, its files keep only the bytes.
+    # For dtypes that NumPy does not have, such as bfloat16, its files keep the bytes but not the dtype.
     state = state | {"dtypes": {key: array.dtype.name for key, array in arrays.items() if array.dtype.kind == "V"}}
     with open(partial, "wb") as file:
         np.savez(file, state=np.array(to_json(state)), **arrays)
@@ -38,10 +38,10 @@ def save(folder: Path, name: str, state: dict[str, Any], arrays: dict[str, np.nd
 
 
 def load_latest(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
-    """Reads the last file that is whole (a zip file has a checksum for each array); None if there is none at all.
+    """Reads the last file that is not damaged (zip files have a checksum for each array); None if there is no file.
 
     Raises:
-        ValueError: there are files, but none is whole.
+        ValueError: there are files, but all are damaged.
     """
     files = _files(folder)
     for path in reversed(files):
@@ -51,7 +51,7 @@ def load_latest(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]] | 
             state = json.loads(str(arrays.pop("state")))
             dtypes = state.pop("dtypes", {})
             return state, arrays | {key: arrays[key].view(np.dtype(name)) for key, name in dtypes.items()}
-        except BROKEN as error:
+        except DAMAGED as error:
             warnings.warn(f"{path} is damaged ({error}); trying the one before.", stacklevel=2)
     if files:
         raise ValueError(f"Received {folder} with damaged files only: {files}. Remove the folder to start anew.")

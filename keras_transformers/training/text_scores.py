@@ -24,7 +24,7 @@ def bleu(texts: Sequence[str], references: Sequence[str]) -> float:
 def tokenized_bleu(texts: Sequence[str], references: Sequence[str]) -> float:
     """BLEU4 of words between blanks, in percent: `multi-bleu.perl` and fairseq, on the text as it stands.
 
-    For corpora that come tokenised; where results are published for lower-cased text, give both lower-cased.
+    For corpora that are tokenised already. To compare with results published for lower-cased text, lower-case both.
 
     >>> round(tokenized_bleu(["the cat sat on the mat ."], ["the cat sat on a mat ."]), 2)
     48.89
@@ -66,7 +66,7 @@ class TextScores(keras.callbacks.Callback):
         sources: What to generate from.
         references: The text that is expected for each.
         scores: Names: `"bleu"`, `"tokenized_bleu"`, `"chrf"`, `"exact_match"`; all but the last need sacrebleu.
-        every: Epochs between.
+        every: Number of epochs from one scoring to the next.
 
     Raises:
         ValueError: Sources and references are not as many or none, one of them or `scores` is one str, or a score is
@@ -110,7 +110,7 @@ class TextScores(keras.callbacks.Callback):
     def on_epoch_end(self, epoch, logs=None):
         if (epoch + 1) % self.every:
             return
-        _ = self.model  # on JAX, to look at it copies the running state into its variables
+        _ = self.model  # on JAX, reading the property copies the training state into the model's variables
         texts = self.generate(self.sources)
         if len(texts) != len(self.references) or not all(isinstance(text, str) for text in texts):
             raise ValueError(f"Received {len(texts)} texts from generate; expected {len(self.references)} strings.")

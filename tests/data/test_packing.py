@@ -145,3 +145,14 @@ def test_errors():
     for packing in (None, "documents"):
         with pytest.raises(ValueError, match="0 rows"):
             elements(next_token_source(Ragged.of([[], [3]]), 4, packing=packing), 4)
+
+
+def test_packed_rows_and_blocks_are_padded_to_their_length_unless_asked_otherwise(texts):
+    """Where the shape varied, XLA would compile for each."""
+    flat = with_end(Ragged.of(texts[:3]), END)
+    for source in (Packed(next_tokens(flat), 64), Blocks(flat.tokens()[:40], 64)):
+        for options, width in (({}, 64), ({"buckets": (48, 60)}, None)):
+            dataset = batches(source, NextToken(100_000), 4, max_length=64, shuffle=False, **options)
+            assert dataset.element_spec[0]["token_ids"].shape[1] == width
+    dataset = batches(next_tokens(flat), NextToken(100_000), 4, max_length=64)
+    assert dataset.element_spec[0]["token_ids"].shape[1] is None

@@ -134,3 +134,10 @@ def test_errors_of_packing():
         make("rows")
     with pytest.raises(ValueError, match="targets with"):
         make("blocks", (LINES, TARGETS))
+
+
+@pytest.mark.parametrize(("packing", "width"), [("documents", 64), ("blocks", 64), (None, None)])
+def test_packed_rows_are_padded_to_max_length(packing, width):
+    stream = TokenStream(tf.data.Dataset.from_tensor_slices(LINES[:9]), tokenize, 64, packing=packing)
+    dataset = batches(stream, NextToken(200), 4, max_length=64)
+    assert dataset.element_spec[0]["token_ids"].shape[1] == width

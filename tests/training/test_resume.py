@@ -163,7 +163,7 @@ def test_a_resumed_epoch_does_not_shorten_the_next(broken):
     """Where Keras does not know the number of batches, it takes that of the first epoch which it sees."""
     data = interrupted.dataset()
     if keras.backend.backend() == "tensorflow":
-        del data.cardinality
+        data.num_batches = None
         assert int(data.cardinality()) < 0
     seen = []
     count = keras.callbacks.LambdaCallback(on_train_batch_end=lambda batch, logs: seen.append(batch))
@@ -171,6 +171,14 @@ def test_a_resumed_epoch_does_not_shorten_the_next(broken):
     assert seen == 3 * list(range(15)) and history.epoch == [0, 1, 2, 3]
     # At an end that it does not know, Keras may count one step that it then cannot make: of three epochs here.
     assert 60 <= int(model.optimizer.iterations) <= 63
+
+
+def test_broken_off_behind_the_last_batch_of_an_epoch(tmp_path):
+    """Nothing of that epoch is left to train on; the next one is whole."""
+    fit(tmp_path, interrupted.Break((0, 14)))
+    assert names(tmp_path)[-1] == "epoch-00000-batch-00000015.npz"
+    model, history = fit(tmp_path)
+    assert int(model.optimizer.iterations) == 30 and history.epoch == [0, 1]
 
 
 def test_a_finished_run_trains_no_more_until_epochs_are_added(tmp_path):
@@ -203,6 +211,25 @@ def test_interrupted_while_batches_are_skipped(broken, again):
     assert int(model.optimizer.iterations) == 23
     run() if again else model.fit(interrupted.dataset(), epochs=1, verbose=0, shuffle=False)
     assert int(model.optimizer.iterations) == (30 if again else 23 + 15)
+
+
+@pytest.mark.parametrize("batch", [3, 10], ids=["while batches are skipped", "after that"])
+@pytest.mark.parametrize("again", [True, False], ids=["the same run", "another fit"])
+def test_an_interrupted_resumed_fit_leaves_the_data_whole(broken, batch, again):
+    """The next `fit` with the very same data set trains on all batches that it should."""
+    data, model = interrupted.dataset(), interrupted.model()
+    model.compile(AdamW(0.01), CrossEntropy(), jit_compile=False)
+
+    def run(epochs, *callbacks):
+        model.fit(data, epochs=epochs, verbose=0, shuffle=False, callbacks=callbacks)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(2, interrupted.Break((1, batch), KeyboardInterrupt()), Resume(broken, data, 4))
+    assert data.num_batches == len(data) == 15
+    before = int(model.optimizer.iterations)
+    assert before == 23 + max(0, batch - 8 + 1)
+    run(2, Resume(broken, data, 4)) if again else run(2)
+    assert int(model.optimizer.iterations) == (30 if again else before + 30)
 
 
 def test_an_error_before_the_first_epoch_leaves_the_model_to_start_at_any(broken):

@@ -1,0 +1,76 @@
+"""Batches for backends other than TensorFlow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import keras
+
+from keras_transformers.data.batching import Batching, Window
+from keras_transformers.data.identity import identity
+from keras_transformers.data.position import Position
+from keras_transformers.data.protocols import Objective, Source
+
+
+class BatchSequence(keras.utils.PyDataset):
+    """A `keras.utils.PyDataset` of batches, with the place of its next pass; made by `pipeline.batches`.
+
+    Args:
+        source: `Source`, of rows that are in memory.
+        objective: `Objective`.
+        batching: `Batching`.
+        num_batches: int, batches in a whole epoch.
+
+    Attributes:
+        position: `Position`, where the next pass starts. Its last batch moves it to the next epoch; a pass that is
+            broken off, such as Keras' own look at the first batch, starts again.
+    """
+
+    def __init__(self, source: Source, objective: Objective, batching: Batching, num_batches: int):
+        super().__init__()
+        self._settings = source, objective, batching
+        self._num_batches = num_batches
+        self._window = -1, None
+        self.position = Position()
+        self._epoch, self._skip, self._begins = 0, 0, False
+
+    @property
+    def num_batches(self) -> int:
+        """Batches in a whole epoch.
+
+        While a pass begins, those that it has left: Keras asks then once more, for this pass alone. What it asked
+        before, it takes for the length of all epochs.
+        """
+        return self._num_batches - (self.position.batch if self._begins else 0)
+
+    def __len__(self) -> int:
+        return self.num_batches
+
+    def __getitem__(self, index: int) -> tuple:
+        if self._begins:
+            self._epoch, self._skip, self._begins = self.position.epoch, self.position.batch, False
+        batch = index + self._skip
+        if batch + 1 == self._num_batches:
+            self.position.epoch, self.position.batch = self._epoch + 1, 0
+        return self._window_of(self._epoch)[batch]
+
+    def __iter__(self) -> Iterator[tuple]:
+        self.on_epoch_begin()
+        return super().__iter__()
+
+    def on_epoch_begin(self) -> None:
+        """Called by Keras before each pass, which then starts at `position`."""
+        self._begins = True
+
+    def identity(self) -> dict[str, Any]:
+        """What the data set is made of: see `data.identity`."""
+        return identity(*self._settings)
+
+    def _window_of(self, epoch: int) -> Window:
+        source, objective, batching = self._settings
+        epoch = epoch if batching.shuffle else 0
+        if self._window[0] != epoch:
+            ((first, rows),) = source.windows(batching, epoch, 0)
+            self._window = epoch, Window(rows, objective, batching, epoch, first)
+        return self._window[1]
