@@ -54,8 +54,8 @@ def read(vocabulary_path: str | Path, merges_path: str | Path) -> tuple[dict[str
                 f"{merges_path} merges {left!r} and {right!r}, but {absent[0]!r} is not in {vocabulary_path}. Expected "
                 "the two files of one tokenizer."
             )
-    made = {"".join(parts) for parts in merges}
-    strays = [token for token in vocabulary if len(token.removesuffix(END_OF_WORD)) > 1 and token not in made]
+    products = {"".join(parts) for parts in merges}
+    strays = [token for token in vocabulary if len(token.removesuffix(END_OF_WORD)) > 1 and token not in products]
     if len(strays) > STRAY_TOKENS:
         raise ValueError(
             f"{len(strays)} tokens of {vocabulary_path}, such as {strays[0]!r}, are made by none of the {len(merges)} "
@@ -68,7 +68,7 @@ def read_vocabulary(path: str | Path) -> dict[str, int]:
     """Read vocab.json: token to id."""
     try:
         vocabulary = json.loads(Path(path).read_bytes())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not a JSON file: {error}. Expected a vocab.json.") from error
     is_map = isinstance(vocabulary, dict) and all(type(i) is int and i >= 0 for i in vocabulary.values())
     if not is_map or not vocabulary or len(set(vocabulary.values())) < len(vocabulary):

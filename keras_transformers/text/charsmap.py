@@ -38,7 +38,7 @@ def _walk(units: np.ndarray, longest: int) -> dict[bytes, int]:
     parents = nodes ^ labels[nodes]  # where the children of a node would lie if their labels were 0
     order = np.argsort(parents, kind="stable")
     nodes, parents = nodes[order], parents[order]
-    found: dict[bytes, int] = {}
+    values: dict[bytes, int] = {}
     keys, bases = [b""], offsets[:1]
     for _ in range(longest):
         first, stop = (np.searchsorted(parents, bases, side) for side in ("left", "right"))
@@ -49,8 +49,8 @@ def _walk(units: np.ndarray, longest: int) -> dict[bytes, int]:
         keys = [keys[i] + bytes([letter]) for i, letter in zip(parent.tolist(), labels[children].tolist(), strict=True)]
         bases = children ^ offsets[children]
         for i in np.flatnonzero(units[children] & HAS_VALUE).tolist():
-            found[keys[i]] = int(units[bases[i]] & VALUE)
-    return found
+            values[keys[i]] = int(units[bases[i]] & VALUE)
+    return values
 
 
 def rules_of(rewrite: Callable[[str], str]) -> dict[str, str]:
@@ -62,8 +62,8 @@ def rules_of(rewrite: Callable[[str], str]) -> dict[str, str]:
     decompose, compose = normalizers.NFD().normalize_str, normalizers.NFC().normalize_str
     apart = {decompose(character) for character in _changed(decompose) if not "\uac00" <= character <= "\ud7a3"}
     apart |= {compose(text[:-1]) + text[-1] for text in apart if len(text) > 1}
-    found = {text: rewrite(text) for text in [*_changed(rewrite), *sorted(text for text in apart if len(text) > 1)]}
-    return {text: other for text, other in found.items() if text != other}
+    rewritten = {text: rewrite(text) for text in [*_changed(rewrite), *sorted(text for text in apart if len(text) > 1)]}
+    return {text: other for text, other in rewritten.items() if text != other}
 
 
 def _changed(rewrite: Callable[[str], str], block: int = 256) -> list[str]:

@@ -41,9 +41,9 @@ def with_end_token(tokenizer: Tokenizer, end_id: int) -> Tokenizer:
     """
     token = tokenizer.id_to_token(end_id)
     config = json.loads(tokenizer.to_json())
-    found = {part["type"]: part for part in parts(config["post_processor"])}
-    template = found.pop("TemplateProcessing", TEMPLATE)
-    if unknown := found.keys() - {"ByteLevel"}:
+    processors = {part["type"]: part for part in parts(config["post_processor"])}
+    template = processors.pop("TemplateProcessing", TEMPLATE)
+    if unknown := processors.keys() - {"ByteLevel"}:
         raise ValueError(
             f"The post-processors {sorted(unknown)} add special tokens in a way of their own. Expected a "
             f"TemplateProcessing: write one with {token!r} behind the texts into tokenizer.json."
@@ -52,7 +52,9 @@ def with_end_token(tokenizer: Tokenizer, end_id: int) -> Tokenizer:
         known = template["special_tokens"] | {token: {"id": token, "ids": [end_id], "tokens": [token]}}
         ended = {name: _ended(template[name], token) for name in ("single", "pair")}
         template = {**template, **ended, "special_tokens": known}
-    config["post_processor"] = {"type": "Sequence", "processors": [*found.values(), template]} if found else template
+    if processors:
+        template = {"type": "Sequence", "processors": [*processors.values(), template]}
+    config["post_processor"] = template
     return Tokenizer(tokenizers.Tokenizer.from_str(json.dumps(config)))
 
 

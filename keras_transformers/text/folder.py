@@ -8,19 +8,11 @@ from typing import Any
 
 import tokenizers
 
+from keras_transformers.json_file import check_types, read_object
 from keras_transformers.text import bert, byte_pair, marian, sentencepiece, spm_file
 from keras_transformers.text.library import panics_as_errors
+from keras_transformers.text.vocabulary import ROLES
 
-# Which of the special tokens that a tokenizer has plays which role: `transformers` wants to be told.
-ROLES = {
-    "pad_token": (bert.PAD, "<pad>"),
-    "unk_token": (bert.UNK, byte_pair.UNKNOWN),
-    "cls_token": (bert.CLS,),
-    "sep_token": (bert.SEP,),
-    "mask_token": (bert.MASK, "<mask>"),
-    "bos_token": ("<s>", "<|begin_of_text|>"),
-    "eos_token": ("</s>", "<|end_of_text|>", byte_pair.END),
-}
 BYTE_PAIR_CLASSES = ("GPT2Tokenizer", "OpenAIGPTTokenizer", "BartTokenizer", "RobertaTokenizer")
 T5_FILE, T5_CLASSES = "spiece.model", ("T5Tokenizer", "MT5Tokenizer")
 CONFIG = "tokenizer_config.json"
@@ -89,17 +81,9 @@ def _options(folder: Path) -> dict[str, Any]:
     path = folder / CONFIG
     if not path.is_file():
         return {}
-    try:
-        options = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is not JSON ({error}). Fetch or write it again.") from error
-    if not isinstance(options, dict):
-        raise ValueError(f"{path} holds a {type(options).__name__}. Expected a JSON object: fetch or write it again.")
-    options = {key: value for key, value in options.items() if value is not None}
-    for key, kind in OPTIONS.items():
-        if not isinstance(options.get(key, kind()), kind):
-            raise ValueError(f"{path}: {key} must be a {kind.__name__}: received {options[key]!r}.")
-    return options
+    options = read_object(path)
+    check_types(options, OPTIONS, path)
+    return {key: value for key, value in options.items() if value is not None}
 
 
 def read_max_length(folder: str | Path) -> int | float | None:
@@ -166,8 +150,8 @@ def write(
     kind = pipeline["model"]["type"]
     files = {name: content for name, content in kept.items() if name == T5_FILE}
     if kind in ("WordPiece", "BPE"):
-        made = (bert if kind == "WordPiece" else byte_pair).vocabulary_files(pipeline)
-        files |= {name: content.encode("utf-8") for name, content in made.items()}
+        vocabulary_files = (bert if kind == "WordPiece" else byte_pair).vocabulary_files(pipeline)
+        files |= {name: content.encode("utf-8") for name, content in vocabulary_files.items()}
     _write(folder, library, config or {"tokenizer_class": "PreTrainedTokenizerFast"}, files, max_length)
 
 

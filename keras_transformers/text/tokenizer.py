@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
 import tokenizers
 
 from keras_transformers.text import bert, byte_pair, sentencepiece, spm_file
 from keras_transformers.text import folder as folder_files
-from keras_transformers.text.checks import check_lengths, check_texts
+from keras_transformers.text.checks import check_texts
+from keras_transformers.text.encode import encode
 from keras_transformers.text.encoded import Encoded
 from keras_transformers.text.library import Guard
-from keras_transformers.text.pieces import token_bytes
 from keras_transformers.text.train import train
+from keras_transformers.text.vocabulary import Vocabulary
 
 NO_FILES: Mapping[str, bytes] = MappingProxyType({})
-TRUNCATIONS = ("longest_first", "only_first", "only_second", "error")
 
 
-class Tokenizer:
+class Tokenizer(Vocabulary):
     """Text to ids and back, as tokenizer.json says. Threads may share one; it can be copied and pickled.
 
     Use it wherever Python handles text; `text.graph.compile_text` makes TensorFlow ops of the same tokenizer.json.
@@ -45,7 +43,8 @@ class Tokenizer:
         if isinstance(library.model, tokenizers.models.Unigram):
             # The library reads a score a last digit off what it wrote, which would break ties another way after `save`.
             library = tokenizers.Tokenizer.from_str(library.to_str())
-        self._library, self._files = library, dict(files)
+        super().__init__(library)
+        self._files = dict(files)
         self._guard = Guard(library)  # around what sets the library's truncation, and what would see it
 
     def __reduce__(self) -> tuple:
@@ -139,58 +138,9 @@ class Tokenizer:
         Returns:
             B `Encoded`; with a stride, at least B, in the order of the texts (see `Encoded.row`).
         """
-        inputs = texts = check_texts("texts", texts)
-        if pairs is not None:
-            pairs = check_texts("pairs", pairs)
-            if len(pairs) != len(inputs):
-                raise ValueError(
-                    f"Received {len(inputs)} texts and {len(pairs)} pairs. Expected one pair for each text."
-                )
-            inputs = list(zip(inputs, pairs, strict=True))
-        cut = self._truncation(max_length, truncation, stride, pairs is not None, special_tokens)
-        try:
-            with self._guard(cut):
-                encodings = self._library.encode_batch(inputs, add_special_tokens=special_tokens)
-        except ValueError:
-            raise
-        except Exception as error:  # the library raises bare Exception, and says "too short" of what is not cut
-            if "WordLevel" in str(error):
-                unknown = sorted(set().union(*texts, *(pairs or ())) - self._library.get_vocab().keys())
-                raise ValueError(
-                    f"The characters {unknown[:5]} are not in the vocabulary of {self.vocabulary_size}, nor is "
-                    f"{byte_pair.UNKNOWN}. Remove them, or train with special_tokens=[{byte_pair.UNKNOWN!r}]."
-                ) from error
-            raise ValueError(
-                f"Cannot cut every row to max_length={max_length} with truncation={truncation!r}: the other text alone "
-                f'is too long. Use "longest_first" or a larger max_length. ({error})'
-            ) from error
-        if truncation == "error":
-            check_lengths(encodings, max_length)
-        if stride == 0:
-            return [Encoded(encoding, row) for row, encoding in enumerate(encodings)]
-        return [Encoded(window, row) for row, first in enumerate(encodings) for window in [first, *first.overflowing]]
-
-    def _truncation(
-        self, max_length: int | None, truncation: str, stride: int, is_pair: bool, special_tokens: bool
-    ) -> dict[str, Any] | None:
-        """What the library's `enable_truncation` takes; None if nothing is to be cut."""
-        if truncation not in TRUNCATIONS:
-            raise ValueError(f"Unknown truncation {truncation!r}. Expected one of {list(TRUNCATIONS)}.")
-        if truncation == "only_second" and not is_pair:
-            raise ValueError('truncation="only_second" needs `pairs`. Pass them, or use "only_first".')
-        if max_length is None:
-            if stride:
-                raise ValueError(f"stride={stride} needs a max_length: windows are made of what is cut.")
-            return None
-        added = self._library.num_special_tokens_to_add(is_pair) if special_tokens else 0
-        if max_length <= added:
-            raise ValueError(f"max_length={max_length} leaves no room for text beside {added} special tokens.")
-        if not 0 <= stride < max_length - added:
-            raise ValueError(
-                f"stride={stride} with max_length={max_length} and {added} special tokens: "
-                f"expected 0 <= stride < {max_length - added}, or the windows would not advance."
-            )
-        return None if truncation == "error" else {"max_length": max_length, "stride": stride, "strategy": truncation}
+        texts = check_texts("texts", texts)
+        pairs = None if pairs is None else check_texts("pairs", pairs)
+        return encode(self._library, self._guard, texts, pairs, max_length, truncation, special_tokens, stride)
 
     def decode(self, ids: Any, skip_special_tokens: bool = True) -> str | list[str]:
         """Turn ids back into text: a str for one row of ids, a list of str for a batch (lists, arrays or tensors)."""
@@ -204,69 +154,6 @@ class Tokenizer:
         with self._guard():
             texts = self._library.decode_batch(rows, skip_special_tokens=skip_special_tokens)
         return texts if is_batch else texts[0]
-
-    @cached_property
-    def vocabulary_size(self) -> int:
-        """Number of rows that an embedding needs: the largest id + 1, added tokens included."""
-        return max(self._library.get_vocab().values()) + 1
-
-    def _role(self, name: str) -> int:
-        """Id of the first token of this role that the vocabulary has."""
-        tokens = folder_files.ROLES[name]
-        present = (token for token in tokens if self._library.token_to_id(token) is not None)
-        return self.token_to_id(next(present, tokens[0]))
-
-    @property
-    def pad_id(self) -> int:
-        return self._role("pad_token")
-
-    @property
-    def unk_id(self) -> int:
-        return self._role("unk_token")
-
-    @property
-    def cls_id(self) -> int:
-        return self._role("cls_token")
-
-    @property
-    def sep_id(self) -> int:
-        return self._role("sep_token")
-
-    @property
-    def mask_id(self) -> int:
-        return self._role("mask_token")
-
-    @property
-    def eos_id(self) -> int:
-        return self._role("eos_token")
-
-    @cached_property
-    def special_ids(self) -> tuple[int, ...]:
-        """Ids of all special tokens, ascending."""
-        return tuple(sorted(i for i, token in self._library.get_added_tokens_decoder().items() if token.special))
-
-    @cached_property
-    def is_continuation(self) -> np.ndarray:
-        """(V,) bool: True for the pieces that continue a word ("##ing")."""
-        mask = np.zeros(self.vocabulary_size, dtype=bool)
-        mask[[i for token, i in self._library.get_vocab().items() if token.startswith(bert.CONTINUATION)]] = True
-        return mask
-
-    def id_to_token(self, token_id: int) -> str:
-        token = self._library.id_to_token(int(token_id)) if token_id >= 0 else None
-        if token is None:
-            raise ValueError(f"No token has id {token_id}. The vocabulary holds 0 to {self.vocabulary_size - 1}.")
-        return token
-
-    def token_to_id(self, token: str) -> int:
-        token_id = self._library.token_to_id(token)
-        if token_id is None:
-            raise ValueError(f"{token!r} is not in the vocabulary of {self.vocabulary_size} tokens.")
-        return token_id
-
-    def token_bytes(self, first: bool = False, last: bool = False) -> list[bytes]:
-        """What each id adds to a text in mid-sentence, or at an end of it, in UTF-8 or a part of it: b"" if special."""
-        return token_bytes(self._library, first, last)
 
     def to_json(self) -> str:
         """The tokenizer.json of this tokenizer."""

@@ -11,7 +11,7 @@ import pytest
 from tokenizers import Tokenizer as Library
 from tokenizers import models, normalizers, pre_tokenizers
 
-from keras_transformers.text import charsmap, spm_file
+from keras_transformers.text import spm_file
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.text.unigram import model_of
 
@@ -77,25 +77,6 @@ def test_lower_case(tmp_path):
     lower = Tokenizer.train(CORPUS, 100, model="unigram", lowercase=True)
     assert lower.encode(["THE Katze"])[0].ids == lower.encode(["the katze"])[0].ids
     assert lower.decode(lower.encode(["THE"])[0].ids) == "the"
-
-
-def test_rules_of_a_normaliser():
-    """What NFKC does to single characters, and to a letter with its marks, comes back from the double array."""
-    nfkc = normalizers.NFKC().normalize_str
-    rules = charsmap.rules_of(nfkc)
-    assert (rules["ﬁ"], rules["e\u0301"], rules["ẹ\u0302"], rules["\u3000"]) == ("fi", "é", "ệ", " ")
-    assert "a" not in rules and "é" not in rules
-    data = charsmap.compile_rules(rules)
-    assert charsmap.rules(data, 100) == rules
-    precompiled = normalizers.Precompiled(data).normalize_str
-    characters = [chr(i) for i in range(0x20, 0x3400)]
-    assert [precompiled(c) for c in characters] == [nfkc(c) for c in characters]
-
-
-@pytest.mark.parametrize("data", [b"", b"\x08\x00\x00\x00\x00", b"\x03\x00\x00\x00abc"])
-def test_broken_rules(data):
-    with pytest.raises(ValueError, match="The precompiled normaliser has"):
-        charsmap.rules(data, 5)
 
 
 @pytest.mark.parametrize(

@@ -41,31 +41,34 @@ class AddedTokens(tf.Module):
         return tf.cond(tf.reduce_any(candidates), lambda: self._cut(points, tf.where(candidates)[:, 0]), lambda: points)
 
     def _cut(self, points: tf.RaggedTensor, at: tf.Tensor) -> tf.RaggedTensor:
-        row = tf.searchsorted(points.row_splits, at, side="right")
+        row = tf.searchsorted(points.row_splits, at, side="right")  # (C,), C candidates
         length, ids = self.trie.longest(points.values, at, tf.gather(points.row_splits, row), tf.zeros_like(at))
-        at, length, ids = (tf.boolean_mask(x, length > 0) for x in (at, tf.cast(length, tf.int64), ids))
-        chosen = _leftmost(at, at + length) & ~self._inside_word(points, at, at + length, ids)
-        at, length, ids = (tf.boolean_mask(x, chosen) for x in (at, length, ids))
+        at, length, ids = (tf.boolean_mask(x, length > 0) for x in (at, tf.cast(length, tf.int64), ids))  # (M,)
+        chosen = _leftmost(at, at + length) & ~self._inside_word(points, at, at + length, ids)  # (M,)
+        at, length, ids = (tf.boolean_mask(x, chosen) for x in (at, length, ids))  # (P,)
+
         rest = tf.ragged.range(at + 1, at + length).values[:, None]
         values = tf.tensor_scatter_nd_update(points.values, at[:, None], ids + TOKEN)
         kept = tf.tensor_scatter_nd_update(tf.ones_like(values, tf.bool), rest, tf.zeros_like(rest[:, 0], tf.bool))
         points = keep(points.with_values(values), kept)
+
         if not self.strips:
             return points
         return self._strip(points, tf.boolean_mask(tf.tensor_scatter_nd_update(values * 0, at[:, None], ids + 1), kept))
 
     def _inside_word(self, points: tf.RaggedTensor, at: tf.Tensor, stop: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
         """True for matches that must be single words and have a word character beside them in their row."""
-        is_word = tf.concat([self.word_class(points.values) > 0, [False]], 0)
-        first = tf.concat([row_starts(points), [True]], 0)
-        before = tf.gather(is_word, tf.maximum(at - 1, 0)) & ~tf.gather(first, at)
+        is_word = tf.concat([self.word_class(points.values) > 0, [False]], 0)  # (N + 1,)
+        first = tf.concat([row_starts(points), [True]], 0)  # (N + 1,)
+
+        before = tf.gather(is_word, tf.maximum(at - 1, 0)) & ~tf.gather(first, at)  # (M,)
         after = tf.gather(is_word, stop) & ~tf.gather(first, stop)
         return (before | after) & _among(ids, self.single_words)
 
     def _strip(self, points: tf.RaggedTensor, placed: tf.Tensor) -> tf.RaggedTensor:
         """Drop white space beside those tokens that ask for it: `placed` (N,) is their id + 1, 0 for other values."""
         blanks = runs_of(self.is_blank(points.values), row_starts(points))
-        before = tf.where(blanks.before == EDGE, 0, tf.gather(placed, tf.maximum(blanks.first - 1, 0)))
+        before = tf.where(blanks.before == EDGE, 0, tf.gather(placed, tf.maximum(blanks.first - 1, 0)))  # (R,)
         behind = tf.where(blanks.after == EDGE, 0, tf.gather(placed, blanks.stop % tf.size(placed, tf.int64)))
         swallowed = _among(before - 1, self.behind) | _among(behind - 1, self.before)
         return keep(points, ~blanks.spread((blanks.kind > 0) & swallowed))

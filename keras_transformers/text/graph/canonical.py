@@ -56,15 +56,17 @@ class Compose(Decompose):
 
     def _compose(self, points: tf.RaggedTensor) -> tf.RaggedTensor:
         def step(values: tf.Tensor, row_splits: tf.Tensor, more: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-            letter, composite = self._matches(stream(values, row_splits))
+            letter, composite = self._matches(stream(values, row_splits))  # (N,), (N,)
             fits = composite >= 0
             place = tf.range(tf.size(values))
-            first = tf.math.unsorted_segment_min(tf.where(fits, place, tf.int32.max), letter, tf.size(values))
+            first = tf.math.unsorted_segment_min(tf.where(fits, place, tf.int32.max), letter, tf.size(values))  # (N,)
+
             # A letter that may itself be taken up by the one before it waits for the next round.
             taken = fits & (place == tf.gather(first, letter)) & ~tf.gather(fits, letter)
-            at = tf.boolean_mask(letter, taken)[:, None]
+
+            at = tf.boolean_mask(letter, taken)[:, None]  # (M, 1)
             values = tf.tensor_scatter_nd_update(values, at, tf.boolean_mask(composite, taken))
-            points = keep(stream(values, row_splits), ~taken)
+            points = keep(stream(values, row_splits), ~taken)  # N - M values
             return points.values, points.row_splits, tf.reduce_any(taken)
 
         shapes = (tf.TensorShape([None]), points.row_splits.shape, tf.TensorShape([]))
@@ -77,8 +79,9 @@ class Compose(Decompose):
         rank = self.combining(values)
         is_letter = (rank == 0) | starts
         before = tf.cumsum(tf.cast(is_letter, tf.int32), exclusive=True)
-        letters = tf.cast(tf.where(is_letter)[:, 0], tf.int32)
-        letter = tf.gather(letters, tf.maximum(before - 1, 0))
+        letters = tf.cast(tf.where(is_letter)[:, 0], tf.int32)  # (L,)
+        letter = tf.gather(letters, tf.maximum(before - 1, 0))  # (N,)
+
         # A mark behind one of its own class, or of a higher one, does not reach the letter.
         reaches = ~starts & (shift(is_letter, False) | (shift(rank, 0) < rank))
         keys = tf.cast(tf.gather(values, letter), tf.int64) * POINTS + tf.cast(values, tf.int64)

@@ -21,6 +21,7 @@ from keras_transformers.text.graph.metaspace import Metaspace
 from keras_transformers.text.graph.post_process import Template
 from keras_transformers.text.graph.precompiled import Precompiled
 from keras_transformers.text.graph.refuse import refuse
+from keras_transformers.text.graph.trace import traced_once
 from keras_transformers.text.graph.unigram import Unigram
 from keras_transformers.text.graph.whole_words import WordLevel
 from keras_transformers.text.graph.wordpiece import WordPiece
@@ -83,7 +84,8 @@ def compile_text(tokenizer_json: str, pad_id: int | None = None) -> TextGraph:
 class TextGraph(tf.Module):
     """Text to ids and back in core ops: works eagerly, in tf.function and tf.data, and in a SavedModel.
 
-    Its methods are plain functions, so that a SavedModel holds nothing but the signatures that use them.
+    Its methods are plain functions, so that a SavedModel holds nothing but the signatures that use them. To tokenise is
+    traced once, for all functions and data sets that do.
     """
 
     def __init__(self, library: tokenizers.Tokenizer, pad_id: int | None):
@@ -107,6 +109,7 @@ class TextGraph(tf.Module):
         self.decoder = Decoder(config, library)
         self.cut_typed = _added_tokens(library, normalized=False)
         self.cut_normalized = _added_tokens(library, normalized=True)
+        self._tokenize_once = traced_once(self._tokenize)
 
     def _front(self) -> tuple[Front | None, Callable | None]:
         """What finds the first character for the Metaspace that wants it, if something comes before that."""
@@ -121,6 +124,9 @@ class TextGraph(tf.Module):
 
         Bytes that are not UTF-8 count as U+FFFD, as in `bytes.decode("utf-8", "replace")`.
         """
+        return self._tokenize_once(texts)
+
+    def _tokenize(self, texts: tf.Tensor) -> tf.RaggedTensor:
         points = tf.strings.unicode_decode(texts, "UTF-8", errors="replace")
         points = self.cut_typed(points)
         front = self.front and self.front(points)

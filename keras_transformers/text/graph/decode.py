@@ -60,15 +60,17 @@ class Decoder(tf.Module):
         """Ids (B, T) int32 to text (B,); special tokens, and ids outside the vocabulary, are left out."""
         outside = tf.size(self.is_text) - 1
         ids = tf.where((ids >= 0) & (ids < outside), ids, outside)
-        is_text = tf.gather(self.is_text, ids)
+        is_text = tf.gather(self.is_text, ids)  # (B, T)
         count = tf.cast(is_text, tf.int32)
-        is_first, is_last = (tf.cumsum(count, 1, reverse=reverse) == 1 for reverse in (False, True))
-        place = FIRST * tf.cast(is_first, tf.int32) + LAST * tf.cast(is_last, tf.int32)
-        texts = tf.where(is_text, tf.gather(self.texts, tf.gather(self.begins, place) + ids), "")
+        is_first, is_last = (tf.cumsum(count, 1, reverse=reverse) == 1 for reverse in (False, True))  # (B, T)
+        place = FIRST * tf.cast(is_first, tf.int32) + LAST * tf.cast(is_last, tf.int32)  # (B, T)
+        texts = tf.where(is_text, tf.gather(self.texts, tf.gather(self.begins, place) + ids), "")  # (B, T)
+
         if self.is_byte is not None:
             is_byte = tf.gather(self.is_byte, ids)
             texts = tf.cond(tf.reduce_any(is_byte), lambda: _check_bytes(texts, is_text, is_byte), lambda: texts)
-        text = tf.strings.reduce_join(texts, 1)
+
+        text = tf.strings.reduce_join(texts, 1)  # (B,)
         if self.from_bytes:
             return tf.strings.unicode_transcode(text, "UTF-8", "UTF-8", errors="replace")
         for pattern in (pattern for patterns in self.strips for pattern in patterns):
@@ -78,13 +80,14 @@ class Decoder(tf.Module):
 
 def _check_bytes(texts: tf.Tensor, is_text: tf.Tensor, is_byte: tf.Tensor) -> tf.Tensor:
     """Put U+FFFD for each byte of those runs of byte tokens (B, T) that are not UTF-8 as a whole."""
-    at = tf.where(is_text)
-    values, is_byte = tf.boolean_mask(texts, is_text), tf.boolean_mask(is_byte, is_text)
-    row = at[:, 0]
+    at = tf.where(is_text)  # (N, 2)
+    values, is_byte = tf.boolean_mask(texts, is_text), tf.boolean_mask(is_byte, is_text)  # (N,), (N,)
+    row = at[:, 0]  # (N,)
     run = tf.cumsum(tf.cast(~(is_byte & shift(is_byte, False) & (row == shift(row, -1))), tf.int32)) - 1
-    joined = tf.strings.unsorted_segment_join(values, run, run[-1] + 1)
-    broken = tf.strings.unicode_transcode(joined, "UTF-8", "UTF-8", errors="replace") != joined
-    values = tf.where(is_byte & tf.gather(broken, run), LOST, values)
+
+    joined = tf.strings.unsorted_segment_join(values, run, run[-1] + 1)  # (R,)
+    broken = tf.strings.unicode_transcode(joined, "UTF-8", "UTF-8", errors="replace") != joined  # (R,)
+    values = tf.where(is_byte & tf.gather(broken, run), LOST, values)  # (N,)
     return tf.tensor_scatter_nd_update(texts, at, values)
 
 

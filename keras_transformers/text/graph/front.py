@@ -46,8 +46,8 @@ class Front(tf.Module):
     def __call__(self, typed: tf.RaggedTensor) -> tf.Tensor:
         """Texts (B, None) before any normalising to counts (B,) int64."""
         some = tf.where(typed.row_lengths() > 0)
-        first = tf.gather(typed.values, tf.gather(typed.row_splits[:-1], some[:, 0]))
-        pairs = tf.reshape(tf.stack([first, tf.fill(tf.shape(first), self.letter)], 1), [-1])
+        first = tf.gather(typed.values, tf.gather(typed.row_splits[:-1], some[:, 0]))  # (F,)
+        pairs = tf.reshape(tf.stack([first, tf.fill(tf.shape(first), self.letter)], 1), [-1])  # (2 F,)
         rows, length = self._pass(stream(pairs, 2 * tf.range(tf.size(first, tf.int64) + 1)))
         size = self.alone.shape[0]
         is_dropped = (length == size) & tf.reduce_all(rows.to_tensor(-1, shape=[None, size]) == self.alone, 1)

@@ -44,9 +44,9 @@ class Letters(tf.Module):
 
     def __call__(self, letters: tf.RaggedTensor) -> tf.RaggedTensor:
         """Words of letters (U, None) int32 to words of ids (U, None) int32."""
-        first = row_starts(letters)
+        first = row_starts(letters)  # (N,)
         last = shift(first, True, by=-1)
-        ids = self.inside(letters.values)
+        ids = self.inside(letters.values)  # (N,)
         for (is_first, is_last), table in self.at_ends.items():
             ids = tf.where((first == is_first) & (last == is_last), table(letters.values), ids)
         return self.missing(letters.with_values(ids), letters.values)

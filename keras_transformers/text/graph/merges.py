@@ -55,15 +55,16 @@ class Merges(tf.Module):
         """Symbols (U, None) int32 to symbols (U, None)."""
 
         def step(ids: tf.Tensor, row: tf.Tensor, entry: tf.Tensor, rank: tf.Tensor) -> tuple[tf.Tensor, ...]:
-            part = tf.cumsum(tf.cast(entry == self.none, row.dtype), exclusive=True)
-            lowest = tf.gather(tf.math.segment_min(rank, part), part)
+            part = tf.cumsum(tf.cast(entry == self.none, row.dtype), exclusive=True)  # (M,)
+            lowest = tf.gather(tf.math.segment_min(rank, part), part)  # (M,)
             hits = ((rank == lowest) | self._are_safe(entry, rank)) & (rank < NEVER)
-            merged = self.thin(hits, rank, part)
+            merged = self.thin(hits, rank, part)  # (M,)
+
             ids = tf.where(merged, tf.gather(self.products, tf.where(merged, rank, 0)), ids)
-            kept = tf.where(~shift(merged, False))[:, 0]
+            kept = tf.where(~shift(merged, False))[:, 0]  # (M - merged,)
             return self._pairs(tf.gather(ids, kept), tf.gather(row, kept))
 
-        state = self._pairs(words.values, words.value_rowids())
+        state = self._pairs(words.values, words.value_rowids())  # (M,) each
         shapes = (tf.TensorShape([None]),) * len(state)
         ids, row, *_ = tf.while_loop(lambda *state: tf.reduce_min(state[-1]) < NEVER, step, state, shapes)
         return stream(ids, tf.searchsorted(row, tf.range(words.nrows() + 1), out_type=tf.int64))
@@ -113,8 +114,8 @@ def _side_by_side(pairs: Sequence[Pair], first: list[set[int]], last: list[set[i
 
 def _parts_come_first(pairs: Sequence[Pair], products: Sequence[int]) -> bool:
     """Whether no product merges further at a lower rank than it is made at: then many pairs may merge at once."""
-    made = {symbol: rank for rank, symbol in enumerate(products)}
-    return all(made.get(left, -1) < rank > made.get(right, -1) for rank, (left, right) in enumerate(pairs))
+    ranks = {symbol: rank for rank, symbol in enumerate(products)}
+    return all(ranks.get(left, -1) < rank > ranks.get(right, -1) for rank, (left, right) in enumerate(pairs))
 
 
 def _every_other(hits: tf.Tensor, rank: tf.Tensor, part: tf.Tensor) -> tf.Tensor:

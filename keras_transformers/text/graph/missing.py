@@ -30,11 +30,11 @@ class Missing(tf.Module):
 
     def _filled(self, words: tf.RaggedTensor, letters: tf.Tensor, missing: tf.Tensor) -> tf.RaggedTensor:
         if self.bytes is not None:
-            spelled = tf.strings.unicode_encode(tf.boolean_mask(letters, missing)[:, None], "UTF-8")
+            spelled = tf.strings.unicode_encode(tf.boolean_mask(letters, missing)[:, None], "UTF-8")  # (M,)
             spelled = tf.strings.unicode_decode(spelled, "ISO-8859-1")  # its code points are the bytes
             at, splits = tf.where(missing), tf.cast(spelled.row_splits, tf.int32)
-            start = tf.tensor_scatter_nd_update(tf.fill(tf.shape(letters), -1), at, splits[:-1])
-            length = tf.tensor_scatter_nd_update(tf.ones_like(letters), at, splits[1:] - splits[:-1])
+            start = tf.tensor_scatter_nd_update(tf.fill(tf.shape(letters), -1), at, splits[:-1])  # (N,)
+            length = tf.tensor_scatter_nd_update(tf.ones_like(letters), at, splits[1:] - splits[:-1])  # (N,)
             return replace(words, start, length, tf.gather(self.bytes, spelled.values))
         if self.unknown is None:
             return keep(words, ~missing)

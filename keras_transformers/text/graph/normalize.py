@@ -137,7 +137,7 @@ def _surround(points: tf.RaggedTensor, mask: tf.Tensor) -> tf.RaggedTensor:
 
     def splice() -> tf.RaggedTensor:
         blanks = tf.fill(tf.shape(points.values), ord(" "))
-        pool = tf.reshape(tf.stack([blanks, points.values, blanks], 1), [-1])
+        pool = tf.reshape(tf.stack([blanks, points.values, blanks], 1), [-1])  # (3 N,)
         start = tf.where(mask, 3 * tf.range(tf.size(mask)), -1)
         return replace(points, start, tf.where(mask, 3, 1), pool)
 
@@ -146,11 +146,11 @@ def _surround(points: tf.RaggedTensor, mask: tf.Tensor) -> tf.RaggedTensor:
 
 def reorder(points: tf.RaggedTensor, rank: tf.Tensor) -> tf.RaggedTensor:
     """Sort each run of combining marks (rank > 0) by rank; equal ranks keep their order."""
-    out_of_order = (rank[:-1] > rank[1:]) & (rank[1:] > 0)
+    out_of_order = (rank[:-1] > rank[1:]) & (rank[1:] > 0)  # (N - 1,)
 
     def sort() -> tf.RaggedTensor:
         runs = tf.cumsum(tf.cast(rank == 0, tf.int64)) + points.value_rowids()  # a row starts a run, like a letter
-        order = tf.argsort(runs * RANKS + tf.cast(rank, tf.int64), stable=True)
+        order = tf.argsort(runs * RANKS + tf.cast(rank, tf.int64), stable=True)  # (N,)
         return points.with_values(tf.gather(points.values, order))
 
     return tf.cond(tf.reduce_any(out_of_order), sort, lambda: points)

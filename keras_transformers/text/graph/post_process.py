@@ -52,14 +52,15 @@ class Template(tf.Module):
 
 def _lay_out(parts: list[tuple[tf.Tensor, tf.Tensor, tf.Tensor, int]], pad_id: int) -> dict[str, tf.Tensor]:
     """Parts (values, start in them (B,), length (B,), segment id) side by side in each row, padded on the right."""
-    total = tf.add_n([length for _, _, length, _ in parts])
+    total = tf.add_n([length for _, _, length, _ in parts])  # (B,)
     column = tf.range(tf.maximum(tf.reduce_max(total), 1))[None]  # one at least: a model takes `[CLS]` of no rows, too
-    token_ids = segment_ids = tf.zeros_like(total[:, None] + column)
+    token_ids = segment_ids = tf.zeros_like(total[:, None] + column)  # (B, T)
     token_ids += pad_id
-    begin = tf.zeros_like(total)
+
+    begin = tf.zeros_like(total)  # (B,)
     for values, start, length, segment in parts:
-        inside = (column >= begin[:, None]) & (column < (begin + length)[:, None])
-        place = tf.where(inside, column + (start - begin)[:, None], 0)
+        inside = (column >= begin[:, None]) & (column < (begin + length)[:, None])  # (B, T)
+        place = tf.where(inside, column + (start - begin)[:, None], 0)  # (B, T)
         values = tf.concat([values, [pad_id]], 0)  # a batch without any token still has a place 0
         token_ids = tf.where(inside, tf.gather(values, place), token_ids)
         segment_ids = tf.where(inside, segment, segment_ids)

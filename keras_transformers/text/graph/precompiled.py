@@ -29,14 +29,14 @@ class Precompiled(tf.Module):
 
     def __init__(self, config: dict[str, Any]):
         super().__init__()
-        found = rules(base64.b64decode(config["precompiled_charsmap"]), LONGEST_CLUSTER)
-        texts = [np.array([ord(character) for character in text], np.int32) for text in found.values()]
+        replacements = rules(base64.b64decode(config["precompiled_charsmap"]), LONGEST_CLUSTER)
+        texts = [np.array([ord(character) for character in text], np.int32) for text in replacements.values()]
         self.pool = tf.constant(np.concatenate([*texts, [0]]), tf.int32)
         self.lengths = tf.constant([1, *map(len, texts)])
         self.begins = tf.constant([-1, *(np.cumsum([0, *map(len, texts)])[:-1])], tf.int32)
         single = np.zeros(UNICODE_SIZE, np.int32)  # number of the rule for each code point, from 1; 0 for none
         several: dict[int, int] = {-1: 0}  # a table cannot be empty
-        for number, key in enumerate(found, 1):
+        for number, key in enumerate(replacements, 1):
             if len(key) == 1:
                 single[ord(key)] = number
             elif len(key) <= MOST_POINTS:
@@ -48,8 +48,8 @@ class Precompiled(tf.Module):
         self.joins = tf.constant(JOINS)
 
     def __call__(self, points: tf.RaggedTensor) -> tf.RaggedTensor:
-        number, kept = self.single(points.values), tf.ones_like(points.values)
-        joined = self._joined(points)
+        number, kept = self.single(points.values), tf.ones_like(points.values)  # (N,), (N,)
+        joined = self._joined(points)  # (N,)
         number, kept = tf.cond(
             tf.reduce_any(joined), lambda: self._whole_clusters(points.values, joined, number), lambda: (number, kept)
         )
@@ -62,7 +62,7 @@ class Precompiled(tf.Module):
     def _joined(self, points: tf.RaggedTensor) -> tf.Tensor:
         """(N,) bool: code points that belong to the cluster of the one before them."""
         values = points.values
-        classes = self.classes(values)
+        classes = self.classes(values)  # (N,)
         inside = ~piece_starts(points)
         joined = inside & tf.gather(self.joins, shift(classes, 0) * NUM_CLUSTER_CLASSES + classes)
         # Emoji hang together by a joiner. Nothing else than one picture and a joiner comes to at most 5 bytes.
@@ -71,22 +71,24 @@ class Precompiled(tf.Module):
 
     def _whole_clusters(self, values: tf.Tensor, joined: tf.Tensor, number: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """(N,) the rule of each code point, and 0 for those that go with the cluster that they are in."""
-        first = tf.cast(tf.where(~joined)[:, 0], tf.int32)
-        cluster = tf.cumsum(tf.cast(~joined, tf.int32)) - 1
+        first = tf.cast(tf.where(~joined)[:, 0], tf.int32)  # (C,)
+        cluster = tf.cumsum(tf.cast(~joined, tf.int32)) - 1  # (N,)
         size = tf.math.segment_sum(
             1 + sum(tf.cast(values >= limit, tf.int32) for limit in (0x80, 0x800, 0x10000)), cluster
         )
-        count = shift(first, tf.size(values), by=-1) - first
-        short = tf.boolean_mask(tf.range(tf.size(first)), (count > 1) & (size <= LONGEST_CLUSTER))
-        at, count = tf.gather(first, short), tf.gather(count, short)
-        rule = tf.gather(number, at)
+        count = shift(first, tf.size(values), by=-1) - first  # (C,)
+
+        short = tf.boolean_mask(tf.range(tf.size(first)), (count > 1) & (size <= LONGEST_CLUSTER))  # (S,)
+        at, count = tf.gather(first, short), tf.gather(count, short)  # (S,), (S,)
+        rule = tf.gather(number, at)  # (S,)
         for length in range(2, MOST_POINTS + 1):
             parts = [tf.gather(values, tf.minimum(at + i, tf.size(values) - 1)) for i in range(length)]
             longer = self.several.lookup(tf.where(count >= length, _key(parts), -1))
             rule = tf.where(rule > 0, rule, longer)
-        ruled = tf.boolean_mask(short, rule > 0)
-        whole = tf.scatter_nd(ruled[:, None], tf.ones_like(ruled), tf.shape(first)) > 0
-        kept = tf.cast(~(joined & tf.gather(whole, cluster)), tf.int32)
+
+        ruled = tf.boolean_mask(short, rule > 0)  # (R,)
+        whole = tf.scatter_nd(ruled[:, None], tf.ones_like(ruled), tf.shape(first)) > 0  # (C,)
+        kept = tf.cast(~(joined & tf.gather(whole, cluster)), tf.int32)  # (N,)
         number = tf.tensor_scatter_nd_update(number, at[:, None], rule) * kept
         return number, kept
 

@@ -27,8 +27,8 @@ class Runs(NamedTuple):
 
 def runs_of(classes: tf.Tensor, starts: tf.Tensor) -> Runs:
     """Cut N code points, of `classes` (N,) int32 in pieces that begin at `starts` (N,) bool, into runs."""
-    first = tf.where(starts | (classes != shift(classes, EDGE)))[:, 0]
-    kind = tf.gather(classes, first)
+    first = tf.where(starts | (classes != shift(classes, EDGE)))[:, 0]  # (R,)
+    kind = tf.gather(classes, first)  # (R,)
     is_first = tf.gather(starts, first)
     return Runs(
         first,

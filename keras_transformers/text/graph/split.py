@@ -27,7 +27,7 @@ def piece_starts(points: tf.RaggedTensor) -> tf.Tensor:
 
 def words(points: tf.RaggedTensor, starts: tf.Tensor) -> tf.RaggedTensor:
     """Code points (B, None) that begin words at `starts` to words of code points (B, None, None)."""
-    word_starts = tf.where(starts)[:, 0]
+    word_starts = tf.where(starts)[:, 0]  # (W,)
     spelled = stream(points.values, tf.concat([word_starts, [tf.size(points.values, tf.int64)]], 0))
     return stream(spelled, tf.gather(offsets(tf.cast(starts, tf.int64)), points.row_splits))
 
@@ -40,7 +40,7 @@ class BertPreTokenizer(tf.Module):
         self.classes = PointTable(shipped()["split"], token=PUNCTUATION)
 
     def __call__(self, points: tf.RaggedTensor, starts: tf.Tensor) -> Pieces:
-        classes = self.classes(points.values)
+        classes = self.classes(points.values)  # (N,)
         kept = classes != WHITE
         starts |= (classes == PUNCTUATION) | ~shift(classes == WORD, False)
         return keep(points, kept), tf.boolean_mask(starts, kept)
@@ -54,7 +54,7 @@ class WhitespaceSplit(tf.Module):
         self.is_white = PointTable(shipped()["split"] == WHITE)
 
     def __call__(self, points: tf.RaggedTensor, starts: tf.Tensor) -> Pieces:
-        is_white = self.is_white(points.values) > 0
+        is_white = self.is_white(points.values) > 0  # (N,)
         return keep(points, ~is_white), tf.boolean_mask(starts | shift(is_white, False), ~is_white)
 
 
@@ -67,7 +67,7 @@ class Digits(tf.Module):
         self.individual = config["individual_digits"]
 
     def __call__(self, points: tf.RaggedTensor, starts: tf.Tensor) -> Pieces:
-        is_digit = self.numeric(points.values) > 0
+        is_digit = self.numeric(points.values) > 0  # (N,)
         after_digit = shift(is_digit, False)
         return points, starts | (is_digit | after_digit if self.individual else is_digit != after_digit)
 

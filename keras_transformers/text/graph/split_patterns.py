@@ -43,18 +43,22 @@ class WordPattern(tf.Module):
         self.tiktoken, self.digits = tiktoken, digits
 
     def __call__(self, points: tf.RaggedTensor, starts: tf.Tensor) -> tuple[tf.RaggedTensor, tf.Tensor]:
-        classes = self.classes(points.values)
+        classes = self.classes(points.values)  # (N,)
         runs = runs_of(classes, starts)
         behind_space = (runs.before == BLANK) & (tf.gather(points.values, tf.maximum(runs.first - 1, 0)) == ord(" "))
+
         # A mark that is alone and begins a token: the token may go on with the letters behind it.
-        opens = (runs.kind == OTHER) & (runs.stop - runs.first == 1) & ~behind_space
+        opens = (runs.kind == OTHER) & (runs.stop - runs.first == 1) & ~behind_space  # (R,)
         behind_mark = shift(opens, False) & (runs.before == OTHER)
-        contracted, rest = self._contractions(points.values, runs, behind_mark)
-        joins = self._joins(runs, behind_space, behind_mark) | contracted
+
+        contracted, rest = self._contractions(points.values, runs, behind_mark)  # (R,), (K,)
+        joins = self._joins(runs, behind_space, behind_mark) | contracted  # (R,)
+
         inside = [rest, tf.boolean_mask(runs.stop - 1, (runs.kind == BLANK) & (runs.after <= OTHER))]
         if self.digits:
             inside.append(_groups(classes, runs, self.digits))
-        at = tf.concat([tf.boolean_mask(runs.first, ~joins), *inside], 0)
+
+        at = tf.concat([tf.boolean_mask(runs.first, ~joins), *inside], 0)  # (S,) begins of tokens
         return points, tf.tensor_scatter_nd_update(tf.zeros_like(starts), at[:, None], tf.ones_like(at, tf.bool))
 
     def _joins(self, runs: Runs, behind_space: tf.Tensor, behind_mark: tf.Tensor) -> tf.Tensor:
@@ -70,13 +74,15 @@ class WordPattern(tf.Module):
     def _contractions(self, points: tf.Tensor, runs: Runs, behind_mark: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """(R,) bool: letter runs that begin as "'s" goes on; (K,) int64: where in them the next tokens begin."""
         quoted = (runs.kind == LETTER) & behind_mark & (tf.gather(points, tf.maximum(runs.first - 1, 0)) == ord("'"))
-        at, stop = tf.boolean_mask(runs.first, quoted), tf.boolean_mask(runs.stop, quoted)
-        one, two = (self._folded(tf.gather(points, tf.minimum(at + i, stop - 1))) for i in (0, 1))
+        at, stop = tf.boolean_mask(runs.first, quoted), tf.boolean_mask(runs.stop, quoted)  # (Q,), (Q,)
+        one, two = (self._folded(tf.gather(points, tf.minimum(at + i, stop - 1))) for i in (0, 1))  # (Q,), (Q,)
+
         is_long = ((one == ord("l")) & (two == ord("l"))) | (_among(one, "rv") & (two == ord("e")))
         is_long &= stop - at > 1
         length = tf.where(is_long, 2, tf.where(_among(one, "stmd"), 1, 0))
         length = tf.cast(length, tf.int64)
-        rest = tf.boolean_mask(at + length, (length > 0) & (at + length < stop))
+
+        rest = tf.boolean_mask(at + length, (length > 0) & (at + length < stop))  # (K,)
         return tf.tensor_scatter_nd_update(quoted, tf.where(quoted), length > 0), rest
 
     def _folded(self, points: tf.Tensor) -> tf.Tensor:

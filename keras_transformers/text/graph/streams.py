@@ -38,7 +38,7 @@ def insert(
 ) -> tuple[tf.RaggedTensor, tf.Tensor]:
     """Put a value before those where `before` is True; it takes over their mark in `starts` (N,) bool."""
     copies = tf.where(before, 2, 1)
-    source = tf.repeat(tf.range(tf.size(points.values)), copies)
+    source = tf.repeat(tf.range(tf.size(points.values)), copies)  # (N + inserted,)
     is_new = source == shift(source, -1, by=-1)
     values = tf.where(is_new, value, tf.gather(points.values, source))
     starts = tf.gather(starts, source) & ~shift(is_new, False)
@@ -56,7 +56,7 @@ def replace(points: tf.RaggedTensor, start: tf.Tensor, length: tf.Tensor, pool: 
     """
     size = tf.size(points.values)
     start = tf.where(start < 0, tf.range(size), start + size)
-    source = tf.ragged.range(start, start + length, row_splits_dtype=points.row_splits.dtype)
+    source = tf.ragged.range(start, start + length, row_splits_dtype=points.row_splits.dtype)  # (N, None) places
     values = tf.gather(tf.concat([points.values, pool], 0), source.values)
     return stream(values, tf.gather(source.row_splits, points.row_splits))
 
@@ -71,10 +71,10 @@ def reachable(starts: tf.Tensor, successor: tf.Tensor, most: tf.Tensor | int) ->
     """
 
     def double(reached: tf.Tensor, jump: tf.Tensor, stride: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-        landed = tf.gather(jump, tf.where(reached))
+        landed = tf.gather(jump, tf.where(reached))  # (R, 1)
         reached = tf.tensor_scatter_nd_update(reached, landed, tf.ones_like(landed[:, 0], tf.bool))
         return reached, tf.gather(jump, jump), stride * 2
 
-    jump = tf.concat([successor, [tf.size(successor)]], 0)
-    reached = tf.concat([starts, [False]], 0)
+    jump = tf.concat([successor, [tf.size(successor)]], 0)  # (N + 1,), the last node ends walks
+    reached = tf.concat([starts, [False]], 0)  # (N + 1,)
     return tf.while_loop(lambda reached, jump, stride: stride <= most, double, (reached, jump, 1))[0][:-1]

@@ -45,17 +45,19 @@ class Trie(tf.Module):
         """
 
         def step(depth: tf.Tensor, rows: tf.Tensor, state: tf.Tensor, length: tf.Tensor, ids: tf.Tensor) -> tuple:
-            going = tf.gather(at + depth, rows) < tf.gather(end, rows)
+            going = tf.gather(at + depth, rows) < tf.gather(end, rows)  # (R,), R positions are still going
             rows, state = tf.boolean_mask(rows, going), tf.boolean_mask(state, going)
             point = tf.cast(tf.gather(points, tf.gather(at, rows) + depth), tf.int64)
             state = self.transitions.lookup(state * POINTS + point)
             rows, state = tf.boolean_mask(rows, state >= 0), tf.boolean_mask(state, state >= 0)
+
             entry = tf.gather(self.ids, state)
-            found = tf.boolean_mask(rows, entry >= 0)[:, None]
+            matched = tf.boolean_mask(rows, entry >= 0)[:, None]  # (M, 1)
             length = tf.tensor_scatter_nd_update(
-                length, found, tf.fill(tf.shape(found)[:1], tf.cast(depth + 1, tf.int32))
+                length, matched, tf.fill(tf.shape(matched)[:1], tf.cast(depth + 1, tf.int32))
             )
-            ids = tf.tensor_scatter_nd_update(ids, found, tf.boolean_mask(entry, entry >= 0))
+            ids = tf.tensor_scatter_nd_update(ids, matched, tf.boolean_mask(entry, entry >= 0))
+
             return depth + 1, rows, state, length, ids
 
         nothing = tf.zeros_like(at, tf.int32)
@@ -75,18 +77,18 @@ class Trie(tf.Module):
             ids (N, L) int32: column i holds the entry of i + 1 code points that ends there, -1 if there is none.
         """
 
-        def step(depth: tf.Tensor, at: tf.Tensor, state: tf.Tensor, found: tf.TensorArray) -> tuple:
-            at, state = (tf.boolean_mask(x, at + depth < tf.gather(end, at)) for x in (at, state))
+        def step(depth: tf.Tensor, at: tf.Tensor, state: tf.Tensor, columns: tf.TensorArray) -> tuple:
+            at, state = (tf.boolean_mask(x, at + depth < tf.gather(end, at)) for x in (at, state))  # (R,)
             point = tf.cast(tf.gather(points, at + depth), tf.int64)
             state = self.transitions.lookup(state * POINTS + point)
             at, state = (tf.boolean_mask(x, state >= 0) for x in (at, state))
-            column = tf.tensor_scatter_nd_update(nothing, (at + depth)[:, None], tf.gather(self.ids, state))
-            return depth + 1, at, state, found.write(tf.cast(depth, tf.int32), column)
+            column = tf.tensor_scatter_nd_update(nothing, (at + depth)[:, None], tf.gather(self.ids, state))  # (N,)
+            return depth + 1, at, state, columns.write(tf.cast(depth, tf.int32), column)
 
-        nothing = tf.fill(tf.shape(points), -1)
-        found = tf.TensorArray(tf.int32, 1, dynamic_size=True, element_shape=[None])
+        nothing = tf.fill(tf.shape(points), -1)  # (N,)
+        columns = tf.TensorArray(tf.int32, 1, dynamic_size=True, element_shape=[None])
         at = tf.range(tf.size(points, tf.int64))
-        start = (tf.zeros([], tf.int64), at, tf.zeros_like(at), found)
+        start = (tf.zeros([], tf.int64), at, tf.zeros_like(at), columns)
         shapes = (tf.TensorShape([]), tf.TensorShape([None]), tf.TensorShape([None]), tf.TensorShape(None))
-        found = tf.while_loop(lambda depth, at, *_: tf.size(at) > 0, step, start, shapes)[3]
-        return tf.transpose(found.stack())
+        columns = tf.while_loop(lambda depth, at, *_: tf.size(at) > 0, step, start, shapes)[3]
+        return tf.transpose(columns.stack())  # (N, L)

@@ -50,18 +50,21 @@ class Unigram(tf.Module):
 
     def _pieces(self, text: tf.Tensor) -> tf.RaggedTensor:
         """Words (U,) string to their pieces (U, None)."""
-        words = tf.strings.unicode_decode(text, "UTF-8")
-        matches = self.trie.ending(words.values, tf.gather(words.row_splits[1:], words.value_rowids()))
-        scores = tf.gather(self.scores, tf.where(matches < 0, tf.size(self.scores) - 1, matches))
-        letter = tf.where(matches[:, :1] < 0, self.unknown, scores[:, :1])
-        parts = _parts(words, matches)
-        length = _best_lengths(parts, tf.concat([letter, scores[:, 1:]], 1))
+        words = tf.strings.unicode_decode(text, "UTF-8")  # (U, None), N letters
+        matches = self.trie.ending(words.values, tf.gather(words.row_splits[1:], words.value_rowids()))  # (N, L)
+        scores = tf.gather(self.scores, tf.where(matches < 0, tf.size(self.scores) - 1, matches))  # (N, L)
+        letter = tf.where(matches[:, :1] < 0, self.unknown, scores[:, :1])  # (N, 1)
+
+        parts = _parts(words, matches)  # (P, None)
+        length = _best_lengths(parts, tf.concat([letter, scores[:, 1:]], 1))  # (N,)
+
         # From the end of each part to the left. A walk that leaves its part arrives at the end of the one before it.
         place = tf.range(tf.size(length))
         before = tf.where(place < length, tf.size(length), place - length)
         most = tf.cast(tf.reduce_max(parts.row_lengths()), tf.int32)
-        met = reachable(shift(row_starts(parts), True, by=-1), before, most)
-        ids = tf.gather(matches, length - 1, batch_dims=1)
+        met = reachable(shift(row_starts(parts), True, by=-1), before, most)  # (N,)
+
+        ids = tf.gather(matches, length - 1, batch_dims=1)  # (N,)
         typed = tf.reduce_any(met & (ids == self.unk_id))
         met, ids = tf.cond(typed, lambda: self._respelled(words, met, ids, length), lambda: (met, ids))
         return self.missing(keep(words.with_values(ids), met), tf.boolean_mask(words.values, met))
@@ -71,12 +74,13 @@ class Unigram(tf.Module):
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """Typed "<unk>" beside letters that are unknown is as many of them: which letters end pieces, and their ids."""
         at, starts = tf.where(met)[:, 0], tf.cast(row_starts(keep(words, met)), tf.int32)
-        chosen = tf.gather(ids, at)
-        is_lost = (chosen == MISSING) | (chosen == self.unk_id)
+        chosen = tf.gather(ids, at)  # (M,)
+        is_lost = (chosen == MISSING) | (chosen == self.unk_id)  # (M,)
         word = tf.cumsum(starts)
         beside = [shift(is_lost, False, by) & (word == shift(word, 0, by)) for by in (1, -1)]
-        last = tf.cast(tf.boolean_mask(at, (chosen == self.unk_id) & (beside[0] | beside[1])), tf.int32)
-        spelled = _spanned(last + 1 - tf.gather(length, last), last + 1, tf.size(ids))
+
+        last = tf.cast(tf.boolean_mask(at, (chosen == self.unk_id) & (beside[0] | beside[1])), tf.int32)  # (T,)
+        spelled = _spanned(last + 1 - tf.gather(length, last), last + 1, tf.size(ids))  # (N,)
         return met | spelled, tf.where(spelled, MISSING, ids)
 
 
@@ -84,10 +88,11 @@ def _parts(words: tf.RaggedTensor, matches: tf.Tensor) -> tf.RaggedTensor:
     """Words (U, None), and the pieces (N, L) that end at each letter, to parts of words (P, None): see `Unigram`."""
     place = tf.range(tf.size(words.values))
     row_splits = tf.cast(words.row_splits, tf.int32)
-    longest = tf.reduce_max(tf.where(matches < 0, 1, tf.range(1, tf.shape(matches)[1] + 1)), 1)
-    spanned = _spanned(place + 2 - longest, place + 1, tf.size(place))
-    block = (place - tf.gather(row_splits, words.value_rowids())) % LONGEST == 0
-    first = tf.math.segment_min(tf.where(spanned, tf.int32.max, place), tf.cumsum(tf.cast(block, tf.int32)) - 1)
+    longest = tf.reduce_max(tf.where(matches < 0, 1, tf.range(1, tf.shape(matches)[1] + 1)), 1)  # (N,)
+    spanned = _spanned(place + 2 - longest, place + 1, tf.size(place))  # (N,)
+
+    block = (place - tf.gather(row_splits, words.value_rowids())) % LONGEST == 0  # (N,)
+    first = tf.math.segment_min(tf.where(spanned, tf.int32.max, place), tf.cumsum(tf.cast(block, tf.int32)) - 1)  # (P,)
     cuts = tf.where(first < tf.int32.max, first, tf.cast(tf.where(block)[:, 0], tf.int32))
     return stream(words.values, tf.concat([tf.cast(cuts, tf.int64), words.row_splits[-1:]], 0))
 
@@ -111,20 +116,21 @@ def _best_lengths(words: tf.RaggedTensor, scores: tf.Tensor) -> tf.Tensor:
         (N,) int32; of equal scores, the longest piece.
     """
     row, lengths = words.value_rowids(), words.row_lengths()
-    column = tf.range(tf.size(row, tf.int64)) - tf.gather(words.row_splits, row)
+    column = tf.range(tf.size(row, tf.int64)) - tf.gather(words.row_splits, row)  # (N,)
     alive = tf.math.bincount(tf.cast(column, tf.int32))  # words that have an n-th letter
     begin = tf.cumsum(alive, exclusive=True)
     rank = tf.argsort(tf.argsort(lengths, direction="DESCENDING", stable=True))
-    slot = tf.gather(begin, column) + tf.gather(rank, row)
-    scores = tf.gather(scores, tf.scatter_nd(slot[:, None], tf.range(tf.size(slot)), tf.shape(slot)))
+    slot = tf.gather(begin, column) + tf.gather(rank, row)  # (N,)
+
+    scores = tf.gather(scores, tf.scatter_nd(slot[:, None], tf.range(tf.size(slot)), tf.shape(slot)))  # (N, L)
     width = tf.shape(scores)[1]
 
     def step(i: tf.Tensor, best: tf.Tensor, chosen: tf.TensorArray) -> tuple[tf.Tensor, tf.Tensor, tf.TensorArray]:
         """`best` (W, L): the scores of the words up to the letters before this one, the nearest first."""
         best = best[: alive[i]]
-        sums = scores[begin[i] : begin[i] + alive[i]] + best
-        top = tf.reduce_max(sums, 1, keepdims=True)
-        length = tf.reduce_max(tf.where(sums == top, tf.range(1, width + 1), 0), 1)
+        sums = scores[begin[i] : begin[i] + alive[i]] + best  # (W, L)
+        top = tf.reduce_max(sums, 1, keepdims=True)  # (W, 1)
+        length = tf.reduce_max(tf.where(sums == top, tf.range(1, width + 1), 0), 1)  # (W,)
         return i + 1, tf.concat([top, best[:, :-1]], 1), chosen.write(i, length)
 
     start = tf.pad(tf.zeros([tf.size(rank), 1], tf.float64), [[0, 0], [0, width - 1]], constant_values=NEVER)
@@ -132,4 +138,4 @@ def _best_lengths(words: tf.RaggedTensor, scores: tf.Tensor) -> tf.Tensor:
     shapes = (tf.TensorShape([]), tf.TensorShape([None, None]), tf.TensorShape(None))
     state = (tf.constant(0), start, chosen)
     chosen = tf.while_loop(lambda i, *_: i < tf.size(alive), step, state, shapes)[2]
-    return tf.gather(chosen.concat(), slot)
+    return tf.gather(chosen.concat(), slot)  # (N,)

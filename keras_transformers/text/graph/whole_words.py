@@ -30,22 +30,23 @@ class WholeWords(tf.Module):
 
     def __call__(self, points: tf.RaggedTensor, starts: tf.Tensor) -> tf.RaggedTensor:
         """Code points (B, None) that begin words at `starts` to ids (B, None) int32."""
-        split = words(points, starts)
-        spelled = split.values
-        text = tf.strings.unicode_encode(spelled, "UTF-8")
-        first = tf.gather(spelled.values, spelled.row_splits[:-1])
+        split = words(points, starts)  # (B, None, None)
+        spelled = split.values  # (W, None)
+        text = tf.strings.unicode_encode(spelled, "UTF-8")  # (W,)
+        first = tf.gather(spelled.values, spelled.row_splits[:-1])  # (W,)
         whole = stream(tf.where(first >= TOKEN, first - TOKEN, self.known.lookup(text)), split.row_splits)
         return tf.cond(tf.reduce_any(whole.values < 0), lambda: self._spell_others(whole, text), lambda: whole)
 
     def _spell_others(self, ids: tf.RaggedTensor, text: tf.Tensor) -> tf.RaggedTensor:
         """Put the ids that its word is spelled with in the place of each id < 0."""
-        missed = tf.where(ids.values < 0)
-        distinct, which = tf.unique(tf.gather_nd(text, missed))
-        pieces = self.spell(distinct)
+        missed = tf.where(ids.values < 0)  # (M, 1)
+        distinct, which = tf.unique(tf.gather_nd(text, missed))  # (U,), (M,)
+        pieces = self.spell(distinct)  # (U, None)
         splits = tf.cast(pieces.row_splits, tf.int32)
+
         start = tf.tensor_scatter_nd_update(tf.fill(tf.shape(ids.values), -1), missed, tf.gather(splits[:-1], which))
-        lengths = tf.gather(splits[1:] - splits[:-1], which)
-        length = tf.tensor_scatter_nd_update(tf.ones_like(ids.values), missed, lengths)
+        lengths = tf.gather(splits[1:] - splits[:-1], which)  # (M,)
+        length = tf.tensor_scatter_nd_update(tf.ones_like(ids.values), missed, lengths)  # (W,)
         return replace(ids, start, length, pieces.values)
 
 

@@ -36,16 +36,19 @@ class WordPiece(tf.Module):
 
     def _pieces(self, text: tf.Tensor) -> tf.RaggedTensor:
         """Words (U,) string to their pieces (U, None); a word that cannot be cut is [UNK]."""
-        words = tf.strings.unicode_decode(text, "UTF-8")
+        words = tf.strings.unicode_decode(text, "UTF-8")  # (U, None), N letters
         too_long = words.row_lengths() > self.longest_word
         words = words[:, : self.longest_word]  # a longer word is [UNK], whatever its letters: spare the memory
-        row, starts = words.value_rowids(), row_starts(words)
-        position = tf.range(tf.size(row, tf.int64))
+
+        row, starts = words.value_rowids(), row_starts(words)  # (N,), (N,)
+        position = tf.range(tf.size(row, tf.int64))  # (N,)
         vocabulary = tf.where(starts, tf.cast(FIRST, tf.int64), CONTINUATION)
         length, ids = self.trie.longest(words.values, position, tf.gather(words.row_splits[1:], row), vocabulary)
+
         # A walk that leaves its word arrives at the start of the next one, where another walk begins anyway.
         met = reachable(starts, tf.range(tf.size(row)) + length, self.longest_word)
         stuck = tf.math.unsorted_segment_max(tf.cast(met & (length == 0), tf.int32), row, words.nrows()) > 0
-        unknown = tf.gather(too_long | stuck, row)
+        unknown = tf.gather(too_long | stuck, row)  # (N,)
+
         pieces = words.with_values(tf.where(unknown, self.unk_id, ids))
         return keep(pieces, tf.where(unknown, starts, met))

@@ -1,0 +1,87 @@
+"""Encode texts by the `tokenizers` library: within a length, in windows, and with errors that say what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tokenizers
+
+from keras_transformers.text.byte_pair import UNKNOWN
+from keras_transformers.text.checks import check_lengths
+from keras_transformers.text.encoded import Encoded
+from keras_transformers.text.library import Guard
+
+TRUNCATIONS = ("longest_first", "only_first", "only_second", "error")
+
+
+def encode(
+    library: tokenizers.Tokenizer,
+    guard: Guard,
+    texts: list[str],
+    pairs: list[str] | None,
+    max_length: int | None,
+    truncation: str,
+    special_tokens: bool,
+    stride: int,
+) -> list[Encoded]:
+    """What `Tokenizer.encode` does with texts, and pairs, that have been checked."""
+    if pairs is not None and len(pairs) != len(texts):
+        raise ValueError(f"Received {len(texts)} texts and {len(pairs)} pairs. Expected one pair for each text.")
+    options = _truncation_options(library, max_length, truncation, stride, pairs is not None, special_tokens)
+    inputs = texts if pairs is None else list(zip(texts, pairs, strict=True))
+    try:
+        with guard(options):
+            encodings = library.encode_batch(inputs, add_special_tokens=special_tokens)
+    except ValueError:
+        raise
+    except Exception as error:  # the library raises bare Exception, and says "too short" of what is not cut
+        if "WordLevel" in str(error):
+            raise _unknown_characters(library, [*texts, *(pairs or ())]) from error
+        raise ValueError(
+            f"Cannot cut every row to max_length={max_length} with truncation={truncation!r}: the other text alone "
+            f'is too long. Use "longest_first" or a larger max_length. ({error})'
+        ) from error
+    if truncation == "error":
+        check_lengths(encodings, max_length)
+    if stride == 0:
+        return [Encoded(encoding, row) for row, encoding in enumerate(encodings)]
+    return [Encoded(window, row) for row, first in enumerate(encodings) for window in [first, *first.overflowing]]
+
+
+def _unknown_characters(library: tokenizers.Tokenizer, texts: Sequence[str]) -> ValueError:
+    """The error for characters that a vocabulary of characters lacks."""
+    vocabulary = library.get_vocab()
+    unknown = sorted(set().union(*texts) - vocabulary.keys())
+    return ValueError(
+        f"The characters {unknown[:5]} are not in the vocabulary of {max(vocabulary.values()) + 1}, nor is "
+        f"{UNKNOWN}. Remove them, or train with special_tokens=[{UNKNOWN!r}]."
+    )
+
+
+def _truncation_options(
+    library: tokenizers.Tokenizer,
+    max_length: int | None,
+    truncation: str,
+    stride: int,
+    is_pair: bool,
+    special_tokens: bool,
+) -> dict[str, Any] | None:
+    """What the library's `enable_truncation` takes; None if nothing is to be cut."""
+    if truncation not in TRUNCATIONS:
+        raise ValueError(f"Unknown truncation {truncation!r}. Expected one of {list(TRUNCATIONS)}.")
+    if truncation == "only_second" and not is_pair:
+        raise ValueError('truncation="only_second" needs `pairs`. Pass them, or use "only_first".')
+    if max_length is None:
+        if stride:
+            raise ValueError(f"stride={stride} needs a max_length: windows are made of what is cut.")
+        return None
+    added = library.num_special_tokens_to_add(is_pair) if special_tokens else 0
+    if max_length <= added:
+        raise ValueError(f"max_length={max_length} leaves no room for text beside {added} special tokens.")
+    if not 0 <= stride < max_length - added:
+        raise ValueError(
+            f"stride={stride} with max_length={max_length} and {added} special tokens: "
+            f"expected 0 <= stride < {max_length - added}, or the windows would not advance."
+        )
+    return None if truncation == "error" else {"max_length": max_length, "stride": stride, "strategy": truncation}

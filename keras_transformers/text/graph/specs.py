@@ -1,0 +1,8 @@
+"""What functions from text take: the inputs of exported signatures."""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+TEXT = tf.TensorSpec([None], tf.string, name="text")
+TEXT_PAIR = tf.TensorSpec([None], tf.string, name="text_pair")

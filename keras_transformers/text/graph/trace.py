@@ -1,0 +1,37 @@
+"""Functions of texts that are traced once, whatever calls them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+
+
+def traced_once(function: Callable[[tf.Tensor], Any]) -> Callable[[tf.Tensor], Any]:
+    """A function of texts (B,) string that each graph calls by its one trace; eagerly it runs as it is.
+
+    To trace a text graph takes a second, and every `tf.function` and `tf.data` map would do it again. Eager calls do
+    not wait for a trace that they may never use again.
+
+    The result is a plain Python function. A `tf.function` as an attribute of a `tf.Module` would be saved with each
+    SavedModel, beside the signatures that use it.
+
+    Example:
+
+    >>> calls = []
+    >>> count = traced_once(lambda texts: calls.append("traced") or tf.strings.length(texts))
+    >>> for _ in range(2):
+    ...     length = tf.function(lambda texts: count(texts) + count(texts))
+    ...     print(length(tf.constant(["cat"])).numpy())
+    [6]
+    [6]
+    >>> calls
+    ['traced']
+    """
+    traced = tf.function(function, input_signature=[tf.TensorSpec([None], tf.string)], autograph=False)
+
+    def call(texts: tf.Tensor) -> Any:
+        return traced(tf.convert_to_tensor(texts)) if tf.inside_function() else function(texts)
+
+    return call

@@ -1,0 +1,101 @@
+"""The vocabulary of a tokenizer: ids, tokens, and the ids of special tokens by their roles."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import tokenizers
+
+from keras_transformers.text import bert, byte_pair
+from keras_transformers.text.pieces import token_bytes
+
+# The special tokens of each role, by the names that `transformers` has for the roles.
+ROLES = {
+    "pad_token": (bert.PAD, "<pad>"),
+    "unk_token": (bert.UNK, byte_pair.UNKNOWN),
+    "cls_token": (bert.CLS,),
+    "sep_token": (bert.SEP,),
+    "mask_token": (bert.MASK, "<mask>"),
+    "bos_token": ("<s>", "<|begin_of_text|>"),
+    "eos_token": ("</s>", "<|end_of_text|>", byte_pair.END),
+}
+
+
+class Vocabulary:
+    """The tokens of a `tokenizers.Tokenizer`, added tokens included.
+
+    An id that is asked for by its role, such as `pad_id`, is a `ValueError` if there is no such token.
+
+    Example:
+
+    >>> vocabulary = Vocabulary(tokenizers.Tokenizer(tokenizers.models.WordLevel({"<pad>": 0, "cat": 1})))
+    >>> vocabulary.vocabulary_size, vocabulary.pad_id, vocabulary.token_to_id("cat"), vocabulary.id_to_token(1)
+    (2, 0, 1, 'cat')
+    """
+
+    def __init__(self, library: tokenizers.Tokenizer):
+        self._library = library
+
+    @cached_property
+    def vocabulary_size(self) -> int:
+        """Number of rows that an embedding needs: the largest id + 1, added tokens included."""
+        return max(self._library.get_vocab().values()) + 1
+
+    def _role(self, name: str) -> int:
+        """Id of the first token of this role that the vocabulary has."""
+        tokens = ROLES[name]
+        present = (token for token in tokens if self._library.token_to_id(token) is not None)
+        return self.token_to_id(next(present, tokens[0]))
+
+    @property
+    def pad_id(self) -> int:
+        return self._role("pad_token")
+
+    @property
+    def unk_id(self) -> int:
+        return self._role("unk_token")
+
+    @property
+    def cls_id(self) -> int:
+        return self._role("cls_token")
+
+    @property
+    def sep_id(self) -> int:
+        return self._role("sep_token")
+
+    @property
+    def mask_id(self) -> int:
+        return self._role("mask_token")
+
+    @property
+    def eos_id(self) -> int:
+        return self._role("eos_token")
+
+    @cached_property
+    def special_ids(self) -> tuple[int, ...]:
+        """Ids of all special tokens, ascending."""
+        return tuple(sorted(i for i, token in self._library.get_added_tokens_decoder().items() if token.special))
+
+    @cached_property
+    def is_continuation(self) -> np.ndarray:
+        """(V,) bool: True for the pieces that continue a word ("##ing")."""
+        mask = np.zeros(self.vocabulary_size, dtype=bool)
+        mask[[i for token, i in self._library.get_vocab().items() if token.startswith(bert.CONTINUATION)]] = True
+        return mask
+
+    def id_to_token(self, token_id: int) -> str:
+        token = self._library.id_to_token(int(token_id)) if token_id >= 0 else None
+        if token is None:
+            raise ValueError(f"No token has id {token_id}. The vocabulary holds 0 to {self.vocabulary_size - 1}.")
+        return token
+
+    def token_to_id(self, token: str) -> int:
+        token_id = self._library.token_to_id(token)
+        if token_id is None:
+            raise ValueError(f"{token!r} is not in the vocabulary of {self.vocabulary_size} tokens.")
+        return token_id
+
+    def token_bytes(self, first: bool = False, last: bool = False) -> list[bytes]:
+        """What each id adds to a text in mid-sentence, or at an end of it, in UTF-8 or a part of it: b"" if special."""
+        return token_bytes(self._library, first, last)

@@ -1,0 +1,20 @@
+"""A small SentencePiece model, and the tokens that library and graph cut a text into."""
+
+from __future__ import annotations
+
+from keras_transformers.text.charsmap import compile_rules
+from keras_transformers.text.graph.compile import compile_text
+from keras_transformers.text.spm_file import CONTROL, UNKNOWN, Piece, SentencePieceModel
+from keras_transformers.text.tokenizer import Tokenizer
+
+SYMBOLS = (Piece("<unk>", 0.0, UNKNOWN), Piece("<s>", 0.0, CONTROL), Piece("</s>", 0.0, CONTROL))
+LETTERS = tuple(Piece(letter, -5.0) for letter in "▁abcdt")
+WORDS = (Piece("▁a", -2.0), Piece("cat", -3.0), Piece("▁cat", -4.0), Piece("at", -3.5))
+MODEL = SentencePieceModel((*SYMBOLS, *LETTERS, *WORDS), charsmap=compile_rules({"C": "c", "\t": " ", "ﬁ": "fi"}))
+
+
+def tokens(made: Tokenizer, text: str) -> list[str]:
+    """The library's, and the same of the graph."""
+    row = made.encode([text], special_tokens=False)[0].ids
+    assert compile_text(made.to_json(), pad_id=0).tokenize([text]).to_list() == [row]
+    return [made.id_to_token(i) for i in row]
