@@ -8,49 +8,56 @@ from typing import Any
 import numpy as np
 from keras import ops
 
-NEVER = float("-inf")
+from keras_transformers.generation.request import Request
+from keras_transformers.generation.state import State
+
+BANNED = float("-inf")
 
 
-def apply(logits: Any, state: dict[str, Any], choices: Any, decoder: Any) -> Any:
+def apply(logits: Any, state: State, request: Request, program: Any) -> Any:
     """All of them, in the order of Hugging Face `transformers`; what no row asks for costs nothing.
 
     Args:
         logits: float32 (B, V).
-        state: Of `decode.start`: `token_ids`, `lengths` and `new` are read.
-        choices: The `Choices`.
-        decoder: The `Decoder`: its `eos_ids` and `forced` are read.
+        state: Its `token_ids`, `lengths`, `num_new` and `limit` are read.
+        request: Of as many rows.
+        program: The `Program`: its `eos_ids` and `forced` are read.
     """
-    knobs, token_ids, lengths = choices.knobs, state["token_ids"], state["lengths"]
-    penalty, ngram, least = (knobs[name] for name in ("repetition_penalty", "no_repeat_ngram", "min_new_tokens"))
+    token_ids, lengths = state.token_ids, state.lengths
     places = ops.arange(ops.shape(token_ids)[1], dtype="int32")
-    seen = ops.where(places < lengths[:, None], token_ids, -1)
-    logits = _where_any(choices.bias_ids >= 0, lambda x: add_bias(x, choices.bias_ids, choices.bias_values), logits)
-    logits = _where_any(penalty != 1, lambda x: penalize_repetition(x, seen, penalty), logits)
-    logits = _where_any(ngram > 0, lambda x: ban_ngrams(x, token_ids, lengths, ngram), logits)
-    early = state["new"] < least
-    logits = _where_any(early, lambda x: suppress(x, decoder.eos_ids, early), logits)
-    return force(logits, decoder.forced, state)
+    seen = ops.where(places < lengths[:, None], token_ids, -1)  # (B, T)
+    early = state.num_new < request.min_new_tokens  # (B,)
+    changes = (
+        (request.bias_ids >= 0, lambda x: add_bias(x, request.bias_ids, request.bias_values)),
+        (request.repetition_penalty != 1, lambda x: penalize_repetition(x, seen, request.repetition_penalty)),
+        (request.no_repeat_ngram > 0, lambda x: ban_ngrams(x, token_ids, lengths, request.no_repeat_ngram)),
+        (early, lambda x: suppress(x, program.eos_ids, early)),
+    )
+    for rows, change in changes:
+        logits = _where_any(rows, change, logits)
+    return force(logits, program.forced, state)
 
 
-def force(logits: Any, forced: Any, state: dict[str, Any]) -> Any:
-    """Leave no choice where there is none; see `decode.Forced`.
+def force(logits: Any, forced: Any, state: State) -> Any:
+    """Leave no choice where there is none.
 
     Args:
         logits: float32 (B, V).
-        forced: What is.
-        state: `lengths` and `limit` are read.
+        forced: The `program.Forced`.
+        state: Its `lengths` and `limit` are read.
     """
     if forced.never:
-        logits = logits + ops.where(_are(forced.never, logits), NEVER, 0.0)
+        logits = logits + ops.where(_are(forced.never, logits), BANNED, 0.0)
     if forced.first is not None:
-        logits = _only(logits, forced.first, state["lengths"] == 1)
+        logits = _only(logits, forced.first, state.lengths == 1)
     if forced.last is not None:
-        logits = _only(logits, forced.last, state["lengths"] == state["limit"] - 1)
+        logits = _only(logits, forced.last, state.lengths == state.limit - 1)
     return logits
 
 
 def _only(logits: Any, token: int, rows: Any) -> Any:
-    only = ops.where(_are((token,), logits), 0.0, NEVER)
+    """Logits that leave one token in some rows, boolean (B,)."""
+    only = ops.where(_are((token,), logits), 0.0, BANNED)
     return _where_any(rows, lambda x: ops.where(ops.expand_dims(rows, 1), only, x), logits)
 
 
@@ -60,6 +67,7 @@ def _are(token_ids: tuple[int, ...], logits: Any) -> Any:
 
 
 def _where_any(condition: Any, change: Callable, logits: Any) -> Any:
+    """The changed logits if the condition holds anywhere; nothing is computed if it does not."""
     return ops.cond(ops.any(condition), lambda: change(logits), lambda: logits)
 
 
@@ -82,7 +90,7 @@ def suppress(logits: Any, token_ids: tuple[int, ...], rows: Any) -> Any:
         token_ids: Which.
         rows: Boolean (B,), where.
     """
-    return ops.where(ops.logical_and(rows[:, None], _are(token_ids, logits)), NEVER, logits)
+    return ops.where(ops.logical_and(rows[:, None], _are(token_ids, logits)), BANNED, logits)
 
 
 def penalize_repetition(logits: Any, token_ids: Any, penalty: Any) -> Any:
@@ -125,7 +133,7 @@ def ban_ngrams(logits: Any, token_ids: Any, lengths: Any, size: Any) -> Any:
 
     same = ops.logical_and(places < lengths, ops.logical_and(size > 0, size <= lengths))
     same = ops.while_loop(undecided, compare, (ops.ones((), "int32"), same))[1]
-    return _scatter(logits, ops.where(same, token_ids, -1), lambda old: ops.full_like(old, NEVER))
+    return _scatter(logits, ops.where(same, token_ids, -1), lambda old: ops.full_like(old, BANNED))
 
 
 def _scatter(logits: Any, token_ids: Any, change: Any) -> Any:

@@ -8,52 +8,54 @@ import keras
 from keras import ops
 
 from keras_transformers.generation import penalties
-from keras_transformers.generation.decode import Choices, Decoder, State, append
-from keras_transformers.generation.penalties import NEVER
+from keras_transformers.generation.penalties import BANNED
+from keras_transformers.generation.program import Program
+from keras_transformers.generation.request import Request
+from keras_transformers.generation.state import State
 
 COLDEST = 1e-20  # logits divided by less can overflow; a sample is the likeliest token at far higher temperatures
 
 
-def sample(decoder: Decoder, state: State, logits: Any, choices: Choices) -> State:
-    """The method that draws one more token for each row; `score` sums the model's own log-probabilities of them.
+class Sampling:
+    """The method that draws one token after the other; `score` sums the model's own log-probabilities of them."""
 
-    Args:
-        decoder: The model.
-        state: Of `decode.start`.
-        logits: float32 (B, V).
-        choices: How to choose.
-    """
-    changed = penalties.apply(logits, state, choices, decoder)
-    seeds = ops.stack([choices.knobs["seed"], choices.sequence * 2**20 + state["new"]], axis=1)
-    token = choose(changed, choices.knobs, seeds)
-    chosen = ops.take_along_axis(logits, ops.expand_dims(token, 1), axis=1)[:, 0]
-    score = ops.where(state["finished"], 0.0, chosen - ops.logsumexp(logits, axis=-1))
-    return append(decoder, state, token, choices.stops) | {"score": state["score"] + score}
+    def begin(self, state: State, request: Request) -> State:
+        """The state as it is: see `program.Method`."""
+        return state
+
+    def __call__(self, program: Program, state: State, logits: Any, request: Request) -> State:
+        """One more token for each row that goes on; see `program.Method`."""
+        changed = penalties.apply(logits, state, request, program)  # (B, V)
+        seeds = ops.stack([request.seed, request.sequence * 2**20 + state.num_new], axis=1)  # (B, 2)
+        token = choose(changed, request, seeds)  # (B,)
+        chosen = ops.take_along_axis(logits, ops.expand_dims(token, 1), axis=1)[:, 0]
+        score = ops.where(state.finished, 0.0, chosen - ops.logsumexp(logits, axis=-1))
+        return program.append(state, token, request.stop)._replace(score=state.score + score)
 
 
-def choose(logits: Any, knobs: dict[str, Any], seeds: Any) -> Any:
+def choose(logits: Any, request: Request, seeds: Any) -> Any:
     """The next token of each row: the likeliest where the temperature is 0 (or below `COLDEST`), else a sample.
 
     Args:
         logits: float32 (B, V).
-        knobs: Of `KNOBS`, each (B,).
+        request: `temperature`, `top_k`, `top_p` and `min_p` are read.
         seeds: int32 (B, 2), others at every step.
 
     Returns:
         int32 (B,).
     """
-    greedy = knobs["temperature"] < COLDEST
+    is_greedy = request.temperature < COLDEST
 
     def sampled():
-        temperature = ops.where(greedy, 1.0, knobs["temperature"])[:, None]
-        filters = [knobs[name] for name in ("top_k", "top_p", "min_p")]
-        wanted = ops.any(ops.stack([filters[0] > 0, filters[1] < 1, filters[2] > 0]))
+        temperature = ops.where(is_greedy, 1.0, request.temperature)[:, None]
+        filters = (request.top_k, request.top_p, request.min_p)
+        has_filter = ops.any(ops.stack([request.top_k > 0, request.top_p < 1, request.min_p > 0]))
         scaled = logits / temperature
-        scaled = ops.cond(wanted, lambda: keep_top(scaled, *filters), lambda: scaled)
+        scaled = ops.cond(has_filter, lambda: keep_top(scaled, *filters), lambda: scaled)
         noisy = scaled + gumbel(seeds, logits.shape[-1])
-        return ops.argmax(ops.where(greedy[:, None], logits, noisy), axis=-1)
+        return ops.argmax(ops.where(is_greedy[:, None], logits, noisy), axis=-1)
 
-    return ops.cast(ops.cond(ops.all(greedy), lambda: ops.argmax(logits, axis=-1), sampled), "int32")
+    return ops.cast(ops.cond(ops.all(is_greedy), lambda: ops.argmax(logits, axis=-1), sampled), "int32")
 
 
 def keep_top(logits: Any, top_k: Any, top_p: Any, min_p: Any) -> Any:
@@ -72,7 +74,7 @@ def keep_top(logits: Any, top_k: Any, top_p: Any, min_p: Any) -> Any:
     top_k = ops.where(top_k > 0, ops.minimum(top_k, vocabulary_size), vocabulary_size)[:, None]
     largest = _sorted_top(logits, ops.max(top_k))
     rank = ops.arange(ops.shape(largest)[1], dtype="int32")
-    largest = ops.where(rank < top_k, largest, NEVER)
+    largest = ops.where(rank < top_k, largest, BANNED)
     probabilities = ops.softmax(largest)
     before = ops.cumsum(probabilities, axis=-1) - probabilities
     within = ops.logical_or(before < top_p[:, None], top_p[:, None] >= 1)  # sums may round to 1 before the last token
@@ -81,7 +83,7 @@ def keep_top(logits: Any, top_k: Any, top_p: Any, min_p: Any) -> Any:
     )
     kept = ops.logical_or(kept, rank == 0)
     threshold = ops.min(ops.where(kept, largest, float("inf")), axis=-1, keepdims=True)
-    return ops.where(logits < threshold, NEVER, logits)
+    return ops.where(logits < threshold, BANNED, logits)
 
 
 def _sorted_top(logits: Any, number: Any) -> Any:

@@ -6,14 +6,14 @@ ByteFallback replaces every byte of a run that holds one, whole characters too, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from keras import ops
 
 from keras_transformers.config import TransformerConfig
-from keras_transformers.generation.stop import NO_BYTE, byte_table, spelled
+from keras_transformers.generation.stop import NO_BYTE
 
 NOTHING_YET = -1  # the entry before the first token of a text
 
@@ -68,6 +68,21 @@ def spell(tokenizer: Any, config: TransformerConfig, begins: bool) -> Spelling:
     is_text = [any(map(any, both)) for both in zip(inside, first or inside, strict=True)]
     bodies, rests = map(list, zip(*inside, *(first if first != inside else []), strict=True))
     return Spelling(bodies, rests, is_text)
+
+
+def byte_table(token_bytes: list[bytes]) -> np.ndarray:
+    """What each token adds to the text: int32 (V, W), filled with `NO_BYTE`."""
+    table = np.full((len(token_bytes), max(map(len, token_bytes), default=0) or 1), NO_BYTE, np.int32)
+    for row, content in zip(table, token_bytes, strict=True):
+        row[: len(content)] = list(content)
+    return table
+
+
+def spelled(token_bytes: Sequence[bytes], eos_ids: Iterable[int], vocabulary_size: int) -> list[bytes]:
+    """What each id adds to a new text: nothing at its end; and a model may have more rows than there are tokens."""
+    ends = set(eos_ids)
+    spelled = [b"" if number in ends else content for number, content in enumerate(token_bytes)]
+    return spelled + [b""] * (vocabulary_size - len(spelled))
 
 
 def _parts(inside: bytes, last: bytes) -> tuple[bytes, bytes]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import keras
@@ -10,7 +10,7 @@ import numpy as np
 from keras import ops
 
 NO_BYTE = 256  # equals no byte
-NEVER = 2**30  # where no stop string begins
+NOWHERE = 2**30  # where no stop string begins
 MOST_STRINGS = 64  # of a row
 MOST_BYTES = 1024  # of one string; a step compares at most MOST_STRINGS * MOST_BYTES bytes for each new byte of a row
 TOO_MUCH = f"stop takes at most {MOST_STRINGS} strings of at most {MOST_BYTES:,} bytes."
@@ -28,21 +28,6 @@ class StopStrings(NamedTuple):
     lengths: Any
 
 
-def byte_table(token_bytes: list[bytes]) -> np.ndarray:
-    """What each token adds to the text: int32 (V, W), filled with `NO_BYTE`."""
-    table = np.full((len(token_bytes), max(map(len, token_bytes), default=0) or 1), NO_BYTE, np.int32)
-    for row, content in zip(table, token_bytes, strict=True):
-        row[: len(content)] = list(content)
-    return table
-
-
-def spelled(token_bytes: Sequence[bytes], eos_ids: Iterable[int], vocabulary_size: int) -> list[bytes]:
-    """What each id adds to a new text: nothing at its end; and a model may have more rows than there are tokens."""
-    ends = set(eos_ids)
-    spelled = [b"" if number in ends else content for number, content in enumerate(token_bytes)]
-    return spelled + [b""] * (vocabulary_size - len(spelled))
-
-
 def stop_strings(rows: int, strings: Sequence[bytes]) -> StopStrings:
     """The same stop strings for all rows, as arrays.
 
@@ -55,7 +40,8 @@ def stop_strings(rows: int, strings: Sequence[bytes]) -> StopStrings:
     lengths = np.array([len(string) for string in content], np.int32)
     longest = max(1, *map(len, content))
     table = np.array([list(string.rjust(longest, b"\0")) for string in content], np.int32)
-    return StopStrings(np.repeat(table[None], rows, axis=0), np.repeat(lengths[None], rows, axis=0))
+    # Views: copies for thousands of texts, of 64 long strings each, would not fit in memory.
+    return StopStrings(np.broadcast_to(table, (rows, *table.shape)), np.broadcast_to(lengths, (rows, *lengths.shape)))
 
 
 def empty_tail(stops: StopStrings) -> Any:
@@ -73,7 +59,7 @@ def find_stop(tail: Any, new: Any, stops: StopStrings) -> tuple[Any, Any]:
 
     Returns:
         The new tail, and int32 (B,): where the first stop string begins, in bytes from the new token's first one
-        (negative: in the tail); `NEVER` for none.
+        (negative: in the tail); `NOWHERE` for none.
     """
     count = ops.sum(ops.cast(new != NO_BYTE, "int32"), axis=1, keepdims=True)
     if keras.backend.backend() == "tensorflow":  # JAX needs static shapes
@@ -86,5 +72,5 @@ def find_stop(tail: Any, new: Any, stops: StopStrings) -> tuple[Any, Any]:
     lengths = ops.expand_dims(stops.lengths, 2)
     before = bytes_in < most - ops.expand_dims(lengths, 3)
     found = ops.logical_and(ops.all(ops.logical_or(same, before), axis=-1), lengths > 0)  # (B, n, W)
-    first = ops.min(ops.where(found, ends + 1 - lengths, NEVER), axis=(1, 2))  # (B,)
+    first = ops.min(ops.where(found, ends + 1 - lengths, NOWHERE), axis=(1, 2))  # (B,)
     return ops.take_along_axis(window, count + ops.arange(most - 1, dtype="int32"), axis=1), first

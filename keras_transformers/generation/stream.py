@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 
-def pieces_of(contents: Iterable[bytes], stop: Sequence[bytes]) -> Iterator[str]:
+def pieces_of(contents: Iterable[bytes], longest_stop: int) -> Iterator[str]:
     """What is new in each content; the pieces are whole characters, and together the text.
 
     Args:
         contents: The bytes of the text so far, after each token. The last one ends before its stop string, if any.
-        stop: Stop strings: what may yet turn out to be the beginning of one is held back.
+        longest_stop: Bytes of the longest stop string, 0 for none: what may be the beginning of one is held back.
 
     Example:
 
-    >>> list(pieces_of(["ä".encode()[:1], "ä b".encode(), "ä b".encode()], [b"bc"]))
+    >>> list(pieces_of(["ä".encode()[:1], "ä b".encode(), "ä b".encode()], 2))
     ['ä ', 'b']
     """
-    held = max((len(string) - 1 for string in stop), default=0)
+    held = max(longest_stop - 1, 0)
     decoder, content, sent = codecs.getincrementaldecoder("utf-8")("replace"), b"", 0
     for content in contents:
         until = max(sent, len(content) - held)

@@ -5,9 +5,10 @@ import pytest
 from arrays import normal, to_numpy
 
 from keras_transformers.generation import penalties
-from keras_transformers.generation.decode import Choices, Decoder
-from keras_transformers.generation.knobs import make_knobs
 from keras_transformers.generation.penalties import add_bias, apply, ban_ngrams, penalize_repetition, suppress
+from keras_transformers.generation.program import Program
+from keras_transformers.generation.request import make_request
+from keras_transformers.generation.state import first_state
 
 INF = float("inf")
 LOGITS = np.array([[1.0, -2.0, 3.0, 4.0]] * 3, "float32")
@@ -53,15 +54,11 @@ def test_bias_and_suppression_by_hand():
 def changed(logits, ids, new, bias, **knobs):
     """All at once, as the loop does it: rows of equal length."""
     rows, length = ids.shape
-    numbers, values = int32(*bias)[None].repeat(rows, 0), np.array([*bias.values()], "float32")[None].repeat(rows, 0)
-    choices = Choices(make_knobs(rows, knobs), None, numbers, values, None)
-    decoder = Decoder(None, None, eos_ids=(2, 5), pad_id=0, token_bytes=None)
-    state = {
-        "token_ids": np.pad(ids, ((0, 0), (0, 3))),
-        "lengths": int32(*[length] * rows),
-        "new": int32(*[new] * rows),
-    }
-    return to_numpy(apply(logits, state, choices, decoder))
+    request = make_request(rows, [], bias, knobs)
+    program = Program(None, None, None, eos_ids=(2, 5), token_bytes=None)
+    lengths = int32(*[length] * rows)
+    state = first_state(None, np.pad(ids, ((0, 0), (0, 3))), lengths, lengths + 3, None, request.stop)
+    return to_numpy(apply(logits, state._replace(num_new=int32(*[new] * rows)), request, program))
 
 
 @pytest.mark.parity

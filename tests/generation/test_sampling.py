@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from arrays import normal, to_numpy
 
-from keras_transformers.generation.knobs import make_knobs
+from keras_transformers.generation.request import make_request
 from keras_transformers.generation.sampling import choose, gumbel, keep_top
 
 PROBABILITIES = np.array([0.4, 0.3, 0.15, 0.1, 0.05], "float32")
@@ -91,7 +91,7 @@ def draws(number: int, seeds: np.ndarray, **knobs) -> np.ndarray:
         import tensorflow as tf
 
         function = tf.function(choose, autograph=False)
-    tokens = function(np.stack([LOGITS] * number), make_knobs(number, {"temperature": 1.0} | knobs), seeds)
+    tokens = function(np.stack([LOGITS] * number), make_request(number, [], {}, {"temperature": 1.0} | knobs), seeds)
     return np.bincount(to_numpy(tokens), minlength=5)
 
 

@@ -14,10 +14,11 @@ from tokenizers import Regex, decoders, models
 
 from keras_transformers.config import TransformerConfig
 from keras_transformers.families import gpt2
-from keras_transformers.generation.decode import Choices, Decoder, append, start
-from keras_transformers.generation.sampling import sample
-from keras_transformers.generation.spelling import NOTHING_YET, Spelling, spell, token_bytes
-from keras_transformers.generation.stop import StopStrings
+from keras_transformers.generation.program import Program
+from keras_transformers.generation.python_text import Writer as PythonWriter
+from keras_transformers.generation.spelling import NOTHING_YET, Spelling, byte_table, spell, spelled, token_bytes
+from keras_transformers.generation.state import Cache, State, first_state
+from keras_transformers.generation.stop import NO_BYTE, StopStrings
 from keras_transformers.text import byte_pair
 from keras_transformers.text.pieces import LAST_SPACE
 from keras_transformers.text.tokenizer import Tokenizer
@@ -87,30 +88,26 @@ def as_arrays(stop: list[list[str]]) -> StopStrings:
     return StopStrings(np.array(strings, "int32"), np.array(lengths, "int32"))
 
 
-def grown(spelling: Spelling, config: TransformerConfig, before: Any, ids: np.ndarray, stops: StopStrings) -> dict:
+def grown(spelling: Spelling, config: TransformerConfig, before: Any, ids: np.ndarray, stops: StopStrings) -> State:
     """The state after tokens that are given, one after the other, until it has ended."""
     rows, length = ids.shape
-    choices = keras.tree.map_structure(ops.convert_to_tensor, Choices({}, stops, 0, 0, 0))
+    stops = keras.tree.map_structure(ops.convert_to_tensor, stops)
     prompt, ones = np.pad(np.maximum(before, 0)[:, None], ((0, 0), (0, length))), np.ones(rows, "int32")
-    state = start(sample, [], prompt, ones, ones * (length + 1), choices, before)
-    state = keras.tree.map_structure(ops.convert_to_tensor, state)
-    decoder = Decoder(None, None, config.eos_ids, 0, token_bytes(spelling))
+    inputs = [ops.convert_to_tensor(array) for array in (prompt, ones, ones * (length + 1), before)]
+    state = first_state(Cache([]), *inputs, stops)
+    program = Program(None, None, None, config.eos_ids, token_bytes(spelling))
     for column in ids.T:
-        state = append(decoder, state, ops.convert_to_tensor(column), choices.stops)
+        state = program.append(state, ops.convert_to_tensor(column), stops)
     return state
 
 
-def texts_of(spelling: Spelling, state: dict, begins: bool) -> list[str]:
+def texts_of(spelling: Spelling, state: State, begins: bool) -> list[str]:
     """By Python, and on TensorFlow by its ops too."""
-    rows = to_numpy({name: state[name] for name in ("token_ids", "new", "kept_bytes")})
-    contents = [
-        spelling.text(ids[1 : 1 + new].tolist(), NOTHING_YET if begins else int(ids[0]))[:kept]
-        for ids, new, kept in zip(*rows.values(), strict=True)
-    ]
+    contents = PythonWriter(spelling, begins)(state.written)
     if keras.backend.backend() == "tensorflow":
-        from keras_transformers.generation.strings import Texts
+        from keras_transformers.generation.graph_text import Writer
 
-        assert Texts(spelling, begins)(state).numpy().tolist() == contents
+        assert Writer(spelling, begins)(state.written).numpy().tolist() == contents
     return [content.decode("utf-8", "replace") for content in contents]
 
 
@@ -128,7 +125,7 @@ def test_a_text_is_cut_before_its_first_stop_string(tokenizer, begins):
     spelling = spell(tokenizer, config, begins)
     state = grown(spelling, config, before.astype("int32"), ids, as_arrays(stop))
     assert texts_of(spelling, state, begins) == [text for text, _ in expected]
-    assert to_numpy(state["new"]).tolist() == [count for _, count in expected]
+    assert to_numpy(state.num_new).tolist() == [count for _, count in expected]
     assert sum(text != whole for (text, _), whole in zip(expected, full, strict=True)) > ROWS // 4
 
 
@@ -148,3 +145,9 @@ def test_decoders_that_need_more_than_the_token_at_an_end():
         spell(made, gpt2(20, 1, 1, 8), begins=True)
     with pytest.raises(ValueError, match=r"'Replace'.* behind Fuse takes a whole text"):
         spell(pieces(*SPACES, decoders.Replace(" a", "")), gpt2(20, 1, 1, 8), begins=False)
+
+
+def test_tables():
+    assert spelled([b"a", b"<end>"], [1], 4) == [b"a", b"", b"", b""]
+    np.testing.assert_array_equal(byte_table([b"", b"ab"]), [[NO_BYTE, NO_BYTE], [97, 98]])
+    assert byte_table([b""]).shape == (1, 1)

@@ -1,14 +1,15 @@
-"""What a caller can turn: one number a row each, so that a row's text never depends on its neighbours."""
+"""What a caller asks of generation: one value a row each, so that a row's text never depends on its neighbours."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import keras
 import numpy as np
 from keras import ops
 
-from keras_transformers.generation.stop import MOST_BYTES, MOST_STRINGS, TOO_MUCH
+from keras_transformers.generation.stop import MOST_BYTES, MOST_STRINGS, TOO_MUCH, StopStrings, stop_strings
 from keras_transformers.text.checks import check_texts
 
 
@@ -41,6 +42,47 @@ OF_BEAMS = ("length_penalty", "coverage_penalty", "early_stopping")
 OF_SOURCES = ("coverage_penalty",)
 
 
+class Request(NamedTuple):
+    """How texts are generated: the knobs, neutral where a method does not know one, and what else a row asks for."""
+
+    max_new_tokens: Any  # int32 (B,)
+    min_new_tokens: Any  # int32 (B,)
+    temperature: Any  # float32 (B,)
+    top_k: Any  # int32 (B,)
+    top_p: Any  # float32 (B,)
+    min_p: Any  # float32 (B,)
+    repetition_penalty: Any  # float32 (B,)
+    no_repeat_ngram: Any  # int32 (B,)
+    seed: Any  # int32 (B,)
+    length_penalty: Any  # float32 (B,)
+    coverage_penalty: Any  # float32 (B,)
+    early_stopping: Any  # int32 (B,)
+    stop: StopStrings  # int32 (B, n, M) and (B, n)
+    bias_ids: Any  # int32 (B, m), token ids, -1 for none
+    bias_values: Any  # float32 (B, m), added to the logits of these tokens
+    sequence: Any  # int32 (B,), which of the texts, or beams, for one prompt the row is
+
+    def rows(self, index: Any) -> Request:
+        """The request of some rows, in NumPy.
+
+        Args:
+            index: int (n,), or a slice.
+        """
+        return keras.tree.map_structure(lambda column: column[index], self)
+
+    def repeated(self, number: Any) -> Request:
+        """The request of `number` rows for each row: those of the first prompt first.
+
+        Args:
+            number: int, or an int32 scalar tensor.
+        """
+        prompts = ops.shape(self.sequence)[0]
+        order = ops.repeat(ops.arange(prompts, dtype="int32"), number)  # (B * n,)
+        repeated = keras.tree.map_structure(lambda column: ops.take(column, order, axis=0), self)
+        sequence = ops.mod(ops.arange(ops.shape(order)[0], dtype="int32"), number)  # (B * n,)
+        return repeated._replace(sequence=sequence)
+
+
 def knobs_of(num_beams: int, has_source: bool = False) -> dict[str, Knob]:
     """The knobs of beam search, or with one beam those of samples; `has_source`: with those beside an encoder."""
     others = (OF_SAMPLES if num_beams > 1 else OF_BEAMS) + (() if has_source else OF_SOURCES)
@@ -50,11 +92,11 @@ def knobs_of(num_beams: int, has_source: bool = False) -> dict[str, Knob]:
 def make_knobs(
     rows: int, values: dict[str, Any], num_beams: int = 1, has_source: bool = False
 ) -> dict[str, np.ndarray]:
-    """All knobs of a method as arrays (rows,); those that are not in `values` are neutral.
+    """All knobs as arrays (rows,); those that are not in `values` are neutral.
 
     Args:
         rows: Their number, B.
-        values: By name, a number or one number a row.
+        values: By name, a number or one number a row; only knobs that the method has.
         num_beams: Beams, 1 for samples.
         has_source: Whether the model has an encoder besides.
 
@@ -72,14 +114,14 @@ def make_knobs(
         of |= {} if has_source else dict.fromkeys(OF_SOURCES, "models with an encoder")
         hints = "".join(f" {name} is for {of[name]}." for name in unknown if name in of)
         raise ValueError(f"unknown options {unknown}; with num_beams={num_beams} there are {list(knobs)}.{hints}")
-    return {name: _column(name, knob, values.get(name, knob.neutral), rows) for name, knob in knobs.items()}
+    return {name: _column(name, knob, values.get(name, knob.neutral), rows) for name, knob in KNOBS.items()}
 
 
 def make_request(
     rows: int, stop: Sequence[str], token_bias: Mapping[int, float], values: dict[str, Any], num_beams: int = 1,
     has_source: bool = False,
-) -> dict[str, np.ndarray]:  # fmt: skip
-    """All that decides how texts are generated, as arrays of so many rows.
+) -> Request:  # fmt: skip
+    """A request of so many rows, as arrays.
 
     Args:
         rows: Their number, B.
@@ -87,17 +129,14 @@ def make_request(
         token_bias: Numbers added to the logits of tokens, by id; minus infinity suppresses one.
         values, num_beams, has_source: As for `make_knobs`.
 
-    Returns:
-        The knobs, each (B,), `stop` (B, n) of bytes, `bias_ids` int32 and `bias_values` float32, both (B, m).
-
     Raises:
         ValueError: As `make_knobs`; or a stop string is empty, too long or none, or there are too many.
 
     Example:
 
     >>> request = make_request(2, ["."], {}, {"seed": 1})
-    >>> request["stop"].tolist(), request["bias_ids"].shape
-    ([[b'.'], [b'.']], (2, 0))
+    >>> request.seed.tolist(), request.stop.strings.tolist(), request.bias_ids.shape
+    ([1, 1], [[[46]], [[46]]], (2, 0))
     """
     stop = stop if isinstance(stop, str) else list(stop)
     if isinstance(stop, str) or not all(isinstance(string, str) and string for string in stop):
@@ -105,13 +144,14 @@ def make_request(
     stop = [string.encode("utf-8") for string in check_texts("stop", stop)]
     if len(stop) > MOST_STRINGS or max(map(len, stop), default=0) > MOST_BYTES:
         raise ValueError(f"{TOO_MUCH} Received {len(stop)}, the longest of {max(map(len, stop)):,} bytes.")
-    columns = {
-        "stop": np.array(stop, object),
-        "bias_ids": np.array(list(token_bias), np.int32),
-        "bias_values": np.array(list(token_bias.values()), np.float32),
-    }
-    knobs = make_knobs(rows, values, num_beams, has_source)
-    return knobs | {name: np.tile(column, (rows, 1)) for name, column in columns.items()}
+    bias_ids, bias_values = np.array(list(token_bias), np.int32), np.array(list(token_bias.values()), np.float32)
+    return Request(
+        **make_knobs(rows, values, num_beams, has_source),
+        stop=stop_strings(rows, stop),
+        bias_ids=np.broadcast_to(bias_ids, (rows, bias_ids.size)),
+        bias_values=np.broadcast_to(bias_values, (rows, bias_values.size)),
+        sequence=np.zeros(rows, np.int32),
+    )
 
 
 def _column(name: str, knob: Knob, value: Any, rows: int) -> np.ndarray:
@@ -123,15 +163,23 @@ def _column(name: str, knob: Knob, value: Any, rows: int) -> np.ndarray:
     if array.shape not in ((), (rows,)):
         raise ValueError(f"{name} is one number or one a text ({rows}): received {array.size}.")
     if not ((array >= knob.low) & (array <= knob.high)).all():
-        raise ValueError(f"{name} must be in [{knob.low:g}, {knob.high:g}]: received {value!r}.")
+        raise ValueError(f"{name} {range_of(knob)}: received {value!r}.")
     return np.broadcast_to(array.astype(knob.dtype), (rows,))
 
 
-def out_of_range(knobs: dict[str, Any]) -> Any:
-    """Which knob of each row is out of its range: int32 (B,), its number in `KNOBS`, or -1."""
-    wrong = -ops.ones_like(knobs["max_new_tokens"])
-    for name, value in reversed(knobs.items()):
-        number, knob = list(KNOBS).index(name), KNOBS[name]
-        fits = ops.logical_and(value >= ops.cast(knob.low, knob.dtype), value <= ops.cast(knob.high, knob.dtype))
-        wrong = ops.where(fits, wrong, number)
-    return wrong
+def range_of(knob: Knob) -> str:
+    """The range of a knob as the end of an error message."""
+    return f"must be in [{knob.low:g}, {knob.high:g}]"
+
+
+def out_of_range(knobs: dict[str, Any]) -> dict[str, Any]:
+    """Which rows have a knob out of its range: by name a boolean (B,); NaN is out of every range.
+
+    Args:
+        knobs: Some of `KNOBS`, each (B,).
+    """
+    failed = {}
+    for name, value in knobs.items():
+        low, high = (ops.cast(bound, KNOBS[name].dtype) for bound in (KNOBS[name].low, KNOBS[name].high))
+        failed[name] = ops.logical_not(ops.logical_and(value >= low, value <= high))
+    return failed

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+import keras
 import numpy as np
 import pytest
 from arrays import to_numpy
 
-from keras_transformers.generation.knobs import KNOBS, knobs_of, make_knobs, make_request, out_of_range
+from keras_transformers.generation.request import KNOBS, make_knobs, make_request, out_of_range
 
 
 @pytest.mark.parametrize(
@@ -35,7 +36,7 @@ def test_stop_strings_are_a_list():
     for stop in ("end", ["a", ""], [b"a"]):
         with pytest.raises(ValueError, match="stop must be a list of str"):
             make_request(1, stop, {}, {})
-    assert make_request(1, (string for string in "ab"), {}, {})["stop"].tolist() == [[b"a", b"b"]]
+    assert make_request(1, (string for string in "ab"), {}, {}).stop.strings.tolist() == [[[97], [98]]]
 
 
 def test_a_stop_string_with_a_lone_surrogate_is_named():
@@ -48,17 +49,29 @@ def test_stop_strings_are_few_and_short(stop, message):
     """They are looked for at every step."""
     with pytest.raises(ValueError, match=f"stop takes at most 64 strings of at most 1,024 bytes.*{message}"):
         make_request(1, stop, {}, {})
-    assert make_request(1, ["ä" * 512] * 64, {}, {})["stop"].shape == (1, 64)
+    assert make_request(1, ["ä" * 512] * 64, {}, {}).stop.strings.shape == (1, 64, 1024)
 
 
 def test_a_request_has_a_row_for_each_text():
     request = make_request(3, ["ä", "b"], {5: 1.5}, {"seed": [1, 2, 3], "top_k": 4})
-    assert all(len(column) == 3 for column in request.values())
-    assert request["stop"].tolist() == [["ä".encode(), b"b"]] * 3
-    assert (request["seed"].tolist(), request["top_k"].tolist()) == ([1, 2, 3], [4, 4, 4])
-    assert {name: request[name].dtype.name for name in KNOBS if name in request} == {
-        name: knob.dtype for name, knob in knobs_of(1).items()
-    }
+    assert all(len(column) == 3 for column in keras.tree.flatten(request))
+    assert request.stop.strings.tolist() == [[[*"ä".encode()], [0, ord("b")]]] * 3
+    assert request.stop.lengths.tolist() == [[2, 1]] * 3
+    assert (request.seed.tolist(), request.top_k.tolist()) == ([1, 2, 3], [4, 4, 4])
+    assert (request.bias_ids.tolist(), request.bias_values.tolist()) == ([[5]] * 3, [[1.5]] * 3)
+    assert {name: getattr(request, name).dtype.name for name in KNOBS} == {n: knob.dtype for n, knob in KNOBS.items()}
+
+
+def test_a_request_repeats_its_rows():
+    request = make_request(2, ["a"], {}, {"seed": [3, 4]}).repeated(3)
+    assert to_numpy(request.seed).tolist() == [3, 3, 3, 4, 4, 4]
+    assert to_numpy(request.sequence).tolist() == [0, 1, 2, 0, 1, 2]
+    assert request.stop.strings.shape == (6, 1, 1)
+
+
+def test_rows_of_a_request():
+    request = make_request(3, ["a"], {}, {"seed": [3, 4, 5]}).rows(np.array([2, 0]))
+    assert request.seed.tolist() == [5, 3] and request.stop.lengths.shape == (2, 1)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -67,16 +80,18 @@ def test_no_knob_is_infinite(value):
     knobs |= {name: np.full(len(KNOBS), KNOBS[name].neutral, "float32") for name in floats}
     for row, name in enumerate(floats):
         knobs[name][row] = value
-    wrong = to_numpy(out_of_range(knobs))
-    assert [list(KNOBS)[number] for number in wrong[: len(floats)]] == floats and set(wrong[len(floats) :]) == {-1}
+    failed = {name: to_numpy(rows) for name, rows in out_of_range(knobs).items()}
+    for row, name in enumerate(floats):
+        assert [other for other in KNOBS if failed[other][row]] == [name]
+    assert not any(rows[len(floats) :].any() for rows in failed.values())
 
 
-def test_the_first_knob_out_of_range():
+def test_every_knob_out_of_range():
     knobs = make_knobs(4, {})
     knobs["top_p"] = np.array([1.0, 0.0, 2.0, 1.0], "float32")
     knobs["temperature"] = np.array([0.0, 0.0, -1.0, np.nan], "float32")
-    names = [None if number < 0 else list(KNOBS)[number] for number in to_numpy(out_of_range(knobs))]
-    assert names == [None, "top_p", "temperature", "temperature"]
+    failed = {name: np.flatnonzero(to_numpy(rows)).tolist() for name, rows in out_of_range(knobs).items()}
+    assert {name: rows for name, rows in failed.items() if rows} == {"top_p": [1, 2], "temperature": [2, 3]}
 
 
 def test_a_yes_or_no_is_no_number_and_no_fraction():
@@ -84,3 +99,10 @@ def test_a_yes_or_no_is_no_number_and_no_fraction():
     for values in ({"early_stopping": 0.5}, {"max_new_tokens": True}):
         with pytest.raises(ValueError, match=f"{next(iter(values))} is a number of type int32"):
             make_knobs(1, values, num_beams=2)
+
+
+def test_many_texts_share_their_stop_strings_and_biases():
+    """Copies of these for each of a million texts would take 300 GB."""
+    request = make_request(10**6, ["x" * 1024] * 64, dict.fromkeys(range(1000), 1.0), {})
+    assert request.stop.strings.shape == (10**6, 64, 1024) and request.bias_ids.shape == (10**6, 1000)
+    assert request.rows(np.array([7, 999_999])).stop.strings.shape == (2, 64, 1024)

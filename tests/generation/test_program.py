@@ -2,7 +2,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from arrays import to_numpy
 from generating import EOS, PROMPTS, ids_of, small_generator
+from keras import ops
+
+from keras_transformers.generation.program import Program
+from keras_transformers.generation.request import make_request
+from keras_transformers.generation.sampling import Sampling
 
 KNOBS = {
     "max_new_tokens": [12, 5, 9],
@@ -103,3 +109,18 @@ def test_a_stop_string_ends_a_text(generator):
     assert len(letters) == 12
     (text,), *_ = generator(PROMPTS, bias={EOS: float("-inf")}, stop=["??", letters[5:8], letters[6:9]])
     assert text.ids == plain.ids[:8] and text.kept == letters.index(letters[5:8])
+
+
+def prefill(inputs):
+    return {"cache": [{name: ops.zeros((*inputs["token_ids"].shape[:1], 1, 6, 2)) for name in ("key", "value")}]}
+
+
+@pytest.mark.parametrize("limits, places", [([3, 4], 6), ([3, 6], 6), ([9, 2], 9)])
+def test_there_is_room_for_the_padded_prompts_and_for_the_longest_text(limits, places):
+    prompts, lengths = np.array([[5, 6, 0, 0, 0, 0], [7, 0, 0, 0, 0, 0]], "int32"), np.array([2, 1], "int32")
+    program, request = Program(prefill, None, None, (), None), make_request(2, [], {}, {})
+    state, _ = program.start(Sampling(), prompts, lengths, np.array(limits, "int32"), request, 1, {})
+    token_ids, cache = to_numpy(state.token_ids), state.cache.blocks[0]
+    assert token_ids.shape == (2, places) and cache["key"].shape == cache["value"].shape == (2, 1, places, 2)
+    np.testing.assert_array_equal(token_ids[:, :6], prompts)
+    assert not token_ids[:, 6:].any()

@@ -1,0 +1,147 @@
+"""Text in and out of generation as TensorFlow ops: readers, the writer, and stop strings."""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+from keras_transformers.config import TransformerConfig
+from keras_transformers.generation.prompts import (
+    EMPTY,
+    NO_ROOM,
+    NOTHING,
+    TOO_MANY,
+    Prompts,
+    begin_id,
+    decoder_start_id,
+)  # fmt: skip
+from keras_transformers.generation.spelling import Spelling
+from keras_transformers.generation.state import Written
+from keras_transformers.generation.stop import MOST_BYTES, MOST_STRINGS, StopStrings
+from keras_transformers.text.blank import BLANK
+from keras_transformers.text.graph.compile import TextGraph
+from keras_transformers.text.graph.streams import keep
+
+
+class PromptReader:
+    """Prompts of a causal language model; too long ones lose their beginning, so that the new tokens fit in.
+
+    Args:
+        config: Of the model.
+        graph: The tokenizer.
+        max_length: Tokens of prompt and text together, at most.
+    """
+
+    def __init__(self, config: TransformerConfig, graph: TextGraph, max_length: int):
+        self.config, self.graph, self.max_length = config, graph, max_length
+
+    def __call__(self, text: tf.Tensor, max_new_tokens: tf.Tensor, error: tf.Tensor) -> Prompts:
+        """From text (B,), int32 (B,) and the errors so far (B,) to the prompts."""
+        room = self.max_length - max_new_tokens - num_special(self.graph)  # (B,)
+        error = first_error(error, room < 1, NO_ROOM.format(max_length=self.max_length))
+        room = tf.maximum(room, 1)
+
+        ids = self.graph.tokenize(text)  # (B, None)
+        lengths = tf.cast(ids.row_lengths(), tf.int32)
+        row = ids.value_rowids()
+        place = tf.range(tf.size(ids.values)) - tf.cast(tf.gather(ids.row_splits, row), tf.int32)
+        ids = keep(ids, place >= tf.gather(lengths - room, row))
+        encoded = self.graph.template(ids, None, self.max_length, self.config.pad_id)
+        count = tf.reduce_sum(tf.cast(encoded["padding_mask"], tf.int32), 1)  # (B,)
+
+        first = begin_id(self.config)
+        if first is None:
+            error = first_error(error, count == 0, EMPTY)
+        is_begin = (count == 0)[:, None] & (tf.range(tf.shape(encoded["token_ids"])[1]) == 0)  # (B, P)
+        token_ids = tf.where(is_begin, first or 0, encoded["token_ids"])
+        return Prompts(token_ids, tf.maximum(count, 1), {}, lengths > room, error)
+
+
+class SourceReader:
+    """Texts for the encoder, and the token that the decoder begins with; too long texts lose their end.
+
+    Args:
+        config: Of the model.
+        graph: The tokenizer of what it reads.
+        max_length: Tokens of a text, on either side, at most.
+    """
+
+    def __init__(self, config: TransformerConfig, graph: TextGraph, max_length: int):
+        self.graph, self.max_length, self.start_id = graph, max_length, decoder_start_id(config)
+
+    def __call__(self, text: tf.Tensor, max_new_tokens: tf.Tensor, error: tf.Tensor) -> Prompts:
+        """From text (B,), int32 (B,) and the errors so far (B,) to the prompts."""
+        encoded = self.graph.encode(text, max_length=self.max_length)
+        mask = tf.cast(encoded["padding_mask"], tf.int32)  # (B, S)
+        source = {"encoder_token_ids": encoded["token_ids"], "encoder_padding_mask": mask}
+
+        is_empty = tf.reduce_sum(mask, 1) <= num_special(self.graph)  # NFKC leaves nothing of some texts
+        is_blank = tf.strings.regex_full_match(text, BLANK) | is_empty
+        too_many = max_new_tokens >= self.max_length
+        error = first_error(error, too_many, TOO_MANY.format(max_length=self.max_length))
+        error = first_error(error, is_blank, NOTHING)
+
+        token_ids = tf.fill([tf.size(text), 1], self.start_id)  # (B, 1)
+        return Prompts(token_ids, tf.ones_like(token_ids[:, 0]), source, encoded["truncated"], error)
+
+
+def num_special(graph: TextGraph) -> int:
+    """Tokens that the tokenizer puts around a text."""
+    return sum(len(ids) for ids, _ in graph.template.single if isinstance(ids, list))
+
+
+def first_error(error: tf.Tensor, failed: tf.Tensor, message: str) -> tf.Tensor:
+    """The errors (B,), with a message where a check has failed, boolean (B,), and none before it."""
+    return tf.where(failed & (error == ""), message, error)
+
+
+def stop_bytes(stop: tf.Tensor) -> tuple[StopStrings, tf.Tensor]:
+    """Strings (B, n), empty for none, as bytes; and which rows have too many or too long ones, boolean (B,).
+
+    Those rows are left without stop strings.
+    """
+    lengths = tf.strings.length(stop)  # (B, n)
+    count = tf.reduce_sum(tf.cast(lengths > 0, tf.int32), 1)
+    too_much = (count > MOST_STRINGS) | tf.reduce_any(lengths > MOST_BYTES, 1)
+
+    wanted = (lengths > 0) & ~too_much[:, None]
+    stop = tf.ragged.boolean_mask(stop, wanted).to_tensor("")
+    stop = tf.pad(stop, [[0, 0], [0, 1]], constant_values="")  # one at least
+    lengths = tf.strings.length(stop)
+
+    longest = tf.maximum(tf.reduce_max(lengths), 1)
+    strings = tf.cast(tf.io.decode_raw(stop, tf.uint8, fixed_length=longest), tf.int32)  # (B, n, M)
+    place = tf.range(longest) - longest + lengths[:, :, None]  # aligns them on the right: (B, n, M)
+    return StopStrings(tf.gather(strings, tf.maximum(place, 0), batch_dims=2), lengths), too_much
+
+
+class Writer:
+    """From tokens to texts, as `Spelling.text` does it.
+
+    Args:
+        spelling: What each token adds.
+        begins: Whether texts have a beginning of their own; if not, they continue prompts.
+    """
+
+    def __init__(self, spelling: Spelling, begins: bool):
+        self.bodies, self.is_text = tf.constant(spelling.bodies), tf.constant(spelling.is_text)
+        self.rests = tf.constant(spelling.rests) if any(spelling.rests) else None
+        self.begins = begins
+
+    def __call__(self, written: Written) -> tf.Tensor:
+        """The texts (B,), before their stop strings; bytes that are not UTF-8 are left as they are."""
+        token_ids, end = written.token_ids, written.lengths[:, None]
+        places, begin = tf.range(tf.shape(token_ids)[1]), end - written.num_new[:, None]
+        is_text = tf.gather(self.is_text, token_ids) & (places >= begin) & (places < end)  # (B, T)
+
+        entry = token_ids
+        if self.bodies.shape[0] > self.is_text.shape[0]:
+            is_first = tf.cumsum(tf.cast(is_text, tf.int32), 1) == 1
+            entry += tf.where(is_first, self.is_text.shape[0], 0)
+        added = tf.where(is_text, tf.gather(self.bodies, entry), "")  # (B, T)
+
+        if self.rests is not None:
+            goes_on = is_text if self.begins else is_text | (places == begin - 1)
+            goes_on &= tf.cumsum(tf.cast(is_text, tf.int32), 1, exclusive=True, reverse=True) > 0
+            added += tf.where(goes_on, tf.gather(self.rests, entry), "")
+        kept = written.kept_bytes
+        return tf.strings.substr(tf.strings.reduce_join(added, 1), tf.zeros_like(kept), kept)

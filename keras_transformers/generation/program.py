@@ -1,0 +1,236 @@
+"""A language model that writes: reads prompts at once, then adds one token after the other. `keras.ops` only.
+
+The loop knows neither the model nor how a token is chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import keras
+from keras import ops
+
+from keras_transformers.config import TransformerConfig
+from keras_transformers.generation.request import Request
+from keras_transformers.generation.spelling import NOTHING_YET, TokenBytes
+from keras_transformers.generation.state import BEYOND, Cache, Source, State, first_state
+from keras_transformers.generation.stop import NO_BYTE, NOWHERE, StopStrings, find_stop
+from keras_transformers.models.decoder import prefill, step
+
+
+class Method(Protocol):
+    """How tokens are chosen: `sampling.Sampling` or `beam.BeamSearch`."""
+
+    def begin(self, state: State, request: Request) -> State:
+        """The state before the first token, with what the method keeps besides."""
+
+    def __call__(self, program: Program, state: State, logits: Any, request: Request) -> State:
+        """The state with one more token for each row that goes on, from logits (B, V)."""
+
+
+class Forced(NamedTuple):
+    """Token ids that leave no choice.
+
+    Args:
+        first: What follows a row's first token: the first new one beside an encoder, or behind a prompt of one token;
+            None for any.
+        last: What ends a text that reaches its limit; None for any.
+        never: Those that are not to come.
+        renormalize: Whether in beam search the probabilities of what is left to choose from add up to 1 again.
+    """
+
+    first: int | None = None
+    last: int | None = None
+    never: tuple[int, ...] = ()
+    renormalize: bool = False
+
+
+UNFORCED = Forced()
+
+
+@dataclass(frozen=True)
+class Program:
+    """What the loop needs of a model; made by `make_program`.
+
+    Args:
+        prefill: `models.decoder.prefill`.
+        step: `models.decoder.step`; beside an encoder with `cross_attention_scores`.
+        project: From hidden states (B, D) to logits (B, V).
+        eos_ids: Tokens that end a text.
+        token_bytes: What each token adds to a text.
+        forced: Tokens that the checkpoint prescribes, and forbids.
+        growth: By how many places a cache grows when it is full; None where it has room for all from the start.
+    """
+
+    prefill: Callable
+    step: Callable
+    project: Callable
+    eos_ids: tuple[int, ...]
+    token_bytes: TokenBytes
+    forced: Forced = UNFORCED
+    growth: int | None = None
+
+    def start(
+        self, method: Method, prompts: Any, lengths: Any, limit: Any, request: Request, number: Any,
+        source: dict[str, Any], room: Any = None,
+    ) -> tuple[State, Request]:  # fmt: skip
+        """Read the prompts.
+
+        The loop reads the last token of each prompt once more, for its logits: so a token is chosen at one place in the
+        program, which is half as large for it.
+
+        Args:
+            method: How tokens are chosen.
+            prompts: int32 (B, P), padded on the right.
+            lengths: int32 (B,), at least 1.
+            limit: int32 (B,), tokens of prompt and text at most.
+            request: Of B rows.
+            number: n, texts or beams for each prompt: int, or an int32 scalar tensor.
+            source: Of a model with an encoder, `encoder_token_ids` and `encoder_padding_mask`, both int32 (B, S);
+                without, `{}`.
+            room: Places for new tokens behind P, where it must be known beforehand (JAX); as many as needed when None.
+
+        Returns:
+            The state and the request of B * n rows, those of the first prompt first.
+        """
+        longest = ops.shape(prompts)[1]
+        mask = ops.cast(ops.arange(longest, dtype="int32") < ops.expand_dims(lengths, 1), "int32")  # (B, P)
+        cache = self.prefill({"token_ids": prompts, "padding_mask": mask, **source})["cache"]
+        cache = _cache(cache, source.get("encoder_padding_mask"))
+
+        room = ops.maximum(ops.max(limit), longest) - longest if room is None else room
+        cache = cache.grown(room if self.growth is None else ops.minimum(room, self.growth))
+        token_ids = ops.pad(prompts, [(0, 0), (0, room)])  # (B, T)
+
+        order = ops.repeat(ops.arange(ops.shape(lengths)[0], dtype="int32"), number)  # (B * n,)
+        token_ids, lengths, limit = (ops.take(x, order, axis=0) for x in (token_ids, lengths, limit))
+        request = request.repeated(number)
+        last = ops.take_along_axis(token_ids, ops.expand_dims(lengths - 1, 1), axis=1)[:, 0]
+        last_entry = ops.full_like(last, NOTHING_YET) if source else last
+        state = first_state(cache.rows(order), token_ids, lengths, limit, last_entry, request.stop)
+        return method.begin(state, request), request
+
+    def advance(self, method: Method, state: State, request: Request, tokens: Any) -> State:
+        """The state after so many more tokens, or when all rows have ended.
+
+        Args:
+            method: As for `start`.
+            state, request: Of `start`; the state may be one of this function, too.
+            tokens: How many at most.
+        """
+
+        def unfinished(count, state):
+            return ops.logical_and(count < tokens, ops.logical_not(ops.all(state.finished)))
+
+        def fits(count, state):
+            return ops.logical_and(unfinished(count, state), ops.max(state.lengths) <= state.cache.places)
+
+        def body(count, state):
+            logits, cache = self._read(state)
+            return count + 1, method(self, state._replace(cache=cache), logits, request)
+
+        def grow(count, state):
+            room = ops.where(ops.max(state.lengths) > state.cache.places, self.growth, 0)
+            return ops.while_loop(fits, body, (count, state._replace(cache=state.cache.grown(room))))
+
+        begin = (ops.zeros((), "int32"), state)
+        if self.growth is None:
+            return ops.while_loop(unfinished, body, begin)[1]
+        return ops.while_loop(unfinished, grow, begin)[1]
+
+    def _read(self, state: State) -> tuple[Any, Cache]:
+        """Logits (B, V) behind the last token of each row, and the cache with its key and value."""
+        places = ops.expand_dims(ops.maximum(state.lengths - 1, 0), 1)  # (B, 1)
+        inputs = {
+            "token_ids": ops.take_along_axis(state.token_ids, places, axis=1),  # (B, 1)
+            "cache_positions": places,
+            "cache": state.cache.blocks,
+        }
+        cache = state.cache
+        if cache.source:
+            blocks = zip(cache.blocks, cache.source.blocks, strict=True)
+            inputs["cache"] = [{**own, **shared} for own, shared in blocks]
+            inputs["encoder_padding_mask"] = cache.source.mask
+        outputs = self.step(inputs)
+        cache = cache._replace(blocks=[_own(block) for block in outputs["cache"]])
+        if cache.source:
+            scores = outputs["cross_attention_scores"][:, -1, :, -1]  # (B, N, S), of the last block
+            cache = cache._replace(coverage=cache.coverage + ops.cast(ops.mean(scores, axis=1), "float32"))
+        return ops.cast(self.project(outputs["hidden_states"][:, 0]), "float32"), cache
+
+    def append(self, state: State, token: Any, stop: StopStrings) -> State:
+        """The rows with one more token, those that have not ended; and whether they end with it.
+
+        Args:
+            state: Of any rows, such as the candidates of beam search.
+            token: int32 (B,).
+            stop: Of these rows.
+        """
+        going = ops.logical_not(state.finished)
+        places = ops.arange(ops.shape(state.token_ids)[1], dtype="int32")
+        here = ops.logical_and(places == ops.expand_dims(state.lengths, 1), ops.expand_dims(going, 1))  # (B, T)
+        one = ops.cast(going, "int32")
+        state = state._replace(
+            token_ids=ops.where(here, ops.expand_dims(token, 1), state.token_ids),
+            lengths=state.lengths + one,
+            num_new=state.num_new + one,
+        )
+        ended = state.lengths >= state.limit
+        for eos_id in self.eos_ids:
+            ended = ops.logical_or(ended, token == eos_id)
+        state = self._look_for_stop(state, token, going, stop)
+        ended = ops.logical_or(ended, state.kept_bytes < BEYOND)
+        return state._replace(finished=ops.logical_or(state.finished, ended))
+
+    def _look_for_stop(self, state: State, token: Any, going: Any, stop: StopStrings) -> State:
+        """The state after a look for stop strings that end in the bytes of the new token."""
+        added, last_entry = self.token_bytes.follow(state.last_entry, token)  # (B, W), (B,)
+        added = ops.where(ops.expand_dims(going, 1), added, NO_BYTE)
+        tail, first = find_stop(state.tail, added, stop)
+        is_stopped = ops.logical_and(first < NOWHERE, going)
+        return state._replace(
+            last_entry=ops.where(going, last_entry, state.last_entry),
+            tail=tail,
+            kept_bytes=ops.where(is_stopped, state.num_bytes + first, state.kept_bytes),
+            num_bytes=state.num_bytes + ops.sum(ops.cast(added != NO_BYTE, "int32"), axis=1),
+        )
+
+
+def make_program(
+    config: TransformerConfig, model: keras.Model, token_bytes: TokenBytes, project: Callable,
+    forced: Forced = UNFORCED, in_place: bool = False, growth: int | None = None,
+) -> Program:  # fmt: skip
+    """The program of a model.
+
+    Args:
+        config: Of the model.
+        model: A model made from `models.decoder` or `models.encoder_decoder`, with a language model's head.
+        token_bytes, project, forced, growth: As in `Program`.
+        in_place: Whether the cache may be overwritten, as `layers.Attention` says.
+    """
+    outputs = ("cross_attention_scores",) if config.kind == "encoder_decoder" else ()
+    return Program(
+        prefill(config, model),
+        step(config, model, outputs, in_place),
+        project,
+        config.eos_ids,
+        token_bytes,
+        forced,
+        growth,
+    )
+
+
+def _cache(blocks: list[dict[str, Any]], source_mask: Any = None) -> Cache:
+    """The cache of `prefill`; what comes from the encoder stands apart, as beams share it."""
+    if source_mask is None:
+        return Cache(blocks)
+    shared = [{name: block[name] for name in ("cross_key", "cross_value")} for block in blocks]
+    coverage = ops.zeros_like(source_mask, dtype="float32")  # (B, S)
+    return Cache([_own(block) for block in blocks], Source(shared, source_mask), coverage)
+
+
+def _own(block: dict[str, Any]) -> dict[str, Any]:
+    """A block's keys and values of the text itself."""
+    return {name: block[name] for name in ("key", "value")}

@@ -1,0 +1,45 @@
+"""What a reader makes of texts: the prompts that the decoder goes on from, and what an encoder reads besides."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from keras_transformers.config import TransformerConfig
+
+TOO_MANY = "max_new_tokens must be less than {max_length}: the model takes as many tokens, and begins with one."
+NO_ROOM = "max_new_tokens leaves no room for a prompt: the model takes {max_length} tokens in all."
+EMPTY = "The prompt is empty, and the model has no token that texts begin with."
+NOTHING = "The text is blank: there is nothing to read."
+
+
+class Prompts(NamedTuple):
+    """The prompts of a batch. A row with an error has a prompt all the same, which is not answered."""
+
+    token_ids: Any  # int32 (B, P), padded on the right
+    lengths: Any  # int32 (B,), at least 1
+    source: dict[str, Any]  # of a model with an encoder, its inputs by name, each int32 (B, S); else {}
+    truncated: Any  # boolean (B,), whether a text was cut
+    error: Any  # string (B,), why a row cannot be answered; "" where it can
+
+
+def begin_id(config: TransformerConfig) -> int | None:
+    """The token that stands for an empty prompt; None if the model has none.
+
+    Args:
+        config: Of the model.
+    """
+    return config.bos_id if config.bos_id is not None else next(iter(config.eos_ids), None)
+
+
+def decoder_start_id(config: TransformerConfig) -> int:
+    """The token that the decoder of a model of two stacks begins with.
+
+    Args:
+        config: Of the model.
+
+    Raises:
+        ValueError: It has none.
+    """
+    if config.decoder_start_id is None:
+        raise ValueError("the decoder has no token to begin with: give config.decoder_start_id one.")
+    return config.decoder_start_id

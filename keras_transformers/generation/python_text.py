@@ -1,0 +1,121 @@
+"""Text in and out of generation without TensorFlow: readers and the writer, by the Python tokenizer.
+
+Lengths are rounded up to buckets, so that few programs are compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from keras_transformers.config import TransformerConfig
+from keras_transformers.data.batching import BUCKETS
+from keras_transformers.data.rows import Ragged, Rows
+from keras_transformers.generation.prompts import (
+    EMPTY,
+    NO_ROOM,
+    NOTHING,
+    TOO_MANY,
+    Prompts,
+    begin_id,
+    decoder_start_id,
+)  # fmt: skip
+from keras_transformers.generation.spelling import NOTHING_YET, Spelling
+from keras_transformers.generation.state import Written
+from keras_transformers.text.encoded import Encoded
+from keras_transformers.text.tokenizer import Tokenizer
+
+
+def bucket(number: int, max_length: int) -> int:
+    """The least bucket that holds a number of tokens; `max_length` where none below it does."""
+    return next((size for size in BUCKETS if number <= size < max_length), max_length)
+
+
+class PromptReader:
+    """Prompts of a causal language model; too long ones lose their beginning, so that the new tokens fit in.
+
+    Args:
+        config: Of the model.
+        tokenizer: Text to ids.
+        max_length: Tokens of prompt and text together, at most.
+    """
+
+    def __init__(self, config: TransformerConfig, tokenizer: Tokenizer, max_length: int):
+        self.config, self.tokenizer, self.max_length = config, tokenizer, max_length
+        self.begin_id = begin_id(config)
+
+    def __call__(self, texts: Sequence[str], max_new_tokens: np.ndarray) -> Prompts:
+        """From B texts and int32 (B,) to the prompts."""
+        rows = [self._read(*row) for row in zip(self.tokenizer.encode(texts), max_new_tokens.tolist(), strict=True)]
+        ids, truncated, error = zip(*rows, strict=True)
+        prompts = Ragged.of(ids)
+        width = bucket(prompts.lengths.max(), self.max_length)
+        return Prompts(
+            prompts.padded(width, self.config.pad_id),
+            prompts.lengths.astype(np.int32),
+            {},
+            np.array(truncated),
+            np.array(error, object),
+        )
+
+    def _read(self, encoded: Encoded, max_new_tokens: int) -> tuple[list[int], bool, str]:
+        """Ids of a prompt, whether it was cut, and its error."""
+        ids, is_special = np.array(encoded.ids, np.int32), np.array(encoded.special_mask, bool)
+        room, length = self.max_length - max_new_tokens - is_special.sum(), (~is_special).sum()
+        is_cut = np.cumsum(~is_special) <= length - max(room, 1)
+        ids = ids[is_special | ~is_cut].tolist()
+        error = NO_ROOM.format(max_length=self.max_length) if room < 1 else ""
+        if not ids and self.begin_id is None:
+            error = error or EMPTY
+        return ids or [self.begin_id or 0], bool(length > max(room, 1)), error
+
+
+class SourceReader:
+    """Texts for the encoder, and the token that the decoder begins with; too long texts lose their end.
+
+    Args:
+        config: Of the model.
+        tokenizer: Of what it reads.
+        max_length: Tokens of a text, on either side, at most.
+    """
+
+    def __init__(self, config: TransformerConfig, tokenizer: Tokenizer, max_length: int):
+        self.tokenizer, self.max_length, self.pad_id = tokenizer, max_length, config.pad_id
+        self.start_id = decoder_start_id(config)
+
+    def __call__(self, texts: Sequence[str], max_new_tokens: np.ndarray) -> Prompts:
+        """From B texts and int32 (B,) to the prompts."""
+        encoded = self.tokenizer.encode(texts, max_length=self.max_length)
+        rows = Rows(Ragged.of([row.ids for row in encoded]))
+        padded = rows.padded(bucket(rows.lengths.max(), self.max_length), self.pad_id)
+        source = {f"encoder_{name}": padded[name] for name in ("token_ids", "padding_mask")}
+
+        is_blank = [not text.strip() or all(row.special_mask) for text, row in zip(texts, encoded, strict=True)]
+        error = np.where(is_blank, NOTHING, "").astype(object)
+        error[max_new_tokens >= self.max_length] = TOO_MANY.format(max_length=self.max_length)
+
+        token_ids = np.full((len(texts), 1), self.start_id, np.int32)
+        truncated = np.array([row.truncated for row in encoded])
+        return Prompts(token_ids, np.ones(len(texts), np.int32), source, truncated, error)
+
+
+class Writer:
+    """From tokens to texts.
+
+    Args:
+        spelling: What each token adds.
+        begins: Whether texts have a beginning of their own; if not, they continue prompts.
+    """
+
+    def __init__(self, spelling: Spelling, begins: bool):
+        self.spelling, self.begins = spelling, begins
+
+    def __call__(self, written: Written) -> list[bytes]:
+        """The bytes of each text, before its stop string."""
+        columns = (written.token_ids, written.lengths, written.num_new, written.kept_bytes)
+        contents = []
+        for ids, length, num_new, kept in zip(*(np.asarray(column).tolist() for column in columns), strict=True):
+            before = NOTHING_YET if self.begins else ids[length - num_new - 1]
+            contents.append(self.spelling.text(ids[length - num_new : length], before)[:kept])
+        return contents

@@ -1,0 +1,100 @@
+"""What the loop of generation carries from token to token."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from keras import ops
+
+from keras_transformers.generation.stop import StopStrings, empty_tail
+
+BEYOND = 2**30  # bytes: a text that no stop string ends keeps as many
+
+
+class Source(NamedTuple):
+    """What all rows of one source text share: one row each, for as many rows of the state that stand together."""
+
+    blocks: list[dict[str, Any]]  # for each block "cross_key" and "cross_value", each (B / n, K, S, H)
+    mask: Any  # int32 (B / n, S), 0 for padding
+
+
+class Cache(NamedTuple):
+    """Keys and values of the tokens so far."""
+
+    blocks: list[dict[str, Any]]  # for each block "key" and "value", each (B, K, T, H)
+    source: Source | tuple[()] = ()  # of a model with an encoder
+    coverage: Any = ()  # float32 (B, S), the attention that each token of the source has got so far
+
+    @property
+    def places(self) -> Any:
+        """Tokens that there is room for, T."""
+        return ops.shape(self.blocks[0]["key"])[2]
+
+    def grown(self, places: Any) -> Cache:
+        """The cache with more places for new tokens."""
+        widths = [(0, 0), (0, 0), (0, places), (0, 0)]
+        return self._replace(blocks=[{name: ops.pad(x, widths) for name, x in block.items()} for block in self.blocks])
+
+    def rows(self, index: Any) -> Cache:
+        """The cache of some rows, int32 (n,); what the rows of a source share stays as it is."""
+        blocks = [{name: ops.take(x, index, axis=0) for name, x in block.items()} for block in self.blocks]
+        return self._replace(blocks=blocks, coverage=ops.take(self.coverage, index, axis=0) if self.source else ())
+
+
+class Written(NamedTuple):
+    """Texts as token ids, with their scores."""
+
+    token_ids: Any  # int32 (B, T), prompt and new tokens
+    lengths: Any  # int32 (B,), of both
+    num_new: Any  # int32 (B,), new tokens
+    kept_bytes: Any  # int32 (B,), bytes of the new text before its stop string; `BEYOND` where it has none
+    score: Any  # float32 (B,)
+
+
+class State(NamedTuple):
+    """Texts that grow, a row each."""
+
+    token_ids: Any  # int32 (B, T), prompt and new tokens, with room for all
+    lengths: Any  # int32 (B,), of both so far
+    num_new: Any  # int32 (B,), new tokens so far
+    limit: Any  # int32 (B,), tokens of both at most
+    finished: Any  # boolean (B,)
+    score: Any  # float32 (B,)
+    last_entry: Any  # int32 (B,), the last token's entry in `TokenBytes`, or `spelling.NOTHING_YET`
+    tail: Any  # int32 (B, M - 1), the last bytes, in which a stop string may have begun
+    num_bytes: Any  # int32 (B,), bytes of the new text so far
+    kept_bytes: Any  # int32 (B,), as in `Written`
+    cache: Cache
+    hypotheses: Written | tuple[()] = ()  # of beam search: texts that have ended, best first
+
+    @property
+    def written(self) -> Written:
+        """The texts: the hypotheses of beam search, else what stands in the rows."""
+        return self.hypotheses or Written(self.token_ids, self.lengths, self.num_new, self.kept_bytes, self.score)
+
+
+def first_state(cache: Cache, token_ids: Any, lengths: Any, limit: Any, last_entry: Any, stop: StopStrings) -> State:
+    """The state before the first new token.
+
+    Args:
+        cache: Of the prompts, B rows.
+        token_ids: int32 (B, T), the prompts, padded on the right, with room for the new tokens.
+        lengths: int32 (B,), tokens of each prompt.
+        limit: int32 (B,), tokens of prompt and text at most.
+        last_entry: int32 (B,), as in `State`.
+        stop: Of B rows.
+    """
+    zeros = ops.zeros_like(lengths)
+    return State(
+        token_ids=token_ids,
+        lengths=lengths,
+        num_new=zeros,
+        limit=limit,
+        finished=lengths >= limit,
+        score=ops.cast(zeros, "float32"),
+        last_entry=last_entry,
+        tail=empty_tail(stop),
+        num_bytes=zeros,
+        kept_bytes=zeros + BEYOND,
+        cache=cache,
+    )

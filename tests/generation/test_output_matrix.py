@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from arrays import normal
+from generating import small_generator
+from translating import seq2seq_lm
+
+from keras_transformers.generation.output_matrix import OutputMatrix
+from keras_transformers.heads.language_model import head_of
+
+FAMILIES = {
+    "tied": lambda: small_generator("gpt2"),
+    "own": lambda: small_generator("llama"),
+    "scaled": lambda: seq2seq_lm(scale_outputs=True),
+    "biased": lambda: seq2seq_lm(output_bias=True),
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_logits_are_those_of_the_head(family):
+    made = FAMILIES[family]()
+    states = normal(3, made.config.hidden_dim, seed=1)
+    expected = head_of(made.config, made.model)(tf.constant(states[:, None]))[:, 0]
+    np.testing.assert_allclose(OutputMatrix(made.config, made.model)(tf.constant(states)), expected, atol=1e-5)
+
+
+def test_the_copy_is_made_anew_only_when_the_embedding_has_changed():
+    made = small_generator("gpt2")
+    output = OutputMatrix(made.config, made.model)
+    table = made.model.get_layer("token_embedding").embeddings
+    output.matrix.assign(0 * output.matrix)
+    output.refresh()
+    assert not output.matrix.numpy().any()  # nothing has changed, so nothing was done
+    table.assign(table + 1)
+    output.refresh()
+    np.testing.assert_array_equal(output.matrix.numpy(), np.array(table).T)
