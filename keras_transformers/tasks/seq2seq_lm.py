@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
@@ -13,15 +14,80 @@ from keras_transformers.checkpoints.names import stored_as
 from keras_transformers.config import TransformerConfig
 from keras_transformers.data.rows import Ragged
 from keras_transformers.data.translation import Translation, Translations, encode_translations, tell
-from keras_transformers.generation.prompt import start_id
-from keras_transformers.generation.spelling import spell
+from keras_transformers.generation.prompts import decoder_start_id
 from keras_transformers.models import encoder_decoder
 from keras_transformers.models.decoder import prefill
-from keras_transformers.tasks.generating import GeneratingTask
+from keras_transformers.tasks.parts import Kind, Parts, Setup
+from keras_transformers.tasks.sources import check_labelled, is_stream
+from keras_transformers.tasks.writing import Writing, language_model, language_model_metrics
 from keras_transformers.text.end_token import with_end_token
 from keras_transformers.text.tokenizer import Tokenizer, check_texts
 from keras_transformers.training import losses
-from keras_transformers.training.distribute import on_tensorflow
+
+
+def seq2seq_lm(
+    setup: Setup,
+    *,
+    target_tokenizer: Tokenizer | None = None,
+    label_smoothing: float = 0.1,
+    generation: Mapping[str, Any] | None = None,
+) -> Parts:
+    """Write a text that belongs to another one, its translation for instance.
+
+    An end token is put behind the texts of a tokenizer that does not do so itself.
+    Papers: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762; T5, https://arxiv.org/abs/1910.10683.
+
+    Args:
+        setup: What every task is given.
+        target_tokenizer: Of the texts that are written; the tokenizer of those that are read when None.
+        label_smoothing: Of the loss.
+        generation: As for `Writing`.
+
+    Raises:
+        ValueError: The model has no token that ends texts, or the target's tokenizer has more tokens than the decoder.
+
+    Example:
+
+    >>> from keras_transformers.families import transformer
+    >>> from keras_transformers.tasks import Task
+    >>> english, german = ["the cat danced", "the cat sat"], ["die Katze tanzte", "die Katze sass"]
+    >>> tokenizer = Tokenizer.train(english + german, 60, model="unigram")
+    >>> sizes = {"num_layers": 1, "num_heads": 2, "hidden_dim": 8, "max_length": 16}
+    >>> config = transformer(tokenizer.vocabulary_size, **sizes, eos_ids=[tokenizer.eos_id], decoder_start_id=0)
+    >>> task = Task("seq2seq_lm", config, tokenizer)
+    >>> history = task.fit(english, german, epochs=1, verbose=0)
+    >>> len(task.generate(["the cat"], max_new_tokens=5, num_beams=2))
+    1
+    """
+    config = setup.config
+    if not config.eos_ids:
+        raise ValueError("the model has no token that ends texts: give config.eos_ids one.")
+    target = target_tokenizer or setup.tokenizer
+    if target.vocabulary_size > config.vocabulary_size:
+        raise ValueError(
+            f"the target's tokenizer has {target.vocabulary_size} tokens, the decoder {config.vocabulary_size}: they "
+            "do not belong together."
+        )
+    source, target = _ending(config, setup.tokenizer, target)
+    setup = setup.with_tokenizer(source)
+    sides = Sides(setup, target)
+    model = language_model(setup, encoder_decoder(config, outputs=setup.outputs, dtype=setup.dtype))
+    writing = Writing(setup, model, target, setup.max_length - 1, generation)
+    return Parts(
+        model,
+        source,
+        source=sides.source_of,
+        objective=sides.objective,
+        losses=lambda: {"logits": losses.CrossEntropy(label_smoothing=label_smoothing)},
+        metrics=language_model_metrics,
+        answers=writing,
+        saved=writing.saved,
+        saved_tokenizer=sides.saved_tokenizer,
+        attributes={"target_tokenizer": target, "align": partial(align, sides, model)},
+    )
+
+
+KIND = Kind("seq2seq_lm", seq2seq_lm, models=("encoder_decoder",), needs_labels=True, writes_text=True)
 
 
 class Alignment(NamedTuple):
@@ -47,179 +113,92 @@ class Pair(NamedTuple):
         Tokenizer.save_pair(folder, *self, max_length)
 
 
-class Seq2SeqLMTask(GeneratingTask):
-    """Write a text that belongs to another one, its translation for instance.
+@dataclass(frozen=True)
+class Sides:
+    """The setup of a task, with the tokenizer of what is read, and the tokenizer of what is written."""
 
-    Papers: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762; T5, https://arxiv.org/abs/1910.10683.
+    setup: Setup
+    target: Tokenizer
 
-    Args:
-        config, tokenizer, max_length, outputs, dtype, generation: As for `GeneratingTask`; an end token is put behind
-            the tokenizer's texts if it does not do so itself.
-        target_tokenizer: Of the texts that are written; `tokenizer` when None.
-        label_smoothing: Of the loss.
+    @property
+    def tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
+        """Those of source and target."""
+        return self.setup.tokenizer, self.target
 
-    Raises:
-        ValueError: As for `Task`; or the model has no token that ends texts.
+    @cached_property
+    def target_graph(self) -> Any:
+        """The tokenizer of what is written as TensorFlow ops."""
+        is_one = self.target is self.setup.tokenizer
+        return self.setup.text_graph if is_one else self.setup.graph_of(self.target)
 
-    Example:
-
-    >>> from keras_transformers.families import transformer
-    >>> english, german = ["the cat danced", "the cat sat"], ["die Katze tanzte", "die Katze sass"]
-    >>> tokenizer = Tokenizer.train(english + german, 60, model="unigram")
-    >>> sizes = {"num_layers": 1, "num_heads": 2, "hidden_dim": 8, "max_length": 16}
-    >>> config = transformer(tokenizer.vocabulary_size, **sizes, eos_ids=[tokenizer.eos_id], decoder_start_id=0)
-    >>> task = Seq2SeqLMTask(config, tokenizer)
-    >>> history = task.fit(english, german, epochs=1, verbose=0)
-    >>> len(task.generate(["the cat"], max_new_tokens=5, num_beams=2))
-    1
-    """
-
-    name = "seq2seq_lm"
-    kinds = ("encoder_decoder",)
-    labelled = True
-    from_checkpoint = ("generation", "target_tokenizer")
-    _has_source = True
-
-    def __init__(
-        self,
-        config: TransformerConfig,
-        tokenizer: Tokenizer,
-        *,
-        target_tokenizer: Tokenizer | None = None,
-        label_smoothing: float = 0.1,
-        **options: Any,
-    ):
-        if not config.eos_ids:
-            raise ValueError("the model has no token that ends texts: give config.eos_ids one.")
-        tokenizer, target_tokenizer = _ending(config, tokenizer, target_tokenizer or tokenizer)
-        if target_tokenizer.vocabulary_size > config.vocabulary_size:
-            raise ValueError(
-                f"the target's tokenizer has {target_tokenizer.vocabulary_size} tokens, the decoder "
-                f"{config.vocabulary_size}: they do not belong together."
-            )
-        self.target_tokenizer = target_tokenizer
-        self.label_smoothing = label_smoothing
-        super().__init__(config, tokenizer, **options)
-
-    def _backbone(self) -> keras.Model:
-        return encoder_decoder(self.config, outputs=self.outputs, dtype=self.dtype)
-
-    def _objective(self) -> Translation:
-        config = self.config
+    def objective(self) -> Translation:
+        config = self.setup.config
         return Translation(
             config.vocabulary_size,
-            start_id(config),
+            decoder_start_id(config),
             config.pad_id,
             config.eos_ids,
             config.encoder_vocabulary_size,
         )
 
-    def _losses(self) -> dict[str, keras.losses.Loss]:
-        return {"logits": losses.CrossEntropy(label_smoothing=self.label_smoothing)}
-
-    @property
-    def _new_tokens(self) -> int:
-        return self.max_length - 1
-
-    def dataset(
-        self,
-        texts: Any,
-        labels: Sequence[str] | None = None,
-        *,
-        batch_size: int | None = 32,
-        batch_tokens: int | None = None,
-        buffer_size: int = 16384,
-        **settings: Any,
-    ) -> Any:
-        """What `task.model.fit` takes.
-
-        Args:
-            texts: A list of strings; or a `tf.data.Dataset` of (text, target), for corpora larger than memory,
-                tokenised on the fly.
-            labels: The target of each text.
-            batch_size: Rows, over all replicas.
-            batch_tokens: Instead, rows times their padded length at most; texts of like length stand together.
-            buffer_size: Pairs that a stream keeps in memory.
-            **settings: As for `Task.dataset`.
-
-        Returns:
-            A `tf.data.Dataset`, or on other backends a `keras.utils.PyDataset`, of (inputs, labels).
-
-        Raises:
-            ValueError: There are no pairs, not as many targets as texts, or targets beside a `tf.data.Dataset`.
-        """
-        source = self._source(texts, labels, None, buffer_size)
-        return self._batches(source, batch_size, batch_tokens, **settings)
-
-    def _source(self, texts: Any, labels: Any, pairs: None, buffer_size: int) -> Any:
-        if not self._is_stream(texts, labels):
-            self._check_labelled(texts, labels)
-            return encode_translations(texts, labels, self.tokenizer, self.target_tokenizer, self.max_length)
+    def source_of(self, texts: Any, labels: Sequence[str] | None, pairs: Any, *, buffer_size: int = 16384) -> Any:
+        """Pairs of ids; what each option means stands in `Task.dataset`."""
+        max_length = self.setup.max_length
+        if not is_stream(texts, labels, pairs):
+            check_labelled(self.setup.kind, texts, labels)
+            return encode_translations(texts, labels, *self.tokenizers, max_length)
         from keras_transformers.data.translation_stream import TranslationStream
 
-        graphs = (self.text_graph, self.target_graph)
-        encoders = (partial(graph.encode, max_length=self.max_length) for graph in graphs)
-        return TranslationStream(texts, *encoders, self.max_length, buffer_size)
+        graphs = (self.setup.text_graph, self.target_graph)
+        encoders = (partial(graph.encode, max_length=max_length) for graph in graphs)
+        return TranslationStream(texts, *encoders, max_length, buffer_size)
 
-    @cached_property
-    def target_graph(self) -> Any:
-        """The tokenizer of targets as TensorFlow ops."""
-        if self.target_tokenizer is self.tokenizer:
-            return self.text_graph
-        from keras_transformers.text.graph.compile import compile_text
+    @property
+    def saved_tokenizer(self) -> Tokenizer | Pair:
+        """What a folder holds: Marian has files of both sides even where they are equal."""
+        stored, _ = stored_as(self.setup.config, "")
+        is_one = self.target is self.setup.tokenizer and stored.family != "marian"
+        return self.target if is_one else Pair(*self.tokenizers)
 
-        return compile_text(self.target_tokenizer.to_json(), self.config.pad_id)
 
-    def _make_service(self) -> Any:
-        if not on_tensorflow():
-            from keras_transformers.generation.bucketed_seq2seq import BucketedSeq2SeqService
+def align(
+    sides: Sides, model: keras.Model, texts: Sequence[str], targets: Sequence[str], layer: int = -1
+) -> list[Alignment]:
+    """Which tokens of a source each token of a target attends to: the mean over the heads of a block.
 
-            tokenizers = (self.tokenizer, self.target_tokenizer)
-            return BucketedSeq2SeqService(self.config, self.model, *tokenizers, self.max_length, self._forced)
-        from keras_transformers.generation.seq2seq import Seq2SeqService
+    It is the method `align(texts, targets, layer=-1)` of a task.
 
-        spelling = spell(self.target_tokenizer, self.config, begins=True)
-        return Seq2SeqService(self.config, self.model, self.text_graph, spelling, self.max_length, self._forced)
+    Args:
+        sides, model: Of the task.
+        texts: Sources.
+        targets: What was written, or any other target, of each.
+        layer: Which block of the decoder.
 
-    def align(self, texts: Sequence[str], targets: Sequence[str], layer: int = -1) -> list[Alignment]:
-        """Which tokens of a source each token of a target attends to: the mean over the heads of a block.
+    Returns:
+        An `Alignment` for each text.
 
-        Args:
-            texts: Sources.
-            targets: What was written, or any other target, of each.
-            layer: Which block of the decoder.
+    Raises:
+        ValueError: There are not as many targets as texts.
+    """
+    texts, targets = check_texts("texts", texts), check_texts("targets", targets)
+    if not texts:
+        return []
+    encoded = [
+        tokenizer.encode(side, max_length=sides.setup.max_length)
+        for tokenizer, side in zip(sides.tokenizers, (texts, targets), strict=True)
+    ]
+    none = np.zeros(len(texts), bool)
+    tell(none, [np.array([row.truncated for row in side]) for side in encoded], sides.setup.max_length)
 
-        Returns:
-            An `Alignment` for each text.
-
-        Raises:
-            ValueError: There are not as many targets as texts.
-        """
-        texts, targets = check_texts("texts", texts), check_texts("targets", targets)
-        if not texts:
-            return []
-        tokenizers = (self.tokenizer, self.target_tokenizer)
-        encoded = [
-            tokenizer.encode(side, max_length=self.max_length)
-            for tokenizer, side in zip(tokenizers, (texts, targets), strict=True)
-        ]
-        none = np.zeros(len(texts), bool)
-        tell(none, [np.array([row.truncated for row in side]) for side in encoded], self.max_length)
-        pairs = Translations(*(Ragged.of([row.ids for row in side]) for side in encoded))
-        width = (int(pairs.sources.lengths.max()), int(pairs.targets.lengths.max()))
-        inputs, _ = self._objective()(pairs, width)
-        scores = prefill(self.model, ["cross_attention_scores"])(inputs)["cross_attention_scores"]
-        scores = keras.ops.convert_to_numpy(scores)[:, layer].mean(1)
-        return [
-            Alignment(source.offsets, target.offsets, row[: len(target.ids), : len(source.ids)])
-            for source, target, row in zip(*encoded, scores, strict=True)
-        ]
-
-    def _saved_tokenizer(self) -> Any:
-        stored, _ = stored_as(self.config, "")
-        if self.target_tokenizer is self.tokenizer and stored.family != "marian":
-            return self.tokenizer
-        return Pair(self.tokenizer, self.target_tokenizer)  # Marian has files of both sides even where they are equal
+    pairs = Translations(*(Ragged.of([row.ids for row in side]) for side in encoded))
+    width = (int(pairs.sources.lengths.max()), int(pairs.targets.lengths.max()))
+    inputs, _ = sides.objective()(pairs, width)
+    outputs = prefill(sides.setup.config, model, ["cross_attention_scores"])(inputs)
+    scores = keras.ops.convert_to_numpy(outputs["cross_attention_scores"])  # (B, L, N, T, S)
+    return [
+        Alignment(source.offsets, target.offsets, row[: len(target.ids), : len(source.ids)])
+        for source, target, row in zip(*encoded, scores[:, layer].mean(1), strict=True)
+    ]
 
 
 def _ending(config: TransformerConfig, *tokenizers: Tokenizer) -> list[Tokenizer]:

@@ -13,16 +13,14 @@ from small_decoders import small_config, whole
 from keras_transformers.config import TransformerConfig
 from keras_transformers.families import gpt2
 from keras_transformers.generation.beam import BeamSearch
-from keras_transformers.generation.decode import Choices, Decoder, advance
-from keras_transformers.generation.knobs import make_request
-from keras_transformers.generation.prompt import start_prompts
-from keras_transformers.generation.sampling import sample
+from keras_transformers.generation.program import make_program
+from keras_transformers.generation.request import make_request
+from keras_transformers.generation.sampling import Sampling
 from keras_transformers.generation.spelling import Spelling, token_bytes
-from keras_transformers.generation.stop import stop_strings
 from keras_transformers.heads import language_model_head
+from keras_transformers.heads.language_model import head_of
 from keras_transformers.models import decoder
-from keras_transformers.models.decoder import prefill, step
-from keras_transformers.tasks import CausalLMTask
+from keras_transformers.tasks import Task
 from keras_transformers.text.tokenizer import Tokenizer
 
 EOS = 0
@@ -69,17 +67,10 @@ class Generator:
 
     def __init__(self, config: TransformerConfig, model: keras.Model):
         self.config, self.model = config, model
-        self.prefill, self.step = prefill(model), step(config, model, in_place=True)
-        head = self.model.get_layer("token_embedding" if self.config.tie_embeddings else "lm_head")
-        reverse = {"reverse": True} if self.config.tie_embeddings else {}
         spelled, size = [bytes([64 + i % 64]) for i in range(config.vocabulary_size)], config.vocabulary_size
         table = token_bytes(Spelling(spelled, [b""] * size, [True] * size))
-        self.decoder = Decoder(self._step, lambda x: head(x, **reverse), self.config.eos_ids, 0, table)
+        self.program = make_program(config, model, table, head_of(config, model), in_place=True)
         self.functions = {}
-
-    def _step(self, token_ids, places, cache):
-        outputs = self.step({"token_ids": token_ids, "cache_positions": places, "cache": cache})
-        return outputs["hidden_states"][:, 0], outputs["cache"]
 
     def logits(self, ids: list[int]) -> np.ndarray:
         """(T, V), by one pass over the whole row."""
@@ -97,34 +88,26 @@ class Generator:
         """The texts of each prompt; knobs are one number, or one a prompt."""
         rows = num_beams if num_beams > 1 else sequences
         request = make_request(len(prompts), stop, bias or {}, {"max_new_tokens": 12} | knobs, num_beams)
-        stops = stop_strings(len(prompts) * rows, request.pop("stop")[0])
-        repeated = {name: np.repeat(column, rows, axis=0) for name, column in request.items()}
-        ids, values = repeated.pop("bias_ids"), repeated.pop("bias_values")
-        number = np.tile(np.arange(rows, dtype="int32"), len(prompts))
         lengths = np.array([len(prompt) for prompt in prompts], "int32")
         padded = np.zeros((len(prompts), lengths.max()), "int32")
         for row, prompt in zip(padded, prompts, strict=True):
             row[: len(prompt)] = prompt
-        limit = np.minimum(lengths + request["max_new_tokens"], self.config.max_length).astype("int32")
-        inputs = (padded, lengths, limit, Choices(repeated, stops, ids, values, number))
-        state = to_numpy(self._function(num_beams, inputs)(*inputs, np.int32(rows)))
+        limit = np.minimum(lengths + request.max_new_tokens, self.config.max_length).astype("int32")
+        inputs = (padded, lengths, limit, request)
+        written = keras.tree.map_structure(to_numpy, self._function(num_beams, inputs)(*inputs, np.int32(rows)))
         texts = [
             Text(ids[length - new : length].tolist(), float(score), int(kept))
-            for ids, length, new, score, kept in zip(
-                *(state[name] for name in ("token_ids", "lengths", "new", "score", "kept_bytes")), strict=True
-            )
+            for ids, length, new, kept, score in zip(*written, strict=True)
         ]
         return [texts[row : row + sequences] for row in range(0, len(texts), rows)]
 
     def _function(self, num_beams: int, inputs: Any) -> Any:
         """All in one, traced once on TensorFlow."""
-        method = BeamSearch(num_beams) if num_beams > 1 else sample
+        method = BeamSearch(num_beams) if num_beams > 1 else Sampling()
 
-        def run(prompts, lengths, limit, choices, rows, room=None):
-            state = start_prompts(self.prefill, method, None, prompts, lengths, limit, choices, rows, room)
-            state = advance(self.decoder, method, state, choices, self.config.max_length)
-            state = state | state.get("hypotheses", {})
-            return {name: state[name] for name in ("token_ids", "lengths", "new", "score", "kept_bytes")}
+        def run(prompts, lengths, limit, request, rows, room=None):
+            state, request = self.program.start(method, prompts, lengths, limit, request, rows, {}, room)
+            return self.program.advance(method, state, request, self.config.max_length).written
 
         if keras.backend.backend() != "tensorflow":
             room = int(inputs[2].max() - inputs[1].min())
@@ -141,12 +124,12 @@ def ids_of(answers: list[list[Text]]) -> list[list[list[int]]]:
     return [[text.ids for text in texts] for texts in answers]
 
 
-def causal_lm(dtype: str | None = None, end_token: bool = True, **options: Any) -> CausalLMTask:
+def causal_lm(dtype: str | None = None, end_token: bool = True, **options: Any) -> Task:
     """A random model on text: its tokens are bytes and pairs of them, also parts of characters."""
     tokenizer = Tokenizer.train(CORPUS, 290, model="byte_pair")
     keras.utils.set_random_seed(0)
     ends = [tokenizer.eos_id] if end_token else []
     config = gpt2(tokenizer.vocabulary_size, 2, 4, 16, max_length=48, eos_ids=ends, **options)
-    task = CausalLMTask(config, tokenizer, dtype=dtype)
+    task = Task("causal_lm", config, tokenizer, dtype=dtype)
     lively(task.model)
     return task

@@ -48,7 +48,7 @@ def decode(
 ) -> list:
     """Prefill of prompts of these lengths, then steps of `stride` tokens: pairs of positions (B, T) and outputs."""
     mask = (np.arange(prompts.max()) < prompts[:, None]).astype("int32")
-    cache = make_room(prefill(model)(whole(ids[:, : prompts.max()] * mask, mask))["cache"])
+    cache = make_room(prefill(config, model)(whole(ids[:, : prompts.max()] * mask, mask))["cache"])
     twin, steps = step(config, model), []
     for start in range(0, ids.shape[1] - prompts.max(), stride):
         positions = prompts[:, None] + start + np.arange(stride)

@@ -60,7 +60,7 @@ def decode(
     """Prefill of targets of these lengths, then steps of `stride` tokens: pairs of positions (B, T) and outputs."""
     ids, longest = inputs["token_ids"], prompts.max()
     mask = (np.arange(longest) < prompts[:, None]).astype("int32")
-    first = prefill(model)(inputs | {"token_ids": ids[:, :longest] * mask, "padding_mask": mask})
+    first = prefill(config, model)(inputs | {"token_ids": ids[:, :longest] * mask, "padding_mask": mask})
     twin, cache, steps = step(config, model, ["cross_attention_scores"]), make_room(first["cache"]), []
     source = {"encoder_padding_mask": inputs["encoder_padding_mask"]}
     for start in range(0, ids.shape[1] - longest, stride):

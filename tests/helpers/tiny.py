@@ -10,7 +10,7 @@ import numpy as np
 
 from keras_transformers.config import TransformerConfig
 from keras_transformers.families import bert, gpt2
-from keras_transformers.tasks import ClassificationTask, MaskedLMTask, PretrainingTask
+from keras_transformers.tasks import Task
 from keras_transformers.text.end_token import with_end_token
 from keras_transformers.text.tokenizer import Tokenizer
 
@@ -40,9 +40,9 @@ def config(**options: Any) -> TransformerConfig:
     )
 
 
-def classifier(labels: Any = NAMES, dropout: float = 0.0, **options: Any) -> ClassificationTask:
+def classifier(labels: Any = NAMES, dropout: float = 0.0, **options: Any) -> Task:
     keras.utils.set_random_seed(0)
-    return ClassificationTask(config(dropout=dropout), tokenizer(), labels=labels, **options)
+    return Task("classification", config(dropout=dropout), tokenizer(), labels=labels, **options)
 
 
 @cache
@@ -52,24 +52,24 @@ def byte_tokenizer() -> Tokenizer:
     return with_end_token(plain, plain.eos_id)
 
 
-def decoder_classifier(labels: Any = NAMES, **options: Any) -> ClassificationTask:
+def decoder_classifier(labels: Any = NAMES, **options: Any) -> Task:
     """Of 313 tokens, a number that no other axis has."""
     keras.utils.set_random_seed(0)
     config = gpt2(
         313, num_layers=1, num_heads=2, hidden_dim=16, max_length=16, dropout=0.0, attention_dropout=0.0,
         initializer_range=0.2, pad_id=1, eos_ids=[byte_tokenizer().eos_id],
     )  # fmt: skip
-    return ClassificationTask(config, byte_tokenizer(), labels=labels, **options)
+    return Task("classification", config, byte_tokenizer(), labels=labels, **options)
 
 
-def masked_lm(**options: Any) -> MaskedLMTask:
+def masked_lm(**options: Any) -> Task:
     keras.utils.set_random_seed(0)
-    return MaskedLMTask(config(), tokenizer(), **options)
+    return Task("masked_lm", config(), tokenizer(), **options)
 
 
-def pretraining(**options: Any) -> PretrainingTask:
+def pretraining(**options: Any) -> Task:
     keras.utils.set_random_seed(0)
-    return PretrainingTask(config(), tokenizer(), **options)
+    return Task("pretraining", config(), tokenizer(), **options)
 
 
 def weights(task: Any) -> list[np.ndarray]:

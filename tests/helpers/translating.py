@@ -12,7 +12,7 @@ from keras_transformers.checkpoints.generation_config import read_generation
 from keras_transformers.checkpoints.huggingface import load_weights, read_config
 from keras_transformers.config import TransformerConfig
 from keras_transformers.families import transformer
-from keras_transformers.tasks import CausalLMTask, Seq2SeqLMTask
+from keras_transformers.tasks import Task
 from keras_transformers.text import character
 from keras_transformers.text.tokenizer import Tokenizer
 
@@ -34,40 +34,40 @@ def ids_of(text: str) -> list[int]:
     return [ord(letter) - FIRST for letter in text]
 
 
-def seq2seq_lm(**options: Any) -> Seq2SeqLMTask:
+def seq2seq_lm(**options: Any) -> Task:
     """A random model whose weights all matter."""
     from generating import lively
 
     sizes = {"num_layers": 2, "num_heads": 4, "hidden_dim": 16, "max_length": 64, "eos_ids": [2], "pad_id": 0}
     config = transformer(40, **(sizes | options))
-    task = Seq2SeqLMTask(config, characters(config))
+    task = Task("seq2seq_lm", config, characters(config))
     lively(task.model)
     return task
 
 
-def seq2seq_of(tokenizer: Tokenizer) -> Seq2SeqLMTask:
+def seq2seq_of(tokenizer: Tokenizer) -> Task:
     """A small random model that reads and writes texts of a vocabulary with </s>; its texts have 24 tokens at most."""
     from generating import lively
 
     end = tokenizer.token_to_id("</s>")
     ids = {"eos_ids": [end], "decoder_start_id": end, "pad_id": end}
     keras.utils.set_random_seed(0)
-    task = Seq2SeqLMTask(transformer(tokenizer.vocabulary_size, 1, 2, 16, max_length=25, **ids), tokenizer)
+    task = Task("seq2seq_lm", transformer(tokenizer.vocabulary_size, 1, 2, 16, max_length=25, **ids), tokenizer)
     lively(task.model)
     return task
 
 
-def read_task(folder: Path) -> Seq2SeqLMTask | CausalLMTask:
+def read_task(folder: Path) -> Task:
     """The task of a checkpoint that `transformers` has written without a tokenizer."""
     config, _ = read_config(folder)
     has_source = config.kind == "encoder_decoder"
-    kind = Seq2SeqLMTask if has_source else CausalLMTask
-    task = kind(config, characters(config), generation=read_generation(folder, has_source))
+    name = "seq2seq_lm" if has_source else "causal_lm"
+    task = Task(name, config, characters(config), generation=read_generation(folder, has_source))
     load_weights(task.model, folder)
     return task
 
 
-def make_sources(task: Seq2SeqLMTask, rows: int, longest: int = 12, seed: int = 0) -> list[str]:
+def make_sources(task: Task, rows: int, longest: int = 12, seed: int = 0) -> list[str]:
     """Random texts of tokens without a role."""
     random = np.random.default_rng(seed)
     highest = task.config.vocabulary_size - 2

@@ -8,7 +8,7 @@ import tiny
 from tiny import EAGER, FIT, LABELS, NUMBERS, TEXTS
 
 import zoo
-from keras_transformers.tasks import ClassificationTask
+from keras_transformers.tasks import Task
 from keras_transformers.training.freeze import freeze
 
 OPTIONAL = ("hidden_states", "all_hidden_states", "attention_scores")
@@ -22,7 +22,7 @@ def test_max_length_must_be_the_models(max_length):
 
 def test_tokenizer_and_model_must_belong_together():
     with pytest.raises(ValueError, match="do not belong together"):
-        ClassificationTask(tiny.config().replace(vocabulary_size=20), tiny.tokenizer(), labels=2)
+        Task("classification", tiny.config().replace(vocabulary_size=20), tiny.tokenizer(), labels=2)
 
 
 def test_unknown_output():
@@ -40,7 +40,7 @@ def test_dataset_gives_exactly_the_models_inputs(make):
 
 
 def test_a_model_without_segments_gets_none():
-    task = ClassificationTask(tiny.config(num_segments=0), tiny.tokenizer(), labels=2)
+    task = Task("classification", tiny.config(num_segments=0), tiny.tokenizer(), labels=2)
     stream = tf.data.Dataset.from_tensor_slices((list(TEXTS), NUMBERS))
     for dataset in (task.dataset(TEXTS, NUMBERS), task.dataset(stream)):
         assert set(dataset.element_spec[0]) == {"token_ids", "padding_mask"}

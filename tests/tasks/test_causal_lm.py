@@ -11,7 +11,7 @@ from generating import CORPUS, causal_lm
 from tensorflow.core.framework.tensor_pb2 import TensorProto
 
 from keras_transformers import export as export_module
-from keras_transformers.generation.knobs import knobs_of
+from keras_transformers.generation.request import knobs_of
 
 TEXTS = ["the cat", "", "日本", "a wärm day, " * 20]
 KNOBS_BY_ROW = {

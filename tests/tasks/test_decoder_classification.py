@@ -11,7 +11,7 @@ from tiny import EAGER, FIT, LABELS, NUMBERS, TEXTS
 
 import zoo
 from keras_transformers.families import gpt2
-from keras_transformers.tasks import ClassificationTask
+from keras_transformers.tasks import Task
 
 VOCABULARY = 313  # of `tiny.decoder_classifier`
 
@@ -127,7 +127,7 @@ def test_save_and_load(task, tmp_path):
 @pytest.mark.parametrize("config, weight", [(tiny.config(), 0.5), (gpt2(120, 1, 2, 8), -1.0)])
 def test_errors(config, weight):
     with pytest.raises(ValueError, match=f"received {weight} for a model of kind '{config.kind}'"):
-        ClassificationTask(config, tiny.tokenizer(), labels=2, lm_weight=weight)
+        Task("classification", config, tiny.tokenizer(), labels=2, lm_weight=weight)
 
 
 SCRIPT = """

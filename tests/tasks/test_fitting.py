@@ -60,7 +60,7 @@ def test_class_weights_that_make_no_sense(make, labels, weights, message):
 
 
 def test_false_and_true_are_classes():
-    assert tiny.classifier()._class_weights({False: 0.5, True: 3.0}).tolist() == [0.5, 3.0]
+    assert tiny.classifier().parts.class_weights({False: 0.5, True: 3.0}).tolist() == [0.5, 3.0]
 
 
 @pytest.mark.parametrize(

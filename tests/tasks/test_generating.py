@@ -8,7 +8,7 @@ import tensorflow as tf
 from generating import CORPUS, causal_lm
 from translating import seq2seq_of
 
-from keras_transformers.generation.knobs import KNOBS, knobs_of
+from keras_transformers.generation.request import KNOBS, knobs_of
 from keras_transformers.text.tokenizer import Tokenizer
 
 WORDS = ["hel@@ lo wor@@ ld wor@@ ds a b , .", "ld hel@@ a@@ b@@ a b"]
@@ -26,7 +26,7 @@ def task():
 @pytest.fixture(scope="module")
 def generate(task):
     """The signature of an export: knobs by name, those that are not given neutral."""
-    signature = task.service.signatures(task._request(1, (), None, {}), 1)["generate"].get_concrete_function()
+    signature = task.service.signatures(task.parts.answers.request(1), 1)["generate"].get_concrete_function()
 
     def ask(texts, stop, **values):
         knobs = {name: values.get(name, [knob.neutral] * len(texts)) for name, knob in knobs_of(1).items()}

@@ -47,7 +47,7 @@ assert streamed == task.generate(texts[:1], stop=["a"])[0]
 sampled = task.predict(texts[:3], temperature=1.0, seed=[1, 2, 3], num_sequences=2, max_new_tokens=9)
 alone = task.predict(texts[1:2], temperature=1.0, seed=2, num_sequences=2, max_new_tokens=9)
 assert alone[0]["generated_text"] == sampled[1]["generated_text"] and len(set(alone[0]["generated_text"])) == 2
-start = task.service._programs[1]["start"]
+start = task.service._compiled[1]["start"]
 compiled = start._cache_size()
 task.generate(["other", "texts", "of a", "bucket"], max_new_tokens=7)
 task.model.set_weights([0 * weight for weight in task.model.get_weights()])

@@ -50,10 +50,10 @@ def test_a_gap_that_is_cut_off(task):
 
 
 def test_a_model_with_more_rows_than_tokens_answers_tokens():
-    from keras_transformers.tasks import MaskedLMTask
+    from keras_transformers.tasks import Task
 
     config = tiny.config().replace(vocabulary_size=tiny.tokenizer().vocabulary_size + 50)
-    task = MaskedLMTask(config, tiny.tokenizer())
+    task = Task("masked_lm", config, tiny.tokenizer())
     task.model.get_layer("masked_lm_bias").bias.assign(100.0 * np.arange(config.vocabulary_size, dtype="float32"))
     names = [token for token, _ in task.predict(["a [MASK]"])[0]["fills"][0]]
     assert names[0] == tiny.tokenizer().id_to_token(tiny.tokenizer().vocabulary_size - 1)

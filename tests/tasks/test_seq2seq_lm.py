@@ -10,8 +10,8 @@ from translating import FIRST, characters, ids_of, make_sources, seq2seq_lm, tex
 import zoo
 from keras_transformers.checkpoints.folder import check_target
 from keras_transformers.families import marian, mbart, t5, transformer
-from keras_transformers.generation.seq2seq import GROWTH
-from keras_transformers.tasks import Seq2SeqLMTask
+from keras_transformers.generation.service import GROWTH
+from keras_transformers.tasks import Task
 from keras_transformers.text.tokenizer import Tokenizer
 
 
@@ -93,8 +93,8 @@ def test_text_that_cannot_be_answered(task, sources):
 
 @pytest.mark.parametrize("num_beams", [1, 2])
 def test_no_rows(task, num_beams):
-    request = {name: tf.constant(column) for name, column in task._request(0, (), None, {}, num_beams).items()}
-    answer = task.service.run(tf.constant([], tf.string), 1, request, num_beams)
+    request, none = task.parts.answers.request(0, num_beams=num_beams), tf.constant([], tf.string)
+    answer = task.service.run(none, none, 1, tf.nest.map_structure(tf.constant, request), num_beams)
     assert {len(column) for column in answer.values()} == {0}
 
 
@@ -128,7 +128,7 @@ def test_two_vocabularies_learn_and_come_back(tmp_path):
     config = transformer(
         german.vocabulary_size, **sizes, **ids, encoder_vocabulary_size=english.vocabulary_size, tie_embeddings=True
     )
-    task = Seq2SeqLMTask(config, english, target_tokenizer=german, generation={"num_beams": 2})
+    task = Task("seq2seq_lm", config, english, target_tokenizer=german, generation={"num_beams": 2})
     options = {"weight_decay": 0.0, "optimizer_options": {"beta_2": 0.98, "epsilon": 1e-9}}  # the paper's
     task.fit(ENGLISH, GERMAN, epochs=80, batch_size=4, learning_rate=1e-2, verbose=0, **options)
     assert task.model.optimizer.beta_2 == 0.98 and task.model.optimizer.epsilon == 1e-9
@@ -155,10 +155,10 @@ def test_the_larger_vocabulary_may_be_the_sources():
     assert source > target
     options = {"eos_ids": [german.eos_id], "pad_id": 0, "max_length": 24}
     config = marian(target, 1, 2, 8, **options, encoder_vocabulary_size=source)
-    task = Seq2SeqLMTask(config, english, target_tokenizer=german)
+    task = Task("seq2seq_lm", config, english, target_tokenizer=german)
     assert len(task.generate(ENGLISH, max_new_tokens=3)) == len(ENGLISH)
     with pytest.raises(ValueError, match=f"the tokenizer has {source} tokens, the model {source - 1}"):
-        Seq2SeqLMTask(config.replace(encoder_vocabulary_size=source - 1), english, target_tokenizer=german)
+        Task("seq2seq_lm", config.replace(encoder_vocabulary_size=source - 1), english, target_tokenizer=german)
     assert marian(50, 1, 2, 8, encoder_vocabulary_size=40).pad_id == marian(40, 1, 2, 8).pad_id == 39
     with pytest.raises(ValueError, match=r"pad_id is a token of both sides: expected one in \[0, 40\)"):
         marian(50, 1, 2, 8, encoder_vocabulary_size=40, pad_id=49)
@@ -172,7 +172,7 @@ def test_one_vocabulary_for_both_sides(tmp_path, family, options, is_marian):
     """A folder in Marian's form has Marian's files."""
     tokenizer = Tokenizer.train(ENGLISH + GERMAN, 50, model="unigram")
     config = family(50, 1, 2, 8, eos_ids=[tokenizer.eos_id], pad_id=0, max_length=24, **options)
-    task = Seq2SeqLMTask(config, tokenizer)
+    task = Task("seq2seq_lm", config, tokenizer)
     task.save(tmp_path / "saved")
     check_target(tmp_path / "saved")
     names = {path.name for path in (tmp_path / "saved").iterdir()}
@@ -197,9 +197,9 @@ def test_what_is_refused(task, sources):
         task.generate(sources, num_beams=0)
     small = transformer(30, 1, 2, 8, eos_ids=[2])
     with pytest.raises(ValueError, match="the target's tokenizer has 40 tokens, the decoder 30"):
-        Seq2SeqLMTask(small, characters(small), target_tokenizer=task.tokenizer)
+        Task("seq2seq_lm", small, characters(small), target_tokenizer=task.tokenizer)
     with pytest.raises(ValueError, match="no token that ends texts"):
-        Seq2SeqLMTask(transformer(40, 1, 2, 8), task.tokenizer)
+        Task("seq2seq_lm", transformer(40, 1, 2, 8), task.tokenizer)
 
 
 def test_batches_by_tokens(task):
@@ -215,7 +215,7 @@ def test_every_dropout_of_t5(tmp_path):
     """It has one rate for all in its file."""
     tokenizer = Tokenizer.train(ENGLISH, 40, model="unigram")
     off = {"dropout": 0.0, "attention_dropout": 0.0, "activation_dropout": 0.0}
-    Seq2SeqLMTask(t5(40, 1, 2, 8, max_length=24, **off), tokenizer).save(tmp_path / "one")
+    Task("seq2seq_lm", t5(40, 1, 2, 8, max_length=24, **off), tokenizer).save(tmp_path / "one")
     task = zoo.load(tmp_path / "one", dropout=0.2)
     task.save(tmp_path / "two")
     config = zoo.load(tmp_path / "two").config
@@ -224,6 +224,6 @@ def test_every_dropout_of_t5(tmp_path):
 
 def test_training_needs_a_token_to_begin_with():
     tokenizer = Tokenizer.train(ENGLISH, 40, model="unigram")
-    task = Seq2SeqLMTask(mbart(40, 1, 2, 8, max_length=24), tokenizer)
+    task = Task("seq2seq_lm", mbart(40, 1, 2, 8, max_length=24), tokenizer)
     with pytest.raises(ValueError, match="no token to begin with"):
         task.fit(ENGLISH, ENGLISH)

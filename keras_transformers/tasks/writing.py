@@ -1,72 +1,67 @@
-"""Text to text: what all tasks that generate do alike."""
+"""Answers that are texts: what all tasks that generate do alike."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from math import isnan
-from typing import Any, ClassVar
+from typing import Any
 
 import keras
 import numpy as np
 
 from keras_transformers.checkpoints.generation_config import check_settings
-from keras_transformers.generation.decode import Forced
-from keras_transformers.generation.knobs import KNOBS, knobs_of, make_request
+from keras_transformers.generation.program import Forced
+from keras_transformers.generation.request import Request, knobs_of, make_request
+from keras_transformers.generation.spelling import spell
 from keras_transformers.heads import language_model_head
-from keras_transformers.tasks.answer import check_exportable
-from keras_transformers.tasks.base import Task
-from keras_transformers.text.tokenizer import check_texts
+from keras_transformers.tasks.parts import Setup
+from keras_transformers.tasks.serving import check_exportable, merged_service
+from keras_transformers.text.tokenizer import Tokenizer, check_texts
 from keras_transformers.training import metrics
+from keras_transformers.training.distribute import on_tensorflow
 
 
-class GeneratingTask(Task):
-    """A task whose answers are texts.
+class Writing:
+    """Texts to new texts.
 
     Args:
-        config, tokenizer, max_length, outputs, dtype: As for `Task`.
+        setup: Of the task.
+        model: With a language model's head.
+        target: The tokenizer of what is written.
+        new_tokens: The most new tokens, where nobody says.
         generation: How texts are generated unless a caller says otherwise: values of `num_beams` and the knobs, and
             token ids that are prescribed, as `checkpoints.generation_config.read_generation` gives them. `save` keeps
             them.
 
     Raises:
-        ValueError: As for `Task`; or `generation` has an unknown name.
+        ValueError: `generation` has an unknown name.
     """
 
-    from_checkpoint = ("generation",)
-    _has_source: ClassVar[bool] = False
-
-    def __init__(self, *arguments: Any, generation: Mapping[str, Any] | None = None, **options: Any):
-        self.generation = dict(generation or {})
-        check_settings(self.generation)
-        super().__init__(*arguments, **options)
-
-    def _backbone(self) -> keras.Model:
-        """The model without its head."""
-        raise NotImplementedError
-
-    def _build(self) -> keras.Model:
-        backbone = self._backbone()
-        embedding = backbone.get_layer("token_embedding")
-        logits = language_model_head(self.config, embedding, backbone.output["hidden_states"], self.dtype)
-        return keras.Model(backbone.input, {"logits": logits, **self._extra(backbone)}, name=f"{self.name}_model")
-
-    def _metrics(self) -> dict[str, list]:
-        return {"logits": [metrics.Accuracy(), metrics.Perplexity(), metrics.MeanCrossEntropy()]}
+    def __init__(
+        self,
+        setup: Setup,
+        model: keras.Model,
+        target: Tokenizer,
+        new_tokens: int,
+        generation: Mapping[str, Any] | None,
+    ):
+        self.setup, self.model, self.target, self.new_tokens = setup, model, target, new_tokens
+        self.generation = generation or {}
 
     @property
-    def _num_beams(self) -> int:
-        return self.generation.get("num_beams", 1)
+    def generation(self) -> dict[str, Any]:
+        """How texts are generated unless a caller says otherwise."""
+        return self._generation
 
-    @property
-    def _forced(self) -> Forced:
-        ids = (self.generation.get(name) for name in ("forced_bos_id", "forced_eos_id"))
-        never, renormalize = self.generation.get("suppressed_ids", ()), self.generation.get("renormalize", False)
-        return Forced(*ids, tuple(never), renormalize)
+    @generation.setter
+    def generation(self, settings: Mapping[str, Any]):
+        check_settings(settings)
+        self._generation = dict(settings)
 
-    @property
-    def _new_tokens(self) -> int:
-        """The most new tokens, where nobody says."""
-        return min(int(KNOBS["max_new_tokens"].neutral), self.max_length // 2)
+    def saved(self) -> dict[str, Any]:
+        """What `Task.save` keeps."""
+        return {"generation": self.generation} if self.generation else {}
 
     def predict(
         self,
@@ -90,34 +85,17 @@ class GeneratingTask(Task):
             them with `num_sequences` > 1; `truncated`, whether a prompt was cut at its beginning or a source at its
             end; and `error`, empty when all is well.
         """
-        texts, num_beams = check_texts("texts", texts), self._num_beams if num_beams is None else num_beams
+        texts, num_beams = check_texts("texts", texts), self.num_beams if num_beams is None else num_beams
         _check_counts(num_beams, num_sequences, batch_size)
-        wanted = self._request(len(texts), stop, token_bias, knobs, num_beams)
+        request = self.request(len(texts), stop, token_bias, knobs, num_beams)
         # Texts of like length need less padding and end together; the longest, which need most memory, come first.
         order = np.argsort([-len(text) for text in texts], kind="stable")
         answers = []
         for start in range(0, len(texts), batch_size):
             rows = order[start : start + batch_size]
-            request = {name: column[rows] for name, column in wanted.items()}
-            columns = self.service.answer([texts[row] for row in rows], num_sequences, request, num_beams)
+            columns = self.service.answer([texts[row] for row in rows], num_sequences, request.rows(rows), num_beams)
             answers += [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         return [answers[place] for place in np.argsort(order)]
-
-    def _request(
-        self, rows: int, stop: Sequence[str], token_bias: Mapping[int, float] | None, knobs: dict, num_beams: int = 1
-    ) -> dict[str, Any]:
-        size = self.config.vocabulary_size
-        if wrong := {i: bias for i, bias in (token_bias or {}).items() if not 0 <= i < size or isnan(bias)}:
-            raise ValueError(f"token_bias takes numbers for token ids below {size}: received {wrong}.")
-        own = {"max_new_tokens": self._new_tokens} | self.generation
-        if own["max_new_tokens"] >= self.max_length:  # would leave no room for a prompt
-            own["max_new_tokens"] = self._new_tokens
-        known = knobs_of(num_beams, self._has_source)
-        knobs = {name: value for name, value in own.items() if name in known} | knobs
-        return make_request(rows, stop, token_bias or {}, knobs, num_beams, self._has_source)
-
-    def _saved_options(self) -> dict[str, Any]:
-        return {"generation": self.generation} if self.generation else {}
 
     def generate(self, texts: Sequence[str], **options: Any) -> list[str] | list[list[str]]:
         """Continue prompts, or rewrite texts (translate them, say), by the same traced function that `export` saves.
@@ -148,8 +126,6 @@ class GeneratingTask(Task):
 
         Raises:
             ValueError: The texts are one str, an option is unknown or out of range, or a text cannot be answered.
-
-        Example: see the class.
         """
         answers = self.predict(texts, **options)
         for row, answer in enumerate(answers):
@@ -174,7 +150,68 @@ class GeneratingTask(Task):
             ValueError: As for `generate`.
         """
         check_texts("text", [text])
-        return self.service.stream(text, self._request(1, stop, token_bias, knobs))
+        return self.service.stream(text, self.request(1, stop, token_bias, knobs))
+
+    def request(
+        self,
+        rows: int,
+        stop: Sequence[str] = (),
+        token_bias: Mapping[int, float] | None = None,
+        knobs: Mapping[str, Any] | None = None,
+        num_beams: int = 1,
+    ) -> Request:
+        """A request of so many rows: what a caller says, then what `generation` says, then neutral values."""
+        size, token_bias = self.setup.config.vocabulary_size, token_bias or {}
+        if wrong := {i: bias for i, bias in token_bias.items() if not 0 <= i < size or isnan(bias)}:
+            raise ValueError(f"token_bias takes numbers for token ids below {size}: received {wrong}.")
+        settings = {"max_new_tokens": self.new_tokens} | self.generation
+        if settings["max_new_tokens"] >= self.setup.max_length:  # would leave no room for a prompt
+            settings["max_new_tokens"] = self.new_tokens
+        known = knobs_of(num_beams, self.has_source)
+        values = {name: value for name, value in settings.items() if name in known} | dict(knobs or {})
+        return make_request(rows, stop, token_bias, values, num_beams, self.has_source)
+
+    @property
+    def has_source(self) -> bool:
+        """Whether an encoder reads the text: it is not continued then, but rewritten."""
+        return self.setup.config.kind == "encoder_decoder"
+
+    @property
+    def num_beams(self) -> int:
+        """The checkpoint's number of beams, or 1."""
+        return self.generation.get("num_beams", 1)
+
+    @cached_property
+    def service(self) -> Any:
+        """What generates: reader, program and writer; on TensorFlow `export` saves it."""
+        return self.make_service()
+
+    def make_service(self) -> Any:
+        """A service with the weights as they are: reader, program and writer of the backend."""
+        setup = self.setup
+        if on_tensorflow():
+            from keras_transformers.generation import graph_text as text
+            from keras_transformers.generation.service import GenerationService as Service
+
+            tokens = setup.text_graph
+        else:
+            from keras_transformers.generation import python_text as text
+            from keras_transformers.generation.bucketed import BucketedService as Service
+
+            tokens = setup.tokenizer
+        make_reader = text.SourceReader if self.has_source else text.PromptReader
+        reader = make_reader(setup.config, tokens, setup.max_length)
+        spelling = spell(self.target, setup.config, begins=self.has_source)
+        return Service(setup.config, self.model, reader, spelling, self._forced())
+
+    def _forced(self) -> Forced:
+        settings = self.generation
+        return Forced(
+            settings.get("forced_bos_id"),
+            settings.get("forced_eos_id"),
+            tuple(settings.get("suppressed_ids", ())),
+            settings.get("renormalize", False),
+        )
 
     def export(
         self,
@@ -204,13 +241,26 @@ class GeneratingTask(Task):
         check_exportable()
         from keras_transformers.export import export
 
-        num_beams = self._num_beams if num_beams is None else num_beams
+        num_beams = self.num_beams if num_beams is None else num_beams
         _check_counts(num_beams, num_sequences)
-        example = self._request(1, stop, None, knobs, num_beams)
-        with self._exported_service() as service:
-            service.projection.refresh()
-            functions = service.signatures(example, num_sequences, num_beams)
-            export(folder, service.module, functions, example)
+        request = self.request(1, stop, None, knobs, num_beams)
+        with merged_service(self) as service:
+            service.output_matrix.refresh()
+            functions = service.signatures(request, num_sequences, num_beams)
+            export(folder, service.module, functions, {**request._asdict(), "stop": [list(stop)]})
+
+
+def language_model(setup: Setup, backbone: keras.Model) -> keras.Model:
+    """A decoder, or an encoder and a decoder, with a language model's head: `logits` (B, T, V)."""
+    embedding = backbone.get_layer("token_embedding")
+    logits = language_model_head(setup.config, embedding, backbone.output["hidden_states"], setup.dtype)
+    outputs = {"logits": logits, **setup.optional_outputs(backbone)}
+    return keras.Model(backbone.input, outputs, name=f"{setup.kind.name}_model")
+
+
+def language_model_metrics() -> dict[str, list[keras.metrics.Metric]]:
+    """Metrics of next tokens."""
+    return {"logits": [metrics.Accuracy(), metrics.Perplexity(), metrics.MeanCrossEntropy()]}
 
 
 def _check_counts(num_beams: int, num_sequences: int, batch_size: int = 1) -> None:

@@ -7,6 +7,33 @@ from typing import Any
 
 import numpy as np
 
+from keras_transformers.tasks.parts import Parts
+
+
+def full_objective(name: str, parts: Parts, outputs: Sequence[str], class_weight: dict[Any, float] | None) -> Any:
+    """The objective of a task, with what its model and the caller add.
+
+    Args:
+        name: Of the task.
+        parts: Of the task.
+        outputs: Optional outputs of the model.
+        class_weight: What a text counts by its label.
+
+    Raises:
+        ValueError: There are weights where texts have no class, or several.
+    """
+    objective = parts.objective()
+    if outputs:
+        objective = AllOutputs(objective, parts.label_output, outputs)
+    if class_weight is None:
+        return objective
+    if parts.class_weights is None:
+        raise ValueError(
+            f"class_weight is for texts of one class each: received one for {name}. Leave it out, or train on a "
+            "data set of your own that has sample weights."
+        )
+    return WithClassWeights(objective, parts.label_output, parts.class_weights(class_weight))
+
 
 class AllOutputs:
     """An objective that labels the optional outputs of a model too, with zeros that nothing reads.

@@ -1,0 +1,178 @@
+"""What a task is made of: records that each task's file fills in, and `Task` puts together."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
+
+import keras
+import numpy as np
+
+from keras_transformers.checkpoints.names import task_names
+from keras_transformers.config import TransformerConfig
+from keras_transformers.text.tokenizer import Tokenizer, check_texts
+
+
+class Kind(NamedTuple):
+    """A kind of task: what is known of it before there is a model. `tasks/<name>.py` holds it as `KIND`."""
+
+    name: str
+    make: Callable[..., Parts]  # from a `Setup` and the task's own options; their names are those of its arguments
+    models: tuple[str, ...]  # kinds of models that can do it
+    new_layers: tuple[str, ...] = ()  # heads that start afresh when the checkpoint lacks them
+    needs_labels: bool = False  # a text comes with a label, or with a text to write, to fit and evaluate
+    takes_pairs: bool = False  # a text may come with a second one
+    takes_documents: bool = False  # it learns from documents, lists of sentences, rather than from texts
+    writes_text: bool = False  # it has `generate` and `stream`
+
+    @property
+    def options(self) -> set[str]:
+        """Names of the task's own options, those of `make`."""
+        return keyword_names(self.make)
+
+
+def keyword_names(function: Callable) -> set[str]:
+    """Names of a function's keyword-only arguments.
+
+    Example:
+
+    >>> keyword_names(lambda texts, *, buffer_size=1: texts)
+    {'buffer_size'}
+    """
+    parameters = inspect.signature(function).parameters.values()
+    return {parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY}
+
+
+LABELLED = "classification"  # what a bare model is to do that is given labels
+
+
+def find_kind(name: str | None) -> Kind:
+    """The kind of a task by its name: the file system is the registry.
+
+    Args:
+        name: One of `checkpoints.names.task_names()`, the tasks that a family has a class of `transformers` for.
+
+    Raises:
+        ValueError: There is no such task.
+
+    Example:
+
+    >>> find_kind("classification").takes_pairs
+    True
+    """
+    if name not in task_names():
+        raise ValueError(f"task must be one of {task_names()}: received {name!r}.")
+    return importlib.import_module(f"keras_transformers.tasks.{name}").KIND
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What every task is given, checked.
+
+    Args:
+        kind: The kind of task.
+        config: Sizes and options of the model.
+        tokenizer: Text to ids.
+        max_length: Longest text in tokens.
+        outputs: Optional outputs of the model.
+        dtype: Name of a Keras dtype policy.
+
+    Raises:
+        ValueError: The model is of another kind than the task needs, the tokenizer has more tokens than the model, or
+            `max_length` exceeds the model's.
+    """
+
+    kind: Kind
+    config: TransformerConfig
+    tokenizer: Tokenizer
+    max_length: int
+    outputs: tuple[str, ...]
+    dtype: str
+
+    def __post_init__(self):
+        kind, config = self.kind, self.config
+        if config.kind not in kind.models:
+            raise ValueError(f"{kind.name} needs a model of kind {kind.models}: received a {config.kind}.")
+        size = config.encoder_vocabulary_size or config.vocabulary_size
+        if self.tokenizer.vocabulary_size > size:
+            raise ValueError(
+                f"the tokenizer has {self.tokenizer.vocabulary_size} tokens, the model {size}: they do not belong "
+                "together."
+            )
+        if not 4 <= self.max_length <= config.max_length:
+            raise ValueError(
+                f"max_length must be in [4, {config.max_length}], the model's: received {self.max_length}."
+            )
+        check_texts("outputs", self.outputs)
+
+    def with_tokenizer(self, tokenizer: Tokenizer) -> Setup:
+        """The same with another tokenizer."""
+        return replace(self, tokenizer=tokenizer)
+
+    def optional_outputs(self, backbone: keras.Model) -> dict[str, Any]:
+        """The outputs of a model that were asked for besides."""
+        return {name: backbone.output[name] for name in self.outputs}
+
+    @cached_property
+    def text_graph(self) -> Any:
+        """The tokenizer as TensorFlow ops, a `TextGraph`."""
+        return self.graph_of(self.tokenizer)
+
+    def graph_of(self, tokenizer: Tokenizer) -> Any:
+        """A tokenizer as TensorFlow ops, with the model's padding."""
+        from keras_transformers.text.graph.compile import compile_text
+
+        return compile_text(tokenizer.to_json(), self.config.pad_id)
+
+
+class Answers(Protocol):
+    """How a task answers texts: `one_pass.OnePass` or `writing.Writing`."""
+
+    service: Any  # what `predict` calls, and on TensorFlow `export` saves
+
+    def predict(self, texts: Any, *arguments: Any, **options: Any) -> list[dict[str, Any]]:
+        """One dict a text."""
+
+    def export(self, folder: str, **options: Any) -> None:
+        """Write a SavedModel."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The parts of a task.
+
+    Args:
+        model: A plain functional `keras.Model`: a dict of inputs to a dict of outputs.
+        tokenizer: The tokenizer, perhaps with an end token behind texts.
+        source: From (texts, labels, pairs) and options of its own, which are keyword-only, to a source of
+            `data.pipeline`.
+        objective: Makes an objective of `data.pipeline`.
+        losses, metrics: Make those of each output by its name; new ones at each `compile`.
+        answers: How texts are answered.
+        label_output: The output that labels, if they are one array, belong to.
+        class_weights: From a dict of weights by label to an array (C,); None where texts have no classes.
+        loss_weights: Of the losses by output; None for 1 each.
+        label_layer: The layer whose last axis is that of the labels; None where there is none.
+        saved: What `save` keeps besides: options of `checkpoints.huggingface.save_folder`, asked for at each `save`.
+        saved_tokenizer: What `save` writes for a tokenizer; `tokenizer` when None.
+        attributes: What this task alone has, by name: they become attributes of the `Task`.
+    """
+
+    model: keras.Model
+    tokenizer: Tokenizer
+    source: Callable[..., Any]
+    objective: Callable[[], Any]
+    losses: Callable[[], dict[str, keras.losses.Loss]]
+    metrics: Callable[[], dict[str, list[keras.metrics.Metric]]]
+    answers: Answers
+    label_output: str = "logits"
+    class_weights: Callable[[Mapping[Any, float]], np.ndarray] | None = None
+    loss_weights: dict[str, float] | None = None
+    label_layer: str | None = None
+    saved: Callable[[], dict[str, Any]] = dict
+    saved_tokenizer: Any = None
+    attributes: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,80 @@
+"""From texts and labels as a user has them to sources of `data.pipeline`: what tasks share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import keras
+import numpy as np
+
+from keras_transformers.config import TransformerConfig
+from keras_transformers.data.rows import Rows, tell_cut
+from keras_transformers.data.stream import Stream
+from keras_transformers.tasks.parts import Kind, Setup
+from keras_transformers.text.encoded import Encoded
+
+
+def text_source(setup: Setup, read_labels: Callable[[Any], np.ndarray] | None = None) -> Callable[..., Rows | Stream]:
+    """The source of a task that learns from texts, or pairs of texts, one a row.
+
+    Args:
+        setup: Of the task.
+        read_labels: From labels as a user has them to numbers; None where texts have no labels.
+
+    Returns:
+        A `Parts.source`.
+    """
+
+    def source(texts: Any, labels: Any, pairs: Any, *, buffer_size: int = 4096) -> Rows | Stream:
+        if is_stream(texts, labels, pairs):
+            # The graph is made now: made while `Stream` traces, its tables would belong to that trace.
+            return Stream(texts, partial(encode, setup.text_graph), buffer_size, read_labels)
+        if labels is not None and read_labels is None:
+            raise ValueError(f"{setup.kind.name} takes no labels: they come from the texts. Leave labels out.")
+        encoded = setup.tokenizer.encode(texts, pairs, max_length=setup.max_length)
+        tell_cut([row.truncated for row in encoded], setup.max_length)
+        return rows_of(encoded, setup.config, None if labels is None else read_labels(labels))
+
+    def encode(graph: Any, texts: Any, pairs: Any) -> dict[str, Any]:
+        encoded = graph.encode(texts, pairs, max_length=setup.max_length)
+        if not setup.config.num_segments:
+            del encoded["segment_ids"]
+        return encoded
+
+    return source
+
+
+def is_stream(texts: Any, labels: Any, pairs: Any = None) -> bool:
+    """Whether texts are a `tf.data.Dataset`; a `ValueError` if something is given beside one."""
+    stream = hasattr(texts, "element_spec")
+    if stream and (labels is not None or pairs is not None):
+        raise ValueError("a tf.data.Dataset brings its labels and pairs along: zip them with the texts.")
+    return stream
+
+
+def rows_of(encoded: Sequence[Encoded], config: TransformerConfig, labels: Any = None) -> Rows:
+    """Rows of encoded texts, with segments where the model has them."""
+    segments = [row.segment_ids for row in encoded] if config.num_segments else None
+    return Rows.of([row.ids for row in encoded], segments, labels)
+
+
+def check_has_length(texts: Any) -> None:
+    """A `ValueError` for a stream, whose number of steps nobody knows."""
+    if hasattr(texts, "element_spec"):
+        raise ValueError(
+            "fit needs the number of steps for its schedule, and a stream has none: use "
+            "task.model.fit(task.dataset(stream), epochs=...) with an optimizer of your own in task.compile."
+        )
+
+
+def check_labelled(kind: Kind, texts: Any, labels: Any) -> None:
+    """A `ValueError` where there are no labels and a task needs them; a stream brings its own."""
+    if kind.needs_labels and labels is None and not hasattr(texts, "element_spec"):
+        raise ValueError(f"{kind.name} needs labels, one a text, to fit or evaluate: received None.")
+
+
+def order_by_epoch(dataset: Any) -> keras.callbacks.Callback:
+    """Lets the order of an epoch follow from its number, wherever `fit` starts."""
+    return keras.callbacks.LambdaCallback(lambda epoch, logs: setattr(dataset.position, "epoch", epoch))

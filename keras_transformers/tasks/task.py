@@ -1,0 +1,299 @@
+"""A task: a model with everything around it. `zoo.load` makes one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, final
+
+import keras
+import numpy as np
+
+from keras_transformers.checkpoints.huggingface import save_folder
+from keras_transformers.checkpoints.names import architecture_of
+from keras_transformers.config import TransformerConfig
+from keras_transformers.data.pipeline import batches
+from keras_transformers.tasks.objectives import full_objective
+from keras_transformers.tasks.parts import Setup, find_kind, keyword_names
+from keras_transformers.tasks.sources import check_has_length, check_labelled, order_by_epoch
+from keras_transformers.text.tokenizer import Tokenizer
+from keras_transformers.training.distribute import on_tensorflow, scope, take_uneven_batches
+from keras_transformers.training.lora import merged
+from keras_transformers.training.loss_scale import LossScaleOptimizer
+from keras_transformers.training.optimizer import AdamW
+from keras_transformers.training.schedules import make_schedule
+
+
+@final
+class Task:
+    """A model with its tokenizer, objective and answers. What tasks do not share stands in `tasks/<name>.py`.
+
+    Args:
+        name: `"classification"`, `"masked_lm"`, `"pretraining"`, `"causal_lm"` or `"seq2seq_lm"`.
+        config: Sizes and options of the model.
+        tokenizer: Text to ids.
+        max_length: Longest text in tokens; `config.max_length` when None.
+        outputs: Optional outputs of the model: `"hidden_states"`, `"all_hidden_states"`, `"attention_scores"`. With
+            them, Keras puts the name of the output before those of metrics: `logits_accuracy`.
+        dtype: Name of a Keras dtype policy.
+        **options: The task's own, which are the arguments of the function in its file: such as `labels`, `problem` and
+            `lm_weight` of `tasks.classification`, or `generation` of `tasks.causal_lm`.
+
+    Attributes:
+        model: A plain functional `keras.Model`, compiled.
+        tokenizer: The `Tokenizer`.
+        config: The `TransformerConfig`.
+        max_length: Longest text in tokens.
+        kind: What the task needs and takes, such as `needs_labels`.
+
+    Raises:
+        ValueError: An option is unknown or out of range, the tokenizer has more tokens than the model, or `max_length`
+            exceeds the model's.
+
+    Example:
+
+    >>> from keras_transformers.families import bert
+    >>> tokenizer = Tokenizer.train(["a fine film", "a dull film"], vocabulary_size=60)
+    >>> config = bert(tokenizer.vocabulary_size, num_layers=1, num_heads=2, hidden_dim=8, max_length=16)
+    >>> task = Task("classification", config, tokenizer, labels=["negative", "positive"])
+    >>> task.predict(["a fine film"])[0]["label"] in task.labels
+    True
+    """
+
+    def __init__(
+        self,
+        name: str,
+        config: TransformerConfig,
+        tokenizer: Tokenizer,
+        *,
+        max_length: int | None = None,
+        outputs: Iterable[str] = (),
+        dtype: str | None = None,
+        **options: Any,
+    ):
+        self.name, self.kind = name, (kind := find_kind(name))
+        if unknown := sorted(options.keys() - kind.options):
+            raise ValueError(f"{name} has no options {unknown}; it has {sorted(kind.options)}.")
+        max_length = config.max_length if max_length is None else max_length
+        outputs = outputs if isinstance(outputs, str) else tuple(outputs)
+        setup = Setup(kind, config, tokenizer, max_length, outputs, dtype or keras.config.dtype_policy().name)
+        self.config, self.max_length, self.outputs, self.dtype = config, max_length, setup.outputs, setup.dtype
+        self.parts = kind.make(setup, **options)
+        self.model, self.tokenizer = self.parts.model, self.parts.tokenizer
+        self.compile()
+
+    def __getattr__(self, name: str) -> Any:
+        """What not every task has, such as `labels` or `align`."""
+        parts = self.__dict__.get("parts")
+        if parts is None or name not in parts.attributes:
+            raise AttributeError(f"the task has no attribute {name!r}.")
+        return parts.attributes[name]
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.parts.attributes]
+
+    def compile(self, optimizer: keras.optimizers.Optimizer | None = None, **options: Any) -> None:
+        """Compile the model with the task's loss and metrics.
+
+        Args:
+            optimizer: AdamW with a constant rate of 5e-5 when None.
+            **options: For `keras.Model.compile`, such as `jit_compile`, `steps_per_execution` or `metrics`.
+        """
+        parts, optimizer = self.parts, optimizer or AdamW(5e-5)
+        defaults = {"loss": parts.losses(), "metrics": parts.metrics(), "loss_weights": parts.loss_weights}
+        if self.dtype == "mixed_float16" and not isinstance(optimizer, keras.optimizers.LossScaleOptimizer):
+            optimizer = LossScaleOptimizer(optimizer)  # Keras does so itself for a global policy only, and with its own
+        if on_tensorflow():
+            take_uneven_batches(self.model)
+            defaults["jit_compile"] = False  # XLA gains little on CPUs, and compiles anew for every length of batch
+        self.model.compile(optimizer, **(defaults | options))
+
+    def dataset(
+        self,
+        texts: Any,
+        labels: Any = None,
+        *,
+        pairs: Sequence[str] | None = None,
+        batch_size: int | None = 32,
+        batch_tokens: int | None = None,
+        class_weight: dict[Any, float] | None = None,
+        **settings: Any,
+    ) -> Any:
+        """What `task.model.fit` takes.
+
+        Args:
+            texts: A list of strings; or a `tf.data.Dataset` of strings, (text, label), (text, pair) or
+                (text, pair, label), for corpora larger than memory, tokenised on the fly. Where the task has labels,
+                the last of several strings is one. Pre-training takes documents: see `tasks.pretraining`.
+            labels: One label a text; of a language model, what is to be written for each text. None to predict.
+            pairs: The second text of each pair.
+            batch_size: Rows, over all replicas.
+            batch_tokens: Instead, rows times their padded length at most; texts of like length stand together.
+            class_weight: As for `fit` (Keras' own knows neither accumulation nor further outputs).
+            **settings: Of `data.pipeline.batches`: `shuffle` (False for evaluation), `seed` of order and masks,
+                `accumulation_steps` of the optimizer, `drop_remainder`, `buckets`; and of the task: `buffer_size`, rows
+                of a stream in memory, to shuffle and to sort by length; `packing`; `short_probability`.
+
+        Returns:
+            A `tf.data.Dataset`, or on other backends a `keras.utils.PyDataset`, of (inputs, labels). A warning says how
+            many texts were cut to `max_length`.
+
+        Raises:
+            ValueError: There are no texts, or texts and labels do not fit each other or the task.
+        """
+        source_options = {name: settings.pop(name) for name in keyword_names(self.parts.source) & settings.keys()}
+        if pairs is not None and not (self.kind.takes_pairs or self.kind.takes_documents):
+            raise ValueError(f"{self.name} takes no pairs: received {len(pairs)}. Leave them out.")
+        source = self.parts.source(texts, labels, pairs, **source_options)
+        objective = full_objective(self.name, self.parts, self.outputs, class_weight)
+        size = None if batch_tokens else batch_size
+        return batches(source, objective, size, batch_tokens=batch_tokens, max_length=self.max_length, **settings)
+
+    def fit(
+        self,
+        texts: Any,
+        labels: Any = None,
+        *,
+        pairs: Sequence[str] | None = None,
+        epochs: int = 3,
+        batch_size: int = 32,
+        learning_rate: float = 5e-5,
+        schedule: str = "linear",
+        warmup: float = 0.1,
+        weight_decay: float = 0.01,
+        clip_norm: float | None = 1.0,
+        accumulation_steps: int = 1,
+        ema_momentum: float | None = None,
+        class_weight: dict[Any, float] | None = None,
+        validation_data: Any = None,
+        seed: int = 0,
+        dataset_options: dict[str, Any] | None = None,
+        optimizer_options: dict[str, Any] | None = None,
+        compile_options: dict[str, Any] | None = None,
+        **fit_options: Any,
+    ) -> keras.callbacks.History:
+        """Fine-tune in one call: warms the learning rate up, and decays it over the steps that it knows.
+
+        A second call goes on from the weights, with a new optimizer and schedule.
+
+        Args:
+            texts, labels, pairs: As for `dataset`, but no stream.
+            epochs: Passes over the texts.
+            batch_size: Rows a step.
+            learning_rate: The peak.
+            schedule: `"linear"` or `"cosine"` decay to zero, `"inverse_sqrt"`, or `"constant"`, which has no warm-up.
+            warmup: Part of the steps in which the rate rises.
+            weight_decay, clip_norm, accumulation_steps, ema_momentum: Of `training.optimizer.AdamW`.
+            class_weight: What a text counts in the loss by its label, a name or number; 1 for those left out.
+            validation_data: `(texts, labels)` or `(texts, labels, pairs)`, or a data set, evaluated after each epoch.
+            seed: Of order and masks.
+            dataset_options: For `dataset`; validation leaves no text out and keeps their order, whatever they say.
+            optimizer_options: More of `AdamW`, such as `beta_2` and `epsilon`.
+            compile_options: For `compile`.
+            **fit_options: For `keras.Model.fit`, such as `callbacks`, `verbose`.
+
+        Returns:
+            Keras' `History`.
+
+        Raises:
+            ValueError: As for `dataset`; no labels; an unknown schedule; a stream, whose number of steps is not known;
+                `class_weight` where texts have no class, or several.
+        """
+        check_has_length(texts)
+        check_labelled(self.kind, texts, labels)
+        settings = {"batch_size": batch_size, "seed": seed, "accumulation_steps": accumulation_steps}
+        settings |= {"pairs": pairs, "class_weight": class_weight} | (dataset_options or {})
+        dataset = self.dataset(texts, labels, **settings)
+        steps = epochs * (fit_options.get("steps_per_epoch") or dataset.num_batches) // accumulation_steps
+        rate = make_schedule(schedule, learning_rate, warmup, steps)
+        with scope(getattr(self.model, "distribute_strategy", None)):
+            optimizer = (rate, weight_decay, clip_norm, accumulation_steps, ema_momentum)
+            self.compile(AdamW(*optimizer, **(optimizer_options or {})), **(compile_options or {}))
+        if isinstance(validation_data, tuple):
+            validation_data = self._evaluation(*validation_data, batch_size=batch_size, options=dataset_options)
+        fit_options["callbacks"] = [order_by_epoch(dataset), *(fit_options.get("callbacks") or [])]
+        # The data set shuffles by itself; Keras would warn, or on JAX shuffle the batches once more.
+        return self.model.fit(dataset, epochs=epochs, validation_data=validation_data, shuffle=False, **fit_options)
+
+    def evaluate(
+        self,
+        texts: Any,
+        labels: Any = None,
+        *,
+        pairs: Sequence[str] | None = None,
+        batch_size: int = 32,
+        dataset_options: dict[str, Any] | None = None,
+    ) -> dict[str, float | list[float]]:
+        """The task's metrics, over real targets.
+
+        Args:
+            texts, labels, pairs: As for `dataset`.
+            batch_size: Rows at a time.
+            dataset_options: For `dataset`; no text is left out and their order is kept, whatever they say.
+
+        Returns:
+            Metric values by name; a list for a metric with several, such as `F1(average=None)`. Keras' `loss`, a mean
+            of batch means, is left out.
+        """
+        dataset = self._evaluation(texts, labels, pairs, batch_size, dataset_options)
+        results = self.model.evaluate(dataset, return_dict=True, verbose=0)
+        return {name: np.asarray(value).tolist() for name, value in results.items() if not name.endswith("loss")}
+
+    def _evaluation(
+        self, texts: Any, labels: Any = None, pairs: Any = None, batch_size: int = 32, options: Any = None
+    ) -> Any:
+        """A data set of all texts, once and in their order."""
+        check_labelled(self.kind, texts, labels)
+        settings = {"batch_size": batch_size, "pairs": pairs, **(options or {})}
+        every = {"shuffle": False, "drop_remainder": False, "accumulation_steps": 1, "class_weight": None}
+        return self.dataset(texts, labels, **(settings | every))
+
+    @property
+    def predict(self) -> Callable[..., list[dict[str, Any]]]:
+        """Answers texts, by the same traced function that `export` saves: `OnePass.predict` or `Writing.predict`."""
+        return self.parts.answers.predict
+
+    @property
+    def generate(self) -> Callable[..., list[str] | list[list[str]]]:
+        """Writes texts, where the task does: `Writing.generate`."""
+        return self.parts.answers.generate
+
+    @property
+    def stream(self) -> Callable[..., Iterator[str]]:
+        """Writes one text, piece by piece as it grows: `Writing.stream`."""
+        return self.parts.answers.stream
+
+    @property
+    def generation(self) -> dict[str, Any]:
+        """How texts are generated unless a caller says otherwise; it can be set."""
+        return self.parts.answers.generation
+
+    @generation.setter
+    def generation(self, settings: dict[str, Any]):
+        self.parts.answers.generation = settings
+
+    @property
+    def export(self) -> Callable[..., None]:
+        """Writes a SavedModel from text to answers: `OnePass.export` or `Writing.export`."""
+        return self.parts.answers.export
+
+    @property
+    def service(self) -> Any:
+        """What `predict` calls and `export` saves."""
+        return self.parts.answers.service
+
+    def save(self, folder: str | os.PathLike, dtype: str = "float32") -> None:
+        """Write one folder in Hugging Face layout, with all that `zoo.load(folder)` and `transformers` need.
+
+        Args:
+            folder: Replaced, if a save has written all that it holds; an interrupted save leaves the old one.
+            dtype: Of the stored weights: `"float32"`, `"float16"` or `"bfloat16"`.
+
+        Raises:
+            ValueError: The folder holds something else, or it is the working directory or the home folder.
+        """
+        parts, architecture = self.parts, architecture_of(self.name, self.config.family)
+        tokenizer = parts.tokenizer if parts.saved_tokenizer is None else parts.saved_tokenizer
+        options = {"architecture": architecture, "dtype": dtype, "max_length": self.max_length, **parts.saved()}
+        with merged(self.model):
+            save_folder(folder, self.model, self.config, tokenizer, **options)

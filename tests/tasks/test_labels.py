@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from keras_transformers.tasks.labels import make_labels
+
+
+@pytest.mark.parametrize(
+    ("labels", "problem", "message"),
+    [
+        (None, None, "needs labels"), ("bad", None, "received the str 'bad'"), (0, None, "received 0"),
+        ([], None, "at least one"), (["a", "a"], None, "different strings"), (["a", ""], None, "different strings"),
+        ([1, 2], None, "different strings"), (["a"], None, "one class leaves nothing"), (2, "ranking", "'ranking'"),
+    ],
+)  # fmt: skip
+def test_labels_that_are_refused(labels, problem, message):
+    with pytest.raises(ValueError, match=message):
+        make_labels(labels, problem)
+
+
+def test_names_are_made_for_a_number():
+    assert make_labels(3, "multi_label").names == ("LABEL_0", "LABEL_1", "LABEL_2")
+    assert make_labels(["score"], "regression").names == ("score",)
+
+
+@pytest.mark.parametrize(
+    ("problem", "labels", "expected"),
+    [
+        ("single_label", ["b", "a"], [1, 0]), ("single_label", [0, 1], [0, 1]),
+        ("single_label", (name for name in "ab"), [0, 1]),
+        ("multi_label", [["b"], [], ["b", "a"]], [[0, 1], [0, 0], [1, 1]]), ("multi_label", [[0, 1]], [[0, 1]]),
+        ("regression", [[0.5, 1.5]], [[0.5, 1.5]]),
+    ],
+)  # fmt: skip
+def test_names_to_numbers(problem, labels, expected):
+    numbers = make_labels(["a", "b"], problem).to_numbers(labels)
+    np.testing.assert_array_equal(numbers, expected)
+
+
+@pytest.mark.parametrize(
+    ("problem", "labels", "message"),
+    [
+        ("single_label", "ab", "a label for each text"), ("single_label", ["a", "c"], "unknown label 'c'"),
+        ("single_label", ["a", 1], "unknown label 1"), ("multi_label", ["a", "b"], r"pass \[\['a'\]"),
+    ],
+)  # fmt: skip
+def test_labels_that_are_none_of_the_names(problem, labels, message):
+    with pytest.raises(ValueError, match=message):
+        make_labels(["a", "b"], problem).to_numbers(labels)

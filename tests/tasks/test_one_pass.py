@@ -1,0 +1,58 @@
+"""Texts to answers by one pass: what `predict` gives is what the service, and so the export, computes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tensorflow as tf
+import tiny
+
+from keras_transformers.tasks.one_pass import EagerService, look_up
+
+TEXTS = ["a fine film", "", "a dull day " * 9, "song"]
+
+
+@pytest.mark.parametrize("make", [tiny.classifier, tiny.decoder_classifier, tiny.masked_lm])
+def test_python_reads_as_the_graph_does(make):
+    """The reader of the backends without TensorFlow, beside the traced one."""
+    task = make()
+    answers = task.parts.answers
+    texts = ["a [MASK] film", "[MASK] [MASK]"] if task.name == "masked_lm" else TEXTS
+    traced, eager = answers.service.run(texts, None), EagerService(answers.setup, answers).run(texts, None)
+    assert traced.keys() == eager.keys()
+    for name, column in traced.items():
+        if column.dtype == object:
+            assert column.tolist() == np.vectorize(bytes.decode, otypes=[object])(eager[name]).tolist()
+        else:
+            np.testing.assert_allclose(column, eager[name], atol=1e-5)
+
+
+def test_a_batch_at_a_time():
+    task = tiny.classifier()
+    whole, parts = task.predict(TEXTS), task.predict(TEXTS, batch_size=1)
+    for one, other in zip(whole, parts, strict=True):
+        assert one["probabilities"] == pytest.approx(other["probabilities"], abs=1e-6)
+        assert one["truncated"] == other["truncated"]
+    assert task.predict([]) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        (("one text",), {}, "received one str"), ((["a"], ["b", "c"]), {}, "1 texts and 2 pairs"),
+        ((["a"],), {"batch_size": 0}, "batch_size must be at least 1"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(trained, arguments, options, message):
+    with pytest.raises(ValueError, match=message):
+        trained.predict(*arguments, **options)
+
+
+def test_the_service_has_a_signature_for_pairs_where_a_task_takes_them(trained):
+    assert set(trained.service.signatures) == {"serving_default", "pair"}
+    assert set(tiny.masked_lm().service.signatures) == {"serving_default"}
+
+
+def test_names_by_number():
+    names = look_up(["no", "ja"], tf.constant([[1, -1], [0, 1]]))
+    assert names.numpy().tolist() == [[b"ja", b""], [b"no", b"ja"]]

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import pytest
+import tensorflow as tf
+import tiny
+
+from keras_transformers.data.rows import Rows
+from keras_transformers.data.stream import Stream
+from keras_transformers.tasks.sources import check_labelled, is_stream
+
+
+def test_texts_in_memory_and_streams():
+    task = tiny.classifier()
+    rows = task.parts.source(["a fine film", "a"], ["good", "bad"], None)
+    assert isinstance(rows, Rows) and rows.labels.tolist() == [1, 0] and rows.num_rows == 2
+    stream = task.parts.source(tf.data.Dataset.from_tensor_slices((["a"], ["good"])), None, None, buffer_size=7)
+    assert isinstance(stream, Stream) and stream.buffer_size == 7
+    assert stream.sample().labels.tolist() == [1]
+
+
+@pytest.mark.parametrize("num_segments", [0, 2])
+def test_segments_where_the_model_has_them(num_segments):
+    from keras_transformers.tasks import Task
+
+    task = Task("masked_lm", tiny.config(num_segments=num_segments), tiny.tokenizer())
+    rows = task.parts.source(["a fine film"], None, None)
+    stream = task.parts.source(tf.data.Dataset.from_tensors("a fine film"), None, None).sample()
+    assert (rows.segment_ids is None) == (stream.segment_ids is None) == (not num_segments)
+    assert rows.token_ids.tokens().tolist() == stream.token_ids.tokens().tolist()
+
+
+def test_labels_that_a_task_does_not_take():
+    with pytest.raises(ValueError, match="masked_lm takes no labels"):
+        tiny.masked_lm().dataset(["a"], ["b"])
+    with pytest.raises(ValueError, match="leave labels and pairs out"):
+        tiny.pretraining().dataset(tiny.DOCUMENTS, ["a"])
+
+
+def test_a_stream_brings_all_along():
+    stream = tf.data.Dataset.from_tensors("a")
+    assert is_stream(stream, None) and not is_stream(["a"], ["b"])
+    for labels, pairs in ((["a"], None), (None, ["a"])):
+        with pytest.raises(ValueError, match="zip them"):
+            is_stream(stream, labels, pairs)
+
+
+def test_who_needs_labels():
+    classifier, masked_lm = tiny.classifier().kind, tiny.masked_lm().kind
+    with pytest.raises(ValueError, match="classification needs labels"):
+        check_labelled(classifier, ["a"], None)
+    check_labelled(classifier, tf.data.Dataset.from_tensors(("a", 1)), None)
+    check_labelled(masked_lm, ["a"], None)
