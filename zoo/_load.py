@@ -15,10 +15,11 @@ import keras
 from keras_transformers.checkpoints import hub, huggingface, keras_nlp
 from keras_transformers.checkpoints.folder import left_behind
 from keras_transformers.checkpoints.generation_config import read_generation
-from keras_transformers.checkpoints.names import task_of
+from keras_transformers.checkpoints.names import task_names, task_of
 from keras_transformers.config import TransformerConfig
-from keras_transformers.tasks import TASKS, Task
-from keras_transformers.text.end_token import with_end_token
+from keras_transformers.families.dropout import with_dropout
+from keras_transformers.tasks import Task
+from keras_transformers.tasks.parts import LABELLED, Kind, find_kind
 from keras_transformers.text.folder import read_max_length
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.training.distribute import scope
@@ -34,22 +35,25 @@ class Checkpoint:
         config: Of the model that it holds.
         tokenizer: Its tokenizer.
         task: What it was made for, or None for a bare model.
-        labels, problem: Of a classifier, or None.
         assign: Gives its weights to a model: `assign(model, missing_ok=(), fresh=())`.
-        settings: Reads what it says of other arguments of a task, by their names: `max_length`, `generation`, ...
+        labels, problem: Of a classifier, or None.
+        settings: Reads what it says of other options of a task, by their names: `max_length`, `generation`, ...
     """
 
     config: TransformerConfig
     tokenizer: Tokenizer
     task: str | None
-    labels: tuple[str, ...] | None
-    problem: str | None
     assign: Callable[..., Any]
+    labels: tuple[str, ...] | None = None
+    problem: str | None = None
     settings: Mapping[str, Callable[[], Any]] = dataclasses.field(default_factory=dict)
 
     def options(self, names: Iterable[str]) -> dict[str, Any]:
-        """Arguments of a task, of these names, as far as the checkpoint has values for them."""
-        return {name: self.settings[name]() for name in names if name in self.settings}
+        """Options of a task, of these names, as far as the checkpoint has values for them."""
+        said = {"labels": self.labels, "problem": self.problem}
+        settings = {name: self.settings[name]() for name in names if name in self.settings}
+        settings |= {name: value for name, value in said.items() if name in names and value is not None}
+        return settings | ({"made_for": self.task} if "made_for" in names else {})
 
 
 def load(
@@ -112,49 +116,41 @@ def load(
     (None, 2)
     """
     checkpoint = find(name, revision, cache_dir, pickled)
-    kind = _task_class(task or (checkpoint.task if labels is None else "classification"), name)
-    options = checkpoint.options(("max_length", *kind.from_checkpoint) if max_length is None else kind.from_checkpoint)
-    options |= {"outputs": outputs, "dtype": dtype} | ({} if max_length is None else {"max_length": max_length})
-    options |= _classifier_options(kind, checkpoint, labels, problem, lm_weight)
-    config = checkpoint.config if dropout is None else _with_dropout(checkpoint.config, dropout)
+    kind = _kind(name, task, checkpoint.task, labels is not None)
+    given = {"labels": labels, "problem": problem, "lm_weight": lm_weight, "max_length": max_length}
+    options = _options(kind, checkpoint, {name: value for name, value in given.items() if value is not None})
+    config = checkpoint.config if dropout is None else with_dropout(checkpoint.config, dropout)
     if seed is not None:
         keras.utils.set_random_seed(seed)
-    tokenizer = checkpoint.tokenizer
-    if kind.name == "classification" and config.eos_ids and checkpoint.task != "classification":
-        tokenizer = with_end_token(tokenizer, config.eos_ids[0])
     with scope(strategy):
-        made = kind(config, tokenizer, **options)
+        loaded = Task(kind.name, config, checkpoint.tokenizer, outputs=outputs, dtype=dtype, **options)
         if weights:
-            _assign(made, checkpoint)
+            _assign(loaded, checkpoint)
     if lora_rank is not None:
-        add_lora(made.model, lora_rank, train=kind.new_layers)
-        made.compile()
-    return made
+        add_lora(loaded.model, lora_rank, train=kind.new_layers)
+        loaded.compile()
+    return loaded
 
 
-def _classifier_options(
-    kind: type[Task],
-    checkpoint: Checkpoint,
-    labels: Sequence[str] | int | None,
-    problem: str | None,
-    lm_weight: float | None,
-) -> dict[str, Any]:
-    """The arguments that only a classifier has; no other task may be given any."""
-    if kind.name == "classification":
-        labels = checkpoint.labels if labels is None else labels
-        return {"labels": labels, "problem": problem or checkpoint.problem, "lm_weight": lm_weight or 0.0}
-    if (labels, problem, lm_weight) != (None, None, None):
-        raise ValueError(
-            f"labels, problem and lm_weight belong to task='classification': received them with {kind.name!r}."
-        )
-    return {}
+def _kind(name: Any, task: str | None, made_for: str | None, has_labels: bool) -> Kind:
+    """The task asked for, else what the checkpoint was made for; where labels are given, one that has labels."""
+    if task is not None:
+        return find_kind(task)
+    kind = None if made_for is None else find_kind(made_for)
+    if has_labels and (kind is None or "labels" not in kind.options):
+        return find_kind(LABELLED)
+    if kind is None:
+        raise ValueError(f"{name} is a bare model: say what for, task=... one of {task_names()}.")
+    return kind
 
 
-def _with_dropout(config: TransformerConfig, rate: float) -> TransformerConfig:
-    """The same model with one rate for all of its dropouts."""
-    has_inner = config.activation_dropout or config.family == "t5"  # which has one rate for all
-    inner = {"activation_dropout": rate} if has_inner else {}
-    return config.replace(dropout=rate, attention_dropout=rate, **inner)
+def _options(kind: Kind, checkpoint: Checkpoint, given: dict[str, Any]) -> dict[str, Any]:
+    """The options of a task: those given, else those that the checkpoint has values for."""
+    names = {"max_length", *kind.options}
+    for option in sorted(given.keys() - names):
+        tasks = [task for task in task_names() if option in find_kind(task).options]
+        raise ValueError(f"{option} belongs to task={' or '.join(map(repr, tasks))}: received it with {kind.name!r}.")
+    return checkpoint.options(names - given.keys()) | given
 
 
 def find(
@@ -238,50 +234,39 @@ def _keras_nlp(preset: str) -> Checkpoint:
 
 
 def _checkpoint(
-    config: TransformerConfig,
-    extra: dict[str, Any],
-    tokenizer: Tokenizer,
-    assign: Callable[..., Any],
-    settings: Mapping[str, Callable[[], Any]],
+    config: TransformerConfig, extra: dict[str, Any], tokenizer: Tokenizer, assign: Any, settings: Any
 ) -> Checkpoint:
     task = task_of(extra["architecture"], config.family)
-    return Checkpoint(config, tokenizer, task, extra["labels"], extra["problem"], assign, settings)
+    return Checkpoint(config, tokenizer, task, assign, extra["labels"], extra["problem"], settings)
 
 
-def _task_class(task: str | None, name: Any) -> type[Task]:
-    if task is None:
-        raise ValueError(f"{name} is a bare model: say what for, task=... one of {sorted(TASKS)}.")
-    if task not in TASKS:
-        raise ValueError(f"task must be one of {sorted(TASKS)}: received {task!r}.")
-    return TASKS[task]
-
-
-def _assign(made: Task, checkpoint: Checkpoint) -> None:
-    """Gives a task the weights of a checkpoint, a classifier's in the order of the task's labels."""
-    if not made.name == checkpoint.task == "classification":
-        checkpoint.assign(made.model, missing_ok=made.new_layers)
+def _assign(task: Task, checkpoint: Checkpoint) -> None:
+    """Gives a task the weights of a checkpoint, those of labels in the order of the task's labels."""
+    layer = task.parts.label_layer
+    if layer is None or task.name != checkpoint.task:
+        checkpoint.assign(task.model, missing_ok=task.kind.new_layers)
         return
-    is_same = sorted(made.labels) == sorted(checkpoint.labels)
-    _tell(made, checkpoint, is_same)
-    checkpoint.assign(made.model, fresh=() if is_same else ("classifier",))
+    is_same = sorted(task.labels) == sorted(checkpoint.labels)
+    _tell(task, checkpoint, is_same)
+    checkpoint.assign(task.model, fresh=() if is_same else (layer,))
     if not is_same:
         return
-    order = [checkpoint.labels.index(label) for label in made.labels]
-    for weight in made.model.get_layer("classifier").weights:  # kernel (D, C), bias (C,)
+    order = [checkpoint.labels.index(label) for label in task.labels]
+    for weight in task.model.get_layer(layer).weights:  # kernel (D, C), bias (C,)
         weight.assign(keras.ops.take(weight, order, axis=-1))
 
 
-def _tell(made: Task, checkpoint: Checkpoint, is_same: bool) -> None:
+def _tell(task: Task, checkpoint: Checkpoint, is_same: bool) -> None:
     """Warns of a classifier that is not what it was trained to be."""
     if not is_same:
         warnings.warn(
-            f"the checkpoint's classifier is for the labels {list(checkpoint.labels)}: for {list(made.labels)} it "
+            f"the checkpoint's classifier is for the labels {list(checkpoint.labels)}: for {list(task.labels)} it "
             "starts afresh, and has to be trained. To keep it, leave labels out or give the same ones.",
             stacklevel=4,
         )
-    elif made.problem != checkpoint.problem:
+    elif task.problem != checkpoint.problem:
         warnings.warn(
             f"the checkpoint's classifier was trained for problem={checkpoint.problem!r}: it is kept for "
-            f"{made.problem!r}, which needs training unless the checkpoint is wrong about itself.",
+            f"{task.problem!r}, which needs training unless the checkpoint is wrong about itself.",
             stacklevel=4,
         )

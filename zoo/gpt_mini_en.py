@@ -31,8 +31,7 @@ def train(data: Path, folder: Path, epochs: int = 2, seed: int = 1, verbose: int
     """Train from scratch, resuming an interrupted run; write the folder that is bundled; measure held-out text."""
     import keras
 
-    from keras_transformers.tasks import CausalLMTask
-    from keras_transformers.tasks.fitting import num_batches
+    from keras_transformers.tasks import Task
     from keras_transformers.text.tokenizer import Tokenizer
     from keras_transformers.training.optimizer import AdamW
     from keras_transformers.training.resume import Resume
@@ -43,9 +42,9 @@ def train(data: Path, folder: Path, epochs: int = 2, seed: int = 1, verbose: int
     tokenizer = Tokenizer.train(books, ENTRY.config.vocabulary_size, model="byte_pair")
     # No dropout: in a few passes over the text so small a model underfits.
     config = ENTRY.config.replace(dropout=0.0, attention_dropout=0.0)
-    task = CausalLMTask(config, tokenizer, dtype="mixed_bfloat16")
+    task = Task("causal_lm", config, tokenizer, dtype="mixed_bfloat16")
     dataset = task.dataset(books, packing="blocks", batch_size=16, seed=seed, drop_remainder=True)
-    steps = epochs * num_batches(dataset)
+    steps = epochs * dataset.num_batches
     # Every batch has the same shape, and so small a model gains by XLA.
     task.compile(AdamW(WarmupCosine(2e-3, steps // 20, steps), weight_decay=0.1, beta_2=0.98), jit_compile=True)
     resume = Resume(state_folder(folder), dataset, every=500)

@@ -34,8 +34,7 @@ def train(data: Path, folder: Path, epochs: int = 3, seed: int = 1, verbose: int
     """Pre-train from scratch, resuming an interrupted run; write the folder that is bundled; measure held-out text."""
     import keras
 
-    from keras_transformers.tasks import PretrainingTask
-    from keras_transformers.tasks.fitting import num_batches
+    from keras_transformers.tasks import Task
     from keras_transformers.text.tokenizer import Tokenizer
     from keras_transformers.training.optimizer import AdamW
     from keras_transformers.training.resume import Resume
@@ -45,10 +44,12 @@ def train(data: Path, folder: Path, epochs: int = 3, seed: int = 1, verbose: int
     with open(data / "train.txt", encoding="utf-8") as lines:
         tokenizer = Tokenizer.train(map(str.strip, lines), ENTRY.config.vocabulary_size)
     # No dropout: in a few passes over the text, each masked anew, so small a model underfits.
-    task = PretrainingTask(ENTRY.config.replace(dropout=0.0, attention_dropout=0.0), tokenizer, dtype="mixed_bfloat16")
+    task = Task(
+        "pretraining", ENTRY.config.replace(dropout=0.0, attention_dropout=0.0), tokenizer, dtype="mixed_bfloat16"
+    )
     _attend_nearby(task.model)
     dataset = task.dataset(data / "train.txt", batch_size=32, seed=seed, short_probability=0.9, drop_remainder=True)
-    steps = epochs * num_batches(dataset)
+    steps = epochs * dataset.num_batches
     task.compile(AdamW(WarmupLinear(1e-3, steps // 15, steps), beta_2=0.98))
     resume = Resume(state_folder(folder), dataset, every=500)
     task.model.fit(dataset, epochs=epochs, verbose=verbose, shuffle=False, callbacks=[resume])

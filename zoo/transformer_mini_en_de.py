@@ -38,7 +38,7 @@ def train(
     """
     import keras
 
-    from keras_transformers.tasks import Seq2SeqLMTask
+    from keras_transformers.tasks import Task
     from keras_transformers.text.tokenizer import Tokenizer
     from keras_transformers.training.text_scores import import_sacrebleu
 
@@ -48,9 +48,9 @@ def train(
     tokenizer = Tokenizer.train(english + german, ENTRY.config.vocabulary_size, model="unigram")
     # The paper's initialisers; Marian's are for a width of 512.
     fresh = {"initializer_range": None, "embedding_initializer_range": ENTRY.config.hidden_dim**-0.5}
-    first = Seq2SeqLMTask(ENTRY.config.replace(**fresh), tokenizer)
+    first = Task("seq2seq_lm", ENTRY.config.replace(**fresh), tokenizer)
     _learn_sentences(first, english, german, state_folder(folder) / FIRST, first_epochs, seed, verbose)
-    task = Seq2SeqLMTask(ENTRY.config, tokenizer, generation={"num_beams": 4}, dtype="mixed_bfloat16")
+    task = Task("seq2seq_lm", ENTRY.config, tokenizer, generation={"num_beams": 4}, dtype="mixed_bfloat16")
     task.model.set_weights(first.model.get_weights())
     _learn_pairs(task, english, german, state_folder(folder), epochs, seed, verbose)
     task.save(folder, dtype="float16")
@@ -58,13 +58,12 @@ def train(
 
 
 def _learn_sentences(task, english: list[str], german: list[str], state: Path, epochs: int, seed: int, verbose: int):
-    from keras_transformers.tasks.fitting import num_batches
     from keras_transformers.training.optimizer import AdamW
     from keras_transformers.training.resume import Resume
     from keras_transformers.training.schedules import WarmupCosine
 
     dataset = task.dataset(english, german, batch_tokens=2048, seed=seed)
-    steps = epochs * num_batches(dataset)
+    steps = epochs * dataset.num_batches
     rate = WarmupCosine(1e-3, steps // 12, steps)
     task.compile(AdamW(rate, weight_decay=0.01, beta_2=0.98), jit_compile=True)
     resume = Resume(state, dataset, every=100)

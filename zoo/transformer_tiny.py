@@ -61,13 +61,13 @@ def train(data: Path, folder: Path, epochs: int = 133, seed: int = 1, verbose: i
 
 def make_task(data: Path, **options):
     """The model, with the joint vocabulary of both sides, and what it is trained on."""
-    from keras_transformers.tasks import Seq2SeqLMTask
+    from keras_transformers.tasks import Task
     from keras_transformers.text.tokenizer import Tokenizer
 
     english, german = (lines(data / f"train.{side}") for side in ("en", "de"))
     tokenizer = Tokenizer.train(english + german, model="words")
     generation = {"num_beams": 5, "early_stopping": True}  # fairseq ends a search so
-    return Seq2SeqLMTask(ENTRY.config, tokenizer, generation=generation, **options), english, german
+    return Task("seq2seq_lm", ENTRY.config, tokenizer, generation=generation, **options), english, german
 
 
 def measure(task, data: Path) -> dict[str, float]:

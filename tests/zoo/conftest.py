@@ -18,7 +18,7 @@ def folders(tmp_path_factory) -> dict[str, str]:
     """Task name -> folder."""
     # Late: half of these tests need no Keras, and run in a second without.
     from keras_transformers.families import bert, gpt2, transformer
-    from keras_transformers.tasks import CausalLMTask, ClassificationTask, MaskedLMTask, PretrainingTask, Seq2SeqLMTask
+    from keras_transformers.tasks import Task
     from keras_transformers.text.tokenizer import Tokenizer
 
     root = tmp_path_factory.mktemp("saved")
@@ -29,11 +29,11 @@ def folders(tmp_path_factory) -> dict[str, str]:
     ids = {"pad_id": unigram.pad_id, "decoder_start_id": unigram.pad_id, "eos_ids": [unigram.eos_id]}
     config = bert(tokenizer.vocabulary_size, **sizes)
     tasks = [
-        CausalLMTask(gpt2(byte_pair.vocabulary_size, **sizes, eos_ids=[byte_pair.eos_id]), byte_pair),
-        ClassificationTask(config, tokenizer, labels=["bad", "good"]),
-        MaskedLMTask(config, tokenizer),
-        PretrainingTask(config, tokenizer),
-        Seq2SeqLMTask(transformer(unigram.vocabulary_size, **sizes, **ids), unigram),
+        Task("causal_lm", gpt2(byte_pair.vocabulary_size, **sizes, eos_ids=[byte_pair.eos_id]), byte_pair),
+        Task("classification", config, tokenizer, labels=["bad", "good"]),
+        Task("masked_lm", config, tokenizer),
+        Task("pretraining", config, tokenizer),
+        Task("seq2seq_lm", transformer(unigram.vocabulary_size, **sizes, **ids), unigram),
     ]
     for task in tasks:
         task.save(root / task.name)
@@ -43,10 +43,10 @@ def folders(tmp_path_factory) -> dict[str, str]:
 @pytest.fixture
 def served(monkeypatch) -> list:
     """The requests that would be sent to the export in a process of its own."""
-    from zoo import _cli_finetune
+    from zoo.cli import finetune
 
     sent = []
-    monkeypatch.setattr(_cli_finetune, "serve", lambda export, request: sent.append(request))
+    monkeypatch.setattr(finetune, "serve", lambda export, request: sent.append(request))
     return sent
 
 

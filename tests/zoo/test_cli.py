@@ -12,9 +12,10 @@ import pytest
 from command_line import fail, invoke, run
 
 import zoo
-from zoo import _cli_show, _cli_train
-from zoo._cli_data import Columns, read_labelled
 from zoo._recipe import remove_state, state_folder
+from zoo.cli import describe as describe_verb
+from zoo.cli import train as train_verb
+from zoo.cli.data import Columns, read_labelled
 
 COMMANDS = ("list", "describe", "train", "finetune", "evaluate", "predict", "generate", "export")
 LABELS = {"a fine film": "good", "a dull book": "bad", "the fine day": "good", "the long play": "bad"}
@@ -140,7 +141,7 @@ def test_train_calls_the_recipe_with_what_was_given(monkeypatch, tmp_path):
         calls.append((data, folder, epochs))
         return {"accuracy": 0.5}
 
-    monkeypatch.setattr(_cli_train, "module", lambda name: SimpleNamespace(train=recipe))
+    monkeypatch.setattr(train_verb, "module", lambda name: SimpleNamespace(train=recipe))
     arguments = ("train", "mini_bert_en", "--data", tmp_path, "--out", tmp_path / "out")
     assert json.loads(run(*arguments, "--epochs", "2").splitlines()[-1]) == {"accuracy": 0.5}
     assert calls == [(tmp_path, tmp_path / "out", 2)]
@@ -162,7 +163,7 @@ def test_a_run_that_has_ended_leaves_no_state(monkeypatch, tmp_path):
             raise error
         return {}
 
-    monkeypatch.setattr(_cli_train, "module", lambda name: SimpleNamespace(train=recipe))
+    monkeypatch.setattr(train_verb, "module", lambda name: SimpleNamespace(train=recipe))
     arguments = ("train", "mini_bert_en", "--data", tmp_path, "--out", out)
     error = ValueError("there is no valid.txt")
     assert invoke(*arguments).exit_code == 2 and all((state / name).exists() for name in files)
@@ -277,13 +278,13 @@ def broken(*_):
 
 
 def test_other_errors_are_one_line_and_another_code(monkeypatch):
-    monkeypatch.setattr(_cli_show, "show", broken)
+    monkeypatch.setattr(describe_verb, "facts", broken)
     code, message = fail("describe", "mini_bert_en")
     assert code == 1 and "KeyError" in message and "--debug" in message
 
 
 def test_debug_shows_where(monkeypatch):
-    monkeypatch.setattr(_cli_show, "show", broken)
+    monkeypatch.setattr(describe_verb, "facts", broken)
     result = invoke("--debug", "describe", "mini_bert_en")
     assert isinstance(result.exception, KeyError)
 

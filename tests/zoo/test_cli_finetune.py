@@ -10,8 +10,8 @@ import pytest
 from command_line import fail, invoke
 
 import zoo
-from keras_transformers.tasks import ClassificationTask, Seq2SeqLMTask
-from zoo import _cli_finetune
+from keras_transformers.tasks import Task
+from zoo.cli import finetune
 
 TEXTS, LABELS = ("a fine film", "a dull book", "the fine day", "the long play"), ("good", "bad", "good", "bad")
 ROWS = [{"text": text, "label": label} for text, label in zip(TEXTS, LABELS, strict=True)]
@@ -60,7 +60,7 @@ def test_labels_of_the_test_file_are_checked_before_the_work(table, monkeypatch,
 
 
 def test_what_else_is_wrong_with_the_test_file_is_told_before_the_work(folders, table, tmp_path, monkeypatch):
-    monkeypatch.setattr(Seq2SeqLMTask, "fit", never)
+    monkeypatch.setattr(Task, "fit", never)
     blank = [{"text": "a fine film", "label": " "}]
     files = ("--train", table("train.csv", ROWS), "--test", table("test.csv", blank), "--label", "label")
     result = invoke("finetune", folders["seq2seq_lm"], "--task", "seq2seq_lm", *files, "--out", tmp_path / "out")
@@ -86,8 +86,8 @@ def test_an_error_after_fit_says_where_the_model_is(command, tmp_path, monkeypat
         raise ValueError("no more")
 
     for step in ("fit", "export"):
-        monkeypatch.setattr(ClassificationTask, step, lambda *_, **__: None)
-    monkeypatch.setattr(*((_cli_finetune, name) if name == "serve" else (ClassificationTask, name)), broken)
+        monkeypatch.setattr(Task, step, lambda *_, **__: None)
+    monkeypatch.setattr(*((finetune, name) if name == "serve" else (Task, name)), broken)
     result = invoke(*command)
     assert result.exit_code == 2
     assert result.stderr == f"error: no more. The model is saved in {tmp_path / 'out'}.\n"
@@ -96,12 +96,12 @@ def test_an_error_after_fit_says_where_the_model_is(command, tmp_path, monkeypat
 
 def test_an_interrupted_fit_is_kept(command, tmp_path, monkeypatch):
     """Beside the folder that was there before, which may hold a better model; a second interrupt leaves at once."""
-    fit = ClassificationTask.fit
+    fit = Task.fit
 
     def interrupted(task, *arguments, callbacks=(), **options):
         return fit(task, *arguments, callbacks=[*callbacks, Interrupt()], **options)
 
-    monkeypatch.setattr(ClassificationTask, "fit", interrupted)
+    monkeypatch.setattr(Task, "fit", interrupted)
     result = invoke(*command)
     assert result.exit_code == 130
     assert "after 1 of 2 batches of epoch 1 of 2" in result.stdout
@@ -120,7 +120,7 @@ def test_a_model_that_cannot_be_saved_where_it_should_is_saved_beside(command, f
     """A note was put there while it learnt."""
     folder = tmp_path / ("out-interrupted" if error else "out")
     shutil.copytree(folders["classification"], folder)
-    fit = ClassificationTask.fit
+    fit = Task.fit
 
     def fit_and_note(*arguments, **options):
         fit(*arguments, **options)
@@ -128,7 +128,7 @@ def test_a_model_that_cannot_be_saved_where_it_should_is_saved_beside(command, f
         if error:
             raise error
 
-    monkeypatch.setattr(ClassificationTask, "fit", fit_and_note)
+    monkeypatch.setattr(Task, "fit", fit_and_note)
     result = invoke(*command)
     (spare,) = tmp_path.glob(f"{folder.name}-*")
     assert (result.exit_code, "'notes.md' beside its config.json" in result.stderr) == (2, True)
@@ -137,7 +137,7 @@ def test_a_model_that_cannot_be_saved_where_it_should_is_saved_beside(command, f
 
 
 def test_an_interrupt_before_the_first_step_keeps_nothing(command, tmp_path, monkeypatch):
-    monkeypatch.setattr(ClassificationTask, "fit", interrupt)
+    monkeypatch.setattr(Task, "fit", interrupt)
     result = invoke(*command)
     assert (result.exit_code, "before the first step" in result.stdout) == (130, True)
     assert not (tmp_path / "out-interrupted").exists()

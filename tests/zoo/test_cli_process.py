@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from zoo._quiet import without_start_up_messages
+from zoo.cli.quiet import without_start_up_messages
 
 ROOT = Path(__file__).resolve().parents[2]
 WITHOUT_KERAS = """
@@ -58,7 +58,7 @@ def test_a_service_may_have_closed_stderr(monkeypatch):
 
 START = """
 import os, sys
-from zoo._quiet import without_start_up_messages
+from zoo.cli.quiet import without_start_up_messages
 with without_start_up_messages():
     os.write(2, b"I0000 00:00:1.5 1 port.cc:153] oneDNN is on.\\nF0000 00:00:1.5 1 guard.cc:9] no AVX\\n")
     print("WARNING: as Python gives it", file=sys.stderr)

@@ -174,9 +174,9 @@ REFUSED = {
     "labels elsewhere": (
         "masked_lm",
         {"task": "masked_lm", "labels": ["a", "b"]},
-        "labels.* belong to task=.classification",
+        "labels belongs to task=.classification",
     ),
-    "problem elsewhere": ("masked_lm", {"problem": "regression"}, "labels.* belong to task=.classification"),
+    "problem elsewhere": ("masked_lm", {"problem": "regression"}, "problem belongs to task=.classification"),
     "unknown problem": ("classification", {"problem": "ranking"}, "problem must be one of .*'ranking'"),
     "unknown output": ("classification", {"outputs": ["pooled"]}, r"unknown outputs \['pooled'\]"),
     "too long": ("classification", {"max_length": 25}, r"max_length must be in \[4, 24\].*25"),

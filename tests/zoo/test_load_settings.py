@@ -79,10 +79,8 @@ def test_the_generation_of_a_language_model_travels_with_the_folder(folders, tmp
     task.save(tmp_path / "saved")
     back = zoo.load(tmp_path / "saved")
     assert back.generation == settings
-    assert {name: column.tolist() for name, column in request(back).items()} == {
-        name: column.tolist() for name, column in request(task).items()
-    }
-    assert (back.service.decoder.forced.last, back.service.decoder.forced.never) == (
+    assert str(request(back)) == str(request(task))
+    assert (back.service.program.forced.last, back.service.program.forced.never) == (
         settings.get("forced_eos_id"),
         settings.get("suppressed_ids", ()),
     )
@@ -90,7 +88,8 @@ def test_the_generation_of_a_language_model_travels_with_the_folder(folders, tmp
 
 def request(task) -> dict:
     """What is asked of the model where a caller asks for nothing."""
-    return task._request(1, (), None, {}, task._num_beams)
+    answers = task.parts.answers
+    return answers.request(1, num_beams=answers.num_beams)
 
 
 def test_lengths_that_count_the_prompt_are_passed_over(copy):
@@ -102,7 +101,7 @@ def test_lengths_that_count_the_prompt_are_passed_over(copy):
 def test_more_new_tokens_than_the_model_takes_leave_room_for_the_prompt(copy):
     folder = copy("causal_lm")
     edit(folder / "generation_config.json", max_new_tokens=2048)
-    assert request(zoo.load(folder))["max_new_tokens"].tolist() == [12]
+    assert request(zoo.load(folder)).max_new_tokens.tolist() == [12]
 
 
 def test_a_generation_that_is_not_supported_stops_only_those_that_generate(copy):

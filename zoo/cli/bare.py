@@ -1,6 +1,6 @@
 """Answers a text with an export where only TensorFlow can be imported, as on a server.
 
-A script: `python zoo/_bare.py FOLDER TEXT [TEXT_PAIR]`.
+A script: `python zoo/cli/bare.py FOLDER TEXT [TEXT_PAIR]`.
 """
 
 import json
@@ -17,7 +17,7 @@ def main(folder: str, *texts: str) -> None:
     """Print the answer as JSON."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     sys.modules.update(dict.fromkeys(BLOCKED))  # first: TensorFlow imports an installed Keras by itself
-    from _quiet import start_tensorflow, without_start_up_messages
+    from quiet import start_tensorflow, without_start_up_messages
 
     with without_start_up_messages():
         tf = start_tensorflow()

@@ -49,20 +49,20 @@ def parse_label(value: Any, problem: str) -> str | list[str] | float:
     return str(value)
 
 
-def label_names(table: Table, columns: Columns, problem: str) -> list[str]:
-    """The classes that a table has; for regression the name of the column."""
+def label_names(rows: dict[str, list], columns: Columns, problem: str) -> list[str]:
+    """The classes that rows have; for regression the name of the column."""
     if problem == "regression":
         return [name if isinstance(name := columns.labelled().label, str) else "score"]
-    rows = table.labels if problem == "multi_label" else [table.labels]
-    names = sorted({name for row in rows for name in row})
+    labels = rows["labels"] if problem == "multi_label" else [rows["labels"]]
+    names = sorted({name for row in labels for name in row})
     if len(names) < 2 and problem == "single_label":
         raise ValueError(f"all labels of the training file are {names[0]!r}: expected at least two classes.")
     return names
 
 
-def check_known(path: Path, table: Table, names: list[str]) -> None:
+def check_known(path: Path, rows: dict[str, list], names: list[str]) -> None:
     """A `ValueError` with the row where a label, or one of several, is not among the names."""
-    for number, label in enumerate(table.labels, 1):
+    for number, label in enumerate(rows["labels"], 1):
         if unknown := [name for name in (label if isinstance(label, list) else [label]) if name not in names]:
             raise ValueError(
                 f"{path}, row {number}: unknown label {unknown[0]!r}; those of the training file are {names}."
@@ -110,3 +110,23 @@ def read_texts(path: Path, columns: Columns) -> Table:
     if not texts:
         raise ValueError(f"{path} holds no text: expected a text a line.")
     return Table(texts, None, None)
+
+
+def examples_of(kind: Any, path: Path, columns: Columns, problem: str | None = None) -> dict[str, Any]:
+    """What a file gives to `dataset`, `fit` and `evaluate` of a task.
+
+    Args:
+        kind: The `Kind` of task.
+        path: The file.
+        columns: Which columns hold what.
+        problem: What the labels are of a task that has some.
+    """
+    if kind.takes_documents:
+        return {"texts": path}
+    if kind.writes_text:
+        table = read_texts(path, columns)
+    elif kind.needs_labels:
+        table = read_labelled(path, columns, problem)
+    else:
+        table = read_table(path, columns.text)
+    return {name: column for name, column in table._asdict().items() if column is not None}

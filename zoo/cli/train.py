@@ -5,12 +5,28 @@ from __future__ import annotations
 import inspect
 import json
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from typer import Argument, Option
 
 from keras_transformers.checkpoints.folder import check_target
-from zoo._cli import step, verbosity
 from zoo._entry import module, names
 from zoo._recipe import remove_state, state_folder
+from zoo.cli.app import app, examples, step, verbosity
+from zoo.cli.quiet import start_keras
+
+
+@app.command(epilog=examples("train mini_bert_en --data DATA/gutenberg_novels --out runs/mini_bert_en"))
+def train(
+    name: Annotated[str, Argument(help="A name of `list` that was trained with this package.")],
+    data: Annotated[Path, Option(help="Folder of the data that its file zoo/NAME.py tells of.")],
+    out: Annotated[Path, Option(help="Folder to write. FOLDER.resume keeps the state of the run until it has ended.")],
+    epochs: Annotated[int | None, Option(help="Passes over the data, if not the recipe's.", min=1)] = None,
+    seed: Annotated[int | None, Option(help="Of weights, order and masks, if not the recipe's.")] = None,
+) -> None:
+    """Train a model from scratch by its recipe; the same command goes on with an interrupted run."""
+    start_keras()
+    run_recipe(name, data, out, epochs=epochs, seed=seed)
 
 
 def run_recipe(name: str, data: Path, out: Path, **options: Any) -> None:

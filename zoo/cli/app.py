@@ -1,4 +1,7 @@
-"""What the commands share: errors in one line, examples, and steps with their time."""
+"""The command line, without its verbs: errors in one line, options that verbs share, steps with their time.
+
+Keras is imported by the verbs that need it, in their functions, so that help, `list` and `describe` answer at once.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,11 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Annotated, Any
 
 import typer
+from rich.console import Console
+from typer import Argument, Option
 from typer.core import TyperGroup
 
 
@@ -67,3 +72,48 @@ def step(title: str, end: str = " ... ") -> Iterator[None]:
 def verbosity() -> int:
     """For `fit`: a bar on a terminal, a line an epoch elsewhere."""
     return 1 if sys.stdout.isatty() else 2
+
+
+app = typer.Typer(cls=Commands, add_completion=False, pretty_exceptions_enable=False)
+
+
+def column(value: str) -> str | int:
+    """A column's name, or its number."""
+    return int(value) if value.isdecimal() else value
+
+
+Model = Annotated[str, Argument(help="A name of `list`, a folder, hf:org/repo@revision or keras-nlp:preset.")]
+Text = Annotated[
+    Any,
+    Option(help="Column of the texts: a name, or a number from 0 without a header.", metavar="COLUMN", parser=column),
+]
+TextPair = Annotated[Any, Option(help="Column of the second texts of pairs.", metavar="COLUMN", parser=column)]
+Label = Annotated[
+    Any,
+    Option(
+        help="Column of the labels, parted by | if several; of a language model, of what it is to write.",
+        show_default="label; of a language model none",
+        metavar="COLUMN",
+        parser=column,
+    ),
+]
+MaxLength = Annotated[int | None, Option(help="Longest text in tokens; the model's own if not given.", min=4)]
+BatchSize = Annotated[int, Option(help="Texts at a time.", min=1)]
+
+
+@app.callback(
+    invoke_without_command=True,
+    epilog=examples("list", "finetune", 'predict runs/finetuned "Where is my parcel?"'),
+)
+def zoo(
+    context: typer.Context,
+    debug: Annotated[bool, Option("--debug", help="Show where an error comes from.")] = False,
+) -> None:
+    """Transformers for text: load by name, fine-tune, export a SavedModel that takes text."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def console() -> Console:
+    """As wide as the terminal; wide enough for a table where there is none."""
+    return Console(width=None if sys.stdout.isatty() else 100, highlight=False, markup=False)

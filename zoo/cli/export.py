@@ -1,0 +1,29 @@
+"""`export`: a SavedModel from text to answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument
+
+from zoo.cli.app import MaxLength, Model, app, examples, step
+from zoo.cli.quiet import start_keras
+
+
+@app.command(epilog=examples("export runs/finetuned serving/intents/1"))
+def export(
+    model: Model,
+    folder: Annotated[Path, Argument(help="Folder of the SavedModel; a number for TensorFlow Serving.")],
+    max_length: MaxLength = None,
+) -> None:
+    """Write a model as a SavedModel that takes text and gives text."""
+    start_keras()
+    import zoo
+    from keras_transformers.checkpoints.folder import check_target
+
+    check_target(folder, "saved_model.pb")
+    with step(f"load {model}"):
+        task = zoo.load(model, max_length=max_length)
+    with step(f"export {folder}"):
+        task.export(folder)

@@ -1,0 +1,90 @@
+"""`generate`: texts that go on from prompts, printed as they come; or a line for each line."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+from typer import Argument, Option
+
+from zoo.cli.app import MaxLength, Model, app, examples
+from zoo.cli.data import given
+from zoo.cli.quiet import start_keras
+
+ROWS = 128  # lines at a time, from which batches of like length are made
+
+
+@app.command(
+    epilog=examples(
+        'generate gpt_mini_en "It was a dark night, and"',
+        'generate gpt_mini_en "Mr. Darcy" --temperature 0.8 --top-k 40 --seed 1 --max-new-tokens 100',
+        "generate runs/stories --num-beams 4 < prompts.txt",
+        "generate opus_mt_en_de --file english.txt > german.txt",
+    )
+)
+def generate(
+    model: Model,
+    texts: Annotated[
+        list[str] | None, Argument(help="Beginnings of texts, or texts to translate; or --file, or lines on stdin.")
+    ] = None,
+    file: Annotated[Path | None, Option(help="Text, a line each.")] = None,
+    max_new_tokens: Annotated[
+        int | None, Option(help="Length of a text in tokens, at most; the model's own if not given.", min=1)
+    ] = None,
+    temperature: Annotated[
+        float | None, Option(help="0, as if not given, for the likeliest token; 1 for the model's own odds.", min=0.0)
+    ] = None,
+    top_k: Annotated[int | None, Option(help="Choose among so many tokens; 0 for all.", min=0)] = None,
+    top_p: Annotated[float | None, Option(help="Choose among the likeliest tokens that have this probability.")] = None,
+    repetition_penalty: Annotated[float | None, Option(help="Above 1, tokens that were there are less likely.")] = None,
+    seed: Annotated[int | None, Option(help="Of the samples.")] = None,
+    stop: Annotated[list[str] | None, Option(help="A string before which a text ends; may be repeated.")] = None,
+    num_beams: Annotated[
+        int | None, Option(help="With more than one: beam search; the model's own if not given.", min=1)
+    ] = None,
+    max_length: MaxLength = None,
+    dtype: Annotated[str | None, Option(help="A Keras dtype policy, such as bfloat16.")] = None,
+) -> None:
+    """Continue texts, printed as they come; or translate lines, one for one."""
+    start_keras()
+    import zoo
+
+    options = {
+        "max_new_tokens": max_new_tokens, "temperature": temperature, "top_k": top_k, "top_p": top_p,
+        "repetition_penalty": repetition_penalty, "seed": seed, "stop": stop, "num_beams": num_beams,
+    }  # fmt: skip
+    options = {name: value for name, value in options.items() if value is not None}
+    prompts = given(texts or [], file)
+    task = zoo.load(model, max_length=max_length, dtype=dtype)
+    if not task.kind.writes_text:
+        raise ValueError(f"{model} is made for {task.name}, which writes no text: generate needs a language model.")
+    (rewrite if task.kind.needs_labels else go_on)(task, prompts, options)
+
+
+def rewrite(task: Any, lines: list[str], options: dict[str, Any]) -> None:
+    """One line for each; blank ones stay blank, and what else cannot be answered, or is cut, is told on stderr."""
+    failed = 0
+    for start in range(0, len(lines), ROWS):
+        chunk = lines[start : start + ROWS]
+        for number, (line, answer) in enumerate(zip(chunk, task.predict(chunk, **options), strict=True), start + 1):
+            print(" ".join(answer["generated_text"].split("\n")), flush=True)
+            if answer["error"] and line.strip():
+                failed += 1
+                print(f"line {number}: {answer['error']}", file=sys.stderr)
+            elif answer["truncated"]:
+                print(f"line {number}: cut to {task.max_length} tokens.", file=sys.stderr)
+    if failed:
+        raise ValueError(f"{failed} of {len(lines)} lines could not be answered.")
+
+
+def go_on(task: Any, prompts: list[str], options: dict[str, Any]) -> None:
+    """Each prompt and its continuation; without beams, piece by piece."""
+    for prompt in prompts:
+        by_beams = options.get("num_beams", task.generation.get("num_beams", 1)) > 1
+        of_samples = {name: value for name, value in options.items() if name != "num_beams"}
+        pieces = task.generate([prompt], **options) if by_beams else task.stream(prompt, **of_samples)
+        print(prompt, end="", flush=True)  # not before: an option may be refused
+        for piece in pieces:
+            print(piece, end="", flush=True)
+        print(flush=True)

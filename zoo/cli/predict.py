@@ -1,0 +1,44 @@
+"""`predict`: an answer for each text."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+from zoo.cli.app import BatchSize, MaxLength, Model, Text, TextPair, app, examples
+from zoo.cli.data import Columns, requests
+from zoo.cli.quiet import start_keras
+
+
+@app.command(
+    epilog=examples(
+        'predict runs/finetuned "Where is my parcel?" "Please cancel my order."',
+        "predict runs/finetuned --file messages.csv > answers.jsonl",
+        "predict runs/finetuned < lines.txt",
+        r'predict mini_bert_en "He \[MASK] the door."',
+    )
+)
+def predict(
+    model: Model,
+    texts: Annotated[list[str] | None, Argument(help="Texts; or use --file, or lines on stdin.")] = None,
+    file: Annotated[Path | None, Option(help="CSV, TSV or JSON lines.")] = None,
+    text: Text = "text",
+    text_pair: TextPair = None,
+    batch_size: BatchSize = 32,
+    max_length: MaxLength = None,
+) -> None:
+    """Answer texts; prints a JSON object for each."""
+    start_keras()
+    import zoo
+
+    table = requests(texts or [], file, Columns(text, text_pair, None))
+    task = zoo.load(model, max_length=max_length)
+    for start in range(0, len(table.texts), batch_size):
+        batch = slice(start, start + batch_size)
+        asked = {"text": table.texts[batch]} | ({"text_pair": table.pairs[batch]} if table.pairs else {})
+        for *request, answer in zip(*asked.values(), task.predict(*asked.values()), strict=True):
+            line = {**dict(zip(asked, request, strict=True)), **answer}
+            print(json.dumps(line, ensure_ascii=False), flush=True)
