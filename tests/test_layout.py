@@ -14,8 +14,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # Left never imports right.
 ORDER = (
-    "config", "families", "layers", "models", "heads", "text", "data", "training", "generation", "checkpoints",
-    "export", "tasks", "analysis", "zoo",
+    "keras_private", "json_file", "block_options", "config", "families", "layers", "models", "heads", "text", "data",
+    "training", "generation", "checkpoints", "export", "tasks", "analysis", "zoo",
 )  # fmt: skip
 MAX_FILE, MAX_FUNCTION = 300, 40
 
@@ -66,7 +66,8 @@ def test_every_subpackage_has_its_place():
 
 @pytest.mark.parametrize("path", TREES, ids=str)
 def test_left_never_imports_right(path):
-    own = rank(path.with_suffix("").parts) if path != Path("keras_transformers/__init__.py") else -1
+    # The public names are imported from everywhere, for type checkers only: see tests/test_public_names.py.
+    own = rank(path.with_suffix("").parts) if path != Path("keras_transformers/__init__.py") else len(ORDER)
     upward = [".".join(module) for module in imports(TREES[path]) if (rank(module) or 0) > own]
     assert not upward, f"{path} imports {upward}, which stand to the right of it in {ORDER}"
 
@@ -102,6 +103,55 @@ def test_models_are_functional():
     """`keras.Model` is called, never subclassed."""
     bases = [(path, node.name, ast.unparse(base)) for path, node in classes() for base in node.bases]
     assert not [item for item in bases if re.fullmatch(r"(keras\.)?(models\.)?(Model|Functional|Sequential)", item[2])]
+
+
+# Optimizers do better what Keras does there: tests/test_keras_private.py sees that Keras still calls them.
+OVERRIDDEN = {"_apply_weight_decay", "_stateful_handle_non_finite_grads"}
+PUBLIC_OF_TUPLES = {"_asdict", "_fields", "_replace"}
+
+
+def is_private(name: object) -> bool:
+    return isinstance(name, str) and name.startswith("_") and not name.startswith("__") and name != "_"
+
+
+def defined_names(tree: ast.Module) -> set[str]:
+    """Functions, classes, variables, and attributes of `self`."""
+    nodes = list(ast.walk(tree))
+    attributes = [node for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)]
+    names = {node.name for node in nodes if isinstance(node, (ast.ClassDef, *FUNCTIONS))}
+    names |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return names | {node.attr for node in attributes if ast.unparse(node.value) == "self"} | PUBLIC_OF_TUPLES
+
+
+def private_names(tree: ast.Module) -> set[str]:
+    """Private names that a file reads or sets, or asks for by `getattr` and its kind."""
+    nodes = list(ast.walk(tree))
+    names = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    asked = [node for node in calls if ast.unparse(node.func) in ("getattr", "hasattr", "setattr", "delattr")]
+    return set(filter(is_private, names | {getattr(node.args[1], "value", None) for node in asked}))
+
+
+def test_private_names_of_keras_are_in_one_file():
+    """They are those that no file of ours defines; and those that are in that file, whatever our files define."""
+    home = Path("keras_transformers/keras_private.py")
+    ours = set().union(*map(defined_names, TREES.values())) - private_names(TREES[home])
+    foreign = {str(path): private_names(tree) - ours for path, tree in TREES.items() if path != home}
+    assert not {path: names for path, names in foreign.items() if names}
+
+
+def test_private_methods_of_keras_that_are_called_from_their_override():
+    called = set()
+    for _, node in classes():
+        if any(ast.unparse(base).startswith("keras.") for base in node.bases):
+            attributes = [part for part in ast.walk(node) if isinstance(part, ast.Attribute)]
+            called |= {part.attr for part in attributes if ast.unparse(part.value) == "super()"}
+    assert set(filter(is_private, called)) == OVERRIDDEN
+
+
+def test_no_import_of_what_is_inside_keras():
+    inside = {("keras", "src"), ("tensorflow", "python"), ("tensorflow", "__internal__")}
+    assert not [(path, module) for path, tree in TREES.items() for module in imports(tree) if module[:2] in inside]
 
 
 def test_what_is_public_is_documented():

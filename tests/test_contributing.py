@@ -1,0 +1,54 @@
+"""CONTRIBUTING.md names files, hooks and tables that exist."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from keras_transformers.checkpoints.names.table import Names
+from keras_transformers.tasks.one_pass import OnePass
+from keras_transformers.tasks.parts import Kind, Parts, Setup
+from keras_transformers.tasks.writing import Writing
+
+ROOT = Path(__file__).resolve().parent.parent
+TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+FOLDERS = (ROOT, ROOT / "keras_transformers", ROOT / "tests")
+MADE = ("runs/", "FOLDER", "DIR", "OUT", ".venv", "../", "requirements")  # by a user, not in the repository
+
+
+def section(title: str) -> str:
+    return TEXT[TEXT.index(f"## {title}\n") :].split("\n## ")[0]
+
+
+def paths() -> list[str]:
+    """What stands in code marks or links and looks like a file or a folder of ours."""
+    marked = re.findall(r"`([^`\n]+)`", TEXT) + re.findall(r"\]\(([^)]+)\)", TEXT)
+    found = {text for text in marked if re.fullmatch(r"[\w./<>-]+(/|\.(py|md|npz|json))", text)}
+    return sorted(text for text in found if not text.startswith(MADE) and text not in ("train.txt", "valid.txt"))
+
+
+@pytest.mark.parametrize("path", paths())
+def test_files_that_are_named_exist(path):
+    if path in ("tokenizer.json", "README.md"):
+        return
+    pattern = re.sub(r"<\w+>", "*", path).rstrip("/")
+    assert any(list(folder.glob(pattern)) for folder in FOLDERS) or list(FOLDERS[1].rglob(pattern)), path
+
+
+def test_paths_are_found():
+    assert {"keras_transformers/tasks/masked_lm.py", "checkpoints/names/<family>.py"} <= set(paths())
+
+
+def test_how_to_add_a_task_names_every_hook():
+    """What it tells to write is there to be written, and what has to be written is told."""
+    named = set(re.findall(r"`(\w+)`", section("Add a task")))
+    known = {"Setup", "Parts", "KIND", "Kind", "OnePass", "Writing", "fit", "predict", "export", "answer", "describe"}
+    known |= {field.name for kind in (Setup, Parts) for field in fields(kind)} | set(Kind._fields) | set(Names._fields)
+    assert not named - known
+    needed = {field.name for field in fields(Parts) if field.default is field.default_factory}
+    assert needed - {"tokenizer"} <= named
+    assert {name for name in Kind._fields if name.startswith(("needs", "takes", "writes"))} <= named
+    assert all(hasattr(kind, name) for kind in (OnePass, Writing) for name in ("predict", "export"))
