@@ -30,14 +30,14 @@ class Ours:
         import tokenizers
 
         from keras_transformers.families import gpt2
-        from keras_transformers.tasks import CausalLMTask
+        from keras_transformers.tasks import Task
         from keras_transformers.text.tokenizer import Tokenizer
 
         words = {chr(0x10000 + i): i for i in range(VOCABULARY - 1)}
         pair = chr(0x10000), chr(0x10001)
         library = tokenizers.Tokenizer(tokenizers.models.BPE(words | {"".join(pair): VOCABULARY - 1}, [pair]))
         library.decoder = tokenizers.decoders.Fuse()
-        self.task = CausalLMTask(gpt2(VOCABULARY, layers, **SIZES), Tokenizer(library), dtype=dtype)
+        self.task = Task("causal_lm", gpt2(VOCABULARY, layers, **SIZES), Tokenizer(library), dtype=dtype)
 
     def prompts(self, batch: int) -> list[str]:
         return ["".join(chr(0x10000 + 7 * i + row + 2) for i in range(PROMPT)) for row in range(batch)]

@@ -39,7 +39,7 @@ class Ours:
 
     def __init__(self, layers: int):
         from keras_transformers.families import marian
-        from keras_transformers.tasks import Seq2SeqLMTask
+        from keras_transformers.tasks import Task
         from keras_transformers.text import character
         from keras_transformers.text.tokenizer import Tokenizer
 
@@ -47,7 +47,7 @@ class Ours:
         words |= {"<unk>": VOCABULARY - 2, "<pad>": VOCABULARY - 1}
         ids = {"pad_id": VOCABULARY - 1, "decoder_start_id": VOCABULARY - 1, "eos_ids": [0]}
         config = marian(VOCABULARY, layers, HEADS, WIDTH, intermediate_dim=INNER, max_length=512, **ids)
-        self.task = Seq2SeqLMTask(config, Tokenizer(character.build(words, [chr(FIRST), "<pad>"])))
+        self.task = Task("seq2seq_lm", config, Tokenizer(character.build(words, [chr(FIRST), "<pad>"])))
         self.texts = ["".join(chr(FIRST + number) for number in ids) for ids in sources()]
 
     def __call__(self) -> None:

@@ -39,14 +39,14 @@ def make_task(text: str, seed: int, **compile_options: Any) -> Any:
     import keras
 
     from keras_transformers.families import gpt2
-    from keras_transformers.tasks import CausalLMTask
+    from keras_transformers.tasks import Task
     from keras_transformers.text.tokenizer import Tokenizer
     from keras_transformers.training.optimizer import AdamW
 
     keras.utils.set_random_seed(seed)
     tokenizer = Tokenizer.train([text], VOCABULARY, model="character")
     options = {"dropout": 0.0, "attention_dropout": 0.0, "use_bias": False, "activation": "gelu"}
-    task = CausalLMTask(gpt2(VOCABULARY, LAYERS, HEADS, WIDTH, LENGTH, **options), tokenizer)
+    task = Task("causal_lm", gpt2(VOCABULARY, LAYERS, HEADS, WIDTH, LENGTH, **options), tokenizer)
     schedule = keras.optimizers.schedules.CosineDecay(
         0.0, STEPS - WARMUP, alpha=LEAST / PEAK, warmup_target=PEAK, warmup_steps=WARMUP
     )

@@ -1,0 +1,179 @@
+"""How much a reader opens: files and functions from a call to its answer, counted by running it; and sizes of code.
+
+    python benchmarks/structure.py
+
+A function counts when it runs on the way, the first time, so that what is traced counts too. Tokenizer, models, heads
+and layers are left out: the question is what stands above them.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import sys
+import tokenize
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import keras_transformers
+from keras_transformers.families import bert, gpt2
+from keras_transformers.text.tokenizer import Tokenizer
+
+ROOT = Path(keras_transformers.__file__).resolve().parent.parent
+BELOW = ("text", "models", "heads", "layers", "config.py", "families", "families.py", "block_options.py", "__init__.py")
+TEXTS = ["a fine film", "a dull film"]
+NAMES = ("classification", "token_classification", "masked_lm", "pretraining", "causal_lm", "seq2seq_lm")
+
+
+def opened(call: Callable[[], Any]) -> tuple[int, int, list[str]]:
+    """Files and functions of this library, above its models, that a call runs; and the files by name."""
+    seen = set()
+
+    def note(frame, event, argument):
+        path = Path(frame.f_code.co_filename)
+        if event == "call" and path.is_relative_to(ROOT / "keras_transformers"):
+            inside = path.relative_to(ROOT / "keras_transformers")
+            name = frame.f_code.co_name
+            if inside.parts[0] not in BELOW and name not in (
+                "<lambda>",
+                "<genexpr>",
+                "<listcomp>",
+                "<dictcomp>",
+                "<module>",
+            ):
+                seen.add((str(inside), name))
+
+    sys.setprofile(note)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    files = sorted({file for file, _ in seen})
+    return len(files), len(seen), files
+
+
+def make(name: str, *arguments: Any, **options: Any) -> Any:
+    """A task, by whichever constructor there is."""
+    from keras_transformers import tasks
+
+    if hasattr(tasks, "TASKS"):
+        return tasks.TASKS[name](*arguments, **options)
+    return tasks.Task(name, *arguments, **options)
+
+
+def classifier() -> Any:
+    tokenizer = Tokenizer.train(TEXTS, vocabulary_size=60)
+    config = bert(tokenizer.vocabulary_size, num_layers=1, num_heads=2, hidden_dim=8, max_length=16)
+    return make("classification", config, tokenizer, labels=["negative", "positive"])
+
+
+def language_model() -> Any:
+    tokenizer = Tokenizer.train(TEXTS, 280, model="byte_pair")
+    sizes = {"num_layers": 1, "num_heads": 2, "hidden_dim": 8, "max_length": 16}
+    return make("causal_lm", gpt2(tokenizer.vocabulary_size, **sizes, eos_ids=[tokenizer.eos_id]), tokenizer)
+
+
+def sources(*folders: str) -> Iterator[Path]:
+    for folder in folders:
+        path = ROOT / folder
+        yield from [path] if path.is_file() else sorted(path.rglob("*.py"))
+
+
+def lines(*folders: str) -> int:
+    return sum(len(path.read_text(encoding="utf-8").splitlines()) for path in sources(*folders))
+
+
+def share_of_comments(*folders: str) -> float:
+    """Comments, at the ends of lines too, per line of code: docstrings and blank lines count for neither."""
+    comments = code = 0
+    for path in sources(*folders):
+        with open(path, "rb") as file:
+            tokens = list(tokenize.tokenize(file.readline))
+        comments += sum(token.type == tokenize.COMMENT and "fmt:" not in token.string for token in tokens)
+        skipped = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING)
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        docs = {n for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+                and isinstance(node.value.value, str) for n in range(node.lineno, node.end_lineno + 1)}  # fmt: skip
+        code += len({token.start[0] for token in tokens if token.type not in skipped} - docs)
+    return comments / code
+
+
+def long_functions(limit: int = 40) -> list[str]:
+    """Functions of more lines than the limit: signature and body, without the docstring."""
+    found = []
+    for path in sources("keras_transformers", "zoo"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                body = node.body[1:] if ast.get_docstring(node) is not None else node.body
+                signature = node.body[0].lineno - node.lineno
+                length = signature + (body[-1].end_lineno - body[0].lineno + 1 if body else 0)
+                if length > limit:
+                    found.append(f"{path.relative_to(ROOT)}:{node.name} {length}")
+    return found
+
+
+def classes_of_tasks() -> tuple[int, int]:
+    """The depth of the tree of classes in `tasks/`, and the methods in it that subclasses override or must."""
+    classes = {}
+    for path in sources("keras_transformers/tasks"):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                methods = {n.name for n in node.body if isinstance(n, ast.FunctionDef)}
+                classes[node.name] = ([ast.unparse(base) for base in node.bases], methods)
+
+    def ancestors(name):
+        return [name, *(a for base in classes.get(name, ([], ()))[0] if base in classes for a in ancestors(base))]
+
+    hooks = {
+        method
+        for name in classes
+        for other in ancestors(name)[1:]
+        for method in classes[name][1] & classes[other][1]
+        if not method.startswith("__")
+    }
+    return max(len(ancestors(name)) for name in classes), len(hooks)
+
+
+def places_that_test_a_name() -> list[str]:
+    """Comparisons with the name of a task or a family, outside `tasks/`, `families` and the tables of names."""
+    families = ("bert", "gpt2", "openai-gpt", "llama", "transformer", "marian", "t5", "bart", "mbart")
+    names = "|".join(re.escape(name) for name in (*NAMES, *families))
+    pattern = re.compile(rf'(==|!=|\bin\b) \(?"({names})"|"({names})"\)? (==|in\b)|\.family (==|!=|in|not in) ')
+    places = []
+    for path in sources("keras_transformers", "zoo"):
+        inside = path.relative_to(ROOT).parts
+        if inside[1] in ("tasks", "families", "families.py") or "names" in inside:
+            continue
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if pattern.search(line) and ">>>" not in line:
+                places.append(f"{'/'.join(inside)}:{number}")
+    return places
+
+
+def main() -> None:
+    task, writer = classifier(), language_model()
+    results: dict[str, Any] = {
+        "predict": opened(lambda: task.predict(["a fine film"])),
+        "generate": opened(lambda: writer.generate(["a fine"], max_new_tokens=3)),
+        "dataset": opened(lambda: next(iter(task.dataset(TEXTS, [0, 1])))),
+    }
+    cli = [f"zoo/{p.name}" for p in (ROOT / "zoo").glob("_cli*.py")] + ["zoo/__main__.py", "zoo/cli", "zoo/_bare.py"]
+    cli = [name for name in cli if (ROOT / name).exists()]
+    parts = {"tasks": ["keras_transformers/tasks"], "generation": ["keras_transformers/generation"],
+             "export": ["keras_transformers/export.py"], "load": ["zoo/_load.py"], "command line": cli}  # fmt: skip
+    results["lines"] = {name: lines(*folders) for name, folders in parts.items()}
+    results["lines"]["all"] = sum(results["lines"].values())
+    results["comments"] = {
+        name: round(share_of_comments(f"keras_transformers/{name}"), 3) for name in ("generation", "layers", "models")
+    }
+    results["class tree: depth, overridden methods"] = classes_of_tasks()
+    results["places that test a task's or family's name"] = places_that_test_a_name()
+    results["functions over 40 lines"] = long_functions()
+    for name, value in results.items():
+        print(name, json.dumps(value))
+
+
+if __name__ == "__main__":
+    main()
