@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # for editors and type checkers: the names below once more
     from keras_transformers.models import decoder as decoder
     from keras_transformers.models import encoder as encoder
     from keras_transformers.models import encoder_decoder as encoder_decoder
+    from keras_transformers.tasks import Task as Task
     from keras_transformers.text.tokenizer import Tokenizer as Tokenizer
     from keras_transformers.training.averaging import AverageEpochs as AverageEpochs
     from keras_transformers.training.freeze import freeze as freeze
@@ -60,6 +61,7 @@ _NAMES = {
         *["causal_mask", "padding_mask"],
     ],
     "models": ["encoder", "decoder", "encoder_decoder"],
+    "tasks": ["Task"],
     "text.tokenizer": ["Tokenizer"],
     "training.averaging": ["AverageEpochs"],
     "training.freeze": ["freeze"],
