@@ -85,6 +85,8 @@ class Task:
     def __getattr__(self, name: str) -> Any:
         """What not every task has, such as `labels` or `align`."""
         parts = self.__dict__.get("parts")
+        if name == "service" and parts is not None:
+            return parts.answers.service  # the property failed: asked once more, it says why
         if parts is None or name not in parts.attributes:
             raise AttributeError(f"the task has no attribute {name!r}.")
         return parts.attributes[name]
@@ -135,8 +137,7 @@ class Task:
                 of a stream in memory, to shuffle and to sort by length; `packing`; `short_probability`.
 
         Returns:
-            A `tf.data.Dataset`, or on other backends a `keras.utils.PyDataset`, of (inputs, labels). A warning says how
-            many texts were cut to `max_length`.
+            A `tf.data.Dataset`, or on JAX a `keras.utils.PyDataset`. A warning tells how many texts were cut.
 
         Raises:
             ValueError: There are no texts, or texts and labels do not fit each other or the task.

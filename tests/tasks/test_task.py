@@ -212,3 +212,17 @@ def test_an_interrupted_save_leaves_the_old_folder(trained, tmp_path, monkeypatc
         again.save(folder)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_an_error_within_the_service_is_not_hidden(monkeypatch):
+    """As `Task` has attributes of its own, Python would else say that the task has no `service`."""
+    task = tiny.classifier()
+
+    def fail():
+        raise AttributeError("a fault of ours")
+
+    monkeypatch.setattr(task.parts.answers, "make_service", fail)
+    with pytest.raises(AttributeError, match="a fault of ours"):
+        _ = task.service
+    with pytest.raises(AttributeError, match="no attribute 'stream'"):
+        _ = task.stream
