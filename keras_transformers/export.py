@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import keras
-import numpy as np
 import tensorflow as tf
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 from keras_transformers.checkpoints.folder import atomic_folder
 
-TEXT = tf.TensorSpec([None], tf.string, name="text")
-TEXT_PAIR = tf.TensorSpec([None], tf.string, name="text_pair")
 NO_EXAMPLES: Mapping[str, Any] = MappingProxyType({})
 FIELD = descriptor_pb2.FieldDescriptorProto
 # Warm-up requests are examples that TF Serving sends itself before it answers others. The part of
@@ -28,49 +24,6 @@ MESSAGES = {
     "PredictLog": {"request": (1, "PredictRequest")},
     "PredictionLog": {"predict_log": (6, "PredictLog")},
 }
-
-
-class TextService:
-    """The functions from text to answers, traced once: `predict` calls what `export` saves.
-
-    Args:
-        model: A functional model with the inputs that `graph.encode` and `more_inputs` give.
-        graph: The tokenizer as TensorFlow ops (`text.graph.compile_text`).
-        answer: From the model's outputs and inputs to a dict of named tensors, batch first.
-        more_inputs: From token ids (B, T) to inputs of the model that the graph does not give.
-        max_length: Longest text in tokens.
-
-    Attributes:
-        module: The weights and tables, to be saved. Not the functions: as signatures they would be saved a second time.
-        text: A `tf.function` of `text` (B,) strings.
-        pair: A `tf.function` of `text` and `text_pair`, both (B,) strings.
-    """
-
-    def __init__(self, model: keras.Model, graph: Any, answer: Callable, more_inputs: Callable, max_length: int):
-        self.module = tf.Module()
-        self.module.graph = graph
-        # The variables, not the model: an optimizer hangs on a compiled model, and would be saved too.
-        self.module.weights = [variable.value for variable in model.variables]
-        names = list(model.input)
-
-        def serve(text, text_pair=None):
-            encoded = graph.encode(text, text_pair, max_length=max_length)
-            encoded |= more_inputs(encoded["token_ids"])
-            inputs = {name: tf.cast(encoded[name], tf.int32) for name in names}
-            return {**answer(model(inputs, training=False), inputs), "truncated": encoded["truncated"]}
-
-        self.text = tf.function(lambda text: serve(text), input_signature=[TEXT], autograph=False)
-        self.pair = tf.function(serve, input_signature=[TEXT, TEXT_PAIR], autograph=False)
-
-    def run(self, texts: Sequence[str], pairs: Sequence[str] | None = None) -> dict[str, np.ndarray]:
-        """Answers to texts, or to pairs, as arrays; strings in them are `str`."""
-        texts = tf.constant(texts, tf.string)
-        answer = self.text(texts) if pairs is None else self.pair(texts, tf.constant(pairs, tf.string))
-        return {name: _decoded(column.numpy()) for name, column in answer.items()}
-
-
-def _decoded(column: np.ndarray) -> np.ndarray:
-    return np.vectorize(bytes.decode, otypes=[object])(column) if column.dtype == object else column
 
 
 def export(

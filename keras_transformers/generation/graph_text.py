@@ -5,15 +5,8 @@ from __future__ import annotations
 import tensorflow as tf
 
 from keras_transformers.config import TransformerConfig
-from keras_transformers.generation.prompts import (
-    EMPTY,
-    NO_ROOM,
-    NOTHING,
-    TOO_MANY,
-    Prompts,
-    begin_id,
-    decoder_start_id,
-)  # fmt: skip
+from keras_transformers.generation import prompts
+from keras_transformers.generation.prompts import Prompts
 from keras_transformers.generation.spelling import Spelling
 from keras_transformers.generation.state import Written
 from keras_transformers.generation.stop import MOST_BYTES, MOST_STRINGS, StopStrings
@@ -37,7 +30,7 @@ class PromptReader:
     def __call__(self, text: tf.Tensor, max_new_tokens: tf.Tensor, error: tf.Tensor) -> Prompts:
         """From text (B,), int32 (B,) and the errors so far (B,) to the prompts."""
         room = self.max_length - max_new_tokens - num_special(self.graph)  # (B,)
-        error = first_error(error, room < 1, NO_ROOM.format(max_length=self.max_length))
+        error = first_error(error, room < 1, prompts.NO_ROOM.format(max_length=self.max_length))
         room = tf.maximum(room, 1)
 
         ids = self.graph.tokenize(text)  # (B, None)
@@ -48,9 +41,9 @@ class PromptReader:
         encoded = self.graph.template(ids, None, self.max_length, self.config.pad_id)
         count = tf.reduce_sum(tf.cast(encoded["padding_mask"], tf.int32), 1)  # (B,)
 
-        first = begin_id(self.config)
+        first = prompts.begin_id(self.config)
         if first is None:
-            error = first_error(error, count == 0, EMPTY)
+            error = first_error(error, count == 0, prompts.EMPTY)
         is_begin = (count == 0)[:, None] & (tf.range(tf.shape(encoded["token_ids"])[1]) == 0)  # (B, P)
         token_ids = tf.where(is_begin, first or 0, encoded["token_ids"])
         return Prompts(token_ids, tf.maximum(count, 1), {}, lengths > room, error)
@@ -66,7 +59,7 @@ class SourceReader:
     """
 
     def __init__(self, config: TransformerConfig, graph: TextGraph, max_length: int):
-        self.graph, self.max_length, self.start_id = graph, max_length, decoder_start_id(config)
+        self.graph, self.max_length, self.start_id = graph, max_length, prompts.decoder_start_id(config)
 
     def __call__(self, text: tf.Tensor, max_new_tokens: tf.Tensor, error: tf.Tensor) -> Prompts:
         """From text (B,), int32 (B,) and the errors so far (B,) to the prompts."""
@@ -77,8 +70,8 @@ class SourceReader:
         is_empty = tf.reduce_sum(mask, 1) <= num_special(self.graph)  # NFKC leaves nothing of some texts
         is_blank = tf.strings.regex_full_match(text, BLANK) | is_empty
         too_many = max_new_tokens >= self.max_length
-        error = first_error(error, too_many, TOO_MANY.format(max_length=self.max_length))
-        error = first_error(error, is_blank, NOTHING)
+        error = first_error(error, too_many, prompts.TOO_MANY.format(max_length=self.max_length))
+        error = first_error(error, is_blank, prompts.NOTHING)
 
         token_ids = tf.fill([tf.size(text), 1], self.start_id)  # (B, 1)
         return Prompts(token_ids, tf.ones_like(token_ids[:, 0]), source, encoded["truncated"], error)

@@ -12,15 +12,8 @@ import numpy as np
 from keras_transformers.config import TransformerConfig
 from keras_transformers.data.batching import BUCKETS
 from keras_transformers.data.rows import Ragged, Rows
-from keras_transformers.generation.prompts import (
-    EMPTY,
-    NO_ROOM,
-    NOTHING,
-    TOO_MANY,
-    Prompts,
-    begin_id,
-    decoder_start_id,
-)  # fmt: skip
+from keras_transformers.generation import prompts
+from keras_transformers.generation.prompts import Prompts
 from keras_transformers.generation.spelling import NOTHING_YET, Spelling
 from keras_transformers.generation.state import Written
 from keras_transformers.text.encoded import Encoded
@@ -43,17 +36,17 @@ class PromptReader:
 
     def __init__(self, config: TransformerConfig, tokenizer: Tokenizer, max_length: int):
         self.config, self.tokenizer, self.max_length = config, tokenizer, max_length
-        self.begin_id = begin_id(config)
+        self.begin_id = prompts.begin_id(config)
 
     def __call__(self, texts: Sequence[str], max_new_tokens: np.ndarray) -> Prompts:
         """From B texts and int32 (B,) to the prompts."""
         rows = [self._read(*row) for row in zip(self.tokenizer.encode(texts), max_new_tokens.tolist(), strict=True)]
         ids, truncated, error = zip(*rows, strict=True)
-        prompts = Ragged.of(ids)
-        width = bucket(prompts.lengths.max(), self.max_length)
+        ids = Ragged.of(ids)
+        width = bucket(ids.lengths.max(), self.max_length)
         return Prompts(
-            prompts.padded(width, self.config.pad_id),
-            prompts.lengths.astype(np.int32),
+            ids.padded(width, self.config.pad_id),
+            ids.lengths.astype(np.int32),
             {},
             np.array(truncated),
             np.array(error, object),
@@ -65,9 +58,9 @@ class PromptReader:
         room, length = self.max_length - max_new_tokens - is_special.sum(), (~is_special).sum()
         is_cut = np.cumsum(~is_special) <= length - max(room, 1)
         ids = ids[is_special | ~is_cut].tolist()
-        error = NO_ROOM.format(max_length=self.max_length) if room < 1 else ""
+        error = prompts.NO_ROOM.format(max_length=self.max_length) if room < 1 else ""
         if not ids and self.begin_id is None:
-            error = error or EMPTY
+            error = error or prompts.EMPTY
         return ids or [self.begin_id or 0], bool(length > max(room, 1)), error
 
 
@@ -82,7 +75,7 @@ class SourceReader:
 
     def __init__(self, config: TransformerConfig, tokenizer: Tokenizer, max_length: int):
         self.tokenizer, self.max_length, self.pad_id = tokenizer, max_length, config.pad_id
-        self.start_id = decoder_start_id(config)
+        self.start_id = prompts.decoder_start_id(config)
 
     def __call__(self, texts: Sequence[str], max_new_tokens: np.ndarray) -> Prompts:
         """From B texts and int32 (B,) to the prompts."""
@@ -92,8 +85,8 @@ class SourceReader:
         source = {f"encoder_{name}": padded[name] for name in ("token_ids", "padding_mask")}
 
         is_blank = [not text.strip() or all(row.special_mask) for text, row in zip(texts, encoded, strict=True)]
-        error = np.where(is_blank, NOTHING, "").astype(object)
-        error[max_new_tokens >= self.max_length] = TOO_MANY.format(max_length=self.max_length)
+        error = np.where(is_blank, prompts.NOTHING, "").astype(object)
+        error[max_new_tokens >= self.max_length] = prompts.TOO_MANY.format(max_length=self.max_length)
 
         token_ids = np.full((len(texts), 1), self.start_id, np.int32)
         truncated = np.array([row.truncated for row in encoded])

@@ -73,13 +73,10 @@ class GenerationService:
         Returns:
             `generated_text`, `score` and `num_tokens`, each (B, n); `truncated`, whether the prompt was cut at its
             beginning, or the source at its end, and `error`, empty when all is well, both (B,).
-
-        Raises:
-            tf.errors.InvalidArgumentError: A column of the request has more or fewer rows than there are texts.
         """
         method, rows = (BeamSearch(num_beams), num_beams) if num_beams > 1 else (Sampling(), sequences)
         count = tf.size(text)
-        text, error, request = tf.nest.map_structure(_one_at_least, _checked(text, error, request))
+        text, error, request = tf.nest.map_structure(_one_at_least, (text, error, request))
         state, request, row_columns = self.start(text, error, rows, request, method)
         written = self.program.advance(method, state, request, self.max_length).written
         new = tf.strings.unicode_transcode(self.writer(written), "UTF-8", "UTF-8", errors="replace")
@@ -197,13 +194,6 @@ def _request_of(knobs: dict[str, tf.Tensor], stop: tf.Tensor, rows: tf.Tensor) -
     none = tf.zeros([rows, 0], tf.int32)
     return Request(**neutral | knobs, stop=stop, bias_ids=none, bias_values=tf.cast(none, tf.float32),
                    sequence=tf.zeros([rows], tf.int32)), error  # fmt: skip
-
-
-def _checked(text: tf.Tensor, error: tf.Tensor, request: Request) -> tuple[tf.Tensor, tf.Tensor, Request]:
-    """The inputs, after assertions that the request has a row for each text: `tf.gather` would read wrong rows."""
-    checks = [_has_rows(column, tf.size(text), "the request") for column in tf.nest.flatten(request)]
-    with tf.control_dependencies(checks):
-        return tf.nest.map_structure(tf.identity, (text, error, request))
 
 
 def _has_rows(column: tf.Tensor, rows: tf.Tensor, name: str) -> Any:
