@@ -264,7 +264,7 @@ def _tell(task: Task, checkpoint: Checkpoint, is_same: bool) -> None:
             "starts afresh, and has to be trained. To keep it, leave labels out or give the same ones.",
             stacklevel=4,
         )
-    elif task.problem != checkpoint.problem:
+    elif task.parts.attributes.get("problem", checkpoint.problem) != checkpoint.problem:
         warnings.warn(
             f"the checkpoint's classifier was trained for problem={checkpoint.problem!r}: it is kept for "
             f"{task.problem!r}, which needs training unless the checkpoint is wrong about itself.",
