@@ -17,9 +17,9 @@ from keras_transformers.layers.rotary import rotate
 class Attention(keras.layers.Layer):
     """Scaled dot-product attention with several heads: self-attention, cross-attention, and both with a cache.
 
-    Every query asks all keys at once, as a soft dictionary look-up: the answer is the mean of the values, weighted by
-    the softmax of query-key products. Paper: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762; grouped key/value
-    heads: Ainslie et al. 2023, https://arxiv.org/abs/2305.13245.
+    Each output is the mean of the values, weighted by the softmax of the scaled query-key products.
+    Papers: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762; grouped key/value heads: Ainslie et al. 2023,
+    https://arxiv.org/abs/2305.13245.
 
     Args:
         num_heads: Query heads, N.
@@ -31,7 +31,7 @@ class Attention(keras.layers.Layer):
         return_scores: Whether the attention weights (before dropout) are returned as well.
         initializer_range: Standard deviation of the truncated normal initialiser; None for Glorot uniform (queries,
             keys and values as if they were one matrix, as fairseq has it), `"fan_in"` for `1 / sqrt(inputs)`. Without
-            a number queries are made to fit `scale`, so that scores start as large as ever.
+            a number queries are made to fit `scale`, so that the initial scores do not depend on it.
         output_initializer_range: The same for the output layer; `initializer_range` when None.
 
     Call arguments:
@@ -41,10 +41,10 @@ class Attention(keras.layers.Layer):
         position_bias: Added to the scaled products, (B|1, N, T, S).
         rotary: Cosines and sines of `RotaryPositions` for the positions of `hidden_states`.
         cache: `{"key", "value"}`, each (B, K, S, H). With `cache_positions`, the new keys and values are written there;
-            without, the cache is read as it is (cross-attention after the first step).
+            without, the cache is only read (cross-attention after the first step).
         cache_positions: Integer (B, T), where in the cache each token of `hidden_states` belongs.
-        in_place: Whether TensorFlow may overwrite the given cache, for loops that never look at it again; without, it
-            is copied. Other backends see to that by themselves.
+        in_place: Whether TensorFlow may overwrite the given cache, for loops that do not use it again. If not, it is
+            copied at each call. Other backends ignore it.
 
     Returns:
         `(output, cache)`, or `(output, cache, scores)` with `return_scores`: output (B, T, D), cache as above, scores

@@ -22,7 +22,7 @@ class DecoderBlock(keras.layers.Layer):
     The cache is plain tensors, in and out: `{"key", "value"}`, with cross-attention `{"cross_key", "cross_value"}` as
     well. Called without a cache, the block returns the keys and values of the whole sequence (prefill). Called with
     one, it writes those of the new tokens at `cache_positions` and attends over the whole cache; the keys and values of
-    the encoder are then taken from the cache and computed no more.
+    the encoder are then read from the cache.
     Papers: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762; GPT, Radford et al. 2018.
 
     Args:
@@ -38,12 +38,12 @@ class DecoderBlock(keras.layers.Layer):
     Call arguments:
         hidden_states: (B, T, D).
         encoder_hidden_states: (B, S', D); needed by a cross-attending block that is called without a cache.
-        attention_mask: Boolean (B|1, 1|T, S), True = may attend. It is the caller's part to make it causal
-            (`causal_mask`), since it is the same for all blocks.
+        attention_mask: Boolean (B|1, 1|T, S), True = may attend. The caller makes it causal (`causal_mask`), once
+            for all blocks.
         encoder_attention_mask: Boolean (B, 1, S').
         position_bias, rotary: As in `Attention`, for the self-attention.
-        cache: See above; each (B, K, S, H). Those of the encoder may have fewer rows, each for as many rows of
-            `hidden_states` that stand together: the beams of a text.
+        cache: See above; each (B, K, S, H). `cross_key` and `cross_value` may have B / n rows, one for n successive
+            rows of `hidden_states`: the beams of a text.
         cache_positions: Integer (B, T), where each token of `hidden_states` belongs.
         in_place: As in `Attention`.
 
@@ -168,12 +168,12 @@ class DecoderBlock(keras.layers.Layer):
 
 
 def _part(cache: dict | None, prefix: str = "") -> dict | None:
-    """The keys and values of one of the two attentions."""
+    """The cache of the self-attention, or with the prefix `"cross_"` of the cross-attention."""
     return None if cache is None else {name: cache[prefix + name] for name in ("key", "value")}
 
 
 def _attend_as_queries_of_one_row(attention: Attention, x: Any, cache: dict, **options: Any) -> tuple:
-    """Attends to a cache of fewer rows: the beams of a text share one, and ask it as so many queries of one row."""
+    """Attention to a cache that has one row for all beams of a text: the beams become more queries of that row."""
     rows, length = ops.shape(cache["key"])[0], length_of(x)
     queries = ops.reshape(x, (rows, -1, x.shape[-1]))  # (rows, B / rows * T, D)
     output, cache, *scores = attention(queries, cache=cache, **options)

@@ -1,4 +1,4 @@
-"""The dense layers inside attention and feed-forward layers: how they start and which activations there are."""
+"""Dense layers for attention and feed-forward layers: their initialisers, shapes and activations."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def dense_initializer(initializer_range: float | str | None, gain: float = 1.0) 
 def built_dense(
     owner: keras.layers.Layer, name: str, units: int, input_shape: tuple, gain: float = 1.0
 ) -> keras.layers.Dense:
-    """A dense layer with the `use_bias`, initialiser and dtype policy of the layer that it is a part of.
+    """A dense layer with the `use_bias`, initialiser and dtype policy of its owner.
 
     Args:
-        owner: That layer.
-        name: Of the dense layer; the one named `"output"` starts with `output_initializer_range`, if there is one.
-        units: Its width.
-        input_shape: It is built for this shape.
+        owner: The layer that it is a part of.
+        name: Of the dense layer; `"output"` is initialised by `output_initializer_range`, if the owner has one.
+        units: Width of its output.
+        input_shape: Shape that it is built for.
         gain: As in `dense_initializer`.
 
     Returns:
@@ -48,7 +48,7 @@ def built_dense(
 
 
 def without_length(x: Any) -> Any:
-    """(B, T, D) -> (B * T, D): on TensorFlow a dense layer of more axes runs ten small ops to find out their sizes."""
+    """(B, T, D) -> (B * T, D): on TensorFlow a dense layer on three axes runs ten small ops to compute their sizes."""
     return ops.reshape(x, (-1, x.shape[-1]))
 
 
@@ -58,16 +58,16 @@ def with_length(flat: Any, length: Any) -> Any:
 
 
 def length_of(x: Any) -> Any:
-    """T of (B, T, ...): a number where it is known, which is no operation of a graph."""
+    """T of (B, T, ...): an int where it is known, which adds no op to the graph."""
     return ops.shape(x)[1] if x.shape[1] is None else x.shape[1]
 
 
 def find_activation(name: str) -> Any:
-    """The function of this name: one of Keras', or `"gelu_tanh"`."""
+    """The activation function of a name: one of Keras', or `"gelu_tanh"`."""
     return gelu_tanh if name == "gelu_tanh" else keras.activations.get(name)
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
 def gelu_tanh(x: Any) -> Any:
-    """GELU by its tanh approximation; registered, so that a dense layer that has it can be saved."""
+    """GELU by its tanh approximation; registered with Keras, so that a layer that uses it can be saved."""
     return keras.activations.gelu(x, approximate=True)

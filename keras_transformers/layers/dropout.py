@@ -1,4 +1,4 @@
-"""Dropout that needs few random numbers."""
+"""Dropout that draws one random number for four values."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ SHARING = 4  # values that share a random number
 class Dropout(keras.layers.Dropout):
     """Dropout with one random number for four values.
 
-    A uniform number below `rate`, divided by `rate`, is uniform again and knows nothing of that comparison, and so is
-    the rest of one above: the next value is decided by it. Random numbers are most of the cost of dropout, above all
-    where XLA compiles for a CPU. They are float32 in any dtype policy: bfloat16 ones come in steps of 1/128, which
-    makes a rate of 0.3 one of 0.305. Paper: Srivastava et al. 2014, https://jmlr.org/papers/v15/srivastava14a.html.
+    A uniform number u decides the first value: it is dropped if u < rate. Then u / rate, or (u - rate) / (1 - rate) if
+    the value was kept, is uniform again and independent of that decision, so it decides the next value. Random numbers
+    are most of the cost of dropout, above all where XLA compiles for a CPU. They are float32 in every dtype policy:
+    bfloat16 numbers have steps of 1/128, which would make a rate of 0.3 one of 0.305.
+    Paper: Srivastava et al. 2014, https://jmlr.org/papers/v15/srivastava14a.html.
 
     Args:
-        rate, noise_shape, seed: As for `keras.layers.Dropout`, which a `noise_shape` is left to.
+        rate, noise_shape, seed: As for `keras.layers.Dropout`. With a `noise_shape`, that layer's own method is used.
 
     Call arguments:
         inputs: (..., D).
@@ -39,7 +40,7 @@ class Dropout(keras.layers.Dropout):
         return ops.where(self._kept(ops.shape(inputs)), inputs * (1.0 / (1.0 - self.rate)), 0.0)
 
     def _kept(self, shape: tuple[Any, ...]) -> Any:
-        """Booleans of this shape."""
+        """Which values are kept, boolean (..., D)."""
         *rows, width = shape
         numbers = keras.random.uniform((*rows, -(-width // SHARING)), seed=self.seed_generator, dtype="float32")
         kept = [numbers >= self.rate]
