@@ -1,4 +1,4 @@
-"""Looking at models: what attends to what."""
+"""Analysis of models: attention maps."""
 
 from keras_transformers.analysis.attention_maps import plot_attention
 

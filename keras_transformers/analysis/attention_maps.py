@@ -1,4 +1,4 @@
-"""Pictures of attention scores."""
+"""Plots of attention scores."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 from keras import ops
 
 COLUMNS = 4
-CELL = 0.22  # inches a token
+CELL = 0.22  # inches per token
 
 
 def plot_attention(
     scores: Any, tokens: Sequence[str], key_tokens: Sequence[str] | None = None, titles: Sequence[str] | None = None
 ) -> Any:
-    """Draw who attends to whom: a panel a head, a row a query, a column a key; dark is much.
+    """Draw attention maps: one panel per head, one row per query, one column per key; darker is more.
 
     Use it on one text of a model that was loaded with `outputs=["attention_scores"]`. All panels share one scale, so
     heads can be compared. Needs the extra `plot`.
@@ -25,16 +25,16 @@ def plot_attention(
         scores: Attention weights of one text: all heads of one block (N, T, S), or one head (T, S); float.
         tokens: The T query tokens.
         key_tokens: The S key tokens; `tokens` when None (self-attention).
-        titles: One a head; "head 0", "head 1", ... when None.
+        titles: One per head; "head 0", "head 1", ... when None.
 
     Returns:
         A `matplotlib.figure.Figure`, which a notebook shows; `figure.savefig("map.png")` writes it.
 
     Raises:
-        ValueError: The numbers of scores, tokens and titles do not fit each other.
+        ValueError: The shape of the scores does not fit the tokens and titles.
         ImportError: matplotlib is not installed.
 
-    Example (not run as a doctest, for the quick tests have no matplotlib):
+    Example (not run as a doctest: the quick tests have no matplotlib):
 
         figure = plot_attention(outputs["attention_scores"][0, -1], tokens)  # the first text, the last block
         figure.savefig("map.png")
@@ -50,6 +50,7 @@ def plot_attention(
             f"{expected[2]} key tokens: expected (heads, queries, keys) = {expected}. Of a model's attention_scores "
             "(B, L, N, T, S), choose a text and a block: scores[0, 3]."
         )
+
     figure, panels = _panels(*scores.shape)
     for panel, head, title in zip(panels, scores, titles, strict=True):
         panel.imshow(head, cmap="Blues", vmin=0, vmax=max(float(scores.max()), 1e-9), aspect="auto")
@@ -60,12 +61,13 @@ def plot_attention(
 
 
 def _panels(heads: int, queries: int, keys: int) -> tuple[Any, list]:
-    """A figure with room for so many heads, and its axes."""
+    """A figure with one panel for each head, and the panels."""
     try:
         # Not pyplot: it keeps every figure alive until someone closes it.
         from matplotlib.figure import Figure
     except ImportError as error:
         raise ImportError("plots need matplotlib: pip install 'keras_transformers[plot]'.") from error
+
     columns = min(heads, COLUMNS)
     rows = math.ceil(heads / columns)
     size = (columns * (1 + CELL * keys), rows * (1 + CELL * queries))

@@ -1,4 +1,4 @@
-"""BERT's text pipeline around a WordPiece vocabulary: read one, train one, build the tokenizer of one."""
+"""BERT's text pipeline: read or train a WordPiece vocabulary, and build a tokenizer from it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def read_vocabulary(path: str | Path) -> dict[str, int]:
     path = Path(path)
     if not path.is_file():
         raise ValueError(f"No vocabulary file at {path}. Expected a text file with one token a line (vocab.txt).")
-    # Not splitlines(): a vocabulary may hold U+2028 and its kin as tokens.
+    # Not splitlines(): it also splits at U+2028 and similar characters, which may be tokens.
     tokens = [line.rstrip("\r") for line in path.read_bytes().decode("utf-8").removesuffix("\n").split("\n")]
     if tokens == [""]:
         raise ValueError(f"The vocabulary {path} is empty. Expected one token a line.")
@@ -36,13 +36,14 @@ def read_vocabulary(path: str | Path) -> dict[str, int]:
 def build(
     vocabulary: dict[str, int], lowercase: bool, strip_accents: bool | None = None, split_chinese: bool = True
 ) -> tokenizers.Tokenizer:
-    """Put BERT's normaliser, splitter, template and decoder around a WordPiece vocabulary."""
+    """Build BERT's tokenizer from a WordPiece vocabulary: normaliser, pre-tokeniser, template and decoder."""
     absent = [token for token in SPECIAL_TOKENS if token not in vocabulary]
     if absent:
         raise ValueError(
             f"The vocabulary lacks the special tokens {absent}. BERT's pipeline needs all of {list(SPECIAL_TOKENS)}: "
             "add them to the vocabulary, or load a complete tokenizer.json with Tokenizer.from_file."
         )
+
     tokenizer = tokenizers.Tokenizer(models.WordPiece(vocabulary, unk_token=UNK))
     tokenizer.normalizer = normalizers.BertNormalizer(
         lowercase=lowercase, strip_accents=strip_accents, handle_chinese_chars=split_chinese
@@ -59,7 +60,7 @@ def build(
 
 
 def folder_class(pipeline: dict[str, Any]) -> dict[str, Any] | None:
-    """What tokenizer_config.json says of BERT's pipeline; None for another."""
+    """The entries of tokenizer_config.json for BERT's pipeline; None for any other pipeline."""
     normalizer = pipeline["normalizer"] or {"type": None}
     if (pipeline["model"]["type"], normalizer["type"]) != ("WordPiece", "BertNormalizer"):
         return None
@@ -72,23 +73,25 @@ def folder_class(pipeline: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def vocabulary_files(pipeline: dict[str, Any]) -> dict[str, str]:
-    """vocab.txt of a WordPiece model."""
+    """File name to content: vocab.txt of a WordPiece model."""
     vocabulary = pipeline["model"]["vocab"]
     return {"vocab.txt": "".join(f"{token}\n" for token in sorted(vocabulary, key=vocabulary.get))}
 
 
 def train_vocabulary(texts: Iterable[str], size: int, lowercase: bool) -> dict[str, int]:
-    """Learn a WordPiece vocabulary whose ids are the same in every run.
+    """Learn a WordPiece vocabulary; the ids are the same in every run.
 
     The library's trainer breaks ties between equally frequent merges by the ids of their parts, and numbers the
-    "##x" pieces in the order of a randomly seeded hash map. Naming them up front, sorted, makes it deterministic.
+    "##x" pieces in the order of a randomly seeded hash map. Sorted and listed as special tokens, they keep their ids.
     """
     counts = _count_words(texts, lowercase)
     pieces = sorted({CONTINUATION + character for word in counts for character in word[1:]})
+
     trainer = trainers.WordPieceTrainer(vocab_size=size, special_tokens=[*SPECIAL_TOKENS, *pieces], show_progress=False)
     scratch = tokenizers.Tokenizer(models.WordPiece(unk_token=UNK))
     scratch.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     scratch.train_from_iterator((f"{word} " * count for word, count in counts.items()), trainer)
+
     vocabulary = scratch.get_vocab()
     if len(vocabulary) > size:
         raise ValueError(
@@ -99,13 +102,14 @@ def train_vocabulary(texts: Iterable[str], size: int, lowercase: bool) -> dict[s
 
 
 def _count_words(texts: Iterable[str], lowercase: bool) -> Counter[str]:
-    """Frequencies of the pre-tokenised words, without those that hold a character outside the alphabet."""
+    """Frequencies of the pre-tokenised words; words with a character outside the alphabet are left out."""
     normalizer, splitter = normalizers.BertNormalizer(lowercase=lowercase), pre_tokenizers.BertPreTokenizer()
     counts: Counter[str] = Counter()
     for text in texts:
         counts.update(word for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text)))
     if not counts:
         raise ValueError("The corpus holds no word to train on. Expected an iterable of non-empty str.")
+
     characters: Counter[str] = Counter()
     for word, count in counts.items():
         for character in word:

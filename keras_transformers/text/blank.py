@@ -1,4 +1,4 @@
-"""Texts of which nothing is to be read."""
+"""The pattern of blank texts."""
 
-# What `str.strip` leaves nothing of, for TensorFlow's regular expressions.
+# Matches the texts that `str.strip` makes empty, in the syntax of TensorFlow's regular expressions.
 BLANK = r"[\s\v\x1c-\x1f\x{85}\pZ]*"

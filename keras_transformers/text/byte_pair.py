@@ -1,4 +1,4 @@
-"""Byte-pair encoding as in GPT-1 and GPT-2: read vocab.json and merges.txt, train, build the tokenizer of them."""
+"""Byte-pair encoding as in GPT-1 and GPT-2: read its files, train it, build its tokenizer."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ END = "<|endoftext|>"
 UNKNOWN = "<unk>"
 END_OF_WORD = "</w>"
 BART_TOKENS = ("<s>", "<pad>", "</s>", UNKNOWN, "<mask>")
-STRAY_TOKENS = 16  # tokens that no merge makes: special ones. More of them mean that merges.txt is cut short
+STRAY_TOKENS = 16  # most tokens that no merge makes (special tokens); more mean an incomplete merges.txt
 
 Merges = list[tuple[str, str]]
 
 
 def byte_letters() -> dict[str, int]:
-    """The letter that stands for each byte in a byte-level vocabulary (Radford et al., 2019): letter to byte.
+    """Map the letters that stand for bytes in a byte-level vocabulary to the bytes (Radford et al., 2019).
 
-    Bytes that print in Latin-1 stand for themselves, the others are numbered from U+0100.
+    A byte that is printable in Latin-1 stands for itself; the others get the letters from U+0100.
     """
     printing = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = sorted(set(range(256)).difference(printing))
@@ -33,7 +33,7 @@ LETTER_BYTES = dict.fromkeys(range(256), 0x100) | {ord(letter): byte for letter,
 
 
 def letters_to_bytes(token: str) -> bytes | None:
-    """The bytes that a token of byte letters spells; None if it holds anything else."""
+    """The bytes that a token of byte letters stands for; None if it holds any other character."""
     try:
         return token.translate(LETTER_BYTES).encode("latin-1")
     except UnicodeEncodeError:
@@ -41,12 +41,13 @@ def letters_to_bytes(token: str) -> bytes | None:
 
 
 def read(vocabulary_path: str | Path, merges_path: str | Path) -> tuple[dict[str, int], Merges]:
-    """Read vocab.json (token to id) and merges.txt (two parts a line, the most urgent first); check that they match."""
+    """Read vocab.json (token to id) and merges.txt (two parts a line, by rank); check that they match."""
     for path in (vocabulary_path, merges_path):
         if not Path(path).is_file():
             raise ValueError(f"No file at {path}. Byte-pair encoding needs both a vocab.json and its merges.txt.")
     vocabulary = read_vocabulary(vocabulary_path)
     merges = _read_merges(merges_path)
+
     for left, right in merges:
         absent = [piece for piece in (left, right, left + right) if piece not in vocabulary]
         if absent:
@@ -54,6 +55,7 @@ def read(vocabulary_path: str | Path, merges_path: str | Path) -> tuple[dict[str
                 f"{merges_path} merges {left!r} and {right!r}, but {absent[0]!r} is not in {vocabulary_path}. Expected "
                 "the two files of one tokenizer."
             )
+
     products = {"".join(parts) for parts in merges}
     strays = [token for token in vocabulary if len(token.removesuffix(END_OF_WORD)) > 1 and token not in products]
     if len(strays) > STRAY_TOKENS:
@@ -89,8 +91,8 @@ def _read_merges(path: str | Path) -> Merges:
 
 
 def build(vocabulary: dict[str, int], merges: Merges) -> tokenizers.Tokenizer:
-    """Put GPT-1's pipeline around a vocabulary that marks the ends of words ("ing</w>"), BART's around one that has
-    its special tokens, else GPT-2's."""
+    """Build GPT-1's pipeline if tokens mark the ends of words ("ing</w>"), BART's if its special tokens are present,
+    else GPT-2's."""
     if any(token.endswith(END_OF_WORD) for token in vocabulary):
         return _build_gpt1(vocabulary, merges)
     return (_build_bart if vocabulary.keys() >= set(BART_TOKENS) else build_gpt2)(vocabulary, merges)
@@ -99,7 +101,7 @@ def build(vocabulary: dict[str, int], merges: Merges) -> tokenizers.Tokenizer:
 def build_gpt2(
     vocabulary: dict[str, int], merges: Merges, special_tokens: Sequence[str] = (END,)
 ) -> tokenizers.Tokenizer:
-    """Byte level: every string is a sequence of tokens, and comes back as it was (Radford et al., 2019)."""
+    """Byte-level BPE: every string can be encoded, and decodes to itself (Radford et al., 2019)."""
     absent = [letter for letter in byte_letters() if letter not in vocabulary]
     if absent:
         raise ValueError(
@@ -114,7 +116,7 @@ def build_gpt2(
 
 
 def _build_bart(vocabulary: dict[str, int], merges: Merges) -> tokenizers.Tokenizer:
-    """GPT-2's bytes in RoBERTa's template: <s> text </s>, of two <s> text </s></s> text </s> (Liu et al., 2019)."""
+    """GPT-2's BPE with RoBERTa's template (Liu et al., 2019): <s> A </s>, for pairs <s> A </s></s> B </s>."""
     library = build_gpt2(vocabulary, merges, BART_TOKENS[:-1])
     library.add_special_tokens([tokenizers.AddedToken(BART_TOKENS[-1], lstrip=True)])
     start, end = ((token, vocabulary[token]) for token in ("<s>", "</s>"))
@@ -123,7 +125,7 @@ def _build_bart(vocabulary: dict[str, int], merges: Merges) -> tokenizers.Tokeni
 
 
 def _build_gpt1(vocabulary: dict[str, int], merges: Merges) -> tokenizers.Tokenizer:
-    """Lower-cased words that end in </w>; what the alphabet lacks is <unk> (Radford et al., 2018)."""
+    """Lower-cased words that end in </w>; characters outside the alphabet are <unk> (Radford et al., 2018)."""
     if UNKNOWN not in vocabulary:
         raise ValueError(f"The vocabulary has tokens that end in {END_OF_WORD}, as GPT-1's, but no {UNKNOWN}. Add it.")
     tokenizer = tokenizers.Tokenizer(models.BPE(vocabulary, merges, unk_token=UNKNOWN, end_of_word_suffix=END_OF_WORD))
@@ -135,13 +137,14 @@ def _build_gpt1(vocabulary: dict[str, int], merges: Merges) -> tokenizers.Tokeni
 
 
 def train(texts: Iterable[str], size: int, special_tokens: Sequence[str]) -> tokenizers.Tokenizer:
-    """Learn GPT-2's kind of vocabulary: special tokens, the 256 bytes, then merges; the same in every run."""
-    least = len(special_tokens) + 256
-    if size < least:
+    """Learn a byte-level vocabulary as GPT-2's: special tokens, the 256 bytes, then merges; the same in every run."""
+    smallest = len(special_tokens) + 256
+    if size < smallest:
         raise ValueError(
             f"vocabulary_size={size} cannot hold 256 bytes and {len(special_tokens)} special tokens. "
-            f"Ask for {least} or more."
+            f"Ask for {smallest} or more."
         )
+
     trainer = trainers.BpeTrainer(
         vocab_size=size,
         special_tokens=list(special_tokens),
@@ -151,14 +154,15 @@ def train(texts: Iterable[str], size: int, special_tokens: Sequence[str]) -> tok
     scratch = tokenizers.Tokenizer(models.BPE())
     scratch.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     scratch.train_from_iterator(texts, trainer)
+
     model = json.loads(scratch.to_str())["model"]
-    if not model["merges"] and size > least:
+    if not model["merges"] and size > smallest:
         raise ValueError("The corpus holds no word of two letters to train on. Expected an iterable of non-empty str.")
     return build_gpt2(model["vocab"], [tuple(parts) for parts in model["merges"]], special_tokens)
 
 
 def folder_class(pipeline: dict[str, Any]) -> dict[str, Any] | None:
-    """What tokenizer_config.json says of a pipeline that `transformers` has a class for; None for others."""
+    """The entries of tokenizer_config.json for a pipeline that `transformers` has a class for; else None."""
     model, splitter = pipeline["model"], pipeline["pre_tokenizer"] or {"type": None}
     specials = {token["content"] for token in pipeline["added_tokens"]}
     template = (pipeline["post_processor"] or {"type": None})["type"]
@@ -174,7 +178,7 @@ def folder_class(pipeline: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def vocabulary_files(pipeline: dict[str, Any]) -> dict[str, str]:
-    """vocab.json and merges.txt of a BPE model."""
+    """File name to content: vocab.json and merges.txt of a BPE model."""
     model = pipeline["model"]
     lines = ["#version: 0.2", *(" ".join(parts) for parts in model["merges"])]
     return {"vocab.json": json.dumps(model["vocab"], ensure_ascii=False), "merges.txt": "\n".join(lines) + "\n"}

@@ -11,7 +11,7 @@ from keras_transformers.text.byte_pair import UNKNOWN
 
 
 def train(texts: Iterable[str], size: int | None, special_tokens: Sequence[str]) -> tokenizers.Tokenizer:
-    """Number the special tokens, then every character of the corpus by code point."""
+    """Give ids to the special tokens, then to every character of the corpus in order of code point."""
     characters = sorted(set().union(*texts))
     if not characters:
         raise ValueError("The corpus holds no character. Expected an iterable of non-empty str.")
@@ -25,7 +25,7 @@ def train(texts: Iterable[str], size: int | None, special_tokens: Sequence[str])
 
 
 def build(vocabulary: dict[str, int], special_tokens: Sequence[str]) -> tokenizers.Tokenizer:
-    """One token a character, white space too. Another character is <unk> where that is a token, else an error."""
+    """One token per character, whitespace included. An unknown character is <unk> if that is a token, else an error."""
     tokenizer = tokenizers.Tokenizer(models.WordLevel(vocabulary, unk_token=UNKNOWN))
     tokenizer.pre_tokenizer = pre_tokenizers.Split("", "isolated")
     tokenizer.decoder = decoders.Fuse()

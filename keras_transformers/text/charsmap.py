@@ -1,7 +1,7 @@
-"""The normaliser of a SentencePiece model, "precompiled": rules, each a string and its replacement, in a double array.
+"""The precompiled normaliser of a SentencePiece model: rules (string to replacement) in a double-array trie.
 
-A file of it holds the size of the array in bytes, the array, and the replacements, each ended by a zero byte. The array
-is that of https://github.com/s-yata/darts-clone: a unit of 32 bits for each node of a trie over bytes.
+Its bytes are the size of the array in bytes, the array, and the replacements, each ended by a zero byte. The array is
+that of https://github.com/s-yata/darts-clone: a unit of 32 bits for each node of a trie over bytes.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ LABEL, HAS_VALUE, VALUE = 0x800000FF, 1 << 8, 0x7FFFFFFF
 
 
 def rules(charsmap: bytes, longest: int) -> dict[str, str]:
-    """The rules of a precompiled normaliser for strings of at most so many bytes of UTF-8."""
+    """The rules of a precompiled normaliser, for strings of at most `longest` bytes of UTF-8."""
     size = int.from_bytes(charsmap[:4], "little")
     if size % 4 or not 0 < size <= len(charsmap) - 4:
         raise ValueError(
-            f"The precompiled normaliser has {len(charsmap)} bytes, and says that {size} of them are its trie. It is "
-            "broken: copy or download the model again."
+            f"The precompiled normaliser has {len(charsmap)} bytes, but its header says that its trie has {size}. "
+            "It is broken: copy or download the model again."
         )
-    units, texts = np.frombuffer(charsmap, "<u4", size // 4, 4).astype(np.int64), charsmap[4 + size :]
+    units, pool = np.frombuffer(charsmap, "<u4", size // 4, 4).astype(np.int64), charsmap[4 + size :]
     try:
-        return {key.decode(): texts[at : texts.index(0, at)].decode() for key, at in _walk(units, longest).items()}
+        return {key.decode(): pool[at : pool.index(0, at)].decode() for key, at in _walk(units, longest).items()}
     except ValueError as error:  # UnicodeDecodeError, too
         raise ValueError(
             f"The precompiled normaliser has a rule that is no text: {error}. Copy the model again."
@@ -32,16 +32,17 @@ def rules(charsmap: bytes, longest: int) -> dict[str, str]:
 
 
 def _walk(units: np.ndarray, longest: int) -> dict[bytes, int]:
-    """Key to value, level by level."""
+    """Key to value, for keys of at most `longest` bytes: the trie is read level by level."""
     labels, offsets = units & LABEL, (units >> 10) << ((units & (1 << 9)) >> 6)
     nodes = np.flatnonzero((labels > 0) & (labels < 256))
-    parents = nodes ^ labels[nodes]  # where the children of a node would lie if their labels were 0
-    order = np.argsort(parents, kind="stable")
-    nodes, parents = nodes[order], parents[order]
+    origins = nodes ^ labels[nodes]  # the base that each node is addressed from: siblings share it
+    order = np.argsort(origins, kind="stable")
+    nodes, origins = nodes[order], origins[order]
+
     values: dict[bytes, int] = {}
     keys, bases = [b""], offsets[:1]
     for _ in range(longest):
-        first, stop = (np.searchsorted(parents, bases, side) for side in ("left", "right"))
+        first, stop = (np.searchsorted(origins, bases, side) for side in ("left", "right"))
         parent = np.repeat(np.arange(len(bases)), stop - first)
         children = nodes[
             np.concatenate([np.arange(i, j) for i, j in zip(first, stop, strict=True)] or [[]]).astype(int)
@@ -54,46 +55,48 @@ def _walk(units: np.ndarray, longest: int) -> dict[bytes, int]:
 
 
 def rules_of(rewrite: Callable[[str], str]) -> dict[str, str]:
-    """Rules that do what a normaliser does to single characters, and to letters with their marks apart.
+    """Rules that do what a normaliser does to single characters, and to decomposed ones (a letter and its marks).
 
-    Hangul in parts is left out, and so are marks in another than the canonical order: normalisers of SentencePiece
-    leave them, too.
+    Decomposed Hangul and marks in another than the canonical order get no rules: SentencePiece's normalisers leave
+    them unchanged, too.
     """
     decompose, compose = normalizers.NFD().normalize_str, normalizers.NFC().normalize_str
-    apart = {decompose(character) for character in _changed(decompose) if not "\uac00" <= character <= "\ud7a3"}
-    apart |= {compose(text[:-1]) + text[-1] for text in apart if len(text) > 1}
-    rewritten = {text: rewrite(text) for text in [*_changed(rewrite), *sorted(text for text in apart if len(text) > 1)]}
-    return {text: other for text, other in rewritten.items() if text != other}
+    decomposed = {decompose(character) for character in _changed(decompose) if not "\uac00" <= character <= "\ud7a3"}
+    decomposed |= {compose(text[:-1]) + text[-1] for text in decomposed if len(text) > 1}
+    texts = [*_changed(rewrite), *sorted(text for text in decomposed if len(text) > 1)]
+    replacements = {text: rewrite(text) for text in texts}
+    return {text: replacement for text, replacement in replacements.items() if text != replacement}
 
 
 def _changed(rewrite: Callable[[str], str], block: int = 256) -> list[str]:
-    """The characters that a normaliser changes, and some that it does not: whole blocks are asked for at once."""
+    """The characters that a normaliser changes. Blocks are tested as a whole, so some unchanged ones are included."""
     blocks = ("".join(map(chr, range(max(begin, 1), begin + block))) for begin in range(0, 0x110000, block))
     texts = (text for text in blocks if not 0xD800 <= ord(text[0]) < 0xE000)
     return [character for text in texts if rewrite(text) != text for character in text]
 
 
 def compile_rules(rules: dict[str, str]) -> bytes:
-    """The precompiled normaliser of these rules."""
-    texts = dict.fromkeys(rules.values())
-    begins = np.cumsum([0, *(len(text.encode()) + 1 for text in texts)])[:-1].tolist()
-    places = dict(zip(texts, begins, strict=True))
-    units = _double_array({key.encode(): places[text] for key, text in rules.items()})
-    return units.nbytes.to_bytes(4, "little") + units.tobytes() + b"".join(text.encode() + b"\0" for text in texts)
+    """The bytes of a precompiled normaliser of these rules."""
+    pool = [text.encode() + b"\0" for text in dict.fromkeys(rules.values())]
+    begins = np.cumsum([0, *map(len, pool)])[:-1].tolist()
+    offsets = dict(zip(dict.fromkeys(rules.values()), begins, strict=True))
+    units = _double_array({key.encode(): offsets[text] for key, text in rules.items()})
+    return units.nbytes.to_bytes(4, "little") + units.tobytes() + b"".join(pool)
 
 
 def _double_array(values: dict[bytes, int]) -> np.ndarray:
-    """Give each node of the trie a base: the child of label c lies at base ^ c, a value at the base itself."""
+    """The trie as an array. Each node has a base: its child of label c lies at base ^ c, its value at the base."""
     trie: dict[int, dict] = {}
     for key, value in values.items():
         node = trie
         for letter in key:
             node = node.setdefault(letter, {})
         node[0] = value
-    units, bases, waiting = {0: 0}, {0}, [(0, trie)]
-    free = [1] * 257  # where to begin to search, by number of children: what lies before is not searched again
-    while waiting:
-        place, node = waiting.pop()
+
+    units, bases, pending = {0: 0}, {0}, [(0, trie)]
+    free = [1] * 257  # where the search for a base begins, by number of children; it never goes back
+    while pending:
+        place, node = pending.pop()
         least, at = min(node), free[len(node)]
         while (base := at ^ least) in bases or base == place or any(base ^ letter in units for letter in node):
             at += 1
@@ -103,7 +106,8 @@ def _double_array(values: dict[bytes, int]) -> np.ndarray:
         units |= {base ^ letter: letter for letter in node if letter}
         if 0 in node:
             units[base] = ~VALUE & 0xFFFFFFFF | node[0]
-        waiting += [(base ^ letter, child) for letter, child in node.items() if letter]
+        pending += [(base ^ letter, child) for letter, child in node.items() if letter]
+
     array = np.full((max(units) // 256 + 1) * 256, ~VALUE & 0xFFFFFFFF, "<u4")
     array[list(units)] = list(units.values())
     return array

@@ -1,4 +1,4 @@
-"""What must hold of texts before they are encoded, and of rows after."""
+"""Checks of texts before they are encoded, and of encoded rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def check_texts(name: str, texts: Sequence[str]) -> list[str]:
-    """The texts as a list; a `ValueError` if they are one str, not all str, or no Unicode text."""
+    """The texts as a list; a `ValueError` if they are one str, not all str, or not valid Unicode."""
     if isinstance(texts, str):
         raise ValueError(f"Expected a list of str for `{name}`, received one str. Pass [text].")
     texts = list(texts)
@@ -21,14 +21,15 @@ def check_texts(name: str, texts: Sequence[str]) -> list[str]:
 
 
 def check_text(name: str, text: str, row: int) -> str:
-    """One of the texts; a `ValueError` that names its row if it is no str, or has half of a surrogate pair."""
+    """The text; a `ValueError` that names its row if it is not a str, or has a lone surrogate."""
     if not isinstance(text, str):
         raise ValueError(f"Expected a list of str for `{name}`, received {type(text).__name__} at row {row}.")
-    half = None if text.isascii() else SURROGATE.search(text)
-    if half:
+    surrogate = None if text.isascii() else SURROGATE.search(text)
+    if surrogate:
         raise ValueError(
-            f"`{name}`: the text at row {row} has the lone surrogate {half[0]!r} at character {half.start()}, which is "
-            'no character. Read the file with errors="replace", or put U+FFFD in its place: '
+            f"`{name}`: the text at row {row} has the lone surrogate {surrogate[0]!r} at character "
+            f"{surrogate.start()}, which is no character. "
+            'Read the file with errors="replace", or put U+FFFD in its place: '
             'text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").'
         )
     return text

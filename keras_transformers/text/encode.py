@@ -1,4 +1,4 @@
-"""Encode texts by the `tokenizers` library: within a length, in windows, and with errors that say what to do."""
+"""Encode texts with the `tokenizers` library: length limits, windows, and errors that say what to do."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ def encode(
     special_tokens: bool,
     stride: int,
 ) -> list[Encoded]:
-    """What `Tokenizer.encode` does with texts, and pairs, that have been checked."""
+    """Implements `Tokenizer.encode`, for texts and pairs that have been checked."""
     if pairs is not None and len(pairs) != len(texts):
         raise ValueError(f"Received {len(texts)} texts and {len(pairs)} pairs. Expected one pair for each text.")
+
     options = _truncation_options(library, max_length, truncation, stride, pairs is not None, special_tokens)
     inputs = texts if pairs is None else list(zip(texts, pairs, strict=True))
     try:
@@ -35,13 +36,14 @@ def encode(
             encodings = library.encode_batch(inputs, add_special_tokens=special_tokens)
     except ValueError:
         raise
-    except Exception as error:  # the library raises bare Exception, and says "too short" of what is not cut
+    except Exception as error:  # the library raises bare Exception: "Sequence to truncate too short ..."
         if "WordLevel" in str(error):
             raise _unknown_characters(library, [*texts, *(pairs or ())]) from error
         raise ValueError(
             f"Cannot cut every row to max_length={max_length} with truncation={truncation!r}: the other text alone "
             f'is too long. Use "longest_first" or a larger max_length. ({error})'
         ) from error
+
     if truncation == "error":
         check_lengths(encodings, max_length)
     if stride == 0:
@@ -50,7 +52,7 @@ def encode(
 
 
 def _unknown_characters(library: tokenizers.Tokenizer, texts: Sequence[str]) -> ValueError:
-    """The error for characters that a vocabulary of characters lacks."""
+    """The error for characters that a character-level vocabulary lacks."""
     vocabulary = library.get_vocab()
     unknown = sorted(set().union(*texts) - vocabulary.keys())
     return ValueError(
@@ -67,15 +69,17 @@ def _truncation_options(
     is_pair: bool,
     special_tokens: bool,
 ) -> dict[str, Any] | None:
-    """What the library's `enable_truncation` takes; None if nothing is to be cut."""
+    """The arguments of the library's `enable_truncation`; None for no truncation."""
     if truncation not in TRUNCATIONS:
         raise ValueError(f"Unknown truncation {truncation!r}. Expected one of {list(TRUNCATIONS)}.")
     if truncation == "only_second" and not is_pair:
         raise ValueError('truncation="only_second" needs `pairs`. Pass them, or use "only_first".')
+
     if max_length is None:
         if stride:
-            raise ValueError(f"stride={stride} needs a max_length: windows are made of what is cut.")
+            raise ValueError(f"stride={stride} needs a max_length: it is the length of the windows.")
         return None
+
     added = library.num_special_tokens_to_add(is_pair) if special_tokens else 0
     if max_length <= added:
         raise ValueError(f"max_length={max_length} leaves no room for text beside {added} special tokens.")

@@ -1,4 +1,4 @@
-"""One encoded text: its ids, and where they came from."""
+"""One encoded text: its token ids, and their places in the text."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import tokenizers
 
 @dataclass(frozen=True)
 class Encoded:
-    """One encoded text (or one window of it, with a stride). Lists are made when asked for: they cost more than ids."""
+    """One encoded text, or one window of it. Lists are built on access, since building all of them is slow."""
 
     encoding: tokenizers.Encoding
-    row: int  # which of the texts this is
+    row: int  # index of the text in the batch
 
     @property
     def ids(self) -> list[int]:
@@ -24,17 +24,17 @@ class Encoded:
 
     @property
     def offsets(self) -> list[tuple[int, int]]:
-        """(start, end) of every token in characters of its own text; (0, 0) for special tokens."""
+        """(start, end) of each token, in characters of its text; (0, 0) for special tokens."""
         return self.encoding.offsets
 
     @property
     def special_mask(self) -> list[int]:
-        """1 for the tokens that the template added."""
+        """1 for tokens that the template added, else 0."""
         return self.encoding.special_tokens_mask
 
     @property
     def word_ids(self) -> list[int | None]:
-        """The word of its text that each token belongs to; None for special tokens."""
+        """Index of the word that each token belongs to; None for special tokens."""
         return self.encoding.word_ids
 
     @property

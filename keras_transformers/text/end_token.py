@@ -1,4 +1,4 @@
-"""Let every text end with a token: what a decoder reads its answer from."""
+"""Append an end token to every text: a classifier on a language model reads its answer there."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ TEMPLATE = {
 
 
 def with_end_token(tokenizer: Tokenizer, end_id: int) -> Tokenizer:
-    """Put a token behind each text, and behind both texts of a pair; it stays when a text is cut.
+    """Append a token to each text, and to both texts of a pair; truncation keeps it.
 
-    For a classifier that starts from a language model: GPT-1's "extract" token. What the tokenizer adds already stays.
+    For a classifier that starts from a language model: GPT-1's "extract" token. Special tokens of the tokenizer stay.
 
     Args:
-        tokenizer: left as it is.
-        end_id: the token, such as the end-of-text token.
+        tokenizer: is not changed.
+        end_id: id of the token, such as the end-of-text token.
 
     Returns:
-        Another `Tokenizer`; an equal one, if its texts end with that token already.
+        A new `Tokenizer`; an equal one, if its template ends with a special token already (mBART: the language).
 
     Raises:
         ValueError: no token has this id, or special tokens are not added by a template.
@@ -46,22 +46,25 @@ def with_end_token(tokenizer: Tokenizer, end_id: int) -> Tokenizer:
     if unknown := processors.keys() - {"ByteLevel"}:
         raise ValueError(
             f"The post-processors {sorted(unknown)} add special tokens in a way of their own. Expected a "
-            f"TemplateProcessing: write one with {token!r} behind the texts into tokenizer.json."
+            f"TemplateProcessing: write one with {token!r} after the texts into tokenizer.json."
         )
+
     if "Sequence" in template["single"][-1]:
         known = template["special_tokens"] | {token: {"id": token, "ids": [end_id], "tokens": [token]}}
-        ended = {name: _ended(template[name], token) for name in ("single", "pair")}
-        template = {**template, **ended, "special_tokens": known}
+        pieces = {name: _append_token(template[name], token) for name in ("single", "pair")}
+        template = {**template, **pieces, "special_tokens": known}
+
     if processors:
         template = {"type": "Sequence", "processors": [*processors.values(), template]}
     config["post_processor"] = template
     return Tokenizer(tokenizers.Tokenizer.from_str(json.dumps(config)))
 
 
-def _ended(pieces: list[dict], token: str) -> list[dict]:
-    ended = []
+def _append_token(pieces: list[dict], token: str) -> list[dict]:
+    """The pieces of a template, with the token after each text."""
+    extended = []
     for piece in pieces:
-        ended.append(piece)
+        extended.append(piece)
         if text := piece.get("Sequence"):
-            ended.append({"SpecialToken": {"id": token, "type_id": text["type_id"]}})
-    return ended
+            extended.append({"SpecialToken": {"id": token, "type_id": text["type_id"]}})
+    return extended

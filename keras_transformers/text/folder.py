@@ -1,4 +1,4 @@
-"""The tokenizer files of a Hugging Face folder: read them, write them."""
+"""Read and write the tokenizer files of a Hugging Face folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from keras_transformers.text.vocabulary import ROLES
 BYTE_PAIR_CLASSES = ("GPT2Tokenizer", "OpenAIGPTTokenizer", "BartTokenizer", "RobertaTokenizer")
 T5_FILE, T5_CLASSES = "spiece.model", ("T5Tokenizer", "MT5Tokenizer")
 CONFIG = "tokenizer_config.json"
-OPTIONS = {  # of the config, those that are heeded
+OPTIONS = {  # the keys of tokenizer_config.json that are used, and their types
     "tokenizer_class": str,
     "do_lower_case": bool,
     "strip_accents": bool,
@@ -25,8 +25,8 @@ OPTIONS = {  # of the config, those that are heeded
     "separate_vocabs": bool,
     "extra_ids": int,
 }
-TARGET = "target_tokenizer.json"  # beside tokenizer.json, where source and target differ
-Read = tuple[tokenizers.Tokenizer, dict[str, bytes]]  # a tokenizer, and the original files to be kept with it
+TARGET = "target_tokenizer.json"  # the target's tokenizer, where it is not the source's
+Read = tuple[tokenizers.Tokenizer, dict[str, bytes]]  # a tokenizer, and the original files to keep with it
 
 
 def read_json(path: str | Path) -> tokenizers.Tokenizer:
@@ -41,7 +41,7 @@ def read_json(path: str | Path) -> tokenizers.Tokenizer:
 
 
 def read(folder: str | Path) -> Read:
-    """Read tokenizer.json; else the vocabulary's own files, as tokenizer_config.json says."""
+    """Read tokenizer.json; else the vocabulary files, with the options of tokenizer_config.json."""
     folder = Path(folder)
     if (folder / TARGET).is_file() or (marian.is_folder(folder) and not _is_joint(folder)):
         raise ValueError(
@@ -57,7 +57,7 @@ def read(folder: str | Path) -> Read:
 
 
 def read_pair(folder: str | Path) -> tuple[Read, Read]:
-    """The tokenizers of source and target: Marian's, or those that `write_pair` wrote; else one for both."""
+    """The tokenizers of source and target, from Marian's files or those of `write_pair`; else one for both."""
     folder = Path(folder)
     if (folder / TARGET).is_file():
         names = {*marian.SIDES, marian.VOCABULARY, marian.TARGET_VOCABULARY}
@@ -71,7 +71,7 @@ def read_pair(folder: str | Path) -> tuple[Read, Read]:
 
 
 def _is_joint(folder: Path) -> bool:
-    """Whether Marian's files are of one tokenizer for both sides, which tokenizer.json holds."""
+    """Whether Marian's files belong to one tokenizer for both sides, and tokenizer.json holds it."""
     source, target = (folder / name for name in marian.SIDES)
     written = all(path.is_file() for path in (folder / "tokenizer.json", source, target))
     return written and source.read_bytes() == target.read_bytes()
@@ -87,16 +87,16 @@ def _options(folder: Path) -> dict[str, Any]:
 
 
 def read_max_length(folder: str | Path) -> int | float | None:
-    """The longest text in tokens, as tokenizer_config.json says; None if it does not.
+    """The largest number of tokens of a text, from tokenizer_config.json; None if it is not given.
 
-    Of tokenizers that know no limit, `transformers` writes 10^30.
+    `transformers` writes 10^30 for tokenizers without a limit.
     """
     length = _options(Path(folder)).get("model_max_length")
     if length is None or (type(length) in (int, float) and length >= 1):
         return length
     raise ValueError(
-        f"{Path(folder, CONFIG)} says model_max_length={length!r}. Expected a number of tokens above 0: mend the file, "
-        "or give max_length."
+        f"{Path(folder, CONFIG)} says model_max_length={length!r}. Expected a number of tokens above 0: correct "
+        "the file, or give max_length."
     )
 
 
@@ -132,7 +132,7 @@ def _read_vocabulary(folder: Path, options: dict[str, Any]) -> tokenizers.Tokeni
 
 
 def _check_byte_pair(folder: Path, options: dict[str, Any]) -> None:
-    """Several pipelines come as vocab.json and merges.txt: refuse those that would silently give other ids."""
+    """Refuse pipelines that have a vocab.json and merges.txt, too, but would silently give other ids."""
     name = options.get("tokenizer_class", BYTE_PAIR_CLASSES[0]).removesuffix("Fast")
     if name not in BYTE_PAIR_CLASSES or options.get("add_prefix_space") or (folder / "added_tokens.json").is_file():
         raise ValueError(
@@ -144,7 +144,7 @@ def _check_byte_pair(folder: Path, options: dict[str, Any]) -> None:
 def write(
     folder: str | Path, library: tokenizers.Tokenizer, kept: dict[str, bytes], max_length: int | None = None
 ) -> None:
-    """Write tokenizer.json, tokenizer_config.json and the vocabulary's own files: what `transformers` reads."""
+    """Write the files that `transformers` reads: tokenizer.json, tokenizer_config.json and the vocabulary files."""
     pipeline = json.loads(library.to_str())
     config = _t5_class(pipeline) if T5_FILE in kept else bert.folder_class(pipeline) or byte_pair.folder_class(pipeline)
     kind = pipeline["model"]["type"]
@@ -156,19 +156,19 @@ def write(
 
 
 def write_pair(folder: str | Path, source: Read, target: Read, max_length: int | None = None) -> None:
-    """Write what `read_pair` reads; Marian's files, too, where both are models of SentencePiece."""
-    (library, kept), (other, other_kept) = source, target
-    kept = kept | other_kept
+    """Write the files that `read_pair` reads; Marian's files, too, if both are SentencePiece models."""
+    (library, kept), (target_library, target_kept) = source, target
+    kept = kept | target_kept
     is_marian = set(marian.SIDES) <= kept.keys()
-    if not is_marian and T5_FILE not in kept and marian.can_be(library) and marian.can_be(other):
-        kept, is_marian = marian.files(library, other), True
+    if not is_marian and T5_FILE not in kept and marian.can_be(library) and marian.can_be(target_library):
+        kept, is_marian = marian.files(library, target_library), True
     if not is_marian:
         write(folder, library, kept, max_length)
     else:
         config = {"tokenizer_class": "MarianTokenizer", "separate_vocabs": marian.TARGET_VOCABULARY in kept}
         _write(folder, library, config, kept, max_length)
-    if library.to_str() != other.to_str():
-        (Path(folder) / TARGET).write_text(other.to_str(pretty=True), encoding="utf-8")
+    if library.to_str() != target_library.to_str():
+        (Path(folder) / TARGET).write_text(target_library.to_str(pretty=True), encoding="utf-8")
 
 
 def _write(
@@ -185,6 +185,7 @@ def _write(
     config = config | {role: token for role, token in roles.items() if token}
     if max_length is not None:
         config["model_max_length"] = max_length
+
     files = files | {
         "tokenizer.json": library.to_str(pretty=True).encode("utf-8"),
         CONFIG: json.dumps(config, indent=2).encode("utf-8"),

@@ -1,4 +1,4 @@
-"""The `tokenizers` library, met with care: its panics are errors, and its state is not seen by other threads."""
+"""Safe use of the `tokenizers` library: panics become errors, and only one thread at a time changes its state."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PANIC = "PanicException"  # a BaseException that cannot be imported
 
 @contextmanager
 def panics_as_errors() -> Iterator[None]:
-    """Raises a `ValueError` where the library's Rust code gives up; other exceptions pass as they are."""
+    """Raise a `ValueError` where the library's Rust code panics; other exceptions pass unchanged."""
     try:
         yield
     except BaseException as error:
@@ -27,7 +27,7 @@ def panics_as_errors() -> Iterator[None]:
 
 
 class Guard:
-    """Lets one thread at a time use a library object, since truncation is state of that object.
+    """Let one thread at a time use a library object: its truncation is state of the object.
 
     The library itself encodes the texts of a batch on all cores.
     """
@@ -39,7 +39,7 @@ class Guard:
 
     @contextmanager
     def __call__(self, truncation: dict[str, Any] | None = None) -> Iterator[None]:
-        """Within it the library truncates as its `enable_truncation` is told; not at all for None."""
+        """Inside, the library truncates with these arguments of its `enable_truncation`; None for no truncation."""
         with self._lock, panics_as_errors():
             if truncation:
                 self._library.enable_truncation(**truncation)

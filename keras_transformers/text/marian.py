@@ -1,4 +1,4 @@
-"""Folders of translation models: one tokenizer for the source, one for the target, as Marian's."""
+"""The tokenizers of Marian's translation models: one for the source, one for the target."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from keras_transformers.text.sentencepiece import END, PAD, UNKNOWN_TOKEN
 
 SIDES = ("source.spm", "target.spm")
 VOCABULARY, TARGET_VOCABULARY = "vocab.json", "target_vocab.json"
-LEAST_SHARE = 0.5  # of the pieces of a model are in its vocabulary, or the two are not of one model
+LEAST_SHARE = 0.5  # least share of a model's pieces in its vocabulary; below it, they are of different models
 
 
 def is_folder(folder: Path) -> bool:
@@ -23,7 +23,7 @@ def is_folder(folder: Path) -> bool:
 
 
 def read(folder: Path, options: dict[str, Any]) -> list[tuple[tokenizers.Tokenizer, dict[str, bytes]]]:
-    """The tokenizers of source and target, each with the files that it was made of.
+    """The tokenizers of source and target, each with the files that it was read from.
 
     Args:
         folder: holds source.spm, target.spm and vocab.json; target_vocab.json if the options say `separate_vocabs`.
@@ -43,19 +43,20 @@ def read(folder: Path, options: dict[str, Any]) -> list[tuple[tokenizers.Tokeniz
 def build(
     model: spm_file.SentencePieceModel, vocabulary: dict[str, int], path: str | Path = "The model"
 ) -> tokenizers.Tokenizer:
-    """One side's pipeline: texts are cut by the model, ids are those of the vocabulary, </s> ends a text.
+    """One side's pipeline: the model cuts texts into pieces, the vocabulary gives their ids, </s> ends a text.
 
-    As in `transformers`, which runs the sentencepiece library, but for two corners: a piece that the vocabulary lacks
-    is not <unk>, smaller pieces are used; and of several unknown characters in a row those that the vocabulary has
-    (from the other side) get their ids, where `transformers` looks for all of them as one token.
+    `transformers`, which runs the sentencepiece library, differs in two cases. There a piece that the vocabulary lacks
+    is <unk>; here smaller pieces are used. There several characters in a row that the model does not know are looked
+    up as one token; here each gets its id if the vocabulary has one (from the other side).
 
     Args:
-        path: of the model, for what errors say.
+        path: of the model, for error messages.
     """
     if absent := [token for token in (END, UNKNOWN_TOKEN) if token not in vocabulary]:
         raise ValueError(f"The vocabulary beside {path} lacks {absent}. Expected Marian's vocab.json.")
     if sorted(vocabulary.values()) != list(range(len(vocabulary))):
         raise ValueError(f"The ids of the vocabulary beside {path} are not 0 to {len(vocabulary) - 1}, each once.")
+
     pieces = [piece.text for piece in model.pieces if piece.kind == spm_file.NORMAL]
     known = sum(text in vocabulary for text in pieces)
     if known < LEAST_SHARE * len(pieces):
@@ -63,22 +64,23 @@ def build(
             f"{path} and its vocabulary do not belong together: {known} of {len(pieces)} pieces have an id. Expected "
             "the files of one model."
         )
+
     library = sentencepiece.build(model, vocabulary)
     library.add_special_tokens([token for token in (END, UNKNOWN_TOKEN, PAD) if token in vocabulary])
     codes = [token for token in vocabulary if token.startswith(">>") and token.endswith("<<")]
-    library.add_tokens([AddedToken(code, normalized=False) for code in codes])  # ">>deu<<": the language to be written
+    library.add_tokens([AddedToken(code, normalized=False) for code in codes])  # ">>deu<<": the target language
     sentencepiece.end_texts(library, pair=f"$A $B {END}")
     return library
 
 
 def can_be(library: tokenizers.Tokenizer) -> bool:
-    """Whether a tokenizer cuts texts as a SentencePiece model would: it was trained as one."""
+    """Whether a tokenizer can be written as Marian's: a unigram model with </s>."""
     pipeline = json.loads(library.to_str())
     return pipeline["model"]["type"] == "Unigram" and library.token_to_id(END) is not None
 
 
 def files(source: tokenizers.Tokenizer, target: tokenizers.Tokenizer) -> dict[str, bytes]:
-    """What `transformers` reads as Marian's, of tokenizers that were not read from such files."""
+    """Marian's files, name to content, for tokenizers that were not read from such files."""
     sides = [_written(source)] * 2 if target is source else [_written(source), _written(target)]
     separate = sides[0][1] != sides[1][1]
     models = {name: model for name, (model, _) in zip(SIDES, sides, strict=True)}
@@ -86,7 +88,7 @@ def files(source: tokenizers.Tokenizer, target: tokenizers.Tokenizer) -> dict[st
 
 
 def _written(library: tokenizers.Tokenizer) -> tuple[bytes, bytes]:
-    """The .spm file and the vocab.json."""
+    """The contents of a tokenizer's .spm file and vocab.json."""
     model = spm_file.serialize(unigram.model_of(json.loads(library.to_str())))
     vocabulary = dict(sorted(library.get_vocab().items(), key=lambda item: item[1]))
     return model, json.dumps(vocabulary, ensure_ascii=False, indent=2).encode()

@@ -1,4 +1,4 @@
-"""What each token adds to a decoded text."""
+"""The bytes that each token adds to a decoded text."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from tokenizers import decoders
 from keras_transformers.text.byte_pair import letters_to_bytes
 from keras_transformers.text.pipeline import component, parts
 
-ANCHOR = "a"  # a token that stands beside another, so that no decoder takes that one for the first or the last
-LAST_SPACE = r" \z"  # the decoder Strip would do, if the library did not panic at an empty text
+ANCHOR = "a"  # a neighbour for a token, so that no decoder takes that token for the first or the last
+LAST_SPACE = r" \z"  # drops one space at the end. Not the decoder Strip: it panics at an empty text
 BYTE = re.compile("<0x([0-9A-Fa-f]{2})>")
 
 
 def token_bytes(library: tokenizers.Tokenizer, first: bool = False, last: bool = False) -> list[bytes]:
-    """For each id the bytes that it adds to a text; none for special tokens and ids that are not in use.
+    """For each id, the bytes that it adds to a text; b"" for special tokens and unused ids.
 
     Args:
         library: The tokenizer.
-        first, last: Whether it is the first token of the text, and the last one; in mid-sentence it is neither.
+        first, last: Whether the token is the first, and the last, of the text; in mid-sentence it is neither.
 
     Raises:
-        ValueError: What an end of a text is depends on more than the token there.
+        ValueError: The decoder may need more than one token to know how a text begins or ends.
     """
     per_token, strips = around_fuse(json.loads(library.to_str())["decoder"])
     spell = speller(per_token, first, last)
@@ -37,21 +37,21 @@ def token_bytes(library: tokenizers.Tokenizer, first: bool = False, last: bool =
 
 
 def around_fuse(decoder: dict[str, Any] | None) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
-    """The part of a "decoder" that takes token by token, and its steps behind "Fuse", which take the whole text."""
+    """Split a "decoder" at "Fuse": the part that decodes single tokens, and the steps that take the whole text."""
     steps = parts(decoder)
     fuse = next((place for place, step in enumerate(steps) if step["type"] == "Fuse"), len(steps))
     return decoder and {"type": "Sequence", "decoders": steps[:fuse]}, steps[fuse + 1 :]
 
 
 def strip_limits(step: dict[str, Any]) -> tuple[str, int, int] | None:
-    """What a decoder drops at the ends of a text, how often at its beginning and at its end; None if it is another."""
+    """(content, most at the start, most at the end) that a decoder drops from a text; None for other decoders."""
     if step["type"] == "Strip":
         return step["content"], step["start"], step["stop"]
     return (" ", 0, 1) if step == {"type": "Replace", "pattern": {"Regex": LAST_SPACE}, "content": ""} else None
 
 
 def _strip(content: bytes, strips: list[dict[str, Any]], first: bool, last: bool) -> bytes:
-    """What is left of a token at an end of a text. To drop more than once there may need the token beside it."""
+    """Strip a token at an end of the text; an error if more than one character may go, since tokens may be shorter."""
     for step in strips if first or last else []:
         text, start, stop = strip_limits(step) or ("", 2, 2)
         if max(start * first, stop * last) > 1:
@@ -65,29 +65,30 @@ def _strip(content: bytes, strips: list[dict[str, Any]], first: bool, last: bool
 
 
 def text_tokens(library: tokenizers.Tokenizer) -> dict[int, str]:
-    """Id to token, of all that are not special; added tokens normalised where the library decodes them so."""
+    """Id to token, without special tokens; added tokens are normalised where the library decodes them so."""
     special = {i for i, token in library.get_added_tokens_decoder().items() if token.special}
     return {i: library.id_to_token(i) for i in library.get_vocab().values() if i not in special}
 
 
 def speller(decoder: dict[str, Any] | None, first: bool, last: bool) -> Callable[[str], bytes]:
-    """A function: what the "decoder" of a tokenizer.json makes of a token at the beginning, inside or at the end.
+    """A function from a token to its bytes, as decoded at the start, inside or at the end of a text.
 
-    A token that stands for a byte is that byte.
+    A token that stands for a byte gives that byte. `decoder` is the "decoder" of a tokenizer.json.
     """
     steps = parts(decoder)
     kinds = {step["type"] for step in steps}
     if "ByteLevel" in kinds:
         return lambda token: letters_to_bytes(token) or token.encode()
     join = _joiner([step for step in steps if step["type"] != "ByteFallback"]) if decoder else " ".join
-    before, behind = [] if first else [ANCHOR], [] if last else [ANCHOR]
+
+    before, after = [] if first else [ANCHOR], [] if last else [ANCHOR]
     one, two = join([ANCHOR]), join([ANCHOR, ANCHOR])
-    begin, cut = 0 if first else len(one), 0 if last else len(two) - len(one)
+    length_before, length_after = 0 if first else len(one), 0 if last else len(two) - len(one)
 
     def spell(token: str) -> bytes:
         byte = BYTE.fullmatch(token) if "ByteFallback" in kinds else None
-        text = join([*before, token, *behind])
-        return bytes([int(byte[1], 16)]) if byte else text[begin : len(text) - cut].encode()
+        text = join([*before, token, *after])
+        return bytes([int(byte[1], 16)]) if byte else text[length_before : len(text) - length_after].encode()
 
     return spell
 

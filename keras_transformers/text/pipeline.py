@@ -1,4 +1,4 @@
-"""A tokenizer.json as data."""
+"""The components of a tokenizer.json."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def parts(component: dict[str, Any] | None) -> list[dict[str, Any]]:
-    """A component one by one: those of a "Sequence" in order, whatever its depth; none of None."""
+    """The members of a component in order: "Sequence"s are flattened, at any depth; [] for None."""
     if component is None:
         return []
     if component["type"] != "Sequence":
@@ -17,6 +17,6 @@ def parts(component: dict[str, Any] | None) -> list[dict[str, Any]]:
 
 
 def component(empty: Any, config: dict[str, Any]) -> Any:
-    """A component of the `tokenizers` library of this configuration, of the kind of `empty`."""
+    """Set the configuration of `empty`, a component of the `tokenizers` library, and return it."""
     empty.__setstate__(json.dumps(config).encode())
     return empty

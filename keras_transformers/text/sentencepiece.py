@@ -1,4 +1,4 @@
-"""SentencePiece models as pipelines of tokenizer.json."""
+"""Build tokenizer.json pipelines from SentencePiece models."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tok
 from keras_transformers.text.spm_file import BPE, CONTROL, NORMAL, UNKNOWN, USER_DEFINED, SentencePieceModel
 
 SPACE = "▁"
-RUNS, ENDS = " {2,}", r"\A +| +\z"  # the spaces of which SentencePiece keeps one, or none
+RUNS, ENDS = " {2,}", r"\A +| +\z"  # spaces that SentencePiece replaces by one space, and drops
 END, UNKNOWN_TOKEN, PAD = "</s>", "<unk>", "<pad>"
-# Scores of tokens that a vocabulary has and a model lacks: a letter is better than none, a word never worth it.
+# Scores of tokens that only the vocabulary has: a letter scores above an unknown one, a longer token is never used.
 FOREIGN_LETTER, FOREIGN = -1e6, -1e9
 
 
 def build(model: SentencePieceModel, vocabulary: dict[str, int] | None = None) -> tokenizers.Tokenizer:
     """The pipeline that gives the ids of the sentencepiece library.
 
-    Where the two differ: control symbols and <unk> typed in the text are themselves, and are cut out, with
-    user-defined symbols, before anything else; a cluster of letter and marks is normalised as a whole if it is short,
-    else character by character, where SentencePiece takes the longest match.
+    The two differ in two cases. Control symbols and <unk> typed in the text are tokens here; they are cut out, with
+    user-defined symbols, before any other step. A grapheme cluster is normalised as a whole if it is short, else
+    character by character; SentencePiece takes the longest match.
 
     Args:
-        model: what cuts the text.
+        model: cuts the text into pieces.
         vocabulary: token to id, if the ids are not those of the model's pieces (Marian's vocab.json). Pieces that it
-            lacks are not used; a character that the model does not know has an id if the vocabulary gives it one.
+            lacks are not used. It may give ids to characters that the model does not know.
     """
     ids = {piece.text: i for i, piece in enumerate(model.pieces)} if vocabulary is None else vocabulary
     unknown = model.pieces[model.unk_id].text if vocabulary is None else UNKNOWN_TOKEN
@@ -37,7 +37,7 @@ def build(model: SentencePieceModel, vocabulary: dict[str, int] | None = None) -
 def add_pipeline(
     library: tokenizers.Tokenizer, model: SentencePieceModel, rewrite: list[normalizers.Normalizer]
 ) -> None:
-    """Rewrite the text, then write spaces as SentencePiece does; and the other way around when decoding."""
+    """Set the normaliser (`rewrite`, then spaces as SentencePiece writes them), pre-tokeniser and decoder."""
     spaces = [normalizers.Replace(Regex(RUNS), " "), normalizers.Replace(Regex(ENDS), "")]
     steps = rewrite + spaces * (not model.extra_spaces) + [normalizers.Prepend(SPACE)] * model.dummy_prefix
     library.normalizer = normalizers.Sequence([*steps, normalizers.Replace(" ", SPACE)])
@@ -48,17 +48,20 @@ def add_pipeline(
 
 
 def build_t5(model: SentencePieceModel, extra_ids: int) -> tokenizers.Tokenizer:
-    """The pipeline that `transformers` makes of T5's spiece.model: <extra_id_0> is the last id, texts end in </s>."""
+    """The pipeline of `transformers` for T5's spiece.model: <extra_id_0> is the last id, texts end in </s>."""
     if model.kind == BPE or END not in {piece.text for piece in model.pieces}:
-        raise ValueError(f"T5's spiece.model is a unigram model with {END}: received another. Expected T5's.")
+        raise ValueError(f"Expected T5's spiece.model, a unigram model with {END}: received another model.")
+
     extra = [f"<extra_id_{i}>" for i in range(extra_ids)][::-1]
     vocabulary = [*((piece.text, piece.score) for piece in model.pieces), *((token, 0.0) for token in extra)]
     library = tokenizers.Tokenizer(models.Unigram(vocabulary, model.unk_id, model.byte_fallback))
+
     if model.charsmap:
         library.normalizer = normalizers.Precompiled(model.charsmap)
     splitters = [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(SPACE, "always", split=True)]
     library.pre_tokenizer = pre_tokenizers.Sequence(splitters)
     library.decoder = decoders.Metaspace(SPACE, "always", split=True)
+
     _add_symbols(library, model)
     library.add_special_tokens(extra)
     end_texts(library, pair=f"$A {END} $B {END}")
@@ -72,7 +75,7 @@ def end_texts(library: tokenizers.Tokenizer, pair: str) -> None:
 
 
 def byte_pair_merges(model: SentencePieceModel, ids: dict[str, int]) -> list[tuple[str, str]]:
-    """All ways to merge two pieces into a third: the best score first, of equal scores the longest left part."""
+    """All merges of two pieces into a third: the best score first, of equal scores the longest left part."""
     scores = {piece.text: piece.score for piece in model.pieces if piece.kind == NORMAL and piece.text in ids}
     cuts = [(text, i) for text in scores for i in range(1, len(text)) if text[:i] in scores and text[i:] in scores]
     return [(text[:i], text[i:]) for text, i in sorted(cuts, key=lambda cut: (-scores[cut[0]], -cut[1]))]
@@ -85,12 +88,12 @@ def _unigram(model: SentencePieceModel, ids: dict[str, int], unknown: str) -> mo
 
 
 def _byte_pair(model: SentencePieceModel, ids: dict[str, int], unknown: str) -> models.BPE:
-    merges, bytes_too = byte_pair_merges(model, ids), model.byte_fallback
-    return models.BPE(ids, merges, unk_token=unknown, fuse_unk=True, byte_fallback=bytes_too)
+    merges = byte_pair_merges(model, ids)
+    return models.BPE(ids, merges, unk_token=unknown, fuse_unk=True, byte_fallback=model.byte_fallback)
 
 
 def _add_symbols(library: tokenizers.Tokenizer, model: SentencePieceModel) -> None:
-    """Let control symbols and <unk> be special tokens, and user-defined symbols added ones."""
+    """Add control symbols and <unk> as special tokens, and user-defined symbols as other added tokens."""
     kinds = {CONTROL: True, UNKNOWN: True, USER_DEFINED: False}
     known = [piece for piece in model.pieces if piece.kind in kinds and library.token_to_id(piece.text) is not None]
     library.add_tokens([AddedToken(p.text, special=kinds[p.kind], normalized=False) for p in known])

@@ -1,6 +1,6 @@
 """SentencePiece model files (.spm, .model), read and written without the sentencepiece library.
 
-They are protocol buffers, of which a dozen fields are all that text needs:
+They are protocol buffers; a tokenizer needs only a dozen of their fields:
 https://github.com/google/sentencepiece/blob/master/src/sentencepiece_model.proto
 """
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)  # kinds of pieces
-UNIGRAM, BPE = 1, 2  # kinds of models; words (3) and characters (4) are of no use to a transformer
+UNIGRAM, BPE = 1, 2  # kinds of models; those of words (3) and characters (4) are not supported
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _FIXED = {_FIXED64: 8, _FIXED32: 4}
 Value = int | bytes
@@ -29,15 +29,15 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True)
 class SentencePieceModel:
-    """What a .spm file says of text.
+    """The fields of a .spm file that a tokenizer needs.
 
     Args:
         pieces: by id.
         kind: UNIGRAM or BPE.
         charsmap: the precompiled normaliser; b"" for none.
-        byte_fallback: characters that no piece holds are spelled in bytes.
-        dummy_prefix: a text begins with a space, so that its first word is written as if inside it.
-        extra_spaces: keep spaces as they are; else they are dropped at the ends, and runs of them are one.
+        byte_fallback: spell characters that no piece holds in bytes.
+        dummy_prefix: begin each text with a space, so that its first word has the same pieces as inside a text.
+        extra_spaces: keep all spaces; else drop them at the ends, and replace runs of them by one space.
     """
 
     pieces: tuple[Piece, ...]
@@ -65,17 +65,19 @@ def read(path: str | Path) -> SentencePieceModel:
 
 
 def parse(data: bytes) -> SentencePieceModel:
-    """The model that a file of these bytes holds."""
+    """Parse the bytes of a file."""
     messages: dict[int, list[bytes]] = {1: [], 2: [], 3: [], 5: []}
     for number, value in _fields(data):
         if number in messages:
             messages[number].append(_typed(value, bytes))
+
     pieces, trainer, normalizer, denormalizer = messages.values()
     if not (pieces and trainer and normalizer):
         raise ValueError(_BROKEN.format("its pieces, trainer or normaliser are missing"))
     options, rules = dict(_fields(trainer[-1])), dict(_fields(normalizer[-1]))
     if any(dict(_fields(rule)).get(2) for rule in denormalizer):
-        raise ValueError("its denormaliser rewrites decoded text, which tokenizer.json cannot say. Train without one.")
+        raise ValueError("its denormaliser rewrites decoded text, which tokenizer.json cannot do. Train without one.")
+
     model = SentencePieceModel(
         pieces=tuple(_piece(dict(_fields(piece))) for piece in pieces),
         kind=_typed(options.get(3, UNIGRAM), int),
@@ -89,7 +91,7 @@ def parse(data: bytes) -> SentencePieceModel:
 
 
 def serialize(model: SentencePieceModel) -> bytes:
-    """The bytes of a file that `read` and the sentencepiece library read."""
+    """The bytes of a file, for `read` and for the sentencepiece library."""
     ids = {piece.text: i for i, piece in enumerate(model.pieces) if piece.kind in (UNKNOWN, CONTROL)}
     unknown = model.pieces[model.unk_id].text
     trainer = [(3, model.kind), (4, len(model.pieces)), (35, int(model.byte_fallback)), (40, model.unk_id)]
@@ -117,8 +119,8 @@ def _check(model: SentencePieceModel, whole_words_end: bool, bare_spaces: bool) 
         "escape_whitespaces=false": bare_spaces,
         "unused pieces": UNUSED in kinds,
     }
-    if named := [name for name, found in refused.items() if found]:
-        raise ValueError(f"its {', '.join(named)} cannot be said in a tokenizer.json. Train a model without.")
+    if named := [name for name, is_used in refused.items() if is_used]:
+        raise ValueError(f"its {', '.join(named)} cannot be expressed in a tokenizer.json. Train a model without.")
 
 
 def _piece(fields: dict[int, Value]) -> Piece:
@@ -158,7 +160,7 @@ def _fields(data: bytes) -> Iterator[tuple[int, Value]]:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """An integer in groups of 7 bits, and where it ends."""
+    """The integer (stored in groups of 7 bits) that begins at `at`, and where it ends."""
     value = 0
     for shift in range(0, 70, 7):
         if at >= len(data):
@@ -185,6 +187,7 @@ def _message(fields: list[tuple[int, Value | float]]) -> bytes:
 
 
 def _number(value: int) -> bytes:
+    """An integer in groups of 7 bits."""
     value &= (1 << 64) - 1  # a negative number takes ten bytes
     groups = []
     while value > 127:

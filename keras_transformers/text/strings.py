@@ -6,10 +6,10 @@ import numpy as np
 
 
 def decoded(column: np.ndarray) -> np.ndarray:
-    """An array whose bytes, if it has any, are `str`.
+    """The array with its bytes, if it has any, as `str`.
 
     Args:
-        column: Of any dtype; objects in it are bytes in UTF-8.
+        column: Any dtype; objects in it are bytes in UTF-8.
 
     Example:
 

@@ -1,4 +1,4 @@
-"""Tokenizer: text to ids and back, by the `tokenizers` library and its tokenizer.json."""
+"""Tokenizer: text to ids and back, with the `tokenizers` library."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ NO_FILES: Mapping[str, bytes] = MappingProxyType({})
 
 
 class Tokenizer(Vocabulary):
-    """Text to ids and back, as tokenizer.json says. Threads may share one; it can be copied and pickled.
+    """Text to ids and back, as a tokenizer.json defines. Threads may share one; it can be copied and pickled.
 
-    Use it wherever Python handles text; `text.graph.compile_text` makes TensorFlow ops of the same tokenizer.json.
+    Use it wherever Python handles text; `text.graph.compile_text` compiles the same tokenizer.json to TensorFlow ops.
     Make one with `from_file`, `from_folder`, `from_vocab`, `from_merges`, `from_sentencepiece` or `train`; two, for
     source and target, with `pair_from_folder`.
 
     Args:
         library: a `tokenizers.Tokenizer`.
-        files: name to content of the files that it was made of, to be written again by `save`.
+        files: name to content of its original files, which `save` writes again.
 
     Example:
 
@@ -41,11 +41,11 @@ class Tokenizer(Vocabulary):
 
     def __init__(self, library: tokenizers.Tokenizer, files: Mapping[str, bytes] = NO_FILES):
         if isinstance(library.model, tokenizers.models.Unigram):
-            # The library reads a score a last digit off what it wrote, which would break ties another way after `save`.
+            # Writing and reading a score may change its last digit, and so the order of ties: do it before any use.
             library = tokenizers.Tokenizer.from_str(library.to_str())
         super().__init__(library)
         self._files = dict(files)
-        self._guard = Guard(library)  # around what sets the library's truncation, and what would see it
+        self._guard = Guard(library)  # held where the library's truncation is set or used
 
     def __reduce__(self) -> tuple:
         return _from_json, (self.to_json(), self._files)
@@ -63,11 +63,11 @@ class Tokenizer(Vocabulary):
 
     @classmethod
     def pair_from_folder(cls, folder: str | Path) -> tuple[Tokenizer, Tokenizer]:
-        """Read the tokenizers of source and target texts; the same one twice if a folder holds but one.
+        """Read the tokenizers of source and target texts; the same one twice if a folder holds only one.
 
         The files are those of Marian (source.spm, target.spm, vocab.json; target_vocab.json if tokenizer_config.json
         says `separate_vocabs`), those that `save_pair` wrote, or any that `from_folder` reads. The target's tokenizer
-        encodes target texts and decodes what a model gives.
+        encodes target texts and decodes the model's output.
         """
         source, target = folder_files.read_pair(folder)
         first = cls(*source)
@@ -82,12 +82,12 @@ class Tokenizer(Vocabulary):
     def from_vocab(
         cls, path: str | Path, lowercase: bool = True, strip_accents: bool | None = None, split_chinese: bool = True
     ) -> Tokenizer:
-        """Put BERT's pipeline around a vocab.txt. Accents are stripped when lower-casing, unless told otherwise."""
+        """Read a vocab.txt for BERT's pipeline. None for `strip_accents` means the value of `lowercase`."""
         return cls(bert.build(bert.read_vocabulary(path), lowercase, strip_accents, split_chinese))
 
     @classmethod
     def from_merges(cls, vocabulary_path: str | Path, merges_path: str | Path) -> Tokenizer:
-        """Put GPT-2's pipeline around a vocab.json and a merges.txt; GPT-1's, if the tokens mark ends of words."""
+        """Read vocab.json and merges.txt for GPT-2's pipeline; GPT-1's or BART's, if the vocabulary is of that kind."""
         return cls(byte_pair.build(*byte_pair.read(vocabulary_path, merges_path)))
 
     @classmethod
@@ -103,16 +103,20 @@ class Tokenizer(Vocabulary):
 
         Args:
             texts: the corpus, read once.
-            vocabulary_size: the most tokens; a small corpus may give fewer. "character" and "words" need none.
-            lowercase: lower-case the text: "wordpiece", which strips its accents too, and where None means True, and
-                "unigram", where it means False.
-            model: "wordpiece" (BERT's pipeline), "byte_pair" (GPT-2's: any string comes back as it was), "unigram"
-                (SentencePiece's; texts end in </s>; for a joint vocabulary, train on both languages), "character"
-                (each character of the corpus, by code point; another one is <unk> where that is among the special
-                tokens, else `encode` refuses it), or "words" (what white space parts, the most frequent first; texts
-                end in </s>; decoding joins the parts of words at "@@ ", as subword-nmt writes them).
-            special_tokens: [PAD], [UNK], [CLS], [SEP], [MASK] for "wordpiece", always; <|endoftext|> for "byte_pair",
-                <pad>, </s>, <unk> for "unigram", these behind <s> for "words", and none for "character", unless given.
+            vocabulary_size: the most tokens; a small corpus may give fewer. Optional for "character" and "words".
+            lowercase: lower-case the text. None means True for "wordpiece", which then strips accents, too, and False
+                for "unigram". The other models do not lower-case.
+            model: one of
+                "wordpiece": BERT's pipeline.
+                "byte_pair": GPT-2's pipeline. Every string decodes to itself.
+                "unigram": SentencePiece's pipeline. Texts end in </s>. For a joint vocabulary, train on both languages.
+                "character": the characters of the corpus, by code point. Another character is <unk> if that is among
+                the special tokens, else an error of `encode`.
+                "words": the words between whitespace, the most frequent first. Texts end in </s>. Decoding joins the
+                parts of words at "@@ ", as subword-nmt writes them.
+            special_tokens: None for the default: <|endoftext|> for "byte_pair"; <pad>, </s>, <unk> for "unigram";
+                <s>, <pad>, </s>, <unk> for "words"; none for "character". "wordpiece" always has [PAD], [UNK], [CLS],
+                [SEP], [MASK], and takes no others.
         """
         return cls(train(texts, vocabulary_size, lowercase, model, special_tokens))
 
@@ -131,9 +135,9 @@ class Tokenizer(Vocabulary):
             texts: B strings.
             pairs: B strings, the second of each pair.
             max_length: the most tokens of a row, special tokens included; None for no limit.
-            truncation: what gives way: "longest_first", "only_first", "only_second", or "error" to refuse.
+            truncation: which text is cut: "longest_first", "only_first", "only_second"; or "error" to raise an error.
             special_tokens: add those of the template ([CLS] and [SEP] for BERT).
-            stride: with a stride > 0, a long text gives several windows that share `stride` tokens.
+            stride: if > 0, a long text gives several windows that overlap by `stride` tokens.
 
         Returns:
             B `Encoded`; with a stride, at least B, in the order of the texts (see `Encoded.row`).
@@ -148,9 +152,11 @@ class Tokenizer(Vocabulary):
         rows = [row.tolist() if hasattr(row, "tolist") else row for row in ids]
         is_batch = getattr(ids, "ndim", 1) > 1 or any(isinstance(row, Sequence) for row in rows)
         rows = rows if is_batch else [rows]
+
         unknown = sorted({i for row in rows for i in row if not 0 <= i < self.vocabulary_size})
         if unknown:
             raise ValueError(f"Ids {unknown[:5]} are not in the vocabulary: expected 0 to {self.vocabulary_size - 1}.")
+
         with self._guard():
             texts = self._library.decode_batch(rows, skip_special_tokens=skip_special_tokens)
         return texts if is_batch else texts[0]
@@ -161,17 +167,17 @@ class Tokenizer(Vocabulary):
             return self._library.to_str(pretty=True)
 
     def save(self, folder: str | Path, max_length: int | None = None) -> None:
-        """Write what `transformers` reads: tokenizer.json, tokenizer_config.json with `max_length`, vocabulary."""
+        """Write the files that `transformers` reads; tokenizer_config.json gets `max_length`."""
         with self._guard():
             folder_files.write(folder, self._library, self._files, max_length)
 
     @staticmethod
     def save_pair(folder: str | Path, source: Tokenizer, target: Tokenizer, max_length: int | None = None) -> None:
-        """Write the tokenizers of source and target: what `pair_from_folder` reads; `max_length` as in `save`.
+        """Write the tokenizers of source and target for `pair_from_folder`; `max_length` as in `save`.
 
-        Unigram tokenizers are written as Marian's, too: .spm files, and vocab.json.
+        Unigram tokenizers are also written as Marian's files: .spm and vocab.json.
         """
-        first, second = sorted((source, target), key=id)  # in one order, or threads could wait for each other
+        first, second = sorted((source, target), key=id)  # always lock in one order: no deadlock between threads
         with first._guard(), second._guard():
             sides = (source._library, source._files), (target._library, target._files)
             folder_files.write_pair(folder, *sides, max_length)

@@ -1,4 +1,4 @@
-"""Learn a vocabulary of any kind."""
+"""Learn a vocabulary for any model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WITHOUT_SIZE = ("character", "words")
 def train(
     texts: Iterable[str], size: int | None, lowercase: bool | None, model: str, special_tokens: Sequence[str] | None
 ) -> tokenizers.Tokenizer:
-    """What `Tokenizer.train` does."""
+    """Implements `Tokenizer.train`."""
     if isinstance(texts, str):
         raise ValueError("Expected an iterable of str to train on, received one str. Pass [text] or its lines.")
     if isinstance(special_tokens, str):
@@ -25,17 +25,18 @@ def train(
         raise ValueError(f"Unknown model {model!r}. Expected one of {list(MODELS)}.")
     if size is None and model not in WITHOUT_SIZE:
         raise ValueError(f"model={model!r} needs a vocabulary_size: the largest number of tokens.")
+
     texts = _strings(texts)
     if model == "wordpiece":
         if special_tokens is not None:
-            raise ValueError(f'model="wordpiece" has its own special tokens, received {special_tokens}. Leave out.')
+            raise ValueError(f'model="wordpiece" has its own special tokens, received {special_tokens}. Omit them.')
         lowercase = lowercase is not False
         return bert.build(bert.train_vocabulary(texts, size, lowercase), lowercase)
     if model == "unigram":
         special_tokens = unigram.SPECIAL_TOKENS if special_tokens is None else special_tokens
         return unigram.train(texts, size, bool(lowercase), special_tokens)
     if lowercase:
-        raise ValueError(f"model={model!r} keeps every string as it is: received lowercase=True. Lower the texts.")
+        raise ValueError(f"model={model!r} keeps every string as it is: received lowercase=True. Lower-case the texts.")
     if model == "character":
         return character.train(texts, size, special_tokens or ())
     if model == "words":

@@ -17,9 +17,9 @@ from keras_transformers.text.pipeline import component, parts
 from keras_transformers.text.sentencepiece import END, PAD, UNKNOWN_TOKEN
 
 SPECIAL_TOKENS = (PAD, END, UNKNOWN_TOKEN)
-REWRITES = ("Lowercase", "NFC", "NFD", "NFKC", "NFKD", "Nmt")  # what rules can be made of
+REWRITES = ("Lowercase", "NFC", "NFD", "NFKC", "NFKD", "Nmt")  # normalisers that can be written as rules
 SPACES = ("Prepend", "Replace")
-STEP = 1e-4  # between the scores that the trainer gives to rare letters
+STEP = 1e-4  # difference between consecutive scores that the trainer gives to rare letters
 
 
 def train(texts: Iterable[str], size: int, lowercase: bool, special_tokens: Sequence[str]) -> tokenizers.Tokenizer:
@@ -30,6 +30,7 @@ def train(texts: Iterable[str], size: int, lowercase: bool, special_tokens: Sequ
             f"A unigram vocabulary has the special tokens {END} and {UNKNOWN_TOKEN}, and pieces: received "
             f"vocabulary_size={size} and special_tokens={list(special_tokens)}."
         )
+
     rewrite = [normalizers.Nmt(), normalizers.NFKC(), *[normalizers.Lowercase()] * lowercase]
     plain = spm_file.SentencePieceModel(())
     scratch = tokenizers.Tokenizer(models.Unigram())
@@ -37,14 +38,16 @@ def train(texts: Iterable[str], size: int, lowercase: bool, special_tokens: Sequ
     options = {"vocab_size": size, "special_tokens": list(special_tokens), "unk_token": UNKNOWN_TOKEN}
     try:
         scratch.train_from_iterator(texts, trainers.UnigramTrainer(show_progress=False, **options))
-    except BaseException as error:  # the trainer panics where a corpus holds nothing, and that is no Exception
+    except BaseException as error:  # the trainer panics on an empty corpus; a panic is no Exception
         if type(error).__name__ != "PanicException":
             raise
         raise ValueError(_TOO_SMALL) from error
+
     rows = json.loads(scratch.to_str())["model"]["vocab"]
     learned = _in_order([(text, score) for text, score in rows if text not in special_tokens])
     if not learned:
         raise ValueError(_TOO_SMALL)
+
     rows = [*((token, 0.0) for token in special_tokens), *learned]
     library = tokenizers.Tokenizer(models.Unigram(rows, list(special_tokens).index(UNKNOWN_TOKEN), False))
     sentencepiece.add_pipeline(library, plain, rewrite)
@@ -54,13 +57,14 @@ def train(texts: Iterable[str], size: int, lowercase: bool, special_tokens: Sequ
 
 
 def _in_order(learned: list[tuple[str, float]]) -> list[tuple[str, float]]:
-    """The same rows in every run: the library's threads sum in any order, and a randomly seeded hash map orders ties.
+    """Make the learned rows the same in every run, and sort them by score.
 
-    The last digits of scores differ: they are rounded to float32, which is what .spm files keep, and equal ones sorted
-    by their text. Letters that are no good as pieces are numbered upwards from the least score, in any order.
+    The library's threads sum in any order, so the last digits of scores differ: scores are rounded to float32, as .spm
+    files hold them. A randomly seeded hash map orders ties: rows of equal scores are sorted by text. Letters of little
+    use as pieces are numbered upwards from the lowest score, in any order: they are numbered again in order of text.
     """
-    least = min((score for _, score in learned), default=0.0)
-    rare = sorted(text for text, score in learned if len(text) == 1 and score < least + STEP * len(learned))
+    lowest = min((score for _, score in learned), default=0.0)
+    rare = sorted(text for text, score in learned if len(text) == 1 and score < lowest + STEP * len(learned))
     scores = sorted(score for text, score in learned if text in rare)
     rows = [*(row for row in learned if row[0] not in rare), *zip(rare, scores, strict=True)]
     return sorted(((text, float(np.float32(score))) for text, score in rows), key=lambda row: (-row[1], row[0]))
@@ -74,6 +78,7 @@ def model_of(pipeline: dict[str, Any]) -> spm_file.SentencePieceModel:
     model, steps, splitters = pipeline["model"], parts(pipeline["normalizer"]), parts(pipeline["pre_tokenizer"])
     if model["type"] != "Unigram" or model["unk_id"] is None:
         raise ValueError(f"Only a Unigram model can be written as a SentencePiece model: received {model['type']}.")
+
     patterns = [step["pattern"].get("Regex") for step in steps if step["type"] == "Replace"]
     prefixed = [step["type"] == "Prepend" for step in steps]
     prefixed += [part.get("prepend_scheme") in ("always", "first") for part in splitters]
@@ -88,7 +93,7 @@ def model_of(pipeline: dict[str, Any]) -> spm_file.SentencePieceModel:
 
 
 def _pieces(pipeline: dict[str, Any]) -> Iterable[spm_file.Piece]:
-    """Those of the vocabulary that the model uses."""
+    """The pieces of the vocabulary that the model uses."""
     model, special = pipeline["model"], {token["id"]: token["special"] for token in pipeline["added_tokens"]}
     for i, (text, score) in enumerate(model["vocab"]):
         if i == model["unk_id"]:

@@ -1,4 +1,4 @@
-"""The vocabulary of a tokenizer: ids, tokens, and the ids of special tokens by their roles."""
+"""The vocabulary of a tokenizer: ids, tokens, and the ids of special tokens by role."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import tokenizers
 from keras_transformers.text import bert, byte_pair
 from keras_transformers.text.pieces import token_bytes
 
-# The special tokens of each role, by the names that `transformers` has for the roles.
+# The possible special tokens of each role; the roles have the names of `transformers`.
 ROLES = {
     "pad_token": (bert.PAD, "<pad>"),
     "unk_token": (bert.UNK, byte_pair.UNKNOWN),
@@ -25,7 +25,7 @@ ROLES = {
 class Vocabulary:
     """The tokens of a `tokenizers.Tokenizer`, added tokens included.
 
-    An id that is asked for by its role, such as `pad_id`, is a `ValueError` if there is no such token.
+    The ids by role, such as `pad_id`, raise a `ValueError` if there is no such token.
 
     Example:
 
@@ -97,5 +97,5 @@ class Vocabulary:
         return token_id
 
     def token_bytes(self, first: bool = False, last: bool = False) -> list[bytes]:
-        """What each id adds to a text in mid-sentence, or at an end of it, in UTF-8 or a part of it: b"" if special."""
+        """The bytes of UTF-8 that each id adds to a text, in mid-sentence or at an end of it; b"" if special."""
         return token_bytes(self._library, first, last)

@@ -1,4 +1,4 @@
-"""A vocabulary of whole words, for text that was split into words, or parts of words, beforehand."""
+"""A vocabulary of whole words, for text that is already split into words or parts of words."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ JOINT = "@@ "  # what subword-nmt puts between the parts of a word
 
 
 def train(texts: Iterable[str], size: int | None, special_tokens: Sequence[str]) -> tokenizers.Tokenizer:
-    """Number the special tokens, then the words by how often they occur, equally frequent ones by their letters."""
+    """Give ids to the special tokens, then to words by frequency; equally frequent words by code points."""
     absent = {END, UNKNOWN_TOKEN}.difference(special_tokens)
     if absent:
         raise ValueError(
@@ -25,13 +25,15 @@ def train(texts: Iterable[str], size: int | None, special_tokens: Sequence[str])
     splitter, counts = pre_tokenizers.WhitespaceSplit(), Counter()
     for text in texts:
         counts.update(word for word, _ in splitter.pre_tokenize_str(text))
+
     words = sorted(counts.keys() - set(special_tokens), key=lambda word: (-counts[word], word))
     if not words:
         raise ValueError("The corpus holds no word. Expected an iterable of non-empty str.")
+
     kept = [*special_tokens, *words][:size]
     library = tokenizers.Tokenizer(models.WordLevel({word: i for i, word in enumerate(kept)}, unk_token=UNKNOWN_TOKEN))
     library.pre_tokenizer = splitter
-    # A space behind each word, none between the parts of one, none at the end.
+    # A space after each word, none between the parts of a word, none at the end.
     steps = [
         decoders.Replace(Regex(r"\z"), " "),
         decoders.Replace(JOINT, ""),

@@ -1,4 +1,4 @@
-"""Added tokens as ops: [MASK] typed in the text is one token, cut out before anything else sees its letters."""
+"""Added tokens as ops: [MASK] typed in a text becomes one token, before any later step sees its letters."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ FLAGS = ("single_word", "lstrip", "rstrip")
 
 
 class AddedTokens(tf.Module):
-    """Put TOKEN + id in the place of each added token: the leftmost, of those the longest, no overlaps.
+    """Replace each added token in a text by TOKEN + id. The leftmost match wins, then the longest; none overlap.
 
     Args:
         tokens: content to id.
-        flags: id to the token with its flags: `single_word` ones must not touch a word character, `lstrip` and
-            `rstrip` ones swallow the white space before and behind them.
+        flags: id to the token with its flags: `single_word` tokens must not be next to a word character, `lstrip` and
+            `rstrip` tokens absorb the whitespace before and after them.
     """
 
     def __init__(self, tokens: dict[str, int], flags: dict[int, tokenizers.AddedToken]):
@@ -31,7 +31,7 @@ class AddedTokens(tf.Module):
         begins[[ord(content[0]) for content in tokens]] = 1
         self.begins = PointTable(begins)
         flagged = {name: [i for i in tokens.values() if getattr(flags[i], name)] for name in FLAGS}
-        self.single_words, self.before, self.behind = (tf.constant(ids, tf.int32) for ids in flagged.values())
+        self.single_words, self.lstrip, self.rstrip = (tf.constant(ids, tf.int32) for ids in flagged.values())
         self.strips = bool(flagged["lstrip"] or flagged["rstrip"])
         self.word_class = PointTable(shipped()["word"])
         self.is_blank = PointTable(shipped()["regex"] >= BLANK)
@@ -51,33 +51,34 @@ class AddedTokens(tf.Module):
         values = tf.tensor_scatter_nd_update(points.values, at[:, None], ids + TOKEN)
         kept = tf.tensor_scatter_nd_update(tf.ones_like(values, tf.bool), rest, tf.zeros_like(rest[:, 0], tf.bool))
         points = keep(points.with_values(values), kept)
-
         if not self.strips:
             return points
-        return self._strip(points, tf.boolean_mask(tf.tensor_scatter_nd_update(values * 0, at[:, None], ids + 1), kept))
+        placed = tf.tensor_scatter_nd_update(values * 0, at[:, None], ids + 1)
+        return self._strip(points, tf.boolean_mask(placed, kept))
 
     def _inside_word(self, points: tf.RaggedTensor, at: tf.Tensor, stop: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
-        """True for matches that must be single words and have a word character beside them in their row."""
+        """(M,) bool: matches of `single_word` tokens that are next to a word character of their row."""
         is_word = tf.concat([self.word_class(points.values) > 0, [False]], 0)  # (N + 1,)
         first = tf.concat([row_starts(points), [True]], 0)  # (N + 1,)
 
         before = tf.gather(is_word, tf.maximum(at - 1, 0)) & ~tf.gather(first, at)  # (M,)
-        after = tf.gather(is_word, stop) & ~tf.gather(first, stop)
+        after = tf.gather(is_word, stop) & ~tf.gather(first, stop)  # (M,)
         return (before | after) & _among(ids, self.single_words)
 
     def _strip(self, points: tf.RaggedTensor, placed: tf.Tensor) -> tf.RaggedTensor:
-        """Drop white space beside those tokens that ask for it: `placed` (N,) is their id + 1, 0 for other values."""
-        blanks = runs_of(self.is_blank(points.values), row_starts(points))
+        """Drop the whitespace that tokens absorb: `placed` (N,) is the id + 1 of each token, 0 for other values."""
+        blanks = runs_of(self.is_blank(points.values), row_starts(points))  # R runs
         before = tf.where(blanks.before == EDGE, 0, tf.gather(placed, tf.maximum(blanks.first - 1, 0)))  # (R,)
-        behind = tf.where(blanks.after == EDGE, 0, tf.gather(placed, blanks.stop % tf.size(placed, tf.int64)))
-        swallowed = _among(before - 1, self.behind) | _among(behind - 1, self.before)
-        return keep(points, ~blanks.spread((blanks.kind > 0) & swallowed))
+        after = tf.where(blanks.after == EDGE, 0, tf.gather(placed, blanks.stop % tf.size(placed, tf.int64)))  # (R,)
+        absorbed = _among(before - 1, self.rstrip) | _among(after - 1, self.lstrip)  # (R,)
+        return keep(points, ~blanks.spread((blanks.kind > 0) & absorbed))
 
 
 def _among(ids: tf.Tensor, chosen: tf.Tensor) -> tf.Tensor:
+    """(M,) bool: True for the ids that are in `chosen`."""
     return tf.reduce_any(ids[:, None] == chosen, 1)
 
 
 def _leftmost(at: tf.Tensor, stop: tf.Tensor) -> tf.Tensor:
-    """Which of the matches [at, stop), in order, are met when each is searched for after the end of the last."""
+    """(M,) bool: of the matches [at, stop), in order, those that a search from the left finds, without overlaps."""
     return reachable(tf.range(tf.size(at)) == 0, tf.searchsorted(at, stop), tf.size(at))

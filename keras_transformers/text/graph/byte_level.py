@@ -12,9 +12,9 @@ from keras_transformers.text.graph.tables import TOKEN
 
 
 class ByteLevel(tf.Module):
-    """Put a space before a text if it is to be taken for a word, and split as GPT-2 does.
+    """Split as GPT-2 does, with a space before each piece of text if `add_prefix_space` is set.
 
-    The library also spells every byte as a letter here. In ops the model looks bytes up as they are (`BytePair`).
+    The library also writes every byte as a letter here. In ops the model (`BytePair`) looks up the bytes themselves.
     """
 
     def __init__(self, config: dict[str, Any]):
@@ -24,6 +24,6 @@ class ByteLevel(tf.Module):
 
     def __call__(self, points: tf.RaggedTensor, starts: tf.Tensor) -> tuple[tf.RaggedTensor, tf.Tensor]:
         if self.add_prefix_space:
-            bare = starts & (points.values != ord(" ")) & (points.values < TOKEN)
-            points, starts = insert(points, starts, bare, ord(" "))
+            lacks_space = starts & (points.values != ord(" ")) & (points.values < TOKEN)
+            points, starts = insert(points, starts, lacks_space, ord(" "))
         return self.pattern(points, starts) if self.pattern else (points, starts)

@@ -19,9 +19,9 @@ SPACE = "▁"
 
 
 class BytePair(tf.Module):
-    """Spell words in letters, and merge these pair by pair (Sennrich et al., 2016).
+    """Split words into letters, and merge these pair by pair (Sennrich et al., 2016).
 
-    Letters are bytes where the pre-tokeniser ByteLevel spells them so, else characters.
+    Letters are bytes if the pre-tokeniser is ByteLevel, else characters.
     """
 
     def __init__(self, pipeline: dict[str, Any], library: tokenizers.Tokenizer):
@@ -42,11 +42,11 @@ class BytePair(tf.Module):
         return self.words(points, starts)
 
     def _spell(self, text: tf.Tensor) -> tf.RaggedTensor:
-        # The code points of ISO-8859-1 are the bytes.
+        # In ISO-8859-1 each byte is the code point of the same number.
         return self.merges(self.letters(tf.strings.unicode_decode(text, "ISO-8859-1" if self.of_bytes else "UTF-8")))
 
     def _whole_words(self, config: dict[str, Any], model: tokenizers.models.BPE) -> dict[bytes, int]:
-        """The words that the library encodes as one id, of those that are tokens."""
+        """Word to id, for the tokens that the library encodes as one id when they are words."""
         suffix, known = config["end_of_word_suffix"] or "", {}
         spell = letters_to_bytes if self.of_bytes else str.encode
         for word in {*config["vocab"], *(token.removesuffix(suffix) for token in config["vocab"])}:
@@ -65,9 +65,9 @@ def _merges(config: dict[str, Any]) -> Merges:
 
 
 def _never_spans_spaces(config: dict[str, Any]) -> bool:
-    """Whether a text that is one word, as in Llama 2, can as well be cut before its spaces "▁".
+    """Whether a text that is one word, as in Llama 2, can also be cut before its spaces "▁".
 
-    It can if no merge makes a token that has one inside; then words are found in the table, and merges are short.
+    It can if no merge makes a token with a space inside. Then words are found in the table, and merges are short.
     """
     products = (left + right for left, right in config["merges"])
     has_affixes = config["continuing_subword_prefix"] or config["end_of_word_suffix"]

@@ -15,7 +15,10 @@ POINTS = 1 << 21  # more than there are code points and added tokens
 
 
 class Decompose(tf.Module):
-    """NFD: letters and their marks apart, the marks in canonical order. NFKD: and each in its plain form ("ﬁ", "²")."""
+    """NFD: split letters from their marks, and put the marks in canonical order.
+
+    NFKD: also replace compatibility characters ("ﬁ", "²") by their plain forms.
+    """
 
     def __init__(self, config: dict[str, Any]):
         super().__init__()
@@ -30,10 +33,11 @@ class Decompose(tf.Module):
 
 
 class Compose(Decompose):
-    """NFC, NFKC: decompose, then compose letter by letter with the marks behind it.
+    """NFC, NFKC: decompose, then compose each letter with the marks after it.
 
-    Each round lets every letter take up the first mark that it can. The second part of a composite is the last of its
-    decomposition, so a mark that was passed over never fits later, and rounds give what one walk from the left gives.
+    In each round every letter takes up the first mark that it can. The second part of a composite is the last of its
+    decomposition, so a mark that was passed over never fits later. So the rounds give the same as one pass from the
+    left.
     """
 
     def __init__(self, config: dict[str, Any]):
@@ -58,11 +62,11 @@ class Compose(Decompose):
         def step(values: tf.Tensor, row_splits: tf.Tensor, more: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
             letter, composite = self._matches(stream(values, row_splits))  # (N,), (N,)
             fits = composite >= 0
-            place = tf.range(tf.size(values))
+            place = tf.range(tf.size(values))  # (N,)
             first = tf.math.unsorted_segment_min(tf.where(fits, place, tf.int32.max), letter, tf.size(values))  # (N,)
 
-            # A letter that may itself be taken up by the one before it waits for the next round.
-            taken = fits & (place == tf.gather(first, letter)) & ~tf.gather(fits, letter)
+            # A letter that the letter before it may take up waits for the next round.
+            taken = fits & (place == tf.gather(first, letter)) & ~tf.gather(fits, letter)  # (N,)
 
             at = tf.boolean_mask(letter, taken)[:, None]  # (M, 1)
             values = tf.tensor_scatter_nd_update(values, at, tf.boolean_mask(composite, taken))
@@ -74,18 +78,18 @@ class Compose(Decompose):
         return stream(*tf.while_loop(lambda values, row_splits, more: more, step, state, shapes)[:2])
 
     def _matches(self, points: tf.RaggedTensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """For each code point the place of the letter before it, and what the two compose to; -1 for nothing."""
+        """(N,) the place of the letter before each code point; (N,) what the two compose to, -1 for nothing."""
         values, starts = points.values, row_starts(points)
-        rank = self.combining(values)
+        rank = self.combining(values)  # (N,)
         is_letter = (rank == 0) | starts
-        before = tf.cumsum(tf.cast(is_letter, tf.int32), exclusive=True)
+        letters_before = tf.cumsum(tf.cast(is_letter, tf.int32), exclusive=True)  # (N,)
         letters = tf.cast(tf.where(is_letter)[:, 0], tf.int32)  # (L,)
-        letter = tf.gather(letters, tf.maximum(before - 1, 0))  # (N,)
+        letter = tf.gather(letters, tf.maximum(letters_before - 1, 0))  # (N,)
 
-        # A mark behind one of its own class, or of a higher one, does not reach the letter.
-        reaches = ~starts & (shift(is_letter, False) | (shift(rank, 0) < rank))
+        # A mark after one of its own or of a higher class is blocked from the letter.
+        is_free = ~starts & (shift(is_letter, False) | (shift(rank, 0) < rank))  # (N,)
         keys = tf.cast(tf.gather(values, letter), tf.int64) * POINTS + tf.cast(values, tf.int64)
-        return letter, self.composites.lookup(tf.where(reaches, keys, -1))
+        return letter, self.composites.lookup(tf.where(is_free, keys, -1))
 
 
 def _pairs() -> dict[tuple[int, int], int]:

@@ -28,7 +28,7 @@ from keras_transformers.text.graph.wordpiece import WordPiece
 from keras_transformers.text.library import panics_as_errors
 from keras_transformers.text.pipeline import parts
 
-# What can be compiled, by the names of tokenizer.json; a further component is a file beside these and a line here.
+# The components that can be compiled, by their names in tokenizer.json. Each is in a module of this folder.
 NORMALIZERS: dict[str, Callable] = {
     "BertNormalizer": normalize.BertNormalizer,
     "Lowercase": normalize.lowercase,
@@ -54,19 +54,19 @@ MODELS = {"BPE": BytePair, "Unigram": Unigram, "WordLevel": WordLevel, "WordPiec
 
 
 def compile_text(tokenizer_json: str, pad_id: int | None = None) -> TextGraph:
-    """Make TensorFlow ops that do to text what the `tokenizers` library does by this tokenizer.json.
+    """Compile a tokenizer.json into TensorFlow ops that give what the `tokenizers` library gives.
 
     Use it to put text handling into an exported model, or into a tf.data pipeline.
 
     Args:
         tokenizer_json: the content of a tokenizer.json.
-        pad_id: what `encode` fills rows up with; None for the id of [PAD].
+        pad_id: the id that `encode` pads rows with; None for the id of [PAD].
 
     Returns:
         A `TextGraph`.
 
     Raises:
-        ValueError: naming the component that cannot be compiled.
+        ValueError: a component cannot be compiled; the message names it.
 
     Example:
 
@@ -84,8 +84,8 @@ def compile_text(tokenizer_json: str, pad_id: int | None = None) -> TextGraph:
 class TextGraph(tf.Module):
     """Text to ids and back in core ops: works eagerly, in tf.function and tf.data, and in a SavedModel.
 
-    Its methods are plain functions, so that a SavedModel holds nothing but the signatures that use them. To tokenise is
-    traced once, for all functions and data sets that do.
+    Its methods are plain functions, so that a SavedModel holds only the signatures that use them. `tokenize` is traced
+    once for all functions and data sets that use it.
     """
 
     def __init__(self, library: tokenizers.Tokenizer, pad_id: int | None):
@@ -94,17 +94,20 @@ class TextGraph(tf.Module):
         self.pad_id = library.token_to_id(PAD) if pad_id is None else pad_id
         if self.pad_id is None:
             raise ValueError(f"The tokenizer has no {PAD} token to pad with. Pass a pad_id, or add it.")
+
         self.normalizers = _components("normalizer", config, NORMALIZERS)
         self.splitters = _components("pre_tokenizer", config, PRE_TOKENIZERS)
         if any(isinstance(splitter, ByteLevel) for splitter in self.splitters[:-1]):
             raise refuse("pre_tokenizer", "ByteLevel before another", ["ByteLevel last"])
         self.front, self.front_step = self._front()
+
         kind = config["model"]["type"]
         if kind not in MODELS:
             raise refuse("model", kind, MODELS)
         if kind != "BPE" and any(isinstance(splitter, ByteLevel) for splitter in self.splitters):
             raise refuse("pre_tokenizer", f"ByteLevel before {kind}", ["ByteLevel before BPE"])
         self.model = MODELS[kind](config, library)
+
         self.template = Template(parts(config["post_processor"]))
         self.decoder = Decoder(config, library)
         self.cut_typed = _added_tokens(library, normalized=False)
@@ -112,7 +115,7 @@ class TextGraph(tf.Module):
         self._tokenize_once = traced_once(self._tokenize)
 
     def _front(self) -> tuple[Front | None, Callable | None]:
-        """What finds the first character for the Metaspace that wants it, if something comes before that."""
+        """The `Front`, and the Metaspace that needs it: with the scheme "first", and after other steps. Else Nones."""
         for i, splitter in enumerate(self.splitters):
             if isinstance(splitter, Metaspace) and splitter.scheme == "first" and (self.normalizers or i):
                 return Front(self.normalizers, self.splitters[:i]), splitter
@@ -120,9 +123,9 @@ class TextGraph(tf.Module):
 
     @tf.autograph.experimental.do_not_convert
     def tokenize(self, texts: tf.Tensor) -> tf.RaggedTensor:
-        """Texts (B,) string to ids (B, None) int32, without special tokens; not cut to any length.
+        """Texts (B,) string to ids (B, None) int32, without special tokens or truncation.
 
-        Bytes that are not UTF-8 count as U+FFFD, as in `bytes.decode("utf-8", "replace")`.
+        Bytes that are not UTF-8 become U+FFFD, as in `bytes.decode("utf-8", "replace")`.
         """
         return self._tokenize_once(texts)
 
@@ -135,8 +138,8 @@ class TextGraph(tf.Module):
         points = self.cut_normalized(points)
         starts = split.piece_starts(points)
         for splitter in self.splitters:
-            given = (at_front(points, front),) if splitter is self.front_step else ()
-            points, starts = splitter(points, starts, *given)
+            front_args = (at_front(points, front),) if splitter is self.front_step else ()
+            points, starts = splitter(points, starts, *front_args)
         return self.model(points, starts)
 
     @tf.autograph.experimental.do_not_convert
@@ -146,7 +149,7 @@ class TextGraph(tf.Module):
         Args:
             texts: (B,) string.
             pairs: (B,) string, the second of each pair.
-            max_length: the most tokens of a row; the longer text of a pair gives way first.
+            max_length: the most tokens of a row; the longer text of a pair is truncated first.
 
         Returns:
             token_ids (B, T) int32, padded on the right to the longest row; segment_ids (B, T) int32;
@@ -170,15 +173,15 @@ def _components(part: str, config: dict[str, Any], known: dict[str, Callable]) -
 
 
 def _added_tokens(library: tokenizers.Tokenizer, normalized: bool) -> Callable:
-    """Cut out those added tokens that are looked for in the text as typed, or those in the normalised text."""
+    """Replace the added tokens that are looked for in the typed text, or those looked for in the normalised text."""
     tokens: dict[str, int] = {}
     added = library.get_added_tokens_decoder()
     for i, token in sorted(added.items(), key=lambda item: (not item[1].special, item[0])):
         if token.normalized == normalized:
-            rewrite = normalized and library.normalizer
-            content = library.normalizer.normalize_str(token.content) if rewrite else token.content
+            normalizer = library.normalizer if normalized else None
+            content = normalizer.normalize_str(token.content) if normalizer else token.content
             tokens.setdefault(content, i)  # of equal contents the library takes the first
-    tokens.pop("", None)  # what normalising leaves nothing of is never found
+    tokens.pop("", None)  # a token that normalises to nothing never matches
     return AddedTokens(tokens, added) if tokens else _unchanged
 
 

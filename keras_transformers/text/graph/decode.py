@@ -14,16 +14,17 @@ from keras_transformers.text.pieces import BYTE, LAST_SPACE, around_fuse, spelle
 from keras_transformers.text.pipeline import parts
 
 FIRST, LAST = 1, 2
-# What decoders make of one token depends on whether it is the first or the last: strings asked of the library say it.
+# Decoders of single tokens: the text of a token depends only on whether it is the first or the last. The library
+# gives the texts.
 PER_TOKEN = {"Replace", "Metaspace", "WordPiece", "BPEDecoder", "Strip"}
 ORDERS = [
     "ByteLevel",
     *sorted(PER_TOKEN),
     "Replace, ByteFallback",
-    "Fuse behind those",
-    f"Strip, Replace of {LAST_SPACE!r} behind Fuse",
+    "Fuse after those",
+    f"Strip, Replace of {LAST_SPACE!r} after Fuse",
 ]
-LOST = "\ufffd"
+REPLACEMENT = "\ufffd"
 
 
 class Decoder(tf.Module):
@@ -31,11 +32,11 @@ class Decoder(tf.Module):
 
     def __init__(self, pipeline: dict[str, Any], library: tokenizers.Tokenizer):
         super().__init__()
-        decoder, behind = around_fuse(pipeline["decoder"])
+        decoder, after_fuse = around_fuse(pipeline["decoder"])
         kinds = [step["type"] for step in parts(pipeline["decoder"])]
         self.from_bytes = kinds == ["ByteLevel"]
         single = {step["type"] for step in parts(decoder)}
-        self.strips = [_strip_patterns(step) for step in behind]
+        self.strips = [_strip_patterns(step) for step in after_fuse]
         if not (self.from_bytes or single <= PER_TOKEN or single <= {"Replace", "ByteFallback"}) or [] in self.strips:
             raise refuse("decoder", ", ".join(kinds), ORDERS)
         tokens, size = text_tokens(library), max(library.get_vocab().values()) + 1
@@ -46,7 +47,7 @@ class Decoder(tf.Module):
         self._tabulate([tokens.get(i) for i in range(size + 1)], decoder)
 
     def _tabulate(self, tokens: list[str | None], decoder: dict[str, Any] | None) -> None:
-        """One table of texts for each place where they differ, end to end."""
+        """Store the texts of all tokens for each place (first, last, both, neither), end to end; equal tables once."""
         tables: dict[tuple[bytes, ...], int] = {}
         begins = []
         for place in range(1 if self.from_bytes else 4):
@@ -57,17 +58,18 @@ class Decoder(tf.Module):
         self.texts = tf.concat([tf.constant(table) for table in tables], 0)
 
     def __call__(self, ids: tf.Tensor) -> tf.Tensor:
-        """Ids (B, T) int32 to text (B,); special tokens, and ids outside the vocabulary, are left out."""
+        """Ids (B, T) int32 to texts (B,) string; special tokens and ids outside the vocabulary are left out."""
         outside = tf.size(self.is_text) - 1
-        ids = tf.where((ids >= 0) & (ids < outside), ids, outside)
+        ids = tf.where((ids >= 0) & (ids < outside), ids, outside)  # (B, T)
         is_text = tf.gather(self.is_text, ids)  # (B, T)
-        count = tf.cast(is_text, tf.int32)
-        is_first, is_last = (tf.cumsum(count, 1, reverse=reverse) == 1 for reverse in (False, True))  # (B, T)
+
+        is_counted = tf.cast(is_text, tf.int32)
+        is_first, is_last = (tf.cumsum(is_counted, 1, reverse=reverse) == 1 for reverse in (False, True))  # (B, T)
         place = FIRST * tf.cast(is_first, tf.int32) + LAST * tf.cast(is_last, tf.int32)  # (B, T)
         texts = tf.where(is_text, tf.gather(self.texts, tf.gather(self.begins, place) + ids), "")  # (B, T)
 
         if self.is_byte is not None:
-            is_byte = tf.gather(self.is_byte, ids)
+            is_byte = tf.gather(self.is_byte, ids)  # (B, T)
             texts = tf.cond(tf.reduce_any(is_byte), lambda: _check_bytes(texts, is_text, is_byte), lambda: texts)
 
         text = tf.strings.reduce_join(texts, 1)  # (B,)
@@ -79,20 +81,21 @@ class Decoder(tf.Module):
 
 
 def _check_bytes(texts: tf.Tensor, is_text: tf.Tensor, is_byte: tf.Tensor) -> tf.Tensor:
-    """Put U+FFFD for each byte of those runs of byte tokens (B, T) that are not UTF-8 as a whole."""
+    """Replace each byte of a run of byte tokens by U+FFFD if the run is not valid UTF-8; all are (B, T)."""
     at = tf.where(is_text)  # (N, 2)
     values, is_byte = tf.boolean_mask(texts, is_text), tf.boolean_mask(is_byte, is_text)  # (N,), (N,)
     row = at[:, 0]  # (N,)
-    run = tf.cumsum(tf.cast(~(is_byte & shift(is_byte, False) & (row == shift(row, -1))), tf.int32)) - 1
+    continues = is_byte & shift(is_byte, False) & (row == shift(row, -1))  # (N,)
+    run = tf.cumsum(tf.cast(~continues, tf.int32)) - 1  # (N,)
 
     joined = tf.strings.unsorted_segment_join(values, run, run[-1] + 1)  # (R,)
     broken = tf.strings.unicode_transcode(joined, "UTF-8", "UTF-8", errors="replace") != joined  # (R,)
-    values = tf.where(is_byte & tf.gather(broken, run), LOST, values)  # (N,)
-    return tf.tensor_scatter_nd_update(texts, at, values)
+    values = tf.where(is_byte & tf.gather(broken, run), REPLACEMENT, values)  # (N,)
+    return tf.tensor_scatter_nd_update(texts, at, values)  # (B, T)
 
 
 def _strip_patterns(step: dict[str, Any]) -> list[str]:
-    """What a decoder drops at the ends of a text; nothing if it is another decoder."""
+    """Regular expressions for what a decoder drops at the ends of a text; [] for other decoders."""
     limits = strip_limits(step)
     if limits is None:
         return []

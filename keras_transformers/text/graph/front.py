@@ -1,4 +1,4 @@
-"""Which code points of a text come of its first character, as ops: where the pre-tokeniser Metaspace looks for it."""
+"""Which code points a text's first character becomes, as ops: the pre-tokeniser Metaspace needs to know them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from keras_transformers.text.graph.tables import TOKEN
 
 
 class Front(tf.Module):
-    """Count, for each text, the code points that its first character became: none, if it was dropped.
+    """Count, for each text, the code points that its first character became: 0 if it was dropped.
 
-    What becomes of it does not depend on what follows. So it is tried on the first character and a letter behind it.
+    This does not depend on the characters after it. So the steps are applied to the first character and one letter.
 
     Args:
-        normalizers, splitters: all that a text passes through.
+        normalizers, splitters: the steps that a text passes through before Metaspace.
     """
 
     def __init__(self, normalizers: Sequence[Callable], splitters: Sequence[Callable]):
@@ -34,7 +34,7 @@ class Front(tf.Module):
         raise refuse("normalizer", "that keeps no letter as it is, before Metaspace", ["one that keeps a letter"])
 
     def _pass(self, points: tf.RaggedTensor) -> tuple[tf.RaggedTensor, tf.Tensor]:
-        """What becomes of code points: each as 2 * itself, + 1 if a word begins there; and their number by row."""
+        """Apply the steps: each code point as 2 * itself, + 1 if a word begins there; and the row lengths."""
         normalizers, splitters = self.steps
         for normalizer in normalizers:
             points = normalizer(points)
@@ -44,20 +44,21 @@ class Front(tf.Module):
         return points.with_values(2 * points.values + tf.cast(starts, tf.int32)), points.row_lengths()
 
     def __call__(self, typed: tf.RaggedTensor) -> tf.Tensor:
-        """Texts (B, None) before any normalising to counts (B,) int64."""
-        some = tf.where(typed.row_lengths() > 0)
-        first = tf.gather(typed.values, tf.gather(typed.row_splits[:-1], some[:, 0]))  # (F,)
+        """Texts (B, None) before normalisation to counts (B,) int64."""
+        nonempty = tf.where(typed.row_lengths() > 0)  # (F, 1)
+        first = tf.gather(typed.values, tf.gather(typed.row_splits[:-1], nonempty[:, 0]))  # (F,)
         pairs = tf.reshape(tf.stack([first, tf.fill(tf.shape(first), self.letter)], 1), [-1])  # (2 F,)
-        rows, length = self._pass(stream(pairs, 2 * tf.range(tf.size(first, tf.int64) + 1)))
+        rows, length = self._pass(stream(pairs, 2 * tf.range(tf.size(first, tf.int64) + 1)))  # (F, None), (F,)
+
         size = self.alone.shape[0]
         is_dropped = (length == size) & tf.reduce_all(rows.to_tensor(-1, shape=[None, size]) == self.alone, 1)
-        count = tf.where(is_dropped | (first >= TOKEN), tf.zeros_like(length), length - 1)
-        return tf.scatter_nd(some, count, tf.shape(typed.row_lengths(), tf.int64))
+        count = tf.where(is_dropped | (first >= TOKEN), tf.zeros_like(length), length - 1)  # (F,)
+        return tf.scatter_nd(nonempty, count, tf.shape(typed.row_lengths(), tf.int64))  # (B,)
 
 
 def at_front(points: tf.RaggedTensor, counts: tf.Tensor) -> tf.Tensor:
-    """(N,) bool: the first `counts` (B,) of each row, up to an added token."""
+    """(N,) bool: True for the first `counts` (B,) code points of each row, up to an added token."""
     row, place = points.value_rowids(), tf.range(tf.size(points.values, tf.int64))
-    first = tf.gather(points.row_splits, row)
-    tokens = offsets(tf.cast(points.values >= TOKEN, tf.int64))
-    return (place - first < tf.gather(counts, row)) & (tf.gather(tokens, first) == tokens[:-1])
+    first = tf.gather(points.row_splits, row)  # (N,)
+    tokens_before = offsets(tf.cast(points.values >= TOKEN, tf.int64))  # (N + 1,)
+    return (place - first < tf.gather(counts, row)) & (tf.gather(tokens_before, first) == tokens_before[:-1])

@@ -1,4 +1,4 @@
-"""The letters that byte-pair encoding begins with, as ops: words to ids before any merge."""
+"""The letters that byte-pair encoding starts from, as ops: words to the ids of their letters, before any merge."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ from keras_transformers.text.graph.tables import PointTable
 
 
 class Letters(tf.Module):
-    """The id of each letter of a word, in the spelling that it has there; what becomes of letters without an id.
+    """The id of each letter of a word: first, inner and last letters may have different ids (affixes).
+
+    `Missing` handles letters without an id.
 
     Args:
         model: the "model" of a tokenizer.json.
-        code: the number that stands for a letter in the stream, of a str of length 1; None if nothing does.
+        code: from a letter, a str of length 1, to the number that stands for it in the stream; None if there is none.
     """
 
     def __init__(self, model: dict[str, Any], code: Callable[[str], int | None]):
@@ -45,7 +47,7 @@ class Letters(tf.Module):
     def __call__(self, letters: tf.RaggedTensor) -> tf.RaggedTensor:
         """Words of letters (U, None) int32 to words of ids (U, None) int32."""
         first = row_starts(letters)  # (N,)
-        last = shift(first, True, by=-1)
+        last = shift(first, True, by=-1)  # (N,)
         ids = self.inside(letters.values)  # (N,)
         for (is_first, is_last), table in self.at_ends.items():
             ids = tf.where((first == is_first) & (last == is_last), table(letters.values), ids)
@@ -53,7 +55,7 @@ class Letters(tf.Module):
 
 
 def _table(vocabulary: dict[str, int], prefix: str, suffix: str, code: Callable[[str], int | None]) -> PointTable:
-    """Ids of the letters that are spelled with these affixes."""
+    """Ids of the letters that the vocabulary has with these affixes."""
     entries = np.full(UNICODE_SIZE, MISSING, np.int32)
     for token, i in vocabulary.items():
         letter = token[len(prefix) : len(token) - len(suffix)]

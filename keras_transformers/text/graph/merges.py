@@ -15,23 +15,24 @@ Pair = tuple[int, int]
 class Merges(tf.Module):
     """Merge in every word the pair of the lowest rank, the leftmost first, until no pair is left that merges.
 
-    A round merges many pairs of a word at once: the result is the same wherever no merge of a lower rank can ever take
-    one of the two symbols away. Each round cuts words into parts, between symbols that no token holds side by side. So
-    a word of N letters takes few rounds, not one for each of its merges. The words lie end to end, unpadded.
+    A round merges many pairs of a word at once: those of which no merge of a lower rank can ever take a symbol. This
+    does not change the result. Each round also cuts words into parts, between symbols that no token holds side by
+    side. So a word of N letters takes few rounds, not one for each merge. The words lie end to end, unpadded.
 
     Args:
-        pairs: ids of what merges, by rank.
-        products: ids of what it becomes.
-        num_ids: more than the largest id.
+        pairs: ids of the two symbols of each merge, by rank.
+        products: id of the symbol that each merge makes.
+        num_ids: the largest id + 1, or more.
     """
 
     def __init__(self, pairs: Sequence[Pair], products: Sequence[int], num_ids: int):
         super().__init__()
         self.num_ids = num_ids
-        # Of a pair that is listed twice, the later counts in the library, too.
+        # If a pair is listed twice, the later one counts, as in the library.
         ranks = {left * num_ids + right: rank for rank, (left, right) in enumerate(pairs)}
         at_once = _parts_come_first(pairs, products)
         self.thin = _every_other if at_once else _first_of_word
+
         first, last = _edges(pairs, products, num_ids, 1 if at_once else len(pairs))
         from_left, from_right = {}, {}  # from pair, as one number, to the lowest rank
         for rank, (left, right) in enumerate(pairs):
@@ -39,12 +40,13 @@ class Merges(tf.Module):
                 from_left.setdefault(symbol * num_ids + right, rank)
             for symbol in first[right]:
                 from_right.setdefault(left * num_ids + symbol, rank)
+
         keys = [*{-2, *_side_by_side(pairs, first, last, num_ids)}]  # never empty
         self.none = len(keys)  # the entry of pairs that no token holds
         initializer = tf.lookup.KeyValueTensorInitializer(keys, list(range(self.none)), tf.int64, tf.int32)
         self.entry = tf.lookup.StaticHashTable(initializer, self.none)
         self.rank = tf.constant([ranks.get(key, NEVER) for key in (*keys, -2)], tf.int32)
-        # The lowest rank at which the right symbol can merge with what becomes of the left one, and the reverse.
+        # The lowest rank at which a product that ends in the left symbol merges with the right one, and the reverse.
         self.from_left, self.from_right = (
             tf.constant([ranks.get(key, NEVER) if at_once else -1 for key in (*keys, -2)], tf.int32)
             for ranks in (from_left, from_right)
@@ -57,10 +59,10 @@ class Merges(tf.Module):
         def step(ids: tf.Tensor, row: tf.Tensor, entry: tf.Tensor, rank: tf.Tensor) -> tuple[tf.Tensor, ...]:
             part = tf.cumsum(tf.cast(entry == self.none, row.dtype), exclusive=True)  # (M,)
             lowest = tf.gather(tf.math.segment_min(rank, part), part)  # (M,)
-            hits = ((rank == lowest) | self._are_safe(entry, rank)) & (rank < NEVER)
+            hits = ((rank == lowest) | self._are_safe(entry, rank)) & (rank < NEVER)  # (M,)
             merged = self.thin(hits, rank, part)  # (M,)
 
-            ids = tf.where(merged, tf.gather(self.products, tf.where(merged, rank, 0)), ids)
+            ids = tf.where(merged, tf.gather(self.products, tf.where(merged, rank, 0)), ids)  # (M,)
             kept = tf.where(~shift(merged, False))[:, 0]  # (M - merged,)
             return self._pairs(tf.gather(ids, kept), tf.gather(row, kept))
 
@@ -70,29 +72,29 @@ class Merges(tf.Module):
         return stream(ids, tf.searchsorted(row, tf.range(words.nrows() + 1), out_type=tf.int64))
 
     def _pairs(self, ids: tf.Tensor, row: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]:
-        """M symbols and their words, with the entry and the rank of each symbol with the one behind it."""
+        """The M symbols and their words, with the table entry and the rank of each symbol and the one after it."""
         keys = tf.cast(ids, tf.int64) * self.num_ids + tf.cast(shift(ids, 0, by=-1), tf.int64)
         entry = self.entry.lookup(tf.where(row == shift(row, -1, by=-1), keys, -1))
         return ids, row, entry, tf.gather(self.rank, entry)
 
     def _are_safe(self, entry: tf.Tensor, rank: tf.Tensor) -> tf.Tensor:
-        """(M,) pairs that merge before their neighbours can take a symbol away, at a lower rank.
+        """(M,) bool: pairs of which no neighbouring pair can take a symbol at a lower rank.
 
-        In "aaaa" neighbours have the same rank: there `thin` decides.
+        In "aaaa" neighbouring pairs have the same rank: there `thin` decides.
         """
-        again = rank == shift(rank, NEVER)
-        before = shift(tf.gather(self.from_left, entry), NEVER)
-        behind = shift(tf.gather(self.from_right, entry), NEVER, by=-1)
-        again_behind = shift(again, False, by=-1)
-        return ((rank < before) | (again & (rank == before))) & ((rank < behind) | (again_behind & (rank == behind)))
+        same_before = rank == shift(rank, NEVER)  # (M,)
+        same_after = shift(same_before, False, by=-1)
+        before = shift(tf.gather(self.from_left, entry), NEVER)  # (M,)
+        after = shift(tf.gather(self.from_right, entry), NEVER, by=-1)
+        return ((rank < before) | (same_before & (rank == before))) & ((rank < after) | (same_after & (rank == after)))
 
 
 def _edges(
     pairs: Sequence[Pair], products: Sequence[int], num_ids: int, most: int
 ) -> tuple[list[set[int]], list[set[int]]]:
-    """By symbol, those symbols that may have stood first, or last, in what was merged to it; itself among them.
+    """For each symbol, the symbols that may be first, and those that may be last, in what it was merged from.
 
-    `most` times over the merges is enough: once, if the parts of each product are complete before it.
+    A symbol is in its own sets. `most` passes over the merges are enough: one, if `_parts_come_first`.
     """
     first, last = ([{i} for i in range(num_ids)] for _ in range(2))
     for _ in range(most):
@@ -106,31 +108,32 @@ def _edges(
 
 
 def _side_by_side(pairs: Sequence[Pair], first: list[set[int]], last: list[set[int]], num_ids: int) -> Iterator[int]:
-    """Pairs, as one number, of symbols that may stand side by side in what is merged to one."""
+    """Pairs, each as one number, of symbols that may be side by side in what is merged to one symbol."""
     for left, right in pairs:
         for symbol in last[left]:
             yield from (symbol * num_ids + other for other in first[right])
 
 
 def _parts_come_first(pairs: Sequence[Pair], products: Sequence[int]) -> bool:
-    """Whether no product merges further at a lower rank than it is made at: then many pairs may merge at once."""
+    """Whether every product is made at a lower rank than it merges further: then many pairs may merge at once."""
     ranks = {symbol: rank for rank, symbol in enumerate(products)}
     return all(ranks.get(left, -1) < rank > ranks.get(right, -1) for rank, (left, right) in enumerate(pairs))
 
 
 def _every_other(hits: tf.Tensor, rank: tf.Tensor, part: tf.Tensor) -> tf.Tensor:
-    """Of equal pairs that overlap, "aaaa", the first, the third ...; none, if the first is no hit."""
-    again = (rank == shift(rank, NEVER)) & (rank < NEVER)
+    """(M,) bool: of equal pairs that overlap ("aaaa"), the first, third ...; none if the first is not a hit."""
+    repeats = (rank == shift(rank, NEVER)) & (rank < NEVER)  # (M,)
 
     def thinned() -> tf.Tensor:
         position = tf.range(tf.size(hits, tf.int64))
-        first = tf.gather(tf.where(~again)[:, 0], tf.cumsum(tf.cast(~again, tf.int64)) - 1)
+        first = tf.gather(tf.where(~repeats)[:, 0], tf.cumsum(tf.cast(~repeats, tf.int64)) - 1)  # (M,)
         return hits & tf.gather(hits, first) & ((position - first) % 2 == 0)
 
-    return tf.cond(tf.reduce_any(hits & again), thinned, lambda: hits)
+    return tf.cond(tf.reduce_any(hits & repeats), thinned, lambda: hits)
 
 
 def _first_of_word(hits: tf.Tensor, rank: tf.Tensor, part: tf.Tensor) -> tf.Tensor:
+    """(M,) bool: the first hit of each part of a word."""
     position = tf.range(tf.size(hits, tf.int64))
     first = tf.math.segment_min(tf.where(hits, position, tf.int64.max), part)
     return position == tf.gather(first, part)

@@ -11,7 +11,7 @@ from keras_transformers.text.graph.tables import TOKEN
 
 
 class Metaspace(tf.Module):
-    """Write "▁" for spaces, put one before the text, and begin a word at each (SentencePiece)."""
+    """Replace spaces by "▁", put one before the text, and begin a word at each (SentencePiece)."""
 
     def __init__(self, config: dict[str, Any]):
         super().__init__()
@@ -21,11 +21,11 @@ class Metaspace(tf.Module):
     def __call__(
         self, points: tf.RaggedTensor, starts: tf.Tensor, front: tf.Tensor | None = None
     ) -> tuple[tf.RaggedTensor, tf.Tensor]:
-        """`front` (N,) bool, for the scheme "first": what the first character of each text became, if not one each."""
+        """`front` (N,) bool: code points that each text's first character became; None if it is still the first one."""
         points = points.with_values(tf.where(points.values == ord(" "), self.mark, points.values))
         if self.scheme != "never":
             first = row_starts(points) if front is None else starts & front
             at = first if self.scheme == "first" else starts
-            bare = at & (points.values != self.mark) & (points.values < TOKEN)
-            points, starts = insert(points, starts, bare, self.mark)
+            lacks_mark = at & (points.values != self.mark) & (points.values < TOKEN)
+            points, starts = insert(points, starts, lacks_mark, self.mark)
         return points, starts | (points.values == self.mark) if self.split else starts

@@ -1,4 +1,4 @@
-"""What becomes of letters that a vocabulary lacks, as ops: bytes, the unknown token, or nothing."""
+"""Letters that a vocabulary lacks, as ops: they become bytes or the unknown token, or are dropped."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ MISSING = -1
 
 
 class Missing(tf.Module):
-    """Put ids in the place of letters without one.
+    """Give ids to letters without one.
 
     Args:
-        byte_ids: 256 ids, for letters to be spelled in bytes; else None.
-        unknown: id of the unknown token; None to leave letters out.
-        fuse: a run of unknown letters is one token.
+        byte_ids: 256 ids, to spell such letters in bytes; else None.
+        unknown: id of the unknown token; None to drop such letters.
+        fuse: make a run of unknown letters one token.
     """
 
     def __init__(self, byte_ids: list[int] | None, unknown: int | None, fuse: bool):
@@ -24,7 +24,7 @@ class Missing(tf.Module):
         self.unknown, self.fuse = unknown, fuse
 
     def __call__(self, words: tf.RaggedTensor, letters: tf.Tensor) -> tf.RaggedTensor:
-        """Ids (U, None) int32, of letters (N,) int32 as code points where they are MISSING, to ids (U, None)."""
+        """Ids (U, None) int32 to ids (U, None); `letters` (N,) int32 are the code points where they are MISSING."""
         missing = words.values == MISSING
         return tf.cond(tf.reduce_any(missing), lambda: self._filled(words, letters, missing), lambda: words)
 
@@ -43,5 +43,5 @@ class Missing(tf.Module):
 
 
 def byte_ids(vocabulary: dict[str, int]) -> list[int]:
-    """Ids of <0x00> to <0xFF>, MISSING for those that there are not."""
+    """Ids of <0x00> to <0xFF>; MISSING for those that the vocabulary lacks."""
     return [vocabulary.get(f"<0x{byte:02X}>", MISSING) for byte in range(256)]

@@ -1,4 +1,4 @@
-"""Normalisers as ops: text in code points to the form that the vocabulary was made for."""
+"""Normalisers as ops: the code points of a text to the form that the vocabulary expects."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def lowercase(config: dict[str, Any]) -> Replacer:
 
 
 def nmt(config: dict[str, Any]) -> Replacer:
-    """The normaliser Nmt: control characters to nothing, white space to a space."""
+    """The normaliser Nmt: drop control characters, replace whitespace by a space."""
     return Replacer(Mapping.shipped("nmt"))
 
 
 def replace_pattern(config: dict[str, Any]) -> Any:
-    """The normaliser Replace, of one character or of those patterns of spaces that SentencePiece's pipelines use."""
+    """The normaliser Replace, for one character or for the patterns of spaces in SentencePiece's pipelines."""
     ((kind, pattern),) = config["pattern"].items()
     content = np.array([ord(character) for character in config["content"]], np.int32)
     if kind == "Regex" and pattern in SPACES:
@@ -41,7 +41,7 @@ def replace_pattern(config: dict[str, Any]) -> Any:
 
 
 class ReplaceSpaces(tf.Module):
-    """Put characters in the place of runs of spaces: those of two and more, or those at the ends of a piece of text."""
+    """Replace runs of spaces by characters: runs of two and more, or runs at the ends of a piece of text."""
 
     def __init__(self, pattern: str, content: np.ndarray):
         super().__init__()
@@ -50,18 +50,18 @@ class ReplaceSpaces(tf.Module):
 
     def __call__(self, points: tf.RaggedTensor) -> tf.RaggedTensor:
         starts, is_space = piece_starts(points), points.values == ord(" ")
-        first = is_space & (starts | ~shift(is_space, False))
-        last = is_space & shift(starts | ~is_space, True, by=-1)
-        whole = tf.reduce_any(is_space & ((starts | shift(starts, True, by=-1)) if self.at_ends else ~(first & last)))
+        first = is_space & (starts | ~shift(is_space, False))  # (N,)
+        last = is_space & shift(starts | ~is_space, True, by=-1)  # (N,)
+        matches = is_space & ((starts | shift(starts, True, by=-1)) if self.at_ends else ~(first & last))  # (N,)
 
         def rewrite() -> tf.RaggedTensor:
             runs = runs_of(tf.cast(is_space, tf.int32), starts)
             chosen = (runs.before == EDGE) | (runs.after == EDGE) if self.at_ends else runs.stop - runs.first > 1
-            replaced = runs.spread((runs.kind > 0) & chosen)
-            length = tf.where(replaced, tf.where(first, tf.size(self.content), 0), 1)
+            replaced = runs.spread((runs.kind > 0) & chosen)  # (N,)
+            length = tf.where(replaced, tf.where(first, tf.size(self.content), 0), 1)  # (N,)
             return replace(points, tf.where(replaced, 0, -1), length, self.content)
 
-        return tf.cond(whole, rewrite, lambda: points)
+        return tf.cond(tf.reduce_any(matches), rewrite, lambda: points)
 
 
 class Prepend(tf.Module):
@@ -79,7 +79,7 @@ class Prepend(tf.Module):
 
 
 class Strip(tf.Module):
-    """Drop the white space at the ends of each piece of text."""
+    """Drop the whitespace at the ends of each piece of text."""
 
     def __init__(self, config: dict[str, Any]):
         super().__init__()
@@ -93,10 +93,10 @@ class Strip(tf.Module):
 
 
 class BertNormalizer(tf.Module):
-    """Clean, set Chinese characters apart, decompose and strip accents, lower-case.
+    """Clean, put spaces around Chinese characters, decompose and strip accents, lower-case.
 
-    All of it is one replacement per code point, whatever its neighbours, but for the canonical order of those
-    combining marks that outlive the strip: it is restored between decomposing and stripping.
+    Every step replaces single code points, whatever their neighbours. The one exception is the canonical order of the
+    combining marks that are not stripped: it is restored between decomposing and stripping.
     """
 
     def __init__(self, config: dict[str, Any]):
@@ -133,12 +133,12 @@ def _replacer(mappings: list[Mapping]) -> Replacer | None:
 
 
 def _surround(points: tf.RaggedTensor, mask: tf.Tensor) -> tf.RaggedTensor:
-    """Put a space on either side of the values where `mask` is True."""
+    """Put a space before and after each value where `mask` is True."""
 
     def splice() -> tf.RaggedTensor:
         blanks = tf.fill(tf.shape(points.values), ord(" "))
         pool = tf.reshape(tf.stack([blanks, points.values, blanks], 1), [-1])  # (3 N,)
-        start = tf.where(mask, 3 * tf.range(tf.size(mask)), -1)
+        start = tf.where(mask, 3 * tf.range(tf.size(mask)), -1)  # (N,)
         return replace(points, start, tf.where(mask, 3, 1), pool)
 
     return tf.cond(tf.reduce_any(mask), splice, lambda: points)
@@ -149,7 +149,7 @@ def reorder(points: tf.RaggedTensor, rank: tf.Tensor) -> tf.RaggedTensor:
     out_of_order = (rank[:-1] > rank[1:]) & (rank[1:] > 0)  # (N - 1,)
 
     def sort() -> tf.RaggedTensor:
-        runs = tf.cumsum(tf.cast(rank == 0, tf.int64)) + points.value_rowids()  # a row starts a run, like a letter
+        runs = tf.cumsum(tf.cast(rank == 0, tf.int64)) + points.value_rowids()  # (N,) a row starts a run, too
         order = tf.argsort(runs * RANKS + tf.cast(rank, tf.int64), stable=True)  # (N,)
         return points.with_values(tf.gather(points.values, order))
 

@@ -1,4 +1,4 @@
-"""The normaliser Precompiled as ops: that of SentencePiece models."""
+"""The normaliser Precompiled of SentencePiece models as ops."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ MOST_POINTS = 3  # of such a cluster
 
 
 class Precompiled(tf.Module):
-    """Replace clusters of a letter and its marks, and letters, by rules.
+    """Replace clusters (a letter and its marks) and single letters by rules.
 
-    As the library does it: if the shortest rule that a cluster (Unicode's "extended grapheme cluster") of at most 5
-    bytes begins with exists, its replacement stands for all of the cluster. Else each letter is replaced by itself.
+    A cluster is Unicode's "extended grapheme cluster". As in the library, if a cluster of at most 5 bytes begins with
+    the string of a rule, the shortest such rule replaces the whole cluster. Else each letter has its own.
     """
 
     def __init__(self, config: dict[str, Any]):
@@ -34,6 +34,7 @@ class Precompiled(tf.Module):
         self.pool = tf.constant(np.concatenate([*texts, [0]]), tf.int32)
         self.lengths = tf.constant([1, *map(len, texts)])
         self.begins = tf.constant([-1, *(np.cumsum([0, *map(len, texts)])[:-1])], tf.int32)
+
         single = np.zeros(UNICODE_SIZE, np.int32)  # number of the rule for each code point, from 1; 0 for none
         several: dict[int, int] = {-1: 0}  # a table cannot be empty
         for number, key in enumerate(replacements, 1):
@@ -41,6 +42,7 @@ class Precompiled(tf.Module):
                 single[ord(key)] = number
             elif len(key) <= MOST_POINTS:
                 several[_key([ord(character) for character in key])] = number
+
         self.single = PointTable(single)
         initializer = tf.lookup.KeyValueTensorInitializer(list(several), list(several.values()), tf.int64, tf.int32)
         self.several = tf.lookup.StaticHashTable(initializer, 0)
@@ -60,36 +62,37 @@ class Precompiled(tf.Module):
         return tf.cond(tf.reduce_any(number > 0), rewrite, lambda: points)
 
     def _joined(self, points: tf.RaggedTensor) -> tf.Tensor:
-        """(N,) bool: code points that belong to the cluster of the one before them."""
+        """(N,) bool: code points in the same cluster as the one before them."""
         values = points.values
         classes = self.classes(values)  # (N,)
-        inside = ~piece_starts(points)
-        joined = inside & tf.gather(self.joins, shift(classes, 0) * NUM_CLUSTER_CLASSES + classes)
-        # Emoji hang together by a joiner. Nothing else than one picture and a joiner comes to at most 5 bytes.
-        behind_picture = shift(joined & (values == JOINER) & (shift(classes, 0) == PICTURE), False)
-        return joined | (inside & (classes == PICTURE) & behind_picture)
+        inside = ~piece_starts(points)  # (N,)
+        joined = inside & tf.gather(self.joins, shift(classes, 0) * NUM_CLUSTER_CLASSES + classes)  # (N,)
+
+        # A joiner connects emoji. Marks between a picture and the joiner do not matter: they make more than 5 bytes.
+        after_picture = shift(joined & (values == JOINER) & (shift(classes, 0) == PICTURE), False)
+        return joined | (inside & (classes == PICTURE) & after_picture)
 
     def _whole_clusters(self, values: tf.Tensor, joined: tf.Tensor, number: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """(N,) the rule of each code point, and 0 for those that go with the cluster that they are in."""
+        """(N,) the rule of each code point; (N,) 0 for the code points that the rule of their cluster drops, else 1."""
         first = tf.cast(tf.where(~joined)[:, 0], tf.int32)  # (C,)
         cluster = tf.cumsum(tf.cast(~joined, tf.int32)) - 1  # (N,)
         size = tf.math.segment_sum(
             1 + sum(tf.cast(values >= limit, tf.int32) for limit in (0x80, 0x800, 0x10000)), cluster
-        )
-        count = shift(first, tf.size(values), by=-1) - first  # (C,)
+        )  # (C,) bytes
+        count = shift(first, tf.size(values), by=-1) - first  # (C,) code points
 
         short = tf.boolean_mask(tf.range(tf.size(first)), (count > 1) & (size <= LONGEST_CLUSTER))  # (S,)
         at, count = tf.gather(first, short), tf.gather(count, short)  # (S,), (S,)
         rule = tf.gather(number, at)  # (S,)
         for length in range(2, MOST_POINTS + 1):
             parts = [tf.gather(values, tf.minimum(at + i, tf.size(values) - 1)) for i in range(length)]
-            longer = self.several.lookup(tf.where(count >= length, _key(parts), -1))
+            longer = self.several.lookup(tf.where(count >= length, _key(parts), -1))  # (S,)
             rule = tf.where(rule > 0, rule, longer)
 
         ruled = tf.boolean_mask(short, rule > 0)  # (R,)
         whole = tf.scatter_nd(ruled[:, None], tf.ones_like(ruled), tf.shape(first)) > 0  # (C,)
         kept = tf.cast(~(joined & tf.gather(whole, cluster)), tf.int32)  # (N,)
-        number = tf.tensor_scatter_nd_update(number, at[:, None], rule) * kept
+        number = tf.tensor_scatter_nd_update(number, at[:, None], rule) * kept  # (N,)
         return number, kept
 
 

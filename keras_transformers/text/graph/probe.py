@@ -1,7 +1,7 @@
 """Ask the `tokenizers` library what it does to every code point, and write the answers to unicode_tables.npz.
 
 The library's Unicode data are older than Python's and differ between its own parts, so `unicodedata` is no substitute.
-Run `python -m keras_transformers.text.graph.probe` after an update of the library that changes them (a test tells).
+Run `python -m keras_transformers.text.graph.probe` after an update of the library that changes them: a test fails then.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ TABLES = Path(__file__).with_name("unicode_tables.npz")
 UNICODE_SIZE = 0x110000
 SCALARS = [*range(0xD800), *range(0xE000, UNICODE_SIZE)]  # all but the surrogates, which no UTF-8 text can hold
 KEEP, DROP, SPACE = range(3)  # what cleaning does to a code point
-WORD, WHITE, PUNCTUATION = range(3)  # what splitting makes of one
-LETTER, NUMBER, OTHER, BLANK, NEWLINE = range(5)  # how regular expressions see it: \p{L}, \p{N}, none, \s, [\r\n]
-# How code points hang together in clusters. No regional indicators: their clusters are too long for a rule.
+WORD, WHITE, PUNCTUATION = range(3)  # how BERT's pre-tokeniser splits at a code point
+LETTER, NUMBER, OTHER, BLANK, NEWLINE = range(5)  # class in regular expressions: \p{L}, \p{N}, none, \s, [\r\n]
+# Classes of code points in grapheme clusters. Without regional indicators: their clusters are too long for a rule.
 (ANY, CONTROL, RETURN, LINE_FEED, MARK, PREFIX, PICTURE, LEADING, VOWEL, TRAILING, OPEN, CLOSED) = range(12)
 NUM_CLUSTER_CLASSES = 12
 CHUNK = 4096
 
 
 def probe() -> dict[str, np.ndarray]:
-    """All tables: classes are (0x110000,) uint8; mappings are keys, lengths and the replacements end to end."""
+    """All tables: a class table is (0x110000,) uint8; a mapping is keys, lengths and the replacements end to end."""
     clean, chinese, strip = (
         _bert(**{step: True}).normalize_str for step in ("clean_text", "handle_chinese_chars", "strip_accents")
     )
@@ -54,7 +54,7 @@ def probe() -> dict[str, np.ndarray]:
 
 
 def _bert(**only: bool) -> normalizers.BertNormalizer:
-    """BertNormalizer with everything off but `only`."""
+    """BertNormalizer with all steps off except `only`."""
     off = {"clean_text": False, "handle_chinese_chars": False, "strip_accents": False, "lowercase": False}
     return normalizers.BertNormalizer(**{**off, **only})
 
@@ -96,7 +96,7 @@ def _combining_ranks(decomposed: set[int]) -> np.ndarray:
 
 
 def _composites(decompose: dict[int, str]) -> np.ndarray:
-    """1 for what NFC composes again of its decomposition."""
+    """1 for code points that NFC composes again from their decomposition."""
     nfc = normalizers.NFC().normalize_str
     classes = np.zeros(UNICODE_SIZE, np.uint8)
     classes[[point for point, text in decompose.items() if nfc(text) == chr(point)]] = 1
@@ -104,7 +104,7 @@ def _composites(decompose: dict[int, str]) -> np.ndarray:
 
 
 def _word_class(chunk: int = 256) -> np.ndarray:
-    """1 where the library sees a word character beside an added token with `single_word`."""
+    """1 for word characters: the library does not match an added token with `single_word` next to them."""
     library = tokenizers.Tokenizer(models.WordLevel({"?": 0}, unk_token="?"))
     library.add_tokens([tokenizers.AddedToken("<t>", single_word=True, normalized=False)])
     token = library.token_to_id("<t>")
@@ -128,7 +128,7 @@ def _regex_classes() -> np.ndarray:
 
 
 def _numeric_class() -> np.ndarray:
-    """1 for what the pre-tokeniser Digits sets apart: not quite the NUMBERs."""
+    """1 for code points that the pre-tokeniser Digits splits off: not exactly the class NUMBER."""
     split = pre_tokenizers.Digits(individual_digits=True).pre_tokenize_str
     classes = np.zeros(UNICODE_SIZE, np.uint8)
     for begin in range(0, len(SCALARS), CHUNK):
@@ -138,13 +138,13 @@ def _numeric_class() -> np.ndarray:
 
 
 def _cluster_classes() -> np.ndarray:
-    """Which code points belong together, told by rules that replace each cluster of at most 5 bytes by one letter."""
+    """Cluster classes, found with a normaliser that replaces each cluster of at most 5 bytes by one letter."""
     classes = np.zeros(UNICODE_SIZE, np.uint8)
-    narrow = [point for point in SCALARS if point < 0x10000]  # all Hangul is
+    narrow = [point for point in SCALARS if point < 0x10000]  # includes all Hangul
     count = _counter()
 
-    def ask(points: list[int], before: str, behind: str, together: int) -> np.ndarray:
-        return np.array([count(f"{before}{chr(point)}{behind}") == together for point in points])
+    def ask(points: list[int], before: str, after: str, expected: int) -> np.ndarray:
+        return np.array([count(f"{before}{chr(point)}{after}") == expected for point in points])
 
     def assign(points: list[int], answers: np.ndarray, kind: int) -> None:
         points = np.array(points)[answers]
@@ -155,13 +155,14 @@ def _cluster_classes() -> np.ndarray:
     classes[[ord("\r"), ord("\n")]] = RETURN, LINE_FEED
     assign(SCALARS, ask(SCALARS, "", "a", 1), PREFIX)
     assign(SCALARS, ask(SCALARS, "©\u200d", "", 3), PICTURE)
-    # Hangul's clusters are too long to tell, but for what they do to a prefix of 2 bytes before one of them.
+
+    # Two Hangul letters that join exceed 5 bytes. With a prefix of 2 bytes before them they count 3; else they count 2.
     before = {kind: ask(narrow, PREFIXED, letter, 3) for kind, letter in JAMO.items()}
-    behind_vowel, behind_trailing = (ask(narrow, PREFIXED + JAMO[kind], "", 3) for kind in (VOWEL, TRAILING))
+    after_vowel, after_trailing = (ask(narrow, PREFIXED + JAMO[kind], "", 3) for kind in (VOWEL, TRAILING))
     assign(narrow, before[LEADING], LEADING)
-    assign(narrow, before[VOWEL] & behind_vowel, VOWEL)
+    assign(narrow, before[VOWEL] & after_vowel, VOWEL)
     assign(narrow, before[VOWEL], OPEN)
-    assign(narrow, before[TRAILING] & behind_trailing, TRAILING)
+    assign(narrow, before[TRAILING] & after_trailing, TRAILING)
     assign(narrow, before[TRAILING], CLOSED)
     return classes
 
@@ -170,7 +171,7 @@ PREFIXED, JAMO = "\u0600", {LEADING: "\u1100", VOWEL: "\u1161", TRAILING: "\u11a
 
 
 def _counter() -> Callable[[str], int]:
-    """A function that counts the clusters of a text, if they have at most 5 bytes each; longer ones count by letter."""
+    """A function that counts the clusters of a text. A cluster of more than 5 bytes counts once for each letter."""
     letters, rule = np.arange(1, 256), 512
     units = np.zeros(768, "<u4")
     units[0] = 256 << 10
@@ -181,7 +182,7 @@ def _counter() -> Callable[[str], int]:
 
 
 def _joins() -> np.ndarray:
-    """(12 * 12,) bool: whether a class goes on with the cluster of the class before it."""
+    """(12 * 12,) bool: whether a code point continues the cluster, by the class before it and its own class."""
     joins = np.zeros((NUM_CLUSTER_CLASSES, NUM_CLUSTER_CLASSES), bool)
     joins[:, MARK] = joins[PREFIX] = True
     joins[[CONTROL, RETURN, LINE_FEED]] = joins[:, [CONTROL, RETURN, LINE_FEED]] = False

@@ -1,4 +1,4 @@
-"""The one refusal: what cannot be made of TensorFlow ops is named."""
+"""The error for what cannot be compiled into TensorFlow ops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Streams cut into runs of values of one class."""
+"""Cut streams into runs of values of one class."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import tensorflow as tf
 
 from keras_transformers.text.graph.streams import shift
 
-EDGE = 255  # what is beside the first and the last run of a piece
+EDGE = 255  # the class before the first run of a piece, and after the last
 
 
 class Runs(NamedTuple):
     """R runs of code points of one class."""
 
     first: tf.Tensor  # (R,) int64, where each begins
-    stop: tf.Tensor  # (R,) int64, where it ends
-    kind: tf.Tensor  # (R,) its class
+    stop: tf.Tensor  # (R,) int64, where each ends (exclusive)
+    kind: tf.Tensor  # (R,) the class of each
     before: tf.Tensor  # (R,) the class of the run before it; EDGE for the first of a piece
-    after: tf.Tensor  # (R,) the class of the run behind it; EDGE for the last of a piece
+    after: tf.Tensor  # (R,) the class of the run after it; EDGE for the last of a piece
 
     def spread(self, mask: tf.Tensor) -> tf.Tensor:
-        """(R,) to (N,): what holds for a run holds for its code points."""
+        """(R,) to (N,): give each code point the value of its run."""
         return tf.repeat(mask, self.stop - self.first)
 
 
@@ -29,7 +29,7 @@ def runs_of(classes: tf.Tensor, starts: tf.Tensor) -> Runs:
     """Cut N code points, of `classes` (N,) int32 in pieces that begin at `starts` (N,) bool, into runs."""
     first = tf.where(starts | (classes != shift(classes, EDGE)))[:, 0]  # (R,)
     kind = tf.gather(classes, first)  # (R,)
-    is_first = tf.gather(starts, first)
+    is_first = tf.gather(starts, first)  # (R,)
     return Runs(
         first,
         shift(first, tf.size(classes, tf.int64), by=-1),

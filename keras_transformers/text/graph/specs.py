@@ -1,4 +1,4 @@
-"""What functions from text take: the inputs of exported signatures."""
+"""The inputs of exported signatures that take text."""
 
 from __future__ import annotations
 

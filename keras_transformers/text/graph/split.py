@@ -1,7 +1,7 @@
 """Pre-tokenisers as ops: where the words of a text begin.
 
-Each takes a stream of code points and a mask of where the pieces so far begin, and returns both: it may begin more
-words, and drop or insert code points.
+Each takes a stream of code points and a mask of where pieces begin so far, and returns both. It may begin more words,
+and drop or insert code points.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ Pieces = tuple[tf.RaggedTensor, tf.Tensor]
 
 
 def piece_starts(points: tf.RaggedTensor) -> tf.Tensor:
-    """(N,) bool: True where a piece of text begins: with its row, with an added token, or behind one."""
+    """(N,) bool: True where a piece of text begins: at a row's start, at an added token, or after one."""
     is_token = points.values >= TOKEN
     return row_starts(points) | is_token | shift(is_token, False)
 
 
 def words(points: tf.RaggedTensor, starts: tf.Tensor) -> tf.RaggedTensor:
-    """Code points (B, None) that begin words at `starts` to words of code points (B, None, None)."""
+    """Code points (B, None), whose words begin at `starts`, to words of code points (B, None, None)."""
     word_starts = tf.where(starts)[:, 0]  # (W,)
-    spelled = stream(points.values, tf.concat([word_starts, [tf.size(points.values, tf.int64)]], 0))
+    spelled = stream(points.values, tf.concat([word_starts, [tf.size(points.values, tf.int64)]], 0))  # (W, None)
     return stream(spelled, tf.gather(offsets(tf.cast(starts, tf.int64)), points.row_splits))
 
 
 class BertPreTokenizer(tf.Module):
-    """Split at white space, which goes, and around each punctuation mark (and added token), which is a word."""
+    """Split at whitespace, which is dropped, and around each punctuation mark and added token."""
 
     def __init__(self, config: dict[str, Any]):
         super().__init__()
@@ -41,13 +41,13 @@ class BertPreTokenizer(tf.Module):
 
     def __call__(self, points: tf.RaggedTensor, starts: tf.Tensor) -> Pieces:
         classes = self.classes(points.values)  # (N,)
-        kept = classes != WHITE
+        kept = classes != WHITE  # (N,)
         starts |= (classes == PUNCTUATION) | ~shift(classes == WORD, False)
         return keep(points, kept), tf.boolean_mask(starts, kept)
 
 
 class WhitespaceSplit(tf.Module):
-    """Split at white space, which goes."""
+    """Split at whitespace, which is dropped."""
 
     def __init__(self, config: dict[str, Any]):
         super().__init__()
@@ -59,7 +59,7 @@ class WhitespaceSplit(tf.Module):
 
 
 class Digits(tf.Module):
-    """Set digits apart from the rest: each by itself, or runs of them."""
+    """Split digits from other characters: each digit by itself, or runs of them."""
 
     def __init__(self, config: dict[str, Any]):
         super().__init__()
@@ -73,7 +73,7 @@ class Digits(tf.Module):
 
 
 def split_by_pattern(config: dict[str, Any]) -> Any:
-    """The pre-tokeniser "Split" for the patterns that models use: they are known by their text."""
+    """The pre-tokeniser "Split", for the patterns that models use; they are recognised by their exact text."""
     ((kind, pattern),) = config["pattern"].items()
     known = ["", *PATTERNS]
     if pattern not in known or kind != ("Regex" if pattern else "String") or config["behavior"] != "Isolated":

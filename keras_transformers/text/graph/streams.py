@@ -11,7 +11,7 @@ def stream(values: tf.Tensor, row_splits: tf.Tensor) -> tf.RaggedTensor:
 
 
 def offsets(lengths: tf.Tensor) -> tf.Tensor:
-    """Row splits of rows of these lengths: (N,) -> (N + 1,)."""
+    """Row splits (N + 1,) of N rows of these lengths."""
     return tf.concat([[0], tf.cumsum(lengths)], 0)
 
 
@@ -22,7 +22,7 @@ def row_starts(points: tf.RaggedTensor) -> tf.Tensor:
 
 
 def shift(values: tf.Tensor, edge: object, by: int = 1) -> tf.Tensor:
-    """What is before every value (`by=1`) or behind it (`by=-1`), whatever the row; `edge` at the end."""
+    """The value before each value (`by=1`) or after it (`by=-1`), across rows; `edge` at the end."""
     end = [tf.cast(edge, values.dtype)]
     return tf.concat([end, values], 0)[:-1] if by > 0 else tf.concat([values, end], 0)[1:]
 
@@ -36,8 +36,8 @@ def keep(points: tf.RaggedTensor, mask: tf.Tensor) -> tf.RaggedTensor:
 def insert(
     points: tf.RaggedTensor, starts: tf.Tensor, before: tf.Tensor, value: int
 ) -> tuple[tf.RaggedTensor, tf.Tensor]:
-    """Put a value before those where `before` is True; it takes over their mark in `starts` (N,) bool."""
-    copies = tf.where(before, 2, 1)
+    """Put a value before each value where `before` is True; it takes over that value's flag in `starts` (N,) bool."""
+    copies = tf.where(before, 2, 1)  # (N,)
     source = tf.repeat(tf.range(tf.size(points.values)), copies)  # (N + inserted,)
     is_new = source == shift(source, -1, by=-1)
     values = tf.where(is_new, value, tf.gather(points.values, source))
@@ -46,13 +46,13 @@ def insert(
 
 
 def replace(points: tf.RaggedTensor, start: tf.Tensor, length: tf.Tensor, pool: tf.Tensor) -> tf.RaggedTensor:
-    """Put `pool[start : start + length]` in the place of every value.
+    """Replace each value by `pool[start : start + length]`.
 
     Args:
         points: N values in B rows.
         start: (N,) int32; negative to keep a value as it is (its length must be 1).
         length: (N,) int32.
-        pool: (P,) what the new values are taken from.
+        pool: (P,) the new values.
     """
     size = tf.size(points.values)
     start = tf.where(start < 0, tf.range(size), start + size)
@@ -62,7 +62,7 @@ def replace(points: tf.RaggedTensor, start: tf.Tensor, length: tf.Tensor, pool: 
 
 
 def reachable(starts: tf.Tensor, successor: tf.Tensor, most: tf.Tensor | int) -> tf.Tensor:
-    """Which of N nodes the walks from `starts` meet, by doubling the stride: O(N log most), no loop over the walk.
+    """(N,) bool: nodes that walks from `starts` visit, in O(N log most): each round doubles the stride.
 
     Args:
         starts: (N,) bool.
@@ -75,6 +75,6 @@ def reachable(starts: tf.Tensor, successor: tf.Tensor, most: tf.Tensor | int) ->
         reached = tf.tensor_scatter_nd_update(reached, landed, tf.ones_like(landed[:, 0], tf.bool))
         return reached, tf.gather(jump, jump), stride * 2
 
-    jump = tf.concat([successor, [tf.size(successor)]], 0)  # (N + 1,), the last node ends walks
+    jump = tf.concat([successor, [tf.size(successor)]], 0)  # (N + 1,): the last node ends walks
     reached = tf.concat([starts, [False]], 0)  # (N + 1,)
     return tf.while_loop(lambda reached, jump, stride: stride <= most, double, (reached, jump, 1))[0][:-1]

@@ -1,4 +1,4 @@
-"""What is known of each code point: the shipped tables, and small tensors made of them."""
+"""Tables of code points: the shipped ones, and small tensors made of them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import tensorflow as tf
 from keras_transformers.text.graph.probe import SPACE, TABLES, UNICODE_SIZE
 from keras_transformers.text.graph.streams import replace
 
-TOKEN = UNICODE_SIZE  # a value of TOKEN + id in a stream of code points is an added token, cut out whole
+TOKEN = UNICODE_SIZE  # in a stream of code points, TOKEN + id is an added token
 PAGE = 256
-SEQUENCE = 1 << 24  # table entries below are differences of code points, from here on places in the pool
+SEQUENCE = 1 << 24  # a table entry below it is a difference of code points; others are places in the pool
 
 
 @cache
@@ -23,7 +23,7 @@ def shipped() -> dict[str, np.ndarray]:
 
 
 class PointTable(tf.Module):
-    """One integer for each code point, in shared pages of 256; another one for all added tokens."""
+    """One integer for each code point, in pages of 256 (equal pages are stored once); one for all added tokens."""
 
     def __init__(self, entries: np.ndarray, token: int = 0):
         super().__init__()
@@ -38,7 +38,7 @@ class PointTable(tf.Module):
 
 
 class Mapping:
-    """A replacement for every code point, none to several code points long; composable with `then`."""
+    """Replaces each code point by zero or more code points; composable with `then`."""
 
     def __init__(self, keys: np.ndarray, lengths: np.ndarray, values: np.ndarray):
         self.lengths = np.ones(UNICODE_SIZE, np.int32)
@@ -57,19 +57,19 @@ class Mapping:
 
     @classmethod
     def cleaning(cls) -> Mapping:
-        """Control characters to nothing, white space to a space."""
+        """Drops control characters, replaces whitespace by a space."""
         keys = np.flatnonzero(shipped()["clean"])
         action = shipped()["clean"][keys]
         return cls(keys, action == SPACE, np.full((action == SPACE).sum(), ord(" ")))
 
     @classmethod
     def dropping(cls, name: str) -> Mapping:
-        """The code points of a class to nothing."""
+        """Drops the code points of a class."""
         keys = np.flatnonzero(shipped()[name])
         return cls(keys, np.zeros_like(keys), keys[:0])
 
     def then(self, after: Mapping) -> Mapping:
-        """The mapping that does this one and `after`."""
+        """This mapping followed by `after`."""
         lengths = after.lengths[self.values]
         values = after.values[_ranges(after.starts[self.values], lengths)]
         total = np.concatenate([[0], np.cumsum(lengths)])
@@ -77,7 +77,7 @@ class Mapping:
 
 
 class Replacer(tf.Module):
-    """Replaces the code points of a stream as a `Mapping` says."""
+    """Replaces the code points of a stream by a `Mapping`."""
 
     def __init__(self, mapping: Mapping):
         super().__init__()
@@ -90,7 +90,7 @@ class Replacer(tf.Module):
         self.pool = tf.constant(mapping.values[_ranges(mapping.starts, many)], tf.int32)
 
     def __call__(self, points: tf.RaggedTensor) -> tf.RaggedTensor:
-        entry = self.entry(points.values)
+        entry = self.entry(points.values)  # (N,)
         is_sequence = entry >= SEQUENCE
         points = points.with_values(points.values + tf.where(is_sequence, 0, entry))
 
@@ -103,6 +103,6 @@ class Replacer(tf.Module):
 
 
 def _ranges(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """arange(start, start + length) of every pair, end to end."""
+    """arange(start, start + length) of each pair, end to end."""
     before = np.cumsum(lengths) - lengths
     return np.repeat(starts - before, lengths) + np.arange(lengths.sum())

@@ -1,4 +1,4 @@
-"""Functions of texts that are traced once, whatever calls them."""
+"""Functions of texts that are traced once for all callers."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import tensorflow as tf
 
 
 def traced_once(function: Callable[[tf.Tensor], Any]) -> Callable[[tf.Tensor], Any]:
-    """A function of texts (B,) string that each graph calls by its one trace; eagerly it runs as it is.
+    """Let all graphs share one trace of a function of texts (B,) string; eager calls run the function itself.
 
-    To trace a text graph takes a second, and every `tf.function` and `tf.data` map would do it again. Eager calls do
-    not wait for a trace that they may never use again.
+    Tracing a text graph takes a second, and every `tf.function` and `tf.data` map would repeat it. Eager calls do not
+    wait for a trace that they may never use again.
 
     The result is a plain Python function. A `tf.function` as an attribute of a `tf.Module` would be saved with each
     SavedModel, beside the signatures that use it.

@@ -1,4 +1,4 @@
-"""The entries of a vocabulary that match at a position, for all positions at once."""
+"""Match the entries of a vocabulary at all positions of a text at once."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Trie(tf.Module):
     def longest(
         self, points: tf.Tensor, at: tf.Tensor, end: tf.Tensor, state: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Match forward from C positions.
+        """The longest match from each of C positions.
 
         Args:
             points: (N,) int32 code points.
@@ -45,13 +45,14 @@ class Trie(tf.Module):
         """
 
         def step(depth: tf.Tensor, rows: tf.Tensor, state: tf.Tensor, length: tf.Tensor, ids: tf.Tensor) -> tuple:
-            going = tf.gather(at + depth, rows) < tf.gather(end, rows)  # (R,), R positions are still going
-            rows, state = tf.boolean_mask(rows, going), tf.boolean_mask(state, going)
+            is_inside = tf.gather(at + depth, rows) < tf.gather(end, rows)  # (R,), R positions still match
+            rows, state = tf.boolean_mask(rows, is_inside), tf.boolean_mask(state, is_inside)
+
             point = tf.cast(tf.gather(points, tf.gather(at, rows) + depth), tf.int64)
             state = self.transitions.lookup(state * POINTS + point)
             rows, state = tf.boolean_mask(rows, state >= 0), tf.boolean_mask(state, state >= 0)
 
-            entry = tf.gather(self.ids, state)
+            entry = tf.gather(self.ids, state)  # (R,)
             matched = tf.boolean_mask(rows, entry >= 0)[:, None]  # (M, 1)
             length = tf.tensor_scatter_nd_update(
                 length, matched, tf.fill(tf.shape(matched)[:1], tf.cast(depth + 1, tf.int32))
@@ -67,11 +68,11 @@ class Trie(tf.Module):
         return tf.while_loop(lambda depth, rows, *_: tf.size(rows) > 0, step, start, shapes)[3:]
 
     def ending(self, points: tf.Tensor, end: tf.Tensor) -> tf.Tensor:
-        """All matches in the vocabulary, by where they end.
+        """All matches in the vocabulary, by the position where they end.
 
         Args:
             points: (N,) int32 code points.
-            end: (N,) int64, where the word of each ends: no match goes beyond.
+            end: (N,) int64, where the word of each code point ends: no match goes beyond it.
 
         Returns:
             ids (N, L) int32: column i holds the entry of i + 1 code points that ends there, -1 if there is none.

@@ -1,4 +1,4 @@
-"""Whole words looked up; the distinct others spelled, all at once."""
+"""Look up whole words; spell the distinct others, all at once."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from keras_transformers.text.graph.tables import TOKEN
 
 
 class WholeWords(tf.Module):
-    """Text in words to ids, for any model that looks at one word at a time.
+    """Words to ids, for any model that encodes one word at a time.
 
     Args:
         known: word to id, as str or UTF-8 bytes.
-        spell: makes words (U,) string into their ids (U, None) int32; called with those that are not `known`.
+        spell: words (U,) string to their ids (U, None) int32; called with the words that are not `known`.
     """
 
     def __init__(self, known: dict[str, int] | dict[bytes, int], spell: Callable[[tf.Tensor], tf.RaggedTensor]):
@@ -29,7 +29,7 @@ class WholeWords(tf.Module):
         self.spell = spell
 
     def __call__(self, points: tf.RaggedTensor, starts: tf.Tensor) -> tf.RaggedTensor:
-        """Code points (B, None) that begin words at `starts` to ids (B, None) int32."""
+        """Code points (B, None), whose words begin at `starts`, to ids (B, None) int32."""
         split = words(points, starts)  # (B, None, None)
         spelled = split.values  # (W, None)
         text = tf.strings.unicode_encode(spelled, "UTF-8")  # (W,)
@@ -38,22 +38,22 @@ class WholeWords(tf.Module):
         return tf.cond(tf.reduce_any(whole.values < 0), lambda: self._spell_others(whole, text), lambda: whole)
 
     def _spell_others(self, ids: tf.RaggedTensor, text: tf.Tensor) -> tf.RaggedTensor:
-        """Put the ids that its word is spelled with in the place of each id < 0."""
+        """Replace each id < 0 by the ids that spell its word."""
         missed = tf.where(ids.values < 0)  # (M, 1)
-        distinct, which = tf.unique(tf.gather_nd(text, missed))  # (U,), (M,)
+        distinct, spelling = tf.unique(tf.gather_nd(text, missed))  # (U,), (M,)
         pieces = self.spell(distinct)  # (U, None)
-        splits = tf.cast(pieces.row_splits, tf.int32)
+        splits = tf.cast(pieces.row_splits, tf.int32)  # (U + 1,)
 
-        start = tf.tensor_scatter_nd_update(tf.fill(tf.shape(ids.values), -1), missed, tf.gather(splits[:-1], which))
-        lengths = tf.gather(splits[1:] - splits[:-1], which)  # (M,)
+        start = tf.tensor_scatter_nd_update(tf.fill(tf.shape(ids.values), -1), missed, tf.gather(splits[:-1], spelling))
+        lengths = tf.gather(splits[1:] - splits[:-1], spelling)  # (M,)
         length = tf.tensor_scatter_nd_update(tf.ones_like(ids.values), missed, lengths)  # (W,)
         return replace(ids, start, length, pieces.values)
 
 
 class WordLevel(tf.Module):
-    """The model that knows whole words only: single characters, say. Others are the unknown token.
+    """The model that knows only whole words (or single characters). Others are the unknown token.
 
-    Where there is none the library refuses such a text. A batch is not to fail for one row, so ops leave the word out.
+    Without an unknown token the library raises an error. Ops drop the word, so that one row does not fail a batch.
     """
 
     def __init__(self, pipeline: dict[str, Any], library: tokenizers.Tokenizer):

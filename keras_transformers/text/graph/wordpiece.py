@@ -11,11 +11,11 @@ from keras_transformers.text.graph.streams import keep, reachable, row_starts
 from keras_transformers.text.graph.trie import Trie
 from keras_transformers.text.graph.whole_words import WholeWords
 
-FIRST, CONTINUATION = 0, 1  # the two vocabularies of the trie: what starts a word, what goes on ("##x")
+FIRST, CONTINUATION = 0, 1  # the two vocabularies of the trie: pieces that start a word, or continue one ("##x")
 
 
 class WordPiece(tf.Module):
-    """Cut words into the longest pieces from the left."""
+    """Cut words into pieces from the left, each the longest that matches."""
 
     def __init__(self, pipeline: dict[str, Any], library: tokenizers.Tokenizer):
         super().__init__()
@@ -35,9 +35,9 @@ class WordPiece(tf.Module):
         return self.words(points, starts)
 
     def _pieces(self, text: tf.Tensor) -> tf.RaggedTensor:
-        """Words (U,) string to their pieces (U, None); a word that cannot be cut is [UNK]."""
+        """Words (U,) string to the ids of their pieces (U, None); a word that cannot be cut is [UNK]."""
         words = tf.strings.unicode_decode(text, "UTF-8")  # (U, None), N letters
-        too_long = words.row_lengths() > self.longest_word
+        too_long = words.row_lengths() > self.longest_word  # (U,)
         words = words[:, : self.longest_word]  # a longer word is [UNK], whatever its letters: spare the memory
 
         row, starts = words.value_rowids(), row_starts(words)  # (N,), (N,)
@@ -46,9 +46,9 @@ class WordPiece(tf.Module):
         length, ids = self.trie.longest(words.values, position, tf.gather(words.row_splits[1:], row), vocabulary)
 
         # A walk that leaves its word arrives at the start of the next one, where another walk begins anyway.
-        met = reachable(starts, tf.range(tf.size(row)) + length, self.longest_word)
-        stuck = tf.math.unsorted_segment_max(tf.cast(met & (length == 0), tf.int32), row, words.nrows()) > 0
+        visited = reachable(starts, tf.range(tf.size(row)) + length, self.longest_word)  # (N,)
+        stuck = tf.math.unsorted_segment_max(tf.cast(visited & (length == 0), tf.int32), row, words.nrows()) > 0  # (U,)
         unknown = tf.gather(too_long | stuck, row)  # (N,)
 
         pieces = words.with_values(tf.where(unknown, self.unk_id, ids))
-        return keep(pieces, tf.where(unknown, starts, met))
+        return keep(pieces, tf.where(unknown, starts, visited))
