@@ -1,4 +1,4 @@
-"""Give the tensors of a checkpoint to a model: all that fit, or none."""
+"""Assign the tensors of a checkpoint to the variables of a model: all of them, or none."""
 
 from __future__ import annotations
 
@@ -24,45 +24,48 @@ def assign(
     may_stay: Callable[[str], bool] = lambda name: False,
     source: Any = "the checkpoint",
 ) -> tuple[str, ...]:
-    """Assigns every weight of a model, after checking that everything fits.
+    """Assigns a tensor to every variable of a model, after checking that all of them fit.
 
     Args:
         model: A built model.
-        tensors: By name.
-        locate: From a variable's path to the name of its tensor and whether that is stored transposed.
-        missing_ok: Names of layers that keep their initial values if the checkpoint does not have them.
-        fresh: Names of layers that keep their initial values whatever the checkpoint has.
-        may_stay: Whether a tensor that the model does not use is to be expected.
-        source: What to call the checkpoint in an error.
+        tensors: Tensors by name.
+        locate: Maps a variable's path to the name of its tensor and whether that is stored transposed.
+        missing_ok: Names of layers that keep their initial values if the checkpoint lacks them.
+        fresh: Names of layers that always keep their initial values.
+        may_stay: Maps a tensor's name to whether the model may leave it unused.
+        source: What error messages call the checkpoint.
 
     Returns:
         The paths of the variables that kept their initial values.
 
     Raises:
-        ValueError: With a report of all tensors that are missing, have other shapes, are no floats or are not known.
+        ValueError: Tensors are missing, have another shape, are not floats, or are unknown; the message lists them.
             Nothing has been assigned.
     """
-    allowed, passed_over = set(check_texts("missing_ok", missing_ok)), set(check_texts("fresh", fresh))
-    plan, kept, missing, misshaped, no_weights, used = [], [], [], [], [], set()
+    optional_layers, fresh_layers = set(check_texts("missing_ok", missing_ok)), set(check_texts("fresh", fresh))
+    plan, kept, missing, misshaped, not_floats, used = [], [], [], [], [], set()
+
     for variable in model.weights:
         name, transposed = locate(variable.path)
         used.add(name)
         shape = tuple(variable.shape)
         tensor = tensors.get(name)
-        may_keep = passed_over if tensor else allowed | passed_over
-        if may_keep.intersection(variable.path.split("/")):
+        kept_layers = fresh_layers if tensor else optional_layers | fresh_layers
+        if kept_layers.intersection(variable.path.split("/")):
             kept.append(variable.path)
         elif tensor is None:
             missing.append(f"{name} (for {variable.path} {shape})")
         elif (tensor.shape[::-1] if transposed else tensor.shape) != shape:
             misshaped.append(f"{tensor.name} is {tensor.shape}, for {variable.path} {shape}")
         elif not tensor.is_weight:
-            no_weights.append(f"{tensor.name} is {tensor.dtype}, for {variable.path} {shape}")
+            not_floats.append(f"{tensor.name} is {tensor.dtype}, for {variable.path} {shape}")
         else:
             plan.append((variable, tensor, transposed))
+
     unexpected = [tensor.name for name, tensor in tensors.items() if name not in used and not may_stay(name)]
-    problems = {"missing": missing, "of another shape": misshaped, NO_WEIGHTS: no_weights, "unexpected": unexpected}
+    problems = {"missing": missing, "of another shape": misshaped, NO_WEIGHTS: not_floats, "unexpected": unexpected}
     _report(source, problems)
+
     for variable, tensor, transposed in plan:
         array = tensor.read().astype("float32", copy=False)
         variable.assign(array.T if transposed else array)

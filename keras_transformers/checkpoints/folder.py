@@ -1,4 +1,4 @@
-"""Write a folder whole or not at all, and never over what is somebody else's."""
+"""Write a folder atomically, and never replace one that holds other files."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ try:
 except ImportError:  # Windows
     fcntl = None
 
-# What a save writes, by the file that every such folder has. Another file in there belongs to somebody else.
+# The files that a save writes, by its marker: the file that every such folder has. Any other file is the user's.
 WRITTEN = {
-    # Here, and by `save_pretrained` of models and tokenizers in `transformers`.
+    # Written here, and by `save_pretrained` of models and tokenizers in `transformers`.
     "config.json": (
         "config.json", "generation_config.json",
         "model.safetensors", "model-*-of-*.safetensors", "model.safetensors.index.json",
@@ -36,22 +36,21 @@ WRITTEN = {
         "assets/", "assets.extra/tf_serving_warmup_requests",
     ),
 }  # fmt: skip
-OLD = ".old"  # the end of the hidden name of a whole folder that is to be replaced
-AT_WORKING_DIRECTORY, EXCHANGE = -100, 2  # of renameat2 in <fcntl.h> and <linux/fs.h>
+OLD = ".old"  # suffix of the hidden name that a folder has while it is being replaced
+AT_WORKING_DIRECTORY, EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE, for renameat2
 
 
 @contextlib.contextmanager
 def atomic_folder(folder: str | os.PathLike, marker: str = "config.json") -> Iterator[Path]:
-    """Gives a temporary folder beside `folder` and, if nothing fails, puts it in its place.
+    """Yields a temporary folder beside `folder`, and renames it to `folder` if nothing fails.
 
-    If writing is interrupted, the old folder is as it was. What a killed process left is removed by the next one that
-    writes there. Where the system cannot exchange two folders in one step, as Linux does, a process that is killed
-    between two renames leaves no folder: the next write brings the old one back, and `left_behind` tells where it is.
+    If writing is interrupted, the old folder is unchanged. The next write removes what a killed process left. Linux
+    exchanges the two folders in one step. On other systems, a process that is killed between two renames leaves no
+    folder: the next write restores the old one, and `left_behind` finds it.
 
     Args:
-        folder: Where the files shall be.
-        marker: A key of `WRITTEN`: the file by which an existing folder is known to be of the kind that may be
-            replaced.
+        folder: The folder to write.
+        marker: A key of `WRITTEN`: the file that shows that an existing folder may be replaced.
 
     Yields:
         The temporary folder.
@@ -79,10 +78,10 @@ def atomic_folder(folder: str | os.PathLike, marker: str = "config.json") -> Ite
 
 
 def check_target(folder: str | os.PathLike, marker: str = "config.json") -> None:
-    """Raises the `ValueError` of `atomic_folder`, if it would: before the work whose result shall be written.
+    """Raises a `ValueError` if `atomic_folder` cannot write to `folder`; call it before long work.
 
     Args:
-        folder: Where the files shall be.
+        folder: The folder to write.
         marker: As for `atomic_folder`.
 
     Raises:
@@ -106,7 +105,7 @@ def check_target(folder: str | os.PathLike, marker: str = "config.json") -> None
     if not (target / marker).is_file():
         raise ValueError(f"{folder} exists and holds no {marker}, so it is not replaced. Give another folder.")
     if marker == "config.json" and not _is_model(target / marker):
-        raise ValueError(f"the config.json in {folder} tells of no model, so it is not replaced. Give another folder.")
+        raise ValueError(f"the config.json in {folder} describes no model, so it is not replaced. Give another folder.")
     if others := _others(target, WRITTEN[marker]):
         more = f" and {len(others) - 5} more" * (len(others) > 5)
         raise ValueError(
@@ -116,14 +115,14 @@ def check_target(folder: str | os.PathLike, marker: str = "config.json") -> None
 
 
 def left_behind(folder: str | os.PathLike) -> Path | None:
-    """Where the old folder is, whole, if a process was killed while it replaced it; None if nothing is missing."""
+    """Returns the old folder, if a process was killed while replacing it; None if nothing is missing."""
     target = Path(folder).resolve()
-    aside = [path for path in _hidden(target) if path.suffix == OLD]
-    return aside[0] if aside and not target.exists() else None
+    old_folders = [path for path in _hidden(target) if path.suffix == OLD]
+    return old_folders[0] if old_folders and not target.exists() else None
 
 
 def _check_place(target: Path) -> None:
-    """A folder that others stand in cannot be exchanged for another one."""
+    """Refuses folders that cannot be replaced: the working directory, the home folder and mount points."""
     places = {"the working directory": os.curdir, "the home folder": os.path.expanduser("~")}
     kinds = [name for name, place in places.items() if os.path.exists(place) and os.path.samefile(target, place)]
     if os.path.ismount(target):
@@ -141,7 +140,7 @@ def _is_model(config: Path) -> bool:
 
 
 def _others(folder: Path, written: Sequence[str], prefix: str = "") -> list[str]:
-    """What is in a folder besides the files that match a pattern. A link is: no save makes one."""
+    """Files that match no pattern, with their paths in the folder. Links are among them: no save makes one."""
     others = []
     for path in sorted(folder.iterdir()):
         name = prefix + path.name
@@ -155,14 +154,14 @@ def _others(folder: Path, written: Sequence[str], prefix: str = "") -> list[str]
 
 
 def _hidden(target: Path) -> list[Path]:
-    """The temporary folders of all processes that write there, or did."""
+    """The temporary folders of all processes that write to `target`, or did."""
     name = re.compile(rf"{re.escape(f'.{target.name}.')}[0-9a-f]{{32}}({re.escape(OLD)})?")
     candidates = target.parent.glob(glob.escape(f".{target.name}.") + "*")
     return [path for path in candidates if name.fullmatch(path.name)]
 
 
 def _clear(target: Path) -> None:
-    """Removes the temporary folders of processes that are no more, and brings the old folder back if it is missing."""
+    """Removes the temporary folders of dead processes, and restores the old folder if `target` is missing."""
     for path in _hidden(target):
         with _locked(path.with_suffix("") if path.suffix == OLD else path) as is_free:
             if is_free and path.suffix == OLD and not target.exists():
@@ -172,7 +171,7 @@ def _clear(target: Path) -> None:
 
 
 def _begin(target: Path, stack: contextlib.ExitStack) -> Path:
-    """Makes a temporary folder, locked; anew where another process cleared it away before the lock was on."""
+    """Makes and locks a temporary folder; tries again if another process removed it before the lock."""
     while True:
         temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
         stack.callback(shutil.rmtree, temporary, ignore_errors=True)
@@ -184,10 +183,10 @@ def _begin(target: Path, stack: contextlib.ExitStack) -> Path:
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[bool | None]:
-    """Locks a folder; the lock ends with the process, however that ends.
+    """Locks a folder; the lock ends with the process, even if it is killed.
 
     Yields:
-        False if another writer holds it; None where the file system has no locks.
+        False if another writer holds the lock; None if the file system has no locks; True otherwise.
     """
     handle, is_free = None, True
     try:
@@ -208,7 +207,7 @@ def _locked(folder: Path) -> Iterator[bool | None]:
 
 def _replace(target: Path, temporary: Path) -> None:
     try:
-        temporary.rename(target)  # a folder that is not there yet, or empty
+        temporary.rename(target)  # works if the target is missing or empty
     except OSError:
         if not target.exists():
             raise
@@ -222,15 +221,15 @@ def _exchanged(one: Path, other: Path) -> bool:
         rename = ctypes.CDLL(None).renameat2
     except (AttributeError, OSError, TypeError):
         return False
-    here = AT_WORKING_DIRECTORY
-    return rename(here, os.fsencode(one), here, os.fsencode(other), EXCHANGE) == 0
+    base = AT_WORKING_DIRECTORY
+    return rename(base, os.fsencode(one), base, os.fsencode(other), EXCHANGE) == 0
 
 
 def _rename_both(temporary: Path, target: Path) -> None:
-    aside = Path(f"{temporary}{OLD}")
+    old_folder = Path(f"{temporary}{OLD}")
     try:
-        target.rename(aside)
+        target.rename(old_folder)
         temporary.rename(target)
     finally:
-        with contextlib.suppress(FileNotFoundError):  # nothing was renamed, or another process has cleared it away
-            aside.rename(temporary if target.exists() else target)
+        with contextlib.suppress(FileNotFoundError):  # nothing was renamed, or another process removed it
+            old_folder.rename(temporary if target.exists() else target)

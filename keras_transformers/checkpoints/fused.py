@@ -1,4 +1,4 @@
-"""Tensors that hold several layers of ours side by side: GPT's queries, keys and values."""
+"""Fused tensors, which hold several of our layers side by side: GPT's query, key and value."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from keras_transformers.checkpoints.tensors import Tensor, by_name
 
 
 def split(tensors: dict[str, Tensor], names: Names, source: Any) -> dict[str, Tensor]:
-    """The tensors, fused ones as their parts: `c_attn.query.weight`, ... for `c_attn.weight`; nothing is copied."""
+    """Splits fused tensors: `c_attn.weight` becomes `c_attn.query.weight` and so on. Nothing is copied."""
     return by_name((part for name, tensor in tensors.items() for part in _parts(name, tensor, names)), source)
 
 
@@ -30,13 +30,13 @@ def _parts(name: str, tensor: Tensor, names: Names) -> Iterator[tuple[str, Tenso
 
 def _part(tensor: Tensor, index: int, width: int) -> Tensor:
     def read() -> np.ndarray:
-        return tensor.read()[..., index * width : (index + 1) * width]
+        return tensor.read()[..., index * width : (index + 1) * width]  # (..., width)
 
     return tensor._replace(shape=(*tensor.shape[:-1], width), read=read)
 
 
 def join(arrays: dict[str, np.ndarray], names: Names) -> dict[str, np.ndarray]:
-    """The inverse of `split`, of arrays."""
+    """The inverse of `split`, for arrays."""
     if names.fused is None:
         return arrays
     pattern, parts = names.fused

@@ -1,4 +1,4 @@
-"""generation_config.json of Hugging Face <-> the settings that a checkpoint's texts are to be generated with."""
+"""Convert generation_config.json of Hugging Face to generation settings, and back."""
 
 from __future__ import annotations
 
@@ -23,33 +23,34 @@ FIELDS = {
     "top_k": "top_k",
     "top_p": "top_p",
     "min_p": "min_p",
-    "coverage_penalty": "coverage_penalty",  # this and the seed are ours alone; transformers passes them over
+    "coverage_penalty": "coverage_penalty",  # this and the seed are our own; transformers ignores them
     "seed": "seed",
 }
 SETTINGS = (*FIELDS, "temperature", "suppressed_ids")
-TOP_K = 50  # of samples of transformers, where a file does not say
+TOP_K = 50  # the default of transformers for sampling
 LENGTHS = {"max_length": "max_new_tokens", "min_length": "min_new_tokens"}
 NUMBERS = {name: NUMBER for name in (*FIELDS.values(), *LENGTHS, "temperature") if name != "early_stopping"}
 
 
 def read_generation(folder: str | Path, has_source: bool = True) -> dict[str, Any]:
-    """How a checkpoint's texts are to be generated, as far as its files say.
+    """Reads the generation settings of a checkpoint.
 
     Args:
-        folder: In the Hugging Face layout. Where there is no generation_config.json, config.json is asked.
-        has_source: Whether the model has an encoder. Without one, `max_length` and `min_length` count the prompt too,
-            so that they say nothing of the new tokens: they are passed over.
+        folder: In the Hugging Face layout. Without generation_config.json, config.json is read.
+        has_source: Whether the model has an encoder. Without one, `max_length` and `min_length` are ignored, as they
+            count the prompt too.
 
     Returns:
-        A dict that may have knobs of `generate` (`temperature`, where the file says `do_sample`; `top_k`, `top_p`,
-        `min_p`, `seed`, `length_penalty`, `coverage_penalty`, `early_stopping`, `no_repeat_ngram`,
-        `repetition_penalty`, `max_new_tokens`, `min_new_tokens`), `num_beams`, `renormalize` (beams count what is left
-        of the probabilities as one), and token ids: `forced_bos_id` follows the first token of a row, `forced_eos_id`
-        is the last one of a text that reaches its greatest length, `suppressed_ids` (a tuple) never come.
+        A dict of the settings that the file has. They are arguments of `generate` (`temperature`, if the file sets
+        `do_sample`; `top_k`, `top_p`, `min_p`, `seed`, `length_penalty`, `coverage_penalty`, `early_stopping`,
+        `no_repeat_ngram`, `repetition_penalty`, `max_new_tokens`, `min_new_tokens`), `num_beams`, `renormalize` (beam
+        search scales the probabilities of the allowed tokens to sum to 1), and token ids: `forced_bos_id` follows the
+        first token of a row, `forced_eos_id` ends a text of the maximum length, `suppressed_ids` (a tuple) are never
+        generated.
 
     Raises:
-        ValueError: A file is missing or no JSON, a value is no number, a text of several tokens is forbidden, or
-            `early_stopping` is "never".
+        ValueError: A file is missing or not JSON, a value is not a number, `bad_words_ids` has a word of several
+            tokens, or `early_stopping` is "never".
 
     Example:
 
@@ -64,13 +65,15 @@ def read_generation(folder: str | Path, has_source: bool = True) -> dict[str, An
     path = path if path.is_file() else path.with_name("config.json")
     values = read_object(path)
     check_types(values, NUMBERS, path)
-    for length, knob in (LENGTHS if has_source else {}).items():  # theirs count the token that the decoder begins with
-        if values.get(length) is not None and values.get(knob) is None:
-            values[knob] = max(values[length] - 1, 0)
+    for length, new_tokens in (LENGTHS if has_source else {}).items():
+        if values.get(length) is not None and values.get(new_tokens) is None:
+            values[new_tokens] = max(values[length] - 1, 0)  # without the decoder's start token
+
     settings = {ours: values[theirs] for ours, theirs in FIELDS.items() if values.get(theirs) is not None}
     if values.get("do_sample"):
         settings = {"temperature": 1.0 if values.get("temperature") is None else values["temperature"]} | settings
         settings = {"top_k": TOP_K} | settings
+
     if not isinstance(settings.get("early_stopping", False), bool):
         raise ValueError(f"{path}: early_stopping is true or false here: received {settings['early_stopping']!r}.")
     if suppressed := values.get("bad_words_ids"):
@@ -105,6 +108,6 @@ def make_generation(config: TransformerConfig, settings: Mapping[str, Any]) -> d
 
 
 def check_settings(settings: Mapping[str, Any]) -> None:
-    """A `ValueError` for settings that are unknown, and so could not be saved."""
+    """Raises a `ValueError` for unknown settings, which could not be saved."""
     if unknown := sorted(set(settings) - set(SETTINGS)):
         raise ValueError(f"unknown generation settings {unknown}; known are {list(SETTINGS)}.")

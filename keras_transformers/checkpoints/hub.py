@@ -1,4 +1,4 @@
-"""Fetch a checkpoint folder from the Hugging Face hub, or from anything that answers like it."""
+"""Download a checkpoint folder from the Hugging Face hub or a mirror of it."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ def download(
 ) -> Path:
     """Downloads a checkpoint once and returns its folder in the cache.
 
-    The environment variables of `huggingface_hub` are obeyed, and read at each call: `HF_ENDPOINT` names a mirror,
-    `HF_HUB_OFFLINE=1` forbids the network (the cache still answers), `HF_TOKEN` opens gated repositories.
+    The environment variables of `huggingface_hub` are read at each call: `HF_ENDPOINT` names a mirror,
+    `HF_HUB_OFFLINE=1` uses the cache only, `HF_TOKEN` gives access to gated repositories.
 
     Args:
         repo: Such as `"google-bert/bert-base-uncased"`.
-        revision: Branch, tag or commit; the main branch when None. Pin a commit to get the same weights for ever.
+        revision: Branch, tag or commit; the main branch when None. Pin a commit to always get the same weights.
         cache_dir: Where to keep files; the cache of `huggingface_hub` when None.
-        files: Name patterns of the files wanted, of the repository's top folder.
+        files: Name patterns of the files to download from the repository's top folder.
         pickled: Also fetch `pytorch_model.bin`, the old format of weights.
 
     Returns:
@@ -74,9 +74,9 @@ def download(
 
     Raises:
         ValueError: The repository, the revision or the weights do not exist, access is refused, or the network
-            fails. The message says which file was wanted and how to provide it.
+            fails. The message names the file and how to provide it.
     """
-    from huggingface_hub import snapshot_download  # with its HTTP client it is slow to import
+    from huggingface_hub import snapshot_download  # slow to import
 
     endpoint = os.environ.get("HF_ENDPOINT") or None
     wanted = [*files, PICKLED] if pickled else list(files)
@@ -90,7 +90,7 @@ def download(
             ignore_patterns=["*/*"],
             local_files_only=_offline(),
         )
-    except Exception as error:  # requests, httpx or httpx2, by version: no common base class but this one
+    except Exception as error:  # of requests, httpx or httpx2, by version: the only common base class
         raise ValueError(_explain(error, repo, revision, endpoint)) from error
     _check(Path(folder), repo, pickled)
     return Path(folder)

@@ -39,35 +39,36 @@ def load_weights(
 ) -> tuple[str, ...]:
     """Loads the weights of a checkpoint folder into a model made from its configuration.
 
-    Stored float16 and bfloat16 become the variables' own dtype. Heads of the checkpoint that the model does not have
-    are passed over; everything else must fit.
+    float16 and bfloat16 are converted to the variables' dtype. Heads of the checkpoint that the model does not have
+    are ignored; everything else must fit.
 
     Args:
-        model: An encoder or decoder, with or without heads, whose weights have the names that `models` and `heads`
-            give.
+        model: Made by `models`, with or without heads of `heads`: its weights are found by their names.
         folder: In the Hugging Face layout; `model.safetensors` may be sharded.
         missing_ok: Names of layers, such as `"classifier"`, that keep their initial values if the checkpoint has
             none for them.
-        fresh: Names of layers that keep their initial values whatever the checkpoint has for them.
-        pickled: Whether an old `pytorch_model.bin` will do; no code in it is run.
+        fresh: Names of layers that always keep their initial values.
+        pickled: Whether to accept an old `pytorch_model.bin`; no code in it is run.
 
     Returns:
         The paths of the variables that kept their initial values.
 
     Raises:
-        ValueError: A file is missing or damaged, two tensors are for one weight, or the tensors do not fit: then the
-            report names all that are missing, of another shape, of a dtype that weights do not have (integers, float8),
-            or not known. No variable has changed.
+        ValueError: A file is missing or damaged, two tensors are for one weight, or the tensors do not fit: the
+            message then lists those that are missing, of another shape, not floats (integers, float8), or unknown. No
+            variable has changed.
     """
     folder = Path(folder)
     config, _ = read_config(folder)
     names = names_of(config, folder)
     if not config.tie_embeddings:
         names = names._replace(copies={copy: name for copy, name in names.copies.items() if "lm_head" not in copy})
+
     source = f"the checkpoint in {folder}"
     tensors = by_name(((modern_name(tensor.name, names), tensor) for tensor in read_tensors(folder, pickled)), source)
     tensors = reshape(split(tensors, names, source), names)
     _check_copies(tensors, names, source)
+
     return assign(
         model,
         tensors,
@@ -83,13 +84,13 @@ def _may_stay(name: str, tensors: dict[str, Tensor], names: Names) -> bool:
     if name.startswith(names.optional) or re.fullmatch(names.redundant, name) or name in names.copies:
         return True
     tensor = tensors[name]
-    return name.endswith("bias") and tensor.is_weight and not tensor.read().any()  # a layer without bias adds as much
+    return name.endswith("bias") and tensor.is_weight and not tensor.read().any()  # a zero bias may stay unused
 
 
 def _check_copies(tensors: dict[str, Tensor], names: Names, source: str):
-    """Weights that we tie may be stored twice; if they are two, the model would silently be another one.
+    """Checks that stored copies of a tied weight equal it: otherwise the model would silently compute other results.
 
-    Where only the copy is stored it becomes the tensor.
+    If only a copy is stored, it is used as the weight.
     """
     for copy, name in names.copies.items():
         if copy in tensors:
@@ -114,38 +115,39 @@ def save_folder(
     generation: Mapping[str, Any] | None = None,
     max_length: int | None = None,
 ):
-    """Writes a model as a folder that `transformers` can read, whole or not at all.
+    """Writes a model atomically, as a folder that `transformers` can read.
 
     Args:
-        folder: Replaced if such a save has written all that it holds.
+        folder: Replaced if it holds only files that such a save writes.
         model: The model; heads that `architecture` does not have are left out.
-        config: What the model was made from.
+        config: The model's configuration.
         tokenizer: A `Tokenizer`, or None to write none.
-        architecture: Class of `transformers` to read it with, such as `"BertForSequenceClassification"`.
+        architecture: Class of `transformers` that reads it, such as `"BertForSequenceClassification"`.
         labels: Names of the classes, in the order of the logits.
         problem: `"single_label"`, `"multi_label"` or `"regression"`.
         dtype: Of the stored weights: `"float32"`, or `"float16"` or `"bfloat16"` for half the size.
-        generation: How texts are to be generated, as `read_generation` gives it; for generation_config.json.
+        generation: Generation settings, as `read_generation` returns them; for generation_config.json.
         max_length: Longest text in tokens, for tokenizer_config.json; needs a tokenizer.
 
     Raises:
-        ValueError: The model lacks a layer that `architecture` needs, the labels are not as many as the classes, the
-            format cannot hold the configuration, a weight is not finite in `dtype`, or `folder` holds something else.
+        ValueError: The model lacks a layer that `architecture` needs, there is not one label for each class, the
+            format cannot hold the configuration, a weight is not finite in `dtype`, or `folder` holds other files.
     """
-    has = {"lm_head": not config.tie_embeddings, "output_bias": config.output_bias}
+    has_layer = {"lm_head": not config.tie_embeddings, "output_bias": config.output_bias}
     config, architecture = stored_as(config, architecture)
     values = make_config(config, architecture, labels, problem)
     names = names_of(config, "the model")
-    needed = [name for name in names.architectures[architecture] if has.get(name, True)]
+    needed = [name for name in names.architectures[architecture] if has_layer.get(name, True)]
     _check_layers(model, needed, architecture, labels)
     tensors = _tensors(model, names, architecture, dtype)
+
     with atomic_folder(folder) as temporary:
         _write_json(temporary / "config.json", values)
-        if generation is not None or config.kind == "encoder_decoder":  # whose classes have wrong ids by default
+        if generation is not None or config.kind == "encoder_decoder":  # transformers' defaults are wrong ids
             _write_json(temporary / "generation_config.json", make_generation(config, generation or {}))
-        # transformers refuses files that do not say which framework's conventions they keep
+        # transformers refuses files without the name of the framework
         safetensors.numpy.save_file(tensors, temporary / "model.safetensors", metadata={"format": "pt"})
-        shutil.copymode(temporary / "config.json", temporary / "model.safetensors")  # which only its owner could read
+        shutil.copymode(temporary / "config.json", temporary / "model.safetensors")  # which only its owner can read
         if tokenizer is not None:
             tokenizer.save(temporary, max_length)
 
@@ -167,11 +169,12 @@ def _tensors(model: keras.Model, names: Names, architecture: str, dtype: str) ->
     if dtype not in DTYPES:
         raise ValueError(f"weights are stored as one of {DTYPES}: received dtype={dtype!r}.")
     heads = names.architectures[architecture]
-    others = {layer for layers in names.architectures.values() for layer in layers} - set(heads)
+    other_heads = {layer for layers in names.architectures.values() for layer in layers} - set(heads)
+
     tensors = {}
     for variable in model.weights:
         name, transposed = their_name(variable.path, names)
-        if variable.path.split("/")[0] in others and not (names.prefix and name.startswith(names.prefix)):
+        if variable.path.split("/")[0] in other_heads and not (names.prefix and name.startswith(names.prefix)):
             continue
         array = keras.ops.convert_to_numpy(variable)
         with np.errstate(over="ignore"):  # an overflow is reported below, by name
@@ -179,11 +182,13 @@ def _tensors(model: keras.Model, names: Names, architecture: str, dtype: str) ->
         if not np.isfinite(array).all():
             raise ValueError(f"the weight {variable.path} is not finite as {dtype}: it was not saved.")
         tensors[name] = array
+
     tensors = reshape_back(join(tensors, names), names)
     for layer in [name.removesuffix(".weight") for name in tensors]:
         if re.fullmatch(names.biased, layer):
             tensors.setdefault(f"{layer}.bias", np.zeros(tensors[f"{layer}.weight"].shape[-1], dtype))
     if names.logits_bias and "output_bias" in heads:
         tensors.setdefault(names.logits_bias, np.zeros((1, model.get_layer("token_embedding").vocabulary_size), dtype))
-    bare = "" if heads else names.prefix
-    return {name.removeprefix(bare): array for name, array in tensors.items()}
+
+    removed_prefix = "" if heads else names.prefix
+    return {name.removeprefix(removed_prefix): array for name, array in tensors.items()}

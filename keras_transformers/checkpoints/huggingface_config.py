@@ -1,4 +1,4 @@
-"""config.json of Hugging Face <-> `TransformerConfig`, labels and kind of problem."""
+"""Convert config.json of Hugging Face to a `TransformerConfig`, labels and problem, and back."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FORGOTTEN = (
     "output_initializer_range",
     "embedding_initializer_range",
     "dropout",
-)  # how weights were trained, where a format does not say it: trained ones do not need it
+)  # fields for training only, which a format may lose: trained weights do not need them
 
 
 def read_config(folder: str | Path) -> tuple[TransformerConfig, dict[str, Any]]:
@@ -30,12 +30,12 @@ def read_config(folder: str | Path) -> tuple[TransformerConfig, dict[str, Any]]:
         folder: In the Hugging Face layout.
 
     Returns:
-        The configuration, and a dict of what else the file says of a model: `architecture`, the class of
-        `transformers` or None; for classifiers `labels`, a tuple of names in the order of the logits, and `problem`:
-        `"single_label"`, `"multi_label"` or `"regression"`; both are None for other models.
+        The configuration, and a dict of the file's other facts: `architecture`, the class of `transformers` or None;
+        `labels`, a tuple of names in the order of the logits; and `problem`: `"single_label"`, `"multi_label"` or
+        `"regression"`. The last two are None for models that are not classifiers.
 
     Raises:
-        ValueError: The file is missing or no JSON, the family or one of its options is not supported, or a size is
+        ValueError: The file is missing or not JSON, the family or one of its options is not supported, or a size is
             missing.
     """
     path = Path(folder, "config.json")
@@ -44,7 +44,7 @@ def read_config(folder: str | Path) -> tuple[TransformerConfig, dict[str, Any]]:
     try:
         values = names.read(values)
         return _read_model(values, names, path), _read_extra(values, path)
-    except (TypeError, AttributeError, OverflowError) as error:  # what a family makes of a value of another type
+    except (TypeError, AttributeError, OverflowError) as error:  # from a value of the wrong type
         raise ValueError(f"{path} has a value of the wrong type ({error}). Fetch or write it again.") from error
 
 
@@ -61,7 +61,7 @@ def _read_model(values: dict[str, Any], names: Names, path: Path) -> Transformer
 
 
 def _flatten(values: dict[str, Any], path: Path) -> dict[str, Any]:
-    """Options of rotary positions stand at the top, in `rope_scaling`, or since version 5 in `rope_parameters`."""
+    """Copies the options of rotary positions from `rope_scaling`, or since version 5 `rope_parameters`, to the top."""
     rope = _of_type(values, path, "rope_scaling", dict, {}) | _of_type(values, path, "rope_parameters", dict, {})
     if "type" in rope:
         rope.setdefault("rope_type", rope.pop("type"))
@@ -69,7 +69,7 @@ def _flatten(values: dict[str, Any], path: Path) -> dict[str, Any]:
 
 
 def _read_generation(path: Path) -> dict[str, Any]:
-    """What generation_config.json, where there is one, has for config.json: it is the one that `transformers` obeys."""
+    """The special tokens of generation_config.json, if it exists; `transformers` prefers them to config.json."""
     values = read_object(path) if path.is_file() else {}
     return {key: values[key] for key in GENERATION if values.get(key) is not None}
 
@@ -92,7 +92,7 @@ def _read_extra(values: dict[str, Any], path: Path) -> dict[str, Any]:
     extra = {"architecture": architecture, "labels": None, "problem": None}
     if not str(architecture).endswith("Classification"):
         return extra
-    names = _of_type(values, path, "id2label", dict, {"0": "LABEL_0", "1": "LABEL_1"})  # what transformers leaves out
+    names = _of_type(values, path, "id2label", dict, {"0": "LABEL_0", "1": "LABEL_1"})  # not written by transformers
     if not all(number.isdecimal() for number in names):
         raise ValueError(f"{path}: id2label must name a label for each number: received {names}.")
     extra["labels"] = tuple(names[key] for key in sorted(names, key=int))
@@ -103,7 +103,7 @@ def _read_extra(values: dict[str, Any], path: Path) -> dict[str, Any]:
 
 
 def _of_type(values: dict[str, Any], path: Path, key: str, kind: type, default: Any) -> Any:
-    """The value of a key, or the default where it is missing or empty; of another type it is an error."""
+    """The value of a key, or the default if it is missing or empty. A value of another type is a `ValueError`."""
     value = values.get(key) or default
     check_types({key: value}, {key: kind}, path)
     return value
@@ -115,30 +115,33 @@ def make_config(
     labels: Sequence[str] | None = None,
     problem: str | None = None,
 ) -> dict[str, Any]:
-    """The content of a config.json; the inverse of `read_config`.
+    """The content of a config.json: the inverse of `read_config`.
 
     Raises:
-        ValueError: The family's format cannot say what `config` says, or `architecture` or `problem` is unknown.
+        ValueError: The family's format has no place for a value of `config`, or `architecture` or `problem` is unknown.
     """
     names = names_of(config, "a configuration")
     if architecture not in names.architectures:
         raise ValueError(f"architecture must be one of {sorted(names.architectures)}: received {architecture!r}.")
-    stored = config.to_dict()
-    fields = {ours: stored[ours] for ours in names.fields}
-    plain = names.configure(**{ours: value for ours, value in fields.items() if value is not None})
-    lost = [key for key, value in plain.to_dict().items() if stored[key] != value and key not in FORGOTTEN]
-    last = {theirs: getattr(config, ours) for ours, theirs in names.fields.items()}  # of two fields with one name
-    lost += [ours for ours, theirs in names.fields.items() if getattr(config, ours) != last[theirs]]
+
+    our_values = config.to_dict()
+    fields = {ours: our_values[ours] for ours in names.fields}
+    read_back = names.configure(**{ours: value for ours, value in fields.items() if value is not None})
+    lost = [key for key, value in read_back.to_dict().items() if our_values[key] != value and key not in FORGOTTEN]
+    written = {theirs: getattr(config, ours) for ours, theirs in names.fields.items()}  # the last of fields of one name
+    lost += [ours for ours, theirs in names.fields.items() if getattr(config, ours) != written[theirs]]
     if config.activation not in names.activations.values():
         lost.append("activation")
     if lost:
         raise ValueError(f"the {names.model_type} format of Hugging Face has no place for other values of {lost}.")
+
     values = {names.fields[ours]: _their_value(ours, value, config, names) for ours, value in fields.items()}
     values |= {key: values[other] for key, other in names.equal.items()}
-    if "rope_theta" in values:  # before version 5 it stands at the top
+    if "rope_theta" in values:  # since version 5; before, it is at the top
         values["rope_parameters"] = {"rope_theta": values["rope_theta"], "rope_type": "default"}
     # dtype is what transformers computes in, whatever the weights are stored in.
     values |= {"architectures": [architecture], "model_type": names.model_type, "dtype": "float32"}
+
     if labels is not None:
         values["id2label"] = {str(index): label for index, label in enumerate(labels)}
         values["label2id"] = {label: index for index, label in enumerate(labels)}
@@ -155,5 +158,5 @@ def _their_value(ours: str, value: Any, config: TransformerConfig, names: Names)
     if ours == "eos_ids":
         return list(value) if len(value) > 1 else next(iter(value), None)
     if ours == "pad_id" and config.kind == "decoder":
-        return value or None  # theirs have no token for padding
+        return value or None  # their decoders have no padding token
     return value

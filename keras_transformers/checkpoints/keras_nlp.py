@@ -28,11 +28,11 @@ MERGED = ("assets/tokenizer/vocabulary.json", "assets/tokenizer/merges.txt")
 
 
 def preset_folder(name: str) -> Path:
-    """The folder of a preset: a folder as it is, a name through keras-nlp, which downloads it once.
+    """Returns the folder of a preset, and downloads it at the first call if `name` is not a folder.
 
     Args:
-        name: A folder that `save_to_preset` wrote, or such as `"bert_tiny_en_uncased"`; with or without
-            `keras-nlp:` before it.
+        name: A folder that `save_to_preset` wrote, or a preset such as `"bert_tiny_en_uncased"`; with or without the
+            prefix `keras-nlp:`.
 
     Returns:
         The folder.
@@ -57,12 +57,12 @@ def preset_folder(name: str) -> Path:
         raise ValueError(f"{name!r} is neither a folder nor a BERT or GPT-2 preset of keras-nlp; near to it: {near}.")
     try:
         return Path(kagglehub.model_download(presets[name]["kaggle_handle"].removeprefix("kaggle://")))
-    except Exception as error:  # of whichever transport kagglehub uses
+    except Exception as error:  # the type depends on kagglehub's transport
         raise ValueError(f"could not fetch {name!r} from Kaggle ({error}); give the folder of a preset.") from error
 
 
 def read_config(folder: str | os.PathLike) -> tuple[TransformerConfig, dict[str, Any]]:
-    """Reads the sizes of a preset; returns what `huggingface.read_config` returns.
+    """Reads the configuration of a preset, as `huggingface.read_config` does for other folders.
 
     Args:
         folder: A preset.
@@ -71,7 +71,7 @@ def read_config(folder: str | os.PathLike) -> tuple[TransformerConfig, dict[str,
         The configuration, and a dict of `architecture`, `labels` and `problem`.
 
     Raises:
-        ValueError: It is no preset, or one of another family.
+        ValueError: It is not a preset, or its family is not supported.
     """
     folder = Path(folder)
     preset = read_object(folder / "config.json")
@@ -82,6 +82,7 @@ def read_config(folder: str | os.PathLike) -> tuple[TransformerConfig, dict[str,
     fields = {ours: sizes[theirs] for ours, theirs in kind.fields.items()}
     if (end := _end_id(folder)) is not None:
         fields |= {"bos_id": end, "eos_ids": (end,)}
+
     config = kind.configure(**fields, **kind.facts)
     extra = {"architecture": kind.architecture, "labels": None, "problem": None}
     if (folder / "task.json").is_file() and (folder / "task.weights.h5").is_file():
@@ -103,7 +104,7 @@ def _num_classes(folder: Path) -> int:
 
 
 def _options(path: Path, *names: str) -> dict[str, Any]:
-    """The `config` of a JSON file of Keras, which has values of these names."""
+    """The `config` object of a JSON file of Keras; it must have options of these names."""
     options = read_object(path).get("config")
     if not isinstance(options, dict):
         raise ValueError(f"{path}: config must be an object: received {options!r}. Save the preset again.")
@@ -119,7 +120,7 @@ def _end_id(folder: Path) -> int | None:
 
 
 def read_tokenizer(folder: str | os.PathLike) -> Tokenizer:
-    """The tokenizer of a preset. Accents are stripped when BERT's lower-cases, as it was trained with.
+    """Reads the tokenizer of a preset. If BERT's lower-cases, it strips accents too, as in BERT's training.
 
     Args:
         folder: A preset with `tokenizer.json` and, in `assets/tokenizer`, vocabulary.txt, or vocabulary.json and
@@ -149,13 +150,13 @@ def load_weights(
         model: An encoder, with or without pooler and classifier; or a decoder.
         folder: A preset.
         missing_ok: Names of layers that keep their initial values if the preset has none for them.
-        fresh: Names of layers that keep their initial values whatever the preset has for them.
+        fresh: Names of layers that always keep their initial values.
 
     Returns:
         The paths of the variables that kept their initial values.
 
     Raises:
-        ValueError: A file is missing or damaged, keeps values in other files or compressed, has two tensors for one
+        ValueError: A file is missing or damaged, stores values in other files or compressed, has two tensors for one
             weight, or the tensors do not fit. No variable has changed.
     """
     folder = Path(folder)
@@ -191,17 +192,17 @@ def _read_h5(path: Path, prefix: str) -> list[Tensor]:
 
 def _describe(path: Path, prefix: str, name: str, item: h5py.Dataset) -> Tensor:
     _check_inside(path, name, item)
-    # Keras numbers layers of one class from the second one on
+    # Keras gives the first layer of a class no number
     name = prefix + re.sub("/(transformer_(?:en|de)coder)/", r"/\1_0/", name)
     shape = _merge_heads(name, item.shape)
-    # HDF5 has no bfloat16: Keras keeps its bytes, and says so beside them
+    # HDF5 has no bfloat16: Keras stores the bytes, and the dtype as an attribute
     is_bfloat16 = item.dtype == "V2" and item.attrs.get("dtype") == "bfloat16"
     dtype = np.dtype("bfloat16") if is_bfloat16 else item.dtype
     return Tensor(name, shape, dtype.name, lambda: np.asarray(item).view(dtype).reshape(shape))
 
 
 def _check_inside(path: Path, name: str, item: h5py.Dataset) -> None:
-    """Refuses data sets whose values are elsewhere, in any file of this machine, or are to be made while reading."""
+    """Refuses HDF5 data sets whose values are in another file of this machine, or not stored in one piece."""
     if item.external or item.is_virtual:
         raise ValueError(f"{path}: {name} has its values in another file: it may be malicious. Get it from elsewhere.")
     begin = item.id.get_offset()
@@ -213,7 +214,7 @@ def _check_inside(path: Path, name: str, item: h5py.Dataset) -> None:
 
 
 def _merge_heads(name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """KerasHub keeps (D, N, H), (N, H) and (N, H, D), where we have (D, N * H), (N * H,) and (N * H, D)."""
+    """Our shapes for KerasHub's (D, N, H), (N, H) and (N, H, D): (D, N * H), (N * H,) and (N * H, D)."""
     if "_self_attention_layer/" not in name or len(shape) < 2:
         return shape
     if name.endswith("output_dense/vars/0"):

@@ -30,7 +30,7 @@ STORAGES = {
     "ByteStorage": np.uint8,
     "BoolStorage": np.bool_,
 }
-# Opcodes by which a few bytes would take much memory or time.
+# Opcodes that torch.save never writes, and by which a few bytes could take much memory or time.
 NEVER_WRITTEN = {code[0] for code in (pickle.BYTEARRAY8, pickle.EMPTY_SET, pickle.ADDITEMS, pickle.FROZENSET)}
 
 
@@ -50,9 +50,9 @@ class _Tensor(NamedTuple):
 def read_pickled(path: str | os.PathLike) -> dict[str, np.ndarray]:
     """Reads the tensors of a file that `torch.save` wrote from a state dict.
 
-    A pickle can name any function to be called. This reader knows only the few that rebuild tensors, and refuses
-    the rest. The arrays are views of the file, which stays mapped: nothing is unpacked, and sizes that it claims take
-    no memory. Prefer safetensors where there is a choice.
+    A pickle can call any function. This reader allows only the few that rebuild tensors. The arrays are views of the
+    memory-mapped file: nothing is copied, and the sizes that the file claims allocate no memory. Prefer safetensors
+    where there is a choice.
 
     Args:
         path: A `pytorch_model.bin`, in the zip format or in the one before torch 1.6.
@@ -62,7 +62,7 @@ def read_pickled(path: str | os.PathLike) -> dict[str, np.ndarray]:
 
     Raises:
         ValueError: The file names a function that is not allowed, is cut short or compressed, holds a tensor that is
-            larger than the file, or is something else.
+            larger than the file, or holds no state dict.
     """
     path = Path(path)
     try:
@@ -90,14 +90,15 @@ def _read_zip(file: BinaryIO, content: mmap.mmap) -> tuple[dict[str, _Tensor], d
 
 
 def _stored(content: mmap.mmap, member: zipfile.ZipInfo) -> memoryview:
-    """A member of a zip file as it lies there: `torch.save` compresses none."""
+    """The bytes of a zip file's member, not copied: `torch.save` does not compress."""
     if member.compress_type != zipfile.ZIP_STORED or member.file_size != member.compress_size:
         raise ValueError(
             f"its {member.filename} is compressed, as torch.save never does: it may be malicious. Write a file that "
             "you trust once more, pickled with torch.save or as safetensors."
         )
-    names = sum(struct.unpack_from("<HH", content, member.header_offset + 26))  # how long name and extra field are
-    begin = member.header_offset + 30 + names
+
+    name_and_extra = sum(struct.unpack_from("<HH", content, member.header_offset + 26))  # lengths of these fields
+    begin = member.header_offset + 30 + name_and_extra
     data = memoryview(content)[begin : begin + member.file_size]
     if len(data) != member.file_size or zlib.crc32(data) != member.CRC:
         raise ValueError(f"its {member.filename} is damaged: fetch it again.")
@@ -109,13 +110,14 @@ def _read_legacy(content: mmap.mmap) -> tuple[dict[str, _Tensor], dict[str, memo
         raise ValueError("it is no file of torch.save.")
     for _ in ("protocol version", "system information"):
         _Unpickler(content).load()
+
     tensors = _tensors(_Unpickler(content).load())
     widths = {tensor.storage.key: np.dtype(tensor.storage.dtype).itemsize for tensor in tensors.values()}
     keys, buffers = _Unpickler(content).load(), {}
     begin = content.tell()
     if not all(isinstance(key, str) for key in keys):
         raise ValueError("its storages have keys that are no str.")
-    for key in keys:  # the storages follow in this order, each after its number of elements
+    for key in keys:  # the storages follow in this order, each preceded by its number of elements
         end = begin + 8 + int.from_bytes(content[begin : begin + 8], "little") * widths[key]
         buffers[key] = memoryview(content)[begin + 8 : end]
         begin = end
@@ -129,7 +131,7 @@ def _tensors(state: Any) -> dict[str, _Tensor]:
 
 
 class _Dict(dict):
-    """A dict of plain keys: a few bytes can nest tuples so that to hash one, as to print it, takes hours."""
+    """A dict of str and int keys only: tuples nested in a few bytes can take hours to hash or to print."""
 
     def __init__(self, pairs: Iterable[tuple[str, Any]] = ()):
         super().__init__()
@@ -143,9 +145,9 @@ class _Dict(dict):
 
 
 class _Unpickler(pickle._Unpickler):
-    """Knows the names that a state dict needs, and nothing else.
+    """Allows the names that a state dict needs, and no others.
 
-    It is the one written in Python: that in C makes a table as long as the largest number that the file memorizes by.
+    Its base is written in Python: the unpickler in C allocates a table as long as the largest memo index in the file.
     """
 
     dispatch: ClassVar[dict[int, Callable]] = {
@@ -188,7 +190,7 @@ def _to_array(tensor: _Tensor, buffers: dict[str, memoryview], file_size: int) -
     numbers = (tensor.offset, *tensor.shape, *tensor.strides)
     if len(flat) != tensor.storage.size or min(numbers) < 0 or (0 not in tensor.shape and last >= len(flat)):
         raise ValueError(f"a tensor of shape {tensor.shape} reaches outside of its storage: it is cut or damaged.")
-    if math.prod(tensor.shape) * flat.itemsize > file_size:  # by strides of 0
+    if math.prod(tensor.shape) * flat.itemsize > file_size:  # possible with strides of 0
         raise ValueError(f"a tensor of shape {tensor.shape} takes more than the whole file: it may be malicious.")
     strides = [stride * flat.itemsize for stride in tensor.strides]
     return np.lib.stride_tricks.as_strided(flat[tensor.offset :], tensor.shape, strides, writeable=False)

@@ -1,4 +1,4 @@
-"""Tensors that are stored in another shape than ours: a row of logits, positions behind unused ones."""
+"""Tensors that are stored in another shape than ours: a bias of shape (1, V), positions after unused rows."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ from keras_transformers.checkpoints.tensors import Tensor
 
 
 def reshape(tensors: dict[str, Tensor], names: Names) -> dict[str, Tensor]:
-    """The tensors in our shapes; nothing is read."""
+    """Converts tensors to our shapes; nothing is read."""
 
-    def ours(tensor: Tensor, read) -> Tensor:
+    def converted(tensor: Tensor, read) -> Tensor:
         shape = read(np.broadcast_to(np.float32(0), tensor.shape)).shape
         return tensor._replace(shape=shape, read=lambda: read(tensor.read()))
 
-    return tensors | {name: ours(tensors[name], form.read) for name, form in names.reshaped.items() if name in tensors}
+    return tensors | {
+        name: converted(tensors[name], form.read) for name, form in names.reshaped.items() if name in tensors
+    }
 
 
 def reshape_back(arrays: dict[str, np.ndarray], names: Names) -> dict[str, np.ndarray]:
-    """The inverse of `reshape`, of arrays."""
+    """The inverse of `reshape`, for arrays."""
     return arrays | {name: form.write(arrays[name]) for name, form in names.reshaped.items() if name in arrays}

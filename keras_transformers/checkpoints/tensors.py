@@ -24,10 +24,11 @@ class Tensor(NamedTuple):
     """A stored tensor.
 
     Args:
-        name: In the file.
+        name: Its name in the file.
         shape: Its shape.
-        dtype: NumPy's name for it, such as `"bfloat16"`; of what is no weight, perhaps the file's, such as `"F8_E4M3"`.
-        read: Reads it; a weight only, as there may be no array of another dtype.
+        dtype: NumPy's name of the dtype, such as `"bfloat16"`. If it is not a weight, this may be the file's name of
+            it, such as `"F8_E4M3"`.
+        read: Returns its values; for weights only, as NumPy may not have another dtype.
     """
 
     name: str
@@ -37,24 +38,24 @@ class Tensor(NamedTuple):
 
     @property
     def is_weight(self) -> bool:
-        """Whether its numbers can be weights. Quantized ones need scales that are stored elsewhere."""
+        """Whether it has a float dtype. Quantized tensors need scales that are stored elsewhere."""
         return self.dtype in FLOATS.values()
 
     def equals(self, other: Tensor) -> bool:
         """Whether both are weights of the same shape and values."""
-        alike = self.is_weight and other.is_weight and self.shape == other.shape
-        return alike and np.array_equal(self.read(), other.read())
+        comparable = self.is_weight and other.is_weight and self.shape == other.shape
+        return comparable and np.array_equal(self.read(), other.read())
 
 
 def by_name(tensors: Iterable[tuple[str, Tensor]], source: Any) -> dict[str, Tensor]:
-    """Tensors by the names of their weights.
+    """Returns a dict of tensors by name.
 
     Args:
         tensors: Pairs of a name and a tensor.
-        source: What to call the checkpoint in an error.
+        source: What error messages call the checkpoint.
 
     Raises:
-        ValueError: Two tensors have one name: which one is meant?
+        ValueError: Two tensors have the same name.
     """
     named: dict[str, Tensor] = {}
     for name, tensor in tensors:
@@ -68,17 +69,17 @@ def by_name(tensors: Iterable[tuple[str, Tensor]], source: Any) -> dict[str, Ten
 
 
 def read_tensors(folder: Path, pickled: bool = False) -> list[Tensor]:
-    """Lists what a folder's `model.safetensors` holds, or the files that its index names; the files stay mapped.
+    """Lists the tensors of a folder's `model.safetensors`, or of the shards in its index; the files are memory-mapped.
 
     Args:
         folder: A checkpoint folder.
-        pickled: Whether `pytorch_model.bin` will do where there is no safetensors file.
+        pickled: Whether to accept `pytorch_model.bin` if there is no safetensors file.
 
     Returns:
-        The tensors; nothing but the headers has been read.
+        The tensors; only the headers have been read.
 
     Raises:
-        ValueError: There are no weights, a file is missing or damaged.
+        ValueError: There are no weights, or a file is missing or damaged.
     """
     if (folder / "model.safetensors").is_file():
         return _open(folder / "model.safetensors")
@@ -121,7 +122,7 @@ def _open_shards(folder: Path) -> list[Tensor]:
 
 
 def _weight_map(index: Path) -> dict[str, str]:
-    """File names by tensor names."""
+    """The index's file names, by tensor name."""
     places = read_object(index).get("weight_map")
     wrong = None if isinstance(places, dict) else "None" if places is None else f"a {type(places).__name__}"
     if wrong is None:

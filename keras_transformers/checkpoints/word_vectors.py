@@ -1,4 +1,4 @@
-"""Start a token embedding from word2vec or GloVe vectors."""
+"""Initialize a token embedding from word2vec or GloVe vectors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CHUNK = 1 << 20
 
 
 class Coverage(NamedTuple):
-    """How many tokens found a vector under their own spelling, how many only in lower case, and of how many."""
+    """Numbers of tokens: those with a vector of the same spelling, those with one only in lower case, and all."""
 
     exact: int
     lower_case: int
@@ -24,13 +24,13 @@ class Coverage(NamedTuple):
 def fill_embedding(embeddings: Any, tokens: Sequence[str], path: str | os.PathLike) -> Coverage:
     """Writes word vectors into the rows of an embedding matrix; the other rows keep their values.
 
-    A token takes the vector of its own spelling, else that of the first word of the file (the most frequent one, as
-    these files are sorted) that equals it in lower case. A damaged file changes nothing.
+    A token takes the vector of its own spelling. If there is none, it takes that of the first word in the file (the
+    most frequent one, as these files are sorted) that equals it in lower case. A damaged file changes nothing.
 
     Args:
         embeddings: A Keras variable (V, D), such as `layer.embeddings` of `TokenEmbedding`.
         tokens: The V tokens, in the order of their ids.
-        path: A file for `read_word_vectors`; only the vectors of known words are held in memory.
+        path: A file for `read_word_vectors`; only the vectors of these tokens are held in memory.
 
     Returns:
         A `Coverage`.
@@ -41,20 +41,23 @@ def fill_embedding(embeddings: Any, tokens: Sequence[str], path: str | os.PathLi
     rows, width = embeddings.shape
     if len(tokens) != rows:
         raise ValueError(f"the embedding has {rows} rows: expected as many tokens, received {len(tokens)}.")
+
     spellings, lower_case = set(tokens), {token.lower() for token in tokens}
-    same, alike = {}, {}
+    exact_vectors, lower_vectors = {}, {}
     for word, vector in read_word_vectors(path, wanted=lambda word: word.lower() in lower_case):
         if len(vector) != width:
             raise ValueError(f"{path} holds vectors of width {len(vector)}, but the embedding is {width} wide.")
         if word in spellings:
-            same.setdefault(word, vector)
-        alike.setdefault(word.lower(), vector)
-    table = np.array(embeddings)
+            exact_vectors.setdefault(word, vector)
+        lower_vectors.setdefault(word.lower(), vector)
+
+    table = np.array(embeddings)  # (V, D)
     for row, token in enumerate(tokens):
-        table[row] = same.get(token, alike.get(token.lower(), table[row]))
+        table[row] = exact_vectors.get(token, lower_vectors.get(token.lower(), table[row]))
     embeddings.assign(table)
-    exact = sum(token in same for token in tokens)
-    return Coverage(exact, sum(token.lower() in alike for token in tokens) - exact, rows)
+
+    exact = sum(token in exact_vectors for token in tokens)
+    return Coverage(exact, sum(token.lower() in lower_vectors for token in tokens) - exact, rows)
 
 
 def read_word_vectors(
@@ -65,9 +68,9 @@ def read_word_vectors(
     Mikolov et al. 2013, https://arxiv.org/abs/1310.4546; Pennington et al. 2014, https://aclanthology.org/D14-1162.
 
     Args:
-        path: A word2vec text or binary file, or a GloVe text file; `.gz` is unpacked on the way. The format is
-            found by looking at the first two lines.
-        wanted: Whether to yield a word; the vectors of the others are not even parsed.
+        path: A word2vec text or binary file, or a GloVe text file; `.gz` is decompressed. The format is detected
+            from the first two lines.
+        wanted: Whether to yield a word; the vectors of other words are not parsed.
 
     Returns:
         An iterator of words and float32 vectors, all of one width.

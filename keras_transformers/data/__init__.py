@@ -1,1 +1,1 @@
-"""From token ids to the dicts of arrays that a model takes: sources, objectives and the batch pipeline."""
+"""Turn token ids into batches for a model: sources of rows, training objectives and the batch pipeline."""

@@ -14,7 +14,7 @@ from keras_transformers.data.protocols import Objective, Source
 
 
 class BatchSequence(keras.utils.PyDataset):
-    """A `keras.utils.PyDataset` of batches, with the place of its next pass; made by `pipeline.batches`.
+    """A `keras.utils.PyDataset` of batches that knows where its next pass starts; made by `pipeline.batches`.
 
     Args:
         source: `Source`, of rows that are in memory.
@@ -23,8 +23,8 @@ class BatchSequence(keras.utils.PyDataset):
         num_batches: int, batches in a whole epoch.
 
     Attributes:
-        position: `Position`, where the next pass starts. Its last batch moves it to the next epoch; a pass that is
-            broken off, such as Keras' own look at the first batch, starts again.
+        position: `Position`, where the next pass starts. The last batch of an epoch moves it to the next epoch. An
+            unfinished pass, such as Keras' look at the first batch, does not move it.
     """
 
     def __init__(self, source: Source, objective: Objective, batching: Batching, num_batches: int):
@@ -39,8 +39,8 @@ class BatchSequence(keras.utils.PyDataset):
     def num_batches(self) -> int:
         """Batches in a whole epoch.
 
-        While a pass begins, those that it has left: Keras asks then once more, for this pass alone. What it asked
-        before, it takes for the length of all epochs.
+        When a pass begins, the batches left in it: Keras then asks again, for this pass only. It takes the number from
+        before as the length of all epochs.
         """
         return self._num_batches - (self.position.batch if self._begins else 0)
 
@@ -60,11 +60,11 @@ class BatchSequence(keras.utils.PyDataset):
         return super().__iter__()
 
     def on_epoch_begin(self) -> None:
-        """Called by Keras before each pass, which then starts at `position`."""
+        """Called by Keras before each pass: the pass then starts at `position`."""
         self._begins = True
 
     def identity(self) -> dict[str, Any]:
-        """What the data set is made of: see `data.identity`."""
+        """The identity of the data set: see `data.identity`."""
         return identity(*self._settings)
 
     def _window_of(self, epoch: int) -> Window:

@@ -1,4 +1,4 @@
-"""How rows become batches: shuffling, bucketing and accumulation weights, all from (seed, epoch, batch)."""
+"""Turn rows into batches: shuffling, bucketing and accumulation weights, all determined by (seed, epoch, batch)."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from keras_transformers.data import token_count
 if TYPE_CHECKING:
     from keras_transformers.data.protocols import EncodedRows, Objective
 
-# Few lengths, as XLA compiles once for each. Those between the powers of two halve the padding.
+# Padded lengths: few, as XLA compiles once for each. Those between the powers of two halve the padding.
 BUCKETS = (16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 2048, 4096, 8192)
-# For batches by token count: each length is at most a quarter more than the one before. Finer than BUCKETS, as padding
-# takes the place of rows here. On Multi30k, with 4,096 tokens, 12 % of both sides are padding (BUCKETS: 33 %; fairseq,
-# with a hundred shapes: 7 %).
+# For batches by token count: each length is at most a quarter more than the one before. Finer than BUCKETS, as less
+# padding means more rows here. On Multi30k, with 4,096 tokens, 12 % of both sides are padding (BUCKETS: 33 %;
+# fairseq, with a hundred shapes: 7 %).
 FINE_BUCKETS = tuple((4 + quarter) << octave for octave in range(1, 12) for quarter in range(4))
 # Rows are sorted by bucket within groups of this many batches, so that a batch stays nearly a random sample.
 SORTED_BATCHES = 50
-# The uses of random numbers, as parts of their keys: streams with different keys are independent.
+# One constant for each use of random numbers. It is part of the key: generators with different keys are independent.
 DRAW, PLAN, BATCH = range(3)
 
 
 @dataclass(frozen=True)
 class Batching:
-    """The settings of `pipeline.batches`, checked once."""
+    """The checked settings of `pipeline.batches`."""
 
     batch_size: int | None
     seed: int
@@ -62,25 +62,26 @@ class Batching:
         return self.batch_size * self.accumulation_steps
 
     def rng(self, *key: int) -> np.random.Generator:
-        """The random numbers of a key, such as (epoch, BATCH, number of the batch), under this seed."""
+        """The generator for this seed and a key, such as (epoch, BATCH, number of the batch)."""
         return np.random.default_rng([self.seed, *key])
 
     def num_batches(self, lengths: np.ndarray) -> int:
-        """Batches of rows of these lengths: the same every epoch, and a multiple of `accumulation_steps`."""
+        """Number of batches for rows of these lengths: constant over epochs, a multiple of `accumulation_steps`."""
         if self.batch_tokens:
             return len(self.plan(lengths, self.rng(0)))
         full, rest = divmod(len(lengths), self.macro_size)
         return (full + (rest >= self.accumulation_steps and not self.drop_remainder)) * self.accumulation_steps
 
     def plan(self, lengths: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
-        """Row numbers of each batch.
+        """The row numbers of each batch.
 
-        With `shuffle`, a batch holds rows of like length, and the batches come in random order. The rows that fill no
-        optimizer step come last, in `accumulation_steps` batches of like size.
+        With `shuffle`, a batch holds rows of similar length, and the batches are in random order. The remaining rows,
+        too few for a whole optimizer step, come last, in `accumulation_steps` batches of nearly equal size.
         """
         longest = lengths.max(axis=1) if lengths.ndim > 1 else lengths
         if self.batch_tokens:
             return self._plan_by_tokens(longest, rng)
+
         order = rng.permutation(len(lengths)) if self.shuffle else np.arange(len(lengths))
         full = len(order) - len(order) % self.macro_size
         batches, rest = order[:full], order[full:]
@@ -88,7 +89,8 @@ class Batching:
             for start in range(0, full, SORTED_BATCHES * self.batch_size):
                 group = batches[start : start + SORTED_BATCHES * self.batch_size]
                 group[:] = group[self._by_bucket(lengths[group])]
-        batches = batches.reshape(-1, self.batch_size)
+
+        batches = batches.reshape(-1, self.batch_size)  # (batches, batch_size)
         if self.shuffle:
             batches = rng.permutation(batches)
         if self.drop_remainder or len(rest) < self.accumulation_steps:
@@ -96,9 +98,9 @@ class Batching:
         return [*batches, *np.array_split(rest, self.accumulation_steps)]
 
     def _by_bucket(self, lengths: np.ndarray) -> np.ndarray:
-        """The stable order by padded length: rows of one bucket stay shuffled, so that each epoch has other batches."""
-        sides = np.searchsorted(self.widths, lengths.reshape(len(lengths), -1))  # (rows, 1 or 2)
-        return np.lexsort([*sides.T, sides.max(axis=1)])  # the last key counts most
+        """The order by padded length. It is stable, so that rows of one bucket stay shuffled and epochs differ."""
+        buckets = np.searchsorted(self.widths, lengths.reshape(len(lengths), -1))  # (rows, 1 or 2)
+        return np.lexsort([*buckets.T, buckets.max(axis=1)])  # the last key is the primary one
 
     def _plan_by_tokens(self, lengths: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
         widths = self.widths[np.minimum(np.searchsorted(self.widths, lengths), len(self.widths) - 1)]
@@ -113,10 +115,10 @@ class Batching:
 
 
 def whole_windows(parts: Iterable, batching: Batching) -> Iterator[tuple]:
-    """Windows of a stream, (number of the first batch, rows), from parts of its rows.
+    """Yields the windows of a stream, (number of the first batch, rows), from successive parts of its rows.
 
-    A window holds whole optimizer steps: the rows beyond them wait for the next part. By token count, a window is all
-    rows of a part, and its last batch may not be full.
+    A window holds whole optimizer steps: the remaining rows go into the next window. With `batch_tokens`, a window is a
+    whole part, and its last batch may not be full.
     """
     first, rest = 0, []
     for rows in parts:
@@ -131,13 +133,13 @@ def whole_windows(parts: Iterable, batching: Batching) -> Iterator[tuple]:
 
 
 class Window:
-    """The batches of rows that are in memory: a sequence whose elements are made on demand, in any order.
+    """The batches of rows in memory: a sequence whose elements are made on demand, in any order.
 
     Args:
         rows: the rows.
-        objective: makes an element of the rows of a batch.
+        objective: makes an element from the rows of a batch.
         batching: the settings.
-        epoch: int, which shuffle and which masks.
+        epoch: int, determines the shuffle and the masks.
         first: int, the number in the epoch of the window's first batch.
 
     Raises:
@@ -178,10 +180,10 @@ class Window:
 
 
 def weighted(group: list[tuple]) -> list[tuple]:
-    """Weighs the micro-batches of one optimizer step such that their mean loss is the loss of one large batch.
+    """Adds sample weights to the micro-batches of an optimizer step: their mean loss is then that of one large batch.
 
-    The loss of a micro-batch is divided by its number of targets, n_micro, and Keras takes the mean over the k
-    micro-batches. The weight k * n_micro / n_macro, with n_macro targets in all, makes up for both.
+    The loss of a micro-batch is divided by its number of targets, n_micro, and the optimizer averages over the k
+    micro-batches. The weight k * n_micro / n_macro, with n_macro targets in all, corrects both.
     """
     if len(group[0]) < 2:
         raise ValueError("Received accumulation_steps > 1 for rows without labels: expected labels to train on.")
@@ -194,7 +196,7 @@ def weighted(group: list[tuple]) -> list[tuple]:
 
 
 def _multiplied(element: tuple, weight: Any) -> tuple:
-    """The element with this sample weight, times the one that it has, if any: (B,) or of the shape of the labels."""
+    """Multiplies an element's sample weight, (B,) or of the shape of the labels, by `weight`; adds it if missing."""
     x, y, *sample_weights = element
     if not sample_weights:
         return x, y, weight
@@ -205,18 +207,18 @@ def _multiplied(element: tuple, weight: Any) -> tuple:
 
 
 def _product(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """The product of (B,) and (B, ...) arrays, in either order."""
+    """The broadcast product of (B,) and (B, ...) arrays, in either order."""
     rank = max(one.ndim, other.ndim)
     one, other = (array.reshape(array.shape + (1,) * (rank - array.ndim)) for array in (one, other))
     return one * other
 
 
 def _weights(labels: list[np.ndarray]) -> list[np.ndarray]:
-    """A weight for each label of each micro-batch, by its share of the targets."""
-    # Integer labels below 0 are no targets; a row of float labels is one target.
+    """The weights of each micro-batch, from its number of targets."""
+    # Negative integer labels are not targets; a row of float labels is one target.
     integer = np.issubdtype(labels[0].dtype, np.integer)
-    counts = np.array([np.count_nonzero(y >= 0) if integer else len(y) for y in labels])
-    scales = len(labels) * counts / max(counts.sum(), 1)
+    counts = np.array([np.count_nonzero(y >= 0) if integer else len(y) for y in labels])  # (k,)
+    scales = len(labels) * counts / max(counts.sum(), 1)  # (k,)
     return [
         np.full(y.shape if integer else y.shape[:1], scale, np.float32) for y, scale in zip(labels, scales, strict=True)
     ]

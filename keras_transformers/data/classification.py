@@ -13,13 +13,13 @@ PROBLEMS = ("single_label", "multi_label", "regression")
 
 @dataclass(frozen=True)
 class Classification:
-    """Rows with labels -> the model's inputs and (B,) or (B, C) labels.
+    """Converts rows with labels to the model's inputs and (B,) or (B, C) labels.
 
     Args:
         num_classes: int, number of outputs C.
-        problem: `"single_label"` (labels 0 .. C - 1), `"multi_label"` (C numbers in 0 .. 1 a row)
-            or `"regression"` (a float a row, C floats if C > 1).
-        pad_id: int, the id that fills short rows.
+        problem: `"single_label"` (labels 0 .. C - 1), `"multi_label"` (C numbers in 0 .. 1 per row)
+            or `"regression"` (a float per row, C floats if C > 1).
+        pad_id: int, the id of padding.
 
     Raises:
         ValueError: an unknown problem; and from `check`: a label out of range, not finite or of the wrong shape.

@@ -1,4 +1,4 @@
-"""Documents made of sentences: read from a text file, split simply, kept as one flat array of ids."""
+"""Documents of sentences: read from a text file, split by a simple rule, and stored as one flat array of ids."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-# A full stop, perhaps a closing quote, then a space and no small letter; but not after a title or an initial.
+# A full stop, an optional closing quote, then whitespace and no lower-case letter; not after a title or an initial.
 _SENTENCE_END = re.compile(
     r"(?:(?<=[.!?])|(?<=[.!?][\"')\]]))"
     r"(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bDr\.)(?<!\bSt\.)(?<!\b[A-Z]\.)"
@@ -19,7 +19,7 @@ _SENTENCE_END = re.compile(
 
 
 def split_sentences(paragraph: str) -> list[str]:
-    """Cuts a paragraph at its full stops; for pre-training, where a wrong cut does no harm.
+    """Splits a paragraph into sentences at full stops; for pre-training, where a few wrong splits do no harm.
 
     >>> split_sentences('"Come, Mr. Holmes!" said he. "It is late." I rose.')
     ['"Come, Mr. Holmes!" said he.', '"It is late."', 'I rose.']
@@ -28,9 +28,9 @@ def split_sentences(paragraph: str) -> list[str]:
 
 
 def read_documents(path: str | Path) -> Iterator[list[str]]:
-    """Reads a text file of one paragraph a line, as one list of sentences a document.
+    """Reads a text file with one paragraph per line, and yields one list of sentences per document.
 
-    A blank line ends a document, and so does a title: a line that starts with `= ` and ends with ` =`, which is left
+    A blank line ends a document, and so does a title: a line that starts with `= ` and ends with ` =`. Titles are left
     out.
     """
     document: list[str] = []
@@ -47,12 +47,12 @@ def read_documents(path: str | Path) -> Iterator[list[str]]:
 
 @dataclass(frozen=True)
 class Documents:
-    """Encoded documents: sentence `i` is `flat[sentences[i]:sentences[i + 1]]`, and documents are runs of sentences.
+    """Encoded documents: sentence `i` is `flat[sentences[i]:sentences[i + 1]]`, a document is a range of sentences.
 
     Args:
         flat: (tokens,) int32 ids, no special tokens.
-        sentences: sentence starts in `flat` and its end, a list one longer than there are sentences.
-        starts: document starts in sentences and their end, a list one longer than there are documents.
+        sentences: list of the starts of the sentences in `flat`, then the length of `flat`.
+        starts: list of the number of each document's first sentence, then the number of sentences.
     """
 
     flat: np.ndarray

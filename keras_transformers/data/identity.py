@@ -1,4 +1,4 @@
-"""The identity of a data set in a few plain values. It shows whether a resumed run has the data that it began with."""
+"""The identity of a data set in a few plain values, which shows whether a resumed run still has the same data."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ SAMPLE_ROWS = 64
 
 
 def identity(source: Source, objective: Objective, batching: Batching) -> dict[str, Any]:
-    """The settings of a data set by name, a digest of its rows, and one of the first batch that the objective makes.
+    """Returns the settings of a data set by name, a digest of its rows, and one of a batch that the objective makes.
 
-    Equal data sets have equal identities in every process. The digest covers all rows that are in memory; of a stream,
+    Equal data sets have equal identities in every process. The digest covers all rows that are in memory; for a stream,
     those of its first buffer.
 
     Args:
         source, objective, batching: Of `pipeline.batches`.
 
     Returns:
-        A dict of strings, numbers and tuples of them.
+        A dict of strings, numbers and tuples of these.
     """
     rows = source.sample() if source.num_rows is not None else next(iter(source.windows(batching, 0, 0)))[1]
     first_rows = rows[np.arange(min(rows.num_rows, SAMPLE_ROWS))]
@@ -37,7 +37,7 @@ def identity(source: Source, objective: Objective, batching: Batching) -> dict[s
 
 
 def digest(value: Any) -> str:
-    """A hash of arrays and plain values, in containers and dataclasses. Of anything else, the name of its class.
+    """A hash of arrays and plain values, in containers and dataclasses. Of any other object, only its class counts.
 
     Example:
 
@@ -51,7 +51,7 @@ def digest(value: Any) -> str:
 
 
 def _parts(value: Any) -> Iterator[bytes]:
-    """Bytes that differ where values do; the lengths in them keep neighbours apart."""
+    """Bytes that differ if values differ; the lengths among them separate successive values."""
     if isinstance(value, np.ndarray) and value.dtype != object:
         yield f"{value.dtype}{value.shape}".encode()
         yield value.tobytes()

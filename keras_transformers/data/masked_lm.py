@@ -1,4 +1,4 @@
-"""The masked-language-model objective: a new mask every epoch."""
+"""The masked-language-model objective, with new masks every epoch."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from keras_transformers.data.rows import Rows
 
 
 class MaskedLM:
-    """Hides part of the tokens, for the model to guess.
+    """Masks some of the tokens, which the model learns to predict.
 
-    Of the tokens chosen, 80 % become the mask token, 10 % a random token and 10 % stay, as in BERT
-    (https://arxiv.org/abs/1810.04805, A.1). Special tokens are neither chosen nor put in as random tokens.
+    Of the chosen tokens, 80 % become the mask token, 10 % a random token and 10 % stay, as in BERT
+    (https://arxiv.org/abs/1810.04805, A.1). Special tokens are never chosen, and never used as random tokens.
 
     Args:
-        tokenizer: gives `vocabulary_size`, `mask_id`, `pad_id`, `special_ids` and, for whole words,
+        tokenizer: has `vocabulary_size`, `mask_id`, `pad_id`, `special_ids` and, for whole words,
             `is_continuation`, a boolean array (V,).
-        rate: float, part of a row's ordinary tokens to choose; at least one is chosen.
-        whole_word: bool, choose words, all pieces together. Words that do not fit in the number are passed over.
+        rate: float, fraction of a row's tokens, without special ones, to choose; at least one is chosen.
+        whole_word: bool, choose all pieces of a word together. Words that would exceed the number are skipped.
 
     Call Args:
         rows: `Rows`; labels are ignored.
@@ -25,8 +25,8 @@ class MaskedLM:
         rng: `np.random.Generator`.
 
     Returns:
-        A dict with `mask_positions` (B, M) besides the model's inputs, and labels (B, M), -1 where unused;
-        M = rate * T, the same for all batches of one width.
+        The model's inputs, with `mask_positions` (B, M), and labels (B, M), -1 where unused; M = rate * T, the same
+        for all batches of one width.
 
     Raises:
         ValueError: the rate is not between 0 and 1; and from `check`: an id is not in the vocabulary.
@@ -62,10 +62,10 @@ class MaskedLM:
 
     def __call__(self, rows: Rows, width: int, rng: np.random.Generator) -> tuple[dict, np.ndarray]:
         inputs = rows.padded(width, self.pad_id)
-        ids = inputs["token_ids"]
-        candidates = self.ordinary[ids] & (inputs["padding_mask"] > 0)
+        ids = inputs["token_ids"]  # (B, T)
+        candidates = self.ordinary[ids] & (inputs["padding_mask"] > 0)  # (B, T)
         chosen = choose_words(candidates, self.continuation[ids], self._limit(candidates.sum(axis=1)), rng)
-        originals = ids[chosen]
+        originals = ids[chosen]  # (chosen tokens,)
         positions, labels = gathered(chosen, originals, int(self._limit(width)))
         ids[chosen] = self._replace(originals, rng)
         return {**inputs, "mask_positions": positions}, labels
@@ -74,44 +74,46 @@ class MaskedLM:
         return np.maximum(1, np.rint(self.rate * tokens)).astype(np.int64)
 
     def _replace(self, ids: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        fate = rng.random(ids.shape)
+        draws = rng.random(ids.shape)
         randoms = self.ordinary_ids[rng.integers(len(self.ordinary_ids), size=ids.shape)]
-        return np.where(fate < 0.8, self.mask_id, np.where(fate < 0.9, randoms, ids))
+        return np.where(draws < 0.8, self.mask_id, np.where(draws < 0.9, randoms, ids))
 
 
 def choose_words(candidates: np.ndarray, continuation: np.ndarray, limit: np.ndarray, rng) -> np.ndarray:
-    """Words in random order, as long as they fit: (B, T) True for the tokens chosen.
+    """Chooses words in random order, as long as they fit. Returns (B, T) bool, True for the tokens chosen.
 
     Args:
         candidates: (B, T) bool, tokens that may be chosen.
         continuation: (B, T) bool, tokens that belong to the word of the token before them.
-        limit: (B,) int, most tokens of a row.
+        limit: (B,) int, the maximum number of tokens to choose in each row.
         rng: `np.random.Generator`.
     """
     batch, width = candidates.shape
     rows = np.arange(batch)
+
     # A continuation without a word before it, as at the start of a cut text, is a word of its own.
-    starts = candidates & ~(continuation & np.roll(candidates, 1, axis=1))
-    words = np.maximum(np.cumsum(starts, axis=1) - 1, 0)
-    cells = (words + rows[:, None] * width)[candidates]
-    sizes = np.bincount(cells, minlength=batch * width).reshape(batch, width)
-    order = np.argsort(np.where(sizes > 0, rng.random(sizes.shape), 2.0), axis=1)
-    taken, room = np.zeros_like(candidates), limit.copy()
+    starts = candidates & ~(continuation & np.roll(candidates, 1, axis=1))  # (B, T)
+    words = np.maximum(np.cumsum(starts, axis=1) - 1, 0)  # (B, T), the number of each token's word
+    flat_words = (words + rows[:, None] * width)[candidates]  # (candidates,)
+    sizes = np.bincount(flat_words, minlength=batch * width).reshape(batch, width)  # (B, T), tokens of each word
+    order = np.argsort(np.where(sizes > 0, rng.random(sizes.shape), 2.0), axis=1)  # (B, T), random, words first
+
+    chosen_words, room = np.zeros_like(candidates), limit.copy()  # (B, T), (B,)
     for word in order.T[: starts.sum(axis=1).max()]:
-        size = sizes[rows, word]
+        size = sizes[rows, word]  # (B,)
         fits = (size > 0) & (size <= room)
-        taken[rows, word] = fits
+        chosen_words[rows, word] = fits
         room -= size * fits
         if not room.any():
             break
-    return taken[rows[:, None], words] & candidates
+    return chosen_words[rows[:, None], words] & candidates  # (B, T)
 
 
 def gathered(chosen: np.ndarray, values: np.ndarray, slots: int) -> tuple[np.ndarray, np.ndarray]:
-    """The positions of `chosen` (B, T) and the `values` there, both (B, slots): 0 and -1 where unused."""
+    """The positions where `chosen` (B, T) is True, and the `values` there: both (B, slots), 0 and -1 where unused."""
     rows, columns = np.nonzero(chosen)
-    counts = chosen.sum(axis=1)
-    slot = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+    counts = chosen.sum(axis=1)  # (B,)
+    slot = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)  # the number of each in its row
     positions = np.zeros((len(chosen), slots), np.int32)
     labels = np.full_like(positions, -1)
     positions[rows, slot], labels[rows, slot] = columns, values

@@ -1,4 +1,4 @@
-"""The next-token objective, and rows for it: whole texts, or inputs with the targets that complete them."""
+"""The next-token objective, and rows for it: whole texts, or inputs followed by targets."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from keras_transformers.data.rows import Ragged, Rows
 
 
 class NextToken:
-    """Rows with a label for each token, the token that follows it -> the model's inputs and (B, T) labels.
+    """Converts rows whose labels are the next tokens to the model's inputs and (B, T) labels.
 
-    The labels come with the rows (of `next_tokens` and `completions`, or the sources in `packing` and `token_stream`),
-    as the token that follows the last one of a row is not in it.
+    The rows bring their labels (see `next_tokens`, `completions`, `packing` and `token_stream`), as the token after the
+    last one of a row is not in the row.
 
     Args:
         vocabulary_size: int V.
-        pad_id: int, the id that fills short rows.
+        pad_id: int, the id of padding.
 
     Returns:
         `token_ids` and `padding_mask` (B, T), and labels (B, T), -1 where there is no target.
@@ -57,11 +57,11 @@ class WithNextToken:
 
     Args:
         objective: an objective of one array of labels, such as `Classification`.
-        head: str, the model's output that those are for.
-        name: str, the output with the language model's logits.
+        head: str, the model's output for these labels.
+        name: str, the model's output of next-token logits.
 
     Returns:
-        The inputs of the objective, and a dict of its labels and of (B, T) next tokens, -1 where there is none.
+        The inputs of the objective, and a dict of its labels and (B, T) next tokens, -1 where there is none.
 
     Example:
 
@@ -80,16 +80,16 @@ class WithNextToken:
         inputs, *labels = self.objective(rows, width, rng)
         if not labels:
             return (inputs,)
-        following = np.where(inputs["padding_mask"], inputs["token_ids"], np.int32(-1))[:, 1:]
-        following = np.pad(following, ((0, 0), (0, 1)), constant_values=-1)
-        return inputs, {self.head: labels[0], self.name: following}
+        next_ids = np.where(inputs["padding_mask"], inputs["token_ids"], np.int32(-1))[:, 1:]  # (B, T - 1)
+        next_ids = np.pad(next_ids, ((0, 0), (0, 1)), constant_values=-1)  # (B, T)
+        return inputs, {self.head: labels[0], self.name: next_ids}
 
 
 def next_tokens(texts: Ragged, max_length: int | None = None) -> Rows:
-    """One row a text: all its tokens but the last, each labelled with the next one.
+    """One row per text: all its tokens but the last, each labelled with the next one.
 
     Args:
-        texts: `Ragged` token ids; a text of less than two tokens has nothing to predict, and is left out.
+        texts: `Ragged` token ids; texts of fewer than two tokens are left out.
         max_length: int, tokens to which longer rows are cut; `None` for no limit.
 
     Returns:
@@ -107,7 +107,7 @@ def next_tokens(texts: Ragged, max_length: int | None = None) -> Rows:
 
 
 def with_end(texts: Ragged, end_id: int | None) -> Ragged:
-    """Every text with the end token behind it; the texts themselves if `end_id` is `None`."""
+    """Appends the end token to every text; returns the texts themselves if `end_id` is `None`."""
     if end_id is None:
         return texts
     flat = np.insert(texts.tokens(), np.cumsum(texts.lengths), end_id)
@@ -115,21 +115,20 @@ def with_end(texts: Ragged, end_id: int | None) -> Ragged:
 
 
 def completions(inputs: Ragged, targets: Ragged, max_length: int, end_id: int | None = None) -> tuple[Rows, np.ndarray]:
-    """One row a pair, the input and behind it the target and the end token; only these two are labels.
+    """One row per pair: the input, the target and the end token. Only the last two are labels.
 
-    Where a pair is too long, the input is cut on the left. The target is never cut.
+    If a pair is too long, the input is cut on the left. The target is never cut.
 
     Args:
         inputs, targets: `Ragged` token ids, as many of both.
-        max_length: int, tokens of a row (the last token of a target is but a label, and does not count).
-        end_id: int, what follows a target; `None` for nothing.
+        max_length: int, tokens of a row (the last token of a target is only a label, and does not count).
+        end_id: int, the token after a target; `None` for none.
 
     Returns:
         `Rows` with `Ragged` labels, -1 for the tokens of the input; and for each pair whether its input was cut.
 
     Raises:
-        ValueError: inputs and targets are not as many, an input is empty (the first token of a target needs one before
-            it), or a target is, or it is too long.
+        ValueError: there are not as many inputs as targets; an input or a target is empty; or a target is too long.
 
     Example:
 
@@ -145,13 +144,16 @@ def completions(inputs: Ragged, targets: Ragged, max_length: int, end_id: int | 
     _refuse(inputs, inputs.lengths < 1, "input", "at least one token, such as the end token")
     _refuse(targets, targets.lengths < 1, "target", "at least one token")
     _refuse(targets, targets.lengths > max_length, "target", f"at most max_length={max_length}, end token included")
-    kept = np.minimum(inputs.lengths, max_length + 1 - targets.lengths)
-    starts = np.stack([inputs.starts + inputs.lengths - kept, targets.starts + inputs.flat.size], axis=1)
-    lengths = np.stack([kept, targets.lengths], axis=1)
+
+    kept = np.minimum(inputs.lengths, max_length + 1 - targets.lengths)  # (pairs,), tokens of each input
+    starts = np.stack([inputs.starts + inputs.lengths - kept, targets.starts + inputs.flat.size], axis=1)  # (pairs, 2)
+    lengths = np.stack([kept, targets.lengths], axis=1)  # (pairs, 2)
     both = Ragged(np.concatenate([inputs.flat, targets.flat]), starts.ravel(), lengths.ravel())
     rows = next_tokens(Ragged.joined(both.tokens(), lengths.sum(axis=1)))
-    hidden, shown = np.full(kept.sum() - len(kept), -1, np.int32), targets.tokens()
-    labels = np.insert(shown, np.repeat(np.cumsum(targets.lengths) - targets.lengths, kept - 1), hidden)
+
+    no_labels = np.full(kept.sum() - len(kept), -1, np.int32)  # the first token of an input is no label
+    target_starts = np.cumsum(targets.lengths) - targets.lengths
+    labels = np.insert(targets.tokens(), np.repeat(target_starts, kept - 1), no_labels)
     return Rows(rows.token_ids, labels=Ragged.joined(labels, rows.lengths)), kept < inputs.lengths
 
 

@@ -1,4 +1,4 @@
-"""Sources of rows without padding: several texts in a row, or blocks of one long text."""
+"""Sources of rows without padding: several texts packed into a row, or blocks of one long text."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ def next_token_source(
     end_id: int | None = None,
     targets: Ragged | None = None,
 ) -> Rows | Packed | Blocks:
-    """Tokens as the source of a language model's `batches`.
+    """Makes a source for `batches` of a language model.
 
     Args:
         texts: `Ragged` token ids, without special tokens; empty ones are left out.
         max_length: int, tokens of a row. Give `batches` the same.
-        packing: `None` for one text a row, cut to `max_length`; `"documents"` for several (see `Packed`); `"blocks"`
-            for all texts in one, in blocks (see `Blocks`). With the latter two give `batches` `buckets=()`, for rows
-            of `max_length` always.
-        end_id: int, the token to put behind each text; `None` for none.
-        targets: `Ragged` token ids: what completes each text. Then only they are learnt (see `completions`).
+        packing: `None` for one text per row, cut to `max_length`; `"documents"` for several (see `Packed`);
+            `"blocks"` for blocks of all texts joined (see `Blocks`). With the latter two, rows are padded to
+            `max_length`: leave `buckets` of `batches` at its default, or give `()`.
+        end_id: int, the token to append to each text; `None` for none.
+        targets: `Ragged` token ids that follow each text. Only they are labels then (see `completions`).
 
     Returns:
         A source for `batches`, with `NextToken` as its objective.
@@ -66,27 +66,27 @@ def next_token_source(
 
 
 def whole_texts(texts: Ragged, end_id: int | None) -> Ragged:
-    """The texts that are not empty, each with the end token, if there is one."""
+    """The texts that are not empty, each with the end token unless `end_id` is `None`."""
     return with_end(texts[np.flatnonzero(texts.lengths)], end_id)
 
 
 def check_packing(packing: str | None, completing: bool):
-    """A `ValueError` for an unknown packing, and for blocks of completions."""
+    """Raises a `ValueError` for an unknown packing, and for blocks with targets."""
     if packing not in PACKINGS:
         raise ValueError(f"Received packing={packing!r}: expected one of {PACKINGS}.")
     if completing and packing == "blocks":
-        raise ValueError('Received targets with packing="blocks", which knows no rows: use "documents" or None.')
+        raise ValueError('Received targets with packing="blocks", which joins all texts: use "documents" or None.')
 
 
 class Packed:
-    """Texts packed into rows of `max_length` tokens, several a row, that do not see each other.
+    """Texts packed into rows of `max_length` tokens. The texts of a row do not attend to each other.
 
-    For training without padding. A text that fits in a row stays whole (best fit, the longest first); a longer one is
-    split, and its later pieces do not see the earlier ones. Which texts share a row is drawn anew every epoch, among
-    texts of equal lengths; without shuffling it stays.
+    For training without padding. Texts are packed by best fit, the longest first. A text that is longer than a row is
+    split, and its pieces do not attend to each other. With shuffling, texts of equal lengths swap their places every
+    epoch.
 
     Args:
-        rows: `Rows` of one text each, such as `next_tokens` makes.
+        rows: `Rows` of one text each, as from `next_tokens`.
         max_length: int, tokens of a row. Give `batches` the same; it pads every batch to it.
 
     Example:
@@ -111,12 +111,12 @@ class Packed:
         yield 0, self.draw(batching.rng(epoch, DRAW).permutation(count) if batching.shuffle else np.arange(count))
 
     def draw(self, order: np.ndarray) -> Rows:
-        """The rows that result if texts of equal lengths are placed in this order."""
+        """Packs the texts, placing those of equal lengths in this order."""
         longest_first = order[np.argsort(-self.pieces.lengths[order], kind="stable")]
         pieces = self.pieces[longest_first[np.argsort(self.row_of, kind="stable")]]
-        counts = np.bincount(self.row_of)
-        numbers = np.arange(1, pieces.num_rows + 1) - np.repeat(np.cumsum(counts) - counts, counts)
-        lengths = np.add.reduceat(pieces.lengths, np.cumsum(counts) - counts)
+        counts = np.bincount(self.row_of)  # (rows,), texts of each row
+        numbers = np.arange(1, pieces.num_rows + 1) - np.repeat(np.cumsum(counts) - counts, counts)  # (texts,)
+        lengths = np.add.reduceat(pieces.lengths, np.cumsum(counts) - counts)  # (rows,)
         return Rows(
             Ragged.joined(pieces.token_ids.tokens(), lengths),
             labels=Ragged.joined(pieces.labels.tokens(), lengths),
@@ -125,13 +125,13 @@ class Packed:
 
 
 def best_fit(lengths: Sequence[int], size: int) -> np.ndarray:
-    """The row of each text: of those with room for it the fullest, or a new one.
+    """Returns the row of each text: the fullest row with room for it, or a new one.
 
     >>> best_fit([3, 2, 2, 1], size=4).tolist()
     [0, 1, 1, 0]
     """
     rows_by_room = [[] for _ in range(size + 1)]
-    rooms = 0  # bit r is set if there is a row with room for r tokens: finds the smallest without a search
+    rooms = 0  # bit r is set if a row has room for r tokens; bit operations find the smallest r that fits
     chosen, count = [], 0
     for length in map(int, lengths):
         if fitting := rooms >> length:
@@ -147,18 +147,18 @@ def best_fit(lengths: Sequence[int], size: int) -> np.ndarray:
 
 
 class Blocks:
-    """One long text in blocks of `max_length` tokens, the next one being the last label, as GPT-2 and nanoGPT train.
+    """One long text in blocks of `max_length` tokens, as GPT-2 and nanoGPT train. Labels are the next tokens.
 
-    Join texts with an end token between (`with_end(texts, end_id).tokens()`); they see each other inside a block. Every
-    epoch cuts at other places, and its last block goes on at the start of the text. Without shuffling, for evaluation,
-    each token but the first is a target exactly once.
+    Join texts with end tokens by `with_end(texts, end_id).tokens()`; texts of one block attend to each other. With
+    shuffling, each epoch starts at a random token, and continues at the start of the text after its end. Without
+    shuffling, for evaluation, each token but the first is a target exactly once.
 
     Args:
         token_ids: (tokens,) integers.
         max_length: int, tokens of a block. Give `batches` the same.
 
     Raises:
-        ValueError: there are not even two tokens.
+        ValueError: there are fewer than two tokens.
 
     Example:
 
@@ -172,7 +172,7 @@ class Blocks:
         token_ids = np.asarray(token_ids, np.int32)
         if token_ids.ndim != 1 or token_ids.size < 2:
             raise ValueError(f"Received token ids of shape {token_ids.shape}: expected one row of at least 2.")
-        # A circle: the start again after the end.
+        # The text is circular: its start follows its end.
         self.flat = np.concatenate([token_ids, token_ids[: max_length + 1]])
         self.num_tokens, self.max_length = token_ids.size, max_length
         self.num_rows = -(-(self.num_tokens - 1) // max_length)
@@ -184,8 +184,8 @@ class Blocks:
         yield 0, self.draw(int(batching.rng(epoch, DRAW).integers(self.num_tokens)) if batching.shuffle else 0)
 
     def draw(self, offset: int) -> Rows:
-        """The blocks of a circle through all tokens from `offset` on."""
-        begins = np.arange(self.num_rows) * self.max_length
+        """The blocks of the circular text, from token `offset` on."""
+        begins = np.arange(self.num_rows) * self.max_length  # (rows,)
         starts = (begins + offset) % self.num_tokens
         lengths = np.minimum(self.max_length, self.num_tokens - 1 - begins)
         return Rows(Ragged(self.flat, starts, lengths), labels=Ragged(self.flat, starts + 1, lengths))

@@ -1,4 +1,4 @@
-"""The one entrance: a source and an objective in, a data set for `model.fit` out. See `protocols` for what they are."""
+"""Make the data set for `model.fit` from a source and an objective; see `protocols` for both."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from keras_transformers.data.protocols import Objective, Source
 if TYPE_CHECKING:
     from keras_transformers.data.tf_batches import Batches
 
-# Elements that tf.data prepares ahead. A number, as autotune makes `fit` stall for seconds.
+# Elements that tf.data prepares ahead. A fixed number, as autotune makes `fit` stall for seconds.
 PREFETCH = 4
 
 
@@ -37,8 +37,8 @@ def batches(
 ) -> Batches | BatchSequence:
     """Makes the data set that `model.fit` takes.
 
-    Everything in it follows from (seed, epoch, batch): it can be reproduced and resumed. Each pass takes the next
-    epoch of `dataset.position`, so `fit(epochs=n)` sees n shuffles (and n sets of masks).
+    (seed, epoch, batch) determine everything in it, so that it can be reproduced and resumed. Each pass takes the next
+    epoch of `dataset.position`: `fit(epochs=n)` has n shuffles and n sets of masks.
 
     Args:
         source: `Rows`, `SentencePairs`, `Packed`, `Blocks`, `Stream`, `TokenStream`, `Translations` or
@@ -46,24 +46,24 @@ def batches(
         objective: `Classification`, `MaskedLM`, `Pretraining`, `NextToken`, `Translation`, `SpanCorruption` or
             `TextInfilling`; or an `Objective` of your own.
         batch_size: int, rows in a batch (over all replicas).
-        batch_tokens: int, instead of `batch_size`: rows times their padded length (of two sides, the longer one) in a
-            batch, at most; as `--max-tokens` of fairseq. A batch holds rows of like length.
-        max_length: int, tokens; a longer row is an error.
-        seed: int.
-        shuffle: bool. If False, rows stay in order and every pass is the same one, masks included: for evaluation.
+        batch_tokens: int, instead of `batch_size`: the maximum of rows times padded length (of pairs, that of the
+            longer side), as `--max-tokens` of fairseq. A batch holds rows of similar length.
+        max_length: int, maximum tokens of a row; a longer row is an error.
+        seed: int, of all shuffles and masks.
+        shuffle: bool. If False, rows stay in order and every pass is the same, masks included: for evaluation.
         buckets: lengths in tokens; a batch is padded to the next of them, or to max_length. `()` for max_length always;
-            `None` for those that suit the source.
-        accumulation_steps: int, as of the optimizer: batches then have sample weights such that the accumulated step
-            equals that of one large batch.
-        drop_remainder: bool, leave out the rows that fill no batch.
+            `None` for the default of the source.
+        accumulation_steps: int, that of the optimizer. Batches then have sample weights with which the accumulated
+            step equals that of one large batch.
+        drop_remainder: bool, leave out the rows that do not fill a batch.
 
     Returns:
-        `Batches`, which is a `tf.data.Dataset`, or on other backends than TensorFlow `BatchSequence`, which is a
+        `Batches`, a `tf.data.Dataset`; on backends other than TensorFlow `BatchSequence`, a
         `keras.utils.PyDataset`. Both have `position`, `num_batches` (in an epoch; `None` for a stream) and `identity()`
         (see `data.identity`). The docstring of `Batches` says which transformations keep them.
 
     Raises:
-        ValueError: a setting or label is out of range, a row is too long, or there is not even one batch.
+        ValueError: a setting or label is out of range, a row is too long, or the rows do not fill a batch.
 
     Example:
 
@@ -83,6 +83,7 @@ def batches(
         batch_size, seed, shuffle, max_length, tuple(buckets), accumulation_steps, drop_remainder, batch_tokens
     )
     num_batches = _num_batches(source, batching)
+
     if keras.backend.backend() == "tensorflow":
         return _tf_batches(source, objective, batching, num_batches)
     if num_batches is None:
@@ -110,7 +111,7 @@ def _num_batches(source: Source, batching: Batching) -> int | None:
 
 
 def epoch_batches(source: Source, objective: Objective, batching: Batching, epoch: int, skip: int) -> Iterator[tuple]:
-    """The elements of one epoch from number `skip` on; those before are not made."""
+    """Yields the elements of one epoch from number `skip` on; earlier ones are not made."""
     for first, rows in source.windows(batching, epoch, skip):
         window = Window(rows, objective, batching, epoch, first)
         for index in range(max(0, skip - first), len(window)):
@@ -126,8 +127,8 @@ def _tf_batches(source: Source, objective: Objective, batching: Batching, num_ba
 
     def generate():
         epoch, skip = position.epoch, position.batch
-        # At the start of the pass, as elements are prepared ahead: the last one is made before it is trained on. (Under
-        # a strategy Keras looks at one batch before it trains; that takes an epoch's number.)
+        # At the start of the pass, not at its end: elements are prepared ahead of training, the last one too. (Under a
+        # strategy, Keras looks at one batch before it trains; this look counts as an epoch.)
         position.epoch, position.batch = epoch + 1, 0
         yield from epoch_batches(source, objective, batching, epoch if batching.shuffle else 0, skip)
 
@@ -140,7 +141,7 @@ def _tf_batches(source: Source, objective: Objective, batching: Batching, num_ba
 
 
 def _signature(source: Source, objective: Objective, batching: Batching) -> Any:
-    """Shapes and types of an element; an axis is None if it differs between the shortest and the longest bucket."""
+    """Shapes and dtypes of an element; an axis is None if it differs between the shortest and the longest bucket."""
     import tensorflow as tf
 
     sample = source.sample()
@@ -149,7 +150,7 @@ def _signature(source: Source, objective: Objective, batching: Batching) -> Any:
     elements = [objective(row, width, rng) for width in batching.widths[[0, -1]]]
     if batching.accumulation_steps > 1:
         elements = [weighted([element])[0] for element in elements]
-    batch_size = batching.batch_size if batching.drop_remainder else None  # None by token count too
+    batch_size = batching.batch_size if batching.drop_remainder else None  # `batch_size` is None by token count
 
     def spec(short, long):
         axes = [n if n == m else None for n, m in zip(short.shape[1:], long.shape[1:], strict=True)]

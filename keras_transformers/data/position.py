@@ -1,4 +1,4 @@
-"""The place in a data set: what has to be saved to go on there."""
+"""The position in a data set, which a resumable run saves."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ class Position:
     """Where the next pass over a data set starts; assign to its fields to resume.
 
     Args:
-        epoch: int, which shuffle and which masks.
-        batch: int, batches of that epoch to leave out.
+        epoch: int, determines the shuffle and the masks.
+        batch: int, number of batches of that epoch to skip.
     """
 
     epoch: int = 0

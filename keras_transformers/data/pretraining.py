@@ -1,4 +1,4 @@
-"""BERT's pre-training data: sentence pairs drawn anew every epoch, and masked LM + next sentence as the objective."""
+"""BERT's pre-training data: new random sentence pairs every epoch, and masked LM + next sentence as the objective."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ class Pretraining(MaskedLM):
 
 
 class SentencePairs:
-    """Pairs of segments, each a run of sentences, as BERT's release draws them.
+    """Random pairs of segments, each a run of consecutive sentences, as in BERT's release code.
 
-    Half of the pairs follow each other in a document, the others are joined with a random run of another document
-    (and a pair that would be a single sentence always is, so that there are a little more of them).
+    In half of the pairs, the second segment follows the first one in its document. In the others, it is a random run
+    from another document. (These are slightly more than half: a run of one sentence cannot be split into two segments.)
     https://github.com/google-research/bert/blob/master/create_pretraining_data.py
 
     Args:
         documents: `Documents`.
-        tokenizer: gives `cls_id` and `sep_id`.
+        tokenizer: has `cls_id` and `sep_id`.
         max_length: int, tokens of a pair with its three special tokens.
-        short_probability: float, part of the pairs that aim at a random shorter length.
-        seed: int, of the draw that sets the number of pairs in an epoch.
+        short_probability: float, fraction of the pairs with a random shorter target length.
+        seed: int, of the random pass that sets the number of pairs in an epoch.
 
     Raises:
         ValueError: no pair fits in max_length.
@@ -70,7 +70,7 @@ class SentencePairs:
         yield 0, self.draw(batching.rng(epoch, DRAW))
 
     def draw(self, rng: np.random.Generator) -> Rows:
-        """The pairs of one epoch: documents in random order, again from the start if a pass gives too few."""
+        """The pairs of one epoch: documents in random order, with another pass if one gives too few pairs."""
         return self._assemble(list(islice(self._pairs(rng), self.num_rows)), rng)
 
     def _pairs(self, rng: np.random.Generator) -> Iterator[tuple]:
@@ -79,21 +79,23 @@ class SentencePairs:
                 yield from self._document_pairs(document, rng)
 
     def _document_pairs(self, document: int, rng: np.random.Generator) -> Iterator[tuple]:
-        """Token ranges (begin, end, begin, end, is random) of one pass over a document."""
+        """Yields token ranges (begin, end, begin, end, is random) of one pass over a document."""
         at = self.documents.sentences
         sentence, last = self.documents.starts[document : document + 2]
         while sentence < last:
-            # BERT draws the length once a document; a document may be a whole book here, so once a pair.
+            # BERT draws the length once per document. Here a document may be a whole book, so once per pair.
             target = self._target_length(rng)
             end = self._reach(sentence, last, target)
             middle = int(rng.integers(sentence + 1, end)) if end - sentence > 1 else end
+
             is_random = middle == end or rng.random() < 0.5
             if is_random:
                 begin, stop = self._random_run(document, target - (at[middle] - at[sentence]), rng)
             else:
                 begin, stop = middle, end
+
             yield at[sentence], at[middle], at[begin], at[stop], is_random
-            # The sentences that a random segment displaced are used again.
+            # The sentences that a random segment replaced are used for the next pair.
             sentence = middle if is_random else end
 
     def _target_length(self, rng: np.random.Generator) -> int:
@@ -101,7 +103,7 @@ class SentencePairs:
         return int(rng.integers(2, self.max_tokens, endpoint=True)) if short else self.max_tokens
 
     def _reach(self, sentence: int, last: int, tokens: int) -> int:
-        """The first sentence end at which a run from `sentence` has so many tokens, or the document's end."""
+        """The end of the shortest run from `sentence` with at least so many tokens, or the document's end."""
         at = self.documents.sentences
         end = sentence + 1
         while end < last and at[end] - at[sentence] < tokens:
@@ -116,23 +118,26 @@ class SentencePairs:
         return begin, self._reach(begin, starts[other + 1], tokens)
 
     def _assemble(self, pairs: list[tuple], rng: np.random.Generator) -> Rows:
-        """[CLS] first [SEP] second [SEP] for all pairs at once, cut to the maximum length."""
-        begin_a, end_a, begin_b, end_b, is_random = np.array(pairs, np.int64).T
+        """Makes the rows `[CLS] first [SEP] second [SEP]` of all pairs, cut to the maximum length."""
+        begin_a, end_a, begin_b, end_b, is_random = np.array(pairs, np.int64).T  # (pairs,) each
         cut_a, cut_b = truncation(end_a - begin_a, end_b - begin_b, self.max_tokens)
-        # As in the release, half of what is cut is cut from the front.
+
+        # As in the release code, about half of the cut tokens are cut from the front.
         front_a, front_b = rng.binomial(cut_a, 0.5), rng.binomial(cut_b, 0.5)
+
         cls, sep = (np.full_like(begin_a, len(self.documents.flat) + i) for i in range(2))
         one = np.ones_like(begin_a)
-        begins = np.stack([cls, begin_a + front_a, sep, begin_b + front_b, sep], axis=1).ravel()
-        sizes = np.stack([one, end_a - begin_a - cut_a, one, end_b - begin_b - cut_b, one], axis=1)
-        lengths = sizes.sum(axis=1)
+        begins = np.stack([cls, begin_a + front_a, sep, begin_b + front_b, sep], axis=1).ravel()  # (5 * pairs,)
+        sizes = np.stack([one, end_a - begin_a - cut_a, one, end_b - begin_b - cut_b, one], axis=1)  # (pairs, 5)
+        lengths = sizes.sum(axis=1)  # (pairs,)
+
         segments = np.repeat(np.tile(np.int32([0, 0, 0, 1, 1]), len(pairs)), sizes.ravel())
         flat = Ragged(np.concatenate([self.documents.flat, self.specials]), begins, sizes.ravel()).tokens()
         return Rows(Ragged.joined(flat, lengths), Ragged.joined(segments, lengths), is_random.astype(np.int32))
 
 
 def truncation(first: np.ndarray, second: np.ndarray, limit: int) -> tuple[np.ndarray, np.ndarray]:
-    """Tokens to cut from each segment if, one by one, the longer one (at a tie the second) loses a token."""
+    """Numbers of tokens to cut from each segment: one by one from the longer segment, from the second at a tie."""
     keep_first = np.minimum(first, np.maximum(limit - second, (limit + 1) // 2))
     keep_second = np.minimum(second, np.maximum(limit - first, limit // 2))
     return first - keep_first, second - keep_second

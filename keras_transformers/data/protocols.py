@@ -1,4 +1,4 @@
-"""What `pipeline.batches` asks of a source of rows and of an objective: the seams at which your own ones fit in."""
+"""The interfaces of a source of rows and of an objective, for your own ones in `pipeline.batches`."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 class EncodedRows(Protocol):
-    """Encoded examples that are in memory together, such as `Rows` and `Translations`.
+    """Encoded examples in memory, such as `Rows` and `Translations`.
 
     Attributes:
         num_rows: int.
-        lengths: (rows,) or, of pairs, (rows, 2): tokens of each row.
+        lengths: tokens of each row: (rows,), or (rows, 2) of pairs.
     """
 
     @property
@@ -26,38 +26,38 @@ class EncodedRows(Protocol):
     def lengths(self) -> np.ndarray: ...
 
     def __getitem__(self, indices: Any) -> EncodedRows:
-        """The rows of these numbers."""
+        """The rows with these numbers."""
         ...
 
 
 class Source(Protocol):
-    """Where rows come from.
+    """A source of rows.
 
-    Two more attributes are optional, and not looked for in instances of sources that go without:
+    Two more attributes are optional:
 
-    - `lengths`: as of `EncodedRows`, of all rows and the same in every epoch, or `None` if unknown. A source without it
-      takes no `batch_tokens`.
-    - `buckets`: a tuple of the padded lengths that suit it, for `batches(buckets=None)`; `()` for rows that fill
+    - `lengths`: as of `EncodedRows`, of all rows and the same in every epoch, or `None` if unknown. A source without
+      this attribute does not allow `batch_tokens`.
+    - `buckets`: a tuple of padded lengths, the default of `batches(buckets=None)`; `()` for rows that fill
       `max_length`. `None`, or no such attribute, for the usual ones.
 
     Attributes:
-        num_rows: int, or `None` if unknown, as of a stream.
+        num_rows: int, or `None` if unknown, as for a stream.
     """
 
     @property
     def num_rows(self) -> int | None: ...
 
     def sample(self) -> EncodedRows:
-        """A few rows, to find the shapes of the batches from; all of them if they are in memory."""
+        """A few rows, which show the shapes of the batches; all rows if they are in memory."""
         ...
 
     def windows(self, batching: Batching, epoch: int, skip: int) -> Iterator[tuple[int, EncodedRows]]:
-        """The rows of an epoch, in windows of rows that are in memory together.
+        """Yields the rows of an epoch, in windows of rows that are in memory together.
 
         Args:
             batching: the settings of the batches.
-            epoch: int, which shuffle.
-            skip: int, batches that are not needed; the first window is at the latest the one that holds batch `skip`.
+            epoch: int, determines the shuffle.
+            skip: int, number of batches to skip. The first window holds batch `skip`, or is an earlier one.
 
         Yields:
             The number in the epoch of the window's first batch, and its rows.
@@ -66,7 +66,7 @@ class Source(Protocol):
 
 
 class Objective(Protocol):
-    """What is to be learned from rows."""
+    """A training objective: makes the inputs and labels of a batch from its rows."""
 
     def check(self, rows: Any) -> None:
         """Raises a `ValueError` for rows that it cannot use, for instance with a label out of range."""
@@ -77,8 +77,8 @@ class Objective(Protocol):
 
         Args:
             rows: the rows of one batch, of the kind that the objective is for.
-            width: int, the padded length; of pairs, one of each side.
-            rng: for what is random, such as masks.
+            width: int, the padded length; for pairs, one for each side.
+            rng: the generator for masks and other random choices.
 
         Returns:
             (inputs,), (inputs, labels) or (inputs, labels, sample weights).

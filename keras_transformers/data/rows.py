@@ -1,4 +1,4 @@
-"""Rows of different lengths, kept flat, and padded only when a batch is made."""
+"""Rows of different lengths, stored flat, and padded only when a batch is made."""
 
 from __future__ import annotations
 
@@ -29,55 +29,55 @@ class Ragged:
 
     @classmethod
     def joined(cls, flat: np.ndarray, lengths: np.ndarray) -> Ragged:
-        """Rows that follow each other in `flat` without a gap."""
+        """Rows that are adjacent in `flat`."""
         return cls(flat, np.cumsum(lengths) - lengths, lengths)
 
     @classmethod
     def unpadded(cls, padded: np.ndarray, mask: np.ndarray) -> Ragged:
-        """Rows of a (B, T) array that is padded on the right where `mask` is False."""
+        """Rows of a (B, T) array with padding on the right, where `mask` is False."""
         return cls.joined(padded[mask], mask.sum(axis=1))
 
     @classmethod
     def concatenated(cls, parts: Sequence[Ragged]) -> Ragged:
-        """The rows of all parts, in an array of their own."""
+        """The rows of all parts, copied into one flat array."""
         return cls.joined(np.concatenate([p.tokens() for p in parts]), np.concatenate([p.lengths for p in parts]))
 
     def __getitem__(self, indices) -> Ragged:
         return Ragged(self.flat, self.starts[indices], self.lengths[indices])
 
     def tokens(self) -> np.ndarray:
-        """What is in the rows, one row after the other, as one array."""
-        places = np.repeat(self.starts - (np.cumsum(self.lengths) - self.lengths), self.lengths)
-        return self.flat[places + np.arange(places.size)]
+        """The tokens of all rows, one row after the other: (tokens,)."""
+        shifts = np.repeat(self.starts - (np.cumsum(self.lengths) - self.lengths), self.lengths)  # (tokens,)
+        return self.flat[shifts + np.arange(shifts.size)]
 
     def split(self, width: int) -> Ragged:
-        """The rows cut into pieces of `width`, the last piece of each being what remains."""
-        counts = -(-self.lengths // width)
-        begins = width * (np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts))
-        lengths = np.minimum(np.repeat(self.lengths, counts) - begins, width)
+        """Splits the rows into pieces of `width` tokens; the last piece of a row may be shorter."""
+        counts = -(-self.lengths // width)  # (rows,), pieces of each row
+        begins = width * (np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts))  # (pieces,)
+        lengths = np.minimum(np.repeat(self.lengths, counts) - begins, width)  # (pieces,)
         return Ragged(self.flat, np.repeat(self.starts, counts) + begins, lengths)
 
     def padded(self, width: int, fill: int) -> np.ndarray:
-        """The rows as one (B, width) int32 array, cut or filled on the right."""
+        """The rows as one (B, width) int32 array, cut or padded on the right."""
         if not self.flat.size:
             return np.full((len(self.lengths), width), fill, np.int32)
         columns = np.arange(width)
-        places = np.minimum(self.starts[:, None] + columns, self.flat.size - 1)
-        return np.where(columns < self.lengths[:, None], self.flat[places], np.int32(fill))
+        indices = np.minimum(self.starts[:, None] + columns, self.flat.size - 1)  # (B, width)
+        return np.where(columns < self.lengths[:, None], self.flat[indices], np.int32(fill))
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Encoded examples in memory: the source of a data set that fits there.
+    """Encoded examples in memory, as a source for `batches`.
 
     Use `Rows.of` to make one from lists.
 
     Args:
         token_ids: `Ragged`, special tokens included.
-        segment_ids: `Ragged` of the same lengths, or `None` for a model that takes no segments.
-        labels: array with one entry a row, or `Ragged` of the same lengths (one a token), or `None`.
-        documents: `Ragged` of the same lengths, the number of the text of each token, from 1; `None` if a row is one
-            text.
+        segment_ids: `Ragged` of the same lengths, or `None` for a model without segments.
+        labels: array with one entry per row, or `Ragged` of the same lengths (one per token), or `None`.
+        documents: `Ragged` of the same lengths, the number of each token's text in its row, from 1; `None` if a row is
+            one text.
     """
 
     token_ids: Ragged
@@ -92,7 +92,7 @@ class Rows:
         Args:
             token_ids: a list of lists or arrays of ids, with special tokens.
             segment_ids: the same shape; or one number for all tokens; or `None` for a model without segments.
-            labels: one entry a row: a class, a list of 0/1 or a float; the objective checks them.
+            labels: one entry per row: a class, a list of 0/1 or a float; the objective checks them.
 
         Returns:
             `Rows`.
@@ -131,22 +131,22 @@ class Rows:
 
     @classmethod
     def concatenated(cls, parts: Sequence[Rows]) -> Rows:
-        """The rows of all parts; labels, if any, are one a token."""
+        """The rows of all parts; labels, if any, must be one per token."""
         columns = zip(*(part._columns for part in parts), strict=True)
         return cls(*(None if column[0] is None else Ragged.concatenated(column) for column in columns))
 
     def padded(self, width: int, pad_id: int) -> dict[str, np.ndarray]:
-        """The dict that a model takes: `token_ids`, `segment_ids` (if any) and `padding_mask`, all (B, width).
+        """The inputs of a model: `token_ids`, `segment_ids` (if any) and `padding_mask`, all (B, width).
 
-        The mask is 0 for padding, else the number of the token's document.
+        The mask is 0 for padding, else the number of the token's text from `documents`, or 1.
         """
         inputs = {"token_ids": self.token_ids.padded(width, pad_id)}
         if self.segment_ids is not None:
             inputs["segment_ids"] = self.segment_ids.padded(width, 0)
         if self.documents is not None:
             return {**inputs, "padding_mask": self.documents.padded(width, 0)}
-        # Not bool: under a tf.distribute strategy Keras adds up the batches of the replicas to look at their shapes.
-        mask = np.arange(width) < self.lengths[:, None]
+        # Not bool: under a tf.distribute strategy, Keras adds up the replicas' batches to find the shapes.
+        mask = np.arange(width) < self.lengths[:, None]  # (B, width)
         return {**inputs, "padding_mask": mask.astype(np.int32)}
 
     def sample(self) -> Rows:
@@ -154,7 +154,7 @@ class Rows:
         return self
 
     def windows(self, batching: Batching, epoch: int, skip: int) -> Iterator[tuple[int, Rows]]:
-        """One window that holds everything: see `protocols.Source`."""
+        """One window with all rows: see `protocols.Source`."""
         yield 0, self
 
 
@@ -170,6 +170,6 @@ def _segments(segment_ids, ids: Ragged) -> Ragged | None:
 
 
 def tell_cut(cut: Sequence[bool], max_length: int):
-    """Warns of texts that were cut, with their number."""
+    """Warns if texts were cut, with their number."""
     if count := int(sum(cut)):
         warnings.warn(f"{count} of {len(cut)} texts were cut to max_length={max_length} tokens.", stacklevel=3)

@@ -1,4 +1,4 @@
-"""The objective that T5 is pre-trained with: write the spans of tokens that are missing."""
+"""T5's pre-training objective: generate the missing spans of tokens."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from keras_transformers.data.translation import Translation, Translations
 
 
 class SpanCorruption:
-    """Rows -> a source in which sentinels stand for random spans, and a target of these spans, behind their sentinels.
+    """Makes pairs from rows: a source with sentinels for random spans, and a target of sentinels with their spans.
 
     "Thank you for inviting me to your party last week" becomes "Thank you <X> me to your party <Y> week" and
-    "<X> for inviting <Y> last". Spans are drawn anew every epoch, as in the release code (`random_spans_noise_mask`),
-    so that the length of a row fixes those of its source and target.
+    "<X> for inviting <Y> last". Every epoch has new random spans, as in the release code (`random_spans_noise_mask`).
+    The length of a row determines those of its source and target.
     Raffel et al. 2019, https://arxiv.org/abs/1910.10683, section 3.1.4.
 
     Args:
         vocabulary_size: int V.
-        sentinel_ids: ints, in the order of use: of `<extra_id_0>`, `<extra_id_1>` and so on.
-        end_id: int, what ends a source and a target.
+        sentinel_ids: ints, in the order of use: `<extra_id_0>`, `<extra_id_1>` and so on.
+        end_id: int, the last token of sources and targets.
         start_id: int, the token that the decoder begins with.
-        pad_id: int, the id that fills short rows.
-        rate: float, part of the tokens that are missing.
-        mean_span: float, their mean number in a span.
+        pad_id: int, the id of padding.
+        rate: float, fraction of the tokens that are missing.
+        mean_span: float, mean number of tokens in a span.
 
     Call Args:
         rows: `Rows` of at least one token, without special tokens, such as those of `Blocks`; labels are ignored.
@@ -69,13 +69,13 @@ class SpanCorruption:
         self.rate, self.mean_span = rate, mean_span
 
     def counts(self, length: int) -> tuple[int, int]:
-        """The numbers of missing tokens and of spans in a row of `length` tokens (of 2, if it is shorter)."""
+        """The numbers of missing tokens and of spans in a row of `length` tokens; 1 token counts as 2."""
         length = max(length, 2)
         missing = min(max(round(length * self.rate), 1), length - 1)
         return missing, min(max(round(missing / self.mean_span), 1), length - missing)
 
     def lengths(self, length: int) -> tuple[int, int]:
-        """Tokens of the source and the target that a row of `length` tokens becomes, with their end tokens."""
+        """The lengths of source and target, end tokens included, for a row of `length` tokens."""
         missing, spans = self.counts(length)
         return max(length, 2) - missing + spans + 1, missing + spans + 1
 
@@ -94,25 +94,26 @@ class SpanCorruption:
         return self.translation(Translations(*sides), self.lengths(int(width)))
 
     def mask(self, length: int, rng: np.random.Generator) -> np.ndarray:
-        """(length,) bool, True for the tokens that are missing. It starts with a span that is not."""
+        """(length,) bool, True for missing tokens. The first span is not missing, then they alternate."""
         missing, spans = self.counts(length)
         lengths = [_cut(number, spans, rng) for number in (max(length, 2) - missing, missing)]
         return np.repeat(np.tile([False, True], spans), np.stack(lengths, axis=1).ravel())[:length]
 
     def _replaced(self, ids: Ragged, missing: np.ndarray) -> Ragged:
-        """The rows with a sentinel in the place of each run of tokens where `missing`."""
-        begins = np.cumsum(ids.lengths) - ids.lengths
-        before = np.roll(missing, 1)
-        before[begins] = False
-        first = missing & ~before
+        """The rows with each span of `missing` (tokens,) replaced by a sentinel."""
+        begins = np.cumsum(ids.lengths) - ids.lengths  # (rows,)
+        after_missing = np.roll(missing, 1)  # (tokens,)
+        after_missing[begins] = False
+        first = missing & ~after_missing  # (tokens,), True at the first token of a span
+
         count = np.cumsum(first)
-        number = count - np.repeat(count[begins] - first[begins], ids.lengths) - 1
+        number = count - np.repeat(count[begins] - first[begins], ids.lengths) - 1  # of the span in its row
         tokens = np.where(first, self.sentinel_ids[np.maximum(number, 0)], ids.tokens())
-        kept = ~(missing & before)
+        kept = ~(missing & after_missing)
         return Ragged.joined(tokens[kept], np.add.reduceat(kept, begins, dtype=np.int64))
 
 
 def _cut(number: int, parts: int, rng: np.random.Generator) -> np.ndarray:
-    """Lengths of parts, none of them empty, that make up `number`; every way to cut is as likely."""
-    places = np.sort(rng.choice(number - 1, parts - 1, replace=False)) + 1
-    return np.diff(places, prepend=0, append=number)
+    """Random lengths (parts,), each at least 1, that sum to `number`; uniform over all such lengths."""
+    ends = np.sort(rng.choice(number - 1, parts - 1, replace=False)) + 1
+    return np.diff(ends, prepend=0, append=number)

@@ -1,4 +1,4 @@
-"""Texts that are larger than memory: read from tf.data, encoded in the graph, a bounded number of rows at a time."""
+"""Texts larger than memory: read from tf.data and encoded in the graph, a bounded number of rows at a time."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ class Stream:
     """A `tf.data.Dataset` of texts as a source for `batches`; needs the TensorFlow backend.
 
     Rows are shuffled, and sorted by length, inside a buffer. A resumed pass skips whole buffers without encoding them.
-    Texts come in the order of `texts` every epoch: shuffle files or lines there with a fixed seed and
-    `reshuffle_each_iteration=False`, or resuming finds other rows.
+    Every epoch reads texts in the order of `texts`. To shuffle files or lines there, use a fixed seed and
+    `reshuffle_each_iteration=False`: otherwise a resumed run gets other rows.
 
     Args:
         texts: `tf.data.Dataset` of a string, (string, label), (string, string) or (string, string, label), not batched.
-        encode: a function of tensors, `encode(texts, pairs)` with strings (B,) and strings (B,) or `None`, that gives
-            `token_ids` (B, T), `padding_mask` (B, T) and, for a model that takes them, `segment_ids` (B, T), all padded
-            on the right; such as `functools.partial(graph.encode, max_length=128)` for a `TextGraph`. Where it gives
-            `truncated` (B,) too, texts that are cut are counted in a warning for each buffer.
+        encode: a function `encode(texts, pairs)` of string tensors (B,), where `pairs` may be `None`. It returns a dict
+            of `token_ids` (B, T), `padding_mask` (B, T) and, for models with segments, `segment_ids` (B, T), all padded
+            on the right; such as `functools.partial(graph.encode, max_length=128)` for a `TextGraph`. If the dict has
+            `truncated` (B,) too, a warning for each buffer counts the texts that were cut.
         buffer_size: int, rows in memory at a time; rounded to whole batches.
-        read_labels: a function from a list of names of labels to an array of numbers. With it the last of several
-            strings is the name of a label, not a second text; labels that are numbers stay.
+        read_labels: a function from a list of label names to an array of numbers. With it, the last of several strings
+            is a label name, not a second text. Labels that are numbers stay.
 
     Raises:
-        ValueError: elements of another structure, or (from `batches`) no elements, or a name that is not known.
+        ValueError: elements of another structure, or (from `batches`) no elements, or an unknown label name.
 
     Example:
 
@@ -59,11 +59,11 @@ class Stream:
         raise ValueError("Received an empty data set: expected at least one text.")
 
     def windows(self, batching: Batching, epoch: int, skip: int) -> Iterator[tuple[int, Rows]]:
-        macros = max(1, self.buffer_size // batching.macro_size)
-        first = skip // (macros * batching.accumulation_steps)
-        rows = macros * batching.macro_size
+        steps = max(1, self.buffer_size // batching.macro_size)  # optimizer steps in a window
+        first = skip // (steps * batching.accumulation_steps)
+        rows = steps * batching.macro_size
         for index, window in enumerate(self._read(self.texts.skip(first * rows), rows), first):
-            yield index * macros * batching.accumulation_steps, window
+            yield index * steps * batching.accumulation_steps, window
 
     def _encoded(self, *parts) -> tuple:
         row = dict(zip(self.names, parts, strict=True))
@@ -96,7 +96,7 @@ class Stream:
 
 
 def _names(spec, has_labels: bool) -> tuple[str, ...]:
-    """What the parts of an element are: strings are texts, but for the last of several if there must be labels."""
+    """The names of an element's parts. Strings are texts; with `has_labels`, the last of several is a label."""
     parts = spec if isinstance(spec, tuple) else (spec,)
     texts = tuple(getattr(part, "dtype", None) == "string" and part.shape.rank == 0 for part in parts)
     if has_labels and len(parts) > 1:

@@ -16,7 +16,7 @@ ANY_LENGTH, LIMIT_LOCK = 2**31 - 1, threading.Lock()
 
 
 class Table(NamedTuple):
-    """Columns of one file: `texts`, and `pairs` and `labels` or `None`. Labels are strings but in JSON lines."""
+    """Columns of one file: `texts`, and `pairs` and `labels` or `None`. Labels are strings, or any JSON values."""
 
     texts: list[str]
     pairs: list[str] | None
@@ -29,14 +29,14 @@ def read_table(
     text_pair: str | int | None = None,
     label: str | int | None = None,
 ) -> Table:
-    """Reads the columns of a file that a task needs.
+    """Reads texts, and optionally pairs and labels, from the columns of a file.
 
-    CSV has quotes (`"a, b"`), TSV has none, JSON lines has one object a line. Files are UTF-8, with or without a byte
-    order mark; blank lines are passed over.
+    CSV may have quotes (`"a, b"`), TSV has none, JSON lines has one object per line. Files are UTF-8, with or without a
+    byte order mark; blank lines are skipped.
 
     Args:
         path: a file named `.csv`, `.tsv` or `.jsonl`.
-        text: the column of the texts: its name in the first line, or its number from 0 in a file without such a line.
+        text: the column of the texts: its name in the header, or its number from 0 in a file without header.
         text_pair: the column of the second texts, or `None`.
         label: the column of the labels, or `None`.
 
@@ -44,8 +44,8 @@ def read_table(
         `Table(texts, pairs, labels)`.
 
     Raises:
-        ValueError: with the file and line: no such file, another format, a column that is missing or there twice, a row
-            with more or fewer fields than the first, a broken quote, bytes that are not UTF-8, or no rows at all.
+        ValueError: no such file, another format, a column that is missing or there twice, a row with more or fewer
+            fields than the first, a broken quote, bytes that are not UTF-8, or no rows. The message has the line.
 
     Example:
 
@@ -71,7 +71,7 @@ def read_table(
 
 
 def check_strings(path: Path, column: str | int | None, values: Iterable[Any]):
-    """A `ValueError` with the row where a column holds something else, as JSON lines may."""
+    """Raises a `ValueError` with the row number if a value is not a string, as is possible in JSON lines."""
     for number, value in enumerate(values, 1):
         if not isinstance(value, str):
             raise ValueError(f"{path}, row {number}: {column!r} is {value!r}; expected a string.")
@@ -84,7 +84,7 @@ def _decoded(path: Path) -> str:
 
 
 def read_utf8(path: Path) -> str:
-    """A file's text, as it is, without a byte order mark; a `ValueError` with the line where it is not UTF-8."""
+    """The text of a file without its byte order mark. If it is not UTF-8, a `ValueError` names the line."""
     if not path.is_file():
         raise ValueError(f"{path}: there is no such file.")
     data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
@@ -98,8 +98,8 @@ def read_utf8(path: Path) -> str:
 
 
 def _separated_records(path: Path, content: str, columns: list) -> Iterator[list[str]]:
-    style = {"strict": True} if path.suffix == ".csv" else {"delimiter": "\t", "quoting": csv.QUOTE_NONE}
-    reader = csv.reader(io.StringIO(content, newline=""), **style)
+    options = {"strict": True} if path.suffix == ".csv" else {"delimiter": "\t", "quoting": csv.QUOTE_NONE}
+    reader = csv.reader(io.StringIO(content, newline=""), **options)
     wanted, width = None, 0
     try:
         for row in filter(None, reader):
@@ -118,7 +118,7 @@ def _separated_records(path: Path, content: str, columns: list) -> Iterator[list
 
 @contextmanager
 def _any_length() -> Iterator[None]:
-    """Lifts the limit of `csv`, 131,072 characters a field, which is one for all threads."""
+    """Lifts the limit of `csv`, 131,072 characters per field, which all threads share."""
     with LIMIT_LOCK:
         limit = csv.field_size_limit(ANY_LENGTH)
         try:
@@ -140,16 +140,16 @@ def _places(path: Path, row: list[str], columns: list) -> list[int]:
 def _json_records(path: Path, content: str, columns: list) -> Iterator[list]:
     names = []
 
-    def noted(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        names[:] = [name for name, _ in pairs]  # in the end those of the outermost object
+    def with_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        names[:] = [name for name, _ in pairs]  # the outermost object comes last
         return dict(pairs)
 
     for number, line in enumerate(content.split("\n"), 1):
         if not line.strip():
             continue
         try:
-            record = json.loads(line, object_pairs_hook=noted)
-        except (ValueError, RecursionError) as error:  # a number of 5,000 digits is JSON, but not for Python
+            record = json.loads(line, object_pairs_hook=with_names)
+        except (ValueError, RecursionError) as error:  # such as a number of 5,000 digits, which is valid JSON
             raise ValueError(f"{path}, line {number}: not JSON that Python reads ({error}).") from None
         if not isinstance(record, dict):
             raise ValueError(f'{path}, line {number}: expected a JSON object, such as {{"text": ...}}.')

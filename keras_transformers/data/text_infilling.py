@@ -1,4 +1,4 @@
-"""The objective that BART is pre-trained with: write the text whose sentences are mixed and spans masked."""
+"""BART's pre-training objective: restore a text with shuffled sentences and masked spans."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from keras_transformers.data.translation import Translation, Translations
 
 
 class TextInfilling:
-    """Rows -> a source with sentences in random order and one mask token a span, and the text itself as the target.
+    """Makes pairs from rows: a source with shuffled sentences and one mask token per span; the target is the text.
 
-    Spans, of Poisson lengths, make up `rate` of the tokens, less where they overlap; one of length 0 is a mask where
-    nothing is missing. All is drawn anew every epoch, as in the release code (`denoising` of fairseq), but that spans
-    are of tokens, not of words, and that a source is never longer than its text: masks where nothing is missing, in a
-    text of a few tokens, are left out.
+    The lengths of spans are Poisson distributed and sum to `rate` of the tokens; spans may overlap. A span of length 0
+    inserts a mask. Every epoch has new random spans. It follows the release code (`denoising` of fairseq), except that
+    spans are of tokens rather than words, and that a source is never longer than its text: in short texts, some masks
+    of length 0 are left out.
     Lewis et al. 2019, https://arxiv.org/abs/1910.13461, section 2.2.
 
     Args:
@@ -25,9 +25,9 @@ class TextInfilling:
         mask_id: int, the mask token.
         begin_id, end_id: ints, the tokens around every source and target.
         start_id: int, the token that the decoder begins with; BART's is the end token.
-        pad_id: int, the id that fills short rows.
-        full_stop_ids: ints, the tokens that end a sentence; none, to leave the order.
-        rate: float, part of the tokens that are masked.
+        pad_id: int, the id of padding.
+        full_stop_ids: ints, the tokens that end a sentence; empty to keep the order.
+        rate: float, fraction of the tokens that are masked.
         mean_span: float, mean number of tokens in a span.
 
     Call Args:
@@ -82,7 +82,7 @@ class TextInfilling:
         return self.translation(Translations(*sides), int(width) + 2)
 
     def mixed(self, text: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """The text with its sentences in random order. Of several full stops in a row, the first ends the sentence."""
+        """Shuffles the sentences of a text. Of several full stops in a row, the first ends the sentence."""
         if not self.full_stop_ids:
             return text
         stops = np.isin(text, self.full_stop_ids)
@@ -92,22 +92,24 @@ class TextInfilling:
         return np.concatenate([*(sentences[i] for i in rng.permutation(len(sentences))), rest])
 
     def masked(self, text: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """The text with masks."""
+        """Replaces random spans of a text by mask tokens, and inserts masks for spans of length 0."""
         lengths = self.spans(math.ceil(len(text) * self.rate), rng)
         lengths, inserts = lengths[lengths > 0], np.count_nonzero(lengths == 0)
+
         starts = rng.permutation(len(text))[: len(lengths)]
         kept = np.ones(len(text), bool)
         for start, length in zip(starts.tolist(), lengths.tolist(), strict=True):
             kept[start + 1 : start + length] = False
         text = text.copy()
         text[starts] = self.mask_id
+
         inserts = min(inserts, np.count_nonzero(~kept))
-        text = text[kept]
+        text = text[kept]  # (kept tokens,)
         places = np.sort(rng.permutation(len(text) + inserts)[:inserts]) - np.arange(inserts)
         return np.insert(text, places, self.mask_id)
 
     def spans(self, tokens: int, rng: np.random.Generator) -> np.ndarray:
-        """Lengths of spans that make up so many tokens, zeros among them; the last one is cut to fit."""
+        """Random lengths of spans that sum to `tokens`; some are 0, and the last one is cut to fit."""
         lengths = rng.poisson(self.mean_span, tokens)
         while lengths.sum() < tokens:
             lengths = np.concatenate([lengths, rng.poisson(self.mean_span, tokens)])

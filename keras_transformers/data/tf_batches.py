@@ -1,4 +1,4 @@
-"""Batches as a `tf.data.Dataset` that knows its place, its length and what it is made of."""
+"""Batches as a `tf.data.Dataset` that knows its position, number of batches and identity."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from keras_transformers.keras_private import input_datasets
 
 
 class Batches(tf.data.Dataset):
-    """A `tf.data.Dataset` of batches, with the place of its next pass; made by `pipeline.batches`.
+    """A `tf.data.Dataset` of batches that knows where its next pass starts; made by `pipeline.batches`.
 
     `fit`, `evaluate`, `predict` and strategies of `tf.distribute` take it as any other data set, and it has the methods
     of any other. `map`, `prefetch` and `with_options` keep the number and the order of the batches. They return
-    `Batches` again, with the same position (not a copy) and identity. (What `map` does to a batch is no part of the
+    `Batches` again, with the same position (not a copy) and identity. (The function of `map` is not part of the
     identity.) All other transformations, such as `take`, `skip`, `batch`, `unbatch`, `filter`, `repeat`, `shuffle`,
     `cache` and `zip`, may change number or order. They return a plain `tf.data.Dataset`, which `Resume` refuses.
 
     Args:
-        dataset: `tf.data.Dataset`, the elements. A pass over it starts at `position`, and moves that on.
+        dataset: `tf.data.Dataset` of the batches. A pass over it starts at `position` and moves it.
         position: `Position`.
-        num_batches: int, batches in a whole epoch; `None` if unknown, as of a stream.
-        identity: a function that gives the identity.
+        num_batches: int, batches in a whole epoch; `None` if unknown, as for a stream.
+        identity: a function that returns the identity.
 
     Attributes:
-        num_batches: as given. `len(dataset)` and `dataset.cardinality()` follow it.
+        num_batches: as given. `len(dataset)` and `dataset.cardinality()` are the same number.
 
     Example:
 
@@ -60,20 +60,20 @@ class Batches(tf.data.Dataset):
         return self._position
 
     def identity(self) -> dict[str, Any]:
-        """What the data set is made of: see `data.identity`."""
+        """The identity of the data set: see `data.identity`."""
         return self._identity()
 
     @property
     def element_spec(self) -> Any:
-        """Shapes and types of an element."""
+        """Shapes and dtypes of an element."""
         return self._dataset.element_spec
 
     def _inputs(self) -> list[tf.data.Dataset]:
         return [self._dataset]
 
     def cardinality(self) -> tf.Tensor:
-        """Batches in a whole epoch, as TensorFlow says it: () int64, below 0 if unknown."""
-        # Not `assert_cardinality`: a resumed pass is shorter, which that makes an error.
+        """Batches in a whole epoch, as a () int64 tensor; negative if unknown."""
+        # Not `assert_cardinality`, which would raise an error for a resumed pass, as that is shorter.
         return super().cardinality() if self.num_batches is None else tf.constant(self.num_batches, tf.int64)
 
     def map(self, *args: Any, **options: Any) -> Batches:
@@ -93,7 +93,7 @@ class Batches(tf.data.Dataset):
 
 
 def lost_by(dataset: Any) -> str | None:
-    """The method by which a data set that was `Batches` became a plain one; `None` if it never was one.
+    """The method that made a plain data set of `Batches`; `None` if the data set does not come from `Batches`.
 
     Example:
 
@@ -105,10 +105,10 @@ def lost_by(dataset: Any) -> str | None:
 
 
 def _lost_by(dataset: tf.data.Dataset, following: str | None) -> str | None:
-    """As `lost_by`; `following` is the method that was called on the data set."""
-    words = re.findall("[A-Z][a-z]+", type(dataset).__name__)  # of a class such as `_ParallelBatchDataset`
+    """As `lost_by`; `following` is the method that was then called on the data set."""
+    words = re.findall("[A-Z][a-z]+", type(dataset).__name__)  # the class is, for instance, `_ParallelBatchDataset`
     method = "_".join(word.lower() for word in words if word not in ("Dataset", "Parallel"))
-    if not hasattr(tf.data.Dataset, method):  # a step of what `following` does
+    if not hasattr(tf.data.Dataset, method):  # an internal step of `following`
         method = following
     inputs = input_datasets(dataset)
     if any(isinstance(part, Batches) for part in inputs):

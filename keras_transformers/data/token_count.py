@@ -1,6 +1,6 @@
-"""Batches by the number of their tokens: rows times the length to which they are padded.
+"""Batches by token count: the number of rows times the length to which they are padded.
 
-The lengths of a data set fix how many batches it makes, and of which shapes: both are the same in every epoch.
+The lengths of a data set determine the number of batches and their shapes, so both are the same in every epoch.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ import numpy as np
 
 
 def shuffled(widths: np.ndarray, batch_tokens: int, rng: np.random.Generator) -> tuple[list[np.ndarray], np.ndarray]:
-    """Row numbers of full batches, each of rows of one width, and those of the rows that remain.
+    """Row numbers of full batches, each with rows of one width, and those of the remaining rows.
 
-    The rows of a width that fill no batch are padded to the next one, rather than to make a batch of their own shape.
+    Rows of a width that do not fill a batch are padded to the next width, rather than making a batch of another shape.
 
     Args:
         widths: (rows,) int, the length to which each row is padded.
-        batch_tokens: int, rows * width at most, and at least the largest width.
+        batch_tokens: int, the maximum of rows * width; at least the largest width.
         rng: `np.random.Generator`.
 
     >>> batches, rest = shuffled(np.array([2, 4, 2, 2, 4]), 4, np.random.default_rng(0))
@@ -34,7 +34,7 @@ def shuffled(widths: np.ndarray, batch_tokens: int, rng: np.random.Generator) ->
 
 
 def in_order(widths: np.ndarray, batch_tokens: int) -> tuple[list[np.ndarray], np.ndarray]:
-    """The same for rows that keep their order, so that lengths are mixed: batches of different numbers of rows.
+    """As `shuffled`, but rows keep their order: widths are mixed, and batches differ in their number of rows.
 
     >>> batches, rest = in_order(np.array([2, 4, 2, 2, 4]), 4)
     >>> [batch.tolist() for batch in batches], rest.tolist()
@@ -51,9 +51,9 @@ def in_order(widths: np.ndarray, batch_tokens: int) -> tuple[list[np.ndarray], n
 
 
 def divisible(batches: list[np.ndarray], steps: int) -> list[np.ndarray]:
-    """Halves the batches of most rows until the number of batches is a multiple of `steps`.
+    """Halves the batches with the most rows until the number of batches is a multiple of `steps`.
 
-    Where no batch can be halved, those beyond the last multiple are left out.
+    If no batch can be halved, those beyond the last multiple are left out.
 
     >>> [batch.tolist() for batch in divisible([np.array([7, 8]), np.array([3])], 3)]
     [[7], [8], [3]]

@@ -1,4 +1,4 @@
-"""Texts for a language model that are larger than memory: tokenised in the graph, packed as they come."""
+"""Texts for a language model that are larger than memory: tokenised in the graph, and packed buffer by buffer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from keras_transformers.data.batching import DRAW, Batching, whole_windows
 from keras_transformers.data.packing import Blocks, check_packing, next_token_source, whole_texts
 from keras_transformers.data.rows import Ragged, Rows
 
-# Texts that are tokenised at a time: enough for full speed.
+# Texts that are tokenised at once: enough for full speed.
 CHUNK = 256
 
 
@@ -18,16 +18,16 @@ class TokenStream:
     """A `tf.data.Dataset` of texts, or of inputs and targets, as a source for `batches` with `NextToken`.
 
     As `next_token_source`, in bounded memory: rows are packed and shuffled inside a buffer. A resumed pass tokenises
-    again what it skips, as only then is it known how many rows that makes. Texts come in the order of `texts` every
-    epoch (see `Stream`).
+    the skipped texts again, as their number of rows is not known before. Every epoch reads texts in the order of
+    `texts` (see `Stream`).
 
     Args:
-        texts: `tf.data.Dataset` of a string or of (input, target) strings, not batched; such as a `TextLineDataset`. It
-            is a single text that must fit in memory. (Lines have lost their line break: for blocks that keep it, map
-            `lambda line: line + "\\n"` over them, and give no `end_id`.)
-        tokenize: a function of a tensor of strings (B,) that gives ragged ids (B, None): `TextGraph.tokenize`.
-        max_length, packing, end_id: as for `next_token_source`. The first block of an epoch is shorter, by another
-            number every time.
+        texts: `tf.data.Dataset` of a string or of (input, target) strings, not batched; such as a `TextLineDataset`.
+            Each single text must fit in memory. (`TextLineDataset` removes line breaks: for blocks that keep them, map
+            `lambda line: line + "\\n"` over the lines, and give no `end_id`.)
+        tokenize: a function from a string tensor (B,) to ragged ids (B, None): `TextGraph.tokenize`.
+        max_length, packing, end_id: as for `next_token_source`. With shuffling, the first block of each epoch has a
+            random shorter length.
         buffer_size: int, rows of `max_length` tokens in memory at a time.
 
     Raises:
@@ -74,7 +74,7 @@ class TokenStream:
 
     @property
     def buckets(self) -> tuple[int, ...] | None:
-        """The padded lengths that suit it: packed rows fill max_length."""
+        """The default padded lengths: `()` for packed rows, which fill max_length."""
         return () if self.packing else None
 
     def sample(self) -> Rows:
@@ -87,10 +87,11 @@ class TokenStream:
         yield from whole_windows(self._rows(offset, self.buffer_size * self.max_length), batching)
 
     def _rows(self, offset: int, tokens: int) -> Iterator[Rows]:
-        """All rows, those of at least so many tokens at a time."""
+        """Yields all rows, in parts of at least so many tokens."""
         if self.packing == "blocks":
             yield from self._blocks(offset, tokens)
             return
+
         for texts, *targets in self._buffers(tokens):
             options = {"packing": self.packing, "end_id": self.end_id, "targets": targets[0] if targets else None}
             rows = next_token_source(texts, self.max_length, **options)
@@ -104,6 +105,7 @@ class TokenStream:
             if offset and flat.size > 1:
                 yield Blocks(flat[: offset + 1], self.max_length).sample()
                 flat, offset = flat[offset:], 0
+
             full = max(flat.size - 1, 0) // self.max_length
             if full:
                 yield Blocks(flat, self.max_length).sample()[:full]
@@ -112,7 +114,7 @@ class TokenStream:
             yield Blocks(rest, self.max_length).sample()
 
     def _buffers(self, tokens: int) -> Iterator[tuple[Ragged, ...]]:
-        """Texts, and targets if there are any, of at least so many tokens."""
+        """Yields texts, and targets if any, in parts of at least so many tokens."""
         import tensorflow as tf
 
         def tokenized(*texts):
@@ -121,6 +123,7 @@ class TokenStream:
         options = tf.data.Options()
         options.autotune.enabled = False
         chunks = self.texts.batch(CHUNK).map(tokenized).prefetch(1).with_options(options)
+
         parts, count = [], 0
         for chunk in chunks.as_numpy_iterator():
             parts.append([Ragged.joined(*column) for column in chunk])

@@ -1,4 +1,4 @@
-"""Pairs of a source and a target text, and the objective of an encoder-decoder: teacher forcing."""
+"""Pairs of source and target texts, and the objective of an encoder-decoder: teacher forcing."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from keras_transformers.text.tokenizer import Tokenizer, check_texts
 
 @dataclass(frozen=True)
 class Translations:
-    """Encoded pairs in memory: the source of a data set that fits there.
+    """Encoded pairs in memory, as a source for `batches`.
 
     Args:
         sources: `Ragged` ids for the encoder, special tokens included.
-        targets: `Ragged` ids that the decoder learns to write, as many rows, the end token included.
+        targets: `Ragged` ids that the decoder learns to generate, as many rows, the end token included.
 
     Raises:
         ValueError: there are not as many sources as targets.
@@ -37,7 +37,7 @@ class Translations:
 
     @property
     def lengths(self) -> np.ndarray:
-        """(rows, 2): a width for either side is chosen by them."""
+        """(rows, 2), of source and target: each side is padded to its own width."""
         return np.stack([self.sources.lengths, self.targets.lengths], axis=1)
 
     def __getitem__(self, indices) -> Translations:
@@ -51,7 +51,7 @@ class Translations:
         return self
 
     def windows(self, batching: Batching, epoch: int, skip: int) -> Iterator[tuple[int, Translations]]:
-        """One window that holds everything: see `protocols.Source`."""
+        """One window with all rows: see `protocols.Source`."""
         yield 0, self
 
 
@@ -62,13 +62,13 @@ def encode_translations(
     target_tokenizer: Tokenizer,
     max_length: int,
 ) -> Translations:
-    """Pairs of lines as ids. Pairs of which one side is blank are left out, and longer texts cut, with a warning.
+    """Encodes pairs of texts. Pairs with a blank side are left out, and longer texts are cut, with a warning.
 
     Args:
         sources, targets: as many strings of both.
-        source_tokenizer, target_tokenizer: `text.Tokenizer`, that add the special tokens of their side: the end token
-            at least (see `text.end_token`). The same one for a joint vocabulary.
-        max_length: int, tokens of a text, special tokens included; these stay when a text is cut.
+        source_tokenizer, target_tokenizer: `text.Tokenizer` that add the special tokens of their side, at least the end
+            token (see `text.end_token`). The same one for a joint vocabulary.
+        max_length: int, maximum tokens of a text, special tokens included. A text that is cut keeps its special tokens.
 
     Returns:
         `Translations`.
@@ -88,6 +88,7 @@ def encode_translations(
     """
     sources, targets = check_texts("sources", sources), check_texts("targets", targets)
     check_counts(sources, targets)
+
     blank = np.array([not all(side.strip() for side in pair) for pair in zip(sources, targets, strict=True)], bool)
     kept = np.flatnonzero(~blank)
     sides = zip((sources, targets), (source_tokenizer, target_tokenizer), strict=True)
@@ -104,7 +105,7 @@ def _check_some(kept: np.ndarray, sources: Sequence[str]):
 
 
 def check_counts(sources: Sequence, targets: Sequence):
-    """A `ValueError` where sources and targets cannot be pairs."""
+    """Raises a `ValueError` if there are not as many sources as targets."""
     if len(sources) != len(targets):
         raise ValueError(
             f"Received {len(sources)} sources and {len(targets)} targets: expected one target a source. Files that "
@@ -113,7 +114,7 @@ def check_counts(sources: Sequence, targets: Sequence):
 
 
 def tell(blank: np.ndarray, cut: Sequence[np.ndarray], max_length: int):
-    """Warns of pairs left out and texts cut."""
+    """Warns if pairs were left out or texts were cut."""
     if blank.any():
         warnings.warn(
             f"{blank.sum()} of {len(blank)} pairs have a blank side and are left out (the first is pair "
@@ -129,17 +130,17 @@ def tell(blank: np.ndarray, cut: Sequence[np.ndarray], max_length: int):
 
 
 class Translation:
-    """`Translations` -> the inputs of an encoder-decoder, and the labels that it learns to write.
+    """Converts `Translations` to the inputs and labels of an encoder-decoder.
 
-    Teacher forcing: the decoder reads the start token and the target without its last token, whatever it would have
-    written itself. Vaswani et al. 2017, https://arxiv.org/abs/1706.03762.
+    Teacher forcing: the decoder reads the start token and the target without its last token, not its own predictions.
+    Vaswani et al. 2017, https://arxiv.org/abs/1706.03762.
 
     Args:
         vocabulary_size: int V, of the targets.
         start_id: int, the token that the decoder begins with: `config.decoder_start_id`.
-        pad_id: int, the id that fills short rows.
-        end_ids: ints, of which every target must hold one; empty not to check.
-        source_vocabulary_size: int, of the sources; the same V when `None`.
+        pad_id: int, the id of padding.
+        end_ids: ints, of which every target must have one; empty for no check.
+        source_vocabulary_size: int, of the sources; V if `None`.
 
     Returns:
         `encoder_token_ids` and `encoder_padding_mask` (B, S), `token_ids` and `padding_mask` (B, T), and labels (B, T),
@@ -190,10 +191,11 @@ class Translation:
 
     def __call__(self, rows: Translations, width, rng: np.random.Generator | None = None) -> tuple[dict, np.ndarray]:
         source_width, target_width = np.broadcast_to(width, 2).tolist()
-        source = Rows(rows.sources).padded(source_width, self.pad_id)
-        labels = rows.targets.padded(target_width, -1)
-        mask = Rows(rows.targets).padded(target_width, self.pad_id)["padding_mask"]
-        shifted = np.roll(labels, 1, axis=1)
+        source = Rows(rows.sources).padded(source_width, self.pad_id)  # (B, S) each
+        labels = rows.targets.padded(target_width, -1)  # (B, T)
+        mask = Rows(rows.targets).padded(target_width, self.pad_id)["padding_mask"]  # (B, T)
+
+        shifted = np.roll(labels, 1, axis=1)  # (B, T)
         shifted[:, 0] = self.start_id
         inputs = {f"encoder_{name}": array for name, array in source.items()}
         return inputs | {"token_ids": np.where(mask > 0, shifted, np.int32(self.pad_id)), "padding_mask": mask}, labels

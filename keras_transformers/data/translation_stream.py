@@ -1,4 +1,4 @@
-"""Pairs of texts that are larger than memory: read from tf.data, encoded in the graph, a bounded number at a time."""
+"""Pairs of texts larger than memory: read from tf.data and encoded in the graph, a bounded number at a time."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from keras_transformers.data.rows import Ragged
 from keras_transformers.data.translation import Translations, tell
 from keras_transformers.text.blank import BLANK
 
-# Pairs that are tokenised at a time: enough for full speed.
+# Pairs that are tokenised at once: enough for full speed.
 CHUNK = 256
 
 
 class TranslationStream:
     """A `tf.data.Dataset` of (source, target) strings as a source for `batches`; needs the TensorFlow backend.
 
-    As `encode_translations`, in bounded memory: rows are shuffled, and grouped by length, inside a buffer; blank pairs
-    are left out and longer texts cut, with a warning for each buffer. A resumed pass encodes again what it skips, as
-    only then is it known how many batches that makes. Texts come in the order of `texts` every epoch (see `Stream`).
+    As `encode_translations`, in bounded memory: rows are shuffled, and grouped by length, inside a buffer. Pairs with a
+    blank side are left out and longer texts are cut, with a warning. A resumed pass encodes the skipped pairs again, as
+    their number of batches is not known before. Every epoch reads texts in the order of `texts` (see `Stream`).
 
     Args:
         texts: `tf.data.Dataset` of (string, string), not batched; such as two `TextLineDataset` zipped.
-        encode_source, encode_target: functions of a tensor of strings (B,), that give a dict of `token_ids` and
+        encode_source, encode_target: functions from a string tensor (B,) to a dict of `token_ids` and
             `padding_mask` (B, T), padded on the right, and `truncated` (B,): `functools.partial(graph.encode,
             max_length=max_length)` for a `TextGraph` of each side.
-        max_length: int, tokens to which those functions cut, special tokens included. Give `batches` the same.
+        max_length: int, tokens to which these functions cut, special tokens included. Give `batches` the same.
         buffer_size: int, pairs in memory at a time.
 
     Raises:
@@ -75,7 +75,7 @@ class TranslationStream:
         yield from whole_windows(self._rows(self.buffer_size), batching)
 
     def _rows(self, size: int) -> Iterator[Translations]:
-        """All pairs, at least so many at a time."""
+        """Yields all pairs, in parts of at least so many."""
         parts, count = [], 0
         for blank, *sides in self._chunks.as_numpy_iterator():
             tell(blank, [side["truncated"][~blank] for side in sides], self.max_length)
@@ -91,7 +91,7 @@ class TranslationStream:
 
     @cached_property
     def _chunks(self):
-        """The data set of encoded texts, made once: to trace the text graphs takes seconds."""
+        """The data set of encoded texts, made once, as tracing the text graphs takes seconds."""
         import tensorflow as tf
 
         def encoded(*texts):

@@ -1,4 +1,4 @@
-"""The average of several saved states of one model."""
+"""Averages of the weights of several checkpoints of one model."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import numpy as np
 
 
 def newest(folder: str | os.PathLike, count: int, pattern: str = "*.weights.h5") -> list[Path]:
-    """Returns the last `count` files by time of writing, oldest first.
+    """Returns the `count` files that were written last, oldest first.
 
     Args:
         folder: Where `keras.callbacks.ModelCheckpoint(save_weights_only=True)` wrote.
-        count: How many.
+        count: Number of files.
         pattern: Glob of the file names.
 
     Raises:
-        ValueError: If there are fewer.
+        ValueError: If there are fewer files.
 
     Example:
 
@@ -39,11 +39,11 @@ def newest(folder: str | os.PathLike, count: int, pattern: str = "*.weights.h5")
 def average_weights(model: keras.Model, paths: Sequence[str | os.PathLike]) -> None:
     """Sets the model's weights to the mean of saved ones, summed in float64.
 
-    The last 5 checkpoints made the base model, the last 20 the big one of Vaswani et al. 2017,
+    Vaswani et al. 2017 averaged the last 5 checkpoints of the base model and the last 20 of the big one:
     https://arxiv.org/abs/1706.03762, section 6.1.
 
     Args:
-        model: A built model; unchanged if a file cannot be loaded. Its optimizer is left as it is.
+        model: A built model; unchanged if a file cannot be loaded. Its optimizer does not change.
         paths: Files that `model.load_weights` reads.
 
     Raises:
@@ -66,6 +66,7 @@ def average_weights(model: keras.Model, paths: Sequence[str | os.PathLike]) -> N
     state = model.optimizer.variables if getattr(model, "optimizer", None) else []  # `load_weights` sets them too
     saved_state = [keras.ops.convert_to_numpy(variable) for variable in state]
     sums = [np.zeros(w.shape, "float64") for w in weights]
+
     try:
         for path in paths:
             model.load_weights(path)
@@ -82,12 +83,12 @@ class AverageEpochs(keras.callbacks.Callback):
     """Ends `fit` with the mean of the weights at the ends of the last epochs.
 
     It does what fairseq's `average_checkpoints --num-epoch-checkpoints` does. For a moving average over all updates,
-    see `ema_momentum` of the optimizer. Put this callback behind `Resume`: that then saves the weights as trained, from
-    which a run goes on. A resumed run finds the files of the epochs before the interruption.
+    see `ema_momentum` of the optimizer. Put this callback after `Resume`, which then saves the trained weights rather
+    than their mean. A resumed run uses the files of the epochs before the interruption.
 
     Args:
-        folder: Where to write `epoch-00000.weights.h5` and so on; holds the last `count`. One folder belongs to one
-            run: files of this epoch and later ones, which another run left, are replaced.
+        folder: Where to write `epoch-00000.weights.h5` and so on; the last `count` are kept. Use one folder for each
+            run: files of the same or later epochs, from another run, are replaced.
         count: Epochs to average; fewer if training stops early.
 
     Raises:
@@ -117,7 +118,7 @@ class AverageEpochs(keras.callbacks.Callback):
     def set_params(self, params):
         super().set_params(params)
         epochs = params.get("epochs", self.count)  # `evaluate` has none
-        if epochs < self.count:  # here, as by `on_train_begin` `Resume` may have set the model's first epoch
+        if epochs < self.count:  # not in `on_train_begin`, where `Resume` may set the first epoch
             raise ValueError(f"Received count={self.count} in a fit of {epochs} epochs; expected at most as many.")
 
     def on_train_begin(self, logs=None):
@@ -127,6 +128,7 @@ class AverageEpochs(keras.callbacks.Callback):
         path = self.folder / f"epoch-{epoch:05d}.weights.h5"
         for later in [file for file in self.files() if file > path]:
             later.unlink()
+
         partial = self.folder / "partial.weights.h5"
         self.model.save_weights(partial)
         os.replace(partial, path)

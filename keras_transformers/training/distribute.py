@@ -1,4 +1,4 @@
-"""What training needs from `tf.distribute`. Without TensorFlow, or outside of a strategy, there is one replica."""
+"""Helpers for `tf.distribute`. Without TensorFlow, or outside of a strategy, there is one replica."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from keras_transformers.keras_private import (
 
 
 def num_replicas() -> int:
-    """Returns the number of replicas that step together; 1 outside of a `tf.distribute` strategy.
+    """Returns the number of replicas that train in sync; 1 outside of a `tf.distribute` strategy.
 
     Example:
 
@@ -31,7 +31,7 @@ def all_reduce_sum(value: Any) -> Any:
     """Sums over the replicas.
 
     Args:
-        value: A tensor or a list of tensors. None and `tf.IndexedSlices` are not taken: see `dense`.
+        value: A tensor or a list of tensors, without None or `tf.IndexedSlices`: see `dense`.
 
     Returns:
         The same structure, equal on all replicas; `value` itself where there is one replica.
@@ -49,9 +49,9 @@ def all_reduce_sum(value: Any) -> Any:
 
 
 def dense(gradient: Any) -> Any:
-    """Converts the `tf.IndexedSlices` that is an embedding's gradient on TensorFlow to a dense tensor.
+    """Converts `tf.IndexedSlices`, the gradient of an embedding on TensorFlow, to a dense tensor.
 
-    Slices may hold several rows for one index, which are to be added: before that, their norm means nothing.
+    Slices may hold several rows for one index. Their norm is wrong until these rows are added.
 
     Example:
 
@@ -78,12 +78,12 @@ def scope(strategy: Any | None) -> contextlib.AbstractContextManager:
 
 
 def build(model: keras.Model, dataset: Any) -> None:
-    """Makes the variables of a compiled model's loss, metrics and optimizer, which Keras makes at the first step.
+    """Creates the variables of a compiled model's loss, metrics and optimizer, as Keras does at the first step.
 
     Args:
-        model: Compiled.
-        dataset: A `tf.data.Dataset`, of which only the `element_spec` is read, or another iterable of batches, of which
-            the first one is.
+        model: A compiled model.
+        dataset: A `tf.data.Dataset`, of which only the `element_spec` is read; or another iterable of batches, of which
+            the first batch is read.
     """
     batch = getattr(dataset, "element_spec", None)
     if batch is None:
@@ -96,14 +96,14 @@ def build(model: keras.Model, dataset: Any) -> None:
 
 
 def take_uneven_batches(model: keras.Model) -> None:
-    """Lets `fit` and `evaluate` under a strategy start with a batch that does not divide evenly by the replicas.
+    """Lets `fit` and `evaluate` start with a batch that does not divide evenly among the replicas.
 
-    To find the shapes of a batch, Keras takes the first one and adds up the replicas' parts of it. This fails where the
-    parts have different shapes, and uses up an epoch of a data set that counts them. Here the shapes are taken from the
-    `element_spec` of the data set.
+    To find the shapes of a batch, Keras adds up the replicas' parts of the first one. This fails if the parts have
+    different shapes, and uses up one epoch of a data set that counts its epochs. Here the shapes are those of the data
+    set's `element_spec`.
 
     Args:
-        model: Made in the scope of a strategy; others do not change.
+        model: Made in the scope of a strategy; any other model does not change.
 
     Example:
 
@@ -113,20 +113,20 @@ def take_uneven_batches(model: keras.Model) -> None:
         return
     distributed = _tensorflow().distribute.DistributedDataset
 
-    def look(dataset: Any) -> bool:
-        if dataset is None or isinstance(dataset, distributed):  # one that the user distributed has no shapes to offer
+    def build_from_spec(dataset: Any) -> bool:
+        if dataset is None or isinstance(dataset, distributed):  # distributed by the user: it has no shapes
             return False
         build(model, dataset)
         return True
 
-    replace_first_look(model, look)
+    replace_first_look(model, build_from_spec)
 
 
 def run_if(condition: Callable[[], Any], update: Callable[[], None]) -> None:
     """Runs `update` on every replica if a condition holds (TensorFlow only; called on every replica).
 
-    `MirroredStrategy` refuses an assignment inside a `cond` on a replica. So the condition is evaluated outside of the
-    replicas, by `merge_call`, and each replica updates in a call from there; as in Keras' `LossScaleOptimizer`.
+    `MirroredStrategy` does not allow assignments in a `cond` on a replica. So `merge_call` evaluates the condition
+    outside of the replicas, and calls `update` on each replica from there, as Keras' `LossScaleOptimizer` does.
 
     Args:
         condition: Returns a () boolean tensor that is the same on all replicas.

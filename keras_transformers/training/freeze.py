@@ -12,14 +12,14 @@ import keras
 def freeze(model: keras.Model, patterns: str | Sequence[str]) -> list[str]:
     """Makes the variables whose path matches a pattern non-trainable.
 
-    Top-level layers that are frozen whole become `trainable=False`, which a saved model keeps; a variable frozen alone
-    is trainable again after loading.
+    If all variables of a top-level layer are frozen, the layer gets `trainable=False`, which a saved model keeps. Other
+    frozen variables are trainable again after loading.
 
     Args:
-        model: A built model; compiled or not, but not yet trained, as an optimizer is tied to the variables that it
-            started with.
+        model: A built model; compiled or not, but not yet trained, as an optimizer keeps the variables that it was
+            built for.
         patterns: Globs over paths such as `"encoder_block_0/attention/query/kernel"`; `*` also matches `/`, so
-            `"encoder_block_[0-3]/*"` is the first four blocks.
+            `"encoder_block_[0-3]/*"` matches the first four blocks.
 
     Returns:
         The paths of all matching variables.
@@ -41,17 +41,18 @@ def freeze(model: keras.Model, patterns: str | Sequence[str]) -> list[str]:
     for pattern in patterns:
         _check(pattern, [v.path for v in model.weights])
     frozen = [v for v in model.weights if any(fnmatchcase(v.path, pattern) for pattern in patterns)]
+
     for variable in frozen:
         variable.trainable = False
     for layer in model.layers:
         if layer.weights and not any(v.trainable for v in layer.weights):
             layer.trainable = False
-    model.train_function = None  # Keras made it for the variables that were trainable at the time
+    model.train_function = None  # Keras made it for the variables that were trainable before
     return [v.path for v in frozen]
 
 
 def check_untrained(model: keras.Model) -> None:
-    """Raises a `ValueError` if a model's optimizer has been built, which ties it to the trainable variables of then."""
+    """Raises a `ValueError` if a model's optimizer has been built, as it keeps the variables it was built for."""
     if getattr(model, "optimizer", None) is not None and model.optimizer.built:
         raise ValueError("Received a model that has been trained; call compile() with a new optimizer first.")
 

@@ -1,4 +1,4 @@
-"""LoRA: small matrices beside the dense layers of a frozen model, trained in their place."""
+"""LoRA: small trainable matrices (adapters) beside the dense layers of a frozen model."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from keras_transformers.training.freeze import check_untrained, freeze
 
 
 def add_lora(model: keras.Model, rank: int, alpha: float | None = None, train: Iterable[str] = ()) -> None:
-    """Freezes a model but for new adapters beside all dense layers of its blocks, and for the layers named.
+    """Adds adapters to all dense layers of a model's blocks, and freezes all else but the layers in `train`.
 
-    A layer x W becomes x (W + alpha / rank * A B). B is zero at first, so that the outputs do not change. Call it after
-    the weights are loaded, and before the model is trained.
+    A dense layer x W becomes x (W + alpha / rank * A B). B starts at zero, so that the outputs do not change. Call it
+    after the weights are loaded, and before the model is trained.
     Paper: Hu et al. 2021, https://arxiv.org/abs/2106.09685.
 
     Args:
         model: Of `models`, with or without heads; compiled or not.
         rank: Columns of A and rows of B.
         alpha: Scale of the adapters; `rank` when None.
-        train: Names of layers that are trained as a whole, such as a new `"classifier"`; those that the model does not
-            have are passed over.
+        train: Names of layers that are trained as a whole, such as a new `"classifier"`; names that the model does not
+            have are ignored.
 
     Raises:
-        ValueError: `rank` is not positive, `train` is one str, the model has been trained, or has adapters already.
+        ValueError: `rank` is not positive, `train` is one str, or the model has been trained or has adapters.
 
     Example:
 
@@ -52,11 +52,11 @@ def add_lora(model: keras.Model, rank: int, alpha: float | None = None, train: I
 
 @contextmanager
 def merged(model: keras.Model) -> Iterator[bool]:
-    """A context in which the adapters are parts of the kernels, and the model is one without them.
+    """A context in which the adapters are merged into the kernels, and the model has no adapters.
 
-    To save it, or to trace a function to export: what was traced before goes on to compute the adapters. Afterwards
-    all is as before, after an interrupt too. (A `.keras` file needs no such context: Keras merges the adapters into it,
-    and forgets them.)
+    Use it to save the model, or to trace a function for export: functions traced before still compute the adapters. On
+    exit the adapters are restored, even after an interrupt. (`.keras` files need no such context: Keras merges the
+    adapters into the kernels that it saves.)
 
     Args:
         model: With adapters or without.
@@ -84,11 +84,11 @@ def merged(model: keras.Model) -> Iterator[bool]:
         finally:
             _separate(layers, kernels)
     finally:
-        _separate(layers, kernels)  # once more: an interrupt may have broken the first one off
+        _separate(layers, kernels)  # again: an interrupt may have stopped the first call
 
 
 def _merge(layer: keras.layers.Dense) -> None:
-    # Not `layer.kernel`, which Keras rounds to the precision that the layer computes in.
+    # Not `layer.kernel`, which Keras rounds to the layer's compute dtype.
     adapter = np.array(layer.lora_kernel_a) @ np.array(layer.lora_kernel_b)
     kernel(layer).assign_add(layer.lora_alpha / layer.lora_rank * adapter)
     layer.lora_enabled = False
@@ -97,13 +97,13 @@ def _merge(layer: keras.layers.Dense) -> None:
 
 
 def _separate(layers: Sequence[keras.layers.Dense], kernels: Sequence[np.ndarray]) -> None:
-    """Undoes `_merge`, wherever that or this was broken off."""
+    """Undoes `_merge`, even if that or an earlier `_separate` was interrupted."""
     for layer, values in zip(layers, kernels, strict=True):
         kernel(layer).assign(values)
         layer.lora_enabled = True
         if sum(map(_is_adapter, layer.weights)) == 2:
             continue
-        for variable in _adapters(layer):  # one may be left
+        for variable in _adapters(layer):  # one may still be tracked
             untrack_variable(layer, variable)
         track_variables(layer, _adapters(layer))
 

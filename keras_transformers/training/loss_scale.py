@@ -13,17 +13,17 @@ from keras_transformers.training.distribute import all_reduce_sum
 
 @keras.saving.register_keras_serializable("keras_transformers")
 class LossScaleOptimizer(keras.optimizers.LossScaleOptimizer):
-    """Keras' `LossScaleOptimizer`, that leaves a step out where the gradients of any replica overflow.
+    """Keras' `LossScaleOptimizer`, which skips a step if the gradients of any replica overflow.
 
-    For `mixed_float16`, around `AdamW`. Keras looks at the gradients of the first replica only, before their sum; an
-    overflow in another one makes all weights NaN. With gradient accumulation, an update is left out as a whole if one
-    of its micro-batches overflows, and the next one has its own micro-batches again.
+    For `mixed_float16`, around `AdamW`. Keras checks the gradients of the first replica only, before they are summed:
+    an overflow in another one makes all weights NaN. With gradient accumulation, an overflow in one micro-batch skips
+    the whole update; the next update starts with a new micro-batch.
 
     Paper: Micikevicius et al. 2017, "Mixed Precision Training", https://arxiv.org/abs/1710.03740.
 
     Args:
         inner_optimizer: The optimizer that takes the steps.
-        initial_scale: What the loss is multiplied by at first; halved at each overflow.
+        initial_scale: The first factor of the loss; halved at each overflow.
         dynamic_growth_steps: Steps without overflow after which the scale is doubled.
 
     Example:

@@ -1,7 +1,7 @@
 """Metrics over real targets, as sums and counts: exact over batches, partial batches and replicas.
 
-Keras' own logged `loss` is a mean of batch means, and wrong where replicas have unlike numbers of rows (up to as many
-times too large as there are replicas): report `MeanCrossEntropy` or `Perplexity` instead. All take logits.
+Keras' own logged `loss` is a mean of batch means. It is wrong if replicas have different numbers of rows: up to R times
+too large with R replicas. Report `MeanCrossEntropy` or `Perplexity` instead. All metrics take logits.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ EPSILON = 2.0**-23  # of float32
 
 
 class TargetMean(keras.metrics.Mean):
-    """Base of the metrics: the mean of `per_target` over real targets; NaN where there was none.
+    """Base of the metrics: the mean of `per_target` over real targets; NaN if there was none.
 
     Args:
         name: Name of the metric.
@@ -26,17 +26,17 @@ class TargetMean(keras.metrics.Mean):
     """
 
     def per_target(self, y_true, y_pred):
-        """Returns the values and, in the same shape, where there is a target."""
+        """Returns the values and, in the same shape, booleans: True where there is a target."""
         raise NotImplementedError
 
     def update_state(self, y_true, y_pred, sample_weight=None):
         values, real = self.per_target(y_true, ops.cast(y_pred, "float32"))
         weights = _weights(real, sample_weight)
-        # Flat: of (B, T) Keras takes the mean over T, so that a target of a longer batch would count less.
-        super().update_state(ops.ravel(ops.where(real, values, 0.0)), sample_weight=ops.ravel(weights))
+        # Flat, as Keras averages (B, T) over T: a target in a longer batch would count less.
+        super().update_state(ops.ravel(ops.where(real, values, 0.0)), sample_weight=ops.ravel(weights))  # (B * T,)
 
     def result(self):
-        # Keras gives 0, which would be a perfect loss.
+        # Keras returns 0 without targets, which would be a perfect loss.
         return ops.where(self.count.value > 0, super().result(), float("nan"))
 
 
@@ -60,7 +60,7 @@ class MeanCrossEntropy(TargetMean):
     1.3863
     """
 
-    _direction = "down"  # tells ModelCheckpoint and EarlyStopping, mode="auto", what is better
+    _direction = "down"  # read by ModelCheckpoint and EarlyStopping, mode="auto"
 
     def __init__(self, name: str = "cross_entropy", dtype: Any = None):
         super().__init__(name=name, dtype=dtype)
@@ -94,7 +94,7 @@ class Perplexity(MeanCrossEntropy):
 
 @keras.saving.register_keras_serializable("keras_transformers")
 class Accuracy(TargetMean):
-    """The share of real targets whose label has the largest logit.
+    """The fraction of real targets whose label has the largest logit.
 
     Args:
         name: Name of the metric.
@@ -124,7 +124,7 @@ class Accuracy(TargetMean):
 
 @keras.saving.register_keras_serializable("keras_transformers")
 class BinaryAccuracy(TargetMean):
-    """The share of yes-or-no targets (0, 1; negative: no target) on the right side of logit 0.
+    """The fraction of binary targets (0, 1; negative: no target) that are predicted correctly, with a threshold of 0.
 
     Args:
         name: Name of the metric.
@@ -150,10 +150,10 @@ class BinaryAccuracy(TargetMean):
 
 @keras.saving.register_keras_serializable("keras_transformers")
 class F1(keras.metrics.F1Score):
-    """F1 of multi-label classification: `keras.metrics.F1Score` on logits, without the labels that are no target.
+    """F1 of multi-label classification: `keras.metrics.F1Score` on logits, over real targets.
 
     Args:
-        average: `"micro"` over all decisions, `"macro"` over classes, or None for one value a class.
+        average: `"micro"` over all decisions, `"macro"` over classes, or None for one value per class.
         name: Name of the metric.
         dtype: Dtype of its sums.
 
@@ -173,9 +173,9 @@ class F1(keras.metrics.F1Score):
         super().__init__(average=average, threshold=0.5, name=name, dtype=dtype)
 
     def update_state(self, y_true, y_pred, sample_weight=None):
-        # A true negative changes no F1: that is what "no target" becomes.
-        labels, logits = like(y_true, y_pred), ops.cast(y_pred, "float32")
-        scores = ops.where(labels >= 0, ops.sigmoid(logits), 0.0)
+        # "No target" becomes a true negative, which does not change F1.
+        labels, logits = like(y_true, y_pred), ops.cast(y_pred, "float32")  # (B, C)
+        scores = ops.where(labels >= 0, ops.sigmoid(logits), 0.0)  # (B, C)
         super().update_state(ops.maximum(labels, 0.0), scores, sample_weight)
 
     def get_config(self) -> dict[str, Any]:
@@ -210,11 +210,11 @@ class MeanAbsoluteError(TargetMean):
 
 @keras.saving.register_keras_serializable("keras_transformers")
 class Pearson(keras.metrics.Metric):
-    """Correlation of labels and predictions over the whole set (Keras' own correlates within each row).
+    """Pearson correlation of labels and predictions over the whole set (that of Keras is within each row).
 
-    0 where labels or predictions are all the same, NaN where there was no target. Means and squared deviations are kept
-    rather than sums of squares, which cancel for labels far from zero: Chan, Golub and LeVeque 1979, "Updating Formulae
-    and a Pairwise Algorithm for Computing Sample Variances".
+    It is 0 if all labels or all predictions are equal, and NaN without targets. Its state holds means and squared
+    deviations: sums of squares lose precision for labels far from zero. Chan, Golub and LeVeque 1979, "Updating
+    Formulae and a Pairwise Algorithm for Computing Sample Variances".
 
     Args:
         name: Name of the metric.
@@ -236,32 +236,33 @@ class Pearson(keras.metrics.Metric):
 
     def __init__(self, name: str = "pearson", dtype: Any = None):
         super().__init__(name=name, dtype=dtype)
-        # Count; means of x and y; sums of the products of their deviations: x*x, y*y, x*y. All replicas hold the same.
+        # Count; means of x and y; sums of products of their deviations: x*x, y*y, x*y. The same on all replicas.
         self.moments = self.add_variable((6,), "zeros", aggregation="only_first_replica", name="moments")
 
     def update_state(self, y_true, y_pred, sample_weight=None):
         x = ops.cast(y_pred, "float32")
-        y = like(y_true, x)
+        y = like(y_true, x)  # (B, 1)
         real = ops.logical_not(ops.isnan(y))
-        weights = _weights(real, sample_weight)
+        weights = _weights(real, sample_weight)  # (B, 1)
         pairs = ops.stack([ops.where(real, x, 0.0), ops.where(real, y, 0.0)])  # (2, B, 1)
-        sums = all_reduce_sum(ops.append(ops.sum(weights * pairs, axis=(1, 2)), ops.sum(weights)))
-        means = ops.divide_no_nan(sums[:2], sums[2])
-        x, y = ops.unstack(pairs - ops.reshape(means, (2, 1, 1)), 2)
+        sums = all_reduce_sum(ops.append(ops.sum(weights * pairs, axis=(1, 2)), ops.sum(weights)))  # (3,)
+        means = ops.divide_no_nan(sums[:2], sums[2])  # (2,)
+        x, y = ops.unstack(pairs - ops.reshape(means, (2, 1, 1)), 2)  # (B, 1) each
         self._merge(sums[2], means, all_reduce_sum(_products(weights * x, weights * y, x, y)))
 
     def _merge(self, count, means, products):
-        """Adds a batch to what was seen before."""
-        old = self.moments.value
-        shift = means - old[1:3]
-        share = ops.divide_no_nan(count, old[0] + count)
+        """Merges the moments of a batch into those of the batches before."""
+        old = self.moments.value  # (6,)
+        shift = means - old[1:3]  # (2,)
+        fraction = ops.divide_no_nan(count, old[0] + count)
         x, y = ops.unstack(shift, 2)
-        between = _products(x, y, x, y) * old[0] * share
-        self.moments.assign(ops.concatenate([old[:1] + count, old[1:3] + shift * share, old[3:] + products + between]))
+        between = _products(x, y, x, y) * old[0] * fraction  # (3,)
+        new_means = old[1:3] + shift * fraction
+        self.moments.assign(ops.concatenate([old[:1] + count, new_means, old[3:] + products + between]))
 
     def result(self):
         count, means, products = self.moments[0], self.moments[1:3], self.moments[3:]
-        rounding = count * ops.square(4 * EPSILON * means)  # a spread no larger than that is that of a constant
+        rounding = count * ops.square(4 * EPSILON * means)  # deviations up to this are those of a constant
         spread = ops.sqrt(ops.where(products[:2] > rounding, products[:2], 0.0))
         correlation = ops.divide_no_nan(products[2], spread[0] * spread[1])
         return ops.where(count > 0, correlation, float("nan"))
@@ -272,6 +273,6 @@ def _products(x, y, other_x, other_y):
 
 
 def _weights(real, sample_weight):
-    """What each target counts: nothing where there is none."""
+    """The weight of each target: 0 where there is none."""
     weights = ops.cast(real, "float32")
     return weights if sample_weight is None else weights * expand(sample_weight, len(real.shape))

@@ -12,8 +12,7 @@ from keras_transformers.keras_private import optimized_variables
 from keras_transformers.text.tokenizer import check_texts
 from keras_transformers.training.distribute import all_reduce_sum, dense, num_replicas, on_tensorflow, run_if
 
-# The norms' variables are gamma and beta (layer norm), and scale (RMS norm); only relative positions have a
-# "positions/embeddings".
+# gamma and beta belong to layer norm, scale to RMS norm, and "positions/embeddings" to relative positions only.
 NO_DECAY = ("bias", "gamma", "beta", "scale", "positions/embeddings")
 
 
@@ -21,11 +20,12 @@ NO_DECAY = ("bias", "gamma", "beta", "scale", "positions/embeddings")
 class AdamW(keras.optimizers.AdamW):
     """AdamW with clipping by global norm, decay exclusions, gradient accumulation and weight averaging.
 
-    For fine-tuning and pre-training, with `CrossEntropy` and its kin. Unlike `keras.optimizers.AdamW` it
+    For fine-tuning and pre-training, with the losses of `training.losses`. Unlike `keras.optimizers.AdamW` it
 
-    - clips the gradient of the whole batch: Keras clips each replica's before the sum;
-    - accumulates under `MirroredStrategy` too, counts updates rather than micro-batches in `iterations`, so in the
-      learning rate, and averages weights once an update;
+    - clips the gradient of the whole batch: Keras clips each replica's gradient before the sum;
+    - accumulates gradients under `MirroredStrategy` too;
+    - counts updates, not micro-batches, in `iterations` and so for the learning rate, and averages weights once per
+      update;
     - keeps its own arguments in a saved model.
 
     In mixed_float16 on several replicas, wrap it in `training.loss_scale.LossScaleOptimizer`, as tasks do.
@@ -33,18 +33,18 @@ class AdamW(keras.optimizers.AdamW):
     Paper: Loshchilov and Hutter 2017, https://arxiv.org/abs/1711.05101.
 
     Args:
-        learning_rate: Float or `LearningRateSchedule` (of the number of updates).
-        weight_decay: Share of a weight that is subtracted at each update, times the learning rate.
+        learning_rate: Float or `LearningRateSchedule` (a function of the number of updates).
+        weight_decay: Each update subtracts `learning_rate * weight_decay` times the weight.
         clip_norm: Largest global norm of the gradient; None: no clipping.
-        accumulation_steps: Micro-batches an update. Their gradients are averaged: to divide by the number of targets
-            in all of them, weigh the examples of each by `accumulation_steps * its targets / all targets`.
-        ema_momentum: Keeps moving averages of the weights, for `keras.callbacks.SwapEMAWeights`, and ends `fit` with
-            them; None: no averages.
+        accumulation_steps: Micro-batches per update. Their gradients are averaged. To divide by the number of targets
+            in all of them, weight each micro-batch by `accumulation_steps * its targets / all targets`.
+        ema_momentum: Momentum of the moving averages of the weights. `fit` ends with the averages as weights, and
+            `keras.callbacks.SwapEMAWeights` can use them; None: no averages.
         beta_1: Decay of the first moment.
         beta_2: Decay of the second moment.
         epsilon: Added to the root of the second moment; 1e-6 is BERT's.
-        no_decay: Names of variables that do not decay, or ends of their paths: by default biases and norms, as in BERT
-            and GPT, and T5's biases of relative positions.
+        no_decay: Variables without weight decay, by name, or by the end of the path if it has a `/`. By default these
+            are biases and norms, as in BERT and GPT, and T5's biases of relative positions.
         name: Name of the optimizer.
 
     Raises:
@@ -86,10 +86,10 @@ class AdamW(keras.optimizers.AdamW):
         self.exclude_from_weight_decay(var_list=[v for v in variables if self._is_spared(v)])
         super().build(variables)
         if self.accumulation_steps > 1:
-            same = {"aggregation": "only_first_replica"}  # replicas assign the same, as they summed before
-            self._sums = [self.add_variable(v.shape, dtype=v.dtype, name="sum", **same) for v in variables]
-            self._micro_steps = self.add_variable((), dtype="int", name="micro_steps", **same)
-            self._overflows = self.add_variable((), dtype="int", name="overflows", **same)
+            options = {"aggregation": "only_first_replica"}  # after the sum, all replicas assign the same values
+            self._sums = [self.add_variable(v.shape, dtype=v.dtype, name="sum", **options) for v in variables]
+            self._micro_steps = self.add_variable((), dtype="int", name="micro_steps", **options)
+            self._overflows = self.add_variable((), dtype="int", name="overflows", **options)
 
     def _is_spared(self, variable: keras.Variable) -> bool:
         ends = [name for name in self.no_decay if "/" in name]
@@ -107,7 +107,7 @@ class AdamW(keras.optimizers.AdamW):
             self._accumulate_stateless(sums, trainable_variables)
 
     def _step(self, sums: Sequence, variables: Sequence | None) -> None:
-        """Updates by gradients that are already summed over the replicas."""
+        """Updates the variables from gradients that are already summed over the replicas."""
         if self.clip_norm is not None:
             sums = clip_by_global_norm(sums, self.clip_norm)
         # Keras sums over the replicas once more.
@@ -119,7 +119,7 @@ class AdamW(keras.optimizers.AdamW):
         run_if(self._is_due, self._start_again)
 
     def _accumulate_stateless(self, grads: Sequence, variables: Sequence | None) -> None:
-        """JAX has no conditional assignment: steps every time, and takes the step back when it is not due."""
+        """Updates every time and undoes it if no update is due, as JAX has no conditional assignment."""
         self._add(grads)
         state = [*optimized_variables(self), *self.variables]
         before = [v.value for v in state]
@@ -129,7 +129,7 @@ class AdamW(keras.optimizers.AdamW):
         self._start_again(self._is_due())
 
     def skip_micro_batch(self) -> None:
-        """Counts a micro-batch whose gradients overflowed; the update that it belongs to is left out as a whole."""
+        """Counts a micro-batch whose gradients overflowed; its whole update is skipped."""
         if self.accumulation_steps > 1:
             self._micro_steps.assign_add(1)
             self._overflows.assign(1)
@@ -152,11 +152,11 @@ class AdamW(keras.optimizers.AdamW):
             variable.assign(ops.where(condition, ops.zeros_like(variable.value), variable.value))
 
     def finalize_variable_values(self, var_list: Sequence) -> None:
-        if self.iterations.numpy():  # Keras would end a `fit` without one update, however short, with averages of zero
+        if self.iterations.numpy():  # before the first update the averages are zero
             super().finalize_variable_values(var_list)
 
     def _apply_weight_decay(self, variables: Sequence) -> None:
-        if self.weight_decay:  # Keras would pass over all weights to subtract zero
+        if self.weight_decay:  # Keras would visit all weights to subtract zero
             super()._apply_weight_decay(variables)
 
     def _means(self, grads: Sequence) -> list:
@@ -176,7 +176,7 @@ class AdamW(keras.optimizers.AdamW):
 
 
 def clip_by_global_norm(grads: Sequence, clip_norm: float) -> list:
-    """Scales all gradients so that their joint L2 norm is at most `clip_norm`; None stays None, NaN spreads.
+    """Scales all gradients so that their global L2 norm is at most `clip_norm`. None stays None; one NaN makes all NaN.
 
     Example:
 

@@ -1,6 +1,6 @@
-"""Training that survives `kill -9`: the run that goes on has the losses of an unbroken one.
+"""Resumable training, even after `kill -9`: a resumed run has the same losses as an uninterrupted one.
 
-Keras' `BackupAndRestore` starts an interrupted epoch anew. Neither it nor a saved model keeps the seeds of dropout.
+Keras' `BackupAndRestore` restarts an interrupted epoch. Neither it nor a saved model keeps the seeds of dropout.
 """
 
 from __future__ import annotations
@@ -24,41 +24,41 @@ if TYPE_CHECKING:
     from keras_transformers.data.batch_sequence import BatchSequence
     from keras_transformers.data.tf_batches import Batches
 
-# The attributes in which EarlyStopping, ModelCheckpoint and ReduceLROnPlateau keep what they know of past epochs.
+# The attributes in which EarlyStopping, ModelCheckpoint and ReduceLROnPlateau keep their progress.
 PROGRESS = ("best", "best_epoch", "best_weights", "wait", "stopped_epoch", "cooldown_counter", "epochs_since_last_save")
 
 
 class Resume(keras.callbacks.Callback):
-    """Saves the state of `fit` regularly. The same call of `fit` then goes on where an interrupted one was saved last.
+    """Saves the state of `fit` regularly. The same call of `fit` then resumes an interrupted run at its last state.
 
     A state holds all variables of model (seeds of dropout included), optimizer and metrics, the history, the position
-    in the data, and the progress of `callbacks`. A resumed epoch counts the batches before its position too, without
-    training on them: batch numbers are those of an uninterrupted run.
+    in the data, and the progress of `callbacks`. A resumed epoch counts the batches before its position without
+    training on them, so that batch numbers are those of an uninterrupted run.
 
-    One folder belongs to one run. When that has ended, `fit` with the same number of epochs restores the final weights
-    and does not train. With a larger number it goes on (from the averages, where the optimizer keeps them). In the
-    restored history, a metric's value for each class is a NumPy array.
+    Use one folder for each run. After the run has ended, `fit` with the same number of epochs restores the final
+    weights and does not train. With a larger number it continues (from the moving averages, if the optimizer keeps
+    them). In the restored history, a metric's values per class are a NumPy array.
 
-    The identity of a run is made of the settings of the model's layers, the rows of its data (of a stream, those of its
-    first buffer) and the settings of its batches, their seed included. Another run is refused. The optimizer's settings
-    are not compared, so that a run can go on with a lower learning rate, or with a schedule of more steps.
+    The identity of a run consists of the settings of the model's layers, the rows of its data (for a stream, those of
+    its first buffer) and the settings of its batches, seed included. The state of another run is refused. Optimizer
+    settings are not compared, so that a run can continue with a lower learning rate or a longer schedule.
 
-    A state whose loss, weights or optimizer are not finite is not saved. After `TerminateOnNaN`, the run goes on from
-    the last state before.
+    A state whose loss, weights or optimizer are not finite is not saved. After `TerminateOnNaN`, the run resumes at the
+    last state before.
 
-    Put it last in `fit(callbacks=...)`, only `AverageEpochs` behind it: the state then has what the others decided.
+    Put it last in `fit(callbacks=...)`, before `AverageEpochs` only: the state then includes the results of the others.
 
     Args:
-        folder: Where to save; holds the last two states, each about three times the size of the weights.
+        folder: Where to save. The last two states are kept, each about three times the size of the weights.
         dataset: The dataset given to `fit`, made by `task.dataset` or `data.pipeline.batches`, or by `map`, `prefetch`
             or `with_options` of one: its `position` is saved and set.
-        every: Batches from one state to the next. The start of each epoch and the end of `fit` are saved too.
+        every: Batches between two states. The start of each epoch and the end of `fit` are saved too.
         callbacks: Callbacks of the same `fit` whose progress is saved: `EarlyStopping`, `ModelCheckpoint` and
             `ReduceLROnPlateau` otherwise forget the best value so far.
 
     Raises:
-        ValueError: If the dataset has no position. From `fit`: if the model or the data is not the saved one, if
-            `epochs` is less than the run has begun, if all saved states are damaged or from a version that did not save
+        ValueError: If the dataset has no position. From `fit`: if the model or the data is not the saved one, if the
+            run has begun more than `epochs` epochs, if all saved states are damaged or from a version that did not save
             the identity of the run, or with `steps_per_epoch`.
 
     Example:
@@ -103,9 +103,10 @@ class Resume(keras.callbacks.Callback):
         self._check_steps()
         self._epoch, self._broken_off, self._loss = None, False, None
         self._fitted = self.model  # on JAX, reading the property `self.model` copies the training state into the model
-        if on_tensorflow():  # there Keras makes the variables of optimizer and metrics only at the first step
+        if on_tensorflow():  # where Keras creates the variables of optimizer and metrics at the first step
             build(self.model, self.dataset)
         self._run = run_identity(self.model, self.dataset)
+
         self._restored = self._load()
         if self._restored is None:
             return
@@ -117,10 +118,10 @@ class Resume(keras.callbacks.Callback):
 
     def on_epoch_begin(self, epoch, logs=None):
         self._epoch, self._due, self._loss = epoch, 0, None
-        set_first_epoch(self._fitted, None)  # Keras has read it; another `fit`, after an interrupt, has its own
+        set_first_epoch(self._fitted, None)  # Keras has read it; a later `fit` must not
         self.dataset.position.epoch, self.dataset.position.batch = epoch, 0
         if self._restored is not None:
-            # Not earlier: `fit` resets the metrics before this, and other callbacks their progress in `on_train_begin`.
+            # Not earlier: before this, `fit` resets the metrics, and other callbacks reset their progress.
             state = self._restore_progress()
             self._due = state["batch"] and state["batch"] + self.every
             self._skip(state["batch"])
@@ -132,7 +133,7 @@ class Resume(keras.callbacks.Callback):
 
     def on_train_batch_end(self, batch, logs=None):
         self._loss = (logs or {}).get("loss")
-        if self._fitted.stop_training:  # by a callback in mid-epoch, for instance at a time limit
+        if self._fitted.stop_training:  # by a callback during an epoch, for instance at a time limit
             self._broken_off = True
             self._save(self._epoch, batch + 1)
 
@@ -155,6 +156,7 @@ class Resume(keras.callbacks.Callback):
             )
             warnings.warn(message, stacklevel=2)
             return
+
         progress = [{k: v for k, v in vars(c).items() if k in PROGRESS} for c in self.callbacks]
         for number, values in enumerate(progress):
             weights = values.pop("best_weights", None) or []
@@ -165,7 +167,7 @@ class Resume(keras.callbacks.Callback):
         save(self.folder, f"epoch-{epoch:05d}-batch-{batch:08d}.npz", state, arrays)
 
     def _not_finite(self, arrays: dict[str, np.ndarray], with_loss: bool) -> str | None:
-        """The first of loss, weights and the optimizer's variables that holds NaN or infinity."""
+        """The first of loss, weights and optimizer variables with NaN or infinity; None if all are finite."""
         if with_loss and self._loss is not None and not math.isfinite(self._loss):
             return "the loss"
         groups = self._groups()
@@ -190,8 +192,7 @@ class Resume(keras.callbacks.Callback):
     def _skip(self, batches: int) -> None:
         """Replaces the model's step by one that only counts, for the batches that were trained on before the interrupt.
 
-        An epoch that is shorter instead would not do: of a dataset of unknown length, Keras takes the length of the
-        first epoch for that of all.
+        A shorter first epoch would not work: for a dataset of unknown length, Keras takes its length for all epochs.
         """
         model = self.model
         calls, remainder = divmod(batches, model.steps_per_execution)
@@ -200,6 +201,7 @@ class Resume(keras.callbacks.Callback):
                 f"Received steps_per_execution={model.steps_per_execution} for a run that stopped after "
                 f"{batches} batches of its epoch; compile the model with the value it had, or a divisor of {batches}."
             )
+
         train_function, logs, history = model.train_function, model.get_metrics_result(), model.history
         epoch, position = self._epoch, self.dataset.position
 
@@ -209,8 +211,8 @@ class Resume(keras.callbacks.Callback):
                 calls -= 1
                 return logs if on_tensorflow() else (logs, args[0])
             model.train_function = train_function
-            if model.history is not history or self._epoch != epoch:  # another `fit`, after an interrupt of this one;
-                return train_function(*args)  # or there was nothing left of the epoch
+            if model.history is not history or self._epoch != epoch:  # a later `fit`, or
+                return train_function(*args)  # the next epoch, as nothing was left of this one
             # Set for this call only, so that an interrupt of `fit` does not leave a position in the dataset.
             position.batch = batches
             try:
@@ -221,7 +223,7 @@ class Resume(keras.callbacks.Callback):
         model.train_function = count
 
     def _load(self) -> tuple[dict, dict[str, np.ndarray]] | None:
-        """The saved state to go on from, or None. A `ValueError` if it is that of another run."""
+        """The saved state to resume from, or None. Raises a `ValueError` if it belongs to another run."""
         restored = load_latest(self.folder)
         if restored is None:
             return None
@@ -268,7 +270,7 @@ class Resume(keras.callbacks.Callback):
 
 
 def _without_position(dataset: Any) -> str:
-    """What is wrong with a data set that `Resume` cannot take, and the remedy."""
+    """The error message for a data set that `Resume` cannot use, with the remedy."""
     transformation = None
     if on_tensorflow():
         from keras_transformers.data.tf_batches import lost_by

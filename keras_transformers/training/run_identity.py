@@ -1,4 +1,4 @@
-"""The identity of a run of `fit`, by which the saved state of another run is refused."""
+"""The identity of a run of `fit`, which shows whether a saved state belongs to it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from keras_transformers.training.run_state import to_json
 
 
 def run_identity(model: keras.Model, dataset: Any) -> dict[str, Any]:
-    """A digest of the settings of the model's layers, and the identity of its data, as JSON gives them back.
+    """Returns a digest of the settings of the model's layers and the identity of its data, as JSON-like values.
 
     Args:
-        model: Weights, optimizer, dtypes and names of layers are no part of the identity.
-        dataset: Made by `data.pipeline.batches`. Another one, without `identity`, adds nothing.
+        model: Weights, optimizer, dtypes and names of layers are not part of the identity.
+        dataset: Made by `data.pipeline.batches`. One without `identity` adds nothing.
     """
     layers = [layer for layer in all_layers(model) if not isinstance(layer, keras.Model)]
     data = dataset.identity() if hasattr(dataset, "identity") else {}
@@ -27,12 +27,12 @@ def run_identity(model: keras.Model, dataset: Any) -> dict[str, Any]:
 
 
 def check_same(folder: Path, saved: Mapping[str, Any] | None, run: Mapping[str, Any]) -> None:
-    """Raises a `ValueError` if `run` is not the one whose state `folder` holds.
+    """Raises a `ValueError` if the state in `folder` belongs to another run.
 
     Args:
         folder: Where the state was saved.
         saved: The identity in that state; None if version 0.1.0 wrote it.
-        run: The identity of the run that is about to begin.
+        run: The identity of the present run.
     """
     remedy = "Remove the folder to start anew, or choose another one."
     if saved is None:
@@ -49,15 +49,15 @@ def check_same(folder: Path, saved: Mapping[str, Any] | None, run: Mapping[str, 
 
 
 def _settings(layer: keras.layers.Layer) -> list:
-    """Class and configuration."""
+    """The class and the configuration of a layer."""
     try:
         return [type(layer).__name__, _unnamed(layer.get_config())]
-    except NotImplementedError:  # a layer of the user's that cannot be saved
+    except NotImplementedError:  # a user's layer that cannot be saved
         return [type(layer).__name__]
 
 
 def _unnamed(config: Any) -> Any:
-    """The configuration without dtypes, and without names: Keras numbers these as layers are made in a process."""
+    """The configuration without dtypes and names: Keras numbers names in the order in which layers are made."""
     if isinstance(config, (list, tuple)):
         return [_unnamed(item) for item in config]
     if isinstance(config, dict):

@@ -1,4 +1,4 @@
-"""The files of a run that can be resumed: each holds one complete state."""
+"""The files of a resumable run: each holds one complete state."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def save(folder: Path, name: str, state: dict[str, Any], arrays: dict[str, np.nd
     Args:
         folder: Created if it does not exist.
         name: The file name. Names must sort in the order of the states.
-        state: Plain values; arrays among them become lists.
+        state: Plain values; arrays among them are saved as lists.
         arrays: Arrays by name.
     """
     folder.mkdir(parents=True, exist_ok=True)
     partial = folder / "partial"
-    # For dtypes that NumPy does not have, such as bfloat16, its files keep the bytes but not the dtype.
+    # NumPy's files keep the bytes but not the name of a dtype that is not NumPy's, such as bfloat16.
     state = state | {"dtypes": {key: array.dtype.name for key, array in arrays.items() if array.dtype.kind == "V"}}
     with open(partial, "wb") as file:
         np.savez(file, state=np.array(to_json(state)), **arrays)
@@ -38,10 +38,10 @@ def save(folder: Path, name: str, state: dict[str, Any], arrays: dict[str, np.nd
 
 
 def load_latest(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
-    """Reads the last file that is not damaged (zip files have a checksum for each array); None if there is no file.
+    """Reads the last file that is not damaged; None if there is no file. Each array has a checksum.
 
     Raises:
-        ValueError: there are files, but all are damaged.
+        ValueError: All files are damaged.
     """
     files = _files(folder)
     for path in reversed(files):
@@ -59,7 +59,7 @@ def load_latest(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]] | 
 
 
 def to_json(value: Any) -> str:
-    """JSON with numbers of NumPy as numbers, and arrays (a metric may have a value for each class) as lists.
+    """JSON, with NumPy numbers as numbers and arrays (such as a metric's values per class) as lists.
 
     Example:
 

@@ -1,8 +1,8 @@
 """Learning rates that warm up, then decay.
 
-With n = 1, 2, ... the number of the update (Keras' `step` is n - 1), all rise by `peak * n / warmup_steps` to `peak` at
-update `warmup_steps`. No update is spent on a rate of zero. Under gradient accumulation by our `AdamW`, n counts
-updates, not batches.
+Let n = 1, 2, ... be the number of the update (Keras' `step` is n - 1). All rise as `peak * n / warmup_steps`, to `peak`
+at update `warmup_steps`. No update has a rate of zero. Under gradient accumulation by our `AdamW`, n counts updates,
+not batches.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Warmup(keras.optimizers.schedules.LearningRateSchedule):
 
     Args:
         peak: The largest rate.
-        warmup_steps: The update that has it; 0 starts there.
+        warmup_steps: The update that has this rate; 0 starts at the peak.
         total_steps: The last update.
     """
 
@@ -46,7 +46,7 @@ class Warmup(keras.optimizers.schedules.LearningRateSchedule):
         return self.peak * ops.where(n < self.warmup_steps, factor, self.decay(n))
 
     def progress(self, n):
-        """0 at the peak, 1 at the first update after the last."""
+        """The part of the decay that is done: 0 at the peak, 1 at the first update after the last."""
         return ops.clip((n - self.warmup_steps) / (self.total_steps + 1 - self.warmup_steps), 0.0, 1.0)
 
     def get_config(self) -> dict[str, Any]:
@@ -55,14 +55,14 @@ class Warmup(keras.optimizers.schedules.LearningRateSchedule):
 
 @keras.saving.register_keras_serializable("keras_transformers")
 class WarmupLinear(Warmup):
-    """Falls in a straight line; reaches 0 with the first update after `total_steps`. BERT's schedule.
+    """Falls linearly; reaches 0 with the first update after `total_steps`. BERT's schedule.
 
     Update n > warmup_steps has `peak * (total_steps + 1 - n) / (total_steps + 1 - warmup_steps)`.
     Paper: Devlin et al. 2018, https://arxiv.org/abs/1810.04805.
 
     Args:
         peak: The largest rate.
-        warmup_steps: The update that has it; 0 starts there.
+        warmup_steps: The update that has this rate; 0 starts at the peak.
         total_steps: The last update.
 
     Raises:
@@ -88,7 +88,7 @@ class WarmupCosine(Warmup):
 
     Args:
         peak: The largest rate.
-        warmup_steps: The update that has it; 0 starts there.
+        warmup_steps: The update that has this rate; 0 starts at the peak.
         total_steps: The last update.
 
     Raises:
@@ -107,7 +107,7 @@ class WarmupCosine(Warmup):
 
 @keras.saving.register_keras_serializable("keras_transformers")
 class WarmupInverseSqrt(Warmup):
-    """Falls with the inverse square root of the update's number, without an end.
+    """Falls with the inverse square root of the update's number, and never reaches 0.
 
     Update n > warmup_steps has `peak * sqrt(warmup_steps / n)`. The paper's schedule (Noam),
     `D**-0.5 * min(n**-0.5, n * warmup_steps**-1.5)`, is this one with `peak = (D * warmup_steps)**-0.5`.
@@ -115,10 +115,10 @@ class WarmupInverseSqrt(Warmup):
 
     Args:
         peak: The largest rate.
-        warmup_steps: The update that has it; at least 1.
+        warmup_steps: The update that has this rate; at least 1.
         initial: Where the rise starts: update n <= warmup_steps has `initial + (peak - initial) * n / warmup_steps`.
-            fairseq's `inverse_sqrt` with `--warmup-init-lr`, which spends an update on `initial` itself, is this one
-            an update later.
+            fairseq's `inverse_sqrt` with `--warmup-init-lr` is the same one update later: its first update has the rate
+            `initial`.
 
     Raises:
         ValueError: If `warmup_steps` < 1, or not 0 <= initial <= peak.
@@ -146,19 +146,19 @@ class WarmupInverseSqrt(Warmup):
 
 
 def make_schedule(name: str, peak: float, warmup: float, steps: int) -> Any:
-    """A learning rate for `steps` updates.
+    """Returns a learning rate for `steps` updates.
 
     Args:
         name: One of `SCHEDULES`.
         peak: The largest rate.
-        warmup: Part of the steps, in [0, 1), in which the rate rises; `"constant"` has none.
-        steps: Updates in all.
+        warmup: Fraction of the updates, in [0, 1), in which the rate rises; `"constant"` ignores it.
+        steps: Total number of updates.
 
     Returns:
         A number or a Keras schedule.
 
     Raises:
-        ValueError: The name is unknown, or `warmup` is no part.
+        ValueError: The name is unknown, or `warmup` is not in [0, 1).
 
     Example:
 
@@ -168,7 +168,7 @@ def make_schedule(name: str, peak: float, warmup: float, steps: int) -> Any:
     if name not in SCHEDULES:
         raise ValueError(f"schedule must be one of {SCHEDULES}: received {name!r}.")
     if not 0 <= warmup < 1:
-        raise ValueError(f"warmup is a part of the steps, in [0, 1): received {warmup!r}.")
+        raise ValueError(f"warmup must be a fraction of the steps, in [0, 1): received {warmup!r}.")
     warmup_steps = math.ceil(warmup * steps)
     if name == "constant":
         return peak

@@ -22,9 +22,9 @@ def bleu(texts: Sequence[str], references: Sequence[str]) -> float:
 
 
 def tokenized_bleu(texts: Sequence[str], references: Sequence[str]) -> float:
-    """BLEU4 of words between blanks, in percent: `multi-bleu.perl` and fairseq, on the text as it stands.
+    """BLEU4 of words separated by spaces, in percent, as in `multi-bleu.perl` and fairseq.
 
-    For corpora that are tokenised already. To compare with results published for lower-cased text, lower-case both.
+    For text that is tokenised already. To compare with results published for lower-cased text, lower-case both.
 
     >>> round(tokenized_bleu(["the cat sat on the mat ."], ["the cat sat on a mat ."]), 2)
     48.89
@@ -43,7 +43,7 @@ def chrf(texts: Sequence[str], references: Sequence[str]) -> float:
 
 
 def exact_match(texts: Sequence[str], references: Sequence[str]) -> float:
-    """The share of texts that equal their reference but for blanks at the ends, in percent.
+    """The percentage of texts that equal their reference, apart from whitespace at both ends.
 
     >>> exact_match(["cat ", "dog"], ["cat", "mouse"])
     50.0
@@ -58,19 +58,19 @@ SCORES = {score.__name__: score for score in (bleu, tokenized_bleu, chrf, exact_
 class TextScores(keras.callbacks.Callback):
     """Generates text for a held-out set after epochs, and adds its scores to the logs, as `val_bleu` and so on.
 
-    Other callbacks can watch them if they stand behind it: `EarlyStopping("val_bleu", mode="max")`. For scores of the
-    moving averages put `SwapEMAWeights(swap_on_epoch=True)` before it.
+    Callbacks after it in the list can monitor them: `EarlyStopping("val_bleu", mode="max")`. To score the moving
+    averages of the weights, put `SwapEMAWeights(swap_on_epoch=True)` before it.
 
     Args:
-        generate: A function of a list of strings that gives as many strings: `task.generate`.
-        sources: What to generate from.
-        references: The text that is expected for each.
+        generate: A function from a list of strings to as many strings, such as `task.generate`.
+        sources: The texts to generate from.
+        references: The expected text for each source.
         scores: Names: `"bleu"`, `"tokenized_bleu"`, `"chrf"`, `"exact_match"`; all but the last need sacrebleu.
-        every: Number of epochs from one scoring to the next.
+        every: Number of epochs between two scorings.
 
     Raises:
-        ValueError: Sources and references are not as many or none, one of them or `scores` is one str, or a score is
-            unknown.
+        ValueError: Sources and references are not equally many, or empty; one of them or `scores` is one str; or a
+            score is unknown.
         ImportError: sacrebleu is missing.
 
     Example:
@@ -118,7 +118,7 @@ class TextScores(keras.callbacks.Callback):
 
 
 def import_sacrebleu() -> ModuleType:
-    """The library that measures BLEU and chrF; an `ImportError` that says what to install."""
+    """Imports sacrebleu, which computes BLEU and chrF. An `ImportError` says what to install."""
     try:
         import sacrebleu
     except ImportError as error:

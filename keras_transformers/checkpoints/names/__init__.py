@@ -1,4 +1,4 @@
-"""Where the Hugging Face checkpoints of each family keep our weights, and our configuration: tables of names."""
+"""Tables of names: what each family's Hugging Face format calls our weights and configuration fields."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ FAMILIES = {names.model_type: names for names in (BERT, GPT1, GPT2, LLAMA, TRANS
 
 
 def family_names(family: Any, source: Any) -> Names:
-    """The table of names of a family; `source` is where it was asked for."""
+    """The table of names of a family; error messages begin with `source`."""
     if family not in FAMILIES:
         raise ValueError(f"{source}: unknown model family {family!r}; known are {sorted(FAMILIES)}.")
     return FAMILIES[family]
 
 
 def names_of(config: TransformerConfig, source: Any) -> Names:
-    """The table of names of a model; `source` is where it was asked for."""
+    """The table of names of a model; error messages begin with `source`."""
     names = family_names(config.family, source)
     return next((table for field, table in names.variants.items() if getattr(config, field)), names)
 
 
 def stored_as(config: TransformerConfig, architecture: str) -> tuple[TransformerConfig, str]:
-    """What a folder says of a model: a Transformer with sines before cosines is a Marian there.
+    """The configuration and class to store: a Transformer with sines before cosines is stored as a Marian.
 
     Example:
 
@@ -43,8 +43,8 @@ def stored_as(config: TransformerConfig, architecture: str) -> tuple[Transformer
     if (config.family, config.position_layout) != ("transformer", "halves"):
         return config, architecture
     theirs = {ours: MARIAN.tasks[task] for task, ours in TRANSFORMER.tasks.items()}
-    fresh = {"initializer_range": 0.02} if config.initializer_range is None else {}  # Marian's can say numbers only
-    return config.replace(family="marian", output_bias=True, **fresh), theirs.get(architecture, architecture)
+    initializer = {"initializer_range": 0.02} if config.initializer_range is None else {}  # Marian's is a number
+    return config.replace(family="marian", output_bias=True, **initializer), theirs.get(architecture, architecture)
 
 
 def architecture_of(task: str, family: str) -> str:
@@ -69,7 +69,7 @@ def architecture_of(task: str, family: str) -> str:
 
 
 def task_names() -> list[str]:
-    """The tasks that a family has a class of `transformers` for.
+    """The tasks for which some family has a class of `transformers`.
 
     Example:
 
@@ -80,7 +80,7 @@ def task_names() -> list[str]:
 
 
 def task_of(architecture: str | None, family: str) -> str | None:
-    """The task that a class of `transformers` is made for; None for a bare model, or one whose head we do not have.
+    """The task of a class of `transformers`; None for a model without head, or with one that we do not have.
 
     Example:
 

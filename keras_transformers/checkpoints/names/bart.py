@@ -12,7 +12,7 @@ from keras_transformers.checkpoints.names.table import Names, Reshaped
 
 SIDES = ("encoder", "decoder")
 POSITIONS = [f"model.{side}.embed_positions.weight" for side in SIDES]
-# Rows 0 and 1 of their positions are never used: fairseq counts from behind the id of padding.
+# Rows 0 and 1 of their positions are never used: fairseq counts positions from the padding id + 1.
 BEHIND_TWO = Reshaped(
     read=lambda array: array[2:], write=lambda array: np.concatenate([np.zeros_like(array[:2]), array])
 )

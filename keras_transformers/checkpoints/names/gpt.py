@@ -25,7 +25,7 @@ FIELDS = {
     "dropout": "resid_pdrop",
     "attention_dropout": "attn_pdrop",
     "epsilon": "layer_norm_epsilon",
-    "use_bias": "use_bias",  # not an option of transformers, whose biases are then zero
+    "use_bias": "use_bias",  # not an option of transformers: it reads zero biases instead
     "initializer_range": "initializer_range",
     "tie_embeddings": "tie_word_embeddings",
     "pad_id": "pad_token_id",
@@ -35,7 +35,7 @@ FIELDS = {
 SHARED = {
     "prefix": "transformer.",
     "optional": ("lm_head.", "score.", "multiple_choice_head."),
-    # the triangle of the causal mask, and the number that stood for minus infinity
+    # the causal mask, and the number that stands for minus infinity
     "redundant": r"transformer\.(h\.\d+\.attn\.(bias|masked_bias)|position_ids)",
     "equal": {"embd_pdrop": "resid_pdrop"},
     "required": tuple(name for name in SIZES if name != "intermediate_dim"),

@@ -1,4 +1,4 @@
-"""Where presets of KerasNLP keep our weights and our configuration."""
+"""Tables of names: what presets of KerasNLP call our weights and configuration fields."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class Preset(NamedTuple):
 
     Args:
         configure: The family's function.
-        architecture: The class of `transformers` that holds as much.
-        weights: Their names by our variable paths, as in `names.table.Names`.
-        fields: Their names of our configuration's fields.
-        facts: What their layers do, and their configuration does not say.
+        architecture: The class of `transformers` with the same layers.
+        weights: Names in the preset, by our variable paths, as in `names.table.Names`.
+        fields: Names in the preset's config.json, by our configuration fields.
+        facts: Our configuration fields that are the same for all presets of this kind.
     """
 
     configure: Callable[..., TransformerConfig]

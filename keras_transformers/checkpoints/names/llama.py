@@ -1,4 +1,4 @@
-"""Names of Llama and its kin."""
+"""Names of Llama and models of the same architecture."""
 
 from keras_transformers import families
 from keras_transformers.checkpoints.names.table import Names

@@ -1,4 +1,4 @@
-"""Names of Marian; most of them are BART's too."""
+"""Names of Marian; BART shares most of them."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ ACTIVATIONS = {
 ONE_ROW = Reshaped(read=lambda array: array[0], write=lambda array: array[None])
 
 
-# What `transformers` takes for an option that config.json leaves out.
+# The defaults of `transformers` for options that config.json omits.
 DEFAULTS = {
     "activation_function": "gelu",
     "scale_embedding": False,

@@ -19,7 +19,7 @@ def _block_weights(side: str, feed_forward: dict[str, str]) -> dict[str, str]:
     for index, (layer, name, parts) in enumerate(sublayers):
         weights |= {f"{ours}/{layer}/{part}": f"{theirs}.{index}.{name}.{leaf}" for part, leaf in parts.items()}
         weights[f"{ours}/{layer}_norm"] = f"{theirs}.{index}.layer_norm"
-    # The first block's bias is the whole stack's.
+    # The first block holds the bias of the whole stack.
     weights[f"{side}_positions"] = f"{side}.block.0.layer.0.SelfAttention.relative_attention_bias"
     return weights | {f"{side}_final_norm": f"{side}.final_layer_norm"}
 
@@ -30,11 +30,11 @@ def _weights(feed_forward: dict[str, str]) -> dict[str, str]:
 
 
 def _read(values: dict[str, Any]) -> dict[str, Any]:
-    """`"gated-gelu"` -> gated, by the tanh approximation; what `transformers` takes for options that are left out."""
+    """Splits values such as `"gated-gelu"` (with the tanh approximation), and adds the defaults of `transformers`."""
     *gated, activation = values.get("feed_forward_proj", "relu").split("-")
     if gated and activation == "gelu":
         activation = "gelu_new"
-    # Its version 5 always writes that embeddings are tied, and beside that whether they are.
+    # Version 5 of transformers always writes True for tie_word_embeddings; scale_decoder_outputs has the real value.
     tied = values.get("scale_decoder_outputs", values.get("tie_word_embeddings", True))
     known = {"dense_act_fn": activation, "is_gated_act": bool(gated), "tie_word_embeddings": tied}
     return {"d_kv": 64} | values | known

@@ -1,4 +1,4 @@
-"""What a table of names holds, and how a name is looked up in it."""
+"""The fields of a table of names, and the look-up of names in it."""
 
 from __future__ import annotations
 
@@ -12,45 +12,45 @@ from keras_transformers.config import TransformerConfig
 
 LEAVES = {"kernel": ".weight", "bias": ".bias", "gamma": ".weight", "beta": ".bias", "scale": ".weight",
           "embeddings": ".weight"}  # fmt: skip
-LEGACY_LEAVES = {"gamma": "weight", "beta": "bias"}  # of BERT files converted from TensorFlow 1
+LEGACY_LEAVES = {"gamma": "weight", "beta": "bias"}  # in BERT files converted from TensorFlow 1
 SIZES = ("vocabulary_size", "num_layers", "num_heads", "hidden_dim", "intermediate_dim", "max_length")
 
 
 class Reshaped(NamedTuple):
-    """A tensor that is stored in another shape than ours: functions of arrays, from theirs to ours and back."""
+    """A tensor stored in another shape than ours: `read` converts an array to our shape, `write` back."""
 
     read: Callable[[np.ndarray], np.ndarray]
     write: Callable[[np.ndarray], np.ndarray]
 
 
 class Names(NamedTuple):
-    """One family's names.
+    """One family's table: "our" names are those of this library, "their" names those of `transformers`.
 
     Args:
         model_type: The family's name, here and in config.json.
         configure: The family's function.
-        prefix: Of the names of all but the heads; files of the bare model leave it out.
-        weights: Their names by our variable paths; a layer's path stands for its kernel and bias, or gamma and beta.
+        prefix: Prefix of all names but those of heads; files of a model without head omit it.
+        weights: Their names by our variable paths. A layer's path stands for its kernel and bias, or gamma and beta.
             `{i}` is the number of a block.
-        optional: Beginnings of names that a model without that head need not take.
-        redundant: Pattern of names that hold constants.
-        copies: Names that may hold a copy of another tensor, and the name of that.
-        architectures: Which of our layers each class of `transformers` needs beside those of the bare model;
-            `lm_head` only where it is not tied.
+        optional: Prefixes of the names of heads, which a model without that head ignores.
+        redundant: Pattern of the names of constants.
+        copies: Names of tensors that may be copies, and the name of the tensor that each copies.
+        architectures: Our layers that each class of `transformers` needs besides those of the model without head;
+            `lm_head` only if it is not tied.
         tasks: The class of `transformers` for each of our tasks.
-        fields: Their names of our configuration's fields.
-        activations: Our activations by their names; of two names for one, the first is written.
-        fixed: The only value of an option that our layers know; it holds where config.json does not say.
-        equal: Options that must be as another one is, since both are one field of ours.
-        required: Fields of ours that config.json must have.
-        fused: Pattern of the names of layers that hold several layers of ours side by side, and the names of these.
-        untransposed: Beginnings of names of kernels stored (input, output), as ours are.
-        biased: Pattern of the names of layers that have a bias whatever ours have; zeros stand for a missing one.
-        logits_bias: Name of a bias of the logits that is written as zeros where a model has none.
-        reshaped: Names of tensors of another shape than ours.
-        variants: Other tables for models in which a field of ours, such as `"gated"`, is set.
-        read: From the options of config.json to those that `fields` names.
-        write: The inverse.
+        fields: Their option names by our configuration fields.
+        activations: Our activations by their names; if two names mean the same one, the first is written.
+        fixed: Options of which our layers support one value only, which is the default.
+        equal: Options that must equal another option, since both are one field of ours.
+        required: Our fields that config.json must have.
+        fused: Pattern of the names of layers that hold several of our layers side by side, and the names of these.
+        untransposed: Prefixes of the names of kernels stored as (input, output), as ours are.
+        biased: Pattern of the names of layers that always have a bias; zeros are written if ours have none.
+        logits_bias: Name of a bias of the logits that is written as zeros if the model has none.
+        reshaped: Tensors of another shape than ours, by name.
+        variants: Tables for models in which a field of ours, such as `"gated"`, is set.
+        read: Converts the options of config.json to those that `fields` names.
+        write: The inverse of `read`.
     """
 
     model_type: str
@@ -93,7 +93,7 @@ def their_name(path: str, names: Names) -> tuple[str, bool]:
 
 
 def look_up(path: str, weights: dict[str, str], leaves: dict[str, str]) -> str | None:
-    """Translates a variable's path: a whole one, or that of its layer and then its last part; None if unknown."""
+    """Translates a variable's path, as a whole or as its layer and last part; None if unknown."""
     number = "".join(re.findall(r"_block_(\d+)/", path))
     pattern = re.sub(r"_block_\d+/", "_block_{i}/", path)
     layer, _, leaf = pattern.rpartition("/")
@@ -105,7 +105,7 @@ def look_up(path: str, weights: dict[str, str], leaves: dict[str, str]) -> str |
 
 
 def modern_name(name: str, names: Names) -> str:
-    """The name that today's `transformers` gives to a tensor of an older file, or of one without prefix.
+    """The name in current `transformers` of a tensor from an older file, or from one without prefix.
 
     Example:
 
