@@ -1,0 +1,124 @@
+"""The command line itself: help, errors in one line, and what is refused before any work."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from command_line import ROWS, fail, invoke, python, run
+
+import zoo
+from zoo.cli import describe as describe_verb
+
+COMMANDS = ("list", "describe", "train", "finetune", "evaluate", "predict", "generate", "export")
+WITHOUT_KERAS = """
+import runpy, sys
+sys.modules.update(dict.fromkeys(["keras", "tensorflow", "tokenizers"]))
+for arguments in (["--help"], ["finetune", "--help"], ["list"], ["describe", "mini_bert_en"]):
+    sys.argv = ["zoo", *arguments]
+    try:
+        runpy.run_module("zoo", run_name="__main__")
+    except SystemExit as end:
+        assert not end.code, arguments
+"""
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_examples(command):
+    assert command in run("--help")
+    assert f"python -m zoo {command}" in run(command, "--help")
+
+
+def test_no_command_is_help():
+    assert run().strip() == run("--help").strip()
+
+
+def test_help_list_and_describe_come_without_keras():
+    done = python("-W", "ignore", "-c", WITHOUT_KERAS)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "bert_base_en_uncased" in done.stdout
+
+
+REFUSED = {
+    "unknown command": (("lsit",), "No such command"),
+    "unknown option": (("list", "--all"), "No such option"),
+    "argument missing": (("describe",), "[Mm]issing"),
+    "not a number": (("finetune", "--epochs", "many"), "epochs"),
+    "no such pattern": (("list", "rnn*"), "no model is named like 'rnn"),
+    "wrong name": (("describe", "mini_bert"), "nearest names are .*mini_bert_en"),
+    "no recipe": (("train", "bert_base_en_cased", "--data", ".", "--out", "x"), "there is no recipe"),
+    "no data": (("train", "mini_bert_en", "--data", "no/such", "--out", "x"), "there is no folder no/such"),
+    "no file": (("finetune", "--train", "no.csv"), "no.csv: there is no such file"),
+    "test alone": (("finetune", "--test", "no.csv"), "without --train"),
+    "no text": (("predict", "mini_bert_en"), "received no text"),
+    "texts and file": (("predict", "mini_bert_en", "a", "--file", "a.csv"), "give one of them"),
+    "no folder": (("evaluate", "no/such", "--data", "x.csv"), "there is no folder 'no/such'"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_mistakes_are_told_in_one_line(case):
+    arguments, message = REFUSED[case]
+    code, printed = fail(*arguments)
+    assert code == 2
+    assert re.search(message, printed), printed
+
+
+def test_the_exit_code_and_the_line_of_an_error():
+    done = python("-m", "zoo", "describe", "bert_bas")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: there is no model 'bert_bas'") and done.stderr.count("\n") == 1
+
+
+def test_texts_and_patterns_that_no_tokenizer_takes(folders, table, tmp_path):
+    """Each is one line that says what to mend; a pattern of endless time was a panic, past every `except Exception`."""
+    code, printed = fail("predict", folders["classification"], "fine", "half \ud83d")
+    assert code == 2 and "row 1 has the lone surrogate" in printed
+    folder, file = tmp_path / "model", table("rows.csv", [{"text": "a" * 40, "label": "good"}])
+    shutil.copytree(folders["classification"], folder)
+    config = json.loads((folder / "tokenizer.json").read_text())
+    pattern = {"type": "Replace", "pattern": {"Regex": "(a+)+b"}, "content": "c"}
+    (folder / "tokenizer.json").write_text(json.dumps(config | {"normalizer": pattern}))
+    for command, message in ((("predict", folder, "a"), "(a+)+b"), (("evaluate", folder, "--data", file), "a pattern")):
+        code, printed = fail(*command)
+        assert code == 2 and message in printed, printed
+
+
+@pytest.fixture
+def foreign(tmp_path) -> Path:
+    """A folder that is not ours to replace."""
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter1.txt").write_text("work of years")
+    return tmp_path / "thesis"
+
+
+def test_a_folder_of_others_is_refused_before_the_work(foreign, folders, table, monkeypatch):
+    monkeypatch.setattr(zoo, "load", lambda *_, **__: pytest.fail("loaded"), raising=False)
+    file = table("train.csv", ROWS)
+    for command in (
+        ("finetune", "--train", file, "--out", foreign),
+        ("finetune", "--train", file, "--out", foreign / "new", "--export", foreign),
+        ("export", folders["classification"], foreign),
+        ("train", "mini_bert_en", "--data", foreign, "--out", foreign),
+    ):
+        assert "is not replaced" in fail(*command)[1]
+    assert (foreign / "chapter1.txt").read_text() == "work of years"
+
+
+def broken(*_):
+    raise KeyError("sizes")
+
+
+def test_other_errors_are_one_line_and_another_code(monkeypatch):
+    monkeypatch.setattr(describe_verb, "facts", broken)
+    code, message = fail("describe", "mini_bert_en")
+    assert code == 1 and "KeyError" in message and "--debug" in message
+
+
+def test_debug_shows_where(monkeypatch):
+    monkeypatch.setattr(describe_verb, "facts", broken)
+    result = invoke("--debug", "describe", "mini_bert_en")
+    assert isinstance(result.exception, KeyError)

@@ -1,0 +1,31 @@
+"""`evaluate`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from command_line import LABELS, ROWS, fail, run
+
+import zoo
+
+FORMATS = {"rows.csv": (), "rows.tsv": ("--text", "0", "--label", "1"), "rows.jsonl": ()}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_evaluate(folders, table, name):
+    printed = json.loads(run("evaluate", folders["classification"], "--data", table(name, ROWS), *FORMATS[name]))
+    task = zoo.load(folders["classification"])
+    assert printed == pytest.approx(task.evaluate(list(LABELS), list(LABELS.values())))
+
+
+def test_evaluate_language_models(folders, table, tmp_path):
+    assert "perplexity" in run("evaluate", folders["masked_lm"], "--data", table("rows.csv", ROWS))
+    text = tmp_path / "valid.txt"
+    text.write_text("= One =\nA fine day. A long film.\nThe book.\n= Two =\nA dull day. A fine play.\nThe song.\n")
+    assert "next_sentence_logits_accuracy" in run("evaluate", folders["pretraining"], "--data", text)
+
+
+def test_labels_that_the_model_does_not_know(folders, table):
+    file = table("other.csv", [{"text": "a song", "label": "so-so"}])
+    assert "unknown label 'so-so'" in fail("evaluate", folders["classification"], "--data", file)[1]

@@ -1,0 +1,39 @@
+"""`predict`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from command_line import LABELS, ROWS, run
+
+
+def json_lines(text: str) -> list[dict]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_predict_takes_arguments_lines_and_files(folders, table):
+    model, texts = folders["classification"], list(LABELS)
+    answers = json_lines(run("predict", model, *texts))
+    assert [answer["text"] for answer in answers] == texts
+    assert {answer["label"] for answer in answers} <= {"bad", "good"}
+    assert answers == json_lines(run("predict", model, stdin="\r\n".join(texts)))
+    assert answers == json_lines(run("predict", model, "--file", table("rows.tsv", ROWS), "--text", "0"))
+    one_by_one = json_lines(run("predict", model, *texts, "--batch-size", "1"))
+    assert [answer["label"] for answer in one_by_one] == [answer["label"] for answer in answers]
+
+
+def test_predict_takes_pairs(folders, table):
+    file = table("pairs.jsonl", [{"q": "a fine film", "a": "the day"}])
+    (answer,) = json_lines(run("predict", folders["classification"], "--file", file, "--text", "q", "--text-pair", "a"))
+    assert (answer["text"], answer["text_pair"]) == ("a fine film", "the day")
+
+
+def test_predict_fills_gaps(folders):
+    (answer,) = json_lines(run("predict", folders["pretraining"], "a [MASK] film"))
+    assert len(answer["fills"][0]) == 5
+
+
+def test_predict_prints_json_for_what_cannot_be_answered(folders):
+    blank = json.loads(run("predict", folders["seq2seq_lm"], " "), parse_constant=pytest.fail)
+    assert blank["score"] == 0 and blank["error"].startswith("The text is blank")

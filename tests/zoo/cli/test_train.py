@@ -1,0 +1,65 @@
+"""`train`: the recipe of a model's file, and the state of its run."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+from command_line import fail, invoke, run
+
+from zoo._recipe import remove_state, state_folder
+from zoo.cli import train as train_verb
+
+
+def test_train_calls_the_recipe_with_what_was_given(monkeypatch, tmp_path):
+    calls = []
+
+    def recipe(data, folder, epochs=4, verbose=1):
+        calls.append((data, folder, epochs))
+        return {"accuracy": 0.5}
+
+    monkeypatch.setattr(train_verb, "module", lambda name: SimpleNamespace(train=recipe))
+    arguments = ("train", "mini_bert_en", "--data", tmp_path, "--out", tmp_path / "out")
+    assert json.loads(run(*arguments, "--epochs", "2").splitlines()[-1]) == {"accuracy": 0.5}
+    assert calls == [(tmp_path, tmp_path / "out", 2)]
+    assert "no options ['seed']" in fail(*arguments, "--seed", "3")[1]
+
+
+def test_a_run_that_has_ended_leaves_no_state(monkeypatch, tmp_path):
+    """One that fails behind its last step, or is interrupted, keeps it; what no run has written there stays."""
+    out, state = tmp_path / "out", tmp_path / "out.resume"
+    files = ("epoch-00000-batch-00000004.npz", "epoch-00001-batch-00000000.npz", "partial", "epochs/e.weights.h5")
+    files += ("first/epoch-00005-batch-00000000.npz",)
+
+    def recipe(data, folder, verbose=1):
+        assert state_folder(folder) == state
+        for name in files:
+            (state / name).parent.mkdir(parents=True, exist_ok=True)
+            (state / name).touch()
+        if error is not None:
+            raise error
+        return {}
+
+    monkeypatch.setattr(train_verb, "module", lambda name: SimpleNamespace(train=recipe))
+    arguments = ("train", "mini_bert_en", "--data", tmp_path, "--out", out)
+    error = ValueError("there is no valid.txt")
+    assert invoke(*arguments).exit_code == 2 and all((state / name).exists() for name in files)
+    error = KeyboardInterrupt()
+    result = invoke(*arguments)
+    assert (result.exit_code, f"goes on from the last state in {state}" in result.stdout) == (130, True)
+    assert all((state / name).exists() for name in files)
+    error = None
+    (state / "notes.md").touch()
+    run(*arguments)
+    assert [path.name for path in state.iterdir()] == ["notes.md"]
+    (state / "notes.md").unlink()
+    for name in ("first", "partial"):  # what no run has written may have any name
+        (state / name).mkdir(exist_ok=True)
+    remove_state(out)
+    assert [path.name for path in state.iterdir()] == ["partial"]
+    (state / "partial").rmdir()
+    (state / "first").touch()
+    remove_state(out)
+    (state / "first").unlink()
+    run(*arguments)
+    assert not list(tmp_path.iterdir())
