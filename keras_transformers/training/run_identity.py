@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +13,8 @@ import keras
 from keras_transformers.data.identity import digest
 from keras_transformers.keras_private import all_layers
 from keras_transformers.training.run_state import to_json
+
+PLAIN = (type(None), bool, int, float, str)
 
 
 def run_identity(model: keras.Model, dataset: Any) -> dict[str, Any]:
@@ -49,11 +52,21 @@ def check_same(folder: Path, saved: Mapping[str, Any] | None, run: Mapping[str, 
 
 
 def _settings(layer: keras.layers.Layer) -> list:
-    """The class and the configuration of a layer."""
+    """The class of a layer and those of its options that differ from their defaults.
+
+    So a state stays valid when a later version adds an option whose default changes nothing.
+    """
     try:
-        return [type(layer).__name__, _unnamed(layer.get_config())]
+        config = layer.get_config()
     except NotImplementedError:  # a user's layer that cannot be saved
         return [type(layer).__name__]
+    defaults = {name: option.default for name, option in inspect.signature(type(layer)).parameters.items()}
+    changed = {name: value for name, value in config.items() if not _is_same(value, defaults.get(name, config))}
+    return [type(layer).__name__, _unnamed(changed)]
+
+
+def _is_same(value: Any, default: Any) -> bool:
+    return type(value) is type(default) and isinstance(value, PLAIN) and value == default
 
 
 def _unnamed(config: Any) -> Any:

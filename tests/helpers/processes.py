@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 HELPERS = Path(__file__).resolve().parent
 ROOT = HELPERS.parents[1]
 
@@ -19,3 +21,16 @@ def run(script: str, *arguments: str, **environment: str) -> str:
     )  # fmt: skip
     assert process.returncode == 0, process.stderr[-3000:]
     return process.stdout
+
+
+ON_JAX = """
+import json, sys
+sys.modules["tensorflow"] = None
+sys.path.insert(0, sys.argv[1])
+"""
+
+
+def run_on_jax(script: str, *arguments: str) -> str:
+    """What a script prints that has JAX and no TensorFlow."""
+    pytest.importorskip("jax")
+    return run(ON_JAX + script, *arguments, KERAS_BACKEND="jax")

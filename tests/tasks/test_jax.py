@@ -1,20 +1,10 @@
-"""Tasks on JAX, where TensorFlow cannot be imported."""
+"""Tasks of one pass on JAX, where TensorFlow cannot be imported."""
 
 from __future__ import annotations
 
-import json
-
-import numpy as np
 import pytest
-from generating import causal_lm
-from processes import run
-from translating import make_sources, seq2seq_lm, text_of
+from processes import run_on_jax
 
-BEGIN = """
-import json, sys
-sys.modules["tensorflow"] = None
-sys.path.insert(0, sys.argv[1])
-"""
 SCRIPT = """
 import tiny
 
@@ -36,90 +26,8 @@ except ValueError as error:
     assert "KERAS_BACKEND=tensorflow" in str(error)
     print("done")
 """
-GENERATION = """
-from generating import causal_lm
-
-task = causal_lm()
-texts, requests = json.loads(sys.argv[2])
-answers = [task.predict(texts, **request) for request in requests]
-streamed = "".join(task.stream(texts[0], stop=["a"]))
-assert streamed == task.generate(texts[:1], stop=["a"])[0]
-sampled = task.predict(texts[:3], temperature=1.0, seed=[1, 2, 3], num_sequences=2, max_new_tokens=9)
-alone = task.predict(texts[1:2], temperature=1.0, seed=2, num_sequences=2, max_new_tokens=9)
-assert alone[0]["generated_text"] == sampled[1]["generated_text"] and len(set(alone[0]["generated_text"])) == 2
-start = task.service._compiled[1]["start"]
-compiled = start._cache_size()
-task.generate(["other", "texts", "of a", "bucket"], max_new_tokens=7)
-task.model.set_weights([0 * weight for weight in task.model.get_weights()])
-assert task.predict(texts[:1], max_new_tokens=4)[0]["score"] != answers[0][0]["score"]
-assert start._cache_size() <= compiled + 2
-print(json.dumps(answers))
-"""
-TRANSLATION = """
-from generating import CORPUS
-from translating import seq2seq_lm, seq2seq_of
-from keras_transformers.text.tokenizer import Tokenizer
-
-BYTES = {"model": "byte_pair", "vocabulary_size": 290, "special_tokens": ["</s>"]}
-task = seq2seq_lm()
-sources, requests = json.loads(sys.argv[2])
-answers = [task.predict(sources, **request) for request in requests]
-assert "".join(task.stream(sources[0], max_new_tokens=9)) == task.generate(sources[:1], max_new_tokens=9)[0]
-(alignment,) = task.align(sources[:1], sources[1:2])
-assert abs(alignment.scores.sum(1) - 1).max() < 1e-5
-for corpus, options in [(["hel@@ lo wor@@ ld a b"], {"model": "words"}), (CORPUS, BYTES)]:
-    task = seq2seq_of(Tokenizer.train(corpus, **options))
-    options = {"token_bias": {task.config.eos_ids[0]: float("-inf")}, "temperature": 1.0}
-    (text,), pieces = task.generate(["a b"], **options), list(task.stream("a b", **options))
-    assert "".join(pieces) == text and len(pieces) > 5, (text, pieces)
-    stop = max(text.split("\ufffd"), key=len)[-3:]
-    assert task.generate(["a b"], stop=[stop], **options) == [text.partition(stop)[0]], (text, stop)
-print(json.dumps(answers))
-"""
-TEXTS = ["the cat", "", "日本", "a wärm day, " * 20, "a"]
-REQUESTS = [
-    {"max_new_tokens": 12},
-    {"max_new_tokens": [3, 4, 20, 5, 48], "repetition_penalty": 1.3, "no_repeat_ngram": 2, "stop": ["t", "本"]},
-    {"num_beams": 3, "num_sequences": 2, "max_new_tokens": 10, "length_penalty": 0.5},
-]
-
-
-def run_on_jax(script: str, *arguments: str) -> str:
-    """What a script prints that has JAX and no TensorFlow."""
-    pytest.importorskip("jax")
-    return run(BEGIN + script, *arguments, KERAS_BACKEND="jax")
 
 
 @pytest.mark.slow
 def test_tasks_without_tensorflow():
     assert run_on_jax(SCRIPT) == "done\n"
-
-
-@pytest.mark.slow
-def test_generation_without_tensorflow():
-    answers, task = json.loads(run_on_jax(GENERATION, json.dumps([TEXTS, REQUESTS]))), causal_lm()
-    for rows, request in zip(answers, REQUESTS, strict=True):
-        for row, expected in zip(rows, task.predict(TEXTS, **request), strict=True):
-            np.testing.assert_allclose(row.pop("score"), expected.pop("score"), atol=1e-3)
-            assert row == expected
-    assert [bool(row["error"]) for row in answers[1]] == [False] * 4 + [True]
-    assert [row["truncated"] for row in answers[0]] == [False] * 3 + [True, False]
-
-
-@pytest.mark.slow
-def test_translation_without_tensorflow():
-    """Greedy, sampled with a stop string, and by beams that must cover the source; with a cut and a blank one."""
-    task = seq2seq_lm()
-    sources = [*make_sources(task, 3), text_of([7] * 100), ""]
-    requests = [
-        {"max_new_tokens": [9, 40, 1, 5, 3]},
-        {"stop": [text_of([9])], "repetition_penalty": 1.5, "max_new_tokens": 12},
-        {"num_beams": 3, "num_sequences": 2, "max_new_tokens": 10, "coverage_penalty": 0.3},
-    ]
-    answers = json.loads(run_on_jax(TRANSLATION, json.dumps([sources, requests])))
-    for rows, request in zip(answers, requests, strict=True):
-        for row, expected in zip(rows, task.predict(sources, **request), strict=True):
-            np.testing.assert_allclose(row.pop("score"), expected.pop("score"), atol=1e-3)
-            assert row == expected
-    assert [row["truncated"] for row in answers[0]] == [False] * 3 + [True, False]
-    assert [bool(row["error"]) for row in answers[0]] == [False] * 4 + [True]

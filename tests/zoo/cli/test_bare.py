@@ -1,0 +1,39 @@
+"""The script that answers with an export where only TensorFlow can be imported; `finetune` runs it."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from command_line import python
+
+import zoo
+from zoo.cli import bare
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (b"gut", "gut"),
+        ("Käse".encode(), "Käse"),
+        (np.float32(1 / 3), 0.3333),
+        (np.bool_(True), True),
+        (np.array([[b"a", b""]], object), [["a", ""]]),
+        (np.arange(3), [0, 1, 2]),
+    ],
+)
+def test_values_become_those_of_json(value, expected):
+    assert bare.plain(value) == expected
+    json.dumps(bare.plain(value))
+
+
+@pytest.mark.parametrize("texts", [["a fine film"], ["a fine film", "the day"]], ids=["text", "pair"])
+def test_it_answers_as_the_task_does(folders, tmp_path, texts):
+    task = zoo.load(folders["classification"])
+    task.export(tmp_path / "1")
+    done = python(bare.__file__, str(tmp_path / "1"), *texts)
+    assert (done.returncode, done.stderr) == (0, "")
+    answer, (expected,) = json.loads(done.stdout), task.predict(*([text] for text in texts))
+    assert (answer["label"], answer["truncated"]) == (expected["label"], False)
+    assert answer["probabilities"] == pytest.approx(list(expected["probabilities"].values()), abs=1e-4)
