@@ -16,10 +16,11 @@ class Batches(tf.data.Dataset):
     """A `tf.data.Dataset` of batches that knows where its next pass starts; made by `pipeline.batches`.
 
     `fit`, `evaluate`, `predict` and strategies of `tf.distribute` take it as any other data set, and it has the methods
-    of any other. `map`, `prefetch` and `with_options` keep the number and the order of the batches. They return
-    `Batches` again, with the same position (not a copy) and identity. (The function of `map` is not part of the
-    identity.) All other transformations, such as `take`, `skip`, `batch`, `unbatch`, `filter`, `repeat`, `shuffle`,
-    `cache` and `zip`, may change number or order. They return a plain `tf.data.Dataset`, which `Resume` refuses.
+    of any other. `map`, `prefetch` and `with_options` keep the number and, unless they say `deterministic=False`, the
+    order of the batches. They return `Batches` again, with the same position (not a copy) and identity. (The function
+    of `map` is not part of the identity.) All other transformations, such as `take`, `skip`, `batch`, `unbatch`,
+    `filter`, `repeat`, `shuffle`, `cache` and `zip`, may change number or order. They return a plain `tf.data.Dataset`,
+    which `Resume` refuses.
 
     Args:
         dataset: `tf.data.Dataset` of the batches. A pass over it starts at `position` and moves it.
@@ -78,7 +79,8 @@ class Batches(tf.data.Dataset):
 
     def map(self, *args: Any, **options: Any) -> Batches:
         """As `tf.data.Dataset.map`; it keeps position, number of batches and identity."""
-        return self._with(super().map(*args, **options))
+        mapped = super().map(*args, **options)
+        return mapped if options.get("deterministic") is False else self._with(mapped)
 
     def prefetch(self, *args: Any, **options: Any) -> Batches:
         """As `tf.data.Dataset.prefetch`; it keeps position, number of batches and identity."""
@@ -86,7 +88,8 @@ class Batches(tf.data.Dataset):
 
     def with_options(self, *args: Any, **options: Any) -> Batches:
         """As `tf.data.Dataset.with_options`; it keeps position, number of batches and identity."""
-        return self._with(super().with_options(*args, **options))
+        changed = super().with_options(*args, **options)
+        return changed if changed.options().deterministic is False else self._with(changed)
 
     def _with(self, dataset: tf.data.Dataset) -> Batches:
         return Batches(dataset, self._position, self.num_batches, self._identity)
@@ -108,6 +111,7 @@ def _lost_by(dataset: tf.data.Dataset, following: str | None) -> str | None:
     """As `lost_by`; `following` is the method that was then called on the data set."""
     words = re.findall("[A-Z][a-z]+", type(dataset).__name__)  # the class is, for instance, `_ParallelBatchDataset`
     method = "_".join(word.lower() for word in words if word not in ("Dataset", "Parallel"))
+    method = "with_options" if method == "options" else method
     if not hasattr(tf.data.Dataset, method):  # an internal step of `following`
         method = following
     inputs = input_datasets(dataset)

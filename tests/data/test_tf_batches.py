@@ -88,6 +88,12 @@ def test_map_changes_the_batches(make):
     assert all((y >= 10).all() for _, y, _ in elements(dataset))
 
 
+def any_order() -> tf.data.Options:
+    options = tf.data.Options()
+    options.deterministic = False
+    return options
+
+
 OTHERS = {
     "take": lambda d: d.take(3),
     "skip": lambda d: d.skip(3),
@@ -99,6 +105,8 @@ OTHERS = {
     "cache": lambda d: d.cache(),
     "shard": lambda d: d.shard(2, 0),
     "enumerate": lambda d: d.enumerate(),
+    "map": lambda d: d.map(lambda x, y: (x, y), num_parallel_calls=2, deterministic=False),
+    "options": lambda d: d.with_options(any_order()),
     "concatenate": lambda d: tf.data.Dataset.concatenate(d, d),
 }
 
@@ -106,7 +114,9 @@ OTHERS = {
 @pytest.mark.parametrize("name", OTHERS)
 def test_what_changes_number_or_order_loses_all_and_resume_says_so(make, tmp_path, name):
     dataset = OTHERS[name](make())
-    lost = {"padded_batch": "unbatch", "enumerate": "zip"}.get(name, name)  # the first one in a row
+    lost = {"padded_batch": "unbatch", "enumerate": "zip", "options": "with_options"}.get(
+        name, name
+    )  # the first one in a row
     for given in (dataset, dataset.map(lambda *element: element), dataset.prefetch(1).take(1)):
         assert isinstance(given, tf.data.Dataset) and not isinstance(given, Batches)
         assert lost_by(given) == lost
