@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import numbers
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from keras_transformers.config import TransformerConfig
 from keras_transformers.json_file import NUMBER, check_types, read_object
+from keras_transformers.text.checks import is_token_id
 
 FIELDS = {
     "num_beams": "num_beams",
@@ -27,6 +30,7 @@ FIELDS = {
     "seed": "seed",
 }
 SETTINGS = (*FIELDS, "temperature", "suppressed_ids")
+IDS, SWITCHES = ("forced_bos_id", "forced_eos_id"), ("early_stopping", "renormalize")
 TOP_K = 50  # the default of transformers for sampling
 LENGTHS = {"max_length": "max_new_tokens", "min_length": "min_new_tokens"}
 NUMBERS = {name: NUMBER for name in (*FIELDS.values(), *LENGTHS, "temperature") if name != "early_stopping"}
@@ -93,7 +97,7 @@ def make_generation(config: TransformerConfig, settings: Mapping[str, Any]) -> d
     """The content of a generation_config.json: the inverse of `read_generation`, and the special tokens.
 
     Raises:
-        ValueError: A setting is unknown.
+        ValueError: As `check_settings`.
     """
     check_settings(settings)
     eos = list(config.eos_ids) if len(config.eos_ids) > 1 else next(iter(config.eos_ids), None)
@@ -107,7 +111,22 @@ def make_generation(config: TransformerConfig, settings: Mapping[str, Any]) -> d
     return values
 
 
-def check_settings(settings: Mapping[str, Any]) -> None:
-    """Raises a `ValueError` for unknown settings, which could not be saved."""
-    if unknown := sorted(set(settings) - set(SETTINGS)):
+def check_settings(settings: Mapping[str, Any], vocabulary_size: int = 2**31) -> None:
+    """Raises a `ValueError` for settings that are unknown or of the wrong type: they could not be saved and read."""
+    if not isinstance(settings, Mapping):
+        raise ValueError(f"generation settings are a dict of {list(SETTINGS)}: received {settings!r}.")
+    if unknown := sorted(set(settings) - set(SETTINGS), key=str):
         raise ValueError(f"unknown generation settings {unknown}; known are {list(SETTINGS)}.")
+    for name, value in settings.items():
+        if name == "suppressed_ids":
+            is_right = isinstance(value, (list, tuple)) and all(is_token_id(item, vocabulary_size) for item in value)
+            expected = f"a list of token ids below {vocabulary_size}"
+        elif name in IDS:
+            is_right, expected = is_token_id(value, vocabulary_size), f"a token id below {vocabulary_size}"
+        elif name in SWITCHES:
+            is_right, expected = isinstance(value, bool), "True or False"
+        else:
+            is_right = isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+            expected = "a finite number"
+        if not is_right:
+            raise ValueError(f"the generation setting {name} must be {expected}: received {value!r}. Or leave it out.")

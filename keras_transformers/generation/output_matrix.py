@@ -33,7 +33,7 @@ class OutputMatrix:
         layer = model.get_layer("token_embedding")
         self.table = layer.embeddings.value  # (V, D)
         self.matrix = tf.Variable(self._transposed(layer.compute_dtype), trainable=False, name="output_matrix")
-        self.probe = tf.random.stateless_normal((self.table.shape[1], 1), (1, 2), dtype=self.table.dtype)
+        self.probe = tf.random.stateless_normal((self.table.shape[1], 1), (1, 2))
         self.fingerprint = tf.Variable(self._fingerprint(), trainable=False)
 
     def __call__(self, hidden_states: tf.Tensor) -> tf.Tensor:
@@ -53,5 +53,8 @@ class OutputMatrix:
         return tf.cast(tf.transpose(self.table), dtype)
 
     def _fingerprint(self) -> tf.Tensor:
-        """One number a row of the table; to read it once is much faster than to transpose it."""
-        return tf.matmul(self.table, self.probe)
+        """One float32 number for each row of the table: half precision would miss small changes.
+
+        To read the table once is much faster than to transpose it.
+        """
+        return tf.matmul(tf.cast(self.table, "float32"), self.probe)

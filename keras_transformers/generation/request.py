@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import numbers
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import keras
@@ -10,7 +11,7 @@ import numpy as np
 from keras import ops
 
 from keras_transformers.generation.stop import MOST_BYTES, MOST_STRINGS, TOO_MUCH, StopStrings, stop_strings
-from keras_transformers.text.checks import check_texts
+from keras_transformers.text.checks import check_texts, is_token_id
 
 
 class Knob(NamedTuple):
@@ -138,8 +139,8 @@ def make_request(
     >>> request.seed.tolist(), request.stop.strings.tolist(), request.bias_ids.shape
     ([1, 1], [[[46]], [[46]]], (2, 0))
     """
-    stop = stop if isinstance(stop, str) else list(stop)
-    if isinstance(stop, str) or not all(isinstance(string, str) and string for string in stop):
+    stop = list(stop) if isinstance(stop, Iterable) and not isinstance(stop, str) else stop
+    if not isinstance(stop, list) or not all(isinstance(string, str) and string for string in stop):
         raise ValueError(f"stop must be a list of str that are not empty: received {stop!r}.")
     stop = [string.encode("utf-8") for string in check_texts("stop", stop)]
     if len(stop) > MOST_STRINGS or max(map(len, stop), default=0) > MOST_BYTES:
@@ -154,14 +155,39 @@ def make_request(
     )
 
 
+def check_bias(token_bias: Mapping[int, float] | None, vocabulary_size: int) -> Mapping[int, float]:
+    """What is added to logits, by token; a `ValueError` for what is no token id, or no number that float32 holds."""
+    token_bias = {} if token_bias is None else token_bias
+    if not isinstance(token_bias, Mapping):
+        raise ValueError(f"token_bias is a dict of token ids to numbers: received {token_bias!r}.")
+    wrong = {
+        token: bias
+        for token, bias in token_bias.items()
+        if not (is_token_id(token, vocabulary_size) and _is_bias(bias))
+    }
+    if wrong:
+        raise ValueError(
+            f"token_bias takes numbers, or minus infinity, for token ids below {vocabulary_size}: received {wrong}."
+        )
+    return token_bias
+
+
+def _is_bias(value: Any) -> bool:
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    return is_number and (value == float("-inf") or abs(value) <= float(np.finfo(np.float32).max))
+
+
 def _column(name: str, knob: Knob, value: Any, rows: int) -> np.ndarray:
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except ValueError:  # of lists of unlike lengths
+        array = np.array(None)
     if array.dtype.kind == "b" and knob.high == 1:
         array = array.astype(knob.dtype)
     if array.dtype.kind not in "iuf" or (knob.dtype == "int32" and array.dtype.kind == "f"):
         raise ValueError(f"{name} is a number of type {knob.dtype}, or one a text: received {value!r}.")
     if array.shape not in ((), (rows,)):
-        raise ValueError(f"{name} is one number or one a text ({rows}): received {array.size}.")
+        raise ValueError(f"{name} is one number or one a text ({rows}): received the shape {array.shape}.")
     if not ((array >= knob.low) & (array <= knob.high)).all():
         raise ValueError(f"{name} {range_of(knob)}: received {value!r}.")
     return np.broadcast_to(array.astype(knob.dtype), (rows,))

@@ -20,7 +20,7 @@ from keras_transformers.generation.spelling import Spelling, token_bytes
 from keras_transformers.generation.state import State
 from keras_transformers.generation.stop import TOO_MUCH
 from keras_transformers.generation.stream import pieces_of
-from keras_transformers.text.graph.specs import TEXT
+from keras_transformers.text.graph.specs import TEXT, with_rows
 from keras_transformers.text.strings import decoded
 
 STOP = tf.TensorSpec([None, None], tf.string, name="stop")
@@ -181,9 +181,8 @@ def _request_of(knobs: dict[str, tf.Tensor], stop: tf.Tensor, rows: tf.Tensor) -
         stop: string (B, n), empty for none.
         rows: int32, B.
     """
-    checks = [_has_rows(column, rows, name) for name, column in {**knobs, "stop": stop}.items()]
-    with tf.control_dependencies(checks):  # on every input: an unguarded one may fail first, with a poorer message
-        knobs, stop = tf.nest.map_structure(tf.identity, (knobs, stop))
+    columns = with_rows({**knobs, "stop": stop}, rows)
+    knobs, stop = {name: columns[name] for name in knobs}, columns["stop"]
     stop, too_much = stop_bytes(stop)
     error = tf.fill([rows], "")
     for name, failed in out_of_range(knobs).items():
@@ -194,10 +193,6 @@ def _request_of(knobs: dict[str, tf.Tensor], stop: tf.Tensor, rows: tf.Tensor) -
     none = tf.zeros([rows, 0], tf.int32)
     return Request(**neutral | knobs, stop=stop, bias_ids=none, bias_values=tf.cast(none, tf.float32),
                    sequence=tf.zeros([rows], tf.int32)), error  # fmt: skip
-
-
-def _has_rows(column: tf.Tensor, rows: tf.Tensor, name: str) -> Any:
-    return tf.debugging.assert_equal(tf.shape(column)[0], rows, f"{name} must have one row for each text.")
 
 
 def _one_at_least(column: tf.Tensor) -> tf.Tensor:

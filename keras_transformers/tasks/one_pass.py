@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import keras
 import numpy as np
 
 from keras_transformers.tasks.parts import Setup
-from keras_transformers.tasks.serving import check_exportable, merged_service
+from keras_transformers.tasks.serving import check_counts, check_exportable, current_service, merged_service
 from keras_transformers.tasks.sources import rows_of
 from keras_transformers.text.strings import decoded
 from keras_transformers.text.tokenizer import check_texts
@@ -47,6 +46,7 @@ class OnePass:
     ):
         self.setup, self.model, self.example = setup, model, example
         self.answer, self.describe, self.more_inputs = answer, describe, more_inputs
+        self.made_service = None
 
     def predict(
         self, texts: Sequence[str], pairs: Sequence[str] | None = None, *, batch_size: int = 32
@@ -72,12 +72,11 @@ class OnePass:
             raise ValueError(f"{self.setup.kind.name} takes no pairs: received {len(pairs)}. Leave them out.")
         if pairs is not None and len(pairs) != len(texts):
             raise ValueError(f"received {len(texts)} texts and {len(pairs)} pairs: expected one pair for each text.")
-        if batch_size < 1:
-            raise ValueError(f"batch_size must be at least 1: received {batch_size}.")
-        answers = []
+        (batch_size,) = check_counts(batch_size=batch_size)
+        service, answers = self.service, []
         for start in range(0, len(texts), batch_size):
             batch = slice(start, start + batch_size)
-            columns = self.service.run(texts[batch], None if pairs is None else pairs[batch])
+            columns = service.run(texts[batch], None if pairs is None else pairs[batch])
             for row in zip(*columns.values(), strict=True):
                 answer = dict(zip(columns, row, strict=True))
                 answers.append({**self.describe(answer), "truncated": bool(answer["truncated"])})
@@ -87,10 +86,10 @@ class OnePass:
         """From the model's inputs to named tensors, batch first; `keras.ops` only."""
         return self.answer(self.model(inputs, training=False), inputs)
 
-    @cached_property
+    @property
     def service(self) -> TracedService | EagerService:
         """What runs reader and program: what `predict` calls and, on TensorFlow, `export` saves."""
-        return self.make_service()
+        return current_service(self)
 
     def make_service(self) -> TracedService | EagerService:
         """A service with the weights as they are."""
@@ -137,7 +136,7 @@ class TracedService:
     def __init__(self, setup: Setup, answers: OnePass):
         import tensorflow as tf
 
-        from keras_transformers.text.graph.specs import TEXT, TEXT_PAIR
+        from keras_transformers.text.graph.specs import TEXT, TEXT_PAIR, with_rows
 
         self.module = tf.Module()
         self.module.graph = graph = setup.text_graph
@@ -145,6 +144,8 @@ class TracedService:
         self.module.weights = [variable.value for variable in answers.model.variables]
 
         def serve(text, text_pair=None):
+            if text_pair is not None:
+                text_pair = with_rows({"text_pair": text_pair}, tf.size(text))["text_pair"]
             encoded = graph.encode(text, text_pair, max_length=setup.max_length)
             encoded |= answers.more_inputs(encoded["token_ids"])
             inputs = {name: tf.cast(encoded[name], tf.int32) for name in answers.model.input}

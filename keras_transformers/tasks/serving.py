@@ -1,4 +1,4 @@
-"""What all exports need: a backend that can, and weights without adapters."""
+"""What all services need: to be made anew when the model changes; and exports, weights without adapters."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import keras
 
+from keras_transformers.block_options import is_size
 from keras_transformers.training.distribute import on_tensorflow
 from keras_transformers.training.lora import merged
 
@@ -30,3 +31,24 @@ def merged_service(answers: Any) -> Iterator[Any]:
     """
     with merged(answers.model) as has_adapters:
         yield answers.make_service() if has_adapters else answers.service
+
+
+def current_service(answers: Any, settings: Any = ()) -> Any:
+    """The service of a task's answers: made at the first call, and again once the old one does not hold any more.
+
+    Args:
+        answers: With `model`, `made_service` (None at first) and `make_service`.
+        settings: What is traced into the service besides the model.
+    """
+    # Adapters (LoRA) are new weights: functions that were traced before know nothing of them.
+    key = (*map(id, answers.model.weights), settings)
+    if answers.made_service is None or answers.made_service[0] != key:
+        answers.made_service = (key, answers.make_service())
+    return answers.made_service[1]
+
+
+def check_counts(**counts: Any) -> list[int]:
+    """The counts as int, in their order; a `ValueError` for what is no integer of at least 1."""
+    if wrong := {name: count for name, count in counts.items() if not is_size(count)}:
+        raise ValueError(f"{', '.join(counts)} must be at least 1, and whole: received {wrong}.")
+    return [int(count) for count in counts.values()]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
-from math import isnan
 from typing import Any
 
 import keras
@@ -12,11 +10,11 @@ import numpy as np
 
 from keras_transformers.checkpoints.generation_config import check_settings
 from keras_transformers.generation.program import Forced
-from keras_transformers.generation.request import Request, knobs_of, make_request
+from keras_transformers.generation.request import Request, check_bias, knobs_of, make_request
 from keras_transformers.generation.spelling import spell
 from keras_transformers.heads import language_model_head
 from keras_transformers.tasks.parts import Setup
-from keras_transformers.tasks.serving import check_exportable, merged_service
+from keras_transformers.tasks.serving import check_counts, check_exportable, current_service, merged_service
 from keras_transformers.text.tokenizer import Tokenizer, check_texts
 from keras_transformers.training import metrics
 from keras_transformers.training.distribute import on_tensorflow
@@ -47,6 +45,7 @@ class Writing:
         generation: Mapping[str, Any] | None,
     ):
         self.setup, self.model, self.target, self.new_tokens = setup, model, target, new_tokens
+        self.made_service = None
         self.generation = generation or {}
 
     @property
@@ -56,8 +55,9 @@ class Writing:
 
     @generation.setter
     def generation(self, settings: Mapping[str, Any]):
-        check_settings(settings)
-        self._generation = dict(settings)
+        check_settings(settings, self.setup.config.vocabulary_size)
+        plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in settings.items()}
+        self._generation = plain
 
     def saved(self) -> dict[str, Any]:
         """What `Task.save` keeps."""
@@ -86,14 +86,14 @@ class Writing:
             end; and `error`, empty when all is well.
         """
         texts, num_beams = check_texts("texts", texts), self.num_beams if num_beams is None else num_beams
-        _check_counts(num_beams, num_sequences, batch_size)
-        request = self.request(len(texts), stop, token_bias, knobs, num_beams)
+        num_beams, num_sequences, batch_size = _checked_counts(num_beams, num_sequences, batch_size)
+        request, service = self.request(len(texts), stop, token_bias, knobs, num_beams), self.service
         # Texts of like length need less padding and end together; the longest, which need most memory, come first.
         order = np.argsort([-len(text) for text in texts], kind="stable")
         answers = []
         for start in range(0, len(texts), batch_size):
             rows = order[start : start + batch_size]
-            columns = self.service.answer([texts[row] for row in rows], num_sequences, request.rows(rows), num_beams)
+            columns = service.answer([texts[row] for row in rows], num_sequences, request.rows(rows), num_beams)
             answers += [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         return [answers[place] for place in np.argsort(order)]
 
@@ -161,9 +161,7 @@ class Writing:
         num_beams: int = 1,
     ) -> Request:
         """A request of so many rows: what a caller says, then what `generation` says, then neutral values."""
-        size, token_bias = self.setup.config.vocabulary_size, token_bias or {}
-        if wrong := {i: bias for i, bias in token_bias.items() if not 0 <= i < size or isnan(bias)}:
-            raise ValueError(f"token_bias takes numbers for token ids below {size}: received {wrong}.")
+        token_bias = check_bias(token_bias, self.setup.config.vocabulary_size)
         settings = {"max_new_tokens": self.new_tokens} | self.generation
         if settings["max_new_tokens"] >= self.setup.max_length:  # would leave no room for a prompt
             settings["max_new_tokens"] = self.new_tokens
@@ -181,10 +179,10 @@ class Writing:
         """The checkpoint's number of beams, or 1."""
         return self.generation.get("num_beams", 1)
 
-    @cached_property
+    @property
     def service(self) -> Any:
         """What generates: reader, program and writer; on TensorFlow `export` saves it."""
-        return self.make_service()
+        return current_service(self, self._forced())
 
     def make_service(self) -> Any:
         """A service with the weights as they are: reader, program and writer of the backend."""
@@ -242,7 +240,7 @@ class Writing:
         from keras_transformers.export import export
 
         num_beams = self.num_beams if num_beams is None else num_beams
-        _check_counts(num_beams, num_sequences)
+        num_beams, num_sequences, _ = _checked_counts(num_beams, num_sequences)
         request = self.request(1, stop, None, knobs, num_beams)
         with merged_service(self) as service:
             service.output_matrix.refresh()
@@ -263,9 +261,8 @@ def language_model_metrics() -> dict[str, list[keras.metrics.Metric]]:
     return {"logits": [metrics.Accuracy(), metrics.Perplexity(), metrics.MeanCrossEntropy()]}
 
 
-def _check_counts(num_beams: int, num_sequences: int, batch_size: int = 1) -> None:
-    counts = {"num_beams": num_beams, "num_sequences": num_sequences, "batch_size": batch_size}
-    if wrong := {name: count for name, count in counts.items() if not isinstance(count, int) or count < 1}:
-        raise ValueError(f"{sorted(counts)} must be integers of at least 1: received {wrong}.")
+def _checked_counts(num_beams: Any, num_sequences: Any, batch_size: Any = 1) -> list[int]:
+    counts = check_counts(num_beams=num_beams, num_sequences=num_sequences, batch_size=batch_size)
     if 1 < num_beams < num_sequences:
         raise ValueError(f"{num_beams} beams give no {num_sequences} texts: num_sequences is at most num_beams.")
+    return counts

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numbers
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import tokenizers
 
@@ -11,9 +13,11 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def check_texts(name: str, texts: Sequence[str]) -> list[str]:
-    """The texts as a list; a `ValueError` if they are one str, not all str, or not valid Unicode."""
+    """The texts as a list; a `ValueError` if they are no list, one str, not all str, or not valid Unicode."""
     if isinstance(texts, str):
         raise ValueError(f"Expected a list of str for `{name}`, received one str. Pass [text].")
+    if isinstance(texts, Mapping) or not isinstance(texts, Iterable):
+        raise ValueError(f"Expected a list of str for `{name}`, received {type(texts).__name__}.")
     texts = list(texts)
     for row, text in enumerate(texts):
         check_text(name, text, row)
@@ -33,6 +37,11 @@ def check_text(name: str, text: str, row: int) -> str:
             'text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").'
         )
     return text
+
+
+def is_token_id(value: Any, vocabulary_size: int) -> bool:
+    """Whether a value is an integer, of NumPy too, in [0, vocabulary_size)."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool) and 0 <= value < vocabulary_size
 
 
 def check_lengths(encodings: list[tokenizers.Encoding], max_length: int | None) -> None:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from keras_transformers.checkpoints.generation_config import make_generation, read_generation
+from keras_transformers.checkpoints.generation_config import check_settings, make_generation, read_generation
 from keras_transformers.checkpoints.huggingface import save_folder
 from keras_transformers.families import bart, marian, mbart
 
@@ -105,6 +105,37 @@ def test_values_of_another_type(tmp_path, values, message):
     (tmp_path / "generation_config.json").write_text(json.dumps(values))
     with pytest.raises(ValueError, match=rf"generation_config\.json: {message}"):
         read_generation(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"early_stopping": "never"},
+        {"early_stopping": 1},
+        {"renormalize": "x"},
+        {"forced_eos_id": 90},
+        {"forced_eos_id": "x"},
+        {"forced_bos_id": -5},
+        {"suppressed_ids": (3, 10**6)},
+        {"suppressed_ids": 5},
+        {"max_new_tokens": None},
+        {"max_new_tokens": "9"},
+        {"top_p": float("nan")},
+        {"temperature": True},
+    ],
+    ids=str,
+)
+def test_settings_that_could_not_be_saved_or_obeyed(settings):
+    """Told when they are set: a folder that holds them could not be loaded."""
+    (name,) = settings
+    with pytest.raises(ValueError, match=f"the generation setting {name} must be .*: received "):
+        check_settings(settings, 90)
+
+
+def test_settings_are_a_dict():
+    for settings in (None, 5, []):
+        with pytest.raises(ValueError, match="generation settings are a dict"):
+            check_settings(settings, 90)
 
 
 def test_an_error_names_the_file_that_was_read(tmp_path):

@@ -36,3 +36,16 @@ def test_the_copy_is_made_anew_only_when_the_embedding_has_changed():
     table.assign(table + 1)
     output.refresh()
     np.testing.assert_array_equal(output.matrix.numpy(), np.array(table).T)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32"])
+def test_no_change_is_too_small_to_be_seen(dtype):
+    model = small_generator("gpt2", dtype)
+    output = OutputMatrix(model.config, model.model)
+    table, random = model.model.get_layer("token_embedding").embeddings, np.random.default_rng(0)
+    for _ in range(50):
+        values = np.array(table)
+        values[random.integers(values.shape[0]), random.integers(values.shape[1])] *= 1.02
+        table.assign(values)
+        output.refresh()
+        np.testing.assert_array_equal(output.matrix.numpy(), np.array(table).T)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from arrays import to_numpy
 
-from keras_transformers.generation.request import KNOBS, make_knobs, make_request, out_of_range
+from keras_transformers.generation.request import KNOBS, check_bias, make_knobs, make_request, out_of_range
 
 
 @pytest.mark.parametrize(
@@ -16,7 +16,9 @@ from keras_transformers.generation.request import KNOBS, make_knobs, make_reques
         ({"max_new_tokens": 0}, r"max_new_tokens must be in \[1, .*received 0"),
         ({"top_k": 2.5}, "type int32.*received 2.5"),
         ({"top_p": [0.5, 0.0]}, r"top_p must be in \[1e-06, 1\]"),
-        ({"seed": [1, 2, 3]}, r"one a text \(2\): received 3"),
+        ({"seed": [1, 2, 3]}, r"one a text \(2\): received the shape \(3,\)"),
+        ({"temperature": [[0.5], [0.5]]}, r"one a text \(2\): received the shape \(2, 1\)"),
+        ({"temperature": [1, [2]]}, r"type float32, or one a text: received \[1, \[2\]\]"),
         ({"temperature": "hot"}, "type float32.*hot"),
         ({"temperature": float("nan")}, "temperature must be in"),
     ],
@@ -33,7 +35,7 @@ def test_beams_are_not_sampled(name):
 
 
 def test_stop_strings_are_a_list():
-    for stop in ("end", ["a", ""], [b"a"]):
+    for stop in ("end", ["a", ""], [b"a"], None, 5):
         with pytest.raises(ValueError, match="stop must be a list of str"):
             make_request(1, stop, {}, {})
     assert make_request(1, (string for string in "ab"), {}, {}).stop.strings.tolist() == [[[97], [98]]]
@@ -106,3 +108,23 @@ def test_many_texts_share_their_stop_strings_and_biases():
     request = make_request(10**6, ["x" * 1024] * 64, dict.fromkeys(range(1000), 1.0), {})
     assert request.stop.strings.shape == (10**6, 64, 1024) and request.bias_ids.shape == (10**6, 1000)
     assert request.rows(np.array([7, 999_999])).stop.strings.shape == (2, 64, 1024)
+
+
+@pytest.mark.parametrize(
+    "bias",
+    [
+        *({token: 1.0} for token in (-1, 9, 1.5, True, "1", None)),
+        *({1: value} for value in (float("nan"), float("inf"), 1e300, -1e300, 10**400, None, "x", [1], True)),
+        [1],
+        5,
+    ],
+)
+def test_a_bias_is_a_number_for_a_token(bias):
+    with pytest.raises(ValueError, match="token_bias "):
+        check_bias(bias, 9)
+
+
+def test_numbers_of_numpy_and_minus_infinity_are_biases():
+    bias = {np.int64(8): np.float32(2), 0: float("-inf"), 1: -3}
+    assert check_bias(bias, 9) is bias
+    assert check_bias(None, 9) == {}

@@ -41,6 +41,8 @@ def test_a_batch_at_a_time():
     [
         (("one text",), {}, "received one str"), ((["a"], ["b", "c"]), {}, "1 texts and 2 pairs"),
         ((["a"],), {"batch_size": 0}, "batch_size must be at least 1"),
+        ((["a"],), {"batch_size": 1.5}, "batch_size must be at least 1, and whole: received {'batch_size': 1.5}"),
+        ((None,), {}, "received NoneType"), ((5,), {}, "received int"), (({"a": 1},), {}, "received dict"),
     ],
 )  # fmt: skip
 def test_what_is_refused(trained, arguments, options, message):
@@ -51,6 +53,13 @@ def test_what_is_refused(trained, arguments, options, message):
 def test_the_service_has_a_signature_for_pairs_where_a_task_takes_them(trained):
     assert set(trained.service.signatures) == {"serving_default", "pair"}
     assert set(tiny.masked_lm().service.signatures) == {"serving_default"}
+
+
+@pytest.mark.parametrize("pairs", [["b"], [], ["b"] * 3])
+def test_pairs_of_a_request_are_as_many_as_its_texts(trained, pairs):
+    signature = trained.service.signatures["pair"].get_concrete_function()
+    with pytest.raises(tf.errors.InvalidArgumentError, match="text_pair must have one row for each text"):
+        signature(text=tf.constant(["a", "b"]), text_pair=tf.constant(pairs, tf.string))
 
 
 def test_names_by_number():
