@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -69,9 +70,10 @@ def classification(
     ['label', 'probabilities', 'truncated']
     """
     config, classes = setup.config, make_labels(labels, problem)
-    if lm_weight < 0 or (lm_weight and config.kind != "decoder"):
+    is_weight = isinstance(lm_weight, numbers.Real) and 0 <= lm_weight < float("inf")
+    if not is_weight or (lm_weight and config.kind != "decoder"):
         raise ValueError(
-            f"lm_weight is the weight of a decoder's next-token loss, 0 for none: received {lm_weight} for a model "
+            f"lm_weight is the weight of a decoder's next-token loss, 0 for none: received {lm_weight!r} for a model "
             f"of kind {config.kind!r}."
         )
     if made_for != KIND.name and config.eos_ids:

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from keras_transformers.block_options import is_size
 from keras_transformers.data.classification import PROBLEMS
+from keras_transformers.text.checks import check_texts
 
 
 class Labels(NamedTuple):
@@ -110,15 +112,15 @@ def _names(labels: Sequence[str] | int | None) -> tuple[str, ...]:
         raise ValueError("classification needs labels: names such as ['negative', 'positive'], or their number.")
     if isinstance(labels, str):
         raise ValueError(f"labels must be a list of names, or their number: received the str {labels!r}. Pass a list.")
-    if isinstance(labels, int):
-        if labels < 1:
+    if isinstance(labels, numbers.Number):
+        if not is_size(labels):
             raise ValueError(f"labels must be names or a positive number: received {labels}.")
         return tuple(f"LABEL_{number}" for number in range(labels))
     labels = tuple(labels)
     are_names = all(isinstance(label, str) and label for label in labels)
     if not labels or not are_names or len(set(labels)) < len(labels):
         raise ValueError(f"labels must be different strings, at least one: received {list(labels)}.")
-    return labels
+    return tuple(check_texts("labels", labels))
 
 
 def _holds_names(row: Any) -> bool:

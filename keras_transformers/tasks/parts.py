@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 import keras
 import numpy as np
 
+from keras_transformers.block_options import is_size
 from keras_transformers.checkpoints.names import task_names
 from keras_transformers.config import TransformerConfig
 from keras_transformers.text.tokenizer import Tokenizer, check_texts
@@ -103,10 +104,11 @@ class Setup:
                 f"the tokenizer has {self.tokenizer.vocabulary_size} tokens, the model {size}: they do not belong "
                 "together."
             )
-        if not 4 <= self.max_length <= config.max_length:
+        if not (is_size(self.max_length) and 4 <= self.max_length <= config.max_length):
             raise ValueError(
-                f"max_length must be in [4, {config.max_length}], the model's: received {self.max_length}."
+                f"max_length must be an integer in [4, {config.max_length}], the model's: received {self.max_length!r}."
             )
+        object.__setattr__(self, "max_length", int(self.max_length))
         check_texts("outputs", self.outputs)
 
     def with_tokenizer(self, tokenizer: Tokenizer) -> Setup:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, final
 
 import keras
@@ -22,6 +22,11 @@ from keras_transformers.training.lora import merged
 from keras_transformers.training.loss_scale import LossScaleOptimizer
 from keras_transformers.training.optimizer import AdamW
 from keras_transformers.training.schedules import make_schedule
+
+
+def of_answers(name: str, doc: str) -> property:
+    """A property of a task that is an attribute of its answers, a `OnePass` or a `Writing`."""
+    return property(lambda task: getattr(task.parts.answers, name), doc=doc)
 
 
 @final
@@ -77,7 +82,7 @@ class Task:
         max_length = config.max_length if max_length is None else max_length
         outputs = outputs if isinstance(outputs, str) else tuple(outputs)
         setup = Setup(kind, config, tokenizer, max_length, outputs, dtype or keras.config.dtype_policy().name)
-        self.config, self.max_length, self.outputs, self.dtype = config, max_length, setup.outputs, setup.dtype
+        self.config, self.max_length, self.outputs, self.dtype = config, setup.max_length, setup.outputs, setup.dtype
         self.parts = kind.make(setup, **options)
         self.model, self.tokenizer = self.parts.model, self.parts.tokenizer
         self.compile()
@@ -92,7 +97,11 @@ class Task:
         return parts.attributes[name]
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self.parts.attributes]
+        missing = set() if self.kind.writes_text else {"generate", "generation", "stream"}
+        return sorted({*super().__dir__(), *self.parts.attributes} - missing)
+
+    def __reduce__(self):
+        raise TypeError("a Task is neither copied nor pickled: write it with save(folder), read it with zoo.load.")
 
     def compile(self, optimizer: keras.optimizers.Optimizer | None = None, **options: Any) -> None:
         """Compile the model with the task's loss and metrics.
@@ -249,20 +258,11 @@ class Task:
         every = {"shuffle": False, "drop_remainder": False, "accumulation_steps": 1, "class_weight": None}
         return self.dataset(texts, labels, **(settings | every))
 
-    @property
-    def predict(self) -> Callable[..., list[dict[str, Any]]]:
-        """Answers texts, by the same traced function that `export` saves: `OnePass.predict` or `Writing.predict`."""
-        return self.parts.answers.predict
-
-    @property
-    def generate(self) -> Callable[..., list[str] | list[list[str]]]:
-        """Writes texts, where the task does: `Writing.generate`."""
-        return self.parts.answers.generate
-
-    @property
-    def stream(self) -> Callable[..., Iterator[str]]:
-        """Writes one text, piece by piece as it grows: `Writing.stream`."""
-        return self.parts.answers.stream
+    predict = of_answers("predict", "Answers texts: `OnePass.predict`, or of language models `Writing.predict`.")
+    generate = of_answers("generate", "Writes texts, where the task does: `Writing.generate`.")
+    stream = of_answers("stream", "Writes one text, piece by piece as it grows: `Writing.stream`.")
+    export = of_answers("export", "Writes a SavedModel: `OnePass.export`, or of language models `Writing.export`.")
+    service = of_answers("service", "What `predict` calls and `export` saves.")
 
     @property
     def generation(self) -> dict[str, Any]:
@@ -271,17 +271,9 @@ class Task:
 
     @generation.setter
     def generation(self, settings: dict[str, Any]):
+        if not self.kind.writes_text:
+            raise AttributeError("the task has no attribute 'generation'.")
         self.parts.answers.generation = settings
-
-    @property
-    def export(self) -> Callable[..., None]:
-        """Writes a SavedModel from text to answers: `OnePass.export` or `Writing.export`."""
-        return self.parts.answers.export
-
-    @property
-    def service(self) -> Any:
-        """What `predict` calls and `export` saves."""
-        return self.parts.answers.service
 
     def save(self, folder: str | os.PathLike, dtype: str = "float32") -> None:
         """Write one folder in Hugging Face layout, with all that `zoo.load(folder)` and `transformers` need.

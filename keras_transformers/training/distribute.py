@@ -74,6 +74,8 @@ def scope(strategy: Any | None) -> contextlib.AbstractContextManager:
     >>> with scope(None):
     ...     model = keras.Sequential([keras.layers.Dense(1)])
     """
+    if strategy is not None and not hasattr(strategy, "scope"):
+        raise ValueError(f"strategy must be a tf.distribute.Strategy, or None: received {strategy!r}.")
     return contextlib.nullcontext() if strategy is None else strategy.scope()
 
 

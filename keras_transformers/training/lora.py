@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import keras
 import numpy as np
 
+from keras_transformers.block_options import is_size
 from keras_transformers.keras_private import all_layers, kernel, track_variables, untrack_variable
 from keras_transformers.text.tokenizer import check_texts
 from keras_transformers.training.distribute import scope
@@ -40,7 +41,7 @@ def add_lora(model: keras.Model, rank: int, alpha: float | None = None, train: I
     >>> sum(int(np.prod(v.shape)) for v in model.trainable_variables)  # 2 * (4 * (16 + 16) + 2 * (16 + 64))
     576
     """
-    if rank < 1:
+    if not is_size(rank):
         raise ValueError(f"Received rank={rank}; expected a number of at least 1, such as 8.")
     trained_layers = set(check_texts("train", train))
     check_untrained(model)

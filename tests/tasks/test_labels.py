@@ -11,6 +11,8 @@ from keras_transformers.tasks.labels import make_labels
     [
         (None, None, "needs labels"), ("bad", None, "received the str 'bad'"), (0, None, "received 0"),
         ([], None, "at least one"), (["a", "a"], None, "different strings"), (["a", ""], None, "different strings"),
+        (2.0, None, "positive number: received 2.0"), (True, None, "received True"),
+        (["\ud800", "b"], None, "`labels`: the text at row 0 has the lone surrogate"),
         ([1, 2], None, "different strings"), (["a"], None, "one class leaves nothing"), (2, "ranking", "'ranking'"),
     ],
 )  # fmt: skip
@@ -20,6 +22,7 @@ def test_labels_that_are_refused(labels, problem, message):
 
 
 def test_names_are_made_for_a_number():
+    assert make_labels(np.int64(2), None).names == ("LABEL_0", "LABEL_1")
     assert make_labels(3, "multi_label").names == ("LABEL_0", "LABEL_1", "LABEL_2")
     assert make_labels(["score"], "regression").names == ("score",)
 

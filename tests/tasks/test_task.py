@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import copy
+import pickle
+
 import keras
 import numpy as np
 import pytest
@@ -226,3 +229,30 @@ def test_an_error_within_the_service_is_not_hidden(monkeypatch):
         _ = task.service
     with pytest.raises(AttributeError, match="no attribute 'stream'"):
         _ = task.stream
+
+
+@pytest.mark.parametrize("length", [16.0, "16", True, 3, 10**6, float("nan")])
+def test_a_length_that_is_none(length):
+    with pytest.raises(ValueError, match=r"max_length must be an integer in \[4, "):
+        tiny.classifier(max_length=length)
+
+
+def test_a_length_of_numpy_is_saved(tmp_path):
+    task = tiny.classifier(max_length=np.int64(9))
+    task.save(tmp_path / "model")
+    assert (type(task.max_length), zoo.load(tmp_path / "model").max_length) == (int, 9)
+
+
+def test_copies_and_pickles_are_refused_with_the_way_to_go():
+    for make_copy in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match=r"write it with save\(folder\), read it with zoo\.load"):
+            make_copy(tiny.classifier())
+
+
+def test_names_of_a_task_are_those_that_it_has():
+    task = tiny.classifier()
+    assert {"predict", "export", "labels", "fit"} <= set(dir(task))
+    assert not {"generate", "stream", "generation"} & set(dir(task))
+    assert not any(hasattr(task, name) for name in ("generate", "stream", "generation"))
+    with pytest.raises(AttributeError, match="no attribute 'generation'"):
+        task.generation = {"seed": 1}

@@ -192,3 +192,9 @@ def test_errors():
         add_lora(model, 0)
     with pytest.raises(ValueError, match="`train`, received one str"):
         add_lora(classifier(CONFIGS["gpt2"]), 2, train="classifier")
+
+
+def test_a_rank_is_a_whole_number():
+    for rank in (1.5, "2", True, -1):
+        with pytest.raises(ValueError, match=f"rank={rank}"):
+            add_lora(classifier(CONFIGS["gpt2"]), rank)
