@@ -11,6 +11,7 @@ from keras_transformers.generation import penalties
 from keras_transformers.generation.program import Program
 from keras_transformers.generation.request import Request
 from keras_transformers.generation.state import State, Written
+from keras_transformers.tensor import Tensor
 
 NO_BEAM = float("-inf")  # the score where there is no beam, or no hypothesis
 PART = 256  # tokens that `_largest` looks at together, at most
@@ -38,7 +39,7 @@ class BeamSearch:
         hypotheses = state.written._replace(score=score)
         return state._replace(score=ops.where(request.sequence == 0, 0.0, NO_BEAM), hypotheses=hypotheses)
 
-    def __call__(self, program: Program, state: State, logits: Any, request: Request) -> State:
+    def __call__(self, program: Program, state: State, logits: Tensor, request: Request) -> State:
         """One more token for the beams of each prompt that is not done; see `program.Method`."""
         log_probs = penalties.apply(ops.log_softmax(logits, axis=-1), state, request, program)  # (B * n, V)
         if program.forced.renormalize:
@@ -67,7 +68,7 @@ class BeamSearch:
             hypotheses=hypotheses,
         )
 
-    def _best(self, before: Any, log_probs: Any, width: int) -> tuple[Any, Any, Any]:
+    def _best(self, before: Tensor, log_probs: Tensor, width: int) -> tuple[Tensor, Tensor, Tensor]:
         """The best continuations of each prompt, in order: score, row of the beam, and token, each (B * width,)."""
         number = min(width, log_probs.shape[-1])
         added, token = _largest(log_probs, number)  # (B * n, number)
@@ -75,7 +76,7 @@ class BeamSearch:
         index = _flat_top(ops.reshape(scores, (-1, self.num_beams * number)), width)  # (B * width,)
         return ops.take(scores, index), index // number, ops.take(token, index)
 
-    def _covered(self, state: State, request: Request) -> Any:
+    def _covered(self, state: State, request: Request) -> Tensor:
         """What beams lose by tokens of the source that they have not attended to, at most 0: (B * n,).
 
         Wu et al. 2016, https://arxiv.org/abs/1609.08144.
@@ -86,7 +87,7 @@ class BeamSearch:
         mask = ops.repeat(state.cache.source.mask, self.num_beams, axis=0)
         return request.coverage_penalty * ops.sum(ops.where(mask > 0, logs, 0.0), axis=1)
 
-    def _keep(self, hypotheses: Written, candidates: State, final: Any, just_ended: Any, width: int) -> Written:
+    def _keep(self, hypotheses: Written, candidates: State, final: Tensor, just_ended: Tensor, width: int) -> Written:
         """The n best of the old hypotheses and of those among the n best candidates that have just ended."""
         is_new = ops.logical_and(ops.reshape(just_ended, (-1, width)), ops.arange(width) < self.num_beams)
         score = ops.reshape(ops.where(is_new, final, NO_BEAM), (-1,))  # (B * width,)
@@ -99,7 +100,7 @@ class BeamSearch:
         both = Written(*map(merged, hypotheses, candidates.written._replace(score=score)))
         return _take(both, _flat_top(ops.reshape(both.score, (-1, self.num_beams + width)), self.num_beams))
 
-    def _done(self, best: Any, hypotheses: Written, early_stopping: Any) -> Any:
+    def _done(self, best: Tensor, hypotheses: Written, early_stopping: Tensor) -> Tensor:
         """Which beams are of a prompt that is done, boolean (B * n,): its best score (B,) is no better than the worst.
 
         Where no beam can go on, the best score is minus infinity.
@@ -109,21 +110,21 @@ class BeamSearch:
         return ops.logical_or(early, ops.repeat(ops.logical_not(best > worst), self.num_beams))
 
 
-def _penalized(rows: State, covered: Any, width: int, length_penalty: Any) -> Any:
+def _penalized(rows: State, covered: Tensor, width: int, length_penalty: Tensor) -> Tensor:
     """Scores over lengths to the power of a penalty (B, 1), plus what coverage (B * width,) adds: (B, width)."""
     length = ops.cast(ops.maximum(rows.num_new, 1), "float32")
     score, length, covered = (ops.reshape(x, (-1, width)) for x in (rows.score, length, covered))
     return score / length**length_penalty + covered
 
 
-def _flat_top(scores: Any, number: int) -> Any:
+def _flat_top(scores: Tensor, number: int) -> Tensor:
     """Flat indices of each row's top `number`, best first, from scores (B, N): int32 (B * number,)."""
     index = ops.top_k(scores, number)[1]  # (B, number)
     first = ops.arange(ops.shape(scores)[0], dtype="int32")[:, None] * scores.shape[1]  # (B, 1)
     return ops.reshape(first + index, (-1,))
 
 
-def _largest(x: Any, number: int) -> tuple[Any, Any]:
+def _largest(x: Tensor, number: int) -> tuple[Tensor, Tensor]:
     """The top `number` values of each row of x (N, V), best first, and their columns: both (N, number).
 
     They are in the parts of a row whose maxima are the largest: to look only there is much faster than `top_k`. Parts
@@ -142,6 +143,6 @@ def _largest(x: Any, number: int) -> tuple[Any, Any]:
     return tuple(ops.reshape(y, (-1, number)) for y in (ops.take(x, index), column))
 
 
-def _take(rows: Any, index: Any) -> Any:
+def _take(rows: Any, index: Tensor) -> Any:
     """Some rows of every tensor in a structure."""
     return keras.tree.map_structure(lambda x: ops.take(x, index, axis=0), rows)

@@ -19,6 +19,7 @@ from keras_transformers.generation.spelling import Spelling, token_bytes
 from keras_transformers.generation.state import State
 from keras_transformers.generation.stream import pieces_of
 from keras_transformers.heads.language_model import head_of
+from keras_transformers.tensor import Tensor
 
 
 class BucketedService:
@@ -113,5 +114,5 @@ class BucketedService:
 
         return {"start": jax.jit(start, static_argnums=(6, 7)), "advance": jax.jit(advance)}
 
-    def _weights(self, values: list[Any]) -> keras.StatelessScope:
+    def _weights(self, values: list[Tensor]) -> keras.StatelessScope:
         return keras.StatelessScope(state_mapping=list(zip(self.model.variables, values, strict=True)))

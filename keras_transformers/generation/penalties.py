@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from keras import ops
 
 from keras_transformers.generation.request import Request
 from keras_transformers.generation.state import State
+from keras_transformers.tensor import Tensor
+
+if TYPE_CHECKING:
+    from keras_transformers.generation.program import Forced, Program
 
 BANNED = float("-inf")
 
 
-def apply(logits: Any, state: State, request: Request, program: Any) -> Any:
+def apply(logits: Tensor, state: State, request: Request, program: Program) -> Tensor:
     """All of them, in the order of Hugging Face `transformers`; what no row asks for costs nothing.
 
     Args:
@@ -38,7 +42,7 @@ def apply(logits: Any, state: State, request: Request, program: Any) -> Any:
     return force(logits, program.forced, state)
 
 
-def force(logits: Any, forced: Any, state: State) -> Any:
+def force(logits: Tensor, forced: Forced, state: State) -> Tensor:
     """Leave no choice where there is none.
 
     Args:
@@ -55,23 +59,23 @@ def force(logits: Any, forced: Any, state: State) -> Any:
     return logits
 
 
-def _only(logits: Any, token: int, rows: Any) -> Any:
+def _only(logits: Tensor, token: int, rows: Tensor) -> Tensor:
     """Logits that leave one token in some rows, boolean (B,)."""
     only = ops.where(_are((token,), logits), 0.0, BANNED)
     return _where_any(rows, lambda x: ops.where(ops.expand_dims(rows, 1), only, x), logits)
 
 
-def _are(token_ids: tuple[int, ...], logits: Any) -> Any:
+def _are(token_ids: tuple[int, ...], logits: Tensor) -> Tensor:
     """Boolean (V,): which tokens are one of these."""
     return ops.any(ops.arange(logits.shape[-1], dtype="int32")[:, None] == np.array(token_ids, "int32"), axis=1)
 
 
-def _where_any(condition: Any, change: Callable, logits: Any) -> Any:
+def _where_any(condition: Tensor, change: Callable, logits: Tensor) -> Tensor:
     """The changed logits if the condition holds anywhere; nothing is computed if it does not."""
     return ops.cond(ops.any(condition), lambda: change(logits), lambda: logits)
 
 
-def add_bias(logits: Any, token_ids: Any, values: Any) -> Any:
+def add_bias(logits: Tensor, token_ids: Tensor, values: Tensor) -> Tensor:
     """Add a number to the logits of some tokens; minus infinity suppresses them.
 
     Args:
@@ -82,7 +86,7 @@ def add_bias(logits: Any, token_ids: Any, values: Any) -> Any:
     return _scatter(logits, token_ids, lambda old: old + values)
 
 
-def suppress(logits: Any, token_ids: tuple[int, ...], rows: Any) -> Any:
+def suppress(logits: Tensor, token_ids: tuple[int, ...], rows: Tensor) -> Tensor:
     """Rule out some tokens in some rows.
 
     Args:
@@ -93,7 +97,7 @@ def suppress(logits: Any, token_ids: tuple[int, ...], rows: Any) -> Any:
     return ops.where(ops.logical_and(rows[:, None], _are(token_ids, logits)), BANNED, logits)
 
 
-def penalize_repetition(logits: Any, token_ids: Any, penalty: Any) -> Any:
+def penalize_repetition(logits: Tensor, token_ids: Tensor, penalty: Tensor) -> Tensor:
     """Divide positive logits of tokens that a row has already by the penalty, multiply negative ones with it.
 
     Paper: Keskar et al. 2019, https://arxiv.org/abs/1909.05858.
@@ -107,7 +111,7 @@ def penalize_repetition(logits: Any, token_ids: Any, penalty: Any) -> Any:
     return _scatter(logits, token_ids, lambda old: ops.where(old > 0, old / penalty, old * penalty))
 
 
-def ban_ngrams(logits: Any, token_ids: Any, lengths: Any, size: Any) -> Any:
+def ban_ngrams(logits: Tensor, token_ids: Tensor, lengths: Tensor, size: Tensor) -> Tensor:
     """Rule out tokens that would end an n-gram which the row has already.
 
     Paper: Paulus et al. 2017, https://arxiv.org/abs/1705.04304.
@@ -136,7 +140,7 @@ def ban_ngrams(logits: Any, token_ids: Any, lengths: Any, size: Any) -> Any:
     return _scatter(logits, ops.where(same, token_ids, -1), lambda old: ops.full_like(old, BANNED))
 
 
-def _scatter(logits: Any, token_ids: Any, change: Any) -> Any:
+def _scatter(logits: Tensor, token_ids: Tensor, change: Callable) -> Tensor:
     """Change the logits at the token ids (B, n); at -1 nothing changes, and a repeated token changes once."""
     rows, columns = ops.shape(token_ids)[0], ops.shape(token_ids)[1]
     spare = ops.pad(logits, ((0, 0), (0, 1)))  # a last column for those that are none

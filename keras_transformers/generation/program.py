@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import keras
 from keras import ops
@@ -18,6 +18,7 @@ from keras_transformers.generation.spelling import NOTHING_YET, TokenBytes
 from keras_transformers.generation.state import BEYOND, Cache, Source, State, first_state
 from keras_transformers.generation.stop import NO_BYTE, NOWHERE, StopStrings, find_stop
 from keras_transformers.models.decoder import prefill, step
+from keras_transformers.tensor import Tensor
 
 
 class Method(Protocol):
@@ -26,7 +27,7 @@ class Method(Protocol):
     def begin(self, state: State, request: Request) -> State:
         """The state before the first token, with what the method keeps besides."""
 
-    def __call__(self, program: Program, state: State, logits: Any, request: Request) -> State:
+    def __call__(self, program: Program, state: State, logits: Tensor, request: Request) -> State:
         """The state with one more token for each row that goes on, from logits (B, V)."""
 
 
@@ -73,8 +74,8 @@ class Program:
     growth: int | None = None
 
     def start(
-        self, method: Method, prompts: Any, lengths: Any, limit: Any, request: Request, number: Any,
-        source: dict[str, Any], room: Any = None,
+        self, method: Method, prompts: Tensor, lengths: Tensor, limit: Tensor, request: Request, number: Tensor | int,
+        source: dict[str, Tensor], room: Tensor | int | None = None,
     ) -> tuple[State, Request]:  # fmt: skip
         """Read the prompts.
 
@@ -112,7 +113,7 @@ class Program:
         state = first_state(cache.rows(order), token_ids, lengths, limit, last_entry, request.stop)
         return method.begin(state, request), request
 
-    def advance(self, method: Method, state: State, request: Request, tokens: Any) -> State:
+    def advance(self, method: Method, state: State, request: Request, tokens: Tensor | int) -> State:
         """The state after so many more tokens, or when all rows have ended.
 
         Args:
@@ -140,7 +141,7 @@ class Program:
             return ops.while_loop(unfinished, body, begin)[1]
         return ops.while_loop(unfinished, grow, begin)[1]
 
-    def _read(self, state: State) -> tuple[Any, Cache]:
+    def _read(self, state: State) -> tuple[Tensor, Cache]:
         """Logits (B, V) behind the last token of each row, and the cache with its key and value."""
         places = ops.expand_dims(ops.maximum(state.lengths - 1, 0), 1)  # (B, 1)
         inputs = {
@@ -160,7 +161,7 @@ class Program:
             cache = cache._replace(coverage=cache.coverage + ops.cast(ops.mean(scores, axis=1), "float32"))
         return ops.cast(self.project(outputs["hidden_states"][:, 0]), "float32"), cache
 
-    def append(self, state: State, token: Any, stop: StopStrings) -> State:
+    def append(self, state: State, token: Tensor, stop: StopStrings) -> State:
         """The rows with one more token, those that have not ended; and whether they end with it.
 
         Args:
@@ -184,7 +185,7 @@ class Program:
         ended = ops.logical_or(ended, state.kept_bytes < BEYOND)
         return state._replace(finished=ops.logical_or(state.finished, ended))
 
-    def _look_for_stop(self, state: State, token: Any, going: Any, stop: StopStrings) -> State:
+    def _look_for_stop(self, state: State, token: Tensor, going: Tensor, stop: StopStrings) -> State:
         """The state after a look for stop strings that end in the bytes of the new token."""
         added, last_entry = self.token_bytes.follow(state.last_entry, token)  # (B, W), (B,)
         added = ops.where(ops.expand_dims(going, 1), added, NO_BYTE)
@@ -222,7 +223,7 @@ def make_program(
     )
 
 
-def _cache(blocks: list[dict[str, Any]], source_mask: Any = None) -> Cache:
+def _cache(blocks: list[dict[str, Tensor]], source_mask: Tensor | None = None) -> Cache:
     """The cache of `prefill`; what comes from the encoder stands apart, as beams share it."""
     if source_mask is None:
         return Cache(blocks)
@@ -231,6 +232,6 @@ def _cache(blocks: list[dict[str, Any]], source_mask: Any = None) -> Cache:
     return Cache([_own(block) for block in blocks], Source(shared, source_mask), coverage)
 
 
-def _own(block: dict[str, Any]) -> dict[str, Any]:
+def _own(block: dict[str, Tensor]) -> dict[str, Tensor]:
     """A block's keys and values of the text itself."""
     return {name: block[name] for name in ("key", "value")}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from keras_transformers.config import TransformerConfig
+from keras_transformers.tensor import Tensor
 
 TOO_MANY = "max_new_tokens must be less than {max_length}: the model takes as many tokens, and begins with one."
 NO_ROOM = "max_new_tokens leaves no room for a prompt: the model takes {max_length} tokens in all."
@@ -15,11 +16,11 @@ NOTHING = "The text is blank: there is nothing to read."
 class Prompts(NamedTuple):
     """The prompts of a batch. A row with an error has a prompt all the same, which is not answered."""
 
-    token_ids: Any  # int32 (B, P), padded on the right
-    lengths: Any  # int32 (B,), at least 1
-    source: dict[str, Any]  # of a model with an encoder, its inputs by name, each int32 (B, S); else {}
-    truncated: Any  # boolean (B,), whether a text was cut
-    error: Any  # string (B,), why a row cannot be answered; "" where it can
+    token_ids: Tensor  # int32 (B, P), padded on the right
+    lengths: Tensor  # int32 (B,), at least 1
+    source: dict[str, Tensor]  # of a model with an encoder, its inputs by name, each int32 (B, S); else {}
+    truncated: Tensor  # boolean (B,), whether a text was cut
+    error: Tensor  # string (B,), why a row cannot be answered; "" where it can
 
 
 def begin_id(config: TransformerConfig) -> int | None:

@@ -11,6 +11,7 @@ import numpy as np
 from keras import ops
 
 from keras_transformers.generation.stop import MOST_BYTES, MOST_STRINGS, TOO_MUCH, StopStrings, stop_strings
+from keras_transformers.tensor import Tensor
 from keras_transformers.text.checks import check_texts, is_token_id
 
 
@@ -46,24 +47,24 @@ OF_SOURCES = ("coverage_penalty",)
 class Request(NamedTuple):
     """How texts are generated: the knobs, neutral where a method does not know one, and what else a row asks for."""
 
-    max_new_tokens: Any  # int32 (B,)
-    min_new_tokens: Any  # int32 (B,)
-    temperature: Any  # float32 (B,)
-    top_k: Any  # int32 (B,)
-    top_p: Any  # float32 (B,)
-    min_p: Any  # float32 (B,)
-    repetition_penalty: Any  # float32 (B,)
-    no_repeat_ngram: Any  # int32 (B,)
-    seed: Any  # int32 (B,)
-    length_penalty: Any  # float32 (B,)
-    coverage_penalty: Any  # float32 (B,)
-    early_stopping: Any  # int32 (B,)
+    max_new_tokens: Tensor  # int32 (B,)
+    min_new_tokens: Tensor  # int32 (B,)
+    temperature: Tensor  # float32 (B,)
+    top_k: Tensor  # int32 (B,)
+    top_p: Tensor  # float32 (B,)
+    min_p: Tensor  # float32 (B,)
+    repetition_penalty: Tensor  # float32 (B,)
+    no_repeat_ngram: Tensor  # int32 (B,)
+    seed: Tensor  # int32 (B,)
+    length_penalty: Tensor  # float32 (B,)
+    coverage_penalty: Tensor  # float32 (B,)
+    early_stopping: Tensor  # int32 (B,)
     stop: StopStrings  # int32 (B, n, M) and (B, n)
-    bias_ids: Any  # int32 (B, m), token ids, -1 for none
-    bias_values: Any  # float32 (B, m), added to the logits of these tokens
-    sequence: Any  # int32 (B,), which of the texts, or beams, for one prompt the row is
+    bias_ids: Tensor  # int32 (B, m), token ids, -1 for none
+    bias_values: Tensor  # float32 (B, m), added to the logits of these tokens
+    sequence: Tensor  # int32 (B,), which of the texts, or beams, for one prompt the row is
 
-    def rows(self, index: Any) -> Request:
+    def rows(self, index: Tensor) -> Request:
         """The request of some rows, in NumPy.
 
         Args:
@@ -71,7 +72,7 @@ class Request(NamedTuple):
         """
         return keras.tree.map_structure(lambda column: column[index], self)
 
-    def repeated(self, number: Any) -> Request:
+    def repeated(self, number: Tensor | int) -> Request:
         """The request of `number` rows for each row: those of the first prompt first.
 
         Args:
@@ -198,7 +199,7 @@ def range_of(knob: Knob) -> str:
     return f"must be in [{knob.low:g}, {knob.high:g}]"
 
 
-def out_of_range(knobs: dict[str, Any]) -> dict[str, Any]:
+def out_of_range(knobs: dict[str, Tensor]) -> dict[str, Tensor]:
     """Which rows have a knob out of its range: by name a boolean (B,); NaN is out of every range.
 
     Args:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import keras
 from keras import ops
 
@@ -12,6 +10,7 @@ from keras_transformers.generation.penalties import BANNED
 from keras_transformers.generation.program import Program
 from keras_transformers.generation.request import Request
 from keras_transformers.generation.state import State
+from keras_transformers.tensor import Tensor
 
 COLDEST = 1e-20  # logits divided by less can overflow; a sample is the likeliest token at far higher temperatures
 
@@ -23,7 +22,7 @@ class Sampling:
         """The state as it is: see `program.Method`."""
         return state
 
-    def __call__(self, program: Program, state: State, logits: Any, request: Request) -> State:
+    def __call__(self, program: Program, state: State, logits: Tensor, request: Request) -> State:
         """One more token for each row that goes on; see `program.Method`."""
         changed = penalties.apply(logits, state, request, program)  # (B, V)
         seeds = ops.stack([request.seed, request.sequence * 2**20 + state.num_new], axis=1)  # (B, 2)
@@ -33,7 +32,7 @@ class Sampling:
         return program.append(state, token, request.stop)._replace(score=state.score + score)
 
 
-def choose(logits: Any, request: Request, seeds: Any) -> Any:
+def choose(logits: Tensor, request: Request, seeds: Tensor) -> Tensor:
     """The next token of each row: the likeliest where the temperature is 0 (or below `COLDEST`), else a sample.
 
     Args:
@@ -58,7 +57,7 @@ def choose(logits: Any, request: Request, seeds: Any) -> Any:
     return ops.cast(ops.cond(ops.all(is_greedy), lambda: ops.argmax(logits, axis=-1), sampled), "int32")
 
 
-def keep_top(logits: Any, top_k: Any, top_p: Any, min_p: Any) -> Any:
+def keep_top(logits: Tensor, top_k: Tensor, top_p: Tensor, min_p: Tensor) -> Tensor:
     """Rule out unlikely tokens: all but the `top_k`, then all beyond the nucleus `top_p`, then below `min_p`.
 
     Papers: Fan et al. 2018, https://arxiv.org/abs/1805.04833; Holtzman et al. 2019, https://arxiv.org/abs/1904.09751;
@@ -86,14 +85,14 @@ def keep_top(logits: Any, top_k: Any, top_p: Any, min_p: Any) -> Any:
     return ops.where(logits < threshold, BANNED, logits)
 
 
-def _sorted_top(logits: Any, number: Any) -> Any:
+def _sorted_top(logits: Tensor, number: Tensor) -> Tensor:
     """The largest logits of each row in order; a number that is known only at run time will do on TensorFlow."""
     if keras.backend.backend() == "tensorflow":
         return ops.top_k(logits, number)[0]
     return ops.flip(ops.sort(logits, axis=-1), axis=-1)
 
 
-def gumbel(seeds: Any, vocabulary_size: int) -> Any:
+def gumbel(seeds: Tensor, vocabulary_size: int) -> Tensor:
     """Standard Gumbel noise of its own for each row: the argmax of logits plus this is a sample of their softmax.
 
     Args:

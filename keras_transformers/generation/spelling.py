@@ -7,13 +7,17 @@ ByteFallback replaces every byte of a run that holds one, whole characters too, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from keras import ops
 
 from keras_transformers.config import TransformerConfig
 from keras_transformers.generation.stop import NO_BYTE
+from keras_transformers.tensor import Tensor
+
+if TYPE_CHECKING:
+    from keras_transformers.text.tokenizer import Tokenizer
 
 NOTHING_YET = -1  # the entry before the first token of a text
 
@@ -47,7 +51,7 @@ class Spelling(NamedTuple):
         return bytes(content)
 
 
-def spell(tokenizer: Any, config: TransformerConfig, begins: bool) -> Spelling:
+def spell(tokenizer: Tokenizer, config: TransformerConfig, begins: bool) -> Spelling:
     """The spelling of a vocabulary.
 
     Args:
@@ -99,11 +103,11 @@ class TokenBytes(NamedTuple):
         is_text: Boolean (V,).
     """
 
-    bodies: Any
-    rests: Any
-    is_text: Any
+    bodies: Tensor
+    rests: Tensor | None
+    is_text: Tensor
 
-    def follow(self, last: Any, token: Any) -> tuple[Any, Any]:
+    def follow(self, last: Tensor, token: Tensor) -> tuple[Tensor, Tensor]:
         """The bytes that tokens add, int32 (B, R + W), and the entries that are now the last ones, int32 (B,).
 
         Args:
@@ -134,12 +138,12 @@ def token_bytes(spelling: Spelling) -> TokenBytes:
     return TokenBytes(*(None if array is None else ops.convert_to_tensor(array) for array in arrays))
 
 
-def _rows(table: Any, index: Any) -> Any:
+def _rows(table: Tensor, index: Tensor) -> Tensor:
     """Rows of a table, as int32."""
     return ops.cast(ops.take(table, index, axis=0), "int32")
 
 
-def _joined(first: Any, second: Any) -> Any:
+def _joined(first: Tensor, second: Tensor) -> Tensor:
     """Bytes (B, R) and (B, W) end to end: (B, R + W), filled with `NO_BYTE`."""
     size, places = first.shape[1], ops.arange(first.shape[1] + second.shape[1], dtype="int32")
     count = ops.sum(ops.cast(first != NO_BYTE, "int32"), axis=1, keepdims=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from keras import ops
 
 from keras_transformers.generation.stop import StopStrings, empty_tail
+from keras_transformers.tensor import Tensor
 
 BEYOND = 2**30  # bytes: a text that no stop string ends keeps as many
 
@@ -14,28 +15,28 @@ BEYOND = 2**30  # bytes: a text that no stop string ends keeps as many
 class Source(NamedTuple):
     """What all rows of one source text share: one row each, for as many rows of the state that stand together."""
 
-    blocks: list[dict[str, Any]]  # for each block "cross_key" and "cross_value", each (B / n, K, S, H)
-    mask: Any  # int32 (B / n, S), 0 for padding
+    blocks: list[dict[str, Tensor]]  # for each block "cross_key" and "cross_value", each (B / n, K, S, H)
+    mask: Tensor  # int32 (B / n, S), 0 for padding
 
 
 class Cache(NamedTuple):
     """Keys and values of the tokens so far."""
 
-    blocks: list[dict[str, Any]]  # for each block "key" and "value", each (B, K, T, H)
+    blocks: list[dict[str, Tensor]]  # for each block "key" and "value", each (B, K, T, H)
     source: Source | tuple[()] = ()  # of a model with an encoder
-    coverage: Any = ()  # float32 (B, S), the attention that each token of the source has got so far
+    coverage: Tensor | tuple[()] = ()  # float32 (B, S), the attention that each token of the source has got so far
 
     @property
-    def places(self) -> Any:
+    def places(self) -> Tensor:
         """Tokens that there is room for, T."""
         return ops.shape(self.blocks[0]["key"])[2]
 
-    def grown(self, places: Any) -> Cache:
+    def grown(self, places: Tensor) -> Cache:
         """The cache with more places for new tokens."""
         widths = [(0, 0), (0, 0), (0, places), (0, 0)]
         return self._replace(blocks=[{name: ops.pad(x, widths) for name, x in block.items()} for block in self.blocks])
 
-    def rows(self, index: Any) -> Cache:
+    def rows(self, index: Tensor) -> Cache:
         """The cache of some rows, int32 (n,); what the rows of a source share stays as it is."""
         blocks = [{name: ops.take(x, index, axis=0) for name, x in block.items()} for block in self.blocks]
         return self._replace(blocks=blocks, coverage=ops.take(self.coverage, index, axis=0) if self.source else ())
@@ -44,26 +45,26 @@ class Cache(NamedTuple):
 class Written(NamedTuple):
     """Texts as token ids, with their scores."""
 
-    token_ids: Any  # int32 (B, T), prompt and new tokens
-    lengths: Any  # int32 (B,), of both
-    num_new: Any  # int32 (B,), new tokens
-    kept_bytes: Any  # int32 (B,), bytes of the new text before its stop string; `BEYOND` where it has none
-    score: Any  # float32 (B,)
+    token_ids: Tensor  # int32 (B, T), prompt and new tokens
+    lengths: Tensor  # int32 (B,), of both
+    num_new: Tensor  # int32 (B,), new tokens
+    kept_bytes: Tensor  # int32 (B,), bytes of the new text before its stop string; `BEYOND` where it has none
+    score: Tensor  # float32 (B,)
 
 
 class State(NamedTuple):
     """Texts that grow, a row each."""
 
-    token_ids: Any  # int32 (B, T), prompt and new tokens, with room for all
-    lengths: Any  # int32 (B,), of both so far
-    num_new: Any  # int32 (B,), new tokens so far
-    limit: Any  # int32 (B,), tokens of both at most
-    finished: Any  # boolean (B,)
-    score: Any  # float32 (B,)
-    last_entry: Any  # int32 (B,), the last token's entry in `TokenBytes`, or `spelling.NOTHING_YET`
-    tail: Any  # int32 (B, M - 1), the last bytes, in which a stop string may have begun
-    num_bytes: Any  # int32 (B,), bytes of the new text so far
-    kept_bytes: Any  # int32 (B,), as in `Written`
+    token_ids: Tensor  # int32 (B, T), prompt and new tokens, with room for all
+    lengths: Tensor  # int32 (B,), of both so far
+    num_new: Tensor  # int32 (B,), new tokens so far
+    limit: Tensor  # int32 (B,), tokens of both at most
+    finished: Tensor  # boolean (B,)
+    score: Tensor  # float32 (B,)
+    last_entry: Tensor  # int32 (B,), the last token's entry in `TokenBytes`, or `spelling.NOTHING_YET`
+    tail: Tensor  # int32 (B, M - 1), the last bytes, in which a stop string may have begun
+    num_bytes: Tensor  # int32 (B,), bytes of the new text so far
+    kept_bytes: Tensor  # int32 (B,), as in `Written`
     cache: Cache
     hypotheses: Written | tuple[()] = ()  # of beam search: texts that have ended, best first
 
@@ -73,7 +74,9 @@ class State(NamedTuple):
         return self.hypotheses or Written(self.token_ids, self.lengths, self.num_new, self.kept_bytes, self.score)
 
 
-def first_state(cache: Cache, token_ids: Any, lengths: Any, limit: Any, last_entry: Any, stop: StopStrings) -> State:
+def first_state(
+    cache: Cache, token_ids: Tensor, lengths: Tensor, limit: Tensor, last_entry: Tensor, stop: StopStrings
+) -> State:
     """The state before the first new token.
 
     Args:

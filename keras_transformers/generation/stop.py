@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import keras
 import numpy as np
 from keras import ops
+
+from keras_transformers.tensor import Tensor
 
 NO_BYTE = 256  # equals no byte
 NOWHERE = 2**30  # where no stop string begins
@@ -24,8 +26,8 @@ class StopStrings(NamedTuple):
         lengths: int32 (B, n), in bytes; 0 for none.
     """
 
-    strings: Any
-    lengths: Any
+    strings: Tensor
+    lengths: Tensor
 
 
 def stop_strings(rows: int, strings: Sequence[bytes]) -> StopStrings:
@@ -44,12 +46,12 @@ def stop_strings(rows: int, strings: Sequence[bytes]) -> StopStrings:
     return StopStrings(np.broadcast_to(table, (rows, *table.shape)), np.broadcast_to(lengths, (rows, *lengths.shape)))
 
 
-def empty_tail(stops: StopStrings) -> Any:
+def empty_tail(stops: StopStrings) -> Tensor:
     """The bytes before the first new token, none: int32 (B, M - 1)."""
     return ops.full_like(stops.strings[:, 0, 1:], NO_BYTE)
 
 
-def find_stop(tail: Any, new: Any, stops: StopStrings) -> tuple[Any, Any]:
+def find_stop(tail: Tensor, new: Tensor, stops: StopStrings) -> tuple[Tensor, Tensor]:
     """Looks for stop strings that end in the newest token.
 
     Args:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import keras
 
 from keras_transformers.config import TransformerConfig
 from keras_transformers.layers.dense import dense_initializer
 from keras_transformers.layers.dropout import Dropout
+from keras_transformers.tensor import Tensor
 
 
-def classification_head(config: TransformerConfig, pooled: Any, num_classes: int, dtype: str | None = None) -> Any:
+def classification_head(
+    config: TransformerConfig, pooled: Tensor, num_classes: int, dtype: str | None = None
+) -> Tensor:
     """Dropout, then a dense layer, on one vector per text.
 
     The same head serves single-label and multi-label classification and regression: the loss tells them apart. That of

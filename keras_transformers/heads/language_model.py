@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import keras
 
@@ -12,11 +11,12 @@ from keras_transformers.config import TransformerConfig
 from keras_transformers.heads.masked_lm import OutputBias
 from keras_transformers.layers import TokenEmbedding
 from keras_transformers.layers.dense import dense_initializer
+from keras_transformers.tensor import Tensor
 
 
 def language_model_head(
-    config: TransformerConfig, embedding: TokenEmbedding, hidden_states: Any, dtype: str | None = None
-) -> Any:
+    config: TransformerConfig, embedding: TokenEmbedding, hidden_states: Tensor, dtype: str | None = None
+) -> Tensor:
     """The next token: the tied output projection or a dense layer of its own, with a scale or a bias in some families.
 
     Args:
@@ -62,7 +62,7 @@ def head_of(config: TransformerConfig, model: keras.Model) -> Callable:
     return lambda hidden_states: logits_of(config, hidden_states, project, add_bias)
 
 
-def logits_of(config: TransformerConfig, hidden_states: Any, project: Callable, add_bias: Callable | None) -> Any:
+def logits_of(config: TransformerConfig, hidden_states: Tensor, project: Callable, add_bias: Callable | None) -> Tensor:
     """What the head computes, whatever multiplies: all that a family does before and after the output projection.
 
     Args:

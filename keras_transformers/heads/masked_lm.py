@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import keras
 from keras import ops
 
@@ -11,6 +9,7 @@ from keras_transformers.config import TransformerConfig
 from keras_transformers.layers import TokenEmbedding
 from keras_transformers.layers.dense import dense_initializer, find_activation
 from keras_transformers.layers.residual import make_norm
+from keras_transformers.tensor import Tensor
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
@@ -25,9 +24,9 @@ class OutputBias(keras.layers.Layer):
 
 
 def masked_lm_head(
-    config: TransformerConfig, embedding: TokenEmbedding, hidden_states: Any, mask_positions: Any,
+    config: TransformerConfig, embedding: TokenEmbedding, hidden_states: Tensor, mask_positions: Tensor,
     dtype: str | None = None,
-) -> Any:  # fmt: skip
+) -> Tensor:  # fmt: skip
     """Predict the tokens at some positions: dense, activation, norm, then the tied output projection with a bias.
 
     Only the named positions are computed, since the projection on the vocabulary is the dearest part.

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import keras
 
 from keras_transformers.config import TransformerConfig
 from keras_transformers.layers.dense import dense_initializer
+from keras_transformers.tensor import Tensor
 
 
-def next_sentence_head(config: TransformerConfig, pooled: Any, dtype: str | None = None) -> Any:
+def next_sentence_head(config: TransformerConfig, pooled: Tensor, dtype: str | None = None) -> Tensor:
     """Whether the second segment follows the first: class 0 = it does, class 1 = it is a random one.
 
     Paper: Devlin et al. 2018, https://arxiv.org/abs/1810.04805.

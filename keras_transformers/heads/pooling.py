@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import keras
 from keras import ops
 
 from keras_transformers.config import TransformerConfig
 from keras_transformers.layers.dense import dense_initializer
+from keras_transformers.tensor import Tensor
 
 
-def pooler(config: TransformerConfig, hidden_states: Any, dtype: str | None = None) -> Any:
+def pooler(config: TransformerConfig, hidden_states: Tensor, dtype: str | None = None) -> Tensor:
     """BERT's pooler: a dense layer with tanh on the hidden state of the first token, `[CLS]`.
 
     Args:
@@ -39,7 +38,7 @@ def pooler(config: TransformerConfig, hidden_states: Any, dtype: str | None = No
     return layer(hidden_states[:, 0])
 
 
-def last_token(hidden_states: Any, padding_mask: Any) -> Any:
+def last_token(hidden_states: Tensor, padding_mask: Tensor) -> Tensor:
     """The hidden state of the last token: what a decoder knows of the whole text.
 
     Paper: Radford et al. 2018, "Improving Language Understanding by Generative Pre-Training".

@@ -7,6 +7,8 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_transformers.tensor import Tensor
+
 
 def dense_initializer(initializer_range: float | str | None, gain: float = 1.0) -> Any:
     """Truncated normal of this standard deviation, Glorot uniform for None, or `1 / sqrt(inputs)` for `"fan_in"`.
@@ -47,17 +49,17 @@ def built_dense(
     return layer
 
 
-def without_length(x: Any) -> Any:
+def without_length(x: Tensor) -> Tensor:
     """(B, T, D) -> (B * T, D): on TensorFlow a dense layer on three axes runs ten small ops to compute their sizes."""
     return ops.reshape(x, (-1, x.shape[-1]))
 
 
-def with_length(flat: Any, length: Any) -> Any:
+def with_length(flat: Tensor, length: Tensor | int) -> Tensor:
     """(B * T, D) -> (B, T, D)."""
     return ops.reshape(flat, (-1, length, flat.shape[-1]))
 
 
-def length_of(x: Any) -> Any:
+def length_of(x: Tensor) -> Tensor | int:
     """T of (B, T, ...): an int where it is known, which adds no op to the graph."""
     return ops.shape(x)[1] if x.shape[1] is None else x.shape[1]
 
@@ -68,6 +70,6 @@ def find_activation(name: str) -> Any:
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
-def gelu_tanh(x: Any) -> Any:
+def gelu_tanh(x: Tensor) -> Tensor:
     """GELU by its tanh approximation; registered with Keras, so that a layer that uses it can be saved."""
     return keras.activations.gelu(x, approximate=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from keras import ops
 
+from keras_transformers.tensor import Tensor
 
-def padding_mask(mask: Any) -> Any:
+
+def padding_mask(mask: Tensor) -> Tensor:
     """The attention mask that hides padding keys.
 
     Args:
@@ -24,7 +24,7 @@ def padding_mask(mask: Any) -> Any:
     return ops.expand_dims(ops.cast(mask, "bool"), 1)  # (B, 1, S)
 
 
-def causal_mask(query_positions: Any, key_positions: Any) -> Any:
+def causal_mask(query_positions: Tensor, key_positions: Tensor) -> Tensor:
     """The attention mask that hides later tokens.
 
     Args:
@@ -42,7 +42,7 @@ def causal_mask(query_positions: Any, key_positions: Any) -> Any:
     return ops.expand_dims(query_positions, 2) >= ops.expand_dims(key_positions, 1)  # (1|B, T, S)
 
 
-def window_mask(query_positions: Any, key_positions: Any, max_distance: int) -> Any:
+def window_mask(query_positions: Tensor, key_positions: Tensor, max_distance: int) -> Tensor:
     """The attention mask that hides tokens farther away than a window reaches, on both sides.
 
     Paper: Beltagy et al. 2020, https://arxiv.org/abs/2004.05150.
@@ -65,7 +65,7 @@ def window_mask(query_positions: Any, key_positions: Any, max_distance: int) -> 
     return ops.abs(distances) <= max_distance
 
 
-def combine(*masks: Any) -> Any:
+def combine(*masks: Tensor) -> Tensor:
     """The conjunction of attention masks; None stands for no restriction.
 
     Args:
@@ -86,7 +86,7 @@ def combine(*masks: Any) -> Any:
     return combined
 
 
-def document_mask(documents: Any) -> Any:
+def document_mask(documents: Tensor) -> Tensor:
     """The attention mask that hides padding, and the other texts in the same row.
 
     Args:
@@ -105,7 +105,7 @@ def document_mask(documents: Any) -> Any:
     return ops.logical_and(same_document, real_keys)
 
 
-def positions_in_mask(attention_mask: Any) -> Any:
+def positions_in_mask(attention_mask: Tensor) -> Tensor:
     """The position of each token in its text, by the number of tokens that it sees.
 
     Args:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import keras
 
+from keras_transformers.tensor import Tensor
+
 
 def residual(
-    hidden_states: Any, sublayer: Callable, norm: Callable | None, dropout: Callable, norm_order: str
+    hidden_states: Tensor, sublayer: Callable, norm: Callable | None, dropout: Callable, norm_order: str
 ) -> tuple:
     """One sublayer with its residual connection.
 

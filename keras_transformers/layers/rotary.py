@@ -8,6 +8,8 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_transformers.tensor import Tensor
+
 
 @keras.saving.register_keras_serializable("keras_transformers")
 class RotaryPositions(keras.layers.Layer):
@@ -57,7 +59,7 @@ class RotaryPositions(keras.layers.Layer):
         return keras.KerasTensor(shape, dtype="float32"), keras.KerasTensor(shape, dtype="float32")
 
 
-def rotate(x: Any, rotary: tuple[Any, Any]) -> Any:
+def rotate(x: Tensor, rotary: tuple[Tensor, Tensor]) -> Tensor:
     """Turn queries or keys by their positions' angles.
 
     Args:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from keras_transformers.config import TransformerConfig
 from keras_transformers.layers import combine, window_mask
 from keras_transformers.models.build import Layers, rotary_names
+from keras_transformers.tensor import Tensor
 
 
 def block_inputs(
-    config: TransformerConfig, layers: Layers, side: str, queries: Any, keys: Any, attention_mask: Any
-) -> list[dict[str, Any]]:
+    config: TransformerConfig, layers: Layers, side: str, queries: Tensor, keys: Tensor, attention_mask: Tensor
+) -> list[dict[str, Tensor]]:
     """The call arguments of each block of a stack; blocks that want the same share the same tensors.
 
     Args:
@@ -45,7 +44,7 @@ def block_inputs(
     ]
 
 
-def _window(side: str, queries: Any, keys: Any, attention_mask: Any, window: int | None) -> Any:
+def _window(side: str, queries: Tensor, keys: Tensor, attention_mask: Tensor, window: int | None) -> Tensor:
     if window is None:
         return attention_mask
     # A decoder's mask is causal: it hides the later half.

@@ -21,6 +21,7 @@ from keras_transformers.layers import (
     TokenEmbedding,
 )
 from keras_transformers.layers.residual import make_norm
+from keras_transformers.tensor import Tensor
 
 # Beside the hidden states of each stack.
 OPTIONAL_OUTPUTS = {"encoder": ("attention_scores", "all_hidden_states")}
@@ -167,7 +168,9 @@ def stack(layers: Layers, side: str) -> Layers:
     return {**layers, **stack_layers}
 
 
-def embed(layers: Layers, token_ids: Any, segment_ids: Any = None, positions: Any = None) -> Any:
+def embed(
+    layers: Layers, token_ids: Tensor, segment_ids: Tensor | None = None, positions: Tensor | None = None
+) -> Tensor:
     """Token, segment and absolute position embeddings, (B, T, D); positions are 0, 1, 2, ... when None."""
     hidden_states = layers["token_embedding"](token_ids, segment_ids=segment_ids)  # (B, T, D)
     if "position_embedding" in layers:
@@ -177,7 +180,7 @@ def embed(layers: Layers, token_ids: Any, segment_ids: Any = None, positions: An
     return layers["embedding_dropout"](hidden_states)
 
 
-def finish(layers: Layers, hidden_states: Any) -> Any:
+def finish(layers: Layers, hidden_states: Tensor) -> Tensor:
     """What stands behind the last block, where anything does."""
     for name in ("final_norm", "final_dropout"):
         if name in layers:
@@ -186,8 +189,8 @@ def finish(layers: Layers, hidden_states: Any) -> Any:
 
 
 def named_outputs(
-    names: Iterable[str], states: list[Any], scores: Mapping[str, list[Any]], prefix: str = ""
-) -> dict[str, Any]:
+    names: Iterable[str], states: list[Tensor], scores: Mapping[str, list[Tensor]], prefix: str = ""
+) -> dict[str, Tensor]:
     """The outputs of a stack: `hidden_states`, and those of the optional ones that are asked for.
 
     Args:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import keras
 
@@ -13,6 +12,7 @@ from keras_transformers.layers.masks import positions_in_mask
 from keras_transformers.models import build
 from keras_transformers.models.block_inputs import block_inputs
 from keras_transformers.models.encoder import encode_source
+from keras_transformers.tensor import Tensor
 
 
 def decoder(
@@ -114,7 +114,7 @@ def step(
     two_stacks = config.kind == "encoder_decoder"
     layers = build.stack(_layers_of(model), "decoder")
     names = ("token_ids", "cache_positions", *(["encoder_padding_mask"] if two_stacks else []))
-    inputs: dict[str, Any] = {name: keras.Input((None,), dtype="int32", name=name) for name in names}
+    inputs: dict[str, Tensor] = {name: keras.Input((None,), dtype="int32", name=name) for name in names}
     cache = _cache_inputs(config, layers)
 
     queries = inputs["cache_positions"]  # (B, T)
@@ -132,7 +132,7 @@ def step(
 
 
 def whole(
-    config: TransformerConfig, layers: build.Layers, inputs: Mapping[str, Any], **encoder_inputs: Any
+    config: TransformerConfig, layers: build.Layers, inputs: Mapping[str, Tensor], **encoder_inputs: Tensor
 ) -> tuple[list, list, dict[str, list]]:
     """Whole sequences through all layers of a decoder.
 
@@ -155,8 +155,9 @@ def whole(
 
 
 def walk(
-    config: TransformerConfig, layers: build.Layers, token_ids: Any, queries: Any, keys: Any, attention_mask: Any,
-    cache: list[dict[str, Any]] | None = None, in_place: bool = False, **encoder_inputs: Any,
+    config: TransformerConfig, layers: build.Layers, token_ids: Tensor, queries: Tensor, keys: Tensor,
+    attention_mask: Tensor, cache: list[dict[str, Tensor]] | None = None, in_place: bool = False,
+    **encoder_inputs: Tensor,
 ) -> tuple[list, list, dict[str, list]]:  # fmt: skip
     """Through all layers of a decoder.
 
@@ -196,7 +197,7 @@ def _layers_of(model: keras.Model) -> dict[str, keras.layers.Layer]:
     return {layer.name: layer for layer in model.layers}
 
 
-def _cache_inputs(config: TransformerConfig, layers: build.Layers) -> list[dict[str, Any]]:
+def _cache_inputs(config: TransformerConfig, layers: build.Layers) -> list[dict[str, Tensor]]:
     """For each block the inputs of its cache, each (B, K, S, H)."""
     parts = ("key", "value", *(("cross_key", "cross_value") if config.kind == "encoder_decoder" else ()))
     shape = (config.num_kv_heads, None, config.head_dim)

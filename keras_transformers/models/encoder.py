@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import keras
 
@@ -11,6 +10,7 @@ from keras_transformers.config import TransformerConfig
 from keras_transformers.layers import PositionIds, padding_mask
 from keras_transformers.models import build
 from keras_transformers.models.block_inputs import block_inputs
+from keras_transformers.tensor import Tensor
 
 
 def encoder(
@@ -54,7 +54,11 @@ def encoder(
 
 
 def walk(
-    config: TransformerConfig, layers: build.Layers, token_ids: Any, attention_mask: Any, segment_ids: Any = None
+    config: TransformerConfig,
+    layers: build.Layers,
+    token_ids: Tensor,
+    attention_mask: Tensor,
+    segment_ids: Tensor | None = None,
 ) -> tuple[list, dict[str, list]]:
     """Through all layers of an encoder: the hidden states, and the attention weights by name, of every block."""
     hidden_states = build.embed(layers, token_ids, segment_ids)  # (B, T, D)
@@ -75,8 +79,8 @@ def walk(
 
 
 def encode_source(
-    config: TransformerConfig, layers: build.Layers, inputs: Mapping[str, Any]
-) -> tuple[list, dict[str, list], dict[str, Any]]:
+    config: TransformerConfig, layers: build.Layers, inputs: Mapping[str, Tensor]
+) -> tuple[list, dict[str, list], dict[str, Tensor]]:
     """Through the encoder beside a decoder.
 
     Args:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from keras_transformers.data.next_token import NextToken
 from keras_transformers.data.packing import next_token_source
+from keras_transformers.data.protocols import Source
 from keras_transformers.data.rows import Ragged
 from keras_transformers.data.token_stream import TokenStream
 from keras_transformers.generation.request import KNOBS
@@ -58,7 +59,7 @@ def causal_lm(setup: Setup, *, generation: Mapping[str, Any] | None = None) -> P
 KIND = Kind("causal_lm", causal_lm, models=("decoder",), writes_text=True)
 
 
-def _source(setup: Setup) -> Any:
+def _source(setup: Setup) -> Callable[..., Source]:
     def source(
         texts: Any,
         labels: Sequence[str] | None,
@@ -66,7 +67,7 @@ def _source(setup: Setup) -> Any:
         *,
         packing: str | None = "documents",
         buffer_size: int = 1024,
-    ) -> Any:
+    ) -> Source:
         """Rows of tokens; what each option means stands in `Task.dataset`."""
         options = {"packing": packing, "end_id": next(iter(setup.config.eos_ids), None)}
         if is_stream(texts, labels, pairs):

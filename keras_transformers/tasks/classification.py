@@ -11,10 +11,11 @@ from keras import ops
 
 from keras_transformers.data.classification import Classification
 from keras_transformers.data.next_token import WithNextToken
+from keras_transformers.data.protocols import Objective
 from keras_transformers.heads import classification_head, language_model_head, last_token, pooler
 from keras_transformers.models import decoder, encoder
 from keras_transformers.tasks.labels import Labels, make_labels
-from keras_transformers.tasks.one_pass import OnePass, look_up
+from keras_transformers.tasks.one_pass import Answer, Describe, OnePass, Tensors, look_up
 from keras_transformers.tasks.parts import Kind, Parts, Setup
 from keras_transformers.tasks.sources import text_source
 from keras_transformers.text.end_token import with_end_token
@@ -80,7 +81,7 @@ def classification(
         setup = setup.with_tokenizer(with_end_token(setup.tokenizer, config.eos_ids[0]))
     model = _model(setup, classes, bool(lm_weight))
 
-    def objective() -> Any:
+    def objective() -> Objective:
         objective = Classification(len(classes.names), classes.problem, config.pad_id)
         return WithNextToken(objective, "logits", LANGUAGE_MODEL) if lm_weight else objective
 
@@ -145,8 +146,8 @@ def _metrics(classes: Labels) -> dict[str, list[keras.metrics.Metric]]:
     return {"logits": [make() for make in of_problem[classes.problem]]}
 
 
-def _answer(classes: Labels) -> Any:
-    def answer(outputs: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+def _answer(classes: Labels) -> Answer:
+    def answer(outputs: Tensors, inputs: Tensors) -> Tensors:
         logits = ops.cast(outputs["logits"], "float32")  # (B, C)
         if classes.problem == "regression":
             return {"scores": logits}
@@ -160,7 +161,7 @@ def _answer(classes: Labels) -> Any:
     return answer
 
 
-def _describe(classes: Labels) -> Any:
+def _describe(classes: Labels) -> Describe:
     def describe(row: Mapping[str, Any]) -> dict[str, Any]:
         answer = {name: value for name, value in row.items() if name == "label"}
         if "labels" in row:

@@ -12,9 +12,10 @@ from keras import ops
 from keras_transformers.data.masked_lm import MaskedLM
 from keras_transformers.heads import masked_lm_head
 from keras_transformers.models import encoder
-from keras_transformers.tasks.one_pass import OnePass, look_up
+from keras_transformers.tasks.one_pass import OnePass, Tensors, look_up
 from keras_transformers.tasks.parts import Kind, Parts, Setup
 from keras_transformers.tasks.sources import text_source
+from keras_transformers.tensor import Tensor
 from keras_transformers.training import losses, metrics
 
 TOP = 5  # candidates for each gap
@@ -59,7 +60,7 @@ def masked_lm(setup: Setup, *, whole_word: bool = False) -> Parts:
 KIND = Kind("masked_lm", masked_lm, models=("encoder",), new_layers=HEAD)
 
 
-def masked_model(setup: Setup) -> tuple[keras.Model, dict[str, Any], Any]:
+def masked_model(setup: Setup) -> tuple[keras.Model, Tensors, Tensor]:
     """An encoder, the inputs of a model that guesses hidden tokens, and its logits (B, M, V)."""
     backbone = encoder(setup.config, outputs=setup.outputs, dtype=setup.dtype)
     positions = keras.Input((None,), dtype="int32", name="mask_positions")
@@ -83,7 +84,7 @@ def gap_fills(setup: Setup, model: keras.Model, output: str) -> OnePass:
     def vocabulary() -> list[str]:
         return [tokenizer.id_to_token(number) for number in range(tokenizer.vocabulary_size)]
 
-    def answer(outputs: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+    def answer(outputs: Tensors, inputs: Tensors) -> Tensors:
         # A model may have more rows of logits than there are tokens.
         logits = ops.cast(outputs[output], "float32")[..., : tokenizer.vocabulary_size]  # (B, M, V)
         probabilities, ids = ops.top_k(ops.softmax(logits), TOP)  # (B, M, TOP)
@@ -96,7 +97,7 @@ def gap_fills(setup: Setup, model: keras.Model, output: str) -> OnePass:
     return OnePass(setup, model, answer, _describe, more_inputs, example="warm [MASK]")
 
 
-def mask_positions(token_ids: Any, mask_id: int) -> dict[str, Any]:
+def mask_positions(token_ids: Tensor, mask_id: int) -> Tensors:
     """Where `[MASK]` stands, (B, M), in order; a row with fewer than M of them has other positions besides.
 
     Args:

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from keras_transformers.data.protocols import Objective
 from keras_transformers.tasks.parts import Parts
 
 
-def full_objective(name: str, parts: Parts, outputs: Sequence[str], class_weight: dict[Any, float] | None) -> Any:
+def full_objective(name: str, parts: Parts, outputs: Sequence[str], class_weight: dict[Any, float] | None) -> Objective:
     """The objective of a task, with what its model and the caller add.
 
     Args:
@@ -46,7 +47,7 @@ class AllOutputs:
         optional: Names of the other outputs.
     """
 
-    def __init__(self, objective: Any, head: str, optional: Sequence[str]):
+    def __init__(self, objective: Objective, head: str, optional: Sequence[str]):
         self.objective, self.head, self.optional = objective, head, tuple(optional)
         self.check = objective.check
 
@@ -68,7 +69,7 @@ class WithClassWeights:
         weights: (C,) float, what a row of each class counts.
     """
 
-    def __init__(self, objective: Any, head: str, weights: np.ndarray):
+    def __init__(self, objective: Objective, head: str, weights: np.ndarray):
         self.objective, self.head, self.weights = objective, head, np.asarray(weights, np.float32)
         self.check = objective.check
 

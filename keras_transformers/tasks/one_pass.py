@@ -11,14 +11,17 @@ import numpy as np
 from keras_transformers.tasks.parts import Setup
 from keras_transformers.tasks.serving import check_counts, check_exportable, current_service, merged_service
 from keras_transformers.tasks.sources import rows_of
+from keras_transformers.tensor import Tensor
 from keras_transformers.text.strings import decoded
 from keras_transformers.text.tokenizer import check_texts
 from keras_transformers.training.distribute import on_tensorflow
 
-Tensors = dict[str, Any]
+Tensors = dict[str, Tensor]
+Answer = Callable[[Tensors, Tensors], Tensors]  # from a model's outputs and inputs
+Describe = Callable[[Mapping[str, Any]], dict[str, Any]]  # from a row of that
 
 
-def no_more_inputs(token_ids: Any) -> Tensors:
+def no_more_inputs(token_ids: Tensor) -> Tensors:
     """The inputs of a model that follow from its token ids: none."""
     return {}
 
@@ -39,9 +42,9 @@ class OnePass:
         self,
         setup: Setup,
         model: keras.Model,
-        answer: Callable[[Tensors, Tensors], Tensors],
-        describe: Callable[[Mapping[str, Any]], dict[str, Any]],
-        more_inputs: Callable[[Any], Tensors] = no_more_inputs,
+        answer: Answer,
+        describe: Describe,
+        more_inputs: Callable[[Tensor], Tensors] = no_more_inputs,
         example: str = "warm up",
     ):
         self.setup, self.model, self.example = setup, model, example
@@ -187,7 +190,7 @@ class EagerService:
         return {name: np.asarray(column) for name, column in columns.items()}
 
 
-def look_up(names: Sequence[str], numbers: Any) -> Any:
+def look_up(names: Sequence[str], numbers: Tensor) -> Tensor:
     """Names by number, and `""` for -1: strings in a TensorFlow tensor, or on other backends in a numpy array.
 
     Example:

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import keras
 import numpy as np
@@ -15,7 +15,12 @@ import numpy as np
 from keras_transformers.block_options import is_size
 from keras_transformers.checkpoints.names import task_names
 from keras_transformers.config import TransformerConfig
+from keras_transformers.data.protocols import Objective, Source
+from keras_transformers.tensor import Tensor
 from keras_transformers.text.tokenizer import Tokenizer, check_texts
+
+if TYPE_CHECKING:
+    from keras_transformers.text.graph.compile import TextGraph
 
 
 class Kind(NamedTuple):
@@ -115,16 +120,16 @@ class Setup:
         """The same with another tokenizer."""
         return replace(self, tokenizer=tokenizer)
 
-    def optional_outputs(self, backbone: keras.Model) -> dict[str, Any]:
+    def optional_outputs(self, backbone: keras.Model) -> dict[str, Tensor]:
         """The outputs of a model that were asked for besides."""
         return {name: backbone.output[name] for name in self.outputs}
 
     @cached_property
-    def text_graph(self) -> Any:
+    def text_graph(self) -> TextGraph:
         """The tokenizer as TensorFlow ops, a `TextGraph`."""
         return self.graph_of(self.tokenizer)
 
-    def graph_of(self, tokenizer: Tokenizer) -> Any:
+    def graph_of(self, tokenizer: Tokenizer) -> TextGraph:
         """A tokenizer as TensorFlow ops, with the model's padding."""
         from keras_transformers.text.graph.compile import compile_text
 
@@ -134,7 +139,12 @@ class Setup:
 class Answers(Protocol):
     """How a task answers texts: `one_pass.OnePass` or `writing.Writing`."""
 
+    model: keras.Model
     service: Any  # what `predict` calls, and on TensorFlow `export` saves
+    made_service: tuple[Any, Any] | None  # of `serving.current_service`
+
+    def make_service(self) -> Any:
+        """A service with the weights as they are."""
 
     def predict(self, texts: Any, *arguments: Any, **options: Any) -> list[dict[str, Any]]:
         """One dict a text."""
@@ -166,8 +176,8 @@ class Parts:
 
     model: keras.Model
     tokenizer: Tokenizer
-    source: Callable[..., Any]
-    objective: Callable[[], Any]
+    source: Callable[..., Source]
+    objective: Callable[[], Objective]
     losses: Callable[[], dict[str, keras.losses.Loss]]
     metrics: Callable[[], dict[str, list[keras.metrics.Metric]]]
     answers: Answers

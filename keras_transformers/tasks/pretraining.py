@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +69,7 @@ KIND = Kind(
 )
 
 
-def _document_source(setup: Setup) -> Any:
+def _document_source(setup: Setup) -> Callable[..., SentencePairs]:
     def source(
         texts: str | os.PathLike | Iterable[list[str]], labels: Any, pairs: Any, *, short_probability: float = 0.1
     ) -> SentencePairs:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import keras
 import numpy as np
 
 from keras_transformers.checkpoints.names import stored_as
 from keras_transformers.config import TransformerConfig
+from keras_transformers.data.protocols import Source
 from keras_transformers.data.rows import Ragged
 from keras_transformers.data.translation import Translation, Translations, encode_translations, tell
 from keras_transformers.generation.prompts import decoder_start_id
@@ -23,6 +24,9 @@ from keras_transformers.tasks.writing import Writing, language_model, language_m
 from keras_transformers.text.end_token import with_end_token
 from keras_transformers.text.tokenizer import Tokenizer, check_texts
 from keras_transformers.training import losses
+
+if TYPE_CHECKING:
+    from keras_transformers.text.graph.compile import TextGraph
 
 
 def seq2seq_lm(
@@ -126,7 +130,7 @@ class Sides:
         return self.setup.tokenizer, self.target
 
     @cached_property
-    def target_graph(self) -> Any:
+    def target_graph(self) -> TextGraph:
         """The tokenizer of what is written as TensorFlow ops."""
         is_one = self.target is self.setup.tokenizer
         return self.setup.text_graph if is_one else self.setup.graph_of(self.target)
@@ -141,7 +145,7 @@ class Sides:
             config.encoder_vocabulary_size,
         )
 
-    def source_of(self, texts: Any, labels: Sequence[str] | None, pairs: Any, *, buffer_size: int = 16384) -> Any:
+    def source_of(self, texts: Any, labels: Sequence[str] | None, pairs: Any, *, buffer_size: int = 16384) -> Source:
         """Pairs of ids; what each option means stands in `Task.dataset`."""
         max_length = self.setup.max_length
         if not is_stream(texts, labels, pairs):

@@ -9,6 +9,7 @@ from typing import Any
 import keras
 
 from keras_transformers.block_options import is_size
+from keras_transformers.tasks.parts import Answers
 from keras_transformers.training.distribute import on_tensorflow
 from keras_transformers.training.lora import merged
 
@@ -23,21 +24,21 @@ def check_exportable() -> None:
 
 
 @contextmanager
-def merged_service(answers: Any) -> Iterator[Any]:
+def merged_service(answers: Answers) -> Iterator[Any]:
     """The service of a task's answers, or where the model has adapters (LoRA) a new one, traced with these merged.
 
     Args:
-        answers: With `model`, `service` and `make_service`.
+        answers: Of a task.
     """
     with merged(answers.model) as has_adapters:
         yield answers.make_service() if has_adapters else answers.service
 
 
-def current_service(answers: Any, settings: Any = ()) -> Any:
+def current_service(answers: Answers, settings: Any = ()) -> Any:
     """The service of a task's answers: made at the first call, and again once the old one does not hold any more.
 
     Args:
-        answers: With `model`, `made_service` (None at first) and `make_service`.
+        answers: Of a task.
         settings: What is traced into the service besides the model.
     """
     # Adapters (LoRA) are new weights: functions that were traced before know nothing of them.
