@@ -111,7 +111,7 @@ class Setup:
             )
         if not (is_size(self.max_length) and 4 <= self.max_length <= config.max_length):
             raise ValueError(
-                f"max_length must be an integer in [4, {config.max_length}], the model's: received {self.max_length!r}."
+                f"max_length must be in [4, {config.max_length}], the model's, and whole: received {self.max_length!r}."
             )
         object.__setattr__(self, "max_length", int(self.max_length))
         check_texts("outputs", self.outputs)
