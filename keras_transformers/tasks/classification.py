@@ -71,12 +71,7 @@ def classification(
     ['label', 'probabilities', 'truncated']
     """
     config, classes = setup.config, make_labels(labels, problem)
-    is_weight = isinstance(lm_weight, numbers.Real) and 0 <= lm_weight < float("inf")
-    if not is_weight or (lm_weight and config.kind != "decoder"):
-        raise ValueError(
-            f"lm_weight is the weight of a decoder's next-token loss, 0 for none: received {lm_weight!r} for a model "
-            f"of kind {config.kind!r}."
-        )
+    _check_weight(lm_weight, config.kind)
     if made_for != KIND.name and config.eos_ids:
         setup = setup.with_tokenizer(with_end_token(setup.tokenizer, config.eos_ids[0]))
     model = _model(setup, classes, bool(lm_weight))
@@ -113,6 +108,15 @@ KIND = Kind(
     needs_labels=True,
     takes_pairs=True,
 )
+
+
+def _check_weight(lm_weight: Any, kind: str) -> None:
+    is_weight = isinstance(lm_weight, numbers.Real) and 0 <= lm_weight < float("inf")
+    if not is_weight or (lm_weight and kind != "decoder"):
+        raise ValueError(
+            f"lm_weight is the weight of a decoder's next-token loss, 0 for none: received {lm_weight!r} for a model "
+            f"of kind {kind!r}."
+        )
 
 
 def _model(setup: Setup, classes: Labels, has_language_model: bool) -> keras.Model:
