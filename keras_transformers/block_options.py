@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import numbers
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from keras_transformers.number_checks import is_number, is_size
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,7 +57,7 @@ class BlockOptions:
 
     def _check_wavelength(self):
         value = self.max_wavelength
-        if isinstance(value, bool) or not (isinstance(value, numbers.Real) and 0 < value < float("inf")):
+        if not (is_number(value) and 0 < value < float("inf")):
             raise ValueError(f"max_wavelength of a block must be a positive number: received {value!r}.")
         if self.rotary is False:
             raise ValueError(
@@ -93,8 +94,3 @@ def _from_dict(values: Any) -> BlockOptions:
     if unknown := sorted(set(values) - set(known), key=str):
         raise ValueError(f"unknown options of a block {unknown}; the known ones are {known}.")
     return BlockOptions(**values)
-
-
-def is_size(value: Any) -> bool:
-    """Whether a value is a positive integer, of NumPy too."""
-    return not isinstance(value, bool) and hasattr(value, "__index__") and int(value) > 0

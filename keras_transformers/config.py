@@ -6,7 +6,8 @@ import dataclasses
 import numbers
 from typing import Any
 
-from keras_transformers.block_options import BlockOptions, is_size, make_block_options
+from keras_transformers.block_options import BlockOptions, make_block_options
+from keras_transformers.number_checks import is_size
 
 NORMS = ("layer", "rms")
 NORM_ORDERS = ("pre", "post")

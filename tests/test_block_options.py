@@ -10,7 +10,7 @@ import pytest
 from bert_model import small_config
 from small_seq2seq import small_config as two_stacks
 
-from keras_transformers.block_options import BlockOptions, is_size, make_block_options
+from keras_transformers.block_options import BlockOptions, make_block_options
 from keras_transformers.config import TransformerConfig
 
 GEMMA = [{"attention_window": 4, "max_wavelength": 10}, {}]
@@ -103,9 +103,3 @@ def test_options_and_dicts_may_stand_side_by_side():
     options = BlockOptions(attention_norm=False)
     assert make_block_options((options, {"attention_window": 2}, {})) == (options, BlockOptions(2), BlockOptions())
     assert make_block_options([]) == ()
-
-
-@pytest.mark.parametrize(("value", "expected"), [(1, True), (np.int64(3), True), (0, False), (-1, False), (True, False),
-                                                 (1.0, False), ("1", False), (None, False)])  # fmt: skip
-def test_sizes(value, expected):
-    assert is_size(value) is expected

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from keras_transformers.config import TransformerConfig
 from keras_transformers.json_file import NUMBER, check_types, read_object
-from keras_transformers.text.checks import is_token_id
+from keras_transformers.number_checks import is_number, is_token_id
 
 FIELDS = {
     "num_beams": "num_beams",
@@ -126,7 +125,7 @@ def check_settings(settings: Mapping[str, Any], vocabulary_size: int = 2**31) ->
         elif name in SWITCHES:
             is_right, expected = isinstance(value, bool), "True or False"
         else:
-            is_right = isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+            is_right = is_number(value) and math.isfinite(value)
             expected = "a finite number"
         if not is_right:
             raise ValueError(f"the generation setting {name} must be {expected}: received {value!r}. Or leave it out.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -11,8 +10,9 @@ import numpy as np
 from keras import ops
 
 from keras_transformers.generation.stop import MOST_BYTES, MOST_STRINGS, TOO_MUCH, StopStrings, stop_strings
+from keras_transformers.number_checks import is_number, is_token_id
 from keras_transformers.tensor import Tensor
-from keras_transformers.text.checks import check_texts, is_token_id
+from keras_transformers.text.checks import check_texts
 
 
 class Knob(NamedTuple):
@@ -174,8 +174,7 @@ def check_bias(token_bias: Mapping[int, float] | None, vocabulary_size: int) -> 
 
 
 def _is_bias(value: Any) -> bool:
-    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    return is_number and (value == float("-inf") or abs(value) <= float(np.finfo(np.float32).max))
+    return is_number(value) and (value == float("-inf") or abs(value) <= float(np.finfo(np.float32).max))
 
 
 def _column(name: str, knob: Knob, value: Any, rows: int) -> np.ndarray:

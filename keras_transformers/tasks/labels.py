@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from keras_transformers.block_options import is_size
 from keras_transformers.data.classification import PROBLEMS
+from keras_transformers.number_checks import is_size
 from keras_transformers.text.checks import check_texts
 
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import keras
 import numpy as np
 
-from keras_transformers.block_options import is_size
 from keras_transformers.checkpoints.names import task_names
 from keras_transformers.config import TransformerConfig
 from keras_transformers.data.protocols import Objective, Source
+from keras_transformers.number_checks import is_size
 from keras_transformers.tensor import Tensor
 from keras_transformers.text.tokenizer import Tokenizer, check_texts
 
@@ -141,7 +141,7 @@ class Answers(Protocol):
 
     model: keras.Model
     service: Any  # what `predict` calls, and on TensorFlow `export` saves
-    made_service: tuple[Any, Any] | None  # of `serving.current_service`
+    made_service: tuple[list, Any, Any] | None  # weights, settings, service: of `serving.current_service`
 
     def make_service(self) -> Any:
         """A service with the weights as they are."""

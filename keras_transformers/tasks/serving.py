@@ -8,7 +8,7 @@ from typing import Any
 
 import keras
 
-from keras_transformers.block_options import is_size
+from keras_transformers.number_checks import is_size
 from keras_transformers.tasks.parts import Answers
 from keras_transformers.training.distribute import on_tensorflow
 from keras_transformers.training.lora import merged
@@ -42,10 +42,10 @@ def current_service(answers: Answers, settings: Any = ()) -> Any:
         settings: What is traced into the service besides the model.
     """
     # Adapters (LoRA) are new weights: functions that were traced before know nothing of them.
-    key = (*map(id, answers.model.weights), settings)
-    if answers.made_service is None or answers.made_service[0] != key:
-        answers.made_service = (key, answers.make_service())
-    return answers.made_service[1]
+    weights, made = answers.model.weights, answers.made_service
+    if made is None or made[1] != settings or [*map(id, made[0])] != [*map(id, weights)]:
+        made = answers.made_service = (weights, settings, answers.make_service())
+    return made[2]
 
 
 def check_counts(**counts: Any) -> list[int]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import numbers
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import tokenizers
 
@@ -37,11 +35,6 @@ def check_text(name: str, text: str, row: int) -> str:
             'text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").'
         )
     return text
-
-
-def is_token_id(value: Any, vocabulary_size: int) -> bool:
-    """Whether a value is an integer, of NumPy too, in [0, vocabulary_size)."""
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool) and 0 <= value < vocabulary_size
 
 
 def check_lengths(encodings: list[tokenizers.Encoding], max_length: int | None) -> None:

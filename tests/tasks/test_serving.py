@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import generating
 import numpy as np
 import pytest
@@ -55,6 +57,15 @@ def test_tokens_that_are_prescribed_after_the_first_text_count():
     biased = task.predict(["the cat"], max_new_tokens=5, token_bias=dict.fromkeys(never, float("-inf")))
     task.generation = {"suppressed_ids": never}
     assert task.predict(["the cat"], max_new_tokens=5) == biased != free
+
+
+def test_threads_may_ask_first():
+    """Each may trace a service of its own: the answers are the same, and the next call takes one that stands."""
+    task = tiny.masked_lm()
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda _: task.predict(["a fine [MASK]"]), range(4)))
+    assert all(answer == answers[0] for answer in answers)
+    assert task.service is task.service
 
 
 def test_counts():

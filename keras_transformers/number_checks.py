@@ -1,0 +1,21 @@
+"""Which values are sizes, token ids or numbers: the one meaning that all checks share. NumPy's scalars count too."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a real number, and not True or False."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def is_size(value: Any) -> bool:
+    """Whether a value is a positive integer, and not True."""
+    return not isinstance(value, bool) and hasattr(value, "__index__") and int(value) > 0
+
+
+def is_token_id(value: Any, vocabulary_size: int) -> bool:
+    """Whether a value is an integer in [0, vocabulary_size), and not True or False."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool) and 0 <= value < vocabulary_size

@@ -1,0 +1,29 @@
+"""What counts as a size, a token id, a number."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from keras_transformers.number_checks import is_number, is_size, is_token_id
+
+
+@pytest.mark.parametrize(("value", "expected"), [(1, True), (np.int64(3), True), (0, False), (-1, False), (True, False),
+                                                 (1.0, False), ("1", False), (None, False)])  # fmt: skip
+def test_sizes(value, expected):
+    assert is_size(value) is expected
+
+
+@pytest.mark.parametrize("value", [0, 8, np.int32(3), np.uint8(0)])
+def test_token_ids(value):
+    assert is_token_id(value, 9)
+
+
+@pytest.mark.parametrize("value", [-1, 9, 1.0, True, "1", None, [1]])
+def test_what_is_no_token_id(value):
+    assert not is_token_id(value, 9)
+
+
+def test_numbers():
+    assert all(map(is_number, (0, -1.5, float("nan"), 10**400, np.float32(1), np.int8(1))))
+    assert not any(map(is_number, (True, False, None, "1", [1], 1j)))
