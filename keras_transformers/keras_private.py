@@ -104,6 +104,15 @@ def optimized_variables(optimizer: keras.optimizers.Optimizer) -> list[keras.Var
     return list(optimizer._trainable_variables)
 
 
+def adam_moments(optimizer: keras.optimizers.Adam, variable: Any) -> tuple[keras.Variable, keras.Variable]:
+    """The first and second moments that a built Adam keeps of a variable (in `update_step`, what that is given).
+
+    The public `optimizer.variables` does not tell which moments are whose.
+    """
+    index = optimizer._get_variable_index(variable)
+    return optimizer._momentums[index], optimizer._velocities[index]
+
+
 def supports_no_merge_call() -> bool:
     """Whether the replicas of the current strategy step without ever being merged (TensorFlow only), as under XLA.
 

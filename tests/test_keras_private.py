@@ -159,6 +159,15 @@ def test_optimized_variables():
     assert all(v is not weight for v in optimizer.variables)
 
 
+def test_adam_moments():
+    optimizer, weights = keras.optimizers.AdamW(1.0, weight_decay=0.0), [keras.Variable([1.0]), keras.Variable([2.0])]
+    optimizer.apply([np.array([0.0], "float32"), np.array([4.0], "float32")], weights)
+    variables = [weight.value if keras.backend.backend() == "tensorflow" else weight for weight in weights]
+    first, second = keras_private.adam_moments(optimizer, variables[1])
+    assert float(first[0]) == pytest.approx(0.4) and float(second[0]) == pytest.approx(0.016)
+    assert float(keras_private.adam_moments(optimizer, variables[0])[0][0]) == 0.0
+
+
 @only_tensorflow
 def test_supports_no_merge_call():
     assert keras_private.supports_no_merge_call() in (True, False)
@@ -179,11 +188,12 @@ def test_input_datasets():
     ("base", "method", "gradient"),
     [
         (keras.optimizers.AdamW, "_apply_weight_decay", 1.0),
+        (keras.optimizers.AdamW, "update_step", 1.0),
         pytest.param(
             *(keras.optimizers.LossScaleOptimizer, "_stateful_handle_non_finite_grads", np.inf), marks=only_tensorflow
         ),
     ],
-    ids=["AdamW", "LossScaleOptimizer"],
+    ids=["AdamW decay", "AdamW step", "LossScaleOptimizer"],
 )
 def test_methods_that_our_optimizers_override_are_called(base, method, gradient):
     """`training.optimizer.AdamW` and `training.loss_scale.LossScaleOptimizer` define them anew."""

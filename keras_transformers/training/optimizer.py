@@ -8,7 +8,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_transformers.keras_private import optimized_variables
+from keras_transformers.keras_private import adam_moments, optimized_variables
 from keras_transformers.text.tokenizer import check_texts
 from keras_transformers.training.distribute import all_reduce_sum, dense, num_replicas, on_tensorflow, run_if
 
@@ -110,8 +110,25 @@ class AdamW(keras.optimizers.AdamW):
         """Updates the variables from gradients that are already summed over the replicas."""
         if self.clip_norm is not None:
             sums = clip_by_global_norm(sums, self.clip_norm)
-        # Keras sums over the replicas once more.
-        super().apply([None if g is None else g / num_replicas() for g in sums], variables)
+        if (replicas := num_replicas()) > 1:  # Keras sums over the replicas once more
+            sums = [None if g is None else g / replicas for g in sums]
+        super().apply(sums, variables)
+
+    def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
+        """Keras' step for one variable; on TensorFlow by one op: each of Keras' twelve reads and writes all weights."""
+        if not on_tensorflow():
+            super().update_step(gradient, variable, learning_rate)
+            return
+        import tensorflow as tf
+
+        dtype, (first, second) = variable.dtype, adam_moments(self, variable)
+        step = tf.cast(self.iterations.value + 1, dtype)
+        beta_1, beta_2 = tf.constant(self.beta_1, dtype), tf.constant(self.beta_2, dtype)
+        tf.raw_ops.ResourceApplyAdam(
+            var=variable.handle, m=first.value.handle, v=second.value.handle,
+            beta1_power=tf.pow(beta_1, step), beta2_power=tf.pow(beta_2, step), lr=tf.cast(learning_rate, dtype),
+            beta1=beta_1, beta2=beta_2, epsilon=tf.constant(self.epsilon, dtype), grad=tf.cast(gradient, dtype),
+        )  # fmt: skip
 
     def _accumulate(self, grads: Sequence, variables: Sequence | None) -> None:
         self._add(grads)
@@ -183,9 +200,19 @@ def clip_by_global_norm(grads: Sequence, clip_norm: float) -> list:
     >>> [float(g) for g in clip_by_global_norm([np.float32(3.0), None, np.float32(4.0)], 1.0) if g is not None]
     [0.6000000238418579, 0.800000011920929]
     """
-    norm = ops.sqrt(sum(ops.sum(ops.square(ops.cast(g, "float32"))) for g in grads if g is not None))
+    norm = ops.sqrt(sum(_squares(g) for g in grads if g is not None))
     scale = clip_norm / ops.maximum(norm, clip_norm)
     return [None if g is None else g * ops.cast(scale, g.dtype) for g in grads]
+
+
+def _squares(gradient: Any) -> Any:
+    """The sum of squares, in float32: on TensorFlow without an array of them."""
+    gradient = ops.cast(gradient, "float32")
+    if not on_tensorflow():
+        return ops.sum(ops.square(gradient))
+    import tensorflow as tf
+
+    return 2.0 * tf.nn.l2_loss(gradient)
 
 
 def _sum_over_replicas(grads: Sequence) -> list:
