@@ -1,4 +1,4 @@
-"""Tokens per second of the text graph beside the Rust library, one core each.
+"""Tokens per second of the text graph beside the Rust library, one core each; and with offsets beside without.
 
     python benchmarks/text.py --data ../shared/data --tokenizer bert_vocab
     python benchmarks/text.py --data ../shared/data --tokenizer gpt2_vocab
@@ -25,9 +25,10 @@ os.environ.update(TOKENIZERS_PARALLELISM="false", TF_CPP_MIN_LOG_LEVEL="2")
 
 import tensorflow as tf
 
-from keras_transformers.export import TEXT, export
+from keras_transformers.export import export
 from keras_transformers.text.graph.compile import TextGraph, compile_text
 from keras_transformers.text.graph.probe import TABLES
+from keras_transformers.text.graph.specs import TEXT
 from keras_transformers.text.tokenizer import Tokenizer
 
 MAX_LENGTH = 512
@@ -40,20 +41,22 @@ def seconds(work: Callable[[], object], repeats: int, clock: Callable[[], float]
     return (clock() - begin) / repeats
 
 
-def throughput(tokenizer: Tokenizer, encode: Callable, lines: list[str], per_call: int, turns: int) -> None:
+def throughput(
+    tokenizer: Tokenizer, encode: Callable, with_offsets: Callable, lines: list[str], per_call: int, turns: int
+) -> None:
     batches = [lines[i : i + per_call] for i in range(0, min(len(lines), max(1000, per_call)), per_call)][:100]
     tokens = sum(len(row.ids) for batch in batches for row in tokenizer.encode(batch, max_length=MAX_LENGTH))
     tensors = [tf.constant(batch) for batch in batches]
-    graph, rust = [], []
-    for _ in range(turns):
-        graph.append(tokens / seconds(lambda: [encode(batch) for batch in tensors], 1))
-        rust.append(
-            tokens
-            / seconds(lambda: [[row.ids for row in tokenizer.encode(b, max_length=MAX_LENGTH)] for b in batches], 1)
-        )
-    ours, theirs = statistics.median(graph), statistics.median(rust)
+    work = {
+        "graph": lambda: [encode(batch) for batch in tensors],
+        "with offsets": lambda: [with_offsets(batch) for batch in tensors],
+        "library": lambda: [[row.ids for row in tokenizer.encode(b, max_length=MAX_LENGTH)] for b in batches],
+    }
+    turns = [{name: tokens / seconds(run, 1) for name, run in work.items()} for _ in range(turns)]
+    ours, offsets, theirs = (statistics.median(turn[name] for turn in turns) for name in work)
     print(
-        f"{per_call:5} lines a call: graph {ours:11,.0f}  library {theirs:11,.0f} tokens/s  ratio {ours / theirs:.2f}"
+        f"{per_call:5} lines a call: graph {ours:11,.0f}  with offsets {offsets:11,.0f}  library {theirs:11,.0f} "
+        f"tokens/s  ratio {ours / theirs:.2f}, {offsets / ours:.2f}"
     )
 
 
@@ -64,6 +67,13 @@ def read(data: Path, name: str) -> Tokenizer:
         return Tokenizer.train(lines, 16_000, model="unigram")
     is_file = (data / name).is_file()
     return Tokenizer.from_sentencepiece(data / name) if is_file else Tokenizer.from_folder(data / name)
+
+
+def encoder(graph: TextGraph, with_offsets: bool) -> Callable:
+    def encode(texts: tf.Tensor) -> dict[str, tf.Tensor]:
+        return graph.encode(texts, max_length=MAX_LENGTH, with_offsets=with_offsets)
+
+    return tf.function(encode, input_signature=[TEXT], autograph=False)
 
 
 def save(graph: TextGraph, encode: Callable) -> None:
@@ -93,14 +103,15 @@ def main() -> None:
     begin = time.process_time()
     graph = compile_text(tokenizer.to_json(), pad_id=0)
     compiled = time.process_time()
-    encode = tf.function(
-        lambda texts: graph.encode(texts, max_length=MAX_LENGTH), input_signature=[TEXT], autograph=False
-    )
+    encode, with_offsets = encoder(graph, False), encoder(graph, True)
     encode.get_concrete_function()
-    print(f"compile {compiled - begin:.2f} s, trace {time.process_time() - compiled:.2f} s", end=", ")
+    traced = time.process_time()
+    with_offsets.get_concrete_function()
+    print(f"compile {compiled - begin:.2f} s, trace {traced - compiled:.2f} s", end=", ")
+    print(f"with offsets {time.process_time() - traced:.2f} s", end=", ")
     save(graph, encode)
     for per_call in (1, 32, 256, 1000):
-        throughput(tokenizer, encode, lines, per_call, arguments.turns)
+        throughput(tokenizer, encode, with_offsets, lines, per_call, arguments.turns)
     word = tf.constant(["".join(random.Random(0).choices(string.ascii_letters, k=10_000))])
     encode(word)
     print(f"one word of 10,000 random letters: {seconds(lambda: encode(word), 3):.3f} s CPU")

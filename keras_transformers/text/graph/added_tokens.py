@@ -7,10 +7,12 @@ import tensorflow as tf
 import tokenizers
 
 from keras_transformers.text.graph.probe import BLANK, UNICODE_SIZE
-from keras_transformers.text.graph.runs import EDGE, runs_of
-from keras_transformers.text.graph.streams import keep, reachable, row_starts
+from keras_transformers.text.graph.runs import EDGE, run_lengths, runs_of
+from keras_transformers.text.graph.streams import Stream, Tracked, keep, reachable, row_starts, shift
 from keras_transformers.text.graph.tables import TOKEN, PointTable, shipped
+from keras_transformers.text.graph.tracking import spanning
 from keras_transformers.text.graph.trie import Trie
+from keras_transformers.text.graph.trim import spaces_at_ends
 
 FLAGS = ("single_word", "lstrip", "rstrip")
 
@@ -36,11 +38,11 @@ class AddedTokens(tf.Module):
         self.word_class = PointTable(shipped()["word"])
         self.is_blank = PointTable(shipped()["regex"] >= BLANK)
 
-    def __call__(self, points: tf.RaggedTensor) -> tf.RaggedTensor:
+    def __call__(self, points: Stream) -> Stream:
         candidates = self.begins(points.values) > 0
         return tf.cond(tf.reduce_any(candidates), lambda: self._cut(points, tf.where(candidates)[:, 0]), lambda: points)
 
-    def _cut(self, points: tf.RaggedTensor, at: tf.Tensor) -> tf.RaggedTensor:
+    def _cut(self, points: Stream, at: tf.Tensor) -> Stream:
         row = tf.searchsorted(points.row_splits, at, side="right")  # (C,), C candidates
         length, ids = self.trie.longest(points.values, at, tf.gather(points.row_splits, row), tf.zeros_like(at))
         at, length, ids = (tf.boolean_mask(x, length > 0) for x in (at, tf.cast(length, tf.int64), ids))  # (M,)
@@ -49,6 +51,8 @@ class AddedTokens(tf.Module):
 
         rest = tf.ragged.range(at + 1, at + length).values[:, None]
         values = tf.tensor_scatter_nd_update(points.values, at[:, None], ids + TOKEN)
+        if isinstance(points, Tracked):
+            points = self._spanned(points, at, at + length, ids)
         kept = tf.tensor_scatter_nd_update(tf.ones_like(values, tf.bool), rest, tf.zeros_like(rest[:, 0], tf.bool))
         points = keep(points.with_values(values), kept)
         if not self.strips:
@@ -56,7 +60,7 @@ class AddedTokens(tf.Module):
         placed = tf.tensor_scatter_nd_update(values * 0, at[:, None], ids + 1)
         return self._strip(points, tf.boolean_mask(placed, kept))
 
-    def _inside_word(self, points: tf.RaggedTensor, at: tf.Tensor, stop: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
+    def _inside_word(self, points: Stream, at: tf.Tensor, stop: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
         """(M,) bool: matches of `single_word` tokens that are next to a word character of their row."""
         is_word = tf.concat([self.word_class(points.values) > 0, [False]], 0)  # (N + 1,)
         first = tf.concat([row_starts(points), [True]], 0)  # (N + 1,)
@@ -65,7 +69,24 @@ class AddedTokens(tf.Module):
         after = tf.gather(is_word, stop) & ~tf.gather(first, stop)  # (M,)
         return (before | after) & _among(ids, self.single_words)
 
-    def _strip(self, points: tf.RaggedTensor, placed: tf.Tensor) -> tf.RaggedTensor:
+    def _spanned(self, points: Tracked, at: tf.Tensor, stop: tf.Tensor, ids: tf.Tensor) -> Tracked:
+        """Give the values `at` (P,) the spans of their tokens, up to `stop` (P,), and of the whitespace they absorb.
+
+        Of whitespace between two tokens that absorb it, the first has all.
+        """
+        is_blank, starts = self.is_blank(points.values) > 0, row_starts(points)  # (N,), (N,)
+        up_to, from_here = run_lengths(is_blank, starts)  # (N,), (N,)
+        before = tf.where(~starts, shift(up_to, 0), 0)  # (N,)
+        after = tf.where(~shift(starts, True, by=-1), shift(from_here, 0, by=-1), 0)  # (N,)
+
+        stop += tf.where(_among(ids, self.rstrip), tf.gather(after, stop - 1), 0)  # (P,)
+        first = tf.where(_among(ids, self.lstrip), tf.maximum(at - tf.gather(before, at), shift(stop, 0)), at)  # (P,)
+        spans = spanning(points, first, stop)  # (P, K)
+        if spans.shape[1] > 2:
+            spans = tf.concat([spans[:, :2], spaces_at_ends(points, is_blank, first, stop)], 1)
+        return Tracked(points.points, tf.tensor_scatter_nd_update(points.spans, at[:, None], spans))
+
+    def _strip(self, points: Stream, placed: tf.Tensor) -> Stream:
         """Drop the whitespace that tokens absorb: `placed` (N,) is the id + 1 of each token, 0 for other values."""
         blanks = runs_of(self.is_blank(points.values), row_starts(points))  # R runs
         before = tf.where(blanks.before == EDGE, 0, tf.gather(placed, tf.maximum(blanks.first - 1, 0)))  # (R,)

@@ -7,7 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from keras_transformers.text.graph.split_patterns import WordPattern
-from keras_transformers.text.graph.streams import insert
+from keras_transformers.text.graph.streams import Stream, insert
 from keras_transformers.text.graph.tables import TOKEN
 
 
@@ -22,7 +22,7 @@ class ByteLevel(tf.Module):
         self.add_prefix_space = config["add_prefix_space"]
         self.pattern = WordPattern(tiktoken=False, digits=0) if config["use_regex"] else None
 
-    def __call__(self, points: tf.RaggedTensor, starts: tf.Tensor) -> tuple[tf.RaggedTensor, tf.Tensor]:
+    def __call__(self, points: Stream, starts: tf.Tensor) -> tuple[Stream, tf.Tensor]:
         if self.add_prefix_space:
             lacks_space = starts & (points.values != ord(" ")) & (points.values < TOKEN)
             points, starts = insert(points, starts, lacks_space, ord(" "))

@@ -11,7 +11,8 @@ from keras_transformers.text.byte_pair import byte_letters, letters_to_bytes
 from keras_transformers.text.graph.letters import Letters
 from keras_transformers.text.graph.merges import Merges
 from keras_transformers.text.graph.refuse import refuse
-from keras_transformers.text.graph.streams import shift
+from keras_transformers.text.graph.streams import Stream, shift
+from keras_transformers.text.graph.tracking import tracked_in_rows
 from keras_transformers.text.graph.whole_words import WholeWords
 from keras_transformers.text.pipeline import parts
 
@@ -35,15 +36,18 @@ class BytePair(tf.Module):
         self.words = WholeWords(self._whole_words(config, library.model), self._spell)
         self.cuts_at_spaces = not self.of_bytes and _never_spans_spaces(config)
 
-    def __call__(self, points: tf.RaggedTensor, starts: tf.Tensor) -> tf.RaggedTensor:
+    def __call__(self, points: Stream, starts: tf.Tensor) -> Stream:
         if self.cuts_at_spaces:
             is_space = points.values == ord(SPACE)
             starts |= is_space & ~shift(is_space, False)
         return self.words(points, starts)
 
-    def _spell(self, text: tf.Tensor) -> tf.RaggedTensor:
+    def _spell(self, text: tf.Tensor, is_tracked: bool) -> Stream:
         # In ISO-8859-1 each byte is the code point of the same number.
-        return self.merges(self.letters(tf.strings.unicode_decode(text, "ISO-8859-1" if self.of_bytes else "UTF-8")))
+        letters = tf.strings.unicode_decode(text, "ISO-8859-1" if self.of_bytes else "UTF-8")
+        if is_tracked:
+            letters = tracked_in_rows(letters, letters.values // 64 != 2 if self.of_bytes else None)  # 128 to 191 go on
+        return self.merges(self.letters(letters))
 
     def _whole_words(self, config: dict[str, Any], model: tokenizers.models.BPE) -> dict[bytes, int]:
         """Word to id, for the tokens that the library encodes as one id when they are words."""

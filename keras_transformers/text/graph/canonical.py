@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from keras_transformers.text.graph.normalize import reorder
-from keras_transformers.text.graph.streams import keep, row_starts, shift, stream
+from keras_transformers.text.graph.normalize import decompose
+from keras_transformers.text.graph.streams import Stream, Tracked, keep, row_starts, shift, stream
 from keras_transformers.text.graph.tables import Mapping, PointTable, Replacer, shipped
+from keras_transformers.text.graph.tracking import leads, tracked, walk
 
 POINTS = 1 << 21  # more than there are code points and added tokens
 
@@ -27,9 +28,8 @@ class Decompose(tf.Module):
         self.decompose = Replacer(mapping.then(Mapping.shipped("compatible")) if self.compatible else mapping)
         self.combining = PointTable(shipped()["combining"])
 
-    def __call__(self, points: tf.RaggedTensor) -> tf.RaggedTensor:
-        points = self.decompose(points)
-        return reorder(points, self.combining(points.values))
+    def __call__(self, points: Stream) -> Stream:
+        return decompose(points, self.decompose, self.combining)
 
 
 class Compose(Decompose):
@@ -54,12 +54,22 @@ class Compose(Decompose):
         changes[[mark for _, mark in pairs]] = True
         self.changes = PointTable(changes)
 
-    def __call__(self, points: tf.RaggedTensor) -> tf.RaggedTensor:
+    def __call__(self, points: Stream) -> Stream:
         is_composed = tf.reduce_all(self.changes(points.values) == 0)
-        return tf.cond(is_composed, lambda: points, lambda: self._compose(super(Compose, self).__call__(points)))
+        return tf.cond(is_composed, lambda: points, lambda: self._composed(points))
 
-    def _compose(self, points: tf.RaggedTensor) -> tf.RaggedTensor:
-        def step(values: tf.Tensor, row_splits: tf.Tensor, more: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    def _composed(self, points: Stream) -> Stream:
+        if not isinstance(points, Tracked):
+            return self._compose(super().__call__(points))[0]
+        parts = super().__call__(tracked(points.points))
+        composed, consumed = self._compose(parts.points, tf.cast(leads(parts), tf.int32))
+        begin = tf.cast(tf.gather(points.row_splits, composed.value_rowids()), tf.int32)  # (M,)
+        return Tracked(composed, tf.gather(points.spans, walk(consumed, row_starts(composed), begin)))
+
+    def _compose(self, points: tf.RaggedTensor, *consumed: tf.Tensor) -> tuple[tf.RaggedTensor, tf.Tensor]:
+        """The composed stream; with `consumed` (N,), what each value consumes: a composite, what its parts did."""
+
+        def step(values: tf.Tensor, row_splits: tf.Tensor, more: tf.Tensor, *consumed: tf.Tensor) -> tuple:
             letter, composite = self._matches(stream(values, row_splits))  # (N,), (N,)
             fits = composite >= 0
             place = tf.range(tf.size(values))  # (N,)
@@ -71,13 +81,17 @@ class Compose(Decompose):
             at = tf.boolean_mask(letter, taken)[:, None]  # (M, 1)
             values = tf.tensor_scatter_nd_update(values, at, tf.boolean_mask(composite, taken))
             points = keep(stream(values, row_splits), ~taken)  # N - M values
-            return points.values, points.row_splits, tf.reduce_any(taken)
+            sums = (tf.tensor_scatter_nd_add(x, at, tf.boolean_mask(x, taken)) for x in consumed)
+            consumed = [tf.boolean_mask(x, ~taken) for x in sums]
+            return points.values, points.row_splits, tf.reduce_any(taken), *consumed
 
-        shapes = (tf.TensorShape([None]), points.row_splits.shape, tf.TensorShape([]))
-        state = (points.values, points.row_splits, tf.constant(True))
-        return stream(*tf.while_loop(lambda values, row_splits, more: more, step, state, shapes)[:2])
+        size = tf.TensorShape([None])
+        shapes = (size, points.row_splits.shape, tf.TensorShape([]), *(size for _ in consumed))
+        state = (points.values, points.row_splits, tf.constant(True), *consumed)
+        values, row_splits, _, *consumed = tf.while_loop(lambda _, __, more, *___: more, step, state, shapes)
+        return stream(values, row_splits), *consumed
 
-    def _matches(self, points: tf.RaggedTensor) -> tuple[tf.Tensor, tf.Tensor]:
+    def _matches(self, points: Stream) -> tuple[tf.Tensor, tf.Tensor]:
         """(N,) the place of the letter before each code point; (N,) what the two compose to, -1 for nothing."""
         values, starts = points.values, row_starts(points)
         rank = self.combining(values)  # (N,)

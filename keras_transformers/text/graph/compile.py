@@ -17,13 +17,18 @@ from keras_transformers.text.graph.byte_pair import BytePair
 from keras_transformers.text.graph.canonical import Compose, Decompose
 from keras_transformers.text.graph.decode import Decoder
 from keras_transformers.text.graph.front import Front, at_front
+from keras_transformers.text.graph.locate import locate
 from keras_transformers.text.graph.metaspace import Metaspace
 from keras_transformers.text.graph.post_process import Template
 from keras_transformers.text.graph.precompiled import Precompiled
 from keras_transformers.text.graph.refuse import refuse
+from keras_transformers.text.graph.streams import Stream, Tracked
 from keras_transformers.text.graph.trace import traced_once
+from keras_transformers.text.graph.tracking import tracked
+from keras_transformers.text.graph.trim import Trim
 from keras_transformers.text.graph.unigram import Unigram
 from keras_transformers.text.graph.whole_words import WordLevel
+from keras_transformers.text.graph.windows import lay_out_windows
 from keras_transformers.text.graph.wordpiece import WordPiece
 from keras_transformers.text.library import panics_as_errors
 from keras_transformers.text.pipeline import parts
@@ -108,11 +113,15 @@ class TextGraph(tf.Module):
             raise refuse("pre_tokenizer", f"ByteLevel before {kind}", ["ByteLevel before BPE"])
         self.model = MODELS[kind](config, library)
 
-        self.template = Template(parts(config["post_processor"]))
+        processors = parts(config["post_processor"])
+        trims = [part for part in processors if part.get("trim_offsets")]
+        self.trim = Trim(trims, config["model"], library) if trims else None
+        self.template = Template(processors, self.trim)
         self.decoder = Decoder(config, library)
         self.cut_typed = _added_tokens(library, normalized=False)
         self.cut_normalized = _added_tokens(library, normalized=True)
         self._tokenize_once = traced_once(self._tokenize)
+        self._locate_once = traced_once(self._locate)
 
     def _front(self) -> tuple[Front | None, Callable | None]:
         """The `Front`, and the Metaspace that needs it: with the scheme "first", and after other steps. Else Nones."""
@@ -130,7 +139,17 @@ class TextGraph(tf.Module):
         return self._tokenize_once(texts)
 
     def _tokenize(self, texts: tf.Tensor) -> tf.RaggedTensor:
-        points = tf.strings.unicode_decode(texts, "UTF-8", errors="replace")
+        return self.model(*self._split(_decoded(texts)))
+
+    def _locate(self, texts: tf.Tensor) -> Tracked:
+        """Texts (B,) string to ids (B, None) with their places in the texts: see `locate`."""
+        typed = tracked(_decoded(texts))
+        spans = tf.pad(typed.spans, [[0, 0], [0, 2]]) if self.trim else typed.spans  # `AddedTokens` counts spaces there
+        points, starts = self._split(Tracked(typed.points, spans))
+        return locate(typed, points, starts, self.model(points, starts), self.trim)
+
+    def _split(self, points: Stream) -> tuple[Stream, tf.Tensor]:
+        """Typed code points (B, None) to those that the model reads (B, None); (N,) bool, where their words begin."""
         points = self.cut_typed(points)
         front = self.front and self.front(points)
         for normalizer in self.normalizers:
@@ -140,28 +159,85 @@ class TextGraph(tf.Module):
         for splitter in self.splitters:
             front_args = (at_front(points, front),) if splitter is self.front_step else ()
             points, starts = splitter(points, starts, *front_args)
-        return self.model(points, starts)
+        return points, starts
 
     @tf.autograph.experimental.do_not_convert
-    def encode(self, texts: tf.Tensor, pairs: tf.Tensor | None = None, *, max_length: int) -> dict[str, tf.Tensor]:
+    def encode(
+        self, texts: tf.Tensor, pairs: tf.Tensor | None = None, *, max_length: int, with_offsets: bool = False
+    ) -> dict[str, tf.Tensor]:
         """Texts, or pairs of texts, to the inputs of a model, special tokens included.
 
         Args:
             texts: (B,) string.
             pairs: (B,) string, the second of each pair.
             max_length: the most tokens of a row; the longer text of a pair is truncated first.
+            with_offsets: also return where each token came from.
 
         Returns:
             token_ids (B, T) int32, padded on the right to the longest row; segment_ids (B, T) int32;
-            padding_mask (B, T) bool, True for tokens; truncated (B,) bool.
+            padding_mask (B, T) bool, True for tokens; truncated (B,) bool. With offsets, also
+            offsets (B, T, 2) int32: start and stop (half-open) of each token in its text, in code points; (0, 0) for
+            special tokens and padding. word_ids (B, T) int32: the word of its text that each token belongs to; -1 for
+            special tokens and padding.
+
+        Offsets and word_ids are those of the library, with one exception. Where byte-pair encoding drops letters, as
+        it has no token for them, the library puts the tokens after them too far left: of "xab" without "x" it puts "a"
+        at (0, 1). Here "a" is at (1, 2).
+
+        Example:
+
+        >>> from keras_transformers.text.tokenizer import Tokenizer
+        >>> graph = compile_text(Tokenizer.train(["the cat sat"], vocabulary_size=40).to_json())
+        >>> rows = graph.encode(tf.constant(["The cat"]), max_length=8, with_offsets=True)
+        >>> rows["offsets"].numpy().tolist()
+        [[[0, 0], [0, 3], [4, 7], [0, 0]]]
         """
-        second = None if pairs is None else self.tokenize(pairs)
-        return self.template(self.tokenize(texts), second, max_length, self.pad_id)
+        tokenize = self._locate_once if with_offsets else self.tokenize
+        second = None if pairs is None else tokenize(pairs)
+        return self.template(tokenize(texts), second, max_length, self.pad_id)
+
+    @tf.autograph.experimental.do_not_convert
+    def encode_windows(
+        self, texts: tf.Tensor, pairs: tf.Tensor, *, max_length: int, stride: int, most_question: int | None = None
+    ) -> dict[str, tf.Tensor]:
+        """Pairs of texts to windows, as the library does with the truncation "only_second".
+
+        Use it for questions and contexts: of a context that is too long, several windows are made, each beside the
+        whole question.
+
+        Where a question leaves so little room that windows could not advance (a room of at most `stride` tokens), the
+        library raises an error, or panics. Here it is cut, so that the others of a batch are answered: to half the
+        tokens that a window has beside special tokens and `stride`; or to what a short context leaves, if that is more.
+
+        Args:
+            texts: (B,) string, the questions.
+            pairs: (B,) string, the contexts: only they are cut into windows.
+            max_length: the most tokens of a window.
+            stride: how many tokens of the context a window shares with the window before.
+            most_question: the most tokens of a question beside a context that needs several windows; a longer one is
+                cut to them, or to what a short context leaves. None for as many as let windows advance.
+
+        Returns:
+            What `encode` returns with offsets, but of W windows: those of the first pair, then those of the next, and
+            so on. row (W,) int32: the pair that each window is of. truncated (B,) bool: True where a question was cut.
+
+        They are those of the library, with one exception: it gives contexts the segment 1 in all windows of a pair but
+        the first, whatever the template says.
+
+        Raises:
+            ValueError: `max_length` leaves no room for text, or the windows would not advance by `stride`.
+        """
+        first, second = self._locate_once(texts), self._locate_once(pairs)
+        return lay_out_windows(self.template, first, second, max_length, stride, self.pad_id, most_question)
 
     @tf.autograph.experimental.do_not_convert
     def decode(self, ids: tf.Tensor) -> tf.Tensor:
         """Ids (B, T) int32 to texts (B,) string, special tokens left out."""
         return self.decoder(ids)
+
+
+def _decoded(texts: tf.Tensor) -> tf.RaggedTensor:
+    return tf.strings.unicode_decode(texts, "UTF-8", errors="replace")
 
 
 def _components(part: str, config: dict[str, Any], known: dict[str, Callable]) -> list[Callable]:
@@ -185,5 +261,5 @@ def _added_tokens(library: tokenizers.Tokenizer, normalized: bool) -> Callable:
     return AddedTokens(tokens, added) if tokens else _unchanged
 
 
-def _unchanged(points: tf.RaggedTensor) -> tf.RaggedTensor:
+def _unchanged(points: Stream) -> Stream:
     return points

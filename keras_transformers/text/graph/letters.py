@@ -11,7 +11,7 @@ import tensorflow as tf
 from keras_transformers.text.graph.missing import MISSING, Missing, byte_ids
 from keras_transformers.text.graph.probe import UNICODE_SIZE
 from keras_transformers.text.graph.refuse import refuse
-from keras_transformers.text.graph.streams import row_starts, shift
+from keras_transformers.text.graph.streams import Stream, row_starts, shift
 from keras_transformers.text.graph.tables import PointTable
 
 
@@ -42,9 +42,10 @@ class Letters(tf.Module):
         has_bytes = max(spelled) > MISSING
         if has_bytes and (prefix or suffix or min(spelled) == MISSING or code is not ord):
             raise refuse("model", "BPE with byte_fallback", ["BPE with all of <0x00> to <0xFF>, and no affixes"])
-        self.missing = Missing(spelled if has_bytes else None, vocabulary.get(unknown), model["fuse_unk"])
+        fuse = model["fuse_unk"] and not has_bytes
+        self.missing = Missing(spelled if has_bytes else None, vocabulary.get(unknown), fuse)
 
-    def __call__(self, letters: tf.RaggedTensor) -> tf.RaggedTensor:
+    def __call__(self, letters: Stream) -> Stream:
         """Words of letters (U, None) int32 to words of ids (U, None) int32."""
         first = row_starts(letters)  # (N,)
         last = shift(first, True, by=-1)  # (N,)

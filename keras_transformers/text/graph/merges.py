@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import tensorflow as tf
 
-from keras_transformers.text.graph.streams import shift, stream
+from keras_transformers.text.graph.streams import Stream, Tracked, join, shift, stream
 
 NEVER = tf.int32.max  # the rank of a pair that does not merge
 Pair = tuple[int, int]
@@ -53,10 +53,10 @@ class Merges(tf.Module):
         )
         self.products = tf.constant([*products, 0], tf.int32)
 
-    def __call__(self, words: tf.RaggedTensor) -> tf.RaggedTensor:
+    def __call__(self, words: Stream) -> Stream:
         """Symbols (U, None) int32 to symbols (U, None)."""
 
-        def step(ids: tf.Tensor, row: tf.Tensor, entry: tf.Tensor, rank: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        def step(ids: tf.Tensor, row: tf.Tensor, entry: tf.Tensor, rank: tf.Tensor, *place: tf.Tensor) -> tuple:
             part = tf.cumsum(tf.cast(entry == self.none, row.dtype), exclusive=True)  # (M,)
             lowest = tf.gather(tf.math.segment_min(rank, part), part)  # (M,)
             hits = ((rank == lowest) | self._are_safe(entry, rank)) & (rank < NEVER)  # (M,)
@@ -64,11 +64,15 @@ class Merges(tf.Module):
 
             ids = tf.where(merged, tf.gather(self.products, tf.where(merged, rank, 0)), ids)  # (M,)
             kept = tf.where(~shift(merged, False))[:, 0]  # (M - merged,)
-            return self._pairs(tf.gather(ids, kept), tf.gather(row, kept))
+            return (*self._pairs(tf.gather(ids, kept), tf.gather(row, kept)), *(tf.gather(x, kept) for x in place))
 
-        state = self._pairs(words.values, words.value_rowids())  # (M,) each
+        place = [tf.range(tf.size(words.values))] if isinstance(words, Tracked) else []  # of each symbol's first letter
+        state = (*self._pairs(words.values, words.value_rowids()), *place)  # (M,) each
         shapes = (tf.TensorShape([None]),) * len(state)
-        ids, row, *_ = tf.while_loop(lambda *state: tf.reduce_min(state[-1]) < NEVER, step, state, shapes)
+        ids, row, _, _, *place = tf.while_loop(lambda *state: tf.reduce_min(state[3]) < NEVER, step, state, shapes)
+        if place:
+            first = tf.scatter_nd(place[0][:, None], tf.ones_like(ids), tf.shape(words.values)) > 0  # (N,)
+            return join(words, first).with_values(ids)
         return stream(ids, tf.searchsorted(row, tf.range(words.nrows() + 1), out_type=tf.int64))
 
     def _pairs(self, ids: tf.Tensor, row: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]:

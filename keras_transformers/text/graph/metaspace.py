@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from keras_transformers.text.graph.streams import insert, row_starts
+from keras_transformers.text.graph.streams import Stream, insert, row_starts
 from keras_transformers.text.graph.tables import TOKEN
 
 
@@ -18,9 +18,7 @@ class Metaspace(tf.Module):
         self.mark = ord(config["replacement"])
         self.scheme, self.split = config["prepend_scheme"], config["split"]
 
-    def __call__(
-        self, points: tf.RaggedTensor, starts: tf.Tensor, front: tf.Tensor | None = None
-    ) -> tuple[tf.RaggedTensor, tf.Tensor]:
+    def __call__(self, points: Stream, starts: tf.Tensor, front: tf.Tensor | None = None) -> tuple[Stream, tf.Tensor]:
         """`front` (N,) bool: code points that each text's first character became; None if it is still the first one."""
         points = points.with_values(tf.where(points.values == ord(" "), self.mark, points.values))
         if self.scheme != "never":

@@ -11,8 +11,9 @@ from keras_transformers.text.graph.probe import BLANK
 from keras_transformers.text.graph.refuse import refuse
 from keras_transformers.text.graph.runs import EDGE, runs_of
 from keras_transformers.text.graph.split import piece_starts
-from keras_transformers.text.graph.streams import insert, keep, replace, shift
+from keras_transformers.text.graph.streams import Stream, Tracked, insert, keep, replace, shift
 from keras_transformers.text.graph.tables import TOKEN, Mapping, PointTable, Replacer, shipped
+from keras_transformers.text.graph.tracking import leads, tracked
 from keras_transformers.text.sentencepiece import ENDS, RUNS
 
 RANKS = 256
@@ -41,24 +42,27 @@ def replace_pattern(config: dict[str, Any]) -> Any:
 
 
 class ReplaceSpaces(tf.Module):
-    """Replace runs of spaces by characters: runs of two and more, or runs at the ends of a piece of text."""
+    """Replace runs of spaces by characters: runs of two and more, or runs at the ends of a piece of text.
+
+    The characters stand where the last space did.
+    """
 
     def __init__(self, pattern: str, content: np.ndarray):
         super().__init__()
         self.at_ends = pattern == ENDS
         self.content = tf.constant(content, tf.int32)
 
-    def __call__(self, points: tf.RaggedTensor) -> tf.RaggedTensor:
+    def __call__(self, points: Stream) -> Stream:
         starts, is_space = piece_starts(points), points.values == ord(" ")
         first = is_space & (starts | ~shift(is_space, False))  # (N,)
         last = is_space & shift(starts | ~is_space, True, by=-1)  # (N,)
         matches = is_space & ((starts | shift(starts, True, by=-1)) if self.at_ends else ~(first & last))  # (N,)
 
-        def rewrite() -> tf.RaggedTensor:
+        def rewrite() -> Stream:
             runs = runs_of(tf.cast(is_space, tf.int32), starts)
             chosen = (runs.before == EDGE) | (runs.after == EDGE) if self.at_ends else runs.stop - runs.first > 1
             replaced = runs.spread((runs.kind > 0) & chosen)  # (N,)
-            length = tf.where(replaced, tf.where(first, tf.size(self.content), 0), 1)  # (N,)
+            length = tf.where(replaced, tf.where(last, tf.size(self.content), 0), 1)  # (N,)
             return replace(points, tf.where(replaced, 0, -1), length, self.content)
 
         return tf.cond(tf.reduce_any(matches), rewrite, lambda: points)
@@ -71,7 +75,7 @@ class Prepend(tf.Module):
         super().__init__()
         self.before = [ord(character) for character in reversed(config["prepend"])]
 
-    def __call__(self, points: tf.RaggedTensor) -> tf.RaggedTensor:
+    def __call__(self, points: Stream) -> Stream:
         for value in self.before:
             starts = piece_starts(points)
             points, _ = insert(points, starts, starts & (points.values < TOKEN), value)
@@ -86,7 +90,7 @@ class Strip(tf.Module):
         self.left, self.right = config["strip_left"], config["strip_right"]
         self.is_blank = PointTable(shipped()["regex"] >= BLANK)
 
-    def __call__(self, points: tf.RaggedTensor) -> tf.RaggedTensor:
+    def __call__(self, points: Stream) -> Stream:
         blanks = runs_of(self.is_blank(points.values), piece_starts(points))
         at_end = (self.left & (blanks.before == EDGE)) | (self.right & (blanks.after == EDGE))
         return keep(points, ~blanks.spread((blanks.kind > 0) & at_end))
@@ -113,13 +117,13 @@ class BertNormalizer(tf.Module):
         chinese = shipped()["chinese"] * (shipped()["clean"] == 0 if clean else 1)
         self.chinese = PointTable(chinese) if config["handle_chinese_chars"] else None
 
-    def __call__(self, points: tf.RaggedTensor) -> tf.RaggedTensor:
+    def __call__(self, points: Stream) -> Stream:
         if self.chinese:
             points = _surround(points, self.chinese(points.values) > 0)
-        if self.before:
-            points = self.before(points)
         if self.combining:
-            points = reorder(points, self.combining(points.values))
+            points = decompose(points, self.before, self.combining)
+        elif self.before:
+            points = self.before(points)
         return self.after(points) if self.after else points
 
 
@@ -132,10 +136,10 @@ def _replacer(mappings: list[Mapping]) -> Replacer | None:
     return Replacer(first)
 
 
-def _surround(points: tf.RaggedTensor, mask: tf.Tensor) -> tf.RaggedTensor:
+def _surround(points: Stream, mask: tf.Tensor) -> Stream:
     """Put a space before and after each value where `mask` is True."""
 
-    def splice() -> tf.RaggedTensor:
+    def splice() -> Stream:
         blanks = tf.fill(tf.shape(points.values), ord(" "))
         pool = tf.reshape(tf.stack([blanks, points.values, blanks], 1), [-1])  # (3 N,)
         start = tf.where(mask, 3 * tf.range(tf.size(mask)), -1)  # (N,)
@@ -144,13 +148,24 @@ def _surround(points: tf.RaggedTensor, mask: tf.Tensor) -> tf.RaggedTensor:
     return tf.cond(tf.reduce_any(mask), splice, lambda: points)
 
 
-def reorder(points: tf.RaggedTensor, rank: tf.Tensor) -> tf.RaggedTensor:
-    """Sort each run of combining marks (rank > 0) by rank; equal ranks keep their order."""
+def decompose(points: Stream, replacer: Replacer, combining: PointTable) -> Stream:
+    """Decompose letters, and sort each run of their combining marks by rank; equal ranks keep their order.
+
+    Spans are not sorted, as in the library: in the new order, each first value of a decomposition takes the next span,
+    and any other value that of the value before it.
+    """
+    parts = replacer(points)
+    rank = combining(parts.values)  # (N,)
     out_of_order = (rank[:-1] > rank[1:]) & (rank[1:] > 0)  # (N - 1,)
 
-    def sort() -> tf.RaggedTensor:
-        runs = tf.cumsum(tf.cast(rank == 0, tf.int64)) + points.value_rowids()  # (N,) a row starts a run, too
+    def sort() -> Stream:
+        runs = tf.cumsum(tf.cast(rank == 0, tf.int64)) + parts.value_rowids()  # (N,) a row starts a run, too
         order = tf.argsort(runs * RANKS + tf.cast(rank, tf.int64), stable=True)  # (N,)
-        return points.with_values(tf.gather(points.values, order))
+        ordered = parts.with_values(tf.gather(parts.values, order))
+        if not isinstance(points, Tracked):
+            return ordered
+        lead = leads(replacer(tracked(points.points)))  # (N,)
+        source = tf.cumsum(tf.cast(tf.gather(lead, order), tf.int32)) - 1  # (N,)
+        return Tracked(ordered.points, tf.gather(tf.boolean_mask(parts.spans, lead), source))
 
-    return tf.cond(tf.reduce_any(out_of_order), sort, lambda: points)
+    return tf.cond(tf.reduce_any(out_of_order), sort, lambda: parts)

@@ -6,7 +6,10 @@ from typing import Any
 
 import tensorflow as tf
 
+from keras_transformers.text.graph.layout import Part, lay_out
 from keras_transformers.text.graph.refuse import refuse
+from keras_transformers.text.graph.streams import Stream
+from keras_transformers.text.graph.trim import Trim
 
 FIRST, SECOND = "A", "B"
 Piece = tuple[str | list[int], int]  # (which sequence, or fixed ids; segment id)
@@ -17,58 +20,52 @@ class Template(tf.Module):
 
     Args:
         processors: the members of the "post_processor" of a tokenizer.json.
+        trim: what they trim off offsets; None for nothing.
     """
 
-    def __init__(self, processors: list[dict[str, Any]]):
+    def __init__(self, processors: list[dict[str, Any]], trim: Trim | None = None):
         super().__init__()
         processors = [part for part in processors if part["type"] != "ByteLevel"]  # it only trims offsets
         names = [part["type"] for part in processors]
         if len(names) > 1 or not set(names) <= _PARSERS.keys():
             raise refuse("post_processor", names[0] if len(names) == 1 else names, ["ByteLevel", *_PARSERS])
         self.single, self.pair = _PARSERS[names[0]](processors[0]) if names else _NO_TEMPLATE
+        self.trim = trim
 
-    def __call__(
-        self, first: tf.RaggedTensor, second: tf.RaggedTensor | None, max_length: int, pad_id: int
-    ) -> dict[str, tf.Tensor]:
-        """Ids (B, None) of the texts to rows (B, T) of at most max_length; the longer text is truncated first."""
-        template = self.single if second is None else self.pair
-        room = max_length - sum(len(source) for source, _ in template if isinstance(source, list))
-        if room < 1:
-            raise ValueError(
-                f"max_length={max_length} leaves no room for text beside {max_length - room} special tokens."
-            )
+    def __call__(self, first: Stream, second: Stream | None, max_length: int, pad_id: int) -> dict[str, tf.Tensor]:
+        """Ids (B, None) of the texts to rows (B, T) of at most max_length; the longer text is truncated first.
 
-        sequences = {FIRST: first} if second is None else {FIRST: first, SECOND: second}
-        lengths = {name: tf.cast(ids.row_lengths(), tf.int32) for name, ids in sequences.items()}
-        kept = dict(zip(lengths, _longest_first(list(lengths.values()), room), strict=True))
-        truncated = tf.add_n(list(lengths.values())) > room
+        Rows of ids that `locate` has tracked also have offsets and word_ids.
+        """
+        texts = [first] if second is None else [first, second]
+        room = self.room(len(texts), max_length)
+        lengths = [tf.cast(ids.row_lengths(), tf.int32) for ids in texts]
+        kept = _longest_first(lengths, room)
+        truncated = tf.add_n(lengths) > room
 
-        zeros = tf.zeros_like(kept[FIRST])  # (B,)
+        starts = [tf.cast(ids.row_splits[:-1], tf.int32) for ids in texts]
+        return {**self.fill(list(zip(texts, starts, kept, strict=True)), pad_id), "truncated": truncated}
+
+    def room(self, num_texts: int, max_length: int) -> int:
+        """The most tokens of text in a row of max_length."""
+        template = self.single if num_texts == 1 else self.pair
+        num_special = sum(len(source) for source, _ in template if isinstance(source, list))
+        if max_length <= num_special:
+            raise ValueError(f"max_length={max_length} leaves no room for text beside {num_special} special tokens.")
+        return max_length - num_special
+
+    def fill(self, texts: list[tuple[Stream, tf.Tensor, tf.Tensor]], pad_id: int) -> dict[str, tf.Tensor]:
+        """The rows of one text or two, each given as its ids, and where in them its part of each row starts and how
+        long it is, (B,) int32."""
+        sequences = dict(zip((FIRST, SECOND), texts, strict=False))
+        zeros = tf.zeros_like(texts[0][2])  # (B,)
         parts = [
-            (sequences[source].values, tf.cast(sequences[source].row_splits[:-1], tf.int32), kept[source], segment)
+            Part.of_text(*sequences[source], segment)
             if isinstance(source, str)
-            else (tf.constant(source), zeros, zeros + len(source), segment)
-            for source, segment in template
+            else Part(tf.constant(source), None, zeros, zeros + len(source), segment)
+            for source, segment in (self.single if len(texts) == 1 else self.pair)
         ]
-        return {**_lay_out(parts, pad_id), "truncated": truncated}
-
-
-def _lay_out(parts: list[tuple[tf.Tensor, tf.Tensor, tf.Tensor, int]], pad_id: int) -> dict[str, tf.Tensor]:
-    """Join parts (values, start in them (B,), length (B,), segment id) in each row, padded on the right."""
-    total = tf.add_n([length for _, _, length, _ in parts])  # (B,)
-    column = tf.range(tf.maximum(tf.reduce_max(total), 1))[None]  # (1, T), T > 0: models read column 0 even of 0 rows
-    token_ids = segment_ids = tf.zeros_like(total[:, None] + column)  # (B, T)
-    token_ids += pad_id
-
-    begin = tf.zeros_like(total)  # (B,)
-    for values, start, length, segment in parts:
-        inside = (column >= begin[:, None]) & (column < (begin + length)[:, None])  # (B, T)
-        place = tf.where(inside, column + (start - begin)[:, None], 0)  # (B, T)
-        values = tf.concat([values, [pad_id]], 0)  # a batch without any token still has a place 0
-        token_ids = tf.where(inside, tf.gather(values, place), token_ids)
-        segment_ids = tf.where(inside, segment, segment_ids)
-        begin += length  # (B,)
-    return {"token_ids": token_ids, "segment_ids": segment_ids, "padding_mask": column < total[:, None]}
+        return lay_out(parts, pad_id, self.trim)
 
 
 def _longest_first(lengths: list[tf.Tensor], room: int) -> list[tf.Tensor]:

@@ -11,8 +11,9 @@ import tensorflow as tf
 from keras_transformers.text.charsmap import rules
 from keras_transformers.text.graph.probe import JOINS, NUM_CLUSTER_CLASSES, PICTURE, UNICODE_SIZE
 from keras_transformers.text.graph.split import piece_starts
-from keras_transformers.text.graph.streams import replace, shift
+from keras_transformers.text.graph.streams import Stream, Tracked, replace, shift
 from keras_transformers.text.graph.tables import PointTable, shipped
+from keras_transformers.text.graph.tracking import start_of, walk
 
 POINTS = 1 << 21  # more than there are code points
 JOINER = 0x200D
@@ -49,19 +50,23 @@ class Precompiled(tf.Module):
         self.classes = PointTable(shipped()["cluster"])
         self.joins = tf.constant(JOINS)
 
-    def __call__(self, points: tf.RaggedTensor) -> tf.RaggedTensor:
+    def __call__(self, points: Stream) -> Stream:
         number, kept = self.single(points.values), tf.ones_like(points.values)  # (N,), (N,)
         joined = self._joined(points)  # (N,)
         number, kept = tf.cond(
             tf.reduce_any(joined), lambda: self._whole_clusters(points.values, joined, number), lambda: (number, kept)
         )
 
-        def rewrite() -> tf.RaggedTensor:
-            return replace(points, tf.gather(self.begins, number), tf.gather(self.lengths, number) * kept, self.pool)
+        def rewrite() -> Stream:
+            length = tf.gather(self.lengths, number) * kept  # (N,)
+            new = replace(points, tf.gather(self.begins, number), length, self.pool)
+            if not isinstance(points, Tracked):
+                return new
+            return tf.cond(tf.reduce_all(length > 0), lambda: new, lambda: _aligned(points, new, length, kept))
 
         return tf.cond(tf.reduce_any(number > 0), rewrite, lambda: points)
 
-    def _joined(self, points: tf.RaggedTensor) -> tf.Tensor:
+    def _joined(self, points: Stream) -> tf.Tensor:
         """(N,) bool: code points in the same cluster as the one before them."""
         values = points.values
         classes = self.classes(values)  # (N,)
@@ -94,6 +99,39 @@ class Precompiled(tf.Module):
         kept = tf.cast(~(joined & tf.gather(whole, cluster)), tf.int32)  # (N,)
         number = tf.tensor_scatter_nd_update(number, at[:, None], rule) * kept  # (N,)
         return number, kept
+
+
+def _aligned(points: Tracked, new: Tracked, length: tf.Tensor, kept: tf.Tensor) -> Tracked:
+    """The new values with the spans that the library gives them, where rules drop code points.
+
+    A rule's values consume the code points of its cluster one by one, and the last consumes what is left, with all
+    that is dropped after it. But nothing consumes what is dropped at the beginning of a piece: all the values of that
+    piece stand too far left, by as much.
+
+    Args:
+        points: N code points.
+        new: M values, what they were replaced by.
+        length: (N,) int32, by how many values each code point was replaced.
+        kept: (N,) int32, 0 for the code points that belong to the cluster of the one before them, else 1.
+    """
+    starts = piece_starts(points)  # (N,)
+    in_cluster = _counts(kept > 0)  # (N,) code points in the cluster
+    in_all = _counts((length > 0) | starts)  # (N,) and dropped after it
+
+    source = tf.repeat(tf.range(tf.size(length)), length)  # (M,)
+    nth = tf.range(tf.size(source)) - tf.gather(tf.cumsum(length, exclusive=True), source)  # (M,)
+    length, in_cluster, in_all = (tf.gather(x, source) for x in (length, in_cluster, in_all))  # (M,)
+    rest = in_all - tf.minimum(length - 1, in_cluster)  # (M,)
+    consumed = tf.where(nth == length - 1, rest, tf.cast(nth < in_cluster, tf.int32))  # (M,)
+
+    begin = tf.cast(tf.gather(start_of(starts), source), tf.int32)  # (M,)
+    return Tracked(new.points, tf.gather(points.spans, walk(consumed, piece_starts(new), begin)))
+
+
+def _counts(starts: tf.Tensor) -> tf.Tensor:
+    """(N,) int32: how many values there are between the starts around each."""
+    segment = tf.cumsum(tf.cast(starts, tf.int32)) - 1  # (N,)
+    return tf.gather(tf.math.segment_sum(tf.ones_like(segment), segment), segment)
 
 
 def _key(points: list) -> tf.Tensor | int:

@@ -37,3 +37,16 @@ def runs_of(classes: tf.Tensor, starts: tf.Tensor) -> Runs:
         tf.where(is_first, EDGE, shift(kind, EDGE)),
         tf.where(shift(is_first, True, by=-1), EDGE, shift(kind, EDGE, by=-1)),
     )
+
+
+def run_lengths(mask: tf.Tensor, starts: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """(N,) int64 each: how many values are True side by side up to each place, and from each place on.
+
+    Args:
+        mask: (N,) bool.
+        starts: (N,) bool, where pieces begin: runs end there.
+    """
+    runs = runs_of(tf.cast(mask, tf.int32), starts)
+    place = tf.range(tf.size(mask, tf.int64))
+    up_to, from_here = place + 1 - runs.spread(runs.first), runs.spread(runs.stop) - place  # (N,), (N,)
+    return tf.where(mask, up_to, 0), tf.where(mask, from_here, 0)

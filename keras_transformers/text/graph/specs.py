@@ -5,17 +5,15 @@ from __future__ import annotations
 import tensorflow as tf
 
 TEXT = tf.TensorSpec([None], tf.string, name="text")
-TEXT_PAIR = tf.TensorSpec([None], tf.string, name="text_pair")
 
 
-def with_rows(columns: dict[str, tf.Tensor], rows: tf.Tensor) -> dict[str, tf.Tensor]:
-    """The columns, after assertions that each has so many rows.
+def with_rows(columns: dict[str, tf.Tensor], rows: tf.Tensor, of: str = "text") -> dict[str, tf.Tensor]:
+    """The columns, after assertions that each has so many rows, one for each `of`.
 
     All of them pass the assertions: an op that takes one without could fail first, with a message that helps less.
     """
-    message = "{name} must have one row for each text."
     checks = [
-        tf.debugging.assert_equal(tf.shape(column)[0], rows, message.format(name=name))
+        tf.debugging.assert_equal(tf.shape(column)[0], rows, f"{name} must have one row for each {of}.")
         for name, column in columns.items()
     ]
     with tf.control_dependencies(checks):

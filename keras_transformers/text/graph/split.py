@@ -13,19 +13,19 @@ import tensorflow as tf
 from keras_transformers.text.graph.probe import PUNCTUATION, WHITE, WORD
 from keras_transformers.text.graph.refuse import refuse
 from keras_transformers.text.graph.split_patterns import PATTERNS, WordPattern
-from keras_transformers.text.graph.streams import keep, offsets, row_starts, shift, stream
+from keras_transformers.text.graph.streams import Stream, keep, offsets, row_starts, shift, stream
 from keras_transformers.text.graph.tables import TOKEN, PointTable, shipped
 
-Pieces = tuple[tf.RaggedTensor, tf.Tensor]
+Pieces = tuple[Stream, tf.Tensor]
 
 
-def piece_starts(points: tf.RaggedTensor) -> tf.Tensor:
+def piece_starts(points: Stream) -> tf.Tensor:
     """(N,) bool: True where a piece of text begins: at a row's start, at an added token, or after one."""
     is_token = points.values >= TOKEN
     return row_starts(points) | is_token | shift(is_token, False)
 
 
-def words(points: tf.RaggedTensor, starts: tf.Tensor) -> tf.RaggedTensor:
+def words(points: Stream, starts: tf.Tensor) -> tf.RaggedTensor:
     """Code points (B, None), whose words begin at `starts`, to words of code points (B, None, None)."""
     word_starts = tf.where(starts)[:, 0]  # (W,)
     spelled = stream(points.values, tf.concat([word_starts, [tf.size(points.values, tf.int64)]], 0))  # (W, None)
@@ -39,7 +39,7 @@ class BertPreTokenizer(tf.Module):
         super().__init__()
         self.classes = PointTable(shipped()["split"], token=PUNCTUATION)
 
-    def __call__(self, points: tf.RaggedTensor, starts: tf.Tensor) -> Pieces:
+    def __call__(self, points: Stream, starts: tf.Tensor) -> Pieces:
         classes = self.classes(points.values)  # (N,)
         kept = classes != WHITE  # (N,)
         starts |= (classes == PUNCTUATION) | ~shift(classes == WORD, False)
@@ -53,7 +53,7 @@ class WhitespaceSplit(tf.Module):
         super().__init__()
         self.is_white = PointTable(shipped()["split"] == WHITE)
 
-    def __call__(self, points: tf.RaggedTensor, starts: tf.Tensor) -> Pieces:
+    def __call__(self, points: Stream, starts: tf.Tensor) -> Pieces:
         is_white = self.is_white(points.values) > 0  # (N,)
         return keep(points, ~is_white), tf.boolean_mask(starts | shift(is_white, False), ~is_white)
 
@@ -66,7 +66,7 @@ class Digits(tf.Module):
         self.numeric = PointTable(shipped()["numeric"])
         self.individual = config["individual_digits"]
 
-    def __call__(self, points: tf.RaggedTensor, starts: tf.Tensor) -> Pieces:
+    def __call__(self, points: Stream, starts: tf.Tensor) -> Pieces:
         is_digit = self.numeric(points.values) > 0  # (N,)
         after_digit = shift(is_digit, False)
         return points, starts | (is_digit | after_digit if self.individual else is_digit != after_digit)
@@ -81,5 +81,5 @@ def split_by_pattern(config: dict[str, Any]) -> Any:
     return WordPattern(**PATTERNS[pattern]) if pattern else _every_character
 
 
-def _every_character(points: tf.RaggedTensor, starts: tf.Tensor) -> Pieces:
+def _every_character(points: Stream, starts: tf.Tensor) -> Pieces:
     return points, tf.ones_like(starts)

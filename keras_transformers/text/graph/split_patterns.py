@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from keras_transformers.text.graph.probe import BLANK, LETTER, NEWLINE, NUMBER, OTHER
 from keras_transformers.text.graph.runs import Runs, runs_of
-from keras_transformers.text.graph.streams import shift
+from keras_transformers.text.graph.streams import Stream, shift
 from keras_transformers.text.graph.tables import PointTable, shipped
 
 _TIKTOKEN = (
@@ -43,7 +43,7 @@ class WordPattern(tf.Module):
         self.classes = PointTable(classes if tiktoken else classes - (classes == NEWLINE), token=OTHER)
         self.tiktoken, self.digits = tiktoken, digits
 
-    def __call__(self, points: tf.RaggedTensor, starts: tf.Tensor) -> tuple[tf.RaggedTensor, tf.Tensor]:
+    def __call__(self, points: Stream, starts: tf.Tensor) -> tuple[Stream, tf.Tensor]:
         classes = self.classes(points.values)  # (N,)
         runs = runs_of(classes, starts)  # R runs
         after_space = (runs.before == BLANK) & (tf.gather(points.values, tf.maximum(runs.first - 1, 0)) == ord(" "))

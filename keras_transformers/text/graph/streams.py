@@ -1,8 +1,50 @@
-"""Operations on streams: the code points (or ids) of B texts end to end, as a RaggedTensor (values, row_splits)."""
+"""Operations on streams: the code points (or ids) of B texts end to end, as a RaggedTensor (values, row_splits).
+
+A stream may also be `Tracked`: then every value has a span, and the operations take the spans along.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 import tensorflow as tf
+
+
+class Tracked(NamedTuple):
+    """A stream that knows which places of an earlier stream its values came from: see `tracking`.
+
+    It has the attributes of a RaggedTensor that components use, so that they take either.
+    """
+
+    points: tf.RaggedTensor
+    spans: tf.Tensor  # (N, K) int32: start and stop among the earlier values; the other columns are carried along
+
+    @property
+    def values(self) -> tf.Tensor:
+        return self.points.values
+
+    @property
+    def row_splits(self) -> tf.Tensor:
+        return self.points.row_splits
+
+    def with_values(self, values: tf.Tensor) -> Tracked:
+        return Tracked(self.points.with_values(values), self.spans)
+
+    def with_starts(self, starts: tf.Tensor) -> Tracked:
+        return Tracked(self.points, tf.concat([starts[:, None], self.spans[:, 1:]], 1))
+
+    def with_stops(self, stops: tf.Tensor) -> Tracked:
+        return Tracked(self.points, tf.concat([self.spans[:, :1], stops[:, None], self.spans[:, 2:]], 1))
+
+    def value_rowids(self) -> tf.Tensor:
+        return self.points.value_rowids()
+
+    def row_lengths(self) -> tf.Tensor:
+        return self.points.row_lengths()
+
+
+Stream = tf.RaggedTensor | Tracked
 
 
 def stream(values: tf.Tensor, row_splits: tf.Tensor) -> tf.RaggedTensor:
@@ -10,12 +52,18 @@ def stream(values: tf.Tensor, row_splits: tf.Tensor) -> tf.RaggedTensor:
     return tf.RaggedTensor.from_row_splits(values, row_splits, validate=False)
 
 
+def _like(points: Stream, values: tf.Tensor, row_splits: tf.Tensor, spans: Callable[[tf.Tensor], tf.Tensor]) -> Stream:
+    """The stream of new values, tracked if `points` is; `spans` makes the new spans of the old ones."""
+    rows = stream(values, row_splits)
+    return Tracked(rows, spans(points.spans)) if isinstance(points, Tracked) else rows
+
+
 def offsets(lengths: tf.Tensor) -> tf.Tensor:
     """Row splits (N + 1,) of N rows of these lengths."""
     return tf.concat([[0], tf.cumsum(lengths)], 0)
 
 
-def row_starts(points: tf.RaggedTensor) -> tf.Tensor:
+def row_starts(points: Stream) -> tf.Tensor:
     """(N,) bool: True for the first value of each row."""
     first = points.row_splits[:-1]
     return tf.scatter_nd(first[:, None], tf.ones_like(first), [tf.size(points.values, first.dtype) + 1])[:-1] > 0
@@ -27,38 +75,59 @@ def shift(values: tf.Tensor, edge: object, by: int = 1) -> tf.Tensor:
     return tf.concat([end, values], 0)[:-1] if by > 0 else tf.concat([values, end], 0)[1:]
 
 
-def keep(points: tf.RaggedTensor, mask: tf.Tensor) -> tf.RaggedTensor:
+def keep(points: Stream, mask: tf.Tensor) -> Stream:
     """Drop the values where `mask` is False."""
     kept_before = offsets(tf.cast(mask, points.row_splits.dtype))
-    return stream(tf.boolean_mask(points.values, mask), tf.gather(kept_before, points.row_splits))
+    row_splits = tf.gather(kept_before, points.row_splits)
+    return _like(points, tf.boolean_mask(points.values, mask), row_splits, lambda spans: tf.boolean_mask(spans, mask))
 
 
-def insert(
-    points: tf.RaggedTensor, starts: tf.Tensor, before: tf.Tensor, value: int
-) -> tuple[tf.RaggedTensor, tf.Tensor]:
+def join(points: Stream, mask: tf.Tensor) -> Stream:
+    """Join the values where `mask` is False to the one before them: its span then ends where theirs do.
+
+    The first value of each row must stay.
+    """
+    kept = keep(points, mask)
+    if not isinstance(points, Tracked):
+        return kept
+    last = shift(tf.where(mask)[:, 0], tf.size(mask), by=-1) - 1  # (M,) of those that are joined
+    return kept.with_stops(tf.gather(points.spans[:, 1], last))
+
+
+def insert(points: Stream, starts: tf.Tensor, before: tf.Tensor, value: int) -> tuple[Stream, tf.Tensor]:
     """Put a value before each value where `before` is True; it takes over that value's flag in `starts` (N,) bool."""
     copies = tf.where(before, 2, 1)  # (N,)
     source = tf.repeat(tf.range(tf.size(points.values)), copies)  # (N + inserted,)
     is_new = source == shift(source, -1, by=-1)
     values = tf.where(is_new, value, tf.gather(points.values, source))
     starts = tf.gather(starts, source) & ~shift(is_new, False)
-    return stream(values, tf.gather(offsets(tf.cast(copies, points.row_splits.dtype)), points.row_splits)), starts
+    row_splits = tf.gather(offsets(tf.cast(copies, points.row_splits.dtype)), points.row_splits)
+    return _like(points, values, row_splits, lambda spans: tf.gather(spans, source)), starts
 
 
-def replace(points: tf.RaggedTensor, start: tf.Tensor, length: tf.Tensor, pool: tf.Tensor) -> tf.RaggedTensor:
-    """Replace each value by `pool[start : start + length]`.
+def replace(points: Stream, start: tf.Tensor, length: tf.Tensor, pool: tf.Tensor | Tracked) -> Stream:
+    """Replace each value by `pool[start : start + length]`; the new values take over its span.
 
     Args:
         points: N values in B rows.
         start: (N,) int32; negative to keep a value as it is (its length must be 1).
         length: (N,) int32.
-        pool: (P,) the new values.
+        pool: (P,) the new values; if tracked, their spans are parts of the span that they take over.
     """
+    new = pool.values if isinstance(pool, Tracked) else pool
     size = tf.size(points.values)
     start = tf.where(start < 0, tf.range(size), start + size)
     source = tf.ragged.range(start, start + length, row_splits_dtype=points.row_splits.dtype)  # (N, None) places
-    values = tf.gather(tf.concat([points.values, pool], 0), source.values)
-    return stream(values, tf.gather(source.row_splits, points.row_splits))
+    values = tf.gather(tf.concat([points.values, new], 0), source.values)
+
+    def spans(old: tf.Tensor) -> tf.Tensor:
+        old = tf.gather(old, source.value_rowids())  # (M, K)
+        if not isinstance(pool, Tracked):
+            return old
+        inner = tf.gather(tf.concat([tf.zeros_like(points.spans), pool.spans], 0), source.values)
+        return tf.where(source.values[:, None] < size, old, old[:, :1] + inner)
+
+    return _like(points, values, tf.gather(source.row_splits, points.row_splits), spans)
 
 
 def reachable(starts: tf.Tensor, successor: tf.Tensor, most: tf.Tensor | int) -> tf.Tensor:

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_transformers.text.graph.probe import SPACE, TABLES, UNICODE_SIZE
-from keras_transformers.text.graph.streams import replace
+from keras_transformers.text.graph.streams import Stream, replace
 
 TOKEN = UNICODE_SIZE  # in a stream of code points, TOKEN + id is an added token
 PAGE = 256
@@ -89,12 +89,12 @@ class Replacer(tf.Module):
         self.entry = PointTable(entries)
         self.pool = tf.constant(mapping.values[_ranges(mapping.starts, many)], tf.int32)
 
-    def __call__(self, points: tf.RaggedTensor) -> tf.RaggedTensor:
+    def __call__(self, points: Stream) -> Stream:
         entry = self.entry(points.values)  # (N,)
         is_sequence = entry >= SEQUENCE
         points = points.with_values(points.values + tf.where(is_sequence, 0, entry))
 
-        def splice() -> tf.RaggedTensor:
+        def splice() -> Stream:
             place = entry - SEQUENCE
             start = tf.where(is_sequence, place // self.base, -1)
             return replace(points, start, tf.where(is_sequence, place % self.base, 1), self.pool)

@@ -9,7 +9,8 @@ import tokenizers
 
 from keras_transformers.text.graph.missing import MISSING, Missing, byte_ids
 from keras_transformers.text.graph.refuse import refuse
-from keras_transformers.text.graph.streams import keep, reachable, row_starts, shift, stream
+from keras_transformers.text.graph.streams import Stream, keep, reachable, row_starts, shift, stream
+from keras_transformers.text.graph.tracking import tracked_in_rows
 from keras_transformers.text.graph.trie import Trie
 from keras_transformers.text.graph.whole_words import WholeWords
 
@@ -46,10 +47,10 @@ class Unigram(tf.Module):
         alone = {token: library.model.tokenize(token) for token in ids}
         self.words = WholeWords({token: row[0].id for token, row in alone.items() if len(row) == 1}, self._pieces)
 
-    def __call__(self, points: tf.RaggedTensor, starts: tf.Tensor) -> tf.RaggedTensor:
+    def __call__(self, points: Stream, starts: tf.Tensor) -> Stream:
         return self.words(points, starts)
 
-    def _pieces(self, text: tf.Tensor) -> tf.RaggedTensor:
+    def _pieces(self, text: tf.Tensor, is_tracked: bool) -> Stream:
         """Words (U,) string to the ids of their pieces (U, None)."""
         words = tf.strings.unicode_decode(text, "UTF-8")  # (U, None), N letters
         matches = self.trie.ending(words.values, tf.gather(words.row_splits[1:], words.value_rowids()))  # (N, L)
@@ -68,7 +69,11 @@ class Unigram(tf.Module):
         ids = tf.gather(matches, length - 1, batch_dims=1)  # (N,)
         has_typed = tf.reduce_any(visited & (ids == self.unk_id))
         visited, ids = tf.cond(has_typed, lambda: self._respelled(words, visited, ids, length), lambda: (visited, ids))
-        return self.missing(keep(words.with_values(ids), visited), tf.boolean_mask(words.values, visited))
+        pieces = words.with_values(ids)
+        if is_tracked:
+            pieces = tracked_in_rows(pieces)  # a piece stands where it ends
+            pieces = pieces.with_starts(pieces.spans[:, 1] - tf.where(ids == MISSING, 1, length))
+        return self.missing(keep(pieces, visited), tf.boolean_mask(words.values, visited))
 
     def _respelled(
         self, words: tf.RaggedTensor, visited: tf.Tensor, ids: tf.Tensor, length: tf.Tensor

@@ -9,7 +9,7 @@ import tensorflow as tf
 import tokenizers
 
 from keras_transformers.text.graph.split import words
-from keras_transformers.text.graph.streams import replace, stream
+from keras_transformers.text.graph.streams import Stream, Tracked, replace, stream
 from keras_transformers.text.graph.tables import TOKEN
 
 
@@ -18,36 +18,44 @@ class WholeWords(tf.Module):
 
     Args:
         known: word to id, as str or UTF-8 bytes.
-        spell: words (U,) string to their ids (U, None) int32; called with the words that are not `known`.
+        spell: words (U,) string to their ids (U, None) int32; called with the words that are not `known`, and with
+            whether to track the code points of each word.
     """
 
-    def __init__(self, known: dict[str, int] | dict[bytes, int], spell: Callable[[tf.Tensor], tf.RaggedTensor]):
+    def __init__(self, known: dict[str, int] | dict[bytes, int], spell: Callable[[tf.Tensor, bool], Stream]):
         super().__init__()
         known = known or {b"": -1}  # a table cannot be empty
         initializer = tf.lookup.KeyValueTensorInitializer(list(known), list(known.values()), tf.string, tf.int32)
         self.known = tf.lookup.StaticHashTable(initializer, -1)
         self.spell = spell
 
-    def __call__(self, points: tf.RaggedTensor, starts: tf.Tensor) -> tf.RaggedTensor:
-        """Code points (B, None), whose words begin at `starts`, to ids (B, None) int32."""
+    def __call__(self, points: Stream, starts: tf.Tensor) -> Stream:
+        """Code points (B, None), whose words begin at `starts`, to ids (B, None) int32.
+
+        If the code points are tracked, the spans of the ids are places among the code points.
+        """
         split = words(points, starts)  # (B, None, None)
         spelled = split.values  # (W, None)
         text = tf.strings.unicode_encode(spelled, "UTF-8")  # (W,)
         first = tf.gather(spelled.values, spelled.row_splits[:-1])  # (W,)
-        whole = stream(tf.where(first >= TOKEN, first - TOKEN, self.known.lookup(text)), split.row_splits)
+        ids = tf.where(first >= TOKEN, first - TOKEN, self.known.lookup(text))
+        whole = stream(ids, split.row_splits)
+        if isinstance(points, Tracked):
+            splits = tf.cast(spelled.row_splits, tf.int32)  # (W + 1,)
+            whole = Tracked(whole, tf.stack([splits[:-1], splits[1:]], 1))
         return tf.cond(tf.reduce_any(whole.values < 0), lambda: self._spell_others(whole, text), lambda: whole)
 
-    def _spell_others(self, ids: tf.RaggedTensor, text: tf.Tensor) -> tf.RaggedTensor:
+    def _spell_others(self, ids: Stream, text: tf.Tensor) -> Stream:
         """Replace each id < 0 by the ids that spell its word."""
         missed = tf.where(ids.values < 0)  # (M, 1)
         distinct, spelling = tf.unique(tf.gather_nd(text, missed))  # (U,), (M,)
-        pieces = self.spell(distinct)  # (U, None)
+        pieces = self.spell(distinct, isinstance(ids, Tracked))  # (U, None)
         splits = tf.cast(pieces.row_splits, tf.int32)  # (U + 1,)
 
         start = tf.tensor_scatter_nd_update(tf.fill(tf.shape(ids.values), -1), missed, tf.gather(splits[:-1], spelling))
         lengths = tf.gather(splits[1:] - splits[:-1], spelling)  # (M,)
         length = tf.tensor_scatter_nd_update(tf.ones_like(ids.values), missed, lengths)  # (W,)
-        return replace(ids, start, length, pieces.values)
+        return replace(ids, start, length, pieces if isinstance(pieces, Tracked) else pieces.values)
 
 
 class WordLevel(tf.Module):
@@ -62,10 +70,11 @@ class WordLevel(tf.Module):
         self.unknown = [vocabulary[token] for token in [pipeline["model"]["unk_token"]] if token in vocabulary]
         self.words = WholeWords(vocabulary, self._spell)
 
-    def __call__(self, points: tf.RaggedTensor, starts: tf.Tensor) -> tf.RaggedTensor:
+    def __call__(self, points: Stream, starts: tf.Tensor) -> Stream:
         return self.words(points, starts)
 
-    def _spell(self, others: tf.Tensor) -> tf.RaggedTensor:
+    def _spell(self, others: tf.Tensor, is_tracked: bool) -> tf.RaggedTensor:
+        """An unknown token has the span of its word, tracked or not."""
         count = len(self.unknown)
         splits = count * tf.range(tf.size(others, tf.int64) + 1)
         return stream(tf.repeat(tf.constant(self.unknown, tf.int32), count * tf.size(others)), splits)

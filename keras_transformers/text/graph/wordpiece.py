@@ -7,7 +7,8 @@ from typing import Any
 import tensorflow as tf
 import tokenizers
 
-from keras_transformers.text.graph.streams import keep, reachable, row_starts
+from keras_transformers.text.graph.streams import Stream, join, reachable, row_starts
+from keras_transformers.text.graph.tracking import tracked_in_rows
 from keras_transformers.text.graph.trie import Trie
 from keras_transformers.text.graph.whole_words import WholeWords
 
@@ -31,13 +32,14 @@ class WordPiece(tf.Module):
         pieces = {piece: i for piece, i in pieces.items() if 0 < len(piece) < self.longest_word}
         self.trie = Trie(words, pieces)
 
-    def __call__(self, points: tf.RaggedTensor, starts: tf.Tensor) -> tf.RaggedTensor:
+    def __call__(self, points: Stream, starts: tf.Tensor) -> Stream:
         return self.words(points, starts)
 
-    def _pieces(self, text: tf.Tensor) -> tf.RaggedTensor:
+    def _pieces(self, text: tf.Tensor, is_tracked: bool) -> Stream:
         """Words (U,) string to the ids of their pieces (U, None); a word that cannot be cut is [UNK]."""
         words = tf.strings.unicode_decode(text, "UTF-8")  # (U, None), N letters
-        too_long = words.row_lengths() > self.longest_word  # (U,)
+        length_of_word = words.row_lengths()  # (U,)
+        too_long = length_of_word > self.longest_word  # (U,)
         words = words[:, : self.longest_word]  # a longer word is [UNK], whatever its letters: spare the memory
 
         row, starts = words.value_rowids(), row_starts(words)  # (N,), (N,)
@@ -51,4 +53,8 @@ class WordPiece(tf.Module):
         unknown = tf.gather(too_long | stuck, row)  # (N,)
 
         pieces = words.with_values(tf.where(unknown, self.unk_id, ids))
-        return keep(pieces, tf.where(unknown, starts, visited))
+        if is_tracked:
+            pieces = tracked_in_rows(pieces)
+            stops = tf.where(too_long, tf.cast(length_of_word, tf.int32), 0)  # (U,)
+            pieces = pieces.with_stops(tf.maximum(pieces.spans[:, 1], tf.gather(stops, row)))
+        return join(pieces, tf.where(unknown, starts, visited))

@@ -1,4 +1,4 @@
-"""Small tokenizers and the one comparison that all graph tests make: the graph's rows == the library's rows."""
+"""Small tokenizers and the one comparison that most graph tests make: the graph's rows == the library's rows."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 import tensorflow as tf
 
+from keras_transformers.text.encoded import Encoded
 from keras_transformers.text.graph.compile import TextGraph, compile_text
 from keras_transformers.text.tokenizer import Tokenizer
 
@@ -50,27 +51,47 @@ def gpt2_graph(gpt2: Tokenizer) -> TextGraph:
 
 @pytest.fixture(scope="session")
 def mismatches() -> Callable[..., list]:
-    """A function: the texts (str or bytes) whose rows differ between graph and library, with both rows."""
+    """A function: the texts (str or bytes) whose rows differ between graph and library, with both rows.
+
+    Rows are ids, segment ids, offsets and word ids. Without offsets the graph must give the same ids.
+    """
 
     def compare(tokenizer: Tokenizer, graph: TextGraph, texts: list, pairs: list | None = None, max_length=64) -> list:
-        rows = graph.encode(
-            tf.constant(texts, tf.string),
-            None if pairs is None else tf.constant(pairs, tf.string),
-            max_length=max_length,
-        )
-        token_ids, segment_ids, mask, truncated = (
-            rows[name].numpy() for name in ("token_ids", "segment_ids", "padding_mask", "truncated")
-        )
-        assert (token_ids[~mask] == graph.pad_id).all() and (segment_ids[~mask] == 0).all()
+        inputs = [None if column is None else tf.constant(column, tf.string) for column in (texts, pairs)]
+        rows = graph.encode(*inputs, max_length=max_length, with_offsets=True)
+        for name, column in graph.encode(*inputs, max_length=max_length).items():
+            assert (rows[name].numpy() == column.numpy()).all(), name
+
         expected = tokenizer.encode(_decoded(texts), pairs and _decoded(pairs), max_length=max_length)
-        found = []
-        for i, row in enumerate(expected):
-            ours = (token_ids[i][mask[i]].tolist(), segment_ids[i][mask[i]].tolist(), bool(truncated[i]))
-            theirs = (row.ids, row.segment_ids, row.truncated)
-            found += [(texts[i], pairs and pairs[i], ours, theirs)] if ours != theirs else []
-        return found
+        assert rows["truncated"].numpy().tolist() == [row.truncated for row in expected]
+        columns = texts, pairs or texts, _graph_rows(rows, graph.pad_id), map(_library_row, expected)
+        return [row for row in zip(*columns, strict=True) if row[2] != row[3]]
 
     return compare
+
+
+@pytest.fixture(scope="session")
+def graph_rows() -> Callable[..., list]:
+    return _graph_rows
+
+
+@pytest.fixture(scope="session")
+def library_row() -> Callable[..., list]:
+    return _library_row
+
+
+def _graph_rows(rows: dict[str, tf.Tensor], pad_id: int) -> list[list]:
+    """[ids, segment ids, offsets, word ids] of each row, without the padding."""
+    padding = {"token_ids": pad_id, "segment_ids": 0, "offsets": 0, "word_ids": -1}
+    mask, columns = rows["padding_mask"].numpy(), [rows[name].numpy() for name in padding]
+    for column, value in zip(columns, padding.values(), strict=True):
+        assert (column[~mask] == value).all() and column.dtype == "int32"
+    return [[column[i][mask[i]].tolist() for column in columns] for i in range(len(mask))]
+
+
+def _library_row(row: Encoded) -> list:
+    words = [-1 if word is None else word for word in row.word_ids]
+    return [row.ids, row.segment_ids, [list(span) for span in row.offsets], words]
 
 
 def _decoded(texts: list[str | bytes]) -> list[str]:

@@ -77,9 +77,10 @@ def trained(request, data_dir) -> tuple[Tokenizer, TextGraph]:
 @pytest.mark.data
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CORPORA)
-def test_ids_equal_and_text_comes_back(data_dir, trained, name):
+def test_ids_equal_and_text_comes_back(data_dir, trained, mismatches, name):
     tokenizer, graph = trained
     for batch in batched(corpus(data_dir, name)):
+        assert not mismatches(tokenizer, graph, batch, max_length=10_000)
         rows = graph.tokenize(tf.constant(batch))
         assert rows.to_list() == [row.ids for row in tokenizer.encode(batch)]
         decoded = [text.decode() for text in graph.decode(rows.to_tensor(-1)).numpy()]

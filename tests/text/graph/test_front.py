@@ -9,10 +9,12 @@ import tensorflow as tf
 from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers
 from tokenizers import Tokenizer as Library
 
+from keras_transformers.text.charsmap import compile_rules
 from keras_transformers.text.graph.compile import compile_text
 
 LETTERS = "abcx 1é▁!\u0301\u00ad\x07\u00a0\u200be"
 FIRST = pre_tokenizers.Metaspace(prepend_scheme="first")
+RULES = normalizers.Precompiled(compile_rules({"a": "", "é": "", "x": "bc", "1": " "}))
 NORMALIZERS = {
     "none": None,
     "Strip": normalizers.Strip(),
@@ -22,6 +24,9 @@ NORMALIZERS = {
     "Replace ends": normalizers.Replace(Regex(r"\A +| +\z"), ""),
     "BertNormalizer": normalizers.BertNormalizer(),
     "NFKC": normalizers.NFKC(),
+    "rules": RULES,
+    "rules, Strip": normalizers.Sequence([RULES, normalizers.Strip()]),
+    "Replace, rules": normalizers.Sequence([normalizers.Replace("b", ""), RULES]),
 }
 SPLITTERS = {
     "first": FIRST,

@@ -6,7 +6,7 @@ from itertools import groupby
 
 import tensorflow as tf
 
-from keras_transformers.text.graph.runs import EDGE, runs_of
+from keras_transformers.text.graph.runs import EDGE, run_lengths, runs_of
 
 PIECES = [[1, 1, 2], [2], [0, 0, 1, 1, 1, 0]]
 CLASSES = tf.constant([kind for piece in PIECES for kind in piece])
@@ -34,3 +34,11 @@ def test_what_holds_for_a_run_holds_for_its_code_points():
 def test_no_code_points():
     runs = runs_of(CLASSES[:0], STARTS[:0])
     assert all(part.shape == (0,) for part in runs)
+
+
+def test_run_lengths():
+    mask = tf.constant([True, True, True, False, True, False])
+    starts = tf.constant([True, False, True, False, False, True])
+    up_to, from_here = run_lengths(mask, starts)
+    assert up_to.numpy().tolist() == [1, 2, 1, 0, 1, 0]
+    assert from_here.numpy().tolist() == [2, 1, 1, 0, 1, 0]

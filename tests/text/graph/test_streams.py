@@ -7,7 +7,18 @@ import random
 import pytest
 import tensorflow as tf
 
-from keras_transformers.text.graph.streams import insert, keep, offsets, reachable, replace, row_starts, shift, stream
+from keras_transformers.text.graph.streams import (
+    Tracked,
+    insert,
+    join,
+    keep,
+    offsets,
+    reachable,
+    replace,
+    row_starts,
+    shift,
+    stream,
+)
 
 ROWS = [[], [5, 6, 7], [], [8], [9, 5], []]
 STREAM = tf.ragged.constant(ROWS, tf.int32)
@@ -46,6 +57,47 @@ def test_replace():
     start, length = tf.constant([-1, 0, 1, -1, 2, 0]), tf.constant([1, 0, 2, 1, 1, 3])
     replaced = replace(STREAM, start, length, tf.constant([10, 20, 30]))
     assert replaced.to_list() == [[], [5, 20, 30], [], [8], [30, 10, 20, 30], []]
+
+
+SPANS = tf.constant([[0, 1], [1, 2], [4, 6], [0, 1], [0, 3], [3, 4]])
+TRACKED = Tracked(STREAM, SPANS)
+
+
+def test_tracked_streams_have_what_components_read():
+    assert TRACKED.with_values(-STREAM.values).points.to_list() == (-STREAM).to_list()
+    assert (TRACKED.row_lengths() == STREAM.row_lengths()).numpy().all()
+    assert (TRACKED.value_rowids() == STREAM.value_rowids()).numpy().all()
+    assert TRACKED.row_splits is STREAM.row_splits
+    swapped = TRACKED.with_starts(SPANS[:, 1]).with_stops(SPANS[:, 0]).spans
+    assert (swapped == SPANS[:, ::-1]).numpy().all()
+
+
+def test_spans_go_with_their_values():
+    kept = keep(TRACKED, tf.constant([True, False, True, False, False, True]))
+    assert kept.points.to_list() == [[], [5, 7], [], [], [5], []]
+    assert kept.spans.numpy().tolist() == [[0, 1], [4, 6], [3, 4]]
+
+    before = tf.constant([True, False, False, False, False, True])
+    points, _ = insert(TRACKED, row_starts(STREAM), before, 1)
+    assert points.points.to_list() == [[], [1, 5, 6, 7], [], [8], [9, 1, 5], []]
+    assert points.spans.numpy().tolist() == [[0, 1], [0, 1], [1, 2], [4, 6], [0, 1], [0, 3], [3, 4], [3, 4]]
+
+    start, length = tf.constant([-1, 0, 1, -1, 2, 0]), tf.constant([1, 0, 2, 1, 1, 2])
+    pool = tf.constant([10, 20, 30])
+    replaced = replace(TRACKED, start, length, pool)
+    assert replaced.points.to_list() == [[], [5, 20, 30], [], [8], [30, 10, 20], []]
+    assert replaced.spans.numpy().tolist() == [[0, 1], [4, 6], [4, 6], [0, 1], [0, 3], [3, 4], [3, 4]]
+
+    parts = Tracked(stream(pool, tf.constant([0, 3])), tf.constant([[0, 1], [1, 2], [1, 2]]))
+    spans = replace(TRACKED, start, length, parts).spans.numpy().tolist()
+    assert spans == [[0, 1], [5, 6], [5, 6], [0, 1], [1, 2], [3, 4], [4, 5]]
+
+
+def test_join():
+    mask = tf.constant([True, False, False, True, True, False])
+    joined = join(TRACKED, mask)
+    assert joined.points.to_list() == join(STREAM, mask).to_list() == [[], [5], [], [8], [9], []]
+    assert joined.spans.numpy().tolist() == [[0, 6], [0, 1], [0, 4]]
 
 
 @pytest.mark.parametrize("seed", range(5))

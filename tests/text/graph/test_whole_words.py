@@ -20,7 +20,7 @@ def split(texts: list[str]) -> tuple[tf.RaggedTensor, tf.Tensor]:
 def test_others_are_spelled_once_each():
     asked = []
 
-    def spell(words: tf.Tensor) -> tf.RaggedTensor:
+    def spell(words: tf.Tensor, is_tracked: bool) -> tf.RaggedTensor:
         asked.extend(words.numpy().tolist())
         return tf.RaggedTensor.from_row_lengths(tf.range(100, 106), [3, 0, 3])
 
@@ -32,7 +32,7 @@ def test_others_are_spelled_once_each():
 
 
 def test_known_words_and_added_tokens_are_not_spelled():
-    def spell(words: tf.Tensor) -> tf.RaggedTensor:
+    def spell(words: tf.Tensor, is_tracked: bool) -> tf.RaggedTensor:
         raise AssertionError(words)
 
     model = WholeWords({b"a": 5}, spell)
@@ -41,7 +41,7 @@ def test_known_words_and_added_tokens_are_not_spelled():
 
 
 def test_no_known_words():
-    model = WholeWords({}, lambda words: tf.RaggedTensor.from_row_lengths(tf.repeat(7, 2 * tf.size(words)), [2, 2]))
+    model = WholeWords({}, lambda words, _: tf.RaggedTensor.from_row_lengths(tf.repeat(7, 2 * tf.size(words)), [2, 2]))
     assert model(*split(["a b", ""])).to_list() == [[7, 7, 7, 7], []]
 
 
