@@ -1,16 +1,21 @@
 """Heads: from hidden states to the outputs of a task, by the functional API."""
 
 from keras_transformers.heads.classification import classification_head
+from keras_transformers.heads.groups import grouped
 from keras_transformers.heads.language_model import language_model_head
 from keras_transformers.heads.masked_lm import masked_lm_head
 from keras_transformers.heads.next_sentence import next_sentence_head
-from keras_transformers.heads.pooling import last_token, pooler
+from keras_transformers.heads.pooling import last_token, mean_of_tokens, pooler
+from keras_transformers.heads.span import span_head
 
 __all__ = [
     "classification_head",
+    "grouped",
     "language_model_head",
     "last_token",
     "masked_lm_head",
+    "mean_of_tokens",
     "next_sentence_head",
     "pooler",
+    "span_head",
 ]

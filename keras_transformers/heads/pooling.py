@@ -59,3 +59,26 @@ def last_token(hidden_states: Tensor, padding_mask: Tensor) -> Tensor:
     lengths = ops.sum(ops.cast(ops.not_equal(padding_mask, 0), "int32"), axis=1)
     last = ops.reshape(ops.maximum(lengths - 1, 0), (-1, 1, 1))
     return ops.squeeze(ops.take_along_axis(hidden_states, last, axis=1), axis=1)
+
+
+def mean_of_tokens(hidden_states: Tensor, padding_mask: Tensor) -> Tensor:
+    """The mean of the hidden states of real tokens, special tokens included.
+
+    Paper: Reimers and Gurevych 2019, https://arxiv.org/abs/1908.10084.
+
+    Args:
+        hidden_states: (B, T, D).
+        padding_mask: (B, T), 0 for padding.
+
+    Returns:
+        float32 (B, D): in half precision, a sum over many tokens would lose digits.
+
+    Example:
+
+    >>> states = np.array([[[1.0], [2.0], [9.0]], [[4.0], [5.0], [6.0]]])
+    >>> ops.convert_to_numpy(mean_of_tokens(states, np.array([[1, 1, 0], [1, 1, 1]]))).tolist()
+    [[1.5], [5.0]]
+    """
+    weights = ops.expand_dims(ops.cast(ops.not_equal(padding_mask, 0), "float32"), -1)  # (B, T, 1)
+    total = ops.sum(ops.cast(hidden_states, "float32") * weights, axis=1)  # (B, D)
+    return total / ops.maximum(ops.sum(weights, axis=1), 1.0)

@@ -1,0 +1,42 @@
+"""The head of extractive question answering: where in a text an answer starts and ends."""
+
+from __future__ import annotations
+
+import keras
+from keras import ops
+
+from keras_transformers.config import TransformerConfig
+from keras_transformers.layers.dense import dense_initializer
+from keras_transformers.tensor import Tensor
+
+NEVER = -1e9  # the logit of a position that cannot be chosen; finite, so that no difference of two is NaN
+
+
+def span_head(
+    config: TransformerConfig, hidden_states: Tensor, padding_mask: Tensor, dtype: str | None = None
+) -> Tensor:
+    """A dense layer with two outputs on each token: is it the first one of the answer, is it the last one.
+
+    Paper: Devlin et al. 2018, section 4.2, https://arxiv.org/abs/1810.04805.
+
+    Args:
+        config: Sizes and options.
+        hidden_states: (B, T, D).
+        padding_mask: (B, T), 0 for padding.
+        dtype: Name of a Keras dtype policy.
+
+    Returns:
+        Logits, float32 (B, T, 2); `NEVER` for padding.
+
+    Example:
+
+    >>> from keras_transformers.families import bert
+    >>> config = bert(vocabulary_size=100, num_layers=1, num_heads=2, hidden_dim=16)
+    >>> span_head(config, keras.Input((None, 16)), keras.Input((None,))).shape
+    (None, None, 2)
+    """
+    layer = keras.layers.Dense(
+        2, kernel_initializer=dense_initializer(config.initializer_range), dtype=dtype, name="qa_outputs"
+    )
+    logits = ops.cast(layer(hidden_states), "float32")  # (B, T, 2)
+    return ops.where(ops.expand_dims(ops.not_equal(padding_mask, 0), -1), logits, NEVER)
