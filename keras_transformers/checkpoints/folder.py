@@ -29,6 +29,9 @@ WRITTEN = {
         "tokenizer.json", "target_tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
         "added_tokens.json", "chat_template.jinja", "vocab.txt", "vocab.json", "target_vocab.json", "merges.txt",
         "source.spm", "target.spm", "spiece.model", "tokenizer.model", "sentencepiece.bpe.model",
+        # By `save` of sentence-transformers, too.
+        "modules.json", "sentence_bert_config.json", "config_sentence_transformers.json", "1_Pooling/config.json",
+        "2_Normalize/",
     ),
     "saved_model.pb": (
         "saved_model.pb", "fingerprint.pb", "keras_metadata.pb",

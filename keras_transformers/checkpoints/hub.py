@@ -22,6 +22,9 @@ FILES = (
     "*.model",
     "*.spm",
     "generation_config.json",
+    "modules.json",
+    "sentence_bert_config.json",
+    "1_Pooling/config.json",
 )
 PICKLED = "pytorch_model.bin"
 
@@ -66,7 +69,7 @@ def download(
         repo: Such as `"google-bert/bert-base-uncased"`.
         revision: Branch, tag or commit; the main branch when None. Pin a commit to always get the same weights.
         cache_dir: Where to keep files; the cache of `huggingface_hub` when None.
-        files: Name patterns of the files to download from the repository's top folder.
+        files: Name patterns of the files to download; of folders, only from those whose name begins with 1.
         pickled: Also fetch `pytorch_model.bin`, the old format of weights.
 
     Returns:
@@ -87,7 +90,7 @@ def download(
             cache_dir=cache_dir,
             endpoint=endpoint,
             allow_patterns=wanted,
-            ignore_patterns=["*/*"],
+            ignore_patterns=["[!1]*/*"],  # other folders: the same weights in other formats
             local_files_only=_offline(),
         )
     except Exception as error:  # of requests, httpx or httpx2, by version: the only common base class

@@ -22,6 +22,7 @@ from keras_transformers.checkpoints.huggingface_config import make_config, read_
 from keras_transformers.checkpoints.names import names_of, stored_as
 from keras_transformers.checkpoints.names.table import Names, modern_name, their_name
 from keras_transformers.checkpoints.reshaped import reshape, reshape_back
+from keras_transformers.checkpoints.sentence_transformers import write_sentence_transformer
 from keras_transformers.checkpoints.tensors import Tensor, by_name, read_tensors
 from keras_transformers.config import TransformerConfig
 
@@ -114,6 +115,7 @@ def save_folder(
     dtype: str = "float32",
     generation: Mapping[str, Any] | None = None,
     max_length: int | None = None,
+    sentence_transformer: Mapping[str, Any] | None = None,
 ):
     """Writes a model atomically, as a folder that `transformers` can read.
 
@@ -128,6 +130,7 @@ def save_folder(
         dtype: Of the stored weights: `"float32"`, or `"float16"` or `"bfloat16"` for half the size.
         generation: Generation settings, as `read_generation` returns them; for generation_config.json.
         max_length: Longest text in tokens, for tokenizer_config.json; needs a tokenizer.
+        sentence_transformer: `pooling` and `normalize`, for the files of sentence-transformers; needs `max_length`.
 
     Raises:
         ValueError: The model lacks a layer that `architecture` needs, there is not one label for each class, the
@@ -150,6 +153,8 @@ def save_folder(
         shutil.copymode(temporary / "config.json", temporary / "model.safetensors")  # which only its owner can read
         if tokenizer is not None:
             tokenizer.save(temporary, max_length)
+        if sentence_transformer is not None:
+            write_sentence_transformer(temporary, config.hidden_dim, max_length, **sentence_transformer)
 
 
 def _write_json(path: Path, values: Mapping[str, Any]):

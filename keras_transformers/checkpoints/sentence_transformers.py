@@ -1,0 +1,102 @@
+"""What a folder of sentence-transformers has besides the model: how its vectors are pooled, and the longest text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from keras_transformers.json_file import check_types, read_object
+
+TASK = "sentence_embedding"
+MODULES, LENGTH = "modules.json", "sentence_bert_config.json"
+POOLING, NORMALIZE = "1_Pooling", "2_Normalize"
+POOLINGS = {"mean": "pooling_mode_mean_tokens", "first": "pooling_mode_cls_token"}
+
+
+def is_sentence_transformer(folder: str | Path) -> bool:
+    """Whether a checkpoint folder is one of sentence-transformers."""
+    return Path(folder, MODULES).is_file()
+
+
+def read_sentence_transformer(folder: str | Path) -> dict[str, Any]:
+    """How the vectors of a folder of sentence-transformers are made.
+
+    Args:
+        folder: With `modules.json`.
+
+    Returns:
+        `pooling`, `"mean"` or `"first"`; `normalize`, bool; `max_length`, tokens of the longest text, or None.
+
+    Raises:
+        ValueError: A file is missing or damaged, or a module or a way of pooling is not supported.
+
+    Example:
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> write_sentence_transformer(folder, 384, 256, pooling="mean", normalize=True)
+    >>> read_sentence_transformer(folder)
+    {'pooling': 'mean', 'normalize': True, 'max_length': 256}
+    """
+    path = Path(folder, MODULES)
+    try:
+        modules = json.loads(path.read_bytes())
+        kinds = [module["type"].rsplit(".", 1)[-1] for module in modules]
+        paths = [module["path"] for module in modules]
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise ValueError(f"{path} is no list of modules ({error!r}). Fetch or write it again.") from error
+    if kinds not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]) or paths[0]:
+        raise ValueError(
+            f"{path} has the modules {kinds}: only Transformer, in the folder itself, Pooling and Normalize are "
+            "supported."
+        )
+    length = Path(folder, LENGTH)
+    limits = read_object(length) if length.is_file() else {}
+    check_types(limits, {"max_seq_length": int}, length)
+    pooling = _read_pooling(Path(folder, paths[1], "config.json"))
+    return {"pooling": pooling, "normalize": len(kinds) == 3, "max_length": limits.get("max_seq_length")}
+
+
+def _read_pooling(path: Path) -> str:
+    values = read_object(path)
+    # Since version 5 one name, before one flag for each way.
+    chosen = values.get("pooling_mode") or [key for key, value in values.items() if "_mode_" in key and value is True]
+    chosen = [chosen] if isinstance(chosen, str) else chosen
+    ours = {theirs: name for name, theirs in POOLINGS.items()} | {"mean": "mean", "cls": "first"}
+    if len(chosen) != 1 or chosen[0] not in ours:
+        raise ValueError(f"{path} says pooling by {chosen}: expected one of {sorted(ours)}.")
+    return ours[chosen[0]]
+
+
+def write_sentence_transformer(
+    folder: str | Path, hidden_dim: int, max_length: int, *, pooling: str, normalize: bool
+) -> None:
+    """Writes what `read_sentence_transformer` reads.
+
+    Args:
+        folder: Of the model.
+        hidden_dim: Size of a vector.
+        max_length: Tokens of the longest text.
+        pooling: `"mean"` or `"first"`.
+        normalize: Whether vectors are scaled to length one.
+    """
+    paths = {"Transformer": "", "Pooling": POOLING} | ({"Normalize": NORMALIZE} if normalize else {})
+    modules = [
+        {"idx": index, "name": str(index), "path": path, "type": f"sentence_transformers.models.{kind}"}
+        for index, (kind, path) in enumerate(paths.items())
+    ]
+    flags = {theirs: ours == pooling for ours, theirs in POOLINGS.items()}
+    more = dict.fromkeys(("pooling_mode_max_tokens", "pooling_mode_mean_sqrt_len_tokens"), False)
+    files: Mapping[str, Any] = {
+        MODULES: modules,
+        LENGTH: {"max_seq_length": max_length, "do_lower_case": False},
+        f"{POOLING}/config.json": {"word_embedding_dimension": hidden_dim, **flags, **more},
+    }
+    for name, values in files.items():
+        path = Path(folder, name)
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
+    if normalize:
+        Path(folder, NORMALIZE).mkdir()  # empty, as theirs
