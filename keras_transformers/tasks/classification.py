@@ -15,8 +15,9 @@ from keras_transformers.data.protocols import Objective
 from keras_transformers.heads import classification_head, language_model_head, last_token, pooler
 from keras_transformers.models import decoder, encoder
 from keras_transformers.tasks.labels import Labels, make_labels
-from keras_transformers.tasks.one_pass import Answer, Describe, OnePass, Tensors, look_up
+from keras_transformers.tasks.one_pass import Answer, Describe, OnePass, look_up, text_signatures
 from keras_transformers.tasks.parts import Kind, Parts, Setup
+from keras_transformers.tasks.readers import Tensors
 from keras_transformers.tasks.sources import text_source
 from keras_transformers.text.end_token import with_end_token
 from keras_transformers.training import losses, metrics
@@ -75,6 +76,8 @@ def classification(
     if made_for != KIND.name and config.eos_ids:
         setup = setup.with_tokenizer(with_end_token(setup.tokenizer, config.eos_ids[0]))
     model = _model(setup, classes, bool(lm_weight))
+    served = _served(model)
+    signatures = text_signatures(setup, served, _answer(classes))
 
     def objective() -> Objective:
         objective = Classification(len(classes.names), classes.problem, config.pad_id)
@@ -91,7 +94,7 @@ def classification(
         objective=objective,
         losses=make_losses,
         metrics=lambda: _metrics(classes) | ({LANGUAGE_MODEL: [metrics.Perplexity()]} if lm_weight else {}),
-        answers=OnePass(setup, _served(model), _answer(classes), _describe(classes)),
+        answers=OnePass(setup, served, signatures, _describe(classes)),
         class_weights=classes.class_weights,
         label_layer="classifier",
         loss_weights={"logits": 1.0, LANGUAGE_MODEL: lm_weight} if lm_weight else None,

@@ -12,8 +12,9 @@ from keras import ops
 from keras_transformers.data.masked_lm import MaskedLM
 from keras_transformers.heads import masked_lm_head
 from keras_transformers.models import encoder
-from keras_transformers.tasks.one_pass import OnePass, Tensors, look_up
+from keras_transformers.tasks.one_pass import OnePass, look_up, text_signatures
 from keras_transformers.tasks.parts import Kind, Parts, Setup
+from keras_transformers.tasks.readers import Tensors
 from keras_transformers.tasks.sources import text_source
 from keras_transformers.tensor import Tensor
 from keras_transformers.training import losses, metrics
@@ -94,7 +95,8 @@ def gap_fills(setup: Setup, model: keras.Model, output: str) -> OnePass:
         tokens = look_up(vocabulary(), ops.where(is_gap, ids, -1))
         return {"tokens": tokens, "probabilities": ops.where(is_gap, probabilities, 0.0)}
 
-    return OnePass(setup, model, answer, _describe, more_inputs, example="warm [MASK]")
+    signatures = text_signatures(setup, model, answer, more_inputs)
+    return OnePass(setup, model, signatures, _describe, examples={"text": ["warm [MASK]"]})
 
 
 def mask_positions(token_ids: Tensor, mask_id: int) -> Tensors:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from keras_transformers.data.protocols import Objective
+from keras_transformers.data.token_targets import target_classes
 from keras_transformers.tasks.parts import Parts
 
 
@@ -61,10 +62,10 @@ class AllOutputs:
 
 
 class WithClassWeights:
-    """An objective that weighs each row by its class. (Keras' `class_weight` takes no weights or outputs besides.)
+    """An objective that weighs each target by its class. (Keras' `class_weight` takes no weights or outputs besides.)
 
     Args:
-        objective: The task's, with one whole number a row as labels of `head`.
+        objective: The task's, with whole numbers as labels of `head`: one a row, or `TokenTargets`.
         head: The output that those labels are for.
         weights: (C,) float, what a row of each class counts.
     """
@@ -78,6 +79,9 @@ class WithClassWeights:
         if not labels:
             return (inputs,)
         if not isinstance(labels[0], dict):
-            return inputs, labels[0], self.weights[labels[0]]
+            return inputs, labels[0], self._of(labels[0])
         ones = {name: np.ones(len(array), np.float32) for name, array in labels[0].items()}
-        return inputs, labels[0], {**ones, self.head: self.weights[labels[0][self.head]]}
+        return inputs, labels[0], {**ones, self.head: self._of(labels[0][self.head])}
+
+    def _of(self, targets: np.ndarray) -> np.ndarray:
+        return self.weights[np.maximum(target_classes(targets), 0)]

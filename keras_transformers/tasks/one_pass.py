@@ -1,24 +1,35 @@
-"""Answers by one pass of the model: reader (texts to inputs), program (model and answer), and what `predict` says."""
+"""Answers by one pass of the model: a function for each signature of an export, and what `predict` says of a row."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from functools import partial
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import keras
 import numpy as np
 
 from keras_transformers.tasks.parts import Setup
+from keras_transformers.tasks.readers import GraphReader, PythonReader, Reader, Tensors
 from keras_transformers.tasks.serving import check_counts, check_exportable, current_service, merged_service
-from keras_transformers.tasks.sources import rows_of
 from keras_transformers.tensor import Tensor
 from keras_transformers.text.strings import decoded
 from keras_transformers.text.tokenizer import check_texts
 from keras_transformers.training.distribute import on_tensorflow
 
-Tensors = dict[str, Tensor]
 Answer = Callable[[Tensors, Tensors], Tensors]  # from a model's outputs and inputs
 Describe = Callable[[Mapping[str, Any]], dict[str, Any]]  # from a row of that
+NO_EXAMPLES: Mapping[str, list[str]] = MappingProxyType({})
+CHECKED = partial(check_texts, "texts"), partial(check_texts, "pairs")
+
+
+class Signature(NamedTuple):
+    """A function that an export has, from strings to an answer."""
+
+    inputs: tuple[str, ...]  # names of its inputs, strings, batch first
+    run: Callable[..., Tensors]  # from a `Reader` and these to named tensors, batch first, with `truncated`
+    ranks: tuple[int, ...] = (1, 1)  # of its inputs: 1 for a string a row, 2 for several, padded with empty ones
 
 
 def no_more_inputs(token_ids: Tensor) -> Tensors:
@@ -26,29 +37,54 @@ def no_more_inputs(token_ids: Tensor) -> Tensors:
     return {}
 
 
+def text_signatures(
+    setup: Setup,
+    model: keras.Model,
+    answer: Answer,
+    more_inputs: Callable[[Tensor], Tensors] = no_more_inputs,
+) -> dict[str, Signature]:
+    """The signatures of a task that reads a text, or a pair of texts in one row: `serving_default` and `pair`.
+
+    Args:
+        setup: Of the task.
+        model: A functional model with the inputs that the tokenizer and `more_inputs` give.
+        answer: From the model's outputs and inputs to a dict of named tensors, batch first.
+        more_inputs: From token ids (B, T) to inputs of the model that the tokenizer does not give.
+    """
+
+    def run(read: Reader, texts: Any, pairs: Any = None) -> Tensors:
+        encoded = read(texts, pairs)
+        encoded |= more_inputs(encoded["token_ids"])
+        inputs = {name: encoded[name] for name in model.input}
+        return {**answer(model(inputs, training=False), inputs), "truncated": encoded["truncated"]}
+
+    single = {"serving_default": Signature(("text",), run)}
+    return single | ({"pair": Signature(("text", "text_pair"), run)} if setup.kind.takes_pairs else {})
+
+
 class OnePass:
     """Texts to answers by one pass of a model.
 
     Args:
         setup: Of the task.
-        model: A functional model with the inputs that the tokenizer and `more_inputs` give.
-        answer: From the model's outputs and inputs to a dict of named tensors, batch first: what is exported.
-        describe: From one row of that to what `predict` returns for a text.
-        more_inputs: From token ids (B, T) to inputs of the model that the tokenizer does not give.
-        example: A text to warm an export up with.
+        model: Whose weights the signatures use.
+        signatures: What an export answers, by name; no two have the same number of inputs.
+        describe: From one row of an answer to what `predict` returns for it.
+        examples: Values of the inputs to warm an export up with; `["warm up"]` for those that are not given.
+        read_columns: From texts, and from pairs, as a user has them to lists of str.
     """
 
     def __init__(
         self,
         setup: Setup,
         model: keras.Model,
-        answer: Answer,
+        signatures: Mapping[str, Signature],
         describe: Describe,
-        more_inputs: Callable[[Tensor], Tensors] = no_more_inputs,
-        example: str = "warm up",
+        examples: Mapping[str, list[str]] = NO_EXAMPLES,
+        read_columns: tuple[Callable[[Any], list], ...] = CHECKED,
     ):
-        self.setup, self.model, self.example = setup, model, example
-        self.answer, self.describe, self.more_inputs = answer, describe, more_inputs
+        self.setup, self.model, self.signatures = setup, model, dict(signatures)
+        self.describe, self.examples, self.read_columns = describe, examples, read_columns
         self.made_service = None
 
     def predict(
@@ -65,38 +101,50 @@ class OnePass:
             One dict a text, with `truncated` and, of a classifier: single label, `label` and `probabilities` (by
             label); multi-label, `labels` (those with a probability of one half or more) and `probabilities`;
             regression, `scores` by label. Of a masked language model: `fills`, for each `[MASK]` in the text the five
-            likeliest tokens as (token, probability).
+            likeliest tokens as (token, probability). Of sentence embeddings: `embedding`, or `similarity` of a pair.
+            Of question answering: `answer`, its `score`, and its `start` and `end` in the context, in characters; and
+            `candidates`, a list of dicts with these, the best first. Of token classification, which takes lists of
+            words too (a space between words): `tokens`, a dict for each word of the tokenizer with its `text`, `label`
+            and `score`, and its place `start` and `end` in the text, in characters; and, where labels mark entities,
+            `entities`, dicts with the type in `entity`, and `text`, `start`, `end` and `score`.
 
         Raises:
             ValueError: The texts are one str, there are pairs where the task takes none, or not as many as texts.
         """
-        texts, pairs = check_texts("texts", texts), None if pairs is None else check_texts("pairs", pairs)
-        if pairs is not None and not self.setup.kind.takes_pairs:
-            raise ValueError(f"{self.setup.kind.name} takes no pairs: received {len(pairs)}. Leave them out.")
-        if pairs is not None and len(pairs) != len(texts):
-            raise ValueError(f"received {len(texts)} texts and {len(pairs)} pairs: expected one pair for each text.")
+        columns = [texts] if pairs is None else [texts, pairs]
+        name = self._signature(len(columns))
+        columns = [read(column) for read, column in zip(self.read_columns, columns, strict=False)]
+        if len(set(map(len, columns))) > 1:
+            raise ValueError(
+                f"received {len(columns[0])} texts and {len(columns[1])} pairs: expected one pair for each text."
+            )
         (batch_size,) = check_counts(batch_size=batch_size)
         service, answers = self.service, []
-        for start in range(0, len(texts), batch_size):
-            batch = slice(start, start + batch_size)
-            columns = service.run(texts[batch], None if pairs is None else pairs[batch])
-            for row in zip(*columns.values(), strict=True):
-                answer = dict(zip(columns, row, strict=True))
-                answers.append({**self.describe(answer), "truncated": bool(answer["truncated"])})
+        for start in range(0, len(columns[0]), batch_size):
+            answer = service.run(name, [column[start : start + batch_size] for column in columns])
+            for row in zip(*answer.values(), strict=True):
+                row = dict(zip(answer, row, strict=True))
+                answers.append({**self.describe(row), "truncated": bool(row["truncated"])})
         return answers
 
-    def program(self, inputs: Tensors) -> Tensors:
-        """From the model's inputs to named tensors, batch first; `keras.ops` only."""
-        return self.answer(self.model(inputs, training=False), inputs)
+    def _signature(self, count: int) -> str:
+        """The name of the signature that takes so many texts a row."""
+        for name, signature in self.signatures.items():
+            if len(signature.inputs) == count:
+                return name
+        task = self.setup.kind.name
+        if count == 1:
+            raise ValueError(f"{task} takes pairs: received texts alone. Pass the second text of each as pairs.")
+        raise ValueError(f"{task} takes no pairs, and received some. Leave them out.")
 
     @property
     def service(self) -> TracedService | EagerService:
-        """What runs reader and program: what `predict` calls and, on TensorFlow, `export` saves."""
+        """What runs the signatures: what `predict` calls and, on TensorFlow, `export` saves."""
         return current_service(self)
 
     def make_service(self) -> TracedService | EagerService:
         """A service with the weights as they are."""
-        return (TracedService if on_tensorflow() else EagerService)(self.setup, self)
+        return (TracedService if on_tensorflow() else EagerService)(self)
 
     def export(self, folder: str) -> None:
         """Write a SavedModel from strings to answers, for TF Serving.
@@ -105,8 +153,13 @@ class OnePass:
         strings. Both return `truncated` (B,) bool and, of a classifier: single label, `label` (B,) and `probabilities`
         (B, C); multi-label, `labels` (B, C), empty where a label does not apply, and `probabilities`; regression,
         `scores` (B, C). Of a masked language model: `tokens` (B, M, 5) strings, empty where a text has fewer than M
-        gaps, and `probabilities` (B, M, 5). Only core TensorFlow ops are used: neither Keras nor tensorflow-text nor
-        this package is needed to serve it.
+        gaps, and `probabilities` (B, M, 5). Of sentence embeddings: `embedding` (B, D); and instead of `pair`,
+        `similarity`, which returns `similarity` (B,). Of question answering, from `question` and `context`: `answer`,
+        `score`, `start`, `end` (B,), and `candidates`, `candidate_scores`, `candidate_starts`, `candidate_ends` (B, N),
+        empty and 0 where there are fewer. Of token classification: `token`, `token_label`, `token_start`, `token_end`
+        and `token_score` (B, W); and, where labels mark entities, `entity`, what stands in the text, `label`, its type,
+        `start`, `end` and `score` (B, E), empty and 0 where a text has fewer. Places are in code points. Only core
+        TensorFlow ops are used: neither Keras nor tensorflow-text nor this package is needed to serve it.
 
         Args:
             folder: Such as `"serving/sentiment/1"`. Replaced if it is a SavedModel; an interrupted export leaves the
@@ -119,75 +172,69 @@ class OnePass:
         from keras_transformers.export import export
 
         with merged_service(self) as service:
-            export(folder, service.module, service.signatures, {"text": [self.example]})
+            export(folder, service.module, service.signatures, self.examples)
 
 
 class TracedService:
-    """Reader and program as TensorFlow functions, traced once.
+    """Reader and signatures as TensorFlow functions, traced once.
 
     Args:
-        setup: Of the task.
-        answers: Whose program is run.
+        answers: Whose signatures are run.
 
     Attributes:
         module: The weights and tables, to be saved. Not the functions: as signatures they would be saved a second time.
-        text: A `tf.function` of `text` (B,) strings.
-        pair: A `tf.function` of `text` and `text_pair`, both (B,) strings.
-        signatures: What an export answers, by name.
+        signatures: `tf.function`s of (B,) strings, by name.
     """
 
-    def __init__(self, setup: Setup, answers: OnePass):
+    def __init__(self, answers: OnePass):
         import tensorflow as tf
-
-        from keras_transformers.text.graph.specs import TEXT, TEXT_PAIR, with_rows
 
         self.module = tf.Module()
-        self.module.graph = graph = setup.text_graph
+        self.module.graph = answers.setup.text_graph
         # The variables, not the model: an optimizer hangs on a compiled model, and would be saved too.
         self.module.weights = [variable.value for variable in answers.model.variables]
+        read = GraphReader(answers.setup)
+        self.signatures = {name: _traced(signature, read) for name, signature in answers.signatures.items()}
 
-        def serve(text, text_pair=None):
-            if text_pair is not None:
-                text_pair = with_rows({"text_pair": text_pair}, tf.size(text))["text_pair"]
-            encoded = graph.encode(text, text_pair, max_length=setup.max_length)
-            encoded |= answers.more_inputs(encoded["token_ids"])
-            inputs = {name: tf.cast(encoded[name], tf.int32) for name in answers.model.input}
-            return {**answers.program(inputs), "truncated": encoded["truncated"]}
-
-        self.text = tf.function(lambda text: serve(text), input_signature=[TEXT], autograph=False)
-        self.pair = tf.function(serve, input_signature=[TEXT, TEXT_PAIR], autograph=False)
-        self.signatures = {"serving_default": self.text} | ({"pair": self.pair} if setup.kind.takes_pairs else {})
-
-    def run(self, texts: Sequence[str], pairs: Sequence[str] | None) -> dict[str, np.ndarray]:
-        """The named columns of an answer, as arrays; strings in them are `str`."""
+    def run(self, name: str, columns: Sequence[Sequence[str]]) -> dict[str, np.ndarray]:
+        """The named columns of the answer of a signature, as arrays; strings in them are `str`."""
         import tensorflow as tf
 
-        texts = tf.constant(texts, tf.string)
-        columns = self.text(texts) if pairs is None else self.pair(texts, tf.constant(pairs, tf.string))
-        return {name: decoded(column.numpy()) for name, column in columns.items()}
+        # The concrete function: TensorFlow warns of many first calls of functions, whichever services they belong to.
+        function = self.signatures[name].get_concrete_function()
+        answer = function(*(tf.constant(column, tf.string) for column in columns))
+        return {name: decoded(column.numpy()) for name, column in answer.items()}
+
+
+def _traced(signature: Signature, read: Reader) -> Any:
+    """A `tf.function` of a signature: all inputs are (B,) strings, of one length."""
+    import tensorflow as tf
+
+    from keras_transformers.text.graph.specs import with_rows
+
+    def run(first, *others):
+        others = with_rows(dict(zip(signature.inputs[1:], others, strict=True)), tf.size(first), signature.inputs[0])
+        return signature.run(read, first, *others.values())
+
+    ranks = zip(signature.inputs, signature.ranks, strict=False)
+    specs = [tf.TensorSpec([None] * rank, tf.string, name=name) for name, rank in ranks]
+    return tf.function(run, input_signature=specs, autograph=False)
 
 
 class EagerService:
-    """Reader in Python, and the program as it is, where there is no TensorFlow.
+    """Reader in Python, and the signatures as they are, where there is no TensorFlow.
 
     Args:
-        setup: Of the task.
-        answers: Whose program is run.
+        answers: Whose signatures are run.
     """
 
-    def __init__(self, setup: Setup, answers: OnePass):
-        self.setup, self.answers = setup, answers
+    def __init__(self, answers: OnePass):
+        self.signatures, self.read = answers.signatures, PythonReader(answers.setup)
 
-    def run(self, texts: Sequence[str], pairs: Sequence[str] | None) -> dict[str, np.ndarray]:
-        """The named columns of an answer, as arrays."""
-        setup = self.setup
-        encoded = setup.tokenizer.encode(texts, pairs, max_length=setup.max_length)
-        rows = rows_of(encoded, setup.config)
-        arrays = rows.padded(int(rows.lengths.max()), setup.config.pad_id)
-        inputs = {name: keras.ops.convert_to_tensor(array) for name, array in arrays.items()}
-        inputs |= self.answers.more_inputs(inputs["token_ids"])
-        columns = {**self.answers.program(inputs), "truncated": [row.truncated for row in encoded]}
-        return {name: np.asarray(column) for name, column in columns.items()}
+    def run(self, name: str, columns: Sequence[Sequence[str]]) -> dict[str, np.ndarray]:
+        """The named columns of the answer of a signature, as arrays."""
+        answer = self.signatures[name].run(self.read, *columns)
+        return {name: np.asarray(column) for name, column in answer.items()}
 
 
 def look_up(names: Sequence[str], numbers: Tensor) -> Tensor:

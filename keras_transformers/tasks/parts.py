@@ -30,10 +30,15 @@ class Kind(NamedTuple):
     make: Callable[..., Parts]  # from a `Setup` and the task's own options; their names are those of its arguments
     models: tuple[str, ...]  # kinds of models that can do it
     new_layers: tuple[str, ...] = ()  # heads that start afresh when the checkpoint lacks them
+    shares_head: tuple[str, ...] = ()  # tasks whose checkpoints have the same head, if it has one label
     needs_labels: bool = False  # a text comes with a label, or with a text to write, to fit and evaluate
     takes_pairs: bool = False  # a text may come with a second one
+    needs_pairs: bool = False  # it always does
     takes_documents: bool = False  # it learns from documents, lists of sentences, rather than from texts
     writes_text: bool = False  # it has `generate` and `stream`
+    # Texts, labels and perhaps pairs of a file, as `data.conll.read_annotated`.
+    read: Callable[..., tuple[list, Any] | tuple[list, Any, list]] | None = None
+    labels_in: Callable[[Any], list[str]] | None = None  # the labels to learn from those of a file, as `labels_in`
 
     @property
     def options(self) -> set[str]:
@@ -166,9 +171,12 @@ class Parts:
         losses, metrics: Make those of each output by its name; new ones at each `compile`.
         answers: How texts are answered.
         label_output: The output that labels, if they are one array, belong to.
+        label_needed: What the label of a row is, where the options of a task decide that it needs one to fit.
         class_weights: From a dict of weights by label to an array (C,); None where texts have no classes.
         loss_weights: Of the losses by output; None for 1 each.
         label_layer: The layer whose last axis is that of the labels; None where there is none.
+        scores: What `evaluate` measures besides the metrics, on the answers: from texts, labels, pairs and a batch size
+            to numbers by name. None for nothing.
         saved: What `save` keeps besides: options of `checkpoints.huggingface.save_folder`, asked for at each `save`.
         saved_tokenizer: What `save` writes for a tokenizer; `tokenizer` when None.
         attributes: What this task alone has, by name: they become attributes of the `Task`.
@@ -182,9 +190,11 @@ class Parts:
     metrics: Callable[[], dict[str, list[keras.metrics.Metric]]]
     answers: Answers
     label_output: str = "logits"
+    label_needed: str = ""
     class_weights: Callable[[Mapping[Any, float]], np.ndarray] | None = None
     loss_weights: dict[str, float] | None = None
     label_layer: str | None = None
+    scores: Callable[..., dict[str, float]] | None = None
     saved: Callable[[], dict[str, Any]] = dict
     saved_tokenizer: Any = None
     attributes: Mapping[str, Any] = field(default_factory=dict)

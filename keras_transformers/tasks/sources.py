@@ -69,10 +69,11 @@ def check_has_length(texts: Any) -> None:
         )
 
 
-def check_labelled(kind: Kind, texts: Any, labels: Any) -> None:
+def check_labelled(kind: Kind, texts: Any, labels: Any, label_needed: str = "") -> None:
     """A `ValueError` where there are no labels and a task needs them; a stream brings its own."""
-    if kind.needs_labels and labels is None and not hasattr(texts, "element_spec"):
-        raise ValueError(f"{kind.name} needs labels, one a text, to fit or evaluate: received None.")
+    if (kind.needs_labels or label_needed) and labels is None and not hasattr(texts, "element_spec"):
+        each = label_needed and f" (each {label_needed})"
+        raise ValueError(f"{kind.name} needs labels, one a text{each}, to fit or evaluate: received None.")
 
 
 def order_by_epoch(dataset: Any) -> keras.callbacks.Callback:

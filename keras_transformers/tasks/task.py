@@ -34,7 +34,8 @@ class Task:
     """A model with its tokenizer, objective and answers. What tasks do not share stands in `tasks/<name>.py`.
 
     Args:
-        name: `"classification"`, `"masked_lm"`, `"pretraining"`, `"causal_lm"` or `"seq2seq_lm"`.
+        name: `"classification"`, `"token_classification"`, `"question_answering"`, `"sentence_embedding"`, `"ranking"`,
+            `"multiple_choice"`, `"masked_lm"`, `"pretraining"`, `"causal_lm"` or `"seq2seq_lm"`.
         config: Sizes and options of the model.
         tokenizer: Text to ids.
         max_length: Longest text in tokens; `config.max_length` when None.
@@ -151,7 +152,8 @@ class Task:
         Raises:
             ValueError: There are no texts, or texts and labels do not fit each other or the task.
         """
-        source_options = {name: settings.pop(name) for name in keyword_names(self.parts.source) & settings.keys()}
+        source_options = {name: settings[name] for name in keyword_names(self.parts.source) & settings.keys()}
+        settings = {name: settings[name] for name in settings.keys() - (source_options.keys() - keyword_names(batches))}
         if pairs is not None and not (self.kind.takes_pairs or self.kind.takes_documents):
             raise ValueError(f"{self.name} takes no pairs: received {len(pairs)}. Leave them out.")
         source = self.parts.source(texts, labels, pairs, **source_options)
@@ -210,7 +212,7 @@ class Task:
                 `class_weight` where texts have no class, or several.
         """
         check_has_length(texts)
-        check_labelled(self.kind, texts, labels)
+        check_labelled(self.kind, texts, labels, self.parts.label_needed)
         settings = {"batch_size": batch_size, "seed": seed, "accumulation_steps": accumulation_steps}
         settings |= {"pairs": pairs, "class_weight": class_weight} | (dataset_options or {})
         dataset = self.dataset(texts, labels, **settings)
@@ -247,13 +249,15 @@ class Task:
         """
         dataset = self._evaluation(texts, labels, pairs, batch_size, dataset_options)
         results = self.model.evaluate(dataset, return_dict=True, verbose=0)
-        return {name: np.asarray(value).tolist() for name, value in results.items() if not name.endswith("loss")}
+        measured = {name: np.asarray(value).tolist() for name, value in results.items() if not name.endswith("loss")}
+        scores = self.parts.scores
+        return measured if scores is None else measured | scores(texts, labels, pairs, batch_size)
 
     def _evaluation(
         self, texts: Any, labels: Any = None, pairs: Any = None, batch_size: int = 32, options: Any = None
     ) -> Any:
         """A data set of all texts, once and in their order."""
-        check_labelled(self.kind, texts, labels)
+        check_labelled(self.kind, texts, labels, self.parts.label_needed)
         settings = {"batch_size": batch_size, "pairs": pairs, **(options or {})}
         every = {"shuffle": False, "drop_remainder": False, "accumulation_steps": 1, "class_weight": None}
         return self.dataset(texts, labels, **(settings | every))

@@ -18,7 +18,7 @@ def test_python_reads_as_the_graph_does(make):
     task = make()
     answers = task.parts.answers
     texts = ["a [MASK] film", "[MASK] [MASK]"] if task.name == "masked_lm" else TEXTS
-    traced, eager = answers.service.run(texts, None), EagerService(answers.setup, answers).run(texts, None)
+    traced, eager = (service.run("serving_default", [texts]) for service in (answers.service, EagerService(answers)))
     assert traced.keys() == eager.keys()
     for name, column in traced.items():
         if column.dtype == object:

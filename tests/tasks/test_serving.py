@@ -25,9 +25,9 @@ def disturb(task) -> None:
 
 def test_adapters_that_come_after_the_first_answer_count(tmp_path):
     task, texts = tiny.masked_lm(), ["a fine [MASK]"]
-    before = task.service.run(texts, None)["probabilities"]
+    before = task.service.run("serving_default", [texts])["probabilities"]
     disturb(task)
-    after = task.service.run(texts, None)["probabilities"]
+    after = task.service.run("serving_default", [texts])["probabilities"]
     assert abs(after - before).max() > 1e-3
     task.export(tmp_path / "1")
     exported = tf.saved_model.load(tmp_path / "1").signatures["serving_default"](text=tf.constant(texts))

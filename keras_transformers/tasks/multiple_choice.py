@@ -1,0 +1,137 @@
+"""Multiple choice: which of several texts goes best with another one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_transformers.data.tables import read_table
+from keras_transformers.data.text_groups import Grouped
+from keras_transformers.tasks.one_pass import OnePass, Signature
+from keras_transformers.tasks.pair_scores import choice_labels, choice_scorer, pair_scorer
+from keras_transformers.tasks.parts import Kind, Parts, Setup
+from keras_transformers.tasks.readers import Reader, Tensors
+from keras_transformers.tasks.text_groups import group_source
+from keras_transformers.text.checks import check_texts
+from keras_transformers.training import losses, metrics
+from keras_transformers.training.distribute import on_tensorflow
+from keras_transformers.training.embedding_losses import NEVER
+
+
+def multiple_choice(setup: Setup) -> Parts:
+    """The choice that goes best with a text, such as the end of a story or the answer to a question.
+
+    `pairs` are the choices of each text, as many for each to learn from, and labels the number of the right one.
+    Paper: Devlin et al. 2018, section 4.4, https://arxiv.org/abs/1810.04805.
+
+    Args:
+        setup: What every task is given.
+
+    Example:
+
+    >>> from keras_transformers.families import bert
+    >>> from keras_transformers.tasks import Task
+    >>> from keras_transformers.text.tokenizer import Tokenizer
+    >>> tokenizer = Tokenizer.train(["a fine film", "a dull film"], vocabulary_size=60)
+    >>> config = bert(tokenizer.vocabulary_size, num_layers=1, num_heads=2, hidden_dim=8, max_length=16)
+    >>> task = Task("multiple_choice", config, tokenizer)
+    >>> task.predict(["a film"], [["fine", "dull"]])[0]["choice"] in (0, 1)
+    True
+    """
+    scorer = pair_scorer(setup)
+    return Parts(
+        choice_scorer(scorer),
+        setup.tokenizer,
+        source=group_source(setup, range(3, 1000), choice_labels(setup), joined=True),
+        objective=lambda: Grouped(setup.config.pad_id),
+        losses=lambda: {"logits": losses.CrossEntropy()},
+        metrics=lambda: {"logits": [metrics.Accuracy(), metrics.MeanCrossEntropy()]},
+        answers=OnePass(
+            setup,
+            scorer,
+            {"serving_default": _signature(scorer)},
+            _describe,
+            {"choices": [["warm", "up"]]},
+            (partial(check_texts, "texts"), _padded),
+        ),
+    )
+
+
+def read_choices(
+    path: str | Path, label: str | None = None, labelled: bool = True
+) -> tuple[list[str], list[int] | None, list[list[str]]]:
+    """Texts, numbers of the right choices and lists of choices from JSON lines of `text`, `choices` and `label`.
+
+    Args:
+        path: A file named `.jsonl`.
+        label: What `label` is called there, if not so.
+        labelled: Whether labels are read.
+
+    Raises:
+        ValueError: The file is none, a name is missing, or choices are no lists.
+    """
+    if Path(path).suffix != ".jsonl":
+        raise ValueError(f"{path}: expected JSON lines, named .jsonl, of `text`, `choices` and `label`.")
+    texts, _, choices = read_table(path, label="choices")
+    if wrong := [number for number, row in enumerate(choices, 1) if not isinstance(row, list)]:
+        raise ValueError(f"{path}, row {wrong[0]}: 'choices' is {choices[wrong[0] - 1]!r}; expected a list of texts.")
+    return texts, read_table(path, label=label or "label").labels if labelled else None, choices
+
+
+KIND = Kind(
+    "multiple_choice",
+    multiple_choice,
+    models=("encoder",),
+    new_layers=("pooler", "classifier"),
+    needs_labels=True,
+    takes_pairs=True,
+    needs_pairs=True,
+    read=read_choices,
+)
+
+
+def _signature(scorer: keras.Model) -> Signature:
+    def run(read: Reader, texts: Any, choices: Any) -> Tensors:
+        texts, flat, is_choice = _flat(texts, choices)  # (B * C,), (B * C,), (B, C)
+        encoded = read(texts, flat)
+        outputs = scorer({name: encoded[name] for name in scorer.input}, training=False)
+        shape = ops.shape(is_choice)
+
+        scores = ops.reshape(ops.cast(outputs["logits"], "float32"), shape)  # (B, C)
+        probabilities = ops.softmax(ops.where(is_choice, scores, NEVER))
+        truncated = ops.any(ops.reshape(encoded["truncated"], shape), axis=1)  # (B,)
+        choice = ops.cast(ops.argmax(probabilities, axis=1), "int32")
+        return {"choice": choice, "probabilities": ops.where(is_choice, probabilities, 0.0), "truncated": truncated}
+
+    return Signature(("text", "choices"), run, ranks=(1, 2))
+
+
+def _padded(rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Lists of texts, made equally long by empty ones."""
+    if isinstance(rows, str):
+        raise ValueError("Expected a list of lists of str for `pairs`, received one str.")
+    rows = [check_texts(f"pairs[{number}]", row) for number, row in enumerate(rows)]
+    if empty := [number for number, row in enumerate(rows) if not any(row)]:
+        raise ValueError(f"`pairs[{empty[0]}]` holds no text: expected one at least.")
+    width = max(map(len, rows), default=1)
+    return [row + [""] * (width - len(row)) for row in rows]
+
+
+def _flat(texts: Any, choices: Any) -> tuple[Any, Any, Any]:
+    """Each text once for each choice; the choices; and which of them (B, C) are some, not empty strings."""
+    if on_tensorflow():
+        import tensorflow as tf
+
+        return tf.repeat(texts, tf.shape(choices)[1]), tf.reshape(choices, [-1]), choices != ""
+    flat = [choice for row in choices for choice in row]
+    repeated = [text for text, row in zip(texts, choices, strict=True) for _ in row]
+    return repeated, flat, ops.convert_to_tensor([[choice != "" for choice in row] for row in choices])
+
+
+def _describe(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {"choice": int(row["choice"]), "probabilities": row["probabilities"].tolist()}

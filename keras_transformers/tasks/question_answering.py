@@ -1,0 +1,165 @@
+"""Extractive question answering: the part of a text that answers a question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import keras
+
+from keras_transformers.data.spans import AnswerSpans
+from keras_transformers.data.squad import read_squad
+from keras_transformers.heads import span_head
+from keras_transformers.models import encoder
+from keras_transformers.number_checks import is_number
+from keras_transformers.tasks.one_pass import OnePass, Signature
+from keras_transformers.tasks.parts import Kind, Parts, Setup
+from keras_transformers.tasks.readers import Reader, Tensors
+from keras_transformers.tasks.serving import check_counts
+from keras_transformers.tasks.span_answers import (
+    SpanOptions,
+    answer_questions,
+    best_of_texts,
+    best_spans,
+    describe_answer,
+)
+from keras_transformers.tasks.span_chunks import Spec, in_chunks
+from keras_transformers.tasks.span_source import check_answers, check_pairs, span_source
+from keras_transformers.tasks.span_windows import Windows, plan_windows
+from keras_transformers.training.span_losses import SpanCrossEntropy
+from keras_transformers.training.span_metrics import MeanSpanCrossEntropy, SpanAccuracy, answer_scores
+
+WINDOWS_AT_A_TIME = 32
+
+
+def question_answering(
+    setup: Setup,
+    *,
+    stride: int = 128,
+    max_answer_length: int = 30,
+    num_candidates: int = 5,
+    no_answer: bool = False,
+    null_threshold: float = 0.0,
+) -> Parts:
+    """Answers to questions that stand in a text, the context of the question.
+
+    Texts are questions, and pairs their contexts. A label is a dict `{"text": [...], "answer_start": [...]}`, a tuple
+    (start, text), a list of these, or None where the context has no answer; starts count code points. `fit` learns the
+    first of several answers; `evaluate` takes them all as right.
+
+    A context that is too long for the model is read in windows that overlap, each with the whole question. A window
+    without the answer, or with a part of it only, has `[CLS]` as its target. What is answered is the span with the
+    largest sum of logits in any window. Its `score` is the product of two probabilities in that window. A question of
+    more than half a window is cut, unless its context leaves it more room, and the answer says `truncated`. Where
+    question or context are blank, the answer is `""`, with score 0.
+    Papers: BERT, Devlin et al. 2018, sections 4.2 and 4.3, https://arxiv.org/abs/1810.04805.
+
+    Args:
+        setup: What every task is given.
+        stride: Tokens by which windows overlap; fewer where windows are short.
+        max_answer_length: The most tokens of an answer.
+        num_candidates: How many spans `predict` and `export` give besides, the best first.
+        no_answer: Whether `""` may be the answer to a question, where the context has none.
+        null_threshold: With `no_answer`, by how much the logits for no answer must exceed those of the best span.
+
+    Raises:
+        ValueError: An option is out of range, `max_length` leaves next to no room, or the model has no segments.
+
+    Example:
+
+    >>> from keras_transformers.families import bert
+    >>> from keras_transformers.tasks import Task
+    >>> from keras_transformers.text.tokenizer import Tokenizer
+    >>> tokenizer = Tokenizer.train(["where is Ann", "Ann is in Oslo"], vocabulary_size=60)
+    >>> config = bert(tokenizer.vocabulary_size, num_layers=1, num_heads=2, hidden_dim=8, max_length=16)
+    >>> task = Task("question_answering", config, tokenizer)
+    >>> history = task.fit(["Where is Ann?"], [(10, "Oslo")], pairs=["Ann is in Oslo"], epochs=1, verbose=0)
+    >>> task.predict(["Where is Ann?"], ["Ann is in Oslo"])[0]["answer"] in "Ann is in Oslo"
+    True
+    """
+    options = _checked(num_candidates, max_answer_length, no_answer, null_threshold)
+    if setup.config.num_segments < 2:
+        raise ValueError(
+            "question_answering needs a model with two segments, for question and context: received one with "
+            f"num_segments={setup.config.num_segments}."
+        )
+    windows = plan_windows(setup.tokenizer, setup.max_length, stride)
+    backbone = encoder(setup.config, outputs=setup.outputs, dtype=setup.dtype)
+    states, mask = backbone.output["hidden_states"], backbone.input["padding_mask"]  # (B, T, D), (B, T)
+    outputs = {"logits": span_head(setup.config, states, mask, setup.dtype), **setup.optional_outputs(backbone)}
+    model = keras.Model(backbone.input, outputs, name="question_answering_model")
+    signature = Signature(("question", "context"), _answerer(model, windows, options))
+    answers = OnePass(setup, model, {"serving_default": signature}, describe_answer)
+    return Parts(
+        model,
+        setup.tokenizer,
+        source=span_source(setup, windows),
+        objective=lambda: AnswerSpans(setup.config.pad_id),
+        losses=lambda: {"logits": SpanCrossEntropy()},
+        metrics=lambda: {"logits": [SpanAccuracy(), MeanSpanCrossEntropy()]},
+        answers=answers,
+        scores=_scores(answers),
+        attributes={**options._asdict(), "stride": windows.stride},
+    )
+
+
+def read_questions(path: str | Path, column: Any = None, labelled: bool = True) -> tuple[list, list | None, list]:
+    """Questions, answers and contexts of a file in the format of SQuAD."""
+    if column is not None:
+        raise ValueError(f"{path} is JSON in the format of SQuAD, which has no column {column!r}: leave it out.")
+    found = read_squad(path, labelled)
+    return found.questions, found.answers if labelled else None, found.contexts
+
+
+KIND = Kind(
+    "question_answering",
+    question_answering,
+    models=("encoder",),
+    new_layers=("qa_outputs",),
+    needs_labels=True,
+    takes_pairs=True,
+    needs_pairs=True,
+    read=read_questions,
+)
+
+
+def _checked(num_candidates: Any, max_answer_length: Any, no_answer: Any, null_threshold: Any) -> SpanOptions:
+    counts = check_counts(num_candidates=num_candidates, max_answer_length=max_answer_length)
+    if not isinstance(no_answer, bool) or not is_number(null_threshold) or null_threshold != null_threshold:
+        raise ValueError(
+            "expected no_answer=True or False, and a number as null_threshold: received "
+            f"no_answer={no_answer!r}, null_threshold={null_threshold!r}."
+        )
+    return SpanOptions(*counts, no_answer, float(null_threshold))
+
+
+def _answerer(model: keras.Model, windows: Windows, options: SpanOptions) -> Callable[..., Tensors]:
+    spans = (1 + options.num_candidates, 2)
+    specs = {"numbers": Spec("float32", spans), "places": Spec("int32", spans)}
+
+    def search(chunk: Tensors) -> Tensors:
+        logits = model({name: chunk[name] for name in model.input}, training=False)["logits"]  # (W, T, 2)
+        return best_spans(logits, chunk, options)
+
+    def answer(read: Reader, questions: Any, contexts: Any) -> Tensors:
+        encoded = read.windows(questions, contexts, windows)
+        columns = {name: column for name, column in encoded.items() if name not in ("row", "truncated")}
+        found = in_chunks(search, columns, specs, WINDOWS_AT_A_TIME)
+        count = keras.ops.shape(encoded["truncated"])[0]  # B
+        best = best_of_texts(found, encoded["row"], count, options)
+        return {**answer_questions(best, contexts, options), "truncated": encoded["truncated"]}
+
+    return answer
+
+
+def _scores(answers: OnePass) -> Callable[..., dict[str, float]]:
+    """What `evaluate` measures besides: exact match and F1 of the answers."""
+
+    def scores(texts: Any, labels: Any, pairs: Any, batch_size: int) -> dict[str, float]:
+        questions, contexts = check_pairs(texts, pairs)
+        found = answers.predict(questions, contexts, batch_size=batch_size)
+        right = [[text for _, text in row] for row in check_answers(labels, contexts)]
+        return answer_scores([row["answer"] for row in found], right)
+
+    return scores

@@ -1,0 +1,131 @@
+"""Ranking by a cross-encoder: a score for each pair of a query and a document, read together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_transformers.data.classification import Classification
+from keras_transformers.data.text_groups import Grouped
+from keras_transformers.tasks.one_pass import OnePass, Signature
+from keras_transformers.tasks.pair_scores import choice_labels, choice_scorer, pair_scorer
+from keras_transformers.tasks.parts import Kind, Parts, Setup
+from keras_transformers.tasks.readers import Reader, Tensors
+from keras_transformers.tasks.serving import check_counts
+from keras_transformers.tasks.sources import text_source
+from keras_transformers.tasks.text_groups import group_source
+from keras_transformers.training import losses, metrics
+
+LOSSES = ("binary", "listwise")
+
+
+def ranking(setup: Setup, *, loss: str = "binary") -> Parts:
+    """A score for each pair of texts: how well the second one answers the first.
+
+    Slower than comparing sentence embeddings, and better: use it on the few documents that a search has found.
+    Papers: Nogueira and Cho 2019, https://arxiv.org/abs/1901.04085; listwise, Cao et al. 2007, "Learning to Rank: From
+    Pairwise Approach to Listwise Approach".
+
+    Args:
+        setup: What every task is given.
+        loss: `"binary"`: each pair by itself, with a label from 0 (does not answer) to 1. `"listwise"`: `pairs`
+            are lists of as many documents for each text, and labels the number of the right one in its list.
+
+    Raises:
+        ValueError: The loss is unknown.
+
+    Example:
+
+    >>> from keras_transformers.families import bert
+    >>> from keras_transformers.tasks import Task
+    >>> from keras_transformers.text.tokenizer import Tokenizer
+    >>> tokenizer = Tokenizer.train(["a fine film", "a dull film"], vocabulary_size=60)
+    >>> config = bert(tokenizer.vocabulary_size, num_layers=1, num_heads=2, hidden_dim=8, max_length=16)
+    >>> task = Task("ranking", config, tokenizer)
+    >>> [found["index"] for found in task.rank("a film", ["fine", "dull"], top=1)] in ([0], [1])
+    True
+    """
+    if loss not in LOSSES:
+        raise ValueError(f"loss must be one of {LOSSES}: received {loss!r}.")
+    scorer = pair_scorer(setup)
+    answers = OnePass(setup, scorer, {"serving_default": _signature(scorer)}, _describe)
+    attributes = {"loss": loss, "rank": _ranker(answers)}
+    if loss == "binary":
+        return Parts(
+            scorer,
+            setup.tokenizer,
+            source=_pair_source(setup),
+            objective=lambda: Classification(1, "multi_label", setup.config.pad_id),
+            losses=lambda: {"logits": losses.BinaryCrossEntropy()},
+            metrics=lambda: {"logits": [metrics.BinaryAccuracy()]},
+            answers=answers,
+            label_layer="classifier",
+            saved=lambda: {"labels": ["LABEL_0"]},
+            attributes=attributes,
+        )
+    return Parts(
+        choice_scorer(scorer),
+        setup.tokenizer,
+        source=group_source(setup, range(3, 1000), choice_labels(setup), joined=True),
+        objective=lambda: Grouped(setup.config.pad_id),
+        losses=lambda: {"logits": losses.CrossEntropy()},
+        metrics=lambda: {"logits": [metrics.Accuracy(), metrics.MeanCrossEntropy()]},
+        answers=answers,
+        label_layer="classifier",
+        saved=lambda: {"labels": ["LABEL_0"]},
+        attributes=attributes,
+    )
+
+
+KIND = Kind(
+    "ranking",
+    ranking,
+    models=("encoder",),
+    new_layers=("pooler", "classifier"),
+    shares_head=("classification",),
+    needs_labels=True,
+    takes_pairs=True,
+    needs_pairs=True,
+)
+
+
+def _pair_source(setup: Setup) -> Callable[..., Any]:
+    read = text_source(setup, lambda labels: np.asarray(labels, np.float32).reshape(-1, 1))
+
+    def source(texts: Any, labels: Any, pairs: Any) -> Any:
+        if pairs is None and not hasattr(texts, "element_spec"):
+            raise ValueError("ranking takes pairs: received texts alone. Pass the document of each query as pairs.")
+        return read(texts, labels, pairs)
+
+    return source
+
+
+def _signature(scorer: keras.Model) -> Signature:
+    def run(read: Reader, texts: Any, pairs: Any) -> Tensors:
+        encoded = read(texts, pairs)
+        outputs = scorer({name: encoded[name] for name in scorer.input}, training=False)
+        score = ops.cast(outputs["logits"][:, 0], "float32")  # (B,)
+        return {"score": score, "probability": ops.sigmoid(score), "truncated": encoded["truncated"]}
+
+    return Signature(("text", "text_pair"), run)
+
+
+def _describe(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: float(row[name]) for name in ("score", "probability")}
+
+
+def _ranker(answers: OnePass) -> Callable[..., list[dict[str, Any]]]:
+    def rank(
+        query: str, documents: Sequence[str], *, top: int | None = None, batch_size: int = 32
+    ) -> list[dict[str, Any]]:
+        """Documents by their score for a query, best first: dicts of `index`, `score` and `text`."""
+        (top,) = check_counts(top=max(len(documents), 1) if top is None else top)
+        found = answers.predict([query] * len(documents), documents, batch_size=batch_size)
+        rows = [{"index": i, "score": row["score"], "text": documents[i]} for i, row in enumerate(found)]
+        return sorted(rows, key=lambda row: -row["score"])[:top]
+
+    return rank

@@ -1,0 +1,193 @@
+"""Sentence embeddings: a vector for each text, near to those of texts that mean the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_transformers.data.text_groups import Grouped
+from keras_transformers.heads import grouped, mean_of_tokens
+from keras_transformers.models import encoder
+from keras_transformers.tasks.one_pass import OnePass, Signature
+from keras_transformers.tasks.parts import Kind, Parts, Setup
+from keras_transformers.tasks.readers import Reader, Tensors
+from keras_transformers.tasks.search import search
+from keras_transformers.tasks.text_groups import Columns, group_source
+from keras_transformers.text.checks import check_texts
+from keras_transformers.training import embedding_losses, embedding_metrics
+from keras_transformers.training.embedding_losses import cosine
+
+POOLINGS = ("mean", "first")
+
+
+class Learning(NamedTuple):
+    """A way to learn embeddings."""
+
+    loss: Callable[[], keras.losses.Loss]
+    metric: Callable[[], keras.metrics.Metric]
+    sizes: range  # texts that may be in a row
+    labels: str  # what a row's label is; empty where rows need none
+
+
+LEARNING = {
+    "ranking": Learning(
+        embedding_losses.MultipleNegativesRanking, embedding_metrics.RankingAccuracy, range(2, 1000), ""
+    ),
+    "cosine": Learning(
+        embedding_losses.CosineError, embedding_metrics.CosinePearson, range(2, 3), "a number from -1 to 1"
+    ),
+    "triplet": Learning(embedding_losses.Triplet, embedding_metrics.TripletAccuracy, range(3, 4), ""),
+    "regression": Learning(
+        embedding_losses.VectorDistance, embedding_metrics.MeanCosine, range(1, 2), "a teacher's vector"
+    ),
+}
+
+
+def sentence_embedding(setup: Setup, *, loss: str = "ranking", pooling: str = "mean", normalize: bool = True) -> Parts:
+    """A vector for each text.
+
+    The model that learns takes groups of texts, (B, G, T): see `heads.grouped`. What is served takes texts.
+    Paper: Reimers and Gurevych 2019, "Sentence-BERT", https://arxiv.org/abs/1908.10084.
+
+    Args:
+        setup: What every task is given.
+        loss: How it learns. `"ranking"`: from pairs of texts that belong together; all other texts of the batch do not
+            (`MultipleNegativesRanking`). A row of `pairs` may be a list: that text, then some that do not belong to it.
+            Labels may be numbers or names: rows with the same one are not told apart; when None, rows whose second text
+            is the same. `"cosine"`: from pairs with a score from -1 to 1. `"triplet"`: `pairs` are lists of a text that
+            belongs to the first one and a text that does not. `"regression"`: labels are a teacher's vectors, (D,).
+        pooling: `"mean"` of all tokens, or the `"first"`, BERT's `[CLS]`.
+        normalize: Whether vectors are scaled to length one. The similarity of two texts is the cosine in any case.
+
+    Raises:
+        ValueError: The loss or the pooling is unknown.
+
+    Example:
+
+    >>> from keras_transformers.families import bert
+    >>> from keras_transformers.tasks import Task
+    >>> from keras_transformers.text.tokenizer import Tokenizer
+    >>> tokenizer = Tokenizer.train(["a fine film", "a dull film"], vocabulary_size=60)
+    >>> config = bert(tokenizer.vocabulary_size, num_layers=1, num_heads=2, hidden_dim=8, max_length=16)
+    >>> task = Task("sentence_embedding", config, tokenizer)
+    >>> task.embed(["a fine film", "a dull film"]).shape
+    (2, 8)
+    """
+    if loss not in LEARNING:
+        raise ValueError(f"loss must be one of {[*LEARNING]}: received {loss!r}.")
+    if pooling not in POOLINGS:
+        raise ValueError(f"pooling must be one of {POOLINGS}: received {pooling!r}.")
+    learning, embedder = LEARNING[loss], _embedder(setup, pooling, normalize)
+    answers = OnePass(setup, embedder, _signatures(embedder), _describe)
+
+    def embed(texts: Sequence[str], *, batch_size: int = 32) -> np.ndarray:
+        """The vectors of texts: float32 (N, D)."""
+        vectors = [answer["embedding"] for answer in answers.predict(texts, batch_size=batch_size)]
+        return np.stack(vectors) if vectors else np.zeros((0, setup.config.hidden_dim), np.float32)
+
+    return Parts(
+        grouped(embedder, "embedding_model"),
+        setup.tokenizer,
+        source=group_source(setup, learning.sizes, _label_reader(loss, setup.config.hidden_dim)),
+        objective=lambda: Grouped(setup.config.pad_id),
+        losses=lambda: {"embedding": learning.loss()},
+        metrics=lambda: {"embedding": [learning.metric()]},
+        answers=answers,
+        label_output="embedding",
+        label_needed=learning.labels,
+        saved=lambda: {"sentence_transformer": {"pooling": pooling, "normalize": normalize}},
+        scores=_spearman(answers) if loss == "cosine" else None,
+        attributes={
+            "loss": loss, "pooling": pooling, "normalize": normalize, "embed": embed,
+            "search": lambda *arguments, **options: search(embed, *arguments, **options),
+        },
+    )  # fmt: skip
+
+
+KIND = Kind("sentence_embedding", sentence_embedding, models=("encoder",), takes_pairs=True)
+
+
+def _embedder(setup: Setup, pooling: str, normalize: bool) -> keras.Model:
+    """From the inputs of texts (B, T) to `embedding`, float32 (B, D)."""
+    backbone = encoder(setup.config, outputs=setup.outputs, dtype=setup.dtype)
+    states = backbone.output["hidden_states"]  # (B, T, D)
+    mask = backbone.input["padding_mask"]
+    vectors = mean_of_tokens(states, mask) if pooling == "mean" else ops.cast(states[:, 0], "float32")  # (B, D)
+    vectors = ops.normalize(vectors, axis=-1) if normalize else vectors
+    return keras.Model(backbone.input, {"embedding": vectors, **setup.optional_outputs(backbone)}, name="embedder")
+
+
+def _signatures(embedder: keras.Model) -> dict[str, Signature]:
+    model = keras.Model(embedder.input, embedder.output["embedding"], name="served_embedder")
+
+    def embed(read: Reader, texts: Any) -> Tensors:
+        encoded = read(texts)
+        vectors = model({name: encoded[name] for name in model.input}, training=False)  # (B, D)
+        return {"embedding": vectors, "truncated": encoded["truncated"]}
+
+    def compare(read: Reader, texts: Any, pairs: Any) -> Tensors:
+        one, other = embed(read, texts), embed(read, pairs)
+        similarity = cosine(one["embedding"], other["embedding"])  # (B,)
+        return {"similarity": similarity, "truncated": one["truncated"] | other["truncated"]}
+
+    return {
+        "serving_default": Signature(("text",), embed),
+        "similarity": Signature(("text", "text_pair"), compare),
+    }
+
+
+def _describe(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: float(value) if name == "similarity" else value for name, value in row.items() if name != "truncated"}
+
+
+def _label_reader(loss: str, dim: int) -> Callable[[Any, Columns], np.ndarray | None]:
+    """From labels as a user has them, or None, and the columns of texts to labels of the loss."""
+    if loss == "cosine":
+        return lambda labels, columns: None if labels is None else _scores(labels)
+    if loss == "regression":
+        return lambda labels, columns: None if labels is None else _vectors(labels, dim)
+    return _numbers
+
+
+def _scores(labels: Any) -> np.ndarray:
+    scores = np.asarray(labels, np.float32)
+    if scores.ndim != 1 or not (np.abs(scores) <= 1).all():
+        row = int((~(np.abs(scores) <= 1)).argmax()) if scores.ndim == 1 else 0
+        raise ValueError(
+            "labels of the loss 'cosine' are numbers from -1 to 1, one a pair: received "
+            f"{np.asarray(labels)[row].tolist()!r} in row {row}. Scale them: a score from 0 to 5 is divided by 5."
+        )
+    return scores
+
+
+def _vectors(labels: Any, dim: int) -> np.ndarray:
+    vectors = np.asarray(labels, np.float32)
+    if vectors.ndim != 2 or vectors.shape[1] != dim or not np.isfinite(vectors).all():
+        raise ValueError(
+            f"labels of the loss 'regression' are finite vectors of {dim} numbers, one a text: received an array of "
+            f"shape {vectors.shape}."
+        )
+    return vectors
+
+
+def _numbers(labels: Any, columns: Columns) -> np.ndarray | None:
+    if isinstance(labels, str):
+        raise ValueError(f"expected a label for each text, received the str {labels!r}.")
+    if labels is None and len(columns) > 1:
+        labels = columns[1]
+    return None if labels is None else np.unique(np.asarray(labels), return_inverse=True)[1].astype(np.int32)
+
+
+def _spearman(answers: OnePass) -> Callable[..., dict[str, float]]:
+    """What `evaluate` measures besides: Spearman's correlation of cosines and scores."""
+
+    def scores(texts: Any, labels: Any, pairs: Any, batch_size: int) -> dict[str, float]:
+        pairs = [pair if isinstance(pair, str) else pair[0] for pair in pairs]
+        similar = answers.predict(check_texts("texts", texts), pairs, batch_size=batch_size)
+        return {"spearman": embedding_metrics.spearman([row["similarity"] for row in similar], labels)}
+
+    return scores

@@ -1,0 +1,109 @@
+"""Labels for the words of a text: entities, or tags such as parts of speech."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+
+from keras_transformers.data.conll import read_annotated
+from keras_transformers.data.token_labels import TokenLabels, labels_in
+from keras_transformers.data.token_targets import TokenTargets
+from keras_transformers.heads import classification_head
+from keras_transformers.models import encoder
+from keras_transformers.tasks.labels import make_labels
+from keras_transformers.tasks.one_pass import OnePass, Signature
+from keras_transformers.tasks.parts import Kind, Parts, Setup
+from keras_transformers.tasks.readers import Reader, Tensors
+from keras_transformers.tasks.token_answers import answer_tokens, describe_tokens
+from keras_transformers.tasks.token_source import read_texts, token_source
+from keras_transformers.training import entity_metrics, metrics
+from keras_transformers.training.token_losses import TokenCrossEntropy
+
+
+def token_classification(setup: Setup, *, labels: Sequence[str] | int | None = None) -> Parts:
+    """Labels for the words of texts.
+
+    Texts to learn from are lists of words, with a label for each; or strings, with entities (start, end, type) in
+    characters. Words are joined by spaces, so that what is learnt is what will be read. `predict` takes strings or
+    lists of words.
+
+    The tokenizer splits texts into words of its own, at punctuation for instance, and these into tokens. Each of its
+    words has one label, that of its first token. Metrics count each given word once, by its first token. Words that are
+    cut off, and those that give no token, such as U+200D alone, count for nothing; warnings tell how many.
+    Papers: BERT, Devlin et al. 2018, https://arxiv.org/abs/1810.04805, section 5.3.
+
+    Args:
+        setup: What every task is given.
+        labels: Names of the classes. Where all are `O` or begin with `B-`, `I-` (or `E-`, `S-` besides), they mark
+            entities; `data.token_labels.bio_labels` makes them. Others are plain tags.
+
+    Raises:
+        ValueError: There are fewer than two labels, or two are the same.
+
+    Example:
+
+    >>> from keras_transformers.families import bert
+    >>> from keras_transformers.tasks import Task
+    >>> from keras_transformers.text.tokenizer import Tokenizer
+    >>> tokenizer = Tokenizer.train(["Ann left", "Bob left"], vocabulary_size=60)
+    >>> config = bert(tokenizer.vocabulary_size, num_layers=1, num_heads=2, hidden_dim=8, max_length=16)
+    >>> task = Task("token_classification", config, tokenizer, labels=["O", "B-person", "I-person"])
+    >>> history = task.fit(["Ann left", "Bob left"], [[(0, 3, "person")], [(0, 3, "person")]], epochs=1, verbose=0)
+    >>> [token["text"] for token in task.predict(["Ann left"])[0]["tokens"]]
+    ['Ann', 'left']
+    """
+    if labels is None or (labels if isinstance(labels, int) else len(labels)) == 1:
+        raise ValueError(
+            f"token_classification needs two labels or more: received {labels}. Give names such as ['NOUN', 'VERB'], "
+            "or for entities ['O', 'B-person', 'I-person'], from bio_labels(['person'])."
+        )
+    classes = make_labels(labels, None)
+    token_labels = TokenLabels(classes.names)
+    backbone = encoder(setup.config, outputs=setup.outputs, dtype=setup.dtype)
+    states = backbone.output["hidden_states"]  # (B, T, D)
+    outputs = {"logits": classification_head(setup.config, states, len(classes.names), setup.dtype)}  # (B, T, C)
+    model = keras.Model(backbone.input, {**outputs, **setup.optional_outputs(backbone)}, name="token_classifier_model")
+    return Parts(
+        model,
+        setup.tokenizer,
+        source=token_source(setup, token_labels),
+        objective=lambda: TokenTargets(len(classes.names), setup.config.pad_id),
+        losses=lambda: {"logits": TokenCrossEntropy()},
+        metrics=lambda: {"logits": _metrics(token_labels)},
+        answers=_answers(setup, model, token_labels),
+        class_weights=classes.class_weights,
+        label_layer="classifier",
+        saved=lambda: {"labels": list(classes.names)},
+        attributes={"labels": classes.names},
+    )
+
+
+KIND = Kind(
+    "token_classification",
+    token_classification,
+    models=("encoder",),
+    new_layers=("classifier",),
+    needs_labels=True,
+    read=read_annotated,
+    labels_in=labels_in,
+)
+
+
+def _metrics(labels: TokenLabels) -> list[keras.metrics.Metric]:
+    of_words = [metrics.Accuracy(), metrics.MeanCrossEntropy()]
+    if labels.scheme is None:
+        return of_words
+    kinds = (entity_metrics.EntityPrecision, entity_metrics.EntityRecall, entity_metrics.EntityF1)
+    return [*of_words, *(kind(labels.names) for kind in kinds)]
+
+
+def _answers(setup: Setup, model: keras.Model, labels: TokenLabels) -> OnePass:
+    def answer(read: Reader, texts: Any) -> Tensors:
+        encoded = read(texts, with_offsets=True)
+        logits = model({name: encoded[name] for name in model.input}, training=False)["logits"]  # (B, T, C)
+        return {**answer_tokens(logits, encoded, texts, labels), "truncated": encoded["truncated"]}
+
+    signatures = {"serving_default": Signature(("text",), answer)}
+    return OnePass(setup, model, signatures, describe_tokens, read_columns=(lambda texts: read_texts(texts)[1],))

@@ -1,0 +1,113 @@
+"""Ranking by pairs: both losses, answers, exports, folders of cross-encoders, and what is refused."""
+
+from __future__ import annotations
+
+import json
+
+import bare
+import keras
+import pytest
+import tensorflow as tf
+import tiny
+
+import zoo
+from keras_transformers.tasks import Task
+
+GOOD, BAD = (
+    [text for text, label in zip(tiny.TEXTS, tiny.LABELS, strict=True) if label == name] for name in tiny.NAMES[::-1]
+)
+QUERIES = ["good", "bad"] * 6
+LISTS = {"pairs": [[good, bad] for good, bad in zip(GOOD, BAD, strict=True)], "labels": [0, 1] * 6}
+PAIRS = {
+    "texts": ["good", "good", "bad", "bad"] * 6,
+    "pairs": [text for good, bad in zip(GOOD[:6], BAD[:6], strict=True) for text in (good, bad, good, bad)],
+    "labels": [1, 0, 0, 1] * 6,
+}
+
+
+def make(**options) -> Task:
+    keras.utils.set_random_seed(0)
+    return Task("ranking", tiny.config(), tiny.tokenizer(), **options)
+
+
+@pytest.fixture(scope="module")
+def task():
+    task = make()
+    task.fit(**PAIRS, **(tiny.FIT | {"epochs": 30}))
+    return task
+
+
+def test_pairs_by_themselves(task):
+    assert task.evaluate(**PAIRS)["binary_accuracy"] == 1.0
+    answers = task.predict(["good", "bad"], ["a fine day", "a fine day"])
+    assert answers[0]["probability"] > 0.5 > answers[1]["probability"]
+    assert answers[0]["probability"] == pytest.approx(1 / (1 + 2.718281828 ** -answers[0]["score"]), rel=1e-5)
+
+
+def test_lists():
+    task = make(loss="listwise")
+    task.fit(QUERIES, **LISTS, **tiny.FIT)
+    assert task.evaluate(QUERIES, **LISTS)["accuracy"] == 1.0
+    assert [hit["text"] for hit in task.rank("good", [*BAD[:3], GOOD[0]], top=1)] == [GOOD[0]]
+
+
+def test_rank_is_sorted_by_score(task):
+    hits = task.rank("bad", [*GOOD[:3], *BAD[:3]])
+    assert {hit["text"] for hit in hits[:3]} == set(BAD[:3]) and len(hits) == 6
+    assert [hit["score"] for hit in hits] == sorted((hit["score"] for hit in hits), reverse=True)
+    assert task.rank("bad", []) == []
+
+
+def test_export_in_a_process_of_its_own(task, tmp_path):
+    task.export(tmp_path / "1")
+    request = {"text": QUERIES[:4], "text_pair": [GOOD[0], BAD[0], "", "film " * 30]}
+    (answer,) = bare.ask(tmp_path / "1", {"serving_default": request}).values()
+    answers = task.predict(*request.values())
+    for name in ("score", "probability"):
+        assert answer[name] == pytest.approx([row[name] for row in answers], abs=1e-5)
+    assert answer["truncated"] == [False, False, False, True]
+
+
+def test_a_folder_is_that_of_a_cross_encoder(task, tmp_path):
+    task.save(tmp_path / "model")
+    config = json.loads((tmp_path / "model" / "config.json").read_text())
+    assert config["architectures"] == ["BertForSequenceClassification"] and len(config["id2label"]) == 1
+    loaded = zoo.load(tmp_path / "model", "ranking")
+    scores = [row["score"] for row in loaded.predict(QUERIES[:2], GOOD[:2])]
+    assert scores == pytest.approx([row["score"] for row in task.predict(QUERIES[:2], GOOD[:2])], abs=1e-5)
+    assert zoo.load(tmp_path / "model").predict(QUERIES[:1], GOOD[:1])[0]["scores"]["LABEL_0"] == pytest.approx(
+        scores[0]
+    )
+
+
+def test_a_classifier_of_other_labels_is_not_kept(trained, tmp_path):
+    trained.save(tmp_path / "model")
+    loaded = zoo.load(tmp_path / "model", "ranking")
+    assert loaded.model.output["logits"].shape == (None, 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "arguments", "message"),
+    [
+        ({}, {"texts": ["a"], "labels": [1]}, "ranking takes pairs"),
+        ({}, {"texts": ["a"], "pairs": ["b"]}, "needs labels"),
+        ({}, {"texts": ["a"], "pairs": ["b"], "labels": [2]}, "expected a number from 0 to 1"),
+        ({}, {"texts": ["a", "b"], "pairs": ["b"], "labels": [1, 0]}, "texts and 1 pairs|one pair for each text|pairs"),
+        ({"loss": "listwise"}, {"texts": ["a"], "pairs": ["b"], "labels": [0]}, "received 2 texts a row"),
+        ({"loss": "listwise"}, {"texts": ["a"], "pairs": [["b", "c"]], "labels": [2]}, "label 2 in row 0: .* 0 to 1"),
+        ({"loss": "listwise"}, {"texts": ["a"], "pairs": [["b", "c"]], "labels": [0.5]}, "numbers of the right"),
+    ],
+)  # fmt: skip
+def test_what_fit_refuses(options, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        make(**options).fit(**arguments)
+
+
+def test_texts_alone_are_refused(task):
+    with pytest.raises(ValueError, match="ranking takes pairs: received texts alone"):
+        task.predict(["a"])
+    with pytest.raises(ValueError, match="loss must be one of"):
+        make(loss="hinge")
+    signature = task.service.signatures["serving_default"].get_concrete_function()
+    with pytest.raises(tf.errors.InvalidArgumentError, match="text_pair must have one row for each text"):
+        signature(text=tf.constant(["a", "b"]), text_pair=tf.constant(["a"]))
