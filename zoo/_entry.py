@@ -19,6 +19,34 @@ PAIR = re.compile(r"opus_mt_\w+_\w+")  # every pair of languages, by the one tha
 
 
 @dataclass(frozen=True)
+class Result:
+    """What was measured with a model.
+
+    Args:
+        data: Data set and its part, such as `"sst2 test"`.
+        metric: Such as `"accuracy"`, as `Task.evaluate` or the recipe calls it.
+        value: The mean over the seeds.
+        command: What measures it, but for `python -m zoo`.
+        seeds: How many runs there were, with seeds from 0.
+        spread: Standard deviation over the seeds; None for one run.
+        minutes: Of one run, on two CPU cores; None where it was not taken.
+    """
+
+    data: str
+    metric: str
+    value: float
+    command: str
+    seeds: int = 1
+    spread: float | None = None
+    minutes: float | None = None
+
+    @property
+    def shown(self) -> str:
+        """Metric, value and spread."""
+        return f"{self.metric} {self.value:.4g}" + ("" if self.spread is None else f" ± {self.spread:.2g}")
+
+
+@dataclass(frozen=True)
 class Entry:
     """One model of the zoo.
 
@@ -34,7 +62,7 @@ class Entry:
         paper: Its address.
         pickled: Whether the source has its weights in the old `pytorch_model.bin` only (no code in it is run).
         fit: Arguments of `task.fit` that suit fine-tuning it, where those of `task.fit` itself do not.
-        results: Measured values by name.
+        results: What was measured with it, see `python -m zoo results`.
         name: The model's name; that of its file.
     """
 
@@ -47,7 +75,7 @@ class Entry:
     source: str | None = None
     pickled: bool = False
     fit: Mapping[str, Any] = field(default_factory=dict)
-    results: Mapping[str, Any] = field(default_factory=dict)
+    results: tuple[Result, ...] = ()
     name: str = ""
 
     @property

@@ -16,6 +16,8 @@ from keras_transformers.checkpoints import hub, huggingface, keras_nlp
 from keras_transformers.checkpoints.folder import left_behind
 from keras_transformers.checkpoints.generation_config import read_generation
 from keras_transformers.checkpoints.names import task_names, task_of
+from keras_transformers.checkpoints.sentence_transformers import TASK as SENTENCE_EMBEDDING
+from keras_transformers.checkpoints.sentence_transformers import is_sentence_transformer, read_sentence_transformer
 from keras_transformers.config import TransformerConfig
 from keras_transformers.families.dropout import with_dropout
 from keras_transformers.tasks import Task
@@ -48,9 +50,9 @@ class Checkpoint:
     problem: str | None = None
     settings: Mapping[str, Callable[[], Any]] = dataclasses.field(default_factory=dict)
 
-    def options(self, names: Iterable[str]) -> dict[str, Any]:
-        """Options of a task, of these names, as far as the checkpoint has values for them."""
-        said = {"labels": self.labels, "problem": self.problem}
+    def options(self, names: Iterable[str], task: str | None = None) -> dict[str, Any]:
+        """Options of a task, of these names, as far as the checkpoint has values for them; labels only of its own."""
+        said = {"labels": self.labels, "problem": self.problem} if task == self.task else {}
         settings = {name: self.settings[name]() for name in names if name in self.settings}
         settings |= {name: value for name, value in said.items() if name in names and value is not None}
         return settings | ({"made_for": self.task} if "made_for" in names else {})
@@ -69,6 +71,11 @@ def load(
     dropout: float | None = None,
     lora_rank: int | None = None,
     lm_weight: float | None = None,
+    loss: str | None = None,
+    pooling: str | None = None,
+    normalize: bool | None = None,
+    stride: int | None = None,
+    no_answer: bool | None = None,
     revision: str | None = None,
     cache_dir: str | os.PathLike | None = None,
     pickled: bool = False,
@@ -81,7 +88,8 @@ def load(
         name: A name of the zoo (`zoo.names()`); a folder, saved here or a Hugging Face checkpoint;
             `"hf:org/repo[@revision]"`; or `"keras-nlp:preset"`. A folder that is called like a model of the zoo is
             `"./name"`, or a `Path`.
-        task: `"classification"`, `"masked_lm"`, `"pretraining"`, `"causal_lm"` or `"seq2seq_lm"`; when None, what the
+        task: `"classification"`, `"token_classification"`, `"question_answering"`, `"sentence_embedding"`, `"ranking"`,
+            `"multiple_choice"`, `"masked_lm"`, `"pretraining"`, `"causal_lm"` or `"seq2seq_lm"`; when None, what the
             checkpoint was made for, or classification where labels are given.
         labels: Of a classifier: names, or their number. Those of the checkpoint when None. Its classifier is kept for
             the same names, in whatever order; for others it starts afresh, with a warning.
@@ -94,6 +102,12 @@ def load(
         dropout: Rate of all dropouts; the model's own when None.
         lora_rank: Train adapters of this rank beside the frozen dense layers (LoRA); `save` and `export` merge them.
         lm_weight: Of the next-token loss beside that of a classifier, as in the GPT-1 paper (0.5); decoders only.
+        loss: How a task learns that has several ways: of sentence embeddings `"ranking"`, `"cosine"`, `"triplet"` or
+            `"regression"`; of ranking `"binary"` or `"listwise"`. See `tasks.sentence_embedding` and `tasks.ranking`.
+        pooling: Of sentence embeddings: `"mean"` or `"first"`; that of the checkpoint when None.
+        normalize: Whether sentence embeddings are scaled to length one; as the checkpoint says when None.
+        stride: Of question answering: tokens by which the windows of a long context overlap; 128 when None.
+        no_answer: Of question answering: whether there may be no answer; it is not saved with the model.
         revision: Branch, tag or commit on the hub; for nothing else.
         cache_dir: Of downloads.
         pickled: Whether an old `pytorch_model.bin` will do where there is no safetensors file; no code in it is run.
@@ -118,6 +132,7 @@ def load(
     checkpoint = find(name, revision, cache_dir, pickled)
     kind = _kind(name, task, checkpoint.task, labels is not None)
     given = {"labels": labels, "problem": problem, "lm_weight": lm_weight, "max_length": max_length}
+    given |= {"loss": loss, "pooling": pooling, "normalize": normalize, "stride": stride, "no_answer": no_answer}
     options = _options(kind, checkpoint, {name: value for name, value in given.items() if value is not None})
     config = checkpoint.config if dropout is None else with_dropout(checkpoint.config, dropout)
     if seed is not None:
@@ -150,7 +165,7 @@ def _options(kind: Kind, checkpoint: Checkpoint, given: dict[str, Any]) -> dict[
     for option in sorted(given.keys() - names):
         tasks = [task for task in task_names() if option in find_kind(task).options]
         raise ValueError(f"{option} belongs to task={' or '.join(map(repr, tasks))}: received it with {kind.name!r}.")
-    return checkpoint.options(names - given.keys()) | given
+    return checkpoint.options(names - given.keys(), kind.name) | given
 
 
 def find(
@@ -215,12 +230,17 @@ def _folder(folder: Path, pickled: bool = False) -> Checkpoint:
     config, extra = huggingface.read_config(folder)
     assign = partial(huggingface.load_weights, folder=folder, pickled=pickled)
     has_source = config.kind == "encoder_decoder"
+    vectors = read_sentence_transformer(folder) if is_sentence_transformer(folder) else {}
     settings = {
-        "max_length": lambda: int(min(read_max_length(folder) or config.max_length, config.max_length)),
+        "max_length": lambda: int(
+            min(vectors.get("max_length") or read_max_length(folder) or config.max_length, config.max_length)
+        ),
         "generation": partial(read_generation, folder, has_source),
+        **{name: partial(vectors.get, name) for name in ("pooling", "normalize") if name in vectors},
     }
     if not has_source:
-        return _checkpoint(config, extra, Tokenizer.from_folder(folder), assign, settings)
+        found = _checkpoint(config, extra, Tokenizer.from_folder(folder), assign, settings)
+        return dataclasses.replace(found, task=SENTENCE_EMBEDDING) if vectors else found
     source, target = Tokenizer.pair_from_folder(folder)
     return _checkpoint(config, extra, source, assign, settings | {"target_tokenizer": lambda: target})
 
@@ -244,7 +264,10 @@ def _assign(task: Task, checkpoint: Checkpoint) -> None:
     """Gives a task the weights of a checkpoint, those of labels in the order of the task's labels."""
     layer = task.parts.label_layer
     if layer is None or task.name != checkpoint.task:
-        checkpoint.assign(task.model, missing_ok=task.kind.new_layers)
+        is_shared = checkpoint.task in task.kind.shares_head and len(checkpoint.labels) == 1
+        checkpoint.assign(
+            task.model, missing_ok=task.kind.new_layers, fresh=() if layer is None or is_shared else (layer,)
+        )
         return
     is_same = sorted(task.labels) == sorted(checkpoint.labels)
     _tell(task, checkpoint, is_same)

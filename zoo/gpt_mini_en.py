@@ -8,9 +8,10 @@
 from pathlib import Path
 
 from keras_transformers.families import gpt2
-from zoo._entry import entry
+from zoo._entry import Result, entry
 from zoo._recipe import state_folder
 
+MEASURE = "train gpt_mini_en --data DATA/gutenberg_novels --out FOLDER"
 ENTRY = entry(
     __name__,
     summary="GPT-2 in small, with a vocabulary of 4,096, trained on 2.4 M words of English novels.",
@@ -23,7 +24,11 @@ ENTRY = entry(
     licence="Apache-2.0",
     source="bundled",
     paper="https://openai.com/index/better-language-models",
-    results={"accuracy": 0.211, "cross_entropy": 4.333, "perplexity": 76.2},  # on valid.txt, by `Task.evaluate`
+    results=(
+        Result("gutenberg_novels valid", "accuracy", 0.211, MEASURE),
+        Result("gutenberg_novels valid", "cross_entropy", 4.333, MEASURE),
+        Result("gutenberg_novels valid", "perplexity", 76.2, MEASURE),
+    ),
 )
 
 

@@ -8,9 +8,10 @@
 from pathlib import Path
 
 from keras_transformers.families import bert
-from zoo._entry import entry
+from zoo._entry import Result, entry
 from zoo._recipe import state_folder
 
+MEASURE = "evaluate mini_bert_en --data DATA/gutenberg_novels/valid.txt"
 ENTRY = entry(
     __name__,
     summary="BERT mini with a vocabulary of 8,192, pre-trained on 2.4 M words of English novels.",
@@ -21,11 +22,11 @@ ENTRY = entry(
     licence="Apache-2.0",
     source="bundled",
     paper="https://arxiv.org/abs/1810.04805",
-    results={  # on valid.txt, by `Task.evaluate`
-        "masked_lm_logits_accuracy": 0.3234,
-        "masked_lm_logits_perplexity": 57.86,
-        "next_sentence_logits_accuracy": 0.7743,
-    },
+    results=(
+        Result("gutenberg_novels valid", "masked_lm_logits_accuracy", 0.3234, MEASURE),
+        Result("gutenberg_novels valid", "masked_lm_logits_perplexity", 57.86, MEASURE),
+        Result("gutenberg_novels valid", "next_sentence_logits_accuracy", 0.7743, MEASURE),
+    ),
     fit={"epochs": 12, "learning_rate": 1e-3},
 )
 

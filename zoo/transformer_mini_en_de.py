@@ -8,9 +8,10 @@
 from pathlib import Path
 
 from keras_transformers.families import marian
-from zoo._entry import entry
+from zoo._entry import Result, entry
 from zoo._recipe import AVERAGED, FIRST, state_folder
 
+MEASURE = "train transformer_mini_en_de --data DATA/tatoeba_deu_eng --out FOLDER"
 ENTRY = entry(
     __name__,
     summary="A Transformer in small that translates short English sentences into German, trained on Tatoeba.",
@@ -24,7 +25,11 @@ ENTRY = entry(
     licence="CC-BY-2.0",
     source="bundled",
     paper="https://arxiv.org/abs/1706.03762",
-    results={"bleu": 42.5, "chrf": 60.5, "exact_match": 19.7},  # on held-out pairs, by `measure`
+    results=(
+        Result("tatoeba_deu_eng held-out", "bleu", 42.5, MEASURE),
+        Result("tatoeba_deu_eng held-out", "chrf", 60.5, MEASURE),
+        Result("tatoeba_deu_eng held-out", "exact_match", 19.7, MEASURE),
+    ),
 )  # fmt: skip
 
 

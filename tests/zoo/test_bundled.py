@@ -36,9 +36,9 @@ def test_its_card_states_the_results(entry):
     card = (entry.folder / "README.md").read_text(encoding="utf-8")
     assert entry.licence in card and f"{entry.parameters:,}" in card
     assert entry.results
-    for name, value in entry.results.items():
-        percent_or_perplexity = name.endswith(("perplexity", "bleu", "chrf", "exact_match"))
-        assert (f"{value:.1f}" if percent_or_perplexity else f"{value:.3f}") in card, name
+    for result in entry.results:
+        is_small = result.value < 2 and not result.metric.endswith("exact_match")
+        assert (f"{result.value:.3f}" if is_small else f"{result.value:.1f}") in card, result.metric
 
 
 def test_the_encoder_has_learnt_english():
@@ -109,5 +109,5 @@ def test_its_results_are_measured(entry, data_dir):
     module = importlib.import_module(f"zoo.{entry.name}")
     (folder,) = re.findall(r"--data DATA/(\w+)", module.__doc__)
     results = module.measure(zoo.load(entry.name), data_dir / folder)
-    for name, value in entry.results.items():
-        assert results[name] == pytest.approx(value, rel=0.01), name
+    for result in entry.results:
+        assert results[result.metric] == pytest.approx(result.value, rel=0.01), result.metric

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import minilm
 import pytest
 from command_line import run
 
@@ -37,7 +38,21 @@ def parallel(folder: Path) -> None:
         (folder / f"test.2016.{side}").write_text("\n".join(rows[:2]))  # hardly trained, it writes 255 tokens a text
 
 
+def lessons(folder: Path) -> None:
+    """The texts of each set, and the teacher."""
+    (folder / "all-MiniLM-L6-v2").symlink_to(minilm.folder())
+    for name in ("tatoeba_deu_eng", "gutenberg_novels", "banking77", "wnut17", "stsb"):
+        (folder / name).mkdir()
+    pairs(folder / "tatoeba_deu_eng")
+    books(folder / "gutenberg_novels", 3)
+    (folder / "banking77" / "train.csv").write_text('text,category\n"Where is my card, please?",card\n')
+    (folder / "wnut17" / "wnut17train.conll").write_text("Ann\tB-person\nleft\tO\n\t\nHi\tO\n")
+    scored = [f"a\tb\tc\td\t{n}\tA cat sat.\tA {who} sang." for n, who in enumerate(SUBJECTS)]
+    (folder / "stsb" / "sts-test.csv").write_text("\n".join(scored))
+
+
 RECIPES = {
+    "minilm_mini_en": (lessons, {"spearman"}),
     "mini_bert_en": (lambda folder: books(folder, 150), {"masked_lm_logits_accuracy", "masked_lm_logits_perplexity"}),
     "gpt_mini_en": (lambda folder: books(folder, 400), {"accuracy", "perplexity"}),
     "transformer_mini_en_de": (pairs, {"bleu", "chrf", "exact_match"}),
@@ -50,6 +65,20 @@ def test_the_translator_reads_two_sentences_in_one_text():
     assert len(english) == 12 and german == [text.upper() for text in english]
     assert [len(text) for text in english] == [2] * 10 + [5] * 2
     assert with_pairs(["a."] * 3, ["A."] * 3, seed=1) == (["a."] * 3, ["A."] * 3)
+
+
+def test_a_student_reads_each_text_once():
+    import tempfile
+
+    from zoo.minilm_mini_en import read_texts
+
+    with tempfile.TemporaryDirectory() as folder:
+        lessons(Path(folder))
+        texts = read_texts(Path(folder))
+    assert len(set(texts)) == len(texts)
+    assert {"The cat sat 0 times.", "The old man went to the sea.", "Where is my card, please?", "Ann left", "Hi"} <= {
+        *texts
+    }
 
 
 def test_every_recipe_is_here():

@@ -97,6 +97,9 @@ Label = Annotated[
         parser=column,
     ),
 ]
+Loss = Annotated[
+    str | None, Option(help="How to learn: of sentence_embedding ranking, cosine, ...; of ranking binary or listwise.")
+]
 MaxLength = Annotated[int | None, Option(help="Longest text in tokens; the model's own if not given.", min=4)]
 BatchSize = Annotated[int, Option(help="Texts at a time.", min=1)]
 

@@ -1,12 +1,15 @@
-"""Answers a text with an export where only TensorFlow can be imported, as on a server.
+"""Answers a text, or a pair, with an export where only TensorFlow can be imported, as on a server.
 
-A script: `python zoo/cli/bare.py FOLDER TEXT [TEXT_PAIR]`.
+A script: `python zoo/cli/bare.py FOLDER TEXT [TEXT_PAIR]`; of question answering,
+FOLDER QUESTION CONTEXT; of multiple choice, FOLDER TEXT CHOICE CHOICE ...
 """
 
 import json
 import os
 import sys
 
+INPUTS = (("text",), ("text", "text_pair"), ("question", "context"))  # of signatures that take a text, or a pair
+CHOICES = ("text", "choices")  # of a signature that takes several texts beside one
 BLOCKED = (
     "keras", "keras_transformers", "zoo", "tokenizers", "safetensors", "huggingface_hub",
     "transformers", "tensorflow_text", "keras_hub", "keras_nlp",
@@ -21,10 +24,14 @@ def main(folder: str, *texts: str) -> None:
 
     with without_start_up_messages():
         tf = start_tensorflow()
-    signatures = tf.saved_model.load(folder).signatures
-    signature = signatures["pair" if len(texts) > 1 else "serving_default"]
-    rows = {name: tf.constant([text]) for name, text in zip(("text", "text_pair"), texts, strict=False)}
-    print(json.dumps({name: plain(value[0].numpy()) for name, value in signature(**rows).items()}))
+    loaded = tf.saved_model.load(folder)  # kept: signatures alone do not keep their variables
+    signatures = {frozenset(one.structured_input_signature[1]): one for one in loaded.signatures.values()}
+    if frozenset(CHOICES) in signatures:
+        names, texts = CHOICES, (texts[0], list(texts[1:]))
+    else:
+        names = next(names for names in INPUTS if len(names) == len(texts) and frozenset(names) in signatures)
+    rows = {name: tf.constant([text]) for name, text in zip(names, texts, strict=True)}
+    print(json.dumps({name: plain(value[0].numpy()) for name, value in signatures[frozenset(names)](**rows).items()}))
 
 
 def plain(value):

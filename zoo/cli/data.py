@@ -49,6 +49,15 @@ def parse_label(value: Any, problem: str) -> str | list[str] | float:
     return str(value)
 
 
+def read_pairs(path: Path, columns: Columns) -> Table:
+    """A table of texts that may have pairs and labels; labels that are all numbers are read as such."""
+    table = read_table(path, *columns)
+    try:
+        return table._replace(labels=[parse_label(value, "regression") for value in table.labels])
+    except (TypeError, ValueError):  # no labels, or names
+        return table
+
+
 def label_names(rows: dict[str, list], columns: Columns, problem: str) -> list[str]:
     """The classes that rows have; for regression the name of the column."""
     if problem == "regression":
@@ -69,11 +78,34 @@ def check_known(path: Path, rows: dict[str, list], names: list[str]) -> None:
             )
 
 
-def requests(texts: list[str], file: Path | None, columns: Columns) -> Table:
-    """What to answer: the arguments, a file, or the lines of stdin."""
-    if file and not texts:
+def requests(texts: list[str], file: Path | None, columns: Columns, kind: Any = None) -> Table:
+    """What to answer: the arguments, a file, or the lines of stdin.
+
+    Args:
+        texts: The arguments; of a task that needs pairs, each text and then its second one.
+        file: A table; or, if no column is named, of the task's own format.
+        columns: Which columns of a table hold what.
+        kind: The `Kind` of task.
+    """
+    if texts or not file:
+        texts = given(texts, file)
+        return paired(kind.name, texts) if kind is not None and kind.needs_pairs else Table(texts, None, None)
+    if kind is None or kind.read is None or file.suffix == ".csv" or columns != Columns():
         return read_table(file, columns.text, columns.text_pair)
-    return Table(given(texts, file), None, None)
+    texts, _, *pairs = kind.read(file, labelled=False)
+    return Table([as_text(text) for text in texts], *(pairs or [None]), None)
+
+
+def paired(name: str, texts: list[str]) -> Table:
+    """Texts and their second ones, which follow each other."""
+    if len(texts) % 2:
+        raise ValueError(f"{name} takes pairs: received {len(texts)} texts. Give each text and then its second one.")
+    return Table(texts[::2], texts[1::2], None)
+
+
+def as_text(text: str | list[str]) -> str:
+    """A text, which may be words."""
+    return text if isinstance(text, str) else " ".join(text)
 
 
 def given(texts: list[str], file: Path | None = None) -> list[str]:
@@ -123,10 +155,16 @@ def examples_of(kind: Any, path: Path, columns: Columns, problem: str | None = N
     """
     if kind.takes_documents:
         return {"texts": path}
+    if kind.read is not None:
+        if columns._replace(label=None) != Columns():
+            raise ValueError(f"{kind.name} reads files without columns of texts: leave --text and --text-pair out.")
+        return dict(zip(("texts", "labels", "pairs"), kind.read(path, columns.label), strict=False))
     if kind.writes_text:
         table = read_texts(path, columns)
     elif kind.needs_labels:
-        table = read_labelled(path, columns, problem)
+        table = read_labelled(path, columns, problem if "labels" in kind.options else "regression")
+    elif kind.takes_pairs:
+        table = read_pairs(path, columns)
     else:
         table = read_table(path, columns.text)
     return {name: column for name, column in table._asdict().items() if column is not None}

@@ -36,7 +36,9 @@ def facts(entry: _entry.Entry) -> dict[str, str]:
         rows["made by"] = f"python -m zoo train {entry.name} --data DIR --out FOLDER"
     if entry.fit:
         rows["fine-tuning"] = ", ".join(f"{key} {value}" for key, value in entry.fit.items())
-    return rows | {key.replace("_", " "): str(value) for key, value in entry.results.items()}
+    for result in entry.results:
+        rows[result.data] = ", ".join(filter(None, (rows.get(result.data), result.shown)))
+    return rows
 
 
 def _sizes(entry: _entry.Entry) -> dict[str, str]:

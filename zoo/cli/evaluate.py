@@ -8,7 +8,7 @@ from typing import Annotated
 
 from typer import Option
 
-from zoo.cli.app import BatchSize, Label, MaxLength, Model, Text, TextPair, app, examples
+from zoo.cli.app import BatchSize, Label, Loss, MaxLength, Model, Text, TextPair, app, examples
 from zoo.cli.data import Columns, examples_of
 from zoo.cli.quiet import start_keras
 
@@ -18,14 +18,23 @@ from zoo.cli.quiet import start_keras
         "evaluate runs/mine --data test.csv",
         "evaluate runs/sst2 --data sst2/test.tsv --text 0 --label 1",
         "evaluate mini_bert_en --data gutenberg_novels/valid.txt",
+        "evaluate minilm_l6_en --data pairs.csv --text a --text-pair b --label score --loss cosine",
     )
 )
 def evaluate(
     model: Model,
-    data: Annotated[Path, Option(help="CSV, TSV or JSON lines; for a pre-training model text, a paragraph a line.")],
+    data: Annotated[
+        Path,
+        Option(
+            help="CSV, TSV or JSON lines; of words CoNLL, of questions SQuAD JSON; for a pre-training model text, a "
+            "paragraph a line."
+        ),
+    ],
     text: Text = "text",
     text_pair: TextPair = None,
     label: Label = None,
+    task: Annotated[str | None, Option(help="What to do; what the model was made for if not given.")] = None,
+    loss: Loss = None,
     batch_size: BatchSize = 32,
     max_length: MaxLength = None,
 ) -> None:
@@ -33,6 +42,6 @@ def evaluate(
     start_keras()
     import zoo
 
-    task = zoo.load(model, max_length=max_length)
-    rows = examples_of(task.kind, data, Columns(text, text_pair, label), task.parts.attributes.get("problem"))
-    print(json.dumps(task.evaluate(**rows, batch_size=batch_size)))
+    loaded = zoo.load(model, task, max_length=max_length, loss=loss)
+    rows = examples_of(loaded.kind, data, Columns(text, text_pair, label), loaded.parts.attributes.get("problem"))
+    print(json.dumps(loaded.evaluate(**rows, batch_size=batch_size)))

@@ -18,6 +18,7 @@ from zoo.cli.app import (
     AfterSaving,
     BatchSize,
     Label,
+    Loss,
     MaxLength,
     Model,
     Text,
@@ -27,7 +28,7 @@ from zoo.cli.app import (
     step,
     verbosity,
 )  # fmt: skip
-from zoo.cli.data import Columns, check_known, examples_of, label_names
+from zoo.cli.data import Columns, as_text, check_known, examples_of, label_names
 from zoo.cli.quiet import start_keras
 
 MESSAGES = BUNDLED / "sample_messages"
@@ -49,6 +50,9 @@ class Problem(str, Enum):
         "finetune --train pairs.jsonl --text a --text-pair b --label score --problem regression",
         "finetune gpt_mini_en --task causal_lm --train stories.txt --test more.txt --out runs/stories",
         "finetune opus_mt_en_de --task seq2seq_lm --train pairs.tsv --text 0 --label 1 --out runs/mine",
+        "finetune mini_bert_en --task token_classification --train train.conll --test test.conll --out runs/entities",
+        "finetune minilm_l6_en --task sentence_embedding --train pairs.csv --text question --text-pair answer",
+        "finetune bert_base_en_uncased --task question_answering --train train.json --test dev.json --out runs/qa",
     )
 )
 def finetune(
@@ -59,7 +63,8 @@ def finetune(
     train: Annotated[
         Path | None,
         Option(
-            help="CSV, TSV or JSON lines, for causal_lm also text, a text a line; the bundled messages if not given."
+            help="CSV, TSV or JSON lines, for causal_lm also text, a text a line, for token_classification CoNLL, for "
+            "question_answering SQuAD JSON; the bundled messages if not given."
         ),
     ] = None,
     test: Annotated[Path | None, Option(help="Held-out file to measure on.")] = None,
@@ -76,6 +81,7 @@ def finetune(
     lm_weight: Annotated[
         float | None, Option(help="Of the language model's loss beside a classifier's, for decoders.", min=0.0)
     ] = None,
+    loss: Loss = None,
     seed: Annotated[int, Option(help="Of new weights, dropout and order.")] = 0,
     out: Annotated[Path, Option(help="Folder of the model, to load again.")] = Path("runs/finetuned"),
     export: Annotated[Path | None, Option(help="Folder of the SavedModel.", show_default="OUT-export/1")] = None,
@@ -88,6 +94,7 @@ def finetune(
     """
     start_keras()
     load = {"max_length": max_length, "dtype": dtype, "lora_rank": lora_rank, "lm_weight": lm_weight, "seed": seed}
+    load |= {"loss": loss}
     fit = {"epochs": epochs, "learning_rate": learning_rate, "batch_size": batch_size, "seed": seed}
     files = Files(train, test, Columns(text, text_pair, label), problem.value)
     run(name, task, files, load, fit_options(name, fit), out, export or Path(f"{out}-export", "1"))
@@ -117,9 +124,10 @@ class Files(NamedTuple):
             raise ValueError(f"task {kind.name} needs --label: the column of what is to be written, translations say.")
         if self.train:
             return self
-        if "labels" not in kind.options:
+        if "labels" not in kind.options or kind.read is not None:
             raise ValueError(
-                f"task {kind.name} needs --train: a table of texts and labels, for causal_lm also plain text."
+                f"task {kind.name} needs --train: a table of texts and labels, for causal_lm also plain text, for "
+                "token_classification CoNLL, for question_answering SQuAD JSON."
             )
         return self._replace(train=MESSAGES / "train.csv", test=MESSAGES / "test.csv")
 
@@ -135,22 +143,33 @@ def run(name: str, task: str, files: Files, load: dict[str, Any], fit: dict[str,
     rows = [examples_of(kind, path, files.columns, files.problem) for path in (files.train, files.test) if path]
     options, title = {}, f"load {name}"
     if "labels" in kind.options:
-        names = label_names(rows[0], files.columns, files.problem)
-        if files.test and files.problem != "regression":
-            check_known(files.test, rows[1], names)
-        options = {"labels": names, "problem": files.problem}
+        options = label_options(kind, files, rows)
+        names = options["labels"]
         title += f" for {len(names)} label{'s' * (len(names) > 1)}"
     with step(title):
         loaded = zoo.load(name, task, **options, **load)
     learn_and_serve(loaded, rows[0], rows[1] if files.test else None, fit, out, export, request_of(kind, rows[-1]))
 
 
+def label_options(kind: Any, files: Files, rows: list[dict[str, list]]) -> dict[str, Any]:
+    """The labels of a training file, checked against those of the test file, and what they are."""
+    if kind.labels_in is not None:
+        if files.problem != Problem.single_label.value:
+            raise ValueError(f"{kind.name} has one label a word: received --problem {files.problem}. Leave it out.")
+        return {"labels": kind.labels_in(rows[0]["labels"])}
+    names = label_names(rows[0], files.columns, files.problem)
+    if files.test and files.problem != "regression":
+        check_known(files.test, rows[1], names)
+    return {"labels": names, "problem": files.problem}
+
+
 def request_of(kind: Any, rows: dict[str, list]) -> list[str]:
-    """What the export is asked: the first text, and its pair; where texts are continued, its first words."""
-    text = rows["texts"][0]
+    """What the export is asked: the first text, and its pair or choices; where texts are continued, its first words."""
+    text = as_text(rows["texts"][0])
     if kind.writes_text and "labels" not in rows:
         return [" ".join(text.split()[:5])]
-    return [text, *rows.get("pairs", [])[:1]]
+    pair = next(iter(rows.get("pairs", [])), [])
+    return [text, *([pair] if isinstance(pair, str) else pair)]
 
 
 def check_folders(out: Path, export: Path) -> None:

@@ -18,13 +18,17 @@ from zoo.cli.quiet import start_keras
         'predict runs/finetuned "Where is my parcel?" "Please cancel my order."',
         "predict runs/finetuned --file messages.csv > answers.jsonl",
         "predict runs/finetuned < lines.txt",
+        'predict runs/questions "Where is Ann?" "Ann is in Oslo."',
+        "predict minilm_l6_en --file pairs.csv --text a --text-pair b",
         r'predict mini_bert_en "He \[MASK] the door."',
     )
 )
 def predict(
     model: Model,
     texts: Annotated[list[str] | None, Argument(help="Texts; or use --file, or lines on stdin.")] = None,
-    file: Annotated[Path | None, Option(help="CSV, TSV or JSON lines.")] = None,
+    file: Annotated[
+        Path | None, Option(help="CSV, TSV or JSON lines; of words also CoNLL, of questions SQuAD JSON.")
+    ] = None,
     text: Text = "text",
     text_pair: TextPair = None,
     batch_size: BatchSize = 32,
@@ -34,11 +38,11 @@ def predict(
     start_keras()
     import zoo
 
-    table = requests(texts or [], file, Columns(text, text_pair, None))
     task = zoo.load(model, max_length=max_length)
+    table = requests(texts or [], file, Columns(text, text_pair, None), task.kind)
     for start in range(0, len(table.texts), batch_size):
         batch = slice(start, start + batch_size)
         asked = {"text": table.texts[batch]} | ({"text_pair": table.pairs[batch]} if table.pairs else {})
         for *request, answer in zip(*asked.values(), task.predict(*asked.values()), strict=True):
             line = {**dict(zip(asked, request, strict=True)), **answer}
-            print(json.dumps(line, ensure_ascii=False), flush=True)
+            print(json.dumps(line, ensure_ascii=False, default=lambda array: array.tolist()), flush=True)

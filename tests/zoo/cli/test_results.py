@@ -1,0 +1,46 @@
+"""`results`, and the table of the README, which is what it prints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from command_line import fail, run
+
+import zoo
+
+README = Path(__file__).parents[3] / "README.md"
+
+
+def test_the_table_of_the_readme_is_what_it_prints():
+    printed = run("results", "--markdown").strip()
+    assert printed in README.read_text(encoding="utf-8"), "put the output of `python -m zoo results --markdown` there"
+
+
+def test_every_result_is_shown():
+    text = run("results")
+    found = [name for name in zoo.names() if zoo.describe(name).results]
+    assert {"mini_bert_en", "transformer_tiny"} <= set(found)
+    markdown = run("results", "--markdown")
+    for name in found:
+        assert f"`{name}`" in markdown and name[:9] in text  # long names are folded
+        for result in zoo.describe(name).results:
+            assert f"{result.metric} {result.value:.4g}" in markdown and f"`{result.command}`" in markdown
+
+
+def test_some_models():
+    lines = run("results", "mini_*", "--markdown").strip().splitlines()
+    assert {line.split("|")[1].strip() for line in lines[2:]} == {"`mini_bert_en`"}
+
+
+def test_a_pattern_without_results():
+    code, message = fail("results", "bert_large*")
+    assert code == 2 and "nothing was measured with a model named like 'bert_large*'" in message
+
+
+@pytest.mark.parametrize("name", [name for name in zoo.names() if zoo.describe(name).results])
+def test_commands_are_of_verbs_that_there_are(name):
+    for result in zoo.describe(name).results:
+        verb, *arguments = result.command.split()
+        assert verb in ("train", "evaluate", "finetune") and arguments
+        assert f"python -m zoo {verb}" in README.read_text(encoding="utf-8")

@@ -1,0 +1,54 @@
+"""`results`: what was measured with the models of the zoo, without Keras."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import Annotated
+
+from rich import box
+from rich.table import Table
+from typer import Argument, Option
+
+from zoo._entry import Result, describe, names
+from zoo.cli.app import app, console, examples
+
+COLUMNS = ("model", "data", "measured", "runs", "minutes", "by python -m zoo ...")
+
+
+@app.command(epilog=examples("results", 'results "minilm*"', "results --markdown"))
+def results(
+    pattern: Annotated[str, Argument(help="Names, with the wildcards of the shell.")] = "*",
+    markdown: Annotated[bool, Option("--markdown", help="Print the table of the README.")] = False,
+) -> None:
+    """What was measured with the models, and how to measure it again."""
+    rows = [row for name in names(pattern) for row in rows_of(name, describe(name).results)]
+    if not rows:
+        known = [name for name in names() if describe(name).results]
+        raise ValueError(f"nothing was measured with a model named like {pattern!r}; there are results of {known}.")
+    if markdown:
+        print(*markdown_lines(rows), sep="\n")
+        return
+    table = Table(box=box.SIMPLE_HEAD)
+    for header in COLUMNS:
+        table.add_column(header, overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    console().print(table)
+
+
+def rows_of(name: str, results: tuple[Result, ...]) -> list[tuple[str, ...]]:
+    """The cells of a model's results, those of one measurement in one row."""
+    rows = []
+    for (data, seeds, minutes, command), group in groupby(
+        results, lambda result: (result.data, result.seeds, result.minutes, result.command)
+    ):
+        measured = ", ".join(result.shown for result in group)
+        rows.append((name, data, measured, str(seeds), "" if minutes is None else f"{minutes:.0f}", command))
+    return rows
+
+
+def markdown_lines(rows: list[tuple[str, ...]]) -> list[str]:
+    """The table in Markdown, with names and commands as code."""
+    lines = [COLUMNS, ("---",) * len(COLUMNS)]
+    lines += [(f"`{name}`", *cells, f"`{command}`") for name, *cells, command in rows]
+    return [f"| {' | '.join(line)} |" for line in lines]

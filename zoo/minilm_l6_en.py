@@ -1,0 +1,15 @@
+"""all-MiniLM-L6-v2, English, lower-case: sentence embeddings, 6 layers of 384."""
+
+from keras_transformers.families import bert
+from zoo._entry import entry
+
+ENTRY = entry(
+    __name__,
+    summary="all-MiniLM-L6-v2, English, lower-case: sentence embeddings of 384 numbers, 6 layers.",
+    config=bert(30_522, num_layers=6, num_heads=12, hidden_dim=384),
+    task="sentence_embedding",
+    parameters=22_713_216,
+    licence="Apache-2.0",
+    source="hf:sentence-transformers/all-MiniLM-L6-v2",
+    paper="https://arxiv.org/abs/2002.10957",
+)

@@ -1,0 +1,122 @@
+"""minilm_mini_en, a small sentence encoder: 4 layers of 384, cut out of all-MiniLM-L6-v2 and taught by it here.
+
+    python -m zoo train minilm_mini_en --data DATA --out FOLDER
+
+`DATA` holds the folders tatoeba_deu_eng, gutenberg_novels, banking77 and wnut17 with their files for training, and stsb
+to measure with. The teacher is downloaded, unless `DATA` holds it too, as all-MiniLM-L6-v2.
+"""
+
+from pathlib import Path
+
+from keras_transformers.families import bert
+from zoo._entry import entry
+from zoo._recipe import state_folder
+
+LAYERS = (0, 2, 4, 5)  # of the teacher, that the student begins with
+STATES = 0.03  # weight of the loss of token states, whose vectors are some 7 long
+LONGEST = 128  # tokens of a lesson
+ENTRY = entry(
+    __name__,
+    summary="MiniLM in small: sentence embeddings of 384 numbers, to be fine-tuned; 4 layers, 11,000 pieces.",
+    config=bert(11_000, num_layers=4, num_heads=12, hidden_dim=384, max_length=256),
+    task="sentence_embedding",
+    parameters=11_569_536,
+    licence="Apache-2.0",
+    paper="https://arxiv.org/abs/2002.10957",
+)
+
+
+def train(data: Path, folder: Path, epochs: int = 2, seed: int = 1, verbose: int = 1) -> dict[str, float]:
+    """Cut the student out of its teacher and teach it, resuming an interrupted run; write its folder; measure it.
+
+    The student learns the teacher's vectors of texts and, of words that both cut into the same pieces, the states of
+    their tokens in the last layer.
+    """
+    import keras
+
+    import zoo
+    from keras_transformers.data.pipeline import batches
+    from keras_transformers.tasks import Task
+    from keras_transformers.training.resume import Resume
+    from zoo._distill import Lessons, Teaching, cut_vocabulary, cut_weights
+
+    keras.utils.set_random_seed(seed)
+    texts = read_texts(data)
+    teacher = data / "all-MiniLM-L6-v2"
+    teacher = teacher if teacher.is_dir() else "minilm_l6_en"
+    source = zoo.load(teacher, "sentence_embedding", outputs=["hidden_states"], dtype="mixed_bfloat16")
+    tokenizer, kept = cut_vocabulary(source.tokenizer, texts, ENTRY.config.vocabulary_size)
+    # No dropout: in two passes, so small a model underfits.
+    config = ENTRY.config.replace(dropout=0.0, attention_dropout=0.0)
+    options = {"loss": "regression", "outputs": ["hidden_states"], "dtype": "mixed_bfloat16"}
+    task = Task("sentence_embedding", config, tokenizer, **options)
+    cut_weights(task.model, source.model, LAYERS, kept)
+
+    lessons = Lessons.read(texts, tokenizer, source.tokenizer, kept, LONGEST)
+    dataset = batches(lessons, Teaching(_teach(source)), batch_tokens=2048, max_length=LONGEST, seed=seed)
+    model = _compiled(task, epochs * dataset.num_batches)
+    resume = Resume(state_folder(folder), dataset, every=250)
+    model.fit(dataset, epochs=epochs, verbose=verbose, shuffle=False, callbacks=[resume])
+    task.config = ENTRY.config  # fine-tuning has dropout again
+    task.save(folder, dtype="float16")
+    return measure(task, data)
+
+
+def measure(task, data: Path) -> dict[str, float]:
+    """Correlation of cosines and scores on STS-B's test part, which the student does not learn from."""
+    from keras_transformers.training.embedding_metrics import spearman
+
+    rows = [line.split("\t") for line in (data / "stsb" / "sts-test.csv").read_text(encoding="utf-8").splitlines()]
+    similar = task.predict([row[5] for row in rows], [row[6] for row in rows])
+    return {"spearman": spearman([row["similarity"] for row in similar], [float(row[4]) for row in rows])}
+
+
+def read_texts(data: Path) -> list[str]:
+    """What the student reads: sentences, whole paragraphs, requests and short messages, each once."""
+    import csv
+
+    from keras_transformers.data.documents import read_documents
+
+    def lines(name: str) -> list[str]:
+        return (data / name).read_text(encoding="utf-8").splitlines()
+
+    sentences = [line.split("\t")[0] for line in lines("tatoeba_deu_eng/deu.txt")]
+    paragraphs = lines("gutenberg_novels/train.txt")[::4]
+    novels = [sentence for document in read_documents(data / "gutenberg_novels/train.txt") for sentence in document]
+    with open(data / "banking77/train.csv", encoding="utf-8", newline="") as rows:
+        requests = [row["text"] for row in csv.DictReader(rows)]
+    words = [line.partition("\t")[0] for line in lines("wnut17/wnut17train.conll")]  # blank between messages
+    messages = [" ".join(message.split("\n")) for message in "\n".join(words).split("\n\n")]
+    texts = (text.strip() for text in (*sentences, *novels, *paragraphs, *requests, *messages))
+    return list(dict.fromkeys(filter(None, texts)))
+
+
+def _teach(teacher):
+    """The teacher's outputs, as a function that is traced once."""
+    import tensorflow as tf
+
+    model = teacher.parts.answers.model
+
+    @tf.function(input_signature=[{name: tf.TensorSpec([None, None], tf.int32) for name in model.input}])
+    def teach(inputs):
+        return model(inputs, training=False)
+
+    return teach
+
+
+def _compiled(task, steps: int):
+    """The student's model of texts, with two outputs to learn, compiled for so many steps."""
+    from keras_transformers.training.embedding_losses import VectorDistance
+    from keras_transformers.training.embedding_metrics import MeanCosine
+    from keras_transformers.training.optimizer import AdamW
+    from keras_transformers.training.schedules import WarmupLinear
+
+    model = task.parts.answers.model
+    model.compile(
+        AdamW(WarmupLinear(5e-4, steps // 20, steps), weight_decay=0.01, clip_norm=1.0),
+        loss={"embedding": VectorDistance(), "hidden_states": VectorDistance()},
+        loss_weights={"embedding": 1.0, "hidden_states": STATES},
+        metrics={"embedding": [MeanCosine()], "hidden_states": [MeanCosine()]},
+        jit_compile=False,
+    )
+    return model
