@@ -1,0 +1,47 @@
+"""Exports of the bundled models, for what docs/serving says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+# The model, and the options to load and to export it, for each task whose export is described.
+BUNDLED = {
+    "classification": ("mini_bert_en", {"labels": ["gut", 'so "so"', "schl\\echt 😀"], "seed": 0}, {}),
+    "token_classification": ("mini_bert_en", {"labels": ["O", "B-person", "I-person"], "seed": 0}, {}),
+    "question_answering": ("mini_bert_en", {"seed": 0}, {}),
+    "sentence_embedding": ("mini_bert_en", {}, {}),
+    "ranking": ("mini_bert_en", {"seed": 0}, {}),
+    "multiple_choice": ("mini_bert_en", {"seed": 0}, {}),
+    "masked_lm": ("mini_bert_en", {}, {}),
+    "pretraining": ("mini_bert_en", {}, {}),
+    "causal_lm": ("gpt_mini_en", {}, {"max_new_tokens": 20}),
+    "seq2seq_lm": ("transformer_mini_en_de", {}, {}),
+}
+
+
+class Exported(NamedTuple):
+    """A task, and the folder of its export."""
+
+    task: Any
+    folder: Path
+
+
+@pytest.fixture(scope="session")
+def exported(tmp_path_factory) -> Callable[[str], Exported]:
+    """Exports a task of `BUNDLED` when it is first asked for."""
+    import zoo
+
+    @cache
+    def export(name: str) -> Exported:
+        model, to_load, to_export = BUNDLED[name]
+        task = zoo.load(model, name, **to_load)
+        folder = tmp_path_factory.mktemp(name) / "1"
+        task.export(folder, **to_export)
+        return Exported(task, folder)
+
+    return export
