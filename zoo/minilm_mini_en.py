@@ -44,12 +44,11 @@ def train(data: Path, folder: Path, epochs: int = 2, seed: int = 1, verbose: int
     texts = read_texts(data)
     teacher = data / "all-MiniLM-L6-v2"
     teacher = teacher if teacher.is_dir() else "minilm_l6_en"
-    source = zoo.load(teacher, "sentence_embedding", outputs=["hidden_states"], dtype="mixed_bfloat16")
+    source = zoo.load(teacher, "sentence_embedding", outputs=["hidden_states"])
     tokenizer, kept = cut_vocabulary(source.tokenizer, texts, ENTRY.config.vocabulary_size)
     # No dropout: in two passes, so small a model underfits.
     config = ENTRY.config.replace(dropout=0.0, attention_dropout=0.0)
-    options = {"loss": "regression", "outputs": ["hidden_states"], "dtype": "mixed_bfloat16"}
-    task = Task("sentence_embedding", config, tokenizer, **options)
+    task = Task("sentence_embedding", config, tokenizer, loss="regression", outputs=["hidden_states"])
     cut_weights(task.model, source.model, LAYERS, kept)
 
     lessons = Lessons.read(texts, tokenizer, source.tokenizer, kept, LONGEST)
