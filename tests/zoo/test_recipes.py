@@ -67,6 +67,7 @@ def test_the_translator_reads_two_sentences_in_one_text():
     assert with_pairs(["a."] * 3, ["A."] * 3, seed=1) == (["a."] * 3, ["A."] * 3)
 
 
+@pytest.mark.parity
 def test_a_student_reads_each_text_once():
     import tempfile
 
