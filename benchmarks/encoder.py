@@ -40,7 +40,7 @@ def dtype_of(name: str) -> str:
     return "mixed_bfloat16" if "bfloat16" in name else "float32"
 
 
-def our_inputs(batch: int, length: int) -> dict:
+def model_inputs(batch: int, length: int) -> dict:
     ids = token_ids(batch, length)
     return {"token_ids": ids, "segment_ids": 0 * ids, "padding_mask": 0 * ids + 1}
 
@@ -52,13 +52,15 @@ def infer_ours(name: str, layers: int, batch: int, length: int) -> Callable[[], 
     from keras_transformers.models import encoder
 
     model = encoder(bert(VOCABULARY, layers, 12, 768), dtype=dtype_of(name))
-    return _traced(model, {key: tf.constant(value) for key, value in our_inputs(batch, length).items()}, "XLA" in name)
+    return _traced(
+        model, {key: tf.constant(value) for key, value in model_inputs(batch, length).items()}, "XLA" in name
+    )
 
 
 def infer_keras_nlp(name: str, layers: int, batch: int, length: int) -> Callable[[], object]:
     import tensorflow as tf
 
-    inputs = {key: tf.constant(value) for key, value in _their_inputs(batch, length).items()}
+    inputs = {key: tf.constant(value) for key, value in model_inputs(batch, length).items()}
     return _traced(_keras_nlp_backbone(layers, length, dtype_of(name)), inputs, "XLA" in name)
 
 
@@ -80,11 +82,6 @@ def _keras_nlp_backbone(layers: int, length: int, dtype: str):
         VOCABULARY, num_layers=layers, num_heads=12, hidden_dim=768, intermediate_dim=3072,
         max_sequence_length=max(length, 512), dtype=dtype,
     )  # fmt: skip
-
-
-def _their_inputs(batch: int, length: int) -> dict:
-    ours = our_inputs(batch, length)
-    return {"token_ids": ours["token_ids"], "segment_ids": ours["segment_ids"], "padding_mask": ours["padding_mask"]}
 
 
 def _torch_model(layers: int, classifier: bool):
@@ -142,7 +139,7 @@ def train_ours(name: str, layers: int, batch: int, length: int) -> Callable[[], 
     pooled = pooler(config, backbone.output["hidden_states"], dtype)
     model = keras.Model(backbone.input, classification_head(config, pooled, 2, dtype))
     model.compile(AdamW(2e-5), CrossEntropy(), jit_compile="XLA" in name)
-    data = tf.data.Dataset.from_tensors((our_inputs(batch, length), np.zeros(batch, "int32")))
+    data = tf.data.Dataset.from_tensors((model_inputs(batch, length), np.zeros(batch, "int32")))
     return _fitted(model, data)
 
 
@@ -157,7 +154,7 @@ def train_keras_nlp(name: str, layers: int, batch: int, length: int) -> Callable
     optimizer = keras.optimizers.AdamW(2e-5, weight_decay=0.01, global_clipnorm=1.0)
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     model.compile(optimizer, loss, jit_compile="XLA" in name)
-    data = tf.data.Dataset.from_tensors((_their_inputs(batch, length), np.zeros(batch, "int32")))
+    data = tf.data.Dataset.from_tensors((model_inputs(batch, length), np.zeros(batch, "int32")))
     return _fitted(model, data)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_transformers.data.batching import Batching
-from keras_transformers.data.rows import Ragged, Rows
+from keras_transformers.data.rows import InMemory, Ragged, Rows
 from keras_transformers.text.bert import SPECIAL_TOKENS
 from keras_transformers.text.encoded import Encoded
 from keras_transformers.text.tokenizer import Tokenizer
@@ -67,7 +66,7 @@ def cut_weights(student: keras.Model, teacher: keras.Model, layers: Sequence[int
 
 
 @dataclass(frozen=True)
-class Lessons:
+class Lessons(InMemory):
     """Texts as student and teacher read them, as a source for `batches`.
 
     Args:
@@ -98,14 +97,6 @@ class Lessons:
 
     def __getitem__(self, indices: Any) -> Lessons:
         return Lessons(self.students[indices], self.teachers[indices], self.places[indices])
-
-    def sample(self) -> Lessons:
-        """All rows: see `protocols.Source`."""
-        return self
-
-    def windows(self, batching: Batching, epoch: int, skip: int) -> Iterator[tuple[int, Lessons]]:
-        """One window with all rows: see `protocols.Source`."""
-        yield 0, self
 
 
 def places_of(student: Encoded, teacher: Encoded, kept: np.ndarray) -> np.ndarray:

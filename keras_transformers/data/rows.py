@@ -6,12 +6,24 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 if TYPE_CHECKING:
     from keras_transformers.data.batching import Batching
+
+    Self = TypeVar("Self", bound="InMemory")
+
+
+class InMemory:
+    """Base of the sources whose rows are all in memory: each epoch is one window, see `protocols.Source`."""
+
+    def sample(self: Self) -> Self:
+        return self
+
+    def windows(self: Self, batching: Batching, epoch: int, skip: int) -> Iterator[tuple[int, Self]]:
+        yield 0, self
 
 
 @dataclass(frozen=True)
@@ -67,7 +79,7 @@ class Ragged:
 
 
 @dataclass(frozen=True)
-class Rows:
+class Rows(InMemory):
     """Encoded examples in memory, as a source for `batches`.
 
     Use `Rows.of` to make one from lists.
@@ -148,14 +160,6 @@ class Rows:
         # Not bool: under a tf.distribute strategy, Keras adds up the replicas' batches to find the shapes.
         mask = np.arange(width) < self.lengths[:, None]  # (B, width)
         return {**inputs, "padding_mask": mask.astype(np.int32)}
-
-    def sample(self) -> Rows:
-        """All rows: see `protocols.Source`."""
-        return self
-
-    def windows(self, batching: Batching, epoch: int, skip: int) -> Iterator[tuple[int, Rows]]:
-        """One window with all rows: see `protocols.Source`."""
-        yield 0, self
 
 
 def _segments(segment_ids, ids: Ragged) -> Ragged | None:

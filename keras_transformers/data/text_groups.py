@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from keras_transformers.data.rows import Rows
-
-if TYPE_CHECKING:
-    from keras_transformers.data.batching import Batching
+from keras_transformers.data.rows import InMemory, Rows
 
 
 @dataclass(frozen=True)
-class TextGroups:
+class TextGroups(InMemory):
     """Groups of as many texts each, as a source for `batches`.
 
     Args:
@@ -55,14 +50,6 @@ class TextGroups:
     def __getitem__(self, indices) -> TextGroups:
         numbers = np.arange(self.texts.num_rows).reshape(-1, self.size)[indices]  # (rows, G)
         return TextGroups(self.texts[numbers.ravel()], self.size, None if self.labels is None else self.labels[indices])
-
-    def sample(self) -> TextGroups:
-        """All rows: see `protocols.Source`."""
-        return self
-
-    def windows(self, batching: Batching, epoch: int, skip: int) -> Iterator[tuple[int, TextGroups]]:
-        """One window with all rows: see `protocols.Source`."""
-        yield 0, self
 
 
 @dataclass(frozen=True)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from keras_transformers.data.batching import Batching
-from keras_transformers.data.rows import Ragged, Rows
+from keras_transformers.data.rows import InMemory, Ragged, Rows
 from keras_transformers.text.tokenizer import Tokenizer, check_texts
 
 
 @dataclass(frozen=True)
-class Translations:
+class Translations(InMemory):
     """Encoded pairs in memory, as a source for `batches`.
 
     Args:
@@ -46,13 +45,6 @@ class Translations:
     @classmethod
     def concatenated(cls, parts: Sequence[Translations]) -> Translations:
         return cls(*(Ragged.concatenated(side) for side in zip(*((p.sources, p.targets) for p in parts), strict=True)))
-
-    def sample(self) -> Translations:
-        return self
-
-    def windows(self, batching: Batching, epoch: int, skip: int) -> Iterator[tuple[int, Translations]]:
-        """One window with all rows: see `protocols.Source`."""
-        yield 0, self
 
 
 def encode_translations(

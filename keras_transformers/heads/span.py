@@ -7,9 +7,8 @@ from keras import ops
 
 from keras_transformers.config import TransformerConfig
 from keras_transformers.layers.dense import dense_initializer
+from keras_transformers.layers.masks import NEVER
 from keras_transformers.tensor import Tensor
-
-NEVER = -1e9  # the logit of a position that cannot be chosen; finite, so that no difference of two is NaN
 
 
 def span_head(

@@ -10,6 +10,7 @@ from keras import ops
 
 from keras_transformers.layers.dense import built_dense, length_of, with_length, without_length
 from keras_transformers.layers.dropout import Dropout
+from keras_transformers.layers.masks import NEVER
 from keras_transformers.layers.rotary import rotate
 
 
@@ -147,8 +148,7 @@ class Attention(keras.layers.Layer):
         if position_bias is not None:
             scores = scores + ops.cast(position_bias, scores.dtype)
         if attention_mask is not None:
-            # A large number, not infinity: a row that may attend nothing stays finite.
-            scores = ops.where(ops.expand_dims(attention_mask, 1), scores, -1e9)
+            scores = ops.where(ops.expand_dims(attention_mask, 1), scores, NEVER)
 
         # Keras warns of a softmax over a single number, with which a decoder begins.
         weights = ops.softmax(scores, axis=-1) if scores.shape[-1] != 1 else ops.ones_like(scores)

@@ -1,10 +1,12 @@
-"""Attention masks. One convention: boolean, True = may attend, shape (B, 1|T, S)."""
+"""Masks of attention and of choices. Those of attention: boolean, True = may attend, shape (B, 1|T, S)."""
 
 from __future__ import annotations
 
 from keras import ops
 
 from keras_transformers.tensor import Tensor
+
+NEVER = -1e9  # the score of what cannot be chosen; finite, so that a row without any choice has no NaN
 
 
 def padding_mask(mask: Tensor) -> Tensor:
@@ -122,3 +124,22 @@ def positions_in_mask(attention_mask: Tensor) -> Tensor:
     """
     seen_tokens = ops.sum(ops.cast(attention_mask, "int32"), axis=-1)  # (B, T)
     return ops.maximum(seen_tokens - 1, 0)
+
+
+def true_first(flags: Tensor) -> Tensor:
+    """Column numbers, those of True first, each kind in its order.
+
+    Args:
+        flags: (B, T) bool.
+
+    Returns:
+        (B, T) int32.
+
+    Example:
+
+    >>> ops.convert_to_numpy(true_first(np.array([[False, True, False, True]]))).tolist()
+    [[1, 3, 0, 2]]
+    """
+    width = ops.shape(flags)[1]
+    columns = ops.arange(width, dtype="int32")  # (T,)
+    return ops.argsort(ops.where(flags, columns, columns + width), axis=1)

@@ -11,6 +11,7 @@ from keras import ops
 
 from keras_transformers.data.masked_lm import MaskedLM
 from keras_transformers.heads import masked_lm_head
+from keras_transformers.layers.masks import true_first
 from keras_transformers.models import encoder
 from keras_transformers.tasks.one_pass import OnePass, look_up, text_signatures
 from keras_transformers.tasks.parts import Kind, Parts, Setup
@@ -108,9 +109,7 @@ def mask_positions(token_ids: Tensor, mask_id: int) -> Tensors:
     """
     is_gap = token_ids == mask_id  # (B, T)
     most = ops.max(ops.sum(ops.cast(is_gap, "int32"), axis=1), initial=1)
-    width = ops.shape(token_ids)[1]
-    columns = ops.arange(width)
-    return {"mask_positions": ops.argsort(ops.where(is_gap, columns, columns + width), axis=1)[:, :most]}
+    return {"mask_positions": true_first(is_gap)[:, :most]}
 
 
 def _describe(row: Mapping[str, Any]) -> dict[str, Any]:

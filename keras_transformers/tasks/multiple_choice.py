@@ -11,16 +11,13 @@ import keras
 from keras import ops
 
 from keras_transformers.data.tables import read_table
-from keras_transformers.data.text_groups import Grouped
+from keras_transformers.layers.masks import NEVER
 from keras_transformers.tasks.one_pass import OnePass, Signature
-from keras_transformers.tasks.pair_scores import choice_labels, choice_scorer, pair_scorer
+from keras_transformers.tasks.pair_scores import learn_choices, pair_scorer
 from keras_transformers.tasks.parts import Kind, Parts, Setup
 from keras_transformers.tasks.readers import Reader, Tensors
-from keras_transformers.tasks.text_groups import group_source
 from keras_transformers.text.checks import check_texts
-from keras_transformers.training import losses, metrics
 from keras_transformers.training.distribute import on_tensorflow
-from keras_transformers.training.embedding_losses import NEVER
 
 
 def multiple_choice(setup: Setup) -> Parts:
@@ -44,22 +41,15 @@ def multiple_choice(setup: Setup) -> Parts:
     True
     """
     scorer = pair_scorer(setup)
-    return Parts(
-        choice_scorer(scorer),
-        setup.tokenizer,
-        source=group_source(setup, range(3, 1000), choice_labels(setup), joined=True),
-        objective=lambda: Grouped(setup.config.pad_id),
-        losses=lambda: {"logits": losses.CrossEntropy()},
-        metrics=lambda: {"logits": [metrics.Accuracy(), metrics.MeanCrossEntropy()]},
-        answers=OnePass(
-            setup,
-            scorer,
-            {"serving_default": _signature(scorer)},
-            _describe,
-            {"choices": [["warm", "up"]]},
-            (partial(check_texts, "texts"), _padded),
-        ),
+    answers = OnePass(
+        setup,
+        scorer,
+        {"serving_default": _signature(scorer)},
+        _describe,
+        {"choices": [["warm", "up"]]},
+        (partial(check_texts, "texts"), _padded),
     )
+    return Parts(**learn_choices(setup, scorer), answers=answers)
 
 
 def read_choices(

@@ -13,6 +13,7 @@ import numpy as np
 from keras_transformers.tasks.parts import Setup
 from keras_transformers.tasks.readers import GraphReader, PythonReader, Reader, Tensors
 from keras_transformers.tasks.serving import check_counts, check_exportable, current_service, merged_service
+from keras_transformers.tasks.sources import lacks_pairs
 from keras_transformers.tensor import Tensor
 from keras_transformers.text.strings import decoded
 from keras_transformers.text.tokenizer import check_texts
@@ -132,10 +133,9 @@ class OnePass:
         for name, signature in self.signatures.items():
             if len(signature.inputs) == count:
                 return name
-        task = self.setup.kind.name
         if count == 1:
-            raise ValueError(f"{task} takes pairs: received texts alone. Pass the second text of each as pairs.")
-        raise ValueError(f"{task} takes no pairs, and received some. Leave them out.")
+            raise lacks_pairs(self.setup.kind)
+        raise ValueError(f"{self.setup.kind.name} takes no pairs, and received some. Leave them out.")
 
     @property
     def service(self) -> TracedService | EagerService:
@@ -195,14 +195,16 @@ class TracedService:
         self.module.weights = [variable.value for variable in answers.model.variables]
         read = GraphReader(answers.setup)
         self.signatures = {name: _traced(signature, read) for name, signature in answers.signatures.items()}
+        self.traces: dict[str, Any] = {}
 
     def run(self, name: str, columns: Sequence[Sequence[str]]) -> dict[str, np.ndarray]:
         """The named columns of the answer of a signature, as arrays; strings in them are `str`."""
         import tensorflow as tf
 
-        # The concrete function: TensorFlow warns of many first calls of functions, whichever services they belong to.
-        function = self.signatures[name].get_concrete_function()
-        answer = function(*(tf.constant(column, tf.string) for column in columns))
+        if name not in self.traces:
+            # TensorFlow warns of many first calls of functions, whichever services they belong to; not of traces.
+            self.traces[name] = self.signatures[name].get_concrete_function()
+        answer = self.traces[name](*(tf.constant(column, tf.string) for column in columns))
         return {name: decoded(column.numpy()) for name, column in answer.items()}
 
 

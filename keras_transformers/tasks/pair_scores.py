@@ -9,10 +9,12 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_transformers.data.text_groups import Grouped
 from keras_transformers.heads import classification_head, grouped, pooler
 from keras_transformers.models import encoder
 from keras_transformers.tasks.parts import Setup
-from keras_transformers.tasks.text_groups import Columns
+from keras_transformers.tasks.text_groups import Columns, group_source
+from keras_transformers.training import losses, metrics
 
 
 def pair_scorer(setup: Setup) -> keras.Model:
@@ -30,7 +32,24 @@ def choice_scorer(scorer: keras.Model) -> keras.Model:
     return keras.Model(groups.input, outputs, name="choice_scorer")
 
 
-def choice_labels(setup: Setup) -> Callable[[Any, Columns], np.ndarray | None]:
+def learn_choices(setup: Setup, scorer: keras.Model) -> dict[str, Any]:
+    """The parts of a task that learns which of several texts goes best with another one, but for its answers.
+
+    Args:
+        setup: Of the task.
+        scorer: Of pairs, see `pair_scorer`.
+    """
+    return {
+        "model": choice_scorer(scorer),
+        "tokenizer": setup.tokenizer,
+        "source": group_source(setup, range(3, 1000), _choice_labels(setup), joined=True),
+        "objective": lambda: Grouped(setup.config.pad_id),
+        "losses": lambda: {"logits": losses.CrossEntropy()},
+        "metrics": lambda: {"logits": [metrics.Accuracy(), metrics.MeanCrossEntropy()]},
+    }
+
+
+def _choice_labels(setup: Setup) -> Callable[[Any, Columns], np.ndarray | None]:
     """Reads the numbers of the right choices, from 0."""
 
     def read(labels: Any, columns: Columns) -> np.ndarray | None:

@@ -10,14 +10,12 @@ import numpy as np
 from keras import ops
 
 from keras_transformers.data.classification import Classification
-from keras_transformers.data.text_groups import Grouped
 from keras_transformers.tasks.one_pass import OnePass, Signature
-from keras_transformers.tasks.pair_scores import choice_labels, choice_scorer, pair_scorer
+from keras_transformers.tasks.pair_scores import learn_choices, pair_scorer
 from keras_transformers.tasks.parts import Kind, Parts, Setup
 from keras_transformers.tasks.readers import Reader, Tensors
 from keras_transformers.tasks.serving import check_counts
 from keras_transformers.tasks.sources import text_source
-from keras_transformers.tasks.text_groups import group_source
 from keras_transformers.training import losses, metrics
 
 LOSSES = ("binary", "listwise")
@@ -53,31 +51,12 @@ def ranking(setup: Setup, *, loss: str = "binary") -> Parts:
         raise ValueError(f"loss must be one of {LOSSES}: received {loss!r}.")
     scorer = pair_scorer(setup)
     answers = OnePass(setup, scorer, {"serving_default": _signature(scorer)}, _describe)
-    attributes = {"loss": loss, "rank": _ranker(answers)}
-    if loss == "binary":
-        return Parts(
-            scorer,
-            setup.tokenizer,
-            source=_pair_source(setup),
-            objective=lambda: Classification(1, "multi_label", setup.config.pad_id),
-            losses=lambda: {"logits": losses.BinaryCrossEntropy()},
-            metrics=lambda: {"logits": [metrics.BinaryAccuracy()]},
-            answers=answers,
-            label_layer="classifier",
-            saved=lambda: {"labels": ["LABEL_0"]},
-            attributes=attributes,
-        )
     return Parts(
-        choice_scorer(scorer),
-        setup.tokenizer,
-        source=group_source(setup, range(3, 1000), choice_labels(setup), joined=True),
-        objective=lambda: Grouped(setup.config.pad_id),
-        losses=lambda: {"logits": losses.CrossEntropy()},
-        metrics=lambda: {"logits": [metrics.Accuracy(), metrics.MeanCrossEntropy()]},
+        **(_learn_pairs if loss == "binary" else learn_choices)(setup, scorer),
         answers=answers,
         label_layer="classifier",
         saved=lambda: {"labels": ["LABEL_0"]},
-        attributes=attributes,
+        attributes={"loss": loss, "rank": _ranker(answers)},
     )
 
 
@@ -93,15 +72,16 @@ KIND = Kind(
 )
 
 
-def _pair_source(setup: Setup) -> Callable[..., Any]:
-    read = text_source(setup, lambda labels: np.asarray(labels, np.float32).reshape(-1, 1))
-
-    def source(texts: Any, labels: Any, pairs: Any) -> Any:
-        if pairs is None and not hasattr(texts, "element_spec"):
-            raise ValueError("ranking takes pairs: received texts alone. Pass the document of each query as pairs.")
-        return read(texts, labels, pairs)
-
-    return source
+def _learn_pairs(setup: Setup, scorer: keras.Model) -> dict[str, Any]:
+    """The parts of the task that learns from each pair by itself, but for its answers."""
+    return {
+        "model": scorer,
+        "tokenizer": setup.tokenizer,
+        "source": text_source(setup, lambda labels: np.asarray(labels, np.float32).reshape(-1, 1)),
+        "objective": lambda: Classification(1, "multi_label", setup.config.pad_id),
+        "losses": lambda: {"logits": losses.BinaryCrossEntropy()},
+        "metrics": lambda: {"logits": [metrics.BinaryAccuracy()]},
+    }
 
 
 def _signature(scorer: keras.Model) -> Signature:

@@ -33,6 +33,8 @@ def text_source(setup: Setup, read_labels: Callable[[Any], np.ndarray] | None = 
             return Stream(texts, partial(encode, setup.text_graph), buffer_size, read_labels)
         if labels is not None and read_labels is None:
             raise ValueError(f"{setup.kind.name} takes no labels: they come from the texts. Leave labels out.")
+        if pairs is None and setup.kind.needs_pairs:
+            raise lacks_pairs(setup.kind)
         encoded = setup.tokenizer.encode(texts, pairs, max_length=setup.max_length)
         tell_cut([row.truncated for row in encoded], setup.max_length)
         return rows_of(encoded, setup.config, None if labels is None else read_labels(labels))
@@ -44,6 +46,11 @@ def text_source(setup: Setup, read_labels: Callable[[Any], np.ndarray] | None = 
         return encoded
 
     return source
+
+
+def lacks_pairs(kind: Kind) -> ValueError:
+    """The error of texts alone, for a task of pairs."""
+    return ValueError(f"{kind.name} takes pairs: received texts alone. Pass the second text of each as pairs.")
 
 
 def is_stream(texts: Any, labels: Any, pairs: Any = None) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from keras import ops
 
-from keras_transformers.heads.span import NEVER
+from keras_transformers.layers.masks import NEVER
 from keras_transformers.tasks.readers import Tensors
 from keras_transformers.tasks.token_answers import cut_out
 from keras_transformers.tensor import Tensor

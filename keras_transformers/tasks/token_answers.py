@@ -9,11 +9,12 @@ import numpy as np
 from keras import ops
 
 from keras_transformers.data.token_labels import TokenLabels
+from keras_transformers.layers.masks import true_first
 from keras_transformers.tasks.one_pass import look_up
 from keras_transformers.tasks.readers import Tensors
 from keras_transformers.tensor import Tensor
 from keras_transformers.training.distribute import on_tensorflow
-from keras_transformers.training.entity_metrics import entity_bounds, true_first
+from keras_transformers.training.entity_metrics import entity_bounds
 
 
 def label_words(logits: Tensor, word_ids: Tensor, offsets: Tensor) -> Tensors:

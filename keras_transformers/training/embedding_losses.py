@@ -7,10 +7,9 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_transformers.layers.masks import NEVER
 from keras_transformers.tensor import Tensor
 from keras_transformers.training.losses import TargetLoss
-
-NEVER = -1e9  # the score of a candidate that does not count
 
 
 def cosine(one: Tensor, other: Tensor) -> Tensor:
@@ -33,18 +32,27 @@ def candidate_scores(labels: Tensor, embeddings: Tensor) -> Tensor:
         embeddings: (B, G, D), G of 2 or more: a text, the one that belongs to it, and any number that do not.
 
     Returns:
-        float32 (B, B * (G - 1)) cosines, and NEVER for what does not count. The text that belongs to row `i` is column
-        `i * (G - 1)`.
+        float32 (B, (G - 1) * B) cosines, and NEVER for what does not count: to all second texts, then to all third
+        ones, and so on. The text that belongs to row `i` is column `i`.
     """
     vectors = ops.normalize(ops.cast(embeddings, "float32"), axis=-1)  # (B, G, D)
-    others = ops.reshape(vectors[:, 1:], (-1, ops.shape(vectors)[-1]))  # (B * (G - 1), D)
-    scores = ops.matmul(vectors[:, 0], ops.transpose(others))  # (B, B * (G - 1))
+    others = ops.reshape(ops.transpose(vectors[:, 1:], (1, 0, 2)), (-1, ops.shape(vectors)[-1]))  # ((G - 1) * B, D)
+    scores = ops.matmul(vectors[:, 0], ops.transpose(others))  # (B, (G - 1) * B)
 
-    size, negatives = ops.shape(embeddings)[0], ops.shape(embeddings)[1] - 1
-    labels, rows = ops.cast(ops.reshape(labels, (-1,)), "int32"), ops.arange(size)  # (B,) each
+    labels, rows = ops.reshape(labels, (-1,)), ops.arange(ops.shape(vectors)[0])  # (B,) each
     is_alike = (labels[:, None] == labels[None]) & (rows[:, None] != rows[None])  # (B, B)
-    is_second = ops.arange(size * negatives) % negatives == 0  # (B * (G - 1),)
-    return ops.where(ops.repeat(is_alike, negatives, axis=1) & is_second, NEVER, scores)
+    size = ops.shape(rows)[0]
+    return ops.concatenate([ops.where(is_alike, NEVER, scores[:, :size]), scores[:, size:]], axis=1)
+
+
+def vector_targets(y_true: Tensor, y_pred: Tensor) -> tuple[Tensor, Tensor]:
+    """A teacher's vectors, float32 in the shape of `y_pred` (..., D), and which ones are targets, (...) bool.
+
+    A vector that holds a NaN is no target: it is all zeros.
+    """
+    y_true = ops.reshape(ops.cast(y_true, "float32"), ops.shape(y_pred))
+    real = ops.logical_not(ops.any(ops.isnan(y_true), axis=-1))  # (...)
+    return ops.where(ops.expand_dims(real, -1), y_true, 0.0), real
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
@@ -76,10 +84,8 @@ class MultipleNegativesRanking(TargetLoss):
         self.scale = scale
 
     def per_target(self, y_true, y_pred):
-        scores = self.scale * candidate_scores(y_true, y_pred)  # (B, B * (G - 1))
-        columns = ops.arange(ops.shape(y_pred)[0]) * (ops.shape(y_pred)[1] - 1)  # (B,)
-        wanted = ops.squeeze(ops.take_along_axis(scores, columns[:, None], axis=1), axis=1)  # (B,)
-        return ops.logsumexp(scores, axis=1) - wanted, ops.reshape(y_true, (-1,)) >= 0
+        scores = self.scale * candidate_scores(y_true, y_pred)  # (B, (G - 1) * B)
+        return ops.logsumexp(scores, axis=1) - ops.diagonal(scores), ops.reshape(y_true, (-1,)) >= 0
 
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "scale": self.scale}
@@ -174,7 +180,5 @@ class VectorDistance(TargetLoss):
         super().__init__(name=name)
 
     def per_target(self, y_true, y_pred):
-        y_true, y_pred = ops.cast(y_true, "float32"), ops.cast(y_pred, "float32")
-        real = ops.logical_not(ops.any(ops.isnan(y_true), axis=-1))  # (...)
-        target = ops.where(ops.expand_dims(real, -1), y_true, 0.0)
-        return 0.5 * ops.sum(ops.square(y_pred - ops.reshape(target, ops.shape(y_pred))), axis=-1), real
+        targets, real = vector_targets(y_true, y_pred)
+        return 0.5 * ops.sum(ops.square(ops.cast(y_pred, "float32") - targets), axis=-1), real

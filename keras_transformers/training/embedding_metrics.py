@@ -9,7 +9,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_transformers.training.embedding_losses import candidate_scores, cosine
+from keras_transformers.training.embedding_losses import candidate_scores, cosine, vector_targets
 from keras_transformers.training.metrics import Pearson, TargetMean
 
 
@@ -39,9 +39,9 @@ class RankingAccuracy(TargetMean):
         super().__init__(name=name, dtype=dtype)
 
     def per_target(self, y_true, y_pred):
-        columns = ops.arange(ops.shape(y_pred)[0]) * (ops.shape(y_pred)[1] - 1)  # (B,)
         nearest = ops.argmax(candidate_scores(y_true, y_pred), axis=1)  # (B,)
-        return ops.cast(ops.cast(nearest, columns.dtype) == columns, "float32"), ops.reshape(y_true, (-1,)) >= 0
+        rows = ops.arange(ops.shape(y_pred)[0], dtype=nearest.dtype)  # (B,)
+        return ops.cast(nearest == rows, "float32"), ops.reshape(y_true, (-1,)) >= 0
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
@@ -124,9 +124,8 @@ class MeanCosine(TargetMean):
         super().__init__(name=name, dtype=dtype)
 
     def per_target(self, y_true, y_pred):
-        y_true = ops.reshape(ops.cast(y_true, "float32"), ops.shape(y_pred))
-        real = ops.logical_not(ops.any(ops.isnan(y_true), axis=-1))  # (...)
-        return cosine(ops.where(ops.expand_dims(real, -1), y_true, 0.0), y_pred), real
+        targets, real = vector_targets(y_true, y_pred)
+        return cosine(targets, y_pred), real
 
 
 def spearman(one: Sequence[float], other: Sequence[float]) -> float:

@@ -9,26 +9,8 @@ import keras
 from keras import ops
 
 from keras_transformers.data.token_labels import TokenLabels
+from keras_transformers.layers.masks import true_first
 from keras_transformers.tensor import Tensor
-
-
-def true_first(flags: Tensor) -> Tensor:
-    """Column numbers, those of True first, each kind in its order.
-
-    Args:
-        flags: (B, T) bool.
-
-    Returns:
-        (B, T) int32.
-
-    Example:
-
-    >>> ops.convert_to_numpy(true_first(np.array([[False, True, False, True]]))).tolist()
-    [[1, 3, 0, 2]]
-    """
-    width = ops.shape(flags)[1]
-    columns = ops.arange(width, dtype="int32")  # (T,)
-    return ops.argsort(ops.where(flags, columns, columns + width), axis=1)
 
 
 def entity_bounds(classes: Tensor, labels: TokenLabels) -> tuple[Tensor, Tensor]:

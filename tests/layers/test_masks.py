@@ -4,6 +4,7 @@ import numpy as np
 from arrays import to_numpy
 
 from keras_transformers.layers import causal_mask, combine, padding_mask, window_mask
+from keras_transformers.layers.masks import true_first
 
 
 def test_padding_mask_takes_numbers_and_booleans():
@@ -34,3 +35,8 @@ def test_combine_is_the_conjunction():
     expected = [[[True, False, False], [True, False, False], [True, False, True]]]
     np.testing.assert_array_equal(to_numpy(mask), expected)
     assert combine(None, None) is None
+
+
+def test_columns_in_front():
+    flags = np.array([[True, False, True], [False, False, False]])
+    assert to_numpy(true_first(flags)).tolist() == [[0, 2, 1], [0, 1, 2]]

@@ -7,7 +7,7 @@ from itertools import groupby
 import numpy as np
 import pytest
 
-from keras_transformers.heads.span import NEVER
+from keras_transformers.layers.masks import NEVER
 from keras_transformers.tasks.span_answers import (
     SpanOptions,
     answer_questions,

@@ -16,7 +16,6 @@ from keras_transformers.training.entity_metrics import (
     EntityPrecision,
     EntityRecall,
     entity_counts,
-    true_first,
 )
 from keras_transformers.training.token_losses import TokenCrossEntropy
 
@@ -94,11 +93,6 @@ def test_config_round_trip(kind):
     copy = keras.metrics.deserialize(keras.metrics.serialize(metric))
     assert type(copy) is kind and copy.get_config() == metric.get_config()
     assert copy.labels == metric.labels and copy._direction == "up"
-
-
-def test_columns_in_front():
-    flags = np.array([[True, False, True], [False, False, False]])
-    assert keras.ops.convert_to_numpy(true_first(flags)).tolist() == [[0, 2, 1], [0, 1, 2]]
 
 
 def by_evaluate(batches, names) -> dict[str, float]:

@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import pytest
 
-from keras_transformers.heads.span import NEVER
+from keras_transformers.layers.masks import NEVER
 from keras_transformers.training.span_losses import SpanCrossEntropy
 
 RANDOM = np.random.default_rng(0)
