@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 import tiny
 
+from keras_transformers.tasks import Task
 from keras_transformers.tasks.one_pass import EagerService, look_up
 
 TEXTS = ["a fine film", "", "a dull day " * 9, "song"]
+
+
+def numbers_of(answer) -> list[float]:
+    """All numbers in what `predict` says of a row, in order."""
+    values = [value for value in keras.tree.flatten(answer) if not isinstance(value, str)]
+    return np.concatenate([np.ravel(value) for value in values]).tolist()
 
 
 @pytest.mark.parametrize("make", [tiny.classifier, tiny.decoder_classifier, tiny.masked_lm])
@@ -60,6 +68,26 @@ def test_pairs_of_a_request_are_as_many_as_its_texts(trained, pairs):
     signature = trained.service.signatures["pair"].get_concrete_function()
     with pytest.raises(tf.errors.InvalidArgumentError, match="text_pair must have one row for each text"):
         signature(text=tf.constant(["a", "b"]), text_pair=tf.constant(pairs, tf.string))
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "pair"),
+    [
+        ("token_classification", {"labels": ["O", "B-x", "I-x"]}, None), ("sentence_embedding", {}, None),
+        ("ranking", {}, "film"), ("question_answering", {}, "a fine film"), ("multiple_choice", {}, ["film", "day"]),
+    ],
+)  # fmt: skip
+def test_a_megabyte_of_one_letter_does_not_disturb_its_neighbours(name, options, pair):
+    """One long word; a long row of marks; and as a long document beside the second text of a pair."""
+    keras.utils.set_random_seed(0)
+    task = Task(name, tiny.config(), tiny.tokenizer(), **options)
+    texts = ["a" * 1_000_000, "e" + "\u0301" * 500_000, "a song"]
+    pairs = None if pair is None else [pair] * 3
+    answers = task.predict(texts, pairs)
+    alone = task.predict(texts[2:], None if pair is None else pairs[2:])
+    # The first two are an unknown word, or a letter, to the tokenizer: neither fills the model's 16 tokens.
+    assert [answer["truncated"] for answer in answers] == [False] * 3
+    assert numbers_of(answers[2]) == pytest.approx(numbers_of(alone[0]), abs=1e-5)
 
 
 def test_names_by_number():
