@@ -2,12 +2,13 @@
 
     python benchmarks/encoder.py infer [--batches 1 32] [--length 128] [--turns 7]
     python benchmarks/encoder.py train [--batches 8] [--length 128] [--turns 5]
+    python benchmarks/encoder.py update
     python benchmarks/encoder.py peak
 
 Random weights and token ids, no padding. `infer` runs the encoder; `train` is a step of fine-tuning a classifier with
-AdamW, clipping and dropout. Turns are interleaved: read the ratios. Two threads each. `peak` measures products of the
-sizes of this model alone, for the part of the machine's peak that a step reaches. ONNX Runtime: `pip install onnx
-onnxruntime onnxscript`.
+AdamW, clipping and dropout. Turns are interleaved: read the ratios. Two threads each. `update` is the optimizer's part
+of that step alone. `peak` measures products of the sizes of this model alone, for the part of the machine's peak that a
+step reaches. ONNX Runtime: `pip install onnx onnxruntime onnxscript`.
 """
 
 from __future__ import annotations
@@ -191,6 +192,31 @@ MAKERS = {
 }  # fmt: skip
 
 
+def update(layers: int, turns: int) -> None:
+    """One update of all weights, clipped and decayed, with gradients that are there: ours beside Keras' AdamW."""
+    import keras
+    import tensorflow as tf
+
+    from keras_transformers.families import bert
+    from keras_transformers.models import encoder
+    from keras_transformers.training.optimizer import AdamW
+
+    shapes = [weight.shape for weight in encoder(bert(VOCABULARY, layers, 12, 768)).trainable_weights]
+    gradients = [tf.random.normal(shape, stddev=1e-3) for shape in shapes]
+    optimizers = {
+        "ours": AdamW(2e-5),
+        "Keras": keras.optimizers.AdamW(2e-5, weight_decay=0.01, global_clipnorm=1.0, epsilon=1e-6),
+    }
+
+    def runner(optimizer) -> Callable[[], object]:
+        weights = [keras.Variable(gradient) for gradient in gradients]
+        optimizer.build(weights)
+        step = tf.function(lambda: optimizer.apply(gradients, weights), autograph=False)
+        return lambda: (step(), optimizer.iterations.numpy())
+
+    compare({name: runner(optimizer) for name, optimizer in optimizers.items()}, turns, 1, "updates")
+
+
 def peak(turns: int) -> None:
     """Products of BERT-base's sizes by themselves, GFLOP/s."""
     import tensorflow as tf
@@ -206,7 +232,7 @@ def peak(turns: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("infer", "train", "peak"))
+    parser.add_argument("what", choices=("infer", "train", "update", "peak"))
     parser.add_argument("--batches", type=int, nargs="+")
     parser.add_argument("--length", type=int, default=128)
     parser.add_argument("--layers", type=int, default=12)
@@ -218,6 +244,9 @@ def main() -> None:
     tf.config.threading.set_intra_op_parallelism_threads(2)
     if arguments.what == "peak":
         peak(arguments.turns)
+        return
+    if arguments.what == "update":
+        update(arguments.layers, arguments.turns)
         return
     steps = 2 if arguments.what == "train" else 1
     for batch in arguments.batches or {"infer": [1, 32], "train": [8]}[arguments.what]:
