@@ -113,6 +113,14 @@ def adam_moments(optimizer: keras.optimizers.Adam, variable: Any) -> tuple[keras
     return optimizer._momentums[index], optimizer._velocities[index]
 
 
+def is_decayed(optimizer: keras.optimizers.Optimizer, variable: Any) -> bool:
+    """Whether weight decay applies to a variable (in `update_step`, to what that is given).
+
+    The public `exclude_from_weight_decay` says which ones it spares, and nothing tells afterwards.
+    """
+    return optimizer._use_weight_decay(variable)
+
+
 def supports_no_merge_call() -> bool:
     """Whether the replicas of the current strategy step without ever being merged (TensorFlow only), as under XLA.
 

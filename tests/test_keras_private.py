@@ -168,6 +168,14 @@ def test_adam_moments():
     assert float(keras_private.adam_moments(optimizer, variables[0])[0][0]) == 0.0
 
 
+def test_is_decayed():
+    optimizer, weights = keras.optimizers.AdamW(1.0), [keras.Variable([1.0], name="bias"), keras.Variable([2.0])]
+    optimizer.exclude_from_weight_decay(var_names=["bias"])
+    optimizer.build(weights)
+    variables = [weight.value if keras.backend.backend() == "tensorflow" else weight for weight in weights]
+    assert [keras_private.is_decayed(optimizer, variable) for variable in variables] == [False, True]
+
+
 @only_tensorflow
 def test_supports_no_merge_call():
     assert keras_private.supports_no_merge_call() in (True, False)

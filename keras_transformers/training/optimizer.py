@@ -8,7 +8,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_transformers.keras_private import adam_moments, optimized_variables
+from keras_transformers.keras_private import adam_moments, is_decayed, optimized_variables
 from keras_transformers.text.tokenizer import check_texts
 from keras_transformers.training.distribute import all_reduce_sum, dense, num_replicas, on_tensorflow, run_if
 
@@ -115,18 +115,23 @@ class AdamW(keras.optimizers.AdamW):
         super().apply(sums, variables)
 
     def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
-        """Keras' step for one variable; on TensorFlow by one op: each of Keras' twelve reads and writes all weights."""
+        """Keras' step for one variable, and on TensorFlow its decay.
+
+        There it is one op: each of Keras' twelve reads and writes all weights.
+        """
         if not on_tensorflow():
             super().update_step(gradient, variable, learning_rate)
             return
         import tensorflow as tf
 
         dtype, (first, second) = variable.dtype, adam_moments(self, variable)
-        step = tf.cast(self.iterations.value + 1, dtype)
+        rate, step = tf.cast(learning_rate, dtype), tf.cast(self.iterations.value + 1, dtype)
+        if self.weight_decay and is_decayed(self, variable):
+            variable.assign_sub(variable * (rate * tf.constant(self.weight_decay, dtype)))
         beta_1, beta_2 = tf.constant(self.beta_1, dtype), tf.constant(self.beta_2, dtype)
         tf.raw_ops.ResourceApplyAdam(
             var=variable.handle, m=first.value.handle, v=second.value.handle,
-            beta1_power=tf.pow(beta_1, step), beta2_power=tf.pow(beta_2, step), lr=tf.cast(learning_rate, dtype),
+            beta1_power=tf.pow(beta_1, step), beta2_power=tf.pow(beta_2, step), lr=rate,
             beta1=beta_1, beta2=beta_2, epsilon=tf.constant(self.epsilon, dtype), grad=tf.cast(gradient, dtype),
         )  # fmt: skip
 
@@ -173,7 +178,7 @@ class AdamW(keras.optimizers.AdamW):
             super().finalize_variable_values(var_list)
 
     def _apply_weight_decay(self, variables: Sequence) -> None:
-        if self.weight_decay:  # Keras would visit all weights to subtract zero
+        if self.weight_decay and not on_tensorflow():  # there `update_step` does it
             super()._apply_weight_decay(variables)
 
     def _means(self, grads: Sequence) -> list:
