@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from weakref import WeakKeyDictionary
 
 import keras
 import numpy as np
@@ -59,6 +60,7 @@ def keyword_names(function: Callable) -> set[str]:
 
 
 LABELLED = "classification"  # what a bare model is to do that is given labels
+GRAPHS: WeakKeyDictionary[Tokenizer, dict[int, TextGraph]] = WeakKeyDictionary()  # by padding; compiling takes a second
 
 
 def find_kind(name: str | None) -> Kind:
@@ -135,10 +137,13 @@ class Setup:
         return self.graph_of(self.tokenizer)
 
     def graph_of(self, tokenizer: Tokenizer) -> TextGraph:
-        """A tokenizer as TensorFlow ops, with the model's padding."""
+        """A tokenizer as TensorFlow ops, with the model's padding: one graph for all tasks of the tokenizer."""
         from keras_transformers.text.graph.compile import compile_text
 
-        return compile_text(tokenizer.to_json(), self.config.pad_id)
+        graphs, pad_id = GRAPHS.setdefault(tokenizer, {}), self.config.pad_id
+        if pad_id not in graphs:
+            graphs[pad_id] = compile_text(tokenizer.to_json(), pad_id)
+        return graphs[pad_id]
 
 
 class Answers(Protocol):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import gc
+import weakref
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,8 @@ import tiny
 from keras_transformers import tasks
 from keras_transformers.checkpoints.names import task_names
 from keras_transformers.tasks import Task
-from keras_transformers.tasks.parts import find_kind
+from keras_transformers.tasks.parts import Setup, find_kind
+from keras_transformers.text.tokenizer import Tokenizer
 
 
 @pytest.mark.parametrize("name", task_names())
@@ -47,3 +50,18 @@ def test_what_a_task_alone_has():
 def test_tasks_that_take_no_pairs(make):
     with pytest.raises(ValueError, match="takes no pairs, and received some"):
         make().predict(["a"], ["b"])
+
+
+def test_tasks_of_a_tokenizer_share_its_graph_and_free_it():
+    tokenizer = Tokenizer.train(tiny.TEXTS, vocabulary_size=60)
+    setups = [
+        Setup(find_kind("masked_lm"), tiny.config(pad_id=pad_id), tokenizer, 16, (), "float32") for pad_id in (0, 0, 1)
+    ]
+    graphs = [setup.text_graph for setup in setups]
+    assert graphs[0] is graphs[1] and graphs[0] is not graphs[2]
+    assert [graph.pad_id for graph in graphs] == [0, 0, 1]
+
+    freed = weakref.ref(graphs[0])
+    del graphs, setups, tokenizer
+    gc.collect()
+    assert freed() is None
