@@ -26,7 +26,7 @@ class Result:
         data: Data set and its part, such as `"sst2 test"`.
         metric: Such as `"accuracy"`, as `Task.evaluate` or the recipe calls it.
         value: The mean over the seeds.
-        command: What measures it, but for `python -m zoo`.
+        command: What measures it, after `python`: a verb of the zoo, or a script of `benchmarks`.
         seeds: How many runs there were, with seeds from 0.
         spread: Standard deviation over the seeds; None for one run.
         minutes: Of one run, on two CPU cores; None where it was not taken.

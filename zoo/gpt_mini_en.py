@@ -11,7 +11,7 @@ from keras_transformers.families import gpt2
 from zoo._entry import Result, entry
 from zoo._recipe import state_folder
 
-MEASURE = "train gpt_mini_en --data DATA/gutenberg_novels --out FOLDER"
+MEASURE = "-m zoo train gpt_mini_en --data DATA/gutenberg_novels --out FOLDER"
 ENTRY = entry(
     __name__,
     summary="GPT-2 in small, with a vocabulary of 4,096, trained on 2.4 M words of English novels.",

@@ -11,7 +11,7 @@ from keras_transformers.families import bert
 from zoo._entry import Result, entry
 from zoo._recipe import state_folder
 
-MEASURE = "evaluate mini_bert_en --data DATA/gutenberg_novels/valid.txt"
+MEASURE = "-m zoo evaluate mini_bert_en --data DATA/gutenberg_novels/valid.txt"
 ENTRY = entry(
     __name__,
     summary="BERT mini with a vocabulary of 8,192, pre-trained on 2.4 M words of English novels.",

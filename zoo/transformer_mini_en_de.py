@@ -11,7 +11,7 @@ from keras_transformers.families import marian
 from zoo._entry import Result, entry
 from zoo._recipe import AVERAGED, FIRST, state_folder
 
-MEASURE = "train transformer_mini_en_de --data DATA/tatoeba_deu_eng --out FOLDER"
+MEASURE = "-m zoo train transformer_mini_en_de --data DATA/tatoeba_deu_eng --out FOLDER"
 ENTRY = entry(
     __name__,
     summary="A Transformer in small that translates short English sentences into German, trained on Tatoeba.",

@@ -12,7 +12,7 @@ from typer import Argument, Option
 from zoo._entry import Result, describe, names
 from zoo.cli.app import app, console, examples
 
-COLUMNS = ("model", "data", "measured", "runs", "minutes", "by python -m zoo ...")
+COLUMNS = ("model", "data", "measured", "runs", "minutes", "by python ...")
 
 
 @app.command(epilog=examples("results", 'results "minilm*"', "results --markdown"))

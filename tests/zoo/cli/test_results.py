@@ -39,8 +39,11 @@ def test_a_pattern_without_results():
 
 
 @pytest.mark.parametrize("name", [name for name in zoo.names() if zoo.describe(name).results])
-def test_commands_are_of_verbs_that_there_are(name):
+def test_commands_are_those_that_there_are(name):
     for result in zoo.describe(name).results:
-        verb, *arguments = result.command.split()
-        assert verb in ("train", "evaluate", "finetune") and arguments
-        assert f"python -m zoo {verb}" in README.read_text(encoding="utf-8")
+        script, *arguments = result.command.split()
+        assert arguments
+        if script == "-m":
+            assert arguments[:2] in (["zoo", verb] for verb in ("train", "evaluate", "finetune"))
+        else:
+            assert script.startswith("benchmarks/") and (README.parent / script).is_file()
