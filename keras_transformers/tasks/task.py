@@ -221,6 +221,8 @@ class Task:
         with scope(getattr(self.model, "distribute_strategy", None)):
             optimizer = (rate, weight_decay, clip_norm, accumulation_steps, ema_momentum)
             self.compile(AdamW(*optimizer, **(optimizer_options or {})), **(compile_options or {}))
+            # Keras would do so in the first step: one that makes variables is traced twice.
+            self.model.optimizer.build(self.model.trainable_variables)
         if isinstance(validation_data, tuple):
             validation_data = self._evaluation(*validation_data, batch_size=batch_size, options=dataset_options)
         fit_options["callbacks"] = [order_by_epoch(dataset), *(fit_options.get("callbacks") or [])]

@@ -142,6 +142,15 @@ def test_early_stopping_and_the_best_checkpoint(tmp_path):
     assert task.evaluate(TEXTS, LABELS)["cross_entropy"] == pytest.approx(min(history["val_cross_entropy"]), rel=1e-4)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "mixed_float16"])
+def test_the_step_of_fit_is_traced_once(dtype):
+    task, traces = tiny.classifier(dtype=dtype), []
+    step = task.model.train_step
+    task.model.train_step = lambda data: traces.append(data) or step(data)
+    task.fit(TEXTS, LABELS, **FIT)
+    assert len(traces) == 1
+
+
 @pytest.mark.parametrize("dtype", ["mixed_bfloat16", "mixed_float16"])
 def test_mixed_precision(dtype):
     task = tiny.classifier(dtype=dtype)
