@@ -23,11 +23,11 @@ from keras_transformers.checkpoints.names import names_of, stored_as
 from keras_transformers.checkpoints.names.table import Names, modern_name, their_name
 from keras_transformers.checkpoints.reshaped import reshape, reshape_back
 from keras_transformers.checkpoints.sentence_transformers import write_sentence_transformer
-from keras_transformers.checkpoints.tensors import Tensor, by_name, read_tensors
+from keras_transformers.checkpoints.tensors import FLOAT8, Tensor, by_name, read_tensors
 from keras_transformers.config import TransformerConfig
 
 __all__ = ["load_weights", "read_config", "save_folder"]
-DTYPES = ("float32", "float16", "bfloat16")
+DTYPES = ("float32", "float16", "bfloat16", FLOAT8)
 
 
 def load_weights(
@@ -40,8 +40,8 @@ def load_weights(
 ) -> tuple[str, ...]:
     """Loads the weights of a checkpoint folder into a model made from its configuration.
 
-    float16 and bfloat16 are converted to the variables' dtype. Heads of the checkpoint that the model does not have
-    are ignored; everything else must fit.
+    float16, bfloat16 and float8_e4m3fn are converted to the variables' dtype; 8-bit floats with scales are refused.
+    Heads of the checkpoint that the model does not have are ignored; everything else must fit.
 
     Args:
         model: Made by `models`, with or without heads of `heads`: its weights are found by their names.
@@ -56,7 +56,7 @@ def load_weights(
 
     Raises:
         ValueError: A file is missing or damaged, two tensors are for one weight, or the tensors do not fit: the
-            message then lists those that are missing, of another shape, not floats (integers, float8), or unknown. No
+            message then lists those that are missing, of another shape, not floats (integers), or unknown. No
             variable has changed.
     """
     folder = Path(folder)
@@ -82,6 +82,8 @@ def load_weights(
 
 
 def _may_stay(name: str, tensors: dict[str, Tensor], names: Names) -> bool:
+    if ".weight_scale" in name:  # of 8-bit floats that would have to be multiplied by it
+        return False
     if name.startswith(names.optional) or re.fullmatch(names.redundant, name) or name in names.copies:
         return True
     tensor = tensors[name]
@@ -127,7 +129,9 @@ def save_folder(
         architecture: Class of `transformers` that reads it, such as `"BertForSequenceClassification"`.
         labels: Names of the classes, in the order of the logits.
         problem: `"single_label"`, `"multi_label"` or `"regression"`.
-        dtype: Of the stored weights: `"float32"`, or `"float16"` or `"bfloat16"` for half the size.
+        dtype: Of the stored weights: `"float32"`; `"float16"` or `"bfloat16"` for half the size; or `"float8_e4m3fn"`
+            for about a quarter. The last keeps 4 significant bits of a number of 2^-6 or more, and of smaller ones
+            multiples of 2^-9; it is of the matrices only: vectors are stored as float16.
         generation: Generation settings, as `read_generation` returns them; for generation_config.json.
         max_length: Longest text in tokens, for tokenizer_config.json; needs a tokenizer.
         sentence_transformer: `pooling` and `normalize`, for the files of sentence-transformers; needs `max_length`.
@@ -175,6 +179,7 @@ def _tensors(model: keras.Model, names: Names, architecture: str, dtype: str) ->
         raise ValueError(f"weights are stored as one of {DTYPES}: received dtype={dtype!r}.")
     heads = names.architectures[architecture]
     other_heads = {layer for layers in names.architectures.values() for layer in layers} - set(heads)
+    vector_dtype = "float16" if dtype == FLOAT8 else dtype
 
     tensors = {}
     for variable in model.weights:
@@ -182,18 +187,20 @@ def _tensors(model: keras.Model, names: Names, architecture: str, dtype: str) ->
         if variable.path.split("/")[0] in other_heads and not (names.prefix and name.startswith(names.prefix)):
             continue
         array = keras.ops.convert_to_numpy(variable)
+        stored = dtype if array.ndim > 1 else vector_dtype
         with np.errstate(over="ignore"):  # an overflow is reported below, by name
-            array = np.ascontiguousarray(array.T if transposed else array, dtype)
+            array = np.ascontiguousarray(array.T if transposed else array, stored)
         if not np.isfinite(array).all():
-            raise ValueError(f"the weight {variable.path} is not finite as {dtype}: it was not saved.")
+            raise ValueError(f"the weight {variable.path} is not finite as {stored}: it was not saved.")
         tensors[name] = array
 
     tensors = reshape_back(join(tensors, names), names)
     for layer in [name.removesuffix(".weight") for name in tensors]:
         if re.fullmatch(names.biased, layer):
-            tensors.setdefault(f"{layer}.bias", np.zeros(tensors[f"{layer}.weight"].shape[-1], dtype))
+            tensors.setdefault(f"{layer}.bias", np.zeros(tensors[f"{layer}.weight"].shape[-1], vector_dtype))
     if names.logits_bias and "output_bias" in heads:
-        tensors.setdefault(names.logits_bias, np.zeros((1, model.get_layer("token_embedding").vocabulary_size), dtype))
+        bias = np.zeros((1, model.get_layer("token_embedding").vocabulary_size), vector_dtype)
+        tensors.setdefault(names.logits_bias, bias)
 
     removed_prefix = "" if heads else names.prefix
     return {name.removeprefix(removed_prefix): array for name, array in tensors.items()}

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import ml_dtypes  # noqa: F401 - teaches numpy bfloat16
+import ml_dtypes  # noqa: F401 - teaches numpy bfloat16 and float8_e4m3fn
 import numpy as np
 import safetensors
 
@@ -17,7 +17,9 @@ from keras_transformers.checkpoints.pickled import read_pickled
 from keras_transformers.json_file import read_object
 
 INDEX = "model.safetensors.index.json"
-FLOATS = {"F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64"}  # the dtypes of weights
+FLOAT8 = "float8_e4m3fn"
+# The dtypes of weights, by the file's name of them.
+FLOATS = {"F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64", "F8_E4M3": FLOAT8}
 
 
 class Tensor(NamedTuple):
@@ -27,7 +29,7 @@ class Tensor(NamedTuple):
         name: Its name in the file.
         shape: Its shape.
         dtype: NumPy's name of the dtype, such as `"bfloat16"`. If it is not a weight, this may be the file's name of
-            it, such as `"F8_E4M3"`.
+            it, such as `"F8_E5M2"`.
         read: Returns its values; for weights only, as NumPy may not have another dtype.
     """
 
@@ -38,7 +40,11 @@ class Tensor(NamedTuple):
 
     @property
     def is_weight(self) -> bool:
-        """Whether it has a float dtype. Quantized tensors need scales that are stored elsewhere."""
+        """Whether it has a float dtype.
+
+        Quantized tensors need scales that are stored elsewhere: those of 8-bit floats are then tensors of their own,
+        which no model has a weight for.
+        """
         return self.dtype in FLOATS.values()
 
     def equals(self, other: Tensor) -> bool:
@@ -97,15 +103,20 @@ def read_tensors(folder: Path, pickled: bool = False) -> list[Tensor]:
 def _open(path: Path) -> list[Tensor]:
     try:
         file = safetensors.safe_open(path, framework="numpy")
-        return [_describe(file, name) for name in file.keys()]  # noqa: SIM118 - it is no dict
+        contents = functools.cache(lambda: dict(safetensors.deserialize(path.read_bytes())))
+        return [_describe(file, name, contents) for name in file.keys()]  # noqa: SIM118 - it is no dict
     except (safetensors.SafetensorError, OSError) as error:
         raise ValueError(f"{path} is damaged or incomplete ({error}): fetch it again.") from error
 
 
-def _describe(file: Any, name: str) -> Tensor:
+def _describe(file: Any, name: str, contents: Callable[[], dict[str, Any]]) -> Tensor:
     header = file.get_slice(name)
-    dtype = FLOATS.get(header.get_dtype(), header.get_dtype())
-    return Tensor(name, tuple(header.get_shape()), dtype, functools.partial(file.get_tensor, name))
+    dtype, shape = FLOATS.get(header.get_dtype(), header.get_dtype()), tuple(header.get_shape())
+
+    def read_float8() -> np.ndarray:  # whose name safetensors looks for in NumPy
+        return np.frombuffer(contents()[name]["data"], FLOAT8).reshape(shape)
+
+    return Tensor(name, shape, dtype, read_float8 if dtype == FLOAT8 else functools.partial(file.get_tensor, name))
 
 
 def _open_shards(folder: Path) -> list[Tensor]:

@@ -227,6 +227,19 @@ def test_float16_storage_halves_the_file_and_rounds(saved, ours, tmp_path):
     assert same(values(model), {path: array.astype("float16").astype("float32") for path, array in before.items()})
 
 
+def test_float8_storage_of_the_matrices(saved, ours, tmp_path):
+    model, folder = saved
+    save_folder(tmp_path / "eighth", model, ours.config, None, architecture="BertForPreTraining", dtype="float8_e4m3fn")
+    sizes = [(path / "model.safetensors").stat().st_size for path in (tmp_path / "eighth", folder)]
+    assert sizes[0] < 0.35 * sizes[1]
+    before = values(model)
+    load_weights(model, tmp_path / "eighth")
+    stored = {path: "float8_e4m3fn" if array.ndim > 1 else "float16" for path, array in before.items()}
+    assert same(values(model), {path: array.astype(stored[path]).astype("float32") for path, array in before.items()})
+    for path, array in values(model).items():
+        np.testing.assert_allclose(array, before[path], rtol=2**-4, atol=2**-10)
+
+
 @pytest.mark.parametrize(("bad", "dtype"), [(1e5, "float16"), (np.nan, "float32")])
 def test_a_weight_that_cannot_be_stored_leaves_the_old_folder(saved, ours, bad, dtype):
     model, folder = saved
@@ -235,6 +248,13 @@ def test_a_weight_that_cannot_be_stored_leaves_the_old_folder(saved, ours, bad, 
     with pytest.raises(ValueError, match=f"pooler/bias is not finite as {dtype}"):
         save_folder(folder, model, ours.config, None, architecture="BertForPreTraining", dtype=dtype)
     assert (folder / "model.safetensors").read_bytes() == before
+
+
+def test_a_matrix_that_float8_cannot_hold(saved, ours, tmp_path):
+    model, _ = saved
+    model.get_layer("pooler").kernel.assign(np.full((32, 32), 500.0))
+    with pytest.raises(ValueError, match="pooler/kernel is not finite as float8_e4m3fn"):
+        save_folder(tmp_path, model, ours.config, None, architecture="BertForPreTraining", dtype="float8_e4m3fn")
 
 
 def test_saving_the_encoder_alone_leaves_the_heads_out(saved, ours, tmp_path):

@@ -142,7 +142,8 @@ def test_an_encoder_takes_its_part_of_a_bigger_checkpoint(tmp_path, ours, theirs
     assert ours.difference(ours.predict(model, inputs), theirs.predict(reference.bert, inputs)) < BOUND
 
 
-def test_float16_storage_is_read_by_transformers_in_float32(tmp_path, ours, theirs):
+@pytest.mark.parametrize("dtype", ["float16", "float8_e4m3fn"])
+def test_short_storage_is_read_by_transformers_in_float32(tmp_path, ours, theirs, dtype):
     import transformers
 
     model = ours.build(ours.config, "BertForSequenceClassification")
@@ -150,7 +151,7 @@ def test_float16_storage_is_read_by_transformers_in_float32(tmp_path, ours, thei
     labels = ("no", "yes", "perhaps")
     save_folder(
         tmp_path, model, ours.config, None, architecture="BertForSequenceClassification", labels=labels,
-        problem="single_label", dtype="float16",
+        problem="single_label", dtype=dtype,
     )  # fmt: skip
     load_weights(model, tmp_path)  # rounded
     reference = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path).eval()

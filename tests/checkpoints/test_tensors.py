@@ -60,9 +60,7 @@ def refused(model, folder, message):
     assert all(np.array_equal(old, new) for old, new in zip(before, model.weights, strict=True))
 
 
-@pytest.mark.parametrize(
-    "dtype", ["int8", "bool", "int64", "uint8", "complex64", ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2]
-)
+@pytest.mark.parametrize("dtype", ["int8", "bool", "int64", "uint8", "complex64", ml_dtypes.float8_e5m2])
 def test_what_is_no_float_is_no_weight(saved, dtype):
     model, folder = saved
     stored = STORED[np.dtype(dtype).name]
@@ -70,13 +68,20 @@ def test_what_is_no_float_is_no_weight(saved, dtype):
     refused(model, folder, rf"not float16.*dequantized(.|\n)*  {LAST} is {stored}, for pooler/kernel \(32, 32\)")
 
 
-@pytest.mark.parametrize("dtype", ["float16", ml_dtypes.bfloat16, "float32", "float64"])
+@pytest.mark.parametrize("dtype", [ml_dtypes.float8_e4m3fn, "float16", ml_dtypes.bfloat16, "float32", "float64"])
 def test_every_float_is(saved, dtype):
     model, folder = saved
+    expected = safetensors.numpy.load_file(folder / "model.safetensors")[LAST].T.astype(dtype).astype("float32")
     edit(folder, lambda tensors: tensors.update({name: array.astype(dtype) for name, array in tensors.items()}))
-    expected = safetensors.numpy.load_file(folder / "model.safetensors")[LAST].T.astype("float32")
     assert load_weights(model, folder) == ()
     assert (np.array(model.get_layer("pooler").kernel) == expected).all()
+
+
+def test_scaled_8_bit_floats_are_refused(saved):
+    model, folder = saved
+    stored = {LAST: np.ones((32, 32), ml_dtypes.float8_e4m3fn), f"{LAST}_scale_inv": np.ones((1, 1), "float32")}
+    edit(folder, lambda tensors: tensors.update(stored))
+    refused(model, folder, rf"unexpected:\n  {LAST}_scale_inv$")
 
 
 def test_integers_that_are_no_weights_may_stay(saved):
@@ -87,7 +92,7 @@ def test_integers_that_are_no_weights_may_stay(saved):
 
 def test_an_unknown_bias_of_another_dtype_is_unexpected(saved):
     model, folder = saved
-    zeros = np.zeros(3, ml_dtypes.float8_e4m3fn)
+    zeros = np.zeros(3, ml_dtypes.float8_e5m2)
     edit(folder, lambda tensors: tensors.update({"encoder.other.bias": zeros}))
     refused(model, folder, r"unexpected:\n  encoder\.other\.bias$")
 
