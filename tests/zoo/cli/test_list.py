@@ -15,5 +15,6 @@ def test_list():
     assert [line.split()[0] for line in run("list", "--bundled").splitlines()[3:] if line.strip()] == [
         "gpt_mini_en",
         "mini_bert_en",
+        "minilm_mini_en",
         "transformer_mini_en_de",
     ]
