@@ -125,7 +125,7 @@ def load(
     Example:
 
     >>> import zoo
-    >>> task = zoo.load("mini_bert_en", task="classification", labels=["negative", "positive"])
+    >>> task = zoo.load("minilm_mini_en", task="classification", labels=["negative", "positive"])
     >>> task.model.output["logits"].shape
     (None, 2)
     """

@@ -14,7 +14,7 @@ BUNDLED = {
     "classification": ("mini_bert_en", {"labels": ["gut", 'so "so"', "schl\\echt 😀"], "seed": 0}, {}),
     "token_classification": ("mini_bert_en", {"labels": ["O", "B-person", "I-person"], "seed": 0}, {}),
     "question_answering": ("mini_bert_en", {"seed": 0}, {}),
-    "sentence_embedding": ("mini_bert_en", {}, {}),
+    "sentence_embedding": ("minilm_mini_en", {}, {}),
     "ranking": ("mini_bert_en", {"seed": 0}, {}),
     "multiple_choice": ("mini_bert_en", {"seed": 0}, {}),
     "masked_lm": ("mini_bert_en", {}, {}),

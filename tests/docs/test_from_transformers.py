@@ -30,5 +30,5 @@ def test_every_line_runs(tmp_path, monkeypatch):
             exec(compile(block, title, "exec"), names)
     finally:
         tf.config.run_functions_eagerly(False)
-    assert names["vectors"].shape == (2, 256) and names["answers"]
+    assert names["vectors"].shape == (2, 384) and names["answers"]
     assert names["outputs"].keys() == {"logits", "attention_scores", "all_hidden_states"}

@@ -50,13 +50,13 @@ class Problem(str, Enum):
         "finetune --train pairs.jsonl --text a --text-pair b --label score --problem regression",
         "finetune gpt_mini_en --task causal_lm --train stories.txt --test more.txt --out runs/stories",
         "finetune opus_mt_en_de --task seq2seq_lm --train pairs.tsv --text 0 --label 1 --out runs/mine",
-        "finetune mini_bert_en --task token_classification --train train.conll --test test.conll --out runs/entities",
+        "finetune minilm_mini_en --task token_classification --train train.conll --test test.conll --out runs/entities",
         "finetune minilm_l6_en --task sentence_embedding --train pairs.csv --text question --text-pair answer",
         "finetune bert_base_en_uncased --task question_answering --train train.json --test dev.json --out runs/qa",
     )
 )
 def finetune(
-    name: Model = "mini_bert_en",
+    name: Model = "minilm_mini_en",
     task: Annotated[
         str, Option(help="What to learn: classification (labels), causal_lm (what comes next), seq2seq_lm, ...")
     ] = "classification",

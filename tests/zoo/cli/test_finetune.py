@@ -53,11 +53,12 @@ def test_finetune_numbers(folders, table, tmp_path, served):
 
 @pytest.mark.slow
 def test_finetune_without_arguments(tmp_path):
-    """The main job. Chance is 0.125; a bag-of-words model reaches 0.85."""
+    """The main job. Chance is 0.125; logistic regression on words reaches 0.83 (`benchmarks/encoder_tasks.py`)."""
     lines = run("finetune", "--out", tmp_path / "out").splitlines()
     (accuracy,) = [float(line.split()[1]) for line in lines if line.startswith("  accuracy")]
-    assert accuracy > 0.6
-    assert json.loads(lines[-1].removeprefix("  answer"))["label"] in zoo.load(tmp_path / "out").labels
+    assert accuracy > 0.92
+    answer = json.loads(lines[-1].removeprefix("  answer"))
+    assert answer["label"] == "order_status" and answer["label"] in zoo.load(tmp_path / "out").labels
 
 
 def interrupt(*_, **__):
