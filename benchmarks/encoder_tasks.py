@@ -238,7 +238,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("log", type=Path)
-    parser.add_argument("--models", nargs="+", default=["words", "mini_bert_en"])
+    parser.add_argument("--models", nargs="+", default=["words", "mini_bert_en", "minilm_mini_en"])
     parser.add_argument("--sets", nargs="+", choices=EXPERIMENTS, default=list(EXPERIMENTS))
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--table", action="store_true")
