@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import keras
+import numpy as np
+import pytest
+from arrays import normal, randomize, to_numpy
+from layer_checks import check_layer
+
+from keras_transformers.layers import LayerNorm
+
+
+@pytest.mark.parametrize("options", [{}, {"center": False}, {"scale": False}, {"epsilon": 1e-12, "axis": 2}])
+def test_layer(options, tmp_path):
+    check_layer(LayerNorm, options, {"inputs": normal(2, 3, 8)}, tmp_path)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16", "mixed_float16", "float16", "float64"])
+@pytest.mark.parametrize("axis", [-1, 1, [1, 2]])
+def test_it_gives_what_keras_gives(axis, dtype):
+    x = normal(4, 5, 16, scale=3) + 1
+    ours, theirs = (layer(axis, epsilon=1e-5, dtype=dtype) for layer in (LayerNorm, keras.layers.LayerNormalization))
+    for layer in (ours, theirs):
+        layer.build(x.shape)
+    randomize(ours)
+    theirs.set_weights(ours.get_weights())
+    step = 2e-6 if dtype in ("float32", "float64") else 2e-2 if "bfloat" in dtype else 3e-3
+    np.testing.assert_allclose(
+        *(to_numpy(layer(x)).astype("float64") for layer in (ours, theirs)), atol=step, rtol=step
+    )
+
+
+@pytest.mark.parametrize("shape", [(0, 4), (3, 1), (2, 0, 4)])
+def test_odd_shapes(shape):
+    output = to_numpy(LayerNorm(epsilon=1e-12)(np.ones(shape, "float32")))
+    np.testing.assert_array_equal(output, np.zeros(shape))
+
+
+def test_it_is_exact_far_from_zero():
+    """Keras' formula subtracts two large numbers: here it is off by 2e-4."""
+    x = np.array([[4096.0, 4097.0, 4098.0, 4099.0]], "float32")
+    expected = (x - x.mean()) / x.astype("float64").std()
+    np.testing.assert_allclose(to_numpy(LayerNorm(epsilon=1e-12)(x)), expected, atol=1e-6)
