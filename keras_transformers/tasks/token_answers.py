@@ -148,9 +148,12 @@ def cut_out(texts: Any, start: Tensor, end: Tensor) -> Any:
     if on_tensorflow():
         import tensorflow as tf
 
-        texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8", errors="replace")  # as the tokenizer reads them
-        texts = tf.broadcast_to(texts[:, None], tf.shape(start))  # (B, E)
-        return tf.strings.substr(texts, start, end - start, unit="UTF8_CHAR")
+        # Of code points, not by `substr`: it would take a whole text for each part, and walk to it from the beginning.
+        points = tf.strings.unicode_decode(texts, "UTF-8", errors="replace")  # (B, None), as the tokenizer reads them
+        rows = tf.cast(points.row_starts(), start.dtype)[:, None]  # (B, 1)
+        places = tf.ragged.range(tf.reshape(rows + start, [-1]), tf.reshape(rows + end, [-1]))  # (B * E, None)
+        parts = places.with_values(tf.gather(points.values, places.values))
+        return tf.reshape(tf.strings.unicode_encode(parts, "UTF-8"), tf.shape(start))
     places = zip(texts, ops.convert_to_numpy(start).tolist(), ops.convert_to_numpy(end).tolist(), strict=True)
     parts = [[text[a:b] for a, b in zip(starts, ends, strict=True)] for text, starts, ends in places]
     return np.array(parts, object).reshape(start.shape)

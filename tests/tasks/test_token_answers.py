@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import resource
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -111,6 +113,14 @@ def test_parts_of_texts_are_counted_in_code_points():
     assert decoded(cut_out(tf.constant(texts), starts, ends).numpy()).tolist() == expected
     broken = cut_out(tf.constant([b"a\xff\xe6b c"]), np.array([[1, 3]]), np.array([[3, 4]]))
     assert decoded(broken.numpy()).tolist() == [["\ufffd\ufffd", "b"]]
+
+
+def test_memory_does_not_hold_the_text_once_for_each_part():
+    start = np.arange(2000, dtype=np.int32)[None]
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    parts = cut_out(tf.constant(["ab" * 500_000]), start, start + 1)
+    assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 < 200e6
+    assert parts.numpy()[0, :3].tolist() == [b"a", b"b", b"a"]
 
 
 def test_parts_of_texts_without_tensorflow(monkeypatch):
