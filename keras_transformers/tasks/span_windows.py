@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from keras_transformers.number_checks import is_size
@@ -83,13 +84,30 @@ def encode_windows(
     >>> [tokenizer.decode(window.ids) for window in found], cut
     (['a a b c', 'a c d e'], [False])
     """
-    texts, cut = list(questions), [False] * len(questions)
+    kept = {}  # of each question that is cut, by row
     for row, encoded in enumerate(tokenizer.encode(questions, special_tokens=False)):
         if len(encoded.ids) <= windows.question_length:
             continue
         (context,) = tokenizer.encode([contexts[row]], special_tokens=False)
-        kept = max(windows.question_length, windows.room - len(context.ids))
-        cut[row] = kept < len(encoded.ids)
-        if cut[row]:
-            texts[row] = texts[row][: encoded.offsets[kept - 1][1]]
-    return tokenizer.encode(texts, contexts, windows.max_length, "only_second", stride=windows.stride), cut
+        count = max(windows.question_length, windows.room - len(context.ids))
+        if count < len(encoded.ids):
+            # More than is kept, so that all that is kept reads as in the whole text; yet not a long text a window.
+            end = encoded.offsets[min(2 * count, len(encoded.ids) - 1)][1]
+            kept[row] = _cut_windows(tokenizer, questions[row][:end], contexts[row], count, windows)
+    rows = [row for row in range(len(questions)) if row not in kept]
+    texts, pairs = ([column[row] for row in rows] for column in (questions, contexts))
+    found = tokenizer.encode(texts, pairs, windows.max_length, "only_second", stride=windows.stride)
+    found = [replace(window, row=rows[window.row]) for window in found]
+    found += [replace(window, row=row) for row, of_row in kept.items() for window in of_row]
+    return sorted(found, key=lambda window: window.row), [row in kept for row in range(len(questions))]
+
+
+def _cut_windows(tokenizer: Tokenizer, question: str, context: str, count: int, windows: Windows) -> list[Encoded]:
+    """The windows of a context beside `count` tokens of a question.
+
+    Tokens are cut off, not characters: one character may be several tokens.
+    """
+    (encoded,) = tokenizer.encode([question], special_tokens=False)
+    max_length = windows.max_length + max(len(encoded.ids) - count, 0)
+    found = tokenizer.encode([question], [context], max_length, "only_second", stride=windows.stride)
+    return [window.with_first(count) for window in found]

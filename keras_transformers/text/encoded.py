@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import tokenizers
 
@@ -13,30 +13,40 @@ class Encoded:
 
     encoding: tokenizers.Encoding
     row: int  # index of the text in the batch
+    dropped: tuple[int, int] = (0, 0)  # half-open; places of the encoding that are left out: see `with_first`
 
     @property
     def ids(self) -> list[int]:
-        return self.encoding.ids
+        return self._kept(self.encoding.ids)
 
     @property
     def segment_ids(self) -> list[int]:
-        return self.encoding.type_ids
+        return self._kept(self.encoding.type_ids)
 
     @property
     def offsets(self) -> list[tuple[int, int]]:
         """(start, end) of each token, in characters of its text; (0, 0) for special tokens."""
-        return self.encoding.offsets
+        return self._kept(self.encoding.offsets)
 
     @property
     def special_mask(self) -> list[int]:
         """1 for tokens that the template added, else 0."""
-        return self.encoding.special_tokens_mask
+        return self._kept(self.encoding.special_tokens_mask)
 
     @property
     def word_ids(self) -> list[int | None]:
         """Index of the word that each token belongs to; None for special tokens."""
-        return self.encoding.word_ids
+        return self._kept(self.encoding.word_ids)
 
     @property
     def truncated(self) -> bool:
         return bool(self.encoding.overflowing)
+
+    def with_first(self, count: int) -> Encoded:
+        """The same with so many tokens of the first text of a pair, or of the only one."""
+        own = [place for place, text in enumerate(self.encoding.sequence_ids) if text == 0]
+        return replace(self, dropped=(own[count], own[-1] + 1)) if count < len(own) else self
+
+    def _kept(self, values: list) -> list:
+        del values[slice(*self.dropped)]
+        return values

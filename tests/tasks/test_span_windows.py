@@ -48,7 +48,9 @@ def test_windows_have_the_question_and_all_of_the_context(max_length, question):
     assert cut == (len(asked.ids) > plan.question_length) and {window.row for window in found} == {0}
     places, last = set(), None
     for window in found:
-        parts = window.encoding.sequence_ids
+        parts = [
+            None if special else part for part, special in zip(window.segment_ids, window.special_mask, strict=True)
+        ]
         own = [token for token, part in zip(window.ids, parts, strict=True) if part == 0]
         assert own == asked.ids[: plan.question_length] and len(window.ids) <= max_length
         tokens = [place for place, part in zip(window.offsets, parts, strict=True) if part == 1]

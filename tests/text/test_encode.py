@@ -79,3 +79,11 @@ def test_encode_refuses(tokenizer, arguments, message):
         tokenizer = Tokenizer.train(["a the cat sat"] * 9, vocabulary_size=40)
     with pytest.raises(ValueError, match=message):
         tokenizer.encode(**arguments)
+
+
+def test_a_pair_with_the_first_tokens_of_its_first_text(tokenizer):
+    (row,) = tokenizer.encode(["the cat sat"], ["the dog"])
+    (expected,) = tokenizer.encode(["the"], ["the dog"])
+    assert row.with_first(1).ids == expected.ids and row.with_first(1).segment_ids == expected.segment_ids
+    assert row.with_first(1).offsets == expected.offsets and row.with_first(1).word_ids == expected.word_ids
+    assert row.with_first(4).ids == row.with_first(9).ids == row.ids
