@@ -135,17 +135,17 @@ def spearman(one: Sequence[float], other: Sequence[float]) -> float:
         one, other: (N,) numbers.
 
     Returns:
-        From -1 to 1; 0 if all values of a side are equal, NaN if there are none.
+        From -1 to 1; 0 if all values of a side are equal, NaN if there are none, or one is NaN.
 
     Example:
 
     >>> round(spearman([1, 2, 3, 4], [1, 8, 27, 64]), 6), spearman([1, 2], [5, 5])
     (1.0, 0.0)
     """
-    one, other = _ranks(np.asarray(one, np.float64)), _ranks(np.asarray(other, np.float64))
-    if not one.size:
+    one, other = np.asarray(one, np.float64), np.asarray(other, np.float64)
+    if not one.size or np.isnan(one).any() or np.isnan(other).any():
         return float("nan")
-    one, other = one - one.mean(), other - other.mean()
+    one, other = (ranks - ranks.mean() for ranks in (_ranks(one), _ranks(other)))
     spread = np.sqrt((one @ one) * (other @ other))
     return float(one @ other / spread) if spread else 0.0
 
@@ -171,20 +171,26 @@ def retrieval_scores(
         of the rank of the first one; `"ndcg@10"`, the normalised discounted cumulative gain.
 
     Raises:
-        ValueError: There are no queries, a query has no relevant documents, or `at` exceeds K.
+        ValueError: There are no queries, a query has no relevant documents, a ranking has a document twice, or `at`
+            exceeds K.
 
     Example:
 
     >>> retrieval_scores(np.array([[3, 1], [0, 2]]), [{1}, {0}], at=[2])
     {'recall@2': 1.0, 'mrr@2': 0.75, 'ndcg@2': 0.815...}
     """
-    ranking = np.asarray(ranking)
+    ranking, relevant = np.asarray(ranking), [{*documents} for documents in relevant]
+    if ranking.ndim != 2:
+        raise ValueError(f"expected rankings (Q, K), a row for each query: received an array of shape {ranking.shape}.")
     if len(ranking) != len(relevant) or not len(ranking):
         raise ValueError(
             f"received {len(ranking)} rankings for {len(relevant)} queries: expected one each, one or more."
         )
-    if bare := [number for number, documents in enumerate(relevant) if not len(documents)]:
+    if bare := [number for number, documents in enumerate(relevant) if not documents]:
         raise ValueError(f"query {bare[0]} has no relevant document: leave it out, or give one.")
+    in_order = np.sort(ranking, axis=1)
+    if (twice := ((in_order[:, 1:] == in_order[:, :-1]) & (in_order[:, 1:] >= 0)).any(axis=1)).any():
+        raise ValueError(f"the ranking of query {twice.argmax()} has a document twice: expected each one once.")
     if max(at) > ranking.shape[1] or min(at) < 1:
         raise ValueError(f"at={list(at)} for rankings of {ranking.shape[1]} documents: expected 1 to that many.")
     hits = np.array(

@@ -11,6 +11,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_transformers.text.checks import check_texts
 from keras_transformers.training.metrics import MeanCrossEntropy, TargetMean
 from keras_transformers.training.span_losses import span_cross_entropy
 
@@ -89,13 +90,15 @@ def answer_scores(answers: Sequence[str], references: Sequence[Sequence[str]]) -
         `exact_match` and `f1`, from 0 to 100.
 
     Raises:
-        ValueError: There are no answers, or not as many as references.
+        ValueError: There are no answers, not as many as references, or the references of a question are no list.
 
     Example:
 
     >>> answer_scores(["The Old Bridge", ""], [["old bridge!", "a bridge"], []])
     {'exact_match': 100.0, 'f1': 100.0}
     """
+    answers = check_texts("answers", answers)
+    references = [check_texts(f"references[{row}]", texts) for row, texts in enumerate(references)]
     if not answers or len(answers) != len(references):
         raise ValueError(
             f"received {len(answers)} answers for {len(references)} lists of references: expected one list for each "

@@ -28,6 +28,7 @@ def test_spearman_is_that_of_scipy(levels):
 
 def test_spearman_of_little():
     assert np.isnan(spearman([], [])) and spearman([1.0], [2.0]) == 0.0
+    assert np.isnan(spearman([np.nan, np.nan, 0.5], [1, 2, 3])) and np.isnan(spearman([1, 2], [np.nan, 1]))
     assert spearman([1, 1, 1], [1, 2, 3]) == 0.0 and spearman([3, 2, 1], [1, 2, 3]) == pytest.approx(-1)
 
 
@@ -48,6 +49,8 @@ def test_recall_and_rank_by_hand():
     scores = retrieval_scores(ranking, [{2, 0}, [5], {9}], at=[1, 3])
     assert scores["recall@1"] == 0.0 and scores["recall@3"] == pytest.approx((1 + 1 + 0) / 3)
     assert scores["mrr@3"] == pytest.approx((1 / 2 + 1 / 3) / 3)
+    few = np.array([[1, -1, -1]])  # found a single document
+    assert retrieval_scores(few, [[1, 1]], at=[2]) == {"recall@2": 1.0, "mrr@2": 1.0, "ndcg@2": 1.0}
 
 
 @pytest.mark.parametrize(
@@ -55,7 +58,9 @@ def test_recall_and_rank_by_hand():
     [
         (np.zeros((0, 3)), [], [1], "0 rankings for 0 queries"), (np.zeros((2, 3)), [{1}], [1], "2 rankings for 1"),
         (np.zeros((1, 3)), [set()], [1], "query 0 has no relevant document"),
-        (np.zeros((1, 3)), [{1}], [4], r"at=\[4\] for rankings of 3"),
+        (np.array([[2, 1, 0]]), [{1}], [4], r"at=\[4\] for rankings of 3"),
+        (np.array([[0, 1, 2], [1, 0, 1]]), [{1}, {1}], [2], "the ranking of query 1 has a document twice"),
+        (np.array([1, 2]), [{1}, {2}], [1], r"expected rankings \(Q, K\).*received an array of shape \(2,\)"),
     ],
 )  # fmt: skip
 def test_what_is_refused(ranking, relevant, at, message):

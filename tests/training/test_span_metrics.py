@@ -97,6 +97,13 @@ def test_what_is_refused(answers, references):
         answer_scores(answers, references)
 
 
+def test_references_that_are_no_list():
+    with pytest.raises(ValueError, match=r"Expected a list of str for `references\[0\]`, received one str"):
+        answer_scores(["cat"], ["cat"])
+    with pytest.raises(ValueError, match="Expected a list of str for `answers`, received one str"):
+        answer_scores("c", [["cat"]])
+
+
 @pytest.mark.data
 def test_real_answers(data_dir):
     """Guesses on the development set: right answers, parts of them, and other stretches of the context."""
