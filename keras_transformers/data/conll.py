@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from keras_transformers.data.tables import read_utf8
+from keras_transformers.number_checks import is_size, is_token_id
 
 CONLLU_COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+LINE_END = re.compile("\r{0,2}\n|\r")  # of Windows, of Windows written as text once more, and of old Macs
 ROW_NUMBER = re.compile(r"\d+([-.]\d+)?")
 Sentences = tuple[list, Any]  # one entry a text: words, or a str; and their labels, or spans
 Line = tuple[str, str]  # and what errors begin with
@@ -44,9 +46,10 @@ def read_annotated(path: str | Path, column: str | int | None = None, labelled: 
     (['Ann left'], [[(0, 3, 'person')]])
     """
     path = Path(path)
-    if path.suffix == ".csv":
+    suffix = path.suffix.lower()
+    if suffix == ".csv":
         raise ValueError(f"Received {path}: expected CoNLL (.conll, .txt, ...), CoNLL-U (.conllu) or JSON lines.")
-    if path.suffix != ".jsonl":
+    if suffix != ".jsonl":
         return read_conll(path, column, labelled)
     if column is not None:
         raise ValueError(f"{path} is JSON lines, which have no column {column!r}: leave it out.")
@@ -86,7 +89,7 @@ def read_conll(path: str | Path, column: str | int | None = None, labelled: bool
     ([['Ann', 'left'], ['Hi']], [['B-person', 'O'], ['O']])
     """
     path = Path(path)
-    rows_of = _conllu_rows if path.suffix == ".conllu" else _conll_rows
+    rows_of = _conllu_rows if path.suffix.lower() == ".conllu" else _conll_rows
     rows = [None, *rows_of(path, _lines(path), column, labelled)]
     words, labels = [], []
     for last, row in pairwise(rows):
@@ -107,8 +110,8 @@ def _not_empty(path: Path, texts: list, labels: list, labelled: bool) -> Sentenc
 
 def _lines(path: Path) -> Iterator[Line]:
     """Each line, without white space around it, and what errors begin with. "\\u2028" ends no line, nor is it white."""
-    for number, line in enumerate(read_utf8(path).split("\n"), 1):
-        yield line.strip(" \t\r"), f"{path}, line {number}"
+    for number, line in enumerate(LINE_END.split(read_utf8(path)), 1):
+        yield line.strip(" \t"), f"{path}, line {number}"
 
 
 def _fields(line: str) -> list[str]:
@@ -137,7 +140,7 @@ def _place(path: Path, column: Any, width: int) -> int:
         raise ValueError(f"{path}: the first row has one column; expected a word and its label in each row.")
     if column is None:
         return width - 1
-    if not isinstance(column, int) or not 0 < column < width:
+    if not is_size(column) or column >= width:
         raise ValueError(f"{path}: no column {column!r} of labels; expected a number from 1 to {width - 1}.")
     return column
 
@@ -162,7 +165,7 @@ def _conllu_rows(path: Path, lines: Iterable[Line], column: Any, labelled: bool)
 def _conllu_place(path: Path, column: Any) -> int:
     column = "upos" if column is None else column
     place = CONLLU_COLUMNS.index(column) if column in CONLLU_COLUMNS else column
-    if place not in range(len(CONLLU_COLUMNS)):
+    if not is_token_id(place, len(CONLLU_COLUMNS)):
         raise ValueError(f"{path}: no column {column!r} of labels; expected one of {', '.join(CONLLU_COLUMNS)}.")
     return place
 

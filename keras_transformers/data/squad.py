@@ -78,7 +78,8 @@ def _row(entry: Any, context: str, where: str, number: int, labelled: bool) -> t
     name = entry.get("id") if isinstance(entry, dict) else None
     where = f"{where} {number if name is None else repr(name)}"
     question = _value(entry, "question", str, where)
-    answers = _answers(entry, context, where) if labelled and not entry.get("is_impossible") else []
+    is_impossible = labelled and "is_impossible" in entry and _value(entry, "is_impossible", bool, where)
+    answers = _answers(entry, context, where) if labelled and not is_impossible else []
     return question, context, answers, str(number if name is None else name)
 
 

@@ -19,7 +19,7 @@ def write(tmp_path):
     return make
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\r\r\n"])
 def test_tabs_or_spaces(write, end):
     for tab in ("\t", " ", "   "):
         lines = f"Ann{tab}NNP{tab}B-x\nleft{tab}VBD{tab}O\n\n\nHi{tab}UH{tab}O".replace("\n", end)
@@ -60,6 +60,7 @@ def test_conllu(write):
     words, labels = read_conll(path)
     assert words == [["Do", "n't", "go"], ["10 000", "#"]]
     assert labels == [["AUX", "PART", "VERB"], ["NUM", "SYM"]]
+    assert read_annotated(write(CONLLU, "ROWS.CONLLU")) == (words, labels)
     assert read_conll(path, "xpos")[1] == read_conll(path, 4)[1] == [["VB", "RB", "VB"], ["CD", "#"]]
 
 
@@ -74,6 +75,8 @@ def test_conllu(write):
         ("Ann\tO\n", 2, "no column 2 of labels; expected a number from 1 to 1"),
         ("Ann\tO\n", 0, "no column 0"),
         ("Ann\tO\n", "ner", "no column 'ner'"),
+        ("Ann\tO\n", 1.0, "no column 1.0"),
+        ("Ann\tO\n", True, "no column True"),
         ("", None, "no rows"),
         ("\n# only this\n\n", None, "no rows"),
         (b"Ann\tO\n\xff\tO\n", None, "line 2: byte 0xff is not UTF-8"),
@@ -93,6 +96,7 @@ def test_errors_of_conll(write, content, column, message):
         (CONLLU.replace("1-2\t", "\n1-2\t"), None, "line 3: the sentence before has no words"),
         (CONLLU, "ner", "no column 'ner' of labels; expected one of id, form, lemma, upos"),
         (CONLLU, 10, "no column 10"),
+        (CONLLU, 1.0, "no column 1.0"),
         ("Ann\tB-x\n", None, "line 1: expected a row of CoNLL-U, which begins with a number"),
     ],
 )

@@ -71,6 +71,7 @@ WRONG = {
     "no start": ((*QUESTION, "answers", 0), {"text": "Ann"}, WHERE + "expected answers as"),
     "empty": ((*QUESTION, "answers", 0, "text"), "", WHERE + "expected answers as"),
     "answers": ((*QUESTION, "answers"), "Ann", WHERE + "'answers' is 'Ann'; expected a list"),
+    "impossible": ((*QUESTION, "is_impossible"), "false", WHERE + "'is_impossible' is 'false'; expected a bool"),
     "question": ((*QUESTION, "question"), None, WHERE + "'question' is 'None'; expected a str"),
     "no object": (QUESTION, "Who?", r"paragraph 3, question 1: expected an object"),
     "context": (("data", 0, "paragraphs", 2, "context"), 3, r"paragraph 3: 'context' is '3'; expected a str"),
