@@ -9,9 +9,12 @@ import keras
 from keras import ops
 
 from keras_transformers.layers.dense import built_dense, length_of, with_length, without_length
-from keras_transformers.layers.dropout import Dropout
-from keras_transformers.layers.masks import NEVER
+from keras_transformers.layers.dropout import Dropout, nth_seed
+from keras_transformers.layers.long_attention import CHUNK, long_attention
+from keras_transformers.layers.products import attention_weights, mix
 from keras_transformers.layers.rotary import rotate
+
+LINEAR_FROM = 4096
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
@@ -34,6 +37,9 @@ class Attention(keras.layers.Layer):
             keys and values as if they were one matrix, as fairseq has it), `"fan_in"` for `1 / sqrt(inputs)`. Without
             a number queries are made to fit `scale`, so that the initial scores do not depend on it.
         output_initializer_range: The same for the output layer; `initializer_range` when None.
+        linear_from: From so many queries on their scores are computed in chunks, and once more for the gradient:
+            memory grows linearly with their number. None: never, which leaves out of a TensorFlow graph the branch for
+            it, where the length is not known; nor with `return_scores`, or queries that are written into a cache.
 
     Call arguments:
         hidden_states: Queries come from here, (B, T, D).
@@ -73,6 +79,7 @@ class Attention(keras.layers.Layer):
         return_scores: bool = False,
         initializer_range: float | str | None = 0.02,
         output_initializer_range: float | None = None,
+        linear_from: int | None = LINEAR_FROM,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
@@ -84,6 +91,7 @@ class Attention(keras.layers.Layer):
         self.return_scores = return_scores
         self.initializer_range = initializer_range
         self.output_initializer_range = output_initializer_range
+        self.linear_from = linear_from
         if num_heads % self.num_kv_heads:
             raise ValueError(
                 f"num_kv_heads must divide num_heads: received num_heads={num_heads}, num_kv_heads={num_kv_heads}."
@@ -128,35 +136,52 @@ class Attention(keras.layers.Layer):
             new_cache = self._keys_and_values(hidden_states if context is None else context, rotary)  # (B, K, T|S, H)
             cache = new_cache if cache is None else _write(new_cache, cache, cache_positions, in_place)  # (B, K, S, H)
 
-        weights = self._weights(query, cache["key"], length, attention_mask, position_bias)  # (B, N, T, S)
-        mixed = self._mix(self.dropout(weights, training=training), cache["value"], length)  # (B, N, T, H)
+        scale = 1 / math.sqrt(self.head_dim) if self.scale is None else self.scale
+        query = query * ops.cast(scale, query.dtype)  # (B, N, T, H)
+        keys, mask_and_bias = (cache["key"], cache["value"]), (attention_mask, position_bias)
+        if self._is_short(query.shape[2], cache_positions):
+            weights = self._weights(query, cache["key"], *mask_and_bias)  # (B, N, T, S)
+            mixed = mix(self.dropout(weights, training=training), cache["value"])  # (B, N, T, H)
+        else:
+            mixed = self._mix_long(query, *keys, *mask_and_bias, training)  # (B, N, T, H)
+
         output = with_length(self.output_dense(self._merge(mixed)), length)  # (B, T, D)
         return (output, cache, weights) if self.return_scores else (output, cache)
+
+    def _is_short(self, length: int | None, cache_positions) -> bool:
+        """Whether all scores may exist at one time."""
+        if self.return_scores or self.linear_from is None or cache_positions is not None:
+            return True
+        return length is not None and length < self.linear_from
+
+    def _weights(self, query, key, attention_mask, position_bias):
+        """(B, N, T, S)."""
+        return ops.cast(attention_weights(query, key, attention_mask, position_bias), self.compute_dtype)
+
+    def _mix_long(self, query, key, value, attention_mask, position_bias, training):
+        """(B, N, T, H), in memory that is linear in T where T is long: where it is not known yet, the graph asks."""
+        # Drawn once for both ways: under a tf.distribute strategy a branch must not change variables.
+        seed = self.dropout.next_seed(training)
+
+        def short():
+            weights = self._weights(query, key, attention_mask, position_bias)  # (B, N, T, S)
+            return mix(self.dropout.drop(weights, seed), value)  # (B, N, T, H)
+
+        def long():
+            rows = (*ops.shape(query)[:2], CHUNK, ops.shape(key)[2])  # B, N, t, S
+            draws = None if seed is None else lambda index: self.dropout.multipliers(rows, nth_seed(seed, index))
+            return long_attention(query, key, value, attention_mask, position_bias, draws)
+
+        if query.shape[2] is not None:
+            return long()
+        mixed = ops.cond(ops.shape(query)[2] >= self.linear_from, long, short)
+        return ops.reshape(mixed, ops.shape(query))
 
     def _keys_and_values(self, context, rotary):
         length = length_of(context)
         key = self._project(self.key, context, length, self.num_kv_heads)  # (B, K, S, H)
         value = self._project(self.value, context, length, self.num_kv_heads)  # (B, K, S, H)
         return {"key": key if rotary is None else rotate(key, rotary), "value": value}
-
-    def _weights(self, query, key, length, attention_mask, position_bias):
-        scale = 1 / math.sqrt(self.head_dim) if self.scale is None else self.scale
-        query = self._group(query * ops.cast(scale, query.dtype))  # (B, K, N/K * T, H)
-        scores = self._ungroup(ops.einsum("bkth,bksh->bkts", query, key), length)  # (B, N, T, S)
-
-        scores = ops.cast(scores, "float32")  # half precision would lose the tail of the softmax
-        if position_bias is not None:
-            scores = scores + ops.cast(position_bias, scores.dtype)
-        if attention_mask is not None:
-            scores = ops.where(ops.expand_dims(attention_mask, 1), scores, NEVER)
-
-        # Keras warns of a softmax over a single number, with which a decoder begins.
-        weights = ops.softmax(scores, axis=-1) if scores.shape[-1] != 1 else ops.ones_like(scores)
-        return ops.cast(weights, self.compute_dtype)
-
-    def _mix(self, weights, value, length):
-        mixed = ops.einsum("bkts,bksh->bkth", self._group(weights), value)  # (B, K, N/K * T, H)
-        return self._ungroup(mixed, length)  # (B, N, T, H)
 
     def _project(self, dense, x, length, heads):
         """(B, T, D) -> (B, heads, T, H)."""
@@ -171,20 +196,6 @@ class Attention(keras.layers.Layer):
         if x.shape[2] != 1:
             x = ops.transpose(x, (0, 2, 1, 3))  # (B, T, N, H)
         return ops.reshape(x, (-1, self.num_heads * self.head_dim))
-
-    def _group(self, x):
-        """(B, N, T, X) -> (B, K, N/K * T, X): the query heads that share a key head become more rows for it."""
-        if self.num_kv_heads == self.num_heads:
-            return x
-        batch, _, length, width = ops.shape(x)
-        return ops.reshape(x, (batch, self.num_kv_heads, self.num_heads // self.num_kv_heads * length, width))
-
-    def _ungroup(self, x, length):
-        """(B, K, N/K * T, X) -> (B, N, T, X)."""
-        if self.num_kv_heads == self.num_heads:
-            return x
-        batch, _, _, width = ops.shape(x)
-        return ops.reshape(x, (batch, self.num_heads, length, width))
 
     def compute_output_spec(self, hidden_states, context=None, *, cache=None, **inputs):
         batch, length, width = hidden_states.shape

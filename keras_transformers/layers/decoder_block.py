@@ -8,7 +8,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_transformers.layers.attention import Attention
+from keras_transformers.layers.attention import LINEAR_FROM, Attention
 from keras_transformers.layers.dense import length_of, with_length
 from keras_transformers.layers.dropout import Dropout
 from keras_transformers.layers.feed_forward import FeedForward
@@ -29,7 +29,7 @@ class DecoderBlock(keras.layers.Layer):
         num_heads: Attention heads, N.
         intermediate_dim: Width of the feed-forward layer.
         cross_attention: Whether the block attends to an encoder.
-        head_dim, num_kv_heads, scale, attention_dropout, return_scores: As in `Attention`.
+        head_dim, num_kv_heads, scale, attention_dropout, return_scores, linear_from: As in `Attention`.
         dropout, activation_dropout, activation, gated, norm, norm_order, epsilon, use_bias, initializer_range: As in
             `EncoderBlock`.
         output_initializer_range: As in `Attention`, for the feed-forward layer too.
@@ -84,6 +84,7 @@ class DecoderBlock(keras.layers.Layer):
         output_initializer_range: float | None = None,
         activation_dropout: float = 0.0,
         attention_norm: bool = True,
+        linear_from: int | None = LINEAR_FROM,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
@@ -92,7 +93,7 @@ class DecoderBlock(keras.layers.Layer):
         shared = {"use_bias": use_bias, "initializer_range": initializer_range, "dtype": dtype}
         shared |= {"output_initializer_range": output_initializer_range}
         heads = {"num_heads": num_heads, "head_dim": head_dim, "num_kv_heads": num_kv_heads, "scale": scale, **shared}
-        heads |= {"dropout": attention_dropout, "return_scores": return_scores}
+        heads |= {"dropout": attention_dropout, "return_scores": return_scores, "linear_from": linear_from}
         inner = {"intermediate_dim": intermediate_dim, "activation": activation, "gated": gated, **shared}
         norms = {"norm": norm, "epsilon": epsilon, "dtype": dtype, "use_bias": use_bias}
         self.attention = Attention(name="attention", **heads)

@@ -37,15 +37,46 @@ class Dropout(keras.layers.Dropout):
     def call(self, inputs, training=False):
         if not training or not 0 < self.rate < 1 or self.noise_shape is not None:
             return super().call(inputs, training=training)
-        return ops.where(self._kept(ops.shape(inputs)), inputs * (1.0 / (1.0 - self.rate)), 0.0)
+        return self.drop(inputs, self.seed_generator)
 
-    def _kept(self, shape: tuple[Any, ...]) -> Any:
+    def next_seed(self, training: bool) -> Any:
+        """The seed of one call, for `drop` and `multipliers`; None where nothing is dropped."""
+        return self.seed_generator.next() if training and 0 < self.rate < 1 else None
+
+    def drop(self, inputs: Any, seed: Any) -> Any:
+        """(..., D): inputs of which some are dropped, as the seed says; all of them where it is None."""
+        if seed is None:
+            return inputs
+        return ops.where(self._kept(ops.shape(inputs), seed), inputs * (1.0 / (1.0 - self.rate)), 0.0)
+
+    def multipliers(self, shape: tuple[Any, ...], seed: Any) -> Any:
+        """What dropout multiplies values of a shape with: 0, or 1 / (1 - rate); float32 (..., D)."""
+        return ops.where(self._kept(shape, seed), 1.0 / (1.0 - self.rate), 0.0)
+
+    def _kept(self, shape: tuple[Any, ...], seed: Any) -> Any:
         """Which values are kept, boolean (..., D)."""
         *rows, width = shape
-        numbers = keras.random.uniform((*rows, -(-width // SHARING)), seed=self.seed_generator, dtype="float32")
+        seed = seed if isinstance(seed, keras.random.SeedGenerator) else _Given(seed)
+        numbers = keras.random.uniform((*rows, -(-width // SHARING)), seed=seed, dtype="float32")
         kept = [numbers >= self.rate]
         while len(kept) < SHARING:
             above = (numbers - self.rate) * (1.0 / (1.0 - self.rate))
             numbers = ops.where(kept[-1], above, numbers * (1.0 / self.rate))
             kept.append(numbers >= self.rate)
         return ops.concatenate(kept, axis=-1)[..., :width]
+
+
+def nth_seed(seed: Any, index: Any) -> Any:
+    """The seed of part `index` of a call, for a seed (2,) of `Dropout.next_seed`: others than those of other calls."""
+    steps = ops.stack([40_503 * (index + 1), 0])  # calls count in the second number
+    return seed + ops.cast(steps, seed.dtype)
+
+
+class _Given(keras.random.SeedGenerator):
+    """A seed that is there already: Keras' random functions take integers and generators only."""
+
+    def __init__(self, seed: Any):
+        self.seed = seed
+
+    def next(self, ordered: bool = True) -> Any:
+        return self.seed

@@ -7,7 +7,7 @@ from typing import Any
 
 import keras
 
-from keras_transformers.layers.attention import Attention
+from keras_transformers.layers.attention import LINEAR_FROM, Attention
 from keras_transformers.layers.dropout import Dropout
 from keras_transformers.layers.feed_forward import FeedForward
 from keras_transformers.layers.residual import make_norm, residual
@@ -23,7 +23,7 @@ class EncoderBlock(keras.layers.Layer):
     Args:
         num_heads: Attention heads, N.
         intermediate_dim: Width of the feed-forward layer.
-        head_dim, num_kv_heads, scale, attention_dropout, return_scores: As in `Attention`.
+        head_dim, num_kv_heads, scale, attention_dropout, return_scores, linear_from: As in `Attention`.
         dropout: Rate on the output of each sublayer.
         activation_dropout: Rate between the two feed-forward layers.
         activation, gated: As in `FeedForward`.
@@ -68,6 +68,7 @@ class EncoderBlock(keras.layers.Layer):
         initializer_range: float | str | None = 0.02,
         activation_dropout: float = 0.0,
         attention_norm: bool = True,
+        linear_from: int | None = LINEAR_FROM,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
@@ -76,7 +77,7 @@ class EncoderBlock(keras.layers.Layer):
         self.return_scores = return_scores
         shared = {"use_bias": use_bias, "initializer_range": initializer_range, "dtype": dtype}
         heads = {"num_heads": num_heads, "head_dim": head_dim, "num_kv_heads": num_kv_heads, "scale": scale, **shared}
-        heads |= {"dropout": attention_dropout, "return_scores": return_scores}
+        heads |= {"dropout": attention_dropout, "return_scores": return_scores, "linear_from": linear_from}
         inner = {"intermediate_dim": intermediate_dim, "activation": activation, "gated": gated, **shared}
         norms = {"norm": norm, "epsilon": epsilon, "dtype": dtype, "use_bias": use_bias}
 

@@ -6,7 +6,14 @@ from typing import Any
 
 import keras
 
-from keras_transformers.layers.dense import built_dense, find_activation, length_of, with_length, without_length
+from keras_transformers.layers.dense import (
+    built_dense,
+    find_activation,
+    lean_gelu,
+    length_of,
+    with_length,
+    without_length,
+)
 from keras_transformers.layers.dropout import Dropout
 
 
@@ -67,8 +74,9 @@ class FeedForward(keras.layers.Layer):
 
     def call(self, hidden_states, training=None):
         flat = without_length(hidden_states)  # (B * T, D)
+        activation = lean_gelu if training and self.activation is keras.activations.gelu else self.activation
         inner = self.intermediate(flat)  # (B * T, intermediate_dim)
-        inner = self.activation(self.gate(flat)) * inner if self.gated else self.activation(inner)
+        inner = activation(self.gate(flat)) * inner if self.gated else activation(inner)
         flat = self.output_dense(self.dropout(inner, training=training))  # (B * T, D)
         return with_length(flat, length_of(hidden_states))  # (B, T, D)
 

@@ -20,6 +20,7 @@ from keras_transformers.layers import (
     SinusoidalPositions,
     TokenEmbedding,
 )
+from keras_transformers.layers.attention import LINEAR_FROM
 from keras_transformers.layers.residual import make_norm
 from keras_transformers.tensor import Tensor
 
@@ -128,6 +129,8 @@ def _blocks(config: TransformerConfig, side: str, outputs: Sequence[str], dtype:
             "initializer_range")  # fmt: skip
     options: dict[str, Any] = {name: getattr(config, name) for name in names}
     options |= {"scale": config.attention_scale, "dtype": dtype}
+    if config.max_length < LINEAR_FROM:
+        options["linear_from"] = None  # no branch in the graph for texts that there are not
     two_stacks = config.kind == "encoder_decoder"
     options["return_scores"] = ("encoder_attention_scores" if two_stacks else "attention_scores") in outputs
     block_class = EncoderBlock

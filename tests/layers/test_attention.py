@@ -40,6 +40,7 @@ CASES = pairwise(
     use_bias=[True, False],
     return_scores=[False, True],
     initializer_range=[0.02, None],
+    linear_from=[4096, 2],
 )
 
 

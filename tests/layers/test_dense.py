@@ -2,10 +2,14 @@ from __future__ import annotations
 
 import math
 
+import keras
+import numpy as np
 import pytest
-from arrays import to_numpy
+from arrays import to_numpy, tolerance
+from gradients import gradients
+from keras import ops
 
-from keras_transformers.layers.dense import dense_initializer
+from keras_transformers.layers.dense import dense_initializer, lean_gelu
 
 INPUTS, UNITS = 60, 90
 
@@ -24,3 +28,11 @@ def test_how_far_from_zero_weights_start(initializer_range, largest, gain):
     weights = to_numpy(dense_initializer(initializer_range, gain)((INPUTS, UNITS)))
     expected = largest if initializer_range == 0.02 else gain * largest
     assert abs(weights).max() == pytest.approx(expected, rel=0.02)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_lean_gelu_is_gelu(dtype):
+    x = ops.cast(np.linspace(-20, 20, 401), dtype)
+    np.testing.assert_array_equal(to_numpy(lean_gelu(x)), to_numpy(keras.activations.gelu(x)))
+    found, expected = (gradients(function, x)[0] for function in (lean_gelu, keras.activations.gelu))
+    np.testing.assert_allclose(found, expected, **tolerance(dtype))

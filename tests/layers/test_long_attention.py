@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import keras
+import numpy as np
+import pytest
+from arrays import normal, to_numpy, tolerance
+from gradients import gradients
+from keras import ops
+from layer_checks import randomize_built
+from pairs import pairwise
+
+from keras_transformers.layers import Attention, EncoderBlock, padding_mask
+from keras_transformers.layers.long_attention import long_attention
+from keras_transformers.layers.products import attention_weights, mix
+
+B, N, S, H = 2, 4, 7, 4
+
+CASES = pairwise(
+    length=[1, 7, 8],
+    chunk=[1, 4, 16],
+    kv_heads=[2, 4],
+    mask=["none", "padding", "full", "nothing"],
+    bias=[0, 1],
+    dropout=[False, True],
+    dtype=["float32", "bfloat16"],
+)
+
+
+def masks(kind: str, length: int):
+    random = np.random.default_rng(0)
+    shape = (B, 1, S) if kind == "padding" else (1 if kind == "nothing" else B, length, S)
+    return None if kind == "none" else (random.random(shape) < 0.6) & (kind != "nothing")
+
+
+def draws(kept: np.ndarray, chunk: int):
+    """Dropout's multipliers (B, N, T, S) in chunks."""
+    length = kept.shape[2]
+    padded = np.pad(kept, [(0, 0), (0, 0), (0, -length % chunk), (0, 0)])
+    chunks = ops.convert_to_tensor(padded.reshape(*kept.shape[:2], -1, chunk, kept.shape[3]))
+    return lambda index: ops.take(chunks, index, axis=2)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(map(str, case.values())))
+def test_it_is_attention(case):
+    """Its output and its gradients are those of attention that keeps all scores."""
+    length, chunk, dtype = case["length"], case["chunk"], case["dtype"]
+    shapes = [(B, N, length, H), *[(B, case["kv_heads"], S, H)] * 2]
+    shapes += [(case["bias"], N, length, S)] if case["bias"] else []
+    arrays = [ops.cast(normal(*shape, seed=seed), dtype) for seed, shape in enumerate(shapes)]
+    mask, upstream = masks(case["mask"], length), normal(B, N, length, H, seed=9)
+    kept = (normal(B, N, length, S, seed=8) > 0).astype("float32") * 2 if case["dropout"] else None
+
+    def plain(query, key, value, bias=None):
+        weights = attention_weights(query, key, mask, bias)
+        return mix(ops.cast(weights if kept is None else weights * kept, dtype), value)
+
+    def ours(query, key, value, bias=None):
+        return long_attention(query, key, value, mask, bias, None if kept is None else draws(kept, chunk), chunk)
+
+    np.testing.assert_allclose(to_numpy(ours(*arrays)), to_numpy(plain(*arrays)), **tolerance(dtype))
+    found, expected = (
+        gradients(lambda *x, f=function: ops.cast(f(*x), "float32") * upstream, *arrays) for function in (ours, plain)
+    )
+    limit = tolerance(dtype) if dtype == "float32" else {"atol": 0.1, "rtol": 0.05}  # sums of rounded numbers
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, **limit)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16", "mixed_float16"])
+@pytest.mark.parametrize("kv_heads", [None, 2])
+def test_layers_are_the_same_from_a_length_on(kv_heads, dtype):
+    x, mask = normal(B, 6, 16), padding_mask(np.arange(6) < np.array([[6], [4]]))
+    short, long = (Attention(N, num_kv_heads=kv_heads, linear_from=start, dtype=dtype) for start in (7, 6))
+    randomize_built(short, {"hidden_states": x})
+    long.build(x.shape)
+    long.set_weights(short.get_weights())
+    found, expected = (to_numpy(layer(x, attention_mask=mask)[0]) for layer in (long, short))
+    np.testing.assert_allclose(found, expected, **tolerance(dtype))
+
+
+def test_a_length_that_is_not_known_before(tmp_path):
+    """One graph serves both ways, also when it is saved."""
+    inputs = {"x": keras.Input((None, 16), name="x"), "mask": keras.Input((None,), dtype="int32", name="mask")}
+    block = EncoderBlock(N, 32, linear_from=5)
+    model = keras.Model(inputs, block(inputs["x"], attention_mask=padding_mask(inputs["mask"])))
+    model.save(tmp_path / "model.keras")
+    model, plain = keras.saving.load_model(tmp_path / "model.keras"), EncoderBlock(N, 32, linear_from=None)
+    plain.build((None, None, 16))
+    plain.set_weights(model.get_weights())
+    for length in (1, 4, 5, 9):
+        x, mask = normal(B, length, 16), np.arange(length) < np.array([[length], [1]])
+        expected = to_numpy(plain(x, attention_mask=padding_mask(mask)))
+        np.testing.assert_allclose(model.predict({"x": x, "mask": mask}, verbose=0), expected, **tolerance("float32"))
+
+
+def test_dropout_draws_alike_forwards_and_backwards():
+    """The gradient is the slope of the output at the same draws."""
+    attention, x = Attention(N, dropout=0.5, linear_from=2), normal(1, 5, 16)
+    attention.build(x.shape)
+    attention.set_weights([normal(*weight.shape, seed=seed) / 2 for seed, weight in enumerate(attention.weights)])
+    direction, state = normal(1, 5, 16, seed=3), attention.dropout.seed_generator.state
+    start = to_numpy(state)
+
+    def output(x):
+        state.assign(start)
+        return attention(x, training=True)[0]
+
+    (gradient,) = gradients(lambda x: ops.square(output(x)), x)
+    ahead, behind = (float(ops.sum(ops.square(output(x + step * direction)))) for step in (3e-3, -3e-3))
+    assert np.sum(gradient * direction) == pytest.approx((ahead - behind) / 6e-3, rel=1e-2)
+    assert np.abs(to_numpy(output(x)) - to_numpy(attention(x, training=True)[0])).max() > 1e-3
+
+
+def test_chunks_draw_apart():
+    """Dropout is not the same in each chunk, nor in two calls."""
+    attention = Attention(1, dropout=0.5, linear_from=1, use_bias=False)
+    attention.build((None, None, 2))
+    attention.set_weights([np.eye(2)] * 4)
+    rows = np.ones((1, 600, 2), "float32")
+    first, second = (to_numpy(attention(rows, training=True)[0])[0, :, 0] for _ in range(2))
+    assert len(np.unique(first)) > 30 and np.abs(first - second).max() > 1e-3
+    assert np.abs(first[:256] - first[256:512]).max() > 1e-3
+
+
+@pytest.mark.slow
+def test_memory_does_not_hold_all_scores():
+    """One head of 16,384 tokens: its scores alone take 1.07 GB."""
+    import subprocess
+    import sys
+
+    code = """
+import resource, numpy as np
+from keras_transformers import Attention
+import tensorflow as tf
+attention = Attention(1, linear_from={start})
+@tf.function
+def gradient(x):
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        total = tf.reduce_sum(attention(x)[0])
+    return tape.gradient(total, x)
+def step(length):
+    gradient(tf.ones((1, length, 8))).numpy()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+before = step(64)
+print(step(16384) - before)
+"""
+    sizes = [
+        int(subprocess.run([sys.executable, "-c", code.format(start=start)], check=True, capture_output=True).stdout)
+        for start in (4096, None)
+    ]
+    assert sizes[0] < 0.4e9 < 1e9 < sizes[1]
