@@ -31,11 +31,12 @@ def search(
         batch_size: Texts that are embedded at a time.
 
     Returns:
-        For each query a list of dicts, the nearest first: `index` in the corpus, `score` (the cosine) and, of texts,
-        `text`.
+        For each query a list of dicts, the nearest first, equally near ones in the order of the corpus: `index` in the
+        corpus, `score` (the cosine) and, of texts, `text`.
 
     Raises:
-        ValueError: The corpus is empty, `top` is below 1, or queries and corpus have vectors of different sizes.
+        ValueError: The corpus is empty, `top` is below 1, vectors are not finite, or those of queries and corpus have
+            different sizes.
 
     Example:
 
@@ -44,10 +45,11 @@ def search(
     [[{'index': 1, 'score': 0.948..., 'text': 'ab'}]]
     """
     (top,) = check_counts(top=top)
+    corpus, queries = _texts_or_vectors("corpus", corpus), _texts_or_vectors("queries", queries)
     if not len(corpus):
         raise ValueError("the corpus is empty: expected at least one text or vector to search.")
-    documents = _vectors(embed, "corpus", corpus, batch_size)  # (N, D)
-    wanted = _vectors(embed, "queries", queries, batch_size)  # (Q, D)
+    documents = _unit_vectors(embed, corpus, batch_size)  # (N, D)
+    wanted = _unit_vectors(embed, queries, batch_size)  # (Q, D)
     if wanted.shape[1] != documents.shape[1]:
         raise ValueError(
             f"queries have vectors of {wanted.shape[1]} numbers, the corpus of {documents.shape[1]}: expected those of "
@@ -57,9 +59,9 @@ def search(
     rows = []
     for start in range(0, len(wanted), step):
         scores = wanted[start : start + step] @ documents.T  # (q, N)
-        best = np.argpartition(-scores, top - 1, axis=1)[:, :top]  # (q, top)
+        best = _best(scores, top)  # (q, top)
         found = np.take_along_axis(scores, best, axis=1)  # (q, top)
-        order = np.lexsort((best, -found), axis=1)  # equal scores in the order of the corpus
+        order = np.argsort(-found, axis=1, kind="stable")  # equal scores in the order of the corpus
         rows += zip(*(np.take_along_axis(array, order, axis=1).tolist() for array in (best, found)), strict=True)
     text = {} if isinstance(corpus, np.ndarray) else dict(enumerate(corpus))
     return [
@@ -68,12 +70,29 @@ def search(
     ]
 
 
-def _vectors(embed: Callable[..., np.ndarray], name: str, texts: Any, batch_size: int) -> np.ndarray:
-    """Vectors of length one, (N, D)."""
-    if not isinstance(texts, np.ndarray):
-        texts = embed(check_texts(name, texts), batch_size=batch_size)
-    if texts.ndim != 2 or texts.dtype.kind != "f":
+def _best(scores: np.ndarray, top: int) -> np.ndarray:
+    """The places (Q, top) of the highest scores (Q, N), ascending; of equal scores the first ones."""
+    least = np.partition(scores, -top, axis=1)[:, -top, None]  # (Q, 1)
+    better, equal = scores > least, scores == least  # (Q, N) each
+    room = top - better.sum(axis=1, keepdims=True)  # (Q, 1)
+    chosen = better | (equal & (np.cumsum(equal, axis=1, dtype=np.int32) <= room))
+    return chosen.nonzero()[1].reshape(-1, top)
+
+
+def _texts_or_vectors(name: str, given: Any) -> list[str] | np.ndarray:
+    """A list of texts, or an array of vectors."""
+    if not isinstance(given, np.ndarray) or given.dtype.kind in "OU":
+        return check_texts(name, given)
+    if given.ndim != 2 or given.dtype.kind != "f":
         raise ValueError(
-            f"{name}: expected texts, or float vectors (N, D); received shape {texts.shape}, {texts.dtype}."
+            f"{name}: expected texts, or float vectors (N, D); received shape {given.shape}, {given.dtype}."
         )
-    return texts / np.maximum(np.linalg.norm(texts, axis=1, keepdims=True), 1e-12)
+    return given
+
+
+def _unit_vectors(embed: Callable[..., np.ndarray], given: list[str] | np.ndarray, batch_size: int) -> np.ndarray:
+    """Vectors of length one, (N, D)."""
+    vectors = given if isinstance(given, np.ndarray) else embed(given, batch_size=batch_size)
+    if not np.isfinite(vectors).all():
+        raise ValueError(f"row {np.isfinite(vectors).all(axis=1).argmin()} of {len(vectors)} vectors is not finite.")
+    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)

@@ -3,23 +3,41 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import tokenizers
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 
 
+def listed(values: Any) -> list | None:
+    """Values, one a row, as a list; None if they are none: one str, a dict, a number.
+
+    Example:
+
+    >>> listed(iter("ab")), listed("ab"), listed(5)
+    (['a', 'b'], None, None)
+    """
+    if isinstance(values, (str, bytes, Mapping)):
+        return None
+    try:
+        values = iter(values)
+    except TypeError:
+        return None
+    return list(values)
+
+
 def check_texts(name: str, texts: Sequence[str]) -> list[str]:
     """The texts as a list; a `ValueError` if they are no list, one str, not all str, or not valid Unicode."""
     if isinstance(texts, str):
         raise ValueError(f"Expected a list of str for `{name}`, received one str. Pass [text].")
-    if isinstance(texts, Mapping) or not isinstance(texts, Iterable):
+    rows = listed(texts)
+    if rows is None:
         raise ValueError(f"Expected a list of str for `{name}`, received {type(texts).__name__}.")
-    texts = list(texts)
-    for row, text in enumerate(texts):
+    for row, text in enumerate(rows):
         check_text(name, text, row)
-    return texts
+    return rows
 
 
 def check_text(name: str, text: str, row: int) -> str:
