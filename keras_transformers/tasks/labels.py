@@ -10,7 +10,7 @@ import numpy as np
 
 from keras_transformers.data.classification import PROBLEMS
 from keras_transformers.number_checks import is_size
-from keras_transformers.text.checks import check_texts
+from keras_transformers.text.checks import check_texts, listed
 
 
 class Labels(NamedTuple):
@@ -37,7 +37,7 @@ class Labels(NamedTuple):
         """
         if isinstance(labels, str):
             raise ValueError(f"expected a label for each text, received the str {labels!r}: pass [{labels!r}].")
-        labels = list(labels)
+        labels = label_rows(labels)
         if self.problem == "single_label" and any(isinstance(label, str) for label in labels):
             return np.array(self._indices(labels), np.int32)
         if self.problem == "multi_label" and any(_holds_names(row) for row in labels):
@@ -79,6 +79,33 @@ class Labels(NamedTuple):
                 )
             class_weights[int(index)] = weight  # by False and True, NumPy would take none and all
         return class_weights
+
+
+def label_rows(labels: Any) -> list:
+    """Labels, one a row, as a list; a `ValueError` if they are none."""
+    rows = listed(labels)
+    if rows is None:
+        raise ValueError(f"expected a list of labels, one a row: received {str(labels)[:60]!r}.")
+    return rows
+
+
+def label_numbers(labels: Any, expected: str) -> np.ndarray:
+    """Labels that are numbers, or rows of them, as a float32 array.
+
+    Args:
+        labels: As a user has them.
+        expected: What they should be, for the `ValueError` if they are no numbers.
+
+    Example:
+
+    >>> label_numbers([1, 0.5], "expected scores").tolist()
+    [1.0, 0.5]
+    """
+    rows = labels if isinstance(labels, np.ndarray) and labels.ndim else label_rows(labels)
+    try:
+        return np.asarray(rows, np.float32)
+    except (TypeError, ValueError):
+        raise ValueError(f"{expected}: received {str(labels)[:60]!r}.") from None
 
 
 def make_labels(labels: Sequence[str] | int | None, problem: str | None) -> Labels:

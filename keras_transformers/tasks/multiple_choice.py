@@ -16,7 +16,7 @@ from keras_transformers.tasks.one_pass import OnePass, Signature
 from keras_transformers.tasks.pair_scores import learn_choices, pair_scorer
 from keras_transformers.tasks.parts import Kind, Parts, Setup
 from keras_transformers.tasks.readers import Reader, Tensors
-from keras_transformers.text.checks import check_texts
+from keras_transformers.text.checks import check_texts, listed
 from keras_transformers.training.distribute import on_tensorflow
 
 
@@ -81,6 +81,7 @@ KIND = Kind(
     needs_labels=True,
     takes_pairs=True,
     needs_pairs=True,
+    lists_pairs=True,
     read=read_choices,
 )
 
@@ -103,9 +104,10 @@ def _signature(scorer: keras.Model) -> Signature:
 
 def _padded(rows: Sequence[Sequence[str]]) -> list[list[str]]:
     """Lists of texts, made equally long by empty ones."""
-    if isinstance(rows, str):
-        raise ValueError("Expected a list of lists of str for `pairs`, received one str.")
-    rows = [check_texts(f"pairs[{number}]", row) for number, row in enumerate(rows)]
+    given = listed(rows)
+    if given is None:
+        raise ValueError(f"Expected a list of lists of str for `pairs`, received {str(rows)[:60]!r}.")
+    rows = [check_texts(f"pairs[{number}]", row) for number, row in enumerate(given)]
     if empty := [number for number, row in enumerate(rows) if not any(row)]:
         raise ValueError(f"`pairs[{empty[0]}]` holds no text: expected one at least.")
     width = max(map(len, rows), default=1)

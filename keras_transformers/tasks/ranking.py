@@ -6,16 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import keras
-import numpy as np
 from keras import ops
 
 from keras_transformers.data.classification import Classification
+from keras_transformers.tasks.labels import label_numbers
 from keras_transformers.tasks.one_pass import OnePass, Signature
 from keras_transformers.tasks.pair_scores import learn_choices, pair_scorer
 from keras_transformers.tasks.parts import Kind, Parts, Setup
 from keras_transformers.tasks.readers import Reader, Tensors
 from keras_transformers.tasks.serving import check_counts
 from keras_transformers.tasks.sources import text_source
+from keras_transformers.text.checks import check_texts
 from keras_transformers.training import losses, metrics
 
 LOSSES = ("binary", "listwise")
@@ -74,10 +75,11 @@ KIND = Kind(
 
 def _learn_pairs(setup: Setup, scorer: keras.Model) -> dict[str, Any]:
     """The parts of the task that learns from each pair by itself, but for its answers."""
+    expected = "labels of the loss 'binary' are numbers from 0 to 1, one a pair"
     return {
         "model": scorer,
         "tokenizer": setup.tokenizer,
-        "source": text_source(setup, lambda labels: np.asarray(labels, np.float32).reshape(-1, 1)),
+        "source": text_source(setup, lambda labels: label_numbers(labels, expected).reshape(-1, 1)),
         "objective": lambda: Classification(1, "multi_label", setup.config.pad_id),
         "losses": lambda: {"logits": losses.BinaryCrossEntropy()},
         "metrics": lambda: {"logits": [metrics.BinaryAccuracy()]},
@@ -103,6 +105,7 @@ def _ranker(answers: OnePass) -> Callable[..., list[dict[str, Any]]]:
         query: str, documents: Sequence[str], *, top: int | None = None, batch_size: int = 32
     ) -> list[dict[str, Any]]:
         """Documents by their score for a query, best first: dicts of `index`, `score` and `text`."""
+        documents = check_texts("documents", documents)
         (top,) = check_counts(top=max(len(documents), 1) if top is None else top)
         found = answers.predict([query] * len(documents), documents, batch_size=batch_size)
         rows = [{"index": i, "score": row["score"], "text": documents[i]} for i, row in enumerate(found)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from numbers import Number
 from typing import Any, NamedTuple
 
 import keras
@@ -12,6 +13,7 @@ from keras import ops
 from keras_transformers.data.text_groups import Grouped
 from keras_transformers.heads import grouped, mean_of_tokens
 from keras_transformers.models import encoder
+from keras_transformers.tasks.labels import label_numbers, label_rows
 from keras_transformers.tasks.one_pass import OnePass, Signature
 from keras_transformers.tasks.parts import Kind, Parts, Setup
 from keras_transformers.tasks.readers import Reader, Tensors
@@ -99,6 +101,7 @@ def sentence_embedding(setup: Setup, *, loss: str = "ranking", pooling: str = "m
         answers=answers,
         label_output="embedding",
         label_needed=learning.labels,
+        pairs_needed=learning.sizes[0] > 1,
         saved=lambda: {"sentence_transformer": {"pooling": pooling, "normalize": normalize}},
         scores=_spearman(answers) if loss == "cosine" else None,
         attributes={
@@ -154,32 +157,36 @@ def _label_reader(loss: str, dim: int) -> Callable[[Any, Columns], np.ndarray | 
 
 
 def _scores(labels: Any) -> np.ndarray:
-    scores = np.asarray(labels, np.float32)
+    expected = "labels of the loss 'cosine' are numbers from -1 to 1, one a pair"
+    scores = label_numbers(labels := label_rows(labels), expected)
     if scores.ndim != 1 or not (np.abs(scores) <= 1).all():
         row = int((~(np.abs(scores) <= 1)).argmax()) if scores.ndim == 1 else 0
         raise ValueError(
-            "labels of the loss 'cosine' are numbers from -1 to 1, one a pair: received "
-            f"{np.asarray(labels)[row].tolist()!r} in row {row}. Scale them: a score from 0 to 5 is divided by 5."
+            f"{expected}: received {np.asarray(labels)[row].tolist()!r} in row {row}. Scale them: a score from 0 to 5 "
+            "is divided by 5."
         )
     return scores
 
 
 def _vectors(labels: Any, dim: int) -> np.ndarray:
-    vectors = np.asarray(labels, np.float32)
+    expected = f"labels of the loss 'regression' are finite vectors of {dim} numbers, one a text"
+    vectors = label_numbers(labels, expected)
     if vectors.ndim != 2 or vectors.shape[1] != dim or not np.isfinite(vectors).all():
-        raise ValueError(
-            f"labels of the loss 'regression' are finite vectors of {dim} numbers, one a text: received an array of "
-            f"shape {vectors.shape}."
-        )
+        raise ValueError(f"{expected}: received an array of shape {vectors.shape}.")
     return vectors
 
 
 def _numbers(labels: Any, columns: Columns) -> np.ndarray | None:
-    if isinstance(labels, str):
-        raise ValueError(f"expected a label for each text, received the str {labels!r}.")
     if labels is None and len(columns) > 1:
         labels = columns[1]
-    return None if labels is None else np.unique(np.asarray(labels), return_inverse=True)[1].astype(np.int32)
+    if labels is None:
+        return None
+    numbers: dict[Any, int] = {}  # not by an array: one of strings holds each at the length of the longest
+    for row, label in enumerate(labels := label_rows(labels)):
+        if not isinstance(label, (str, Number, np.bool_)) or label != label:
+            raise ValueError(f"labels are names or numbers, one a row: received {label!r} in row {row}.")
+        numbers.setdefault(label, len(numbers))
+    return np.array([numbers[label] for label in labels], np.int32)
 
 
 def _spearman(answers: OnePass) -> Callable[..., dict[str, float]]:

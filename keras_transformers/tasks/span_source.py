@@ -13,7 +13,7 @@ from keras_transformers.data.spans import NO_TARGET, Answer, answer_targets, mis
 from keras_transformers.tasks.parts import Setup
 from keras_transformers.tasks.sources import is_stream, rows_of
 from keras_transformers.tasks.span_windows import Windows, encode_windows
-from keras_transformers.text.checks import check_texts
+from keras_transformers.text.checks import check_texts, listed
 
 
 def span_source(setup: Setup, windows: Windows) -> Callable[..., Rows]:
@@ -64,16 +64,16 @@ def check_pairs(questions: Any, contexts: Any) -> tuple[list[str], list[str]]:
 
 def check_answers(labels: Any, contexts: Sequence[str]) -> list[list[Answer]]:
     """The right answers to each question; a `ValueError` names the row where they have a wrong form or place."""
-    if isinstance(labels, (str, dict)):
+    rows = listed(labels)
+    if rows is None:
         raise ValueError(f"expected a list with the answers to each question: received {str(labels)[:60]!r}.")
-    labels = list(labels)
-    if len(labels) != len(contexts):
+    if len(rows) != len(contexts):
         raise ValueError(
-            f"received answers to {len(labels)} questions for {len(contexts)} contexts: expected one entry each; None "
+            f"received answers to {len(rows)} questions for {len(contexts)} contexts: expected one entry each; None "
             "where there is no answer."
         )
     answers = []
-    for row, (label, context) in enumerate(zip(labels, contexts, strict=True)):
+    for row, (label, context) in enumerate(zip(rows, contexts, strict=True)):
         try:
             answers.append(read_answers(label))
         except ValueError as error:

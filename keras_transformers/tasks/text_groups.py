@@ -11,7 +11,7 @@ from keras_transformers.data.rows import tell_cut
 from keras_transformers.data.text_groups import TextGroups
 from keras_transformers.tasks.parts import Setup
 from keras_transformers.tasks.sources import is_stream, rows_of
-from keras_transformers.text.checks import check_texts
+from keras_transformers.text.checks import check_texts, listed
 
 Columns = list[Sequence[str]]
 
@@ -65,17 +65,17 @@ def text_columns(texts: Any, pairs: Any) -> Columns:
     >>> text_columns(["a", "b"], [["c", "d"], ["e", "f"]])
     [['a', 'b'], ['c', 'e'], ['d', 'f']]
     """
-    texts = list(check_texts("texts", texts))
+    texts = check_texts("texts", texts)
     if pairs is None:
         return [texts]
-    pairs = pairs if isinstance(pairs, str) else list(pairs)
-    if isinstance(pairs, str) or all(isinstance(pair, str) for pair in pairs):
-        columns = [list(check_texts("pairs", pairs))]
+    given = listed(pairs)
+    if given is None or all(isinstance(pair, str) for pair in given):
+        columns = [check_texts("pairs", pairs if given is None else given)]
     else:
-        rows = [check_texts(f"pairs[{number}]", pair) for number, pair in enumerate(pairs)]
+        rows = [check_texts(f"pairs[{number}]", pair) for number, pair in enumerate(given)]
         if len(lengths := {len(row) for row in rows}) > 1:
             raise ValueError(f"pairs have lists of {sorted(lengths)} texts: expected the same number in each.")
         columns = [list(column) for column in zip(*rows, strict=True)]
-    if len(pairs) != len(texts):
-        raise ValueError(f"received {len(texts)} texts and {len(pairs)} pairs: expected one for each text.")
+    if len(given) != len(texts):
+        raise ValueError(f"received {len(texts)} texts and {len(given)} pairs: expected one for each text.")
     return [texts, *columns]

@@ -16,7 +16,7 @@ from keras_transformers.data.token_targets import Targets, span_targets, target_
 from keras_transformers.number_checks import is_size, is_token_id
 from keras_transformers.tasks.parts import Setup
 from keras_transformers.tasks.sources import rows_of
-from keras_transformers.text.checks import check_texts
+from keras_transformers.text.checks import check_texts, listed
 from keras_transformers.text.encoded import Encoded
 
 ROWS = (list, tuple, np.ndarray)
@@ -42,7 +42,7 @@ def token_source(setup: Setup, labels: TokenLabels) -> Callable[..., Rows]:
         rows = rows_of(encoded, setup.config)
         if targets is None:
             return rows
-        check_rows(targets, len(texts))
+        targets = check_rows(targets, len(texts))
         found = _of_words(encoded, words, targets, labels) if words else _of_spans(encoded, texts, targets, labels)
         rows = replace(rows, labels=Ragged.of([row.numbers for row in found]))
         if shuffle:
@@ -80,15 +80,17 @@ def read_texts(texts: Any) -> tuple[Words | None, list[str]]:
     return texts, check_texts("texts", [" ".join(text) for text in texts])
 
 
-def check_rows(targets: Any, count: int) -> None:
-    """A `ValueError` if labels are not as many lists as there are texts."""
-    if isinstance(targets, str) or not all(isinstance(row, ROWS) for row in targets):
+def check_rows(targets: Any, count: int) -> list:
+    """The labels of each text; a `ValueError` if they are not as many lists as there are texts."""
+    rows = listed(targets)
+    if rows is None or not all(isinstance(row, ROWS) for row in rows):
         raise ValueError(
             "expected a list for each text: of a label for each word, where texts are lists of words; or of entities "
             f"(start, end, type), where they are strings. Received {str(targets)[:60]!r}."
         )
-    if len(targets) != count:
-        raise ValueError(f"Received {len(targets)} rows of labels for {count} texts: expected one a text.")
+    if len(rows) != count:
+        raise ValueError(f"Received {len(rows)} rows of labels for {count} texts: expected one a text.")
+    return rows
 
 
 def _of_words(encoded: list[Encoded], words: Words, targets: Sequence, labels: TokenLabels) -> list[Targets]:

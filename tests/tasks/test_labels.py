@@ -44,6 +44,7 @@ def test_names_to_numbers(problem, labels, expected):
 @pytest.mark.parametrize(
     ("problem", "labels", "message"),
     [
+        ("single_label", 5, "a list of labels, one a row: received '5'"),
         ("single_label", "ab", "a label for each text"), ("single_label", ["a", "c"], "unknown label 'c'"),
         ("single_label", ["a", 1], "unknown label 1"), ("multi_label", ["a", "b"], r"pass \[\['a'\]"),
     ],

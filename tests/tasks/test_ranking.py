@@ -56,6 +56,9 @@ def test_rank_is_sorted_by_score(task):
     assert {hit["text"] for hit in hits[:3]} == set(BAD[:3]) and len(hits) == 6
     assert [hit["score"] for hit in hits] == sorted((hit["score"] for hit in hits), reverse=True)
     assert task.rank("bad", []) == []
+    assert task.rank("bad", iter([*GOOD[:3], *BAD[:3]])) == hits
+    with pytest.raises(ValueError, match="Expected a list of str for `documents`, received int"):
+        task.rank("bad", 5)
 
 
 def test_export_in_a_process_of_its_own(task, tmp_path):
@@ -92,6 +95,8 @@ def test_a_classifier_of_other_labels_is_not_kept(trained, tmp_path):
         ({}, {"texts": ["a"], "labels": [1]}, "ranking takes pairs"),
         ({}, {"texts": ["a"], "pairs": ["b"]}, "needs labels"),
         ({}, {"texts": ["a"], "pairs": ["b"], "labels": [2]}, "expected a number from 0 to 1"),
+        ({}, {"texts": ["a"], "pairs": ["b"], "labels": ["x"]}, r"numbers from 0 to 1, one a pair: received ..'x'"),
+        ({}, {"texts": ["a"], "pairs": ["b"], "labels": 1}, "a list of labels, one a row: received '1'"),
         ({}, {"texts": ["a", "b"], "pairs": ["b"], "labels": [1, 0]}, "texts and 1 pairs|one pair for each text|pairs"),
         ({"loss": "listwise"}, {"texts": ["a"], "pairs": ["b"], "labels": [0]}, "received 2 texts a row"),
         ({"loss": "listwise"}, {"texts": ["a"], "pairs": [["b", "c"]], "labels": [2]}, "label 2 in row 0: .* 0 to 1"),

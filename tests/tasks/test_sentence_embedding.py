@@ -70,6 +70,13 @@ def test_rows_with_the_same_second_text_are_not_told_apart():
     assert labels.numpy()[0] == labels.numpy()[2] != labels.numpy()[1]
 
 
+def test_names_of_any_length_are_told_apart():
+    """And in little memory: an array of strings would hold each at the length of the longest, here 400 MB."""
+    names = ["a", "a\0", "x" * 100_000, "a", *map(str, range(1000))]
+    labels = make().parts.source(["b"] * len(names), names, ["c"] * len(names)).labels
+    assert labels.tolist() == [0, 1, 2, 0, *range(3, 1003)] and labels.dtype == np.int32
+
+
 def test_evaluate_gives_spearman_over_all_pairs():
     task = make("cosine")
     scores = np.linspace(-1, 1, len(TEXTS))
@@ -164,13 +171,20 @@ def test_adapters_are_served(task, tmp_path):
 @pytest.mark.parametrize(
     ("loss", "arguments", "message"),
     [
-        ("ranking", {"texts": ["a"], "labels": [1]}, "received 1 texts a row"),
+        ("ranking", {"texts": ["a"], "labels": [1]}, "takes pairs: received texts alone"),
+        ("ranking", {"texts": ["a"]}, "takes pairs: received texts alone. Pass the second text of each as pairs"),
+        ("triplet", {"texts": ["a"]}, "takes pairs: received texts alone"),
         ("ranking", {"texts": ["a", "b"], "pairs": ["c"]}, "2 texts and 1 pairs"),
         ("ranking", {"texts": ["a", "b"], "pairs": [["c"], ["d", "e"]]}, r"lists of \[1, 2\] texts"),
-        ("ranking", {"texts": ["a"], "pairs": ["b"], "labels": "c"}, "received the str 'c'"),
+        ("ranking", {"texts": ["a"], "pairs": ["b"], "labels": "c"}, "one a row: received 'c'"),
+        ("ranking", {"texts": ["a"], "pairs": ["b"], "labels": [None]}, "names or numbers, one a row: received None"),
+        ("ranking", {"texts": ["a"], "pairs": ["b"], "labels": [["c"]]}, r"received \['c'\] in row 0"),
+        ("ranking", {"texts": ["a"], "pairs": 5}, "Expected a list of str for `pairs`, received int"),
         ("ranking", {"texts": [], "pairs": []}, "empty"),
         ("cosine", {"texts": ["a"], "pairs": ["b"], "labels": [4.0]}, "from -1 to 1, one a pair: received 4.0 in"),
         ("cosine", {"texts": ["a"], "pairs": ["b"], "labels": [float("nan")]}, "received nan in row 0"),
+        ("cosine", {"texts": ["a"], "pairs": ["b"], "labels": 0.5}, "a list of labels, one a row: received '0.5'"),
+        ("cosine", {"texts": ["a"], "pairs": ["b"], "labels": ["x"]}, r"from -1 to 1, one a pair: received ..'x'"),
         ("cosine", {"texts": ["a"], "pairs": ["b"]}, "needs labels, one a text .each a number from -1 to 1"),
         ("cosine", {"texts": ["a"], "pairs": [["b", "c"]], "labels": [0.5]}, "received 3 texts a row"),
         ("triplet", {"texts": ["a"], "pairs": ["b"]}, "received 2 texts a row"),
@@ -183,6 +197,12 @@ def test_adapters_are_served(task, tmp_path):
 def test_what_fit_refuses(loss, arguments, message):
     with pytest.raises(ValueError, match=message):
         make(loss).fit(**arguments)
+
+
+def test_evaluate_takes_iterators():
+    task = make("cosine")
+    columns = {"texts": TEXTS[:4], "labels": [0.1, 0.2, 0.3, 0.4], "pairs": ALIKE[:4]}
+    assert task.evaluate(**{name: iter(column) for name, column in columns.items()}) == task.evaluate(**columns)
 
 
 @pytest.mark.parametrize(

@@ -84,6 +84,7 @@ WRONG = {
     "one context": ((QUESTIONS, ANSWERS, "Ann"), "`pairs`, received one str"),
     "no text": (([3], [None], ["Ann"]), "received int at row 0"),
     "one answer": ((QUESTIONS, "Ann", CONTEXTS), "expected a list with the answers to each question: received 'Ann'"),
+    "one number": ((QUESTIONS, 5, CONTEXTS), "expected a list with the answers to each question: received '5'"),
     "one dict": ((QUESTIONS, {"text": ["Ann"]}, CONTEXTS), "expected a list with the answers to each question"),
     "form": ((["Who?"] * 2, [None, ("Ann", 0)], ["Ann"] * 2), r"row 1: expected answers as .* received \('Ann', 0\)"),
     "place": ((["Who?"] * 2, [None, (1, "Ann")], ["Ann"] * 2), "row 1: the answer 'Ann' is not at character 1"),

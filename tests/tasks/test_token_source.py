@@ -58,6 +58,12 @@ def test_a_text_without_words(task):
     assert [max(row) for row in targets_of(task, ["", "Ann"], [[], [(0, 3, "person")]], shuffle=False)] == [-1, 1]
 
 
+def test_labels_may_be_an_iterator(task):
+    words, labels = [["Ann"], ["Bob", "sat"]], [["B-person"], ["B-person", "O"]]
+    expected = targets_of(task, words, labels, shuffle=False)
+    assert targets_of(task, iter(words), iter(labels), shuffle=False) == expected
+
+
 @pytest.mark.parametrize(
     ("texts", "labels", "message"),
     [
@@ -69,6 +75,7 @@ def test_a_text_without_words(task):
         ([["Ann"]], [[5]], "unknown label 5"), ([["Ann"]], [[-1]], "unknown label -1"),
         ([["Ann"]], [[True]], "unknown label True"), ([["Ann"]], [[None]], "unknown label None"),
         ([["Ann"]], ["O"], "a list for each text"), ([["Ann"]], "O", "a list for each text"),
+        ([["Ann"]], 5, "a list for each text.*Received '5'"),
         ([["Ann"], "Bob sat"], [["O"], ["O"]], "row 1 is no list of words"),
         ([["Ann", ""]], [["O", "O"]], "row 0: expected words, none of them empty: received ''"),
         ([["Ann", 3]], [["O", "O"]], "received 3"), ([["\ud800"]], [["O"]], "lone surrogate"),
