@@ -178,6 +178,8 @@ class Parts:
         label_output: The output that labels, if they are one array, belong to.
         label_needed: What the label of a row is, where the options of a task decide that it needs one to fit.
         class_weights: From a dict of weights by label to an array (C,); None where texts have no classes.
+        pairs_needed: Whether they decide that a text needs a second one to fit; `kind.needs_pairs` is for all that the
+            task does.
         loss_weights: Of the losses by output; None for 1 each.
         label_layer: The layer whose last axis is that of the labels; None where there is none.
         scores: What `evaluate` measures besides the metrics, on the answers: from texts, labels, pairs and a batch size
@@ -198,6 +200,7 @@ class Parts:
     label_needed: str = ""
     class_weights: Callable[[Mapping[Any, float]], np.ndarray] | None = None
     loss_weights: dict[str, float] | None = None
+    pairs_needed: bool = False
     label_layer: str | None = None
     scores: Callable[..., dict[str, float]] | None = None
     saved: Callable[[], dict[str, Any]] = dict

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from keras_transformers.config import TransformerConfig
 from keras_transformers.data.rows import Rows, tell_cut
 from keras_transformers.data.stream import Stream
-from keras_transformers.tasks.parts import Kind, Setup
+from keras_transformers.tasks.parts import Kind, Parts, Setup
 from keras_transformers.text.encoded import Encoded
 
 
@@ -76,11 +76,23 @@ def check_has_length(texts: Any) -> None:
         )
 
 
+def kept(values: Any) -> Any:
+    """Values that can be read again: those of an iterator as a list."""
+    return list(values) if isinstance(values, Iterator) else values
+
+
 def check_labelled(kind: Kind, texts: Any, labels: Any, label_needed: str = "") -> None:
     """A `ValueError` where there are no labels and a task needs them; a stream brings its own."""
     if (kind.needs_labels or label_needed) and labels is None and not hasattr(texts, "element_spec"):
         each = label_needed and f" (each {label_needed})"
         raise ValueError(f"{kind.name} needs labels, one a text{each}, to fit or evaluate: received None.")
+
+
+def check_learnable(kind: Kind, parts: Parts, texts: Any, labels: Any, pairs: Any) -> None:
+    """A `ValueError` where texts lack the labels or the pairs that it takes to fit and evaluate."""
+    check_labelled(kind, texts, labels, parts.label_needed)
+    if parts.pairs_needed and pairs is None and not hasattr(texts, "element_spec"):
+        raise lacks_pairs(kind)
 
 
 def order_by_epoch(dataset: Any) -> keras.callbacks.Callback:

@@ -15,7 +15,7 @@ from keras_transformers.config import TransformerConfig
 from keras_transformers.data.pipeline import batches
 from keras_transformers.tasks.objectives import full_objective
 from keras_transformers.tasks.parts import Setup, find_kind, keyword_names
-from keras_transformers.tasks.sources import check_has_length, check_labelled, order_by_epoch
+from keras_transformers.tasks.sources import check_has_length, check_learnable, kept, order_by_epoch
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.training.distribute import on_tensorflow, scope, take_uneven_batches
 from keras_transformers.training.lora import merged
@@ -212,7 +212,7 @@ class Task:
                 `class_weight` where texts have no class, or several.
         """
         check_has_length(texts)
-        check_labelled(self.kind, texts, labels, self.parts.label_needed)
+        check_learnable(self.kind, self.parts, texts, labels, pairs)
         settings = {"batch_size": batch_size, "seed": seed, "accumulation_steps": accumulation_steps}
         settings |= {"pairs": pairs, "class_weight": class_weight} | (dataset_options or {})
         dataset = self.dataset(texts, labels, **settings)
@@ -249,6 +249,7 @@ class Task:
             Metric values by name; a list for a metric with several, such as `F1(average=None)`. Keras' `loss`, a mean
             of batch means, is left out.
         """
+        texts, labels, pairs = map(kept, (texts, labels, pairs))  # measured twice: by the model, and its answers
         dataset = self._evaluation(texts, labels, pairs, batch_size, dataset_options)
         results = self.model.evaluate(dataset, return_dict=True, verbose=0)
         measured = {name: np.asarray(value).tolist() for name, value in results.items() if not name.endswith("loss")}
@@ -259,7 +260,7 @@ class Task:
         self, texts: Any, labels: Any = None, pairs: Any = None, batch_size: int = 32, options: Any = None
     ) -> Any:
         """A data set of all texts, once and in their order."""
-        check_labelled(self.kind, texts, labels, self.parts.label_needed)
+        check_learnable(self.kind, self.parts, texts, labels, pairs)
         settings = {"batch_size": batch_size, "pairs": pairs, **(options or {})}
         every = {"shuffle": False, "drop_remainder": False, "accumulation_steps": 1, "class_weight": None}
         return self.dataset(texts, labels, **(settings | every))
