@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from string import ascii_lowercase
 from typing import Any
 
 from keras_transformers.json_file import check_types, read_object
+from keras_transformers.text.tokenizer import Tokenizer
 
 TASK = "sentence_embedding"
 MODULES, LENGTH = "modules.json", "sentence_bert_config.json"
@@ -30,7 +32,8 @@ def read_sentence_transformer(folder: str | Path) -> dict[str, Any]:
         `pooling`, `"mean"` or `"first"`; `normalize`, bool; `max_length`, tokens of the longest text, or None.
 
     Raises:
-        ValueError: A file is missing or damaged, or a module or a way of pooling is not supported.
+        ValueError: A file is missing or damaged, a module or a way of pooling is not supported, or texts are to be
+            lowered and the tokenizer does not.
 
     Example:
 
@@ -47,25 +50,38 @@ def read_sentence_transformer(folder: str | Path) -> dict[str, Any]:
         paths = [module["path"] for module in modules]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise ValueError(f"{path} is no list of modules ({error!r}). Fetch or write it again.") from error
-    if kinds not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]) or paths[0]:
+    is_known = kinds in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"])
+    if not is_known or paths[0] or not all(isinstance(place, str) for place in paths):
         raise ValueError(
-            f"{path} has the modules {kinds}: only Transformer, in the folder itself, Pooling and Normalize are "
-            "supported."
+            f"{path} has the modules {kinds} in {paths}: only Transformer, in the folder itself, Pooling and Normalize "
+            "are supported."
         )
     length = Path(folder, LENGTH)
     limits = read_object(length) if length.is_file() else {}
-    check_types(limits, {"max_seq_length": int}, length)
+    check_types(limits, {"max_seq_length": int, "do_lower_case": bool}, length)
+    if limits.get("do_lower_case") and not _lowers(folder):
+        raise ValueError(
+            f"{length} says do_lower_case, and the tokenizer beside it tells capitals from small letters: make that "
+            "lower texts, in tokenizer.json or tokenizer_config.json, or set do_lower_case to false."
+        )
     pooling = _read_pooling(Path(folder, paths[1], "config.json"))
     return {"pooling": pooling, "normalize": len(kinds) == 3, "max_length": limits.get("max_seq_length")}
+
+
+def _lowers(folder: str | Path) -> bool:
+    """Whether the tokenizer of a folder reads capitals as small letters."""
+    letters = " ".join(ascii_lowercase)
+    small, capital = Tokenizer.from_folder(folder).encode([letters, letters.upper()])
+    return small.ids == capital.ids
 
 
 def _read_pooling(path: Path) -> str:
     values = read_object(path)
     # Since version 5 one name, before one flag for each way.
     chosen = values.get("pooling_mode") or [key for key, value in values.items() if "_mode_" in key and value is True]
-    chosen = [chosen] if isinstance(chosen, str) else chosen
+    chosen = chosen if isinstance(chosen, list) else [chosen]
     ours = {theirs: name for name, theirs in POOLINGS.items()} | {"mean": "mean", "cls": "first"}
-    if len(chosen) != 1 or chosen[0] not in ours:
+    if chosen not in [[name] for name in ours]:
         raise ValueError(f"{path} says pooling by {chosen}: expected one of {sorted(ours)}.")
     return ours[chosen[0]]
 
