@@ -15,7 +15,7 @@ import keras
 from keras_transformers.checkpoints import hub, huggingface, keras_nlp
 from keras_transformers.checkpoints.folder import left_behind
 from keras_transformers.checkpoints.generation_config import read_generation
-from keras_transformers.checkpoints.names import task_names, task_of
+from keras_transformers.checkpoints.names import is_task_of, task_names, task_of
 from keras_transformers.checkpoints.sentence_transformers import TASK as SENTENCE_EMBEDDING
 from keras_transformers.checkpoints.sentence_transformers import is_sentence_transformer, read_sentence_transformer
 from keras_transformers.config import TransformerConfig
@@ -27,6 +27,8 @@ from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.training.distribute import scope
 from keras_transformers.training.lora import add_lora
 from zoo._entry import describe, is_known
+
+CLASSIFIER = "classifier"  # the layer whose width goes by the labels
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,6 +78,9 @@ def load(
     normalize: bool | None = None,
     stride: int | None = None,
     no_answer: bool | None = None,
+    null_threshold: float | None = None,
+    max_answer_length: int | None = None,
+    num_candidates: int | None = None,
     revision: str | None = None,
     cache_dir: str | os.PathLike | None = None,
     pickled: bool = False,
@@ -106,8 +111,10 @@ def load(
             `"regression"`; of ranking `"binary"` or `"listwise"`. See `tasks.sentence_embedding` and `tasks.ranking`.
         pooling: Of sentence embeddings: `"mean"` or `"first"`; that of the checkpoint when None.
         normalize: Whether sentence embeddings are scaled to length one; as the checkpoint says when None.
-        stride: Of question answering: tokens by which the windows of a long context overlap; 128 when None.
-        no_answer: Of question answering: whether there may be no answer; it is not saved with the model.
+        stride, no_answer, null_threshold, max_answer_length, num_candidates: Of question answering, see
+            `tasks.question_answering`: tokens by which the windows of a long context overlap (128), whether there may
+            be no answer (False) and how much likelier it must be (0.0), the most tokens of an answer (30), how many
+            are given besides (5); as the checkpoint says, or these, when None.
         revision: Branch, tag or commit on the hub; for nothing else.
         cache_dir: Of downloads.
         pickled: Whether an old `pytorch_model.bin` will do where there is no safetensors file; no code in it is run.
@@ -133,6 +140,8 @@ def load(
     kind = _kind(name, task, checkpoint.task, labels is not None)
     given = {"labels": labels, "problem": problem, "lm_weight": lm_weight, "max_length": max_length}
     given |= {"loss": loss, "pooling": pooling, "normalize": normalize, "stride": stride, "no_answer": no_answer}
+    given |= {"null_threshold": null_threshold, "max_answer_length": max_answer_length}
+    given |= {"num_candidates": num_candidates}
     options = _options(kind, checkpoint, {name: value for name, value in given.items() if value is not None})
     config = checkpoint.config if dropout is None else with_dropout(checkpoint.config, dropout)
     if seed is not None:
@@ -256,18 +265,24 @@ def _keras_nlp(preset: str) -> Checkpoint:
 def _checkpoint(
     config: TransformerConfig, extra: dict[str, Any], tokenizer: Tokenizer, assign: Any, settings: Any
 ) -> Checkpoint:
-    task = task_of(extra["architecture"], config.family)
+    architecture, (task, options) = extra["architecture"], _said(extra["task"])
+    if not is_task_of(task, architecture, config.family):
+        task, options = task_of(architecture, config.family), {}
+    settings = {**settings, **{name: lambda value=value: value for name, value in options.items()}}
     return Checkpoint(config, tokenizer, task, assign, extra["labels"], extra["problem"], settings)
+
+
+def _said(task: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The name of a task, and its options, of what its folder says of it."""
+    return task.get("name"), {name: value for name, value in task.items() if name != "name"}
 
 
 def _assign(task: Task, checkpoint: Checkpoint) -> None:
     """Gives a task the weights of a checkpoint, those of labels in the order of the task's labels."""
     layer = task.parts.label_layer
     if layer is None or task.name != checkpoint.task:
-        is_shared = checkpoint.task in task.kind.shares_head and len(checkpoint.labels) == 1
-        checkpoint.assign(
-            task.model, missing_ok=task.kind.new_layers, fresh=() if layer is None or is_shared else (layer,)
-        )
+        fresh = _fresh_heads(task, checkpoint)
+        checkpoint.assign(task.model, missing_ok=task.kind.new_layers, fresh=fresh)
         return
     is_same = sorted(task.labels) == sorted(checkpoint.labels)
     _tell(task, checkpoint, is_same)
@@ -277,6 +292,15 @@ def _assign(task: Task, checkpoint: Checkpoint) -> None:
     order = [checkpoint.labels.index(label) for label in task.labels]
     for weight in task.model.get_layer(layer).weights:  # kernel (D, C), bias (C,)
         weight.assign(keras.ops.take(weight, order, axis=-1))
+
+
+def _fresh_heads(task: Task, checkpoint: Checkpoint) -> tuple[str, ...]:
+    """The classifier, where that of the checkpoint is of another task, unless both give one number for the same."""
+    if task.name == checkpoint.task or CLASSIFIER not in task.kind.new_layers:
+        return ()
+    is_shared = checkpoint.task in task.kind.shares_head and len(checkpoint.labels or ()) == 1
+    is_shared = is_shared and task.model.get_layer(CLASSIFIER).kernel.shape[-1] == 1
+    return () if is_shared else (CLASSIFIER,)
 
 
 def _tell(task: Task, checkpoint: Checkpoint, is_same: bool) -> None:

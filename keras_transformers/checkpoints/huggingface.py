@@ -18,7 +18,7 @@ from keras_transformers.checkpoints.assign import assign
 from keras_transformers.checkpoints.folder import atomic_folder
 from keras_transformers.checkpoints.fused import join, split
 from keras_transformers.checkpoints.generation_config import make_generation
-from keras_transformers.checkpoints.huggingface_config import make_config, read_config
+from keras_transformers.checkpoints.huggingface_config import TASK, make_config, read_config
 from keras_transformers.checkpoints.names import names_of, stored_as
 from keras_transformers.checkpoints.names.table import Names, modern_name, their_name
 from keras_transformers.checkpoints.reshaped import reshape, reshape_back
@@ -118,6 +118,7 @@ def save_folder(
     generation: Mapping[str, Any] | None = None,
     max_length: int | None = None,
     sentence_transformer: Mapping[str, Any] | None = None,
+    task: Mapping[str, Any] | None = None,
 ):
     """Writes a model atomically, as a folder that `transformers` can read.
 
@@ -135,6 +136,7 @@ def save_folder(
         generation: Generation settings, as `read_generation` returns them; for generation_config.json.
         max_length: Longest text in tokens, for tokenizer_config.json; needs a tokenizer.
         sentence_transformer: `pooling` and `normalize`, for the files of sentence-transformers; needs `max_length`.
+        task: What the class of `transformers` does not tell of the task: its `name`, and options of it.
 
     Raises:
         ValueError: The model lacks a layer that `architecture` needs, there is not one label for each class, the
@@ -142,7 +144,7 @@ def save_folder(
     """
     has_layer = {"lm_head": not config.tie_embeddings, "output_bias": config.output_bias}
     config, architecture = stored_as(config, architecture)
-    values = make_config(config, architecture, labels, problem)
+    values = make_config(config, architecture, labels, problem) | ({TASK: dict(task)} if task else {})
     names = names_of(config, "the model")
     needed = [name for name in names.architectures[architecture] if has_layer.get(name, True)]
     _check_layers(model, needed, architecture, labels)

@@ -16,6 +16,7 @@ PROBLEMS = {
     "regression": "regression",
 }
 GENERATION = ("bos_token_id", "eos_token_id", "decoder_start_token_id")
+TASK = "zoo_task"  # our own key: what `architectures` does not tell of the task
 FORGOTTEN = (
     "output_initializer_range",
     "embedding_initializer_range",
@@ -31,8 +32,9 @@ def read_config(folder: str | Path) -> tuple[TransformerConfig, dict[str, Any]]:
 
     Returns:
         The configuration, and a dict of the file's other facts: `architecture`, the class of `transformers` or None;
-        `labels`, a tuple of names in the order of the logits; and `problem`: `"single_label"`, `"multi_label"` or
-        `"regression"`. The last two are None for models that are not classifiers.
+        `labels`, a tuple of names in the order of the logits; `problem`: `"single_label"`, `"multi_label"` or
+        `"regression"`, these two None for models that are not classifiers; and `task`, a dict of what a task saved of
+        itself, its `name` and options.
 
     Raises:
         ValueError: The file is missing or not JSON, the family or one of its options is not supported, or a size is
@@ -90,6 +92,7 @@ def _check_options(values: dict[str, Any], names: Names, path: Path):
 def _read_extra(values: dict[str, Any], path: Path) -> dict[str, Any]:
     architecture = next(iter(_of_type(values, path, "architectures", list, [])), None)
     extra = {"architecture": architecture, "labels": None, "problem": None}
+    extra["task"] = _of_type(values, path, TASK, dict, {})
     if not str(architecture).endswith("Classification"):
         return extra
     names = _of_type(values, path, "id2label", dict, {"0": "LABEL_0", "1": "LABEL_1"})  # not written by transformers

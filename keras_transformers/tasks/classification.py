@@ -108,6 +108,7 @@ KIND = Kind(
     classification,
     models=("encoder", "decoder"),
     new_layers=("pooler", "classifier"),
+    shares_head=("ranking",),
     needs_labels=True,
     takes_pairs=True,
 )

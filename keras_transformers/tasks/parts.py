@@ -36,6 +36,7 @@ class Kind(NamedTuple):
     takes_pairs: bool = False  # a text may come with a second one
     needs_pairs: bool = False  # it always does
     takes_documents: bool = False  # it learns from documents, lists of sentences, rather than from texts
+    lists_pairs: bool = False  # a text has a list of them
     writes_text: bool = False  # it has `generate` and `stream`
     # Texts, labels and perhaps pairs of a file, as `data.conll.read_annotated`.
     read: Callable[..., tuple[list, Any] | tuple[list, Any, list]] | None = None
@@ -177,11 +178,12 @@ class Parts:
         answers: How texts are answered.
         label_output: The output that labels, if they are one array, belong to.
         label_needed: What the label of a row is, where the options of a task decide that it needs one to fit.
-        class_weights: From a dict of weights by label to an array (C,); None where texts have no classes.
         pairs_needed: Whether they decide that a text needs a second one to fit; `kind.needs_pairs` is for all that the
             task does.
+        class_weights: From a dict of weights by label to an array (C,); None where texts have no classes.
         loss_weights: Of the losses by output; None for 1 each.
         label_layer: The layer whose last axis is that of the labels; None where there is none.
+        saved_options: Options of the task that its folder keeps, beside those that the format has a place for.
         scores: What `evaluate` measures besides the metrics, on the answers: from texts, labels, pairs and a batch size
             to numbers by name. None for nothing.
         saved: What `save` keeps besides: options of `checkpoints.huggingface.save_folder`, asked for at each `save`.
@@ -198,10 +200,11 @@ class Parts:
     answers: Answers
     label_output: str = "logits"
     label_needed: str = ""
+    pairs_needed: bool = False
     class_weights: Callable[[Mapping[Any, float]], np.ndarray] | None = None
     loss_weights: dict[str, float] | None = None
-    pairs_needed: bool = False
     label_layer: str | None = None
+    saved_options: Mapping[str, Any] = field(default_factory=dict)
     scores: Callable[..., dict[str, float]] | None = None
     saved: Callable[[], dict[str, Any]] = dict
     saved_tokenizer: Any = None

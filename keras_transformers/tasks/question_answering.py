@@ -101,6 +101,7 @@ def question_answering(
         answers=answers,
         scores=_scores(answers),
         attributes={**options._asdict(), "stride": windows.stride},
+        saved_options={**options._asdict(), "stride": windows.stride},
     )
 
 
@@ -135,6 +136,8 @@ def _checked(num_candidates: Any, max_answer_length: Any, no_answer: Any, null_t
 
 
 def _answerer(model: keras.Model, windows: Windows, options: SpanOptions) -> Callable[..., Tensors]:
+    # `best_spans` takes memory for each length, and no span is longer than what a window has of text.
+    options = options._replace(max_answer_length=min(options.max_answer_length, windows.room))
     spans = (1 + options.num_candidates, 2)
     specs = {"numbers": Spec("float32", spans), "places": Spec("int32", spans)}
 

@@ -55,7 +55,6 @@ def ranking(setup: Setup, *, loss: str = "binary") -> Parts:
     return Parts(
         **(_learn_pairs if loss == "binary" else learn_choices)(setup, scorer),
         answers=answers,
-        label_layer="classifier",
         saved=lambda: {"labels": ["LABEL_0"]},
         attributes={"loss": loss, "rank": _ranker(answers)},
     )

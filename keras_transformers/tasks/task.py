@@ -10,7 +10,7 @@ import keras
 import numpy as np
 
 from keras_transformers.checkpoints.huggingface import save_folder
-from keras_transformers.checkpoints.names import architecture_of
+from keras_transformers.checkpoints.names import architecture_of, task_of
 from keras_transformers.config import TransformerConfig
 from keras_transformers.data.pipeline import batches
 from keras_transformers.tasks.objectives import full_objective
@@ -296,5 +296,7 @@ class Task:
         parts, architecture = self.parts, architecture_of(self.name, self.config.family)
         tokenizer = parts.tokenizer if parts.saved_tokenizer is None else parts.saved_tokenizer
         options = {"architecture": architecture, "dtype": dtype, "max_length": self.max_length, **parts.saved()}
+        if parts.saved_options or task_of(architecture, self.config.family) not in (self.name, None):
+            options["task"] = {"name": self.name, **parts.saved_options}
         with merged(self.model):
             save_folder(folder, self.model, self.config, tokenizer, **options)

@@ -100,6 +100,10 @@ Label = Annotated[
 Loss = Annotated[
     str | None, Option(help="How to learn: of sentence_embedding ranking, cosine, ...; of ranking binary or listwise.")
 ]
+NoAnswer = Annotated[
+    bool | None, Option(help="Of question_answering: whether there may be no answer; as the model says if not given.")
+]
+TaskName = Annotated[str | None, Option("--task", help="What to do; what the model was made for if not given.")]
 MaxLength = Annotated[int | None, Option(help="Longest text in tokens; the model's own if not given.", min=4)]
 BatchSize = Annotated[int, Option(help="Texts at a time.", min=1)]
 

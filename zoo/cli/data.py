@@ -82,18 +82,28 @@ def requests(texts: list[str], file: Path | None, columns: Columns, kind: Any = 
     """What to answer: the arguments, a file, or the lines of stdin.
 
     Args:
-        texts: The arguments; of a task that needs pairs, each text and then its second one.
+        texts: The arguments; of a task that needs pairs, each text and then its second one, or one text and its
+            choices.
         file: A table; or, if no column is named, of the task's own format.
         columns: Which columns of a table hold what.
         kind: The `Kind` of task.
     """
     if texts or not file:
         texts = given(texts, file)
+        if kind is not None and kind.lists_pairs:
+            return choices_of(kind.name, texts)
         return paired(kind.name, texts) if kind is not None and kind.needs_pairs else Table(texts, None, None)
     if kind is None or kind.read is None or file.suffix == ".csv" or columns != Columns():
         return read_table(file, columns.text, columns.text_pair)
     texts, _, *pairs = kind.read(file, labelled=False)
     return Table([as_text(text) for text in texts], *(pairs or [None]), None)
+
+
+def choices_of(name: str, texts: list[str]) -> Table:
+    """A text, and behind it the list of those that may go with it."""
+    if len(texts) < 2:
+        raise ValueError(f"{name} takes a text and its choices: received one text. Give the choices after it.")
+    return Table(texts[:1], [texts[1:]], None)
 
 
 def paired(name: str, texts: list[str]) -> Table:

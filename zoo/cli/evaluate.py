@@ -8,7 +8,7 @@ from typing import Annotated
 
 from typer import Option
 
-from zoo.cli.app import BatchSize, Label, Loss, MaxLength, Model, Text, TextPair, app, examples
+from zoo.cli.app import BatchSize, Label, Loss, MaxLength, Model, NoAnswer, TaskName, Text, TextPair, app, examples
 from zoo.cli.data import Columns, examples_of
 from zoo.cli.quiet import start_keras
 
@@ -33,8 +33,9 @@ def evaluate(
     text: Text = "text",
     text_pair: TextPair = None,
     label: Label = None,
-    task: Annotated[str | None, Option(help="What to do; what the model was made for if not given.")] = None,
+    task: TaskName = None,
     loss: Loss = None,
+    no_answer: NoAnswer = None,
     batch_size: BatchSize = 32,
     max_length: MaxLength = None,
 ) -> None:
@@ -42,6 +43,6 @@ def evaluate(
     start_keras()
     import zoo
 
-    loaded = zoo.load(model, task, max_length=max_length, loss=loss)
+    loaded = zoo.load(model, task, max_length=max_length, loss=loss, no_answer=no_answer)
     rows = examples_of(loaded.kind, data, Columns(text, text_pair, label), loaded.parts.attributes.get("problem"))
     print(json.dumps(loaded.evaluate(**rows, batch_size=batch_size)))

@@ -21,6 +21,7 @@ from zoo.cli.app import (
     Loss,
     MaxLength,
     Model,
+    NoAnswer,
     Text,
     TextPair,
     app,
@@ -82,6 +83,7 @@ def finetune(
         float | None, Option(help="Of the language model's loss beside a classifier's, for decoders.", min=0.0)
     ] = None,
     loss: Loss = None,
+    no_answer: NoAnswer = None,
     seed: Annotated[int, Option(help="Of new weights, dropout and order.")] = 0,
     out: Annotated[Path, Option(help="Folder of the model, to load again.")] = Path("runs/finetuned"),
     export: Annotated[Path | None, Option(help="Folder of the SavedModel.", show_default="OUT-export/1")] = None,
@@ -94,7 +96,7 @@ def finetune(
     """
     start_keras()
     load = {"max_length": max_length, "dtype": dtype, "lora_rank": lora_rank, "lm_weight": lm_weight, "seed": seed}
-    load |= {"loss": loss}
+    load |= {"loss": loss, "no_answer": no_answer}
     fit = {"epochs": epochs, "learning_rate": learning_rate, "batch_size": batch_size, "seed": seed}
     files = Files(train, test, Columns(text, text_pair, label), problem.value)
     run(name, task, files, load, fit_options(name, fit), out, export or Path(f"{out}-export", "1"))

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from zoo.cli.app import BatchSize, MaxLength, Model, Text, TextPair, app, examples
+from zoo.cli.app import BatchSize, MaxLength, Model, NoAnswer, TaskName, Text, TextPair, app, examples
 from zoo.cli.data import Columns, requests
 from zoo.cli.quiet import start_keras
 
@@ -19,6 +19,7 @@ from zoo.cli.quiet import start_keras
         "predict runs/finetuned --file messages.csv > answers.jsonl",
         "predict runs/finetuned < lines.txt",
         'predict runs/questions "Where is Ann?" "Ann is in Oslo."',
+        'predict runs/endings "He opened the door" "and went in." "and ate it."',
         "predict minilm_l6_en --file pairs.csv --text a --text-pair b",
         r'predict mini_bert_en "He \[MASK] the door."',
     )
@@ -31,6 +32,8 @@ def predict(
     ] = None,
     text: Text = "text",
     text_pair: TextPair = None,
+    task: TaskName = None,
+    no_answer: NoAnswer = None,
     batch_size: BatchSize = 32,
     max_length: MaxLength = None,
 ) -> None:
@@ -38,11 +41,11 @@ def predict(
     start_keras()
     import zoo
 
-    task = zoo.load(model, max_length=max_length)
-    table = requests(texts or [], file, Columns(text, text_pair, None), task.kind)
+    loaded = zoo.load(model, task, max_length=max_length, no_answer=no_answer)
+    table = requests(texts or [], file, Columns(text, text_pair, None), loaded.kind)
     for start in range(0, len(table.texts), batch_size):
         batch = slice(start, start + batch_size)
         asked = {"text": table.texts[batch]} | ({"text_pair": table.pairs[batch]} if table.pairs else {})
-        for *request, answer in zip(*asked.values(), task.predict(*asked.values()), strict=True):
+        for *request, answer in zip(*asked.values(), loaded.predict(*asked.values()), strict=True):
             line = {**dict(zip(asked, request, strict=True)), **answer}
             print(json.dumps(line, ensure_ascii=False, default=lambda array: array.tolist()), flush=True)

@@ -79,6 +79,17 @@ def task_names() -> list[str]:
     return sorted({task for names in FAMILIES.values() for task in names.tasks})
 
 
+def is_task_of(task: Any, architecture: str | None, family: str) -> bool:
+    """Whether a task of a family is saved as a class of `transformers`.
+
+    Example:
+
+    >>> is_task_of("ranking", "BertForSequenceClassification", "bert"), is_task_of(None, "BertModel", "bert")
+    (True, False)
+    """
+    return isinstance(task, str) and architecture is not None and FAMILIES[family].tasks.get(task) == architecture
+
+
 def task_of(architecture: str | None, family: str) -> str | None:
     """The task of a class of `transformers`; None for a model without head, or with one that we do not have.
 

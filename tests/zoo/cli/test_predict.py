@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from command_line import LABELS, ROWS, run
+from command_line import LABELS, ROWS, fail, run
 
 
 def json_lines(text: str) -> list[dict]:
@@ -37,3 +37,21 @@ def test_predict_fills_gaps(folders):
 def test_predict_prints_json_for_what_cannot_be_answered(folders):
     blank = json.loads(run("predict", folders["seq2seq_lm"], " "), parse_constant=pytest.fail)
     assert blank["score"] == 0 and blank["error"].startswith("The text is blank")
+
+
+def test_predict_takes_pairs_and_choices_as_arguments(folders, tmp_path):
+    import zoo
+
+    for task in ("ranking", "multiple_choice"):
+        zoo.load(folders["masked_lm"], task).save(tmp_path / task)
+    pairs = json_lines(run("predict", tmp_path / "ranking", "a fine film", "the day", "a song", "the play"))
+    assert [(pair["text"], pair["text_pair"]) for pair in pairs] == [("a fine film", "the day"), ("a song", "the play")]
+    assert all("score" in pair for pair in pairs)
+    (answer,) = json_lines(run("predict", tmp_path / "multiple_choice", "a fine", "film", "day", "book"))
+    assert answer["text_pair"] == ["film", "day", "book"] and len(answer["probabilities"]) == 3
+    assert "received one text" in fail("predict", tmp_path / "multiple_choice", "a fine")[1]
+
+
+def test_predict_takes_a_task(folders):
+    (answer,) = json_lines(run("predict", folders["masked_lm"], "a film", "--task", "sentence_embedding"))
+    assert len(answer["embedding"]) == 16

@@ -1,0 +1,91 @@
+"""What a folder says of its task, and tasks that start from the folders of others."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import zoo
+from keras_transformers.families import bert
+from keras_transformers.tasks import Task
+from keras_transformers.text.tokenizer import Tokenizer
+
+HEADS = {
+    "classification": {"labels": ["x", "y"]},
+    "token_classification": {"labels": ["O", "B-x", "I-x"]},
+    "ranking": {},
+    "multiple_choice": {},
+    "question_answering": {},
+}
+
+
+def edit(path: Path, **values) -> None:
+    path.write_text(json.dumps(json.loads(path.read_text()) | values))
+
+
+def encoder_task(name: str, **options) -> Task:
+    tokenizer = Tokenizer.train(["a fine film", "where is Ann in Oslo"], vocabulary_size=80)
+    config = bert(tokenizer.vocabulary_size, num_layers=1, num_heads=2, hidden_dim=8, max_length=32)
+    return Task(name, config, tokenizer, **options)
+
+
+def test_a_ranking_model_comes_back_as_one(tmp_path):
+    """Its class of transformers is that of classifiers, too."""
+    task = encoder_task("ranking")
+    task.save(tmp_path / "ranking")
+    loaded = zoo.load(tmp_path / "ranking")
+    assert loaded.name == "ranking"
+    assert loaded.rank("a film", ["a fine film", "Ann"]) == task.rank("a film", ["a fine film", "Ann"])
+
+
+def test_options_of_questions_travel_with_the_folder(tmp_path):
+    options = {"no_answer": True, "null_threshold": 1.5, "max_answer_length": 3, "num_candidates": 2, "stride": 7}
+    encoder_task("question_answering", **options).save(tmp_path / "questions")
+    loaded = zoo.load(tmp_path / "questions")
+    assert {name: loaded.parts.attributes[name] for name in options} == options
+    assert zoo.load(tmp_path / "questions", no_answer=False, num_candidates=1).parts.attributes["num_candidates"] == 1
+
+
+@pytest.mark.parametrize("said", [{"name": "causal_lm"}, {"name": 3}, {"name": "ranking", "no_such_option": 1}, {}])
+def test_what_a_folder_says_of_another_task_is_passed_over(tmp_path, said):
+    encoder_task("classification", labels=["score"], problem="regression").save(tmp_path / "model")
+    edit(tmp_path / "model" / "config.json", zoo_task=said)
+    assert zoo.load(tmp_path / "model").name == ("ranking" if said.get("name") == "ranking" else "classification")
+
+
+def test_damaged_options_of_a_task_are_errors(tmp_path):
+    encoder_task("question_answering").save(tmp_path / "model")
+    edit(tmp_path / "model" / "config.json", zoo_task={"name": "question_answering", "stride": "far"})
+    with pytest.raises(ValueError, match="stride"):
+        zoo.load(tmp_path / "model")
+    edit(tmp_path / "model" / "config.json", zoo_task=["ranking"])
+    with pytest.raises(ValueError, match="zoo_task"):
+        zoo.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize("task", HEADS)
+@pytest.mark.parametrize("saved", HEADS)
+def test_every_task_starts_from_every_other(tmp_path, saved, task):
+    """Its head starts afresh, and all below the head is kept."""
+    first = encoder_task(saved, **HEADS[saved])
+    first.save(tmp_path / "model")
+    loaded = zoo.load(tmp_path / "model", task, **HEADS[task])
+    name = "encoder_block_0"
+    for one, other in zip(first.model.get_layer(name).weights, loaded.model.get_layer(name).weights, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_one_number_for_a_pair_is_kept_between_ranking_and_regression(tmp_path):
+    first = encoder_task("ranking")
+    first.save(tmp_path / "ranking")
+    kept = zoo.load(tmp_path / "ranking", "classification", labels=["score"], problem="regression")
+    kept.save(tmp_path / "regression")
+    again = zoo.load(tmp_path / "regression", "ranking")
+    for task in (kept, again):
+        np.testing.assert_array_equal(*(t.model.get_layer("classifier").kernel for t in (first, task)))
+    choice = zoo.load(tmp_path / "regression", "multiple_choice", seed=3)
+    kernels = [weight for weight in choice.model.weights if weight.path.endswith("classifier/kernel")]
+    assert np.abs(kernels[0] - first.model.get_layer("classifier").kernel).max() > 0
