@@ -174,6 +174,8 @@ def test_options(task, tmp_path):
     (answer,) = small.predict(["Where?"], [LONG])
     assert len(answer["candidates"]) == 2 and all(" " not in record["answer"] for record in answer["candidates"])
     assert small.stride == 3
+    (usual, endless) = (questions.untraced(questions.answerer(max_answer_length=most)) for most in (30, 10**12))
+    assert endless.predict(["Where?"], [LONG]) == usual.predict(["Where?"], [LONG]) and endless.max_answer_length > 30
 
 
 @pytest.mark.parametrize(
