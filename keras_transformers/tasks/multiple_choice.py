@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import keras
+import numpy as np
 from keras import ops
 
 from keras_transformers.data.tables import read_table
@@ -18,6 +19,8 @@ from keras_transformers.tasks.parts import Kind, Parts, Setup
 from keras_transformers.tasks.readers import Reader, Tensors
 from keras_transformers.text.checks import check_texts, listed
 from keras_transformers.training.distribute import on_tensorflow
+
+LEAST = float(np.finfo(np.float32).tiny)  # the probability of a choice; 0 is padding
 
 
 def multiple_choice(setup: Setup) -> Parts:
@@ -81,7 +84,6 @@ KIND = Kind(
     needs_labels=True,
     takes_pairs=True,
     needs_pairs=True,
-    lists_pairs=True,
     read=read_choices,
 )
 
@@ -94,10 +96,12 @@ def _signature(scorer: keras.Model) -> Signature:
         shape = ops.shape(is_choice)
 
         scores = ops.reshape(ops.cast(outputs["logits"], "float32"), shape)  # (B, C)
-        probabilities = ops.softmax(ops.where(is_choice, scores, NEVER))
+        probabilities = ops.maximum(ops.softmax(ops.where(is_choice, scores, NEVER)), LEAST)
+        probabilities = ops.where(is_choice, probabilities, 0.0)
         truncated = ops.any(ops.reshape(encoded["truncated"], shape), axis=1)  # (B,)
-        choice = ops.cast(ops.argmax(probabilities, axis=1), "int32")
-        return {"choice": choice, "probabilities": ops.where(is_choice, probabilities, 0.0), "truncated": truncated}
+        # One more of probability 0 is never the best; without any, there would be nothing to compare.
+        choice = ops.cast(ops.argmax(ops.pad(probabilities, [[0, 0], [0, 1]]), axis=1), "int32")
+        return {"choice": choice, "probabilities": probabilities, "truncated": truncated}
 
     return Signature(("text", "choices"), run, ranks=(1, 2))
 
@@ -126,4 +130,5 @@ def _flat(texts: Any, choices: Any) -> tuple[Any, Any, Any]:
 
 
 def _describe(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {"choice": int(row["choice"]), "probabilities": row["probabilities"].tolist()}
+    """Of a row's own choices: those that made it as long as its neighbours have a probability of 0."""
+    return {"choice": int(row["choice"]), "probabilities": np.trim_zeros(row["probabilities"], "b").tolist()}

@@ -107,7 +107,8 @@ class OnePass:
             `candidates`, a list of dicts with these, the best first. Of token classification, which takes lists of
             words too (a space between words): `tokens`, a dict for each word of the tokenizer with its `text`, `label`
             and `score`, and its place `start` and `end` in the text, in characters; and, where labels mark entities,
-            `entities`, dicts with the type in `entity`, and `text`, `start`, `end` and `score`.
+            `entities`, dicts with the type in `label`, and `text`, `start`, `end` and `score`. Of multiple choice:
+            `choice`, its number from 0, and `probabilities`, one a choice. Of ranking: `score` and `probability`.
 
         Raises:
             ValueError: The texts are one str, there are pairs where the task takes none, or not as many as texts.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bare
 import keras
 import pytest
+import tensorflow as tf
 import tiny
 
 import zoo
@@ -33,10 +34,10 @@ def test_choices_of_different_numbers(task):
     answers = task.predict(["good", "bad", "good"], [CHOICES[0][:2], CHOICES[1], ["a fine day"]])
     assert [answer["choice"] for answer in answers[::2]] == [0, 0]
     for answer, count in zip(answers, (2, 3, 1), strict=True):
-        assert answer["probabilities"][count:] == [0.0] * (3 - count)
+        assert len(answer["probabilities"]) == count
         assert sum(answer["probabilities"]) == pytest.approx(1, abs=1e-5)
     alone = task.predict(["good"], [CHOICES[0][:2]])[0]["probabilities"]
-    assert answers[0]["probabilities"][:2] == pytest.approx(alone, abs=1e-6)
+    assert answers[0]["probabilities"] == pytest.approx(alone, abs=1e-6)
     assert task.predict([], []) == []
 
 
@@ -46,8 +47,16 @@ def test_export_in_a_process_of_its_own(task, tmp_path):
     (answer,) = bare.ask(tmp_path / "1", {"serving_default": request}).values()
     answers = task.predict(*request.values())
     assert answer["choice"] == [row["choice"] for row in answers]
-    for ours, row in zip(answer["probabilities"], answers, strict=True):
-        assert ours == pytest.approx(row["probabilities"], abs=1e-5)
+    for ours, row, padding in zip(answer["probabilities"], answers, ([], [0.0]), strict=True):
+        assert ours == pytest.approx([*row["probabilities"], *padding], abs=1e-5)
+
+
+def test_no_choices_in_a_graph(task):
+    signature = task.service.signatures["serving_default"].get_concrete_function()
+    answer = signature(text=tf.constant(["a", "b"]), choices=tf.zeros([2, 0], tf.string))
+    assert answer["choice"].numpy().tolist() == [0, 0] and answer["probabilities"].shape == (2, 0)
+    (answer,) = task.predict(["a"], [["", "film"]])
+    assert answer["choice"] == 1 and answer["probabilities"] == [0.0, 1.0]
 
 
 def test_save_and_load(task, tmp_path):
