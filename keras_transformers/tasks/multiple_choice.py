@@ -84,6 +84,7 @@ KIND = Kind(
     needs_labels=True,
     takes_pairs=True,
     needs_pairs=True,
+    lists_pairs=True,
     read=read_choices,
 )
 

@@ -101,6 +101,7 @@ def question_answering(
         answers=answers,
         scores=_scores(answers),
         attributes={**options._asdict(), "stride": windows.stride},
+        saved_options={**options._asdict(), "stride": windows.stride},
     )
 
 
