@@ -246,15 +246,13 @@ class Task:
             dataset_options: For `dataset`; no text is left out and their order is kept, whatever they say.
 
         Returns:
-            Metric values by name; a list for a metric with several, such as `F1(average=None)`. Keras' `loss`, a mean
-            of batch means, is left out.
+            Metrics by name, lists for those of several values. Keras' `loss`, a mean of batch means, is left out.
         """
         texts, labels, pairs = map(kept, (texts, labels, pairs))  # measured twice: by the model, and its answers
         dataset = self._evaluation(texts, labels, pairs, batch_size, dataset_options)
         results = self.model.evaluate(dataset, return_dict=True, verbose=0)
         measured = {name: np.asarray(value).tolist() for name, value in results.items() if not name.endswith("loss")}
-        scores = self.parts.scores
-        return measured if scores is None else measured | scores(texts, labels, pairs, batch_size)
+        return measured | (self.parts.scores(texts, labels, pairs, batch_size) if self.parts.scores else {})
 
     def _evaluation(
         self, texts: Any, labels: Any = None, pairs: Any = None, batch_size: int = 32, options: Any = None
