@@ -12,6 +12,7 @@ from keras import ops
 from keras_transformers.data.text_groups import Grouped
 from keras_transformers.heads import classification_head, grouped, pooler
 from keras_transformers.models import encoder
+from keras_transformers.tasks.labels import label_rows
 from keras_transformers.tasks.parts import Setup
 from keras_transformers.tasks.text_groups import Columns, group_source
 from keras_transformers.training import losses, metrics
@@ -55,7 +56,7 @@ def _choice_labels(setup: Setup) -> Callable[[Any, Columns], np.ndarray | None]:
     def read(labels: Any, columns: Columns) -> np.ndarray | None:
         if labels is None:
             return None
-        numbers, count = np.asarray(labels), len(columns) - 1
+        numbers, count = np.asarray(label_rows(labels)), len(columns) - 1
         if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
             raise ValueError(
                 f"labels of {setup.kind.name} are the numbers of the right choices, one a row: received an array of "

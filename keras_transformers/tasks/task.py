@@ -155,7 +155,7 @@ class Task:
         source_options = {name: settings[name] for name in keyword_names(self.parts.source) & settings.keys()}
         settings = {name: settings[name] for name in settings.keys() - (source_options.keys() - keyword_names(batches))}
         if pairs is not None and not (self.kind.takes_pairs or self.kind.takes_documents):
-            raise ValueError(f"{self.name} takes no pairs: received {len(pairs)}. Leave them out.")
+            raise ValueError(f"{self.name} takes no pairs, and received some. Leave them out.")
         source = self.parts.source(texts, labels, pairs, **source_options)
         objective = full_objective(self.name, self.parts, self.outputs, class_weight)
         size = None if batch_tokens else batch_size

@@ -30,6 +30,16 @@ def task():
     return task
 
 
+def test_all_that_a_dataset_takes_may_be_iterators(task):
+    columns = QUESTIONS, RIGHT, CHOICES
+    batches = [
+        next(iter(task.dataset(texts, labels, pairs=pairs, shuffle=False)))
+        for texts, labels, pairs in (columns, map(iter, columns))
+    ]
+    assert (batches[0][0]["token_ids"] == batches[1][0]["token_ids"]).numpy().all()
+    assert batches[0][1].numpy().tolist() == batches[1][1].numpy().tolist() == RIGHT
+
+
 def test_choices_of_different_numbers(task):
     answers = task.predict(["good", "bad", "good"], [CHOICES[0][:2], CHOICES[1], ["a fine day"]])
     assert [answer["choice"] for answer in answers[::2]] == [0, 0]

@@ -68,8 +68,10 @@ def test_words_are_answered_as_their_text(task):
     assert task.predict([]) == [] and task.predict([[]]) == task.predict([""])
     with pytest.raises(ValueError, match="none of them empty"):
         task.predict([["Ann", ""]])
-    with pytest.raises(ValueError, match="takes no pairs"):
+    with pytest.raises(ValueError, match="takes no pairs, and received some"):
         task.predict(["a"], ["b"])
+    with pytest.raises(ValueError, match="takes no pairs, and received some"):
+        task.dataset(["a"], pairs=iter(["b"]))
 
 
 def test_long_and_blank_texts(task):
