@@ -137,3 +137,11 @@ def input_datasets(dataset: Any) -> list[Any]:
     The public interface does not tell. `tf.data.Dataset` asks its subclasses to define this method.
     """
     return list(dataset._inputs())
+
+
+def function_graph(graph: Any, name: str) -> Any:
+    """The graph of a function that a graph calls: the body of a loop, a branch, a `tf.function` (TensorFlow only).
+
+    The public `graph.as_graph_def().library` has names instead of tensors, and no shapes.
+    """
+    return graph._get_function(name).graph

@@ -192,6 +192,17 @@ def test_input_datasets():
     assert len(keras_private.input_datasets(tf.data.Dataset.zip(numbers, numbers))) == 2
 
 
+@only_tensorflow
+def test_function_graph():
+    import tensorflow as tf
+
+    inner = tf.function(lambda x: x + 1.0)
+    graph = tf.function(lambda: inner(tf.constant([1.0, 2.0]))).get_concrete_function().graph
+    (call,) = [operation for operation in graph.get_operations() if "PartitionedCall" in operation.type]
+    inside = keras_private.function_graph(graph, call.get_attr("f").name)
+    assert [tuple(tensor.shape) for tensor in (*inside.inputs, *inside.outputs)] == [(2,), (2,)]
+
+
 @pytest.mark.parametrize(
     ("base", "method", "gradient"),
     [

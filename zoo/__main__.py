@@ -10,7 +10,9 @@ from zoo.cli.app import app
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # errors that matter are raised, not logged
 os.environ.setdefault("TF_CPU_ALLOCATOR_USE_BFC", "1")  # keeps the memory of large tensors for the next step
 
-for verb in ("list", "describe", "results", "train", "finetune", "evaluate", "predict", "generate", "export"):
+for verb in (
+    "list", "describe", "results", "compare", "train", "finetune", "evaluate", "predict", "generate", "export",
+):  # fmt: skip
     importlib.import_module(f"zoo.cli.{verb}")
 
 if __name__ == "__main__":

@@ -1,23 +1,67 @@
-"""`describe`: all that the zoo knows of a model, without Keras."""
+"""`describe`: all that the zoo knows of a model, without Keras; and what it costs a token, which is counted."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
 from rich.table import Table
-from typer import Argument
+from typer import Argument, Option
 
 from zoo import _entry
 from zoo.cli.app import app, console, examples
+from zoo.cli.quiet import start_keras
+
+LENGTH = 512  # tokens: what BERT takes, and most tables of FLOPs
 
 
-@app.command(epilog=examples("describe mini_bert_en"))
-def describe(name: Annotated[str, Argument(help="A name of `list`.")]) -> None:
+@app.command(epilog=examples("describe mini_bert_en", "describe gpt2_xl --length 1024"))
+def describe(
+    name: Annotated[str, Argument(help="A name of `list`.")],
+    length: Annotated[
+        int | None, Option(help="Tokens to count FLOPs at.", show_default=f"{LENGTH}, or the longest text", min=1)
+    ] = None,
+) -> None:
     """All that the zoo knows of a model."""
+    entry = _entry.describe(name)
+    known = facts(entry)
+    if entry.config and length and length > entry.config.max_length:
+        raise ValueError(f"--length must be at most {entry.config.max_length}, the longest text: received {length}.")
+    _print(known, max(map(len, known)))
+    if entry.config:  # the others are known at once; this takes TensorFlow and a few seconds
+        _print(
+            {"forward pass": forward_pass(entry, length or min(LENGTH, entry.config.max_length))}, max(map(len, known))
+        )
+
+
+def _print(rows: Mapping[str, str], width: int) -> None:
     grid = Table.grid(padding=(0, 2))
-    for key, value in facts(_entry.describe(name)).items():
+    grid.add_column(min_width=width)
+    for key, value in rows.items():
         grid.add_row(key, value)
     console().print(grid)
+
+
+def forward_pass(entry: _entry.Entry, length: int) -> str:
+    """FLOPs a token of a model, as `describe` prints them; or why there are none."""
+    try:
+        start_keras()
+        import keras
+        import tensorflow  # noqa: F401
+    except ImportError as error:
+        return f"not counted: {error}"
+    if keras.backend.backend() != "tensorflow":
+        return f"not counted: Keras runs on {keras.backend.backend()}, and the graph of TensorFlow is what is counted"
+    from keras_transformers.analysis.model_flops import flops_per_token
+
+    of = " of the target, with the source" if entry.config.kind == "encoder_decoder" else ""
+    return f"{_scaled(flops_per_token(entry.config, length), 'FLOPs')} a token{of}, at {length} tokens"
+
+
+def _scaled(number: float, unit: str) -> str:
+    """A number with three digits and a prefix."""
+    power, prefix = next((pair for pair in ((9, "G"), (6, "M")) if number >= 10 ** pair[0]), (3, "k"))
+    return f"{number / 10**power:.3g} {prefix}{unit}"
 
 
 def facts(entry: _entry.Entry) -> dict[str, str]:
@@ -50,6 +94,8 @@ def _sizes(entry: _entry.Entry) -> dict[str, str]:
     return {
         "family": config.family,
         "parameters": f"{entry.parameters:,} ({counted[config.kind]})",
+        "memory": f"{_scaled(4 * entry.parameters, 'B')} of weights in float32, "
+        f"{_scaled(2 * entry.parameters, 'B')} in float16",
         "layers": f"{config.num_layers}{more} of {config.hidden_dim}, {config.num_heads} heads, "
         f"feed-forward {config.intermediate_dim}",
         "vocabulary": f"{config.vocabulary_size:,} tokens",

@@ -13,7 +13,7 @@ from command_line import ROWS, fail, invoke, python, run
 import zoo
 from zoo.cli import describe as describe_verb
 
-COMMANDS = ("list", "describe", "train", "finetune", "evaluate", "predict", "generate", "export")
+COMMANDS = ("list", "describe", "compare", "train", "finetune", "evaluate", "predict", "generate", "export")
 WITHOUT_KERAS = """
 import runpy, sys
 sys.modules.update(dict.fromkeys(["keras", "tensorflow", "tokenizers"]))

@@ -2,15 +2,60 @@
 
 from __future__ import annotations
 
+import sys
+
+import keras
 import pytest
-from command_line import run
+from command_line import fail, run
 
 import zoo
+from keras_transformers.analysis.model_flops import flops_per_token
+
+
+def described(*arguments: str) -> str:
+    return " ".join(run("describe", *arguments).split())  # a long line is wrapped
 
 
 @pytest.mark.parametrize("name", zoo.names())
 def test_describe(name):
-    entry, text = zoo.describe(name), " ".join(run("describe", name).split())  # a long line is wrapped
+    entry, text = zoo.describe(name), described(name)
     for fact in (name, entry.summary, f"{entry.parameters:,}", entry.licence, entry.paper, entry.task):
         assert fact in text
     assert all(result.shown in text for result in entry.results)
+    assert "B of weights in float32" in text and "FLOPs a token" in text
+
+
+def test_what_a_token_costs():
+    """BERT base: 438 MB on disk, and 2 x 85 million weights of the blocks and 12 x 4 x 512 x 768 of attention."""
+    text = described("bert_base_en_uncased")
+    assert "memory 438 MB of weights in float32, 219 MB in float16" in text
+    assert "forward pass 189 MFLOPs a token, at 512 tokens" in text
+    assert "forward pass 175 MFLOPs a token, at 128 tokens" in described("bert_base_en_uncased", "--length", "128")
+    assert "memory 6.23 GB of weights in float32" in described("gpt2_xl")
+
+
+def test_what_a_token_of_two_stacks_costs():
+    flops = flops_per_token(zoo.describe("transformer_tiny").config, 256)
+    assert f"{flops / 1e6:.3g} MFLOPs a token of the target, with the source, at 256 tokens" in described(
+        "transformer_tiny"
+    )
+
+
+def test_a_length_that_a_model_cannot_take():
+    code, message = fail("describe", "bert_tiny_en_uncased", "--length", "513")
+    assert code == 2 and "--length must be at most 512, the longest text: received 513" in message
+
+
+def test_a_model_that_only_its_checkpoint_describes():
+    text = described("opus_mt_en_fr")
+    assert "OPUS-MT, en-fr" in text and "forward pass" not in text
+
+
+def test_without_tensorflow(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tensorflow", None)
+    assert "forward pass not counted: import of tensorflow halted" in described("mini_bert_en")
+
+
+def test_with_another_backend(monkeypatch):
+    monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
+    assert "forward pass not counted: Keras runs on jax" in described("mini_bert_en")
