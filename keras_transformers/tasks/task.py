@@ -10,7 +10,7 @@ import keras
 import numpy as np
 
 from keras_transformers.checkpoints.huggingface import save_folder
-from keras_transformers.checkpoints.names import architecture_of, task_of
+from keras_transformers.checkpoints.names import architecture_of
 from keras_transformers.config import TransformerConfig
 from keras_transformers.data.pipeline import batches
 from keras_transformers.tasks.objectives import full_objective
@@ -34,8 +34,7 @@ class Task:
     """A model with its tokenizer, objective and answers. What tasks do not share stands in `tasks/<name>.py`.
 
     Args:
-        name: `"classification"`, `"token_classification"`, `"question_answering"`, `"sentence_embedding"`, `"ranking"`,
-            `"multiple_choice"`, `"masked_lm"`, `"pretraining"`, `"causal_lm"` or `"seq2seq_lm"`.
+        name: Of a file of `tasks`, such as `"classification"` or `"causal_lm"`: `checkpoints.names.task_names()`.
         config: Sizes and options of the model.
         tokenizer: Text to ids.
         max_length: Longest text in tokens; `config.max_length` when None.
@@ -291,10 +290,9 @@ class Task:
         Raises:
             ValueError: The folder holds something else, or it is the working directory or the home folder.
         """
-        parts, architecture = self.parts, architecture_of(self.name, self.config.family)
+        parts = self.parts
         tokenizer = parts.tokenizer if parts.saved_tokenizer is None else parts.saved_tokenizer
-        options = {"architecture": architecture, "dtype": dtype, "max_length": self.max_length, **parts.saved()}
-        if parts.saved_options or task_of(architecture, self.config.family) not in (self.name, None):
-            options["task"] = {"name": self.name, **parts.saved_options}
+        options = {"architecture": architecture_of(self.name, self.config.family), "dtype": dtype, **parts.saved()}
+        options |= {"max_length": self.max_length, "task": {"name": self.name, **parts.saved_options}}
         with merged(self.model):
             save_folder(folder, self.model, self.config, tokenizer, **options)
