@@ -5,7 +5,8 @@
 
 `DATA` is the folder of data sets. Each run is a line of JSON in `LOG`; the same command goes on where it was stopped,
 and `--table` prints means and standard deviations. A model may be NAME=FOLDER. Needs the `eval` extra. Nothing is
-chosen on a test part. Minutes depend on the machine.
+chosen on a test part. Minutes depend on the machine. `benchmarks/encoder_tasks.jsonl` is the log of what the zoo
+states; its runs shared the machine with other work, so that it has no minutes.
 """
 
 from __future__ import annotations
@@ -222,7 +223,7 @@ def table(log: Path) -> None:
         values = [run[metric] for run in runs if metric in run]
         if values:
             spread = statistics.stdev(values) if len(values) > 1 else 0.0
-            minutes = statistics.mean(run["minutes"] for run in runs)
+            minutes = statistics.mean(run.get("minutes", float("nan")) for run in runs)
             cells = [
                 name,
                 model,

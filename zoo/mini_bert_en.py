@@ -12,6 +12,7 @@ from zoo._entry import Result, entry
 from zoo._recipe import state_folder
 
 MEASURE = "-m zoo evaluate mini_bert_en --data DATA/gutenberg_novels/valid.txt"
+TUNED = "benchmarks/encoder_tasks.py DATA LOG --models mini_bert_en --sets {} --seeds 0"
 ENTRY = entry(
     __name__,
     summary="BERT mini with a vocabulary of 8,192, pre-trained on 2.4 M words of English novels.",
@@ -26,6 +27,8 @@ ENTRY = entry(
         Result("gutenberg_novels valid", "masked_lm_logits_accuracy", 0.3234, MEASURE),
         Result("gutenberg_novels valid", "masked_lm_logits_perplexity", 57.86, MEASURE),
         Result("gutenberg_novels valid", "next_sentence_logits_accuracy", 0.7743, MEASURE),
+        Result("stsb test", "spearman", 0.447, TUNED.format('"stsb untuned"')),
+        Result("sample_messages test", "accuracy", 0.5903, TUNED.format("messages")),
     ),
     fit={"epochs": 12, "learning_rate": 1e-3},
 )

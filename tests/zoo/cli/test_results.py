@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import shlex
+import statistics
 from pathlib import Path
 
 import pytest
@@ -47,3 +50,21 @@ def test_commands_are_those_that_there_are(name):
             assert arguments[:2] in (["zoo", verb] for verb in ("train", "evaluate", "finetune"))
         else:
             assert script.startswith("benchmarks/") and (README.parent / script).is_file()
+
+
+def test_results_are_means_of_the_log():
+    """Each figure of `benchmarks/encoder_tasks.py` is the mean of its runs in the log."""
+    log = (README.parent / "benchmarks" / "encoder_tasks.jsonl").read_text(encoding="utf-8").splitlines()
+    found = 0
+    for name in zoo.names():
+        for result in zoo.describe(name).results:
+            if not result.command.startswith("benchmarks/encoder_tasks.py"):
+                continue
+            words = shlex.split(result.command)
+            data, model = words[words.index("--sets") + 1], words[words.index("--models") + 1]
+            rows = [row for row in map(json.loads, log) if (row["data"], row["model"]) == (data, model)]
+            values = [row[result.metric] for row in rows][: result.seeds]
+            assert model == name and len(values) == result.seeds
+            assert result.value == pytest.approx(statistics.mean(values), abs=6e-5)
+            found += 1
+    assert found > 5
