@@ -39,7 +39,7 @@ class Attention(keras.layers.Layer):
         output_initializer_range: The same for the output layer; `initializer_range` when None.
         linear_from: From so many queries on their scores are computed in chunks, and once more for the gradient:
             memory grows linearly with their number. None: never, which leaves out of a TensorFlow graph the branch for
-            it, where the length is not known; nor with `return_scores`, or queries that are written into a cache.
+            it, where the length is not known. Never with `return_scores` or a `cache` either.
 
     Call arguments:
         hidden_states: Queries come from here, (B, T, D).
@@ -127,7 +127,7 @@ class Attention(keras.layers.Layer):
         in_place=False,
         training=None,
     ):
-        length = length_of(hidden_states)
+        length, is_cached = length_of(hidden_states), cache is not None
         query = self._project(self.query, hidden_states, length, self.num_heads)  # (B, N, T, H)
         if rotary is not None:
             query = rotate(query, rotary)  # (B, N, T, H)
@@ -138,19 +138,19 @@ class Attention(keras.layers.Layer):
 
         scale = 1 / math.sqrt(self.head_dim) if self.scale is None else self.scale
         query = query * ops.cast(scale, query.dtype)  # (B, N, T, H)
-        keys, mask_and_bias = (cache["key"], cache["value"]), (attention_mask, position_bias)
-        if self._is_short(query.shape[2], cache_positions):
-            weights = self._weights(query, cache["key"], *mask_and_bias)  # (B, N, T, S)
-            mixed = mix(self.dropout(weights, training=training), cache["value"])  # (B, N, T, H)
+        key, value = cache["key"], cache["value"]  # (B, K, S, H)
+        if self._is_short(query.shape[2], is_cached):
+            weights = self._weights(query, key, attention_mask, position_bias)  # (B, N, T, S)
+            mixed = mix(self.dropout(weights, training=training), value)  # (B, N, T, H)
         else:
-            mixed = self._mix_long(query, *keys, *mask_and_bias, training)  # (B, N, T, H)
+            mixed = self._mix_long(query, key, value, attention_mask, position_bias, training)  # (B, N, T, H)
 
         output = with_length(self.output_dense(self._merge(mixed)), length)  # (B, T, D)
         return (output, cache, weights) if self.return_scores else (output, cache)
 
-    def _is_short(self, length: int | None, cache_positions) -> bool:
+    def _is_short(self, length: int | None, is_cached: bool) -> bool:
         """Whether all scores may exist at one time."""
-        if self.return_scores or self.linear_from is None or cache_positions is not None:
+        if self.return_scores or self.linear_from is None or is_cached:
             return True
         return length is not None and length < self.linear_from
 
