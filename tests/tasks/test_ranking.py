@@ -73,14 +73,17 @@ def test_export_in_a_process_of_its_own(task, tmp_path):
 
 def test_a_folder_is_that_of_a_cross_encoder(task, tmp_path):
     task.save(tmp_path / "model")
-    config = json.loads((tmp_path / "model" / "config.json").read_text())
+    path = tmp_path / "model" / "config.json"
+    config = json.loads(path.read_text())
     assert config["architectures"] == ["BertForSequenceClassification"] and len(config["id2label"]) == 1
     loaded = zoo.load(tmp_path / "model", "ranking")
     scores = [row["score"] for row in loaded.predict(QUERIES[:2], GOOD[:2])]
     assert scores == pytest.approx([row["score"] for row in task.predict(QUERIES[:2], GOOD[:2])], abs=1e-5)
-    assert zoo.load(tmp_path / "model").predict(QUERIES[:1], GOOD[:1])[0]["scores"]["LABEL_0"] == pytest.approx(
-        scores[0]
-    )
+    assert zoo.load(tmp_path / "model").predict(QUERIES[:1], GOOD[:1])[0]["score"] == pytest.approx(scores[0])
+
+    path.write_text(json.dumps(config | {"zoo_task": {}}))  # as transformers writes it
+    answer = zoo.load(tmp_path / "model").predict(QUERIES[:1], GOOD[:1])[0]
+    assert answer["scores"]["LABEL_0"] == pytest.approx(scores[0])
 
 
 def test_a_classifier_of_other_labels_is_not_kept(trained, tmp_path):
