@@ -263,13 +263,17 @@ def _keras_nlp(preset: str) -> Checkpoint:
 def _checkpoint(
     config: TransformerConfig, extra: dict[str, Any], tokenizer: Tokenizer, assign: Any, settings: Any
 ) -> Checkpoint:
-    architecture, (task, options) = extra["architecture"], _said(extra["task"])
-    if not is_task_of(task, architecture, config.family):
-        task, options = task_of(architecture, config.family), {}
-    settings = {**settings, **{name: lambda value=value: value for name, value in options.items()}}
+    said, settings = extra.get("task") or {}, dict(settings)
+    task = said.get("name")
+    if not _is_meant_for(task, extra, config.family):
+        task, said = task_of(extra["architecture"], config.family), {}
+    for option in said.keys() & (find_kind(task).saved_options if said else ()):
+        settings[option] = partial(said.get, option)
     return Checkpoint(config, tokenizer, task, assign, extra["labels"], extra["problem"], settings)
 
 
-def _said(task: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """The name of a task, and its options, of what its folder says of it."""
-    return task.get("name"), {name: value for name, value in task.items() if name != "name"}
+def _is_meant_for(task: Any, extra: Mapping[str, Any], family: str) -> bool:
+    """Whether a folder can be of the task that it says: other programs train it for another one and keep the word."""
+    if not is_task_of(task, extra["architecture"], family):
+        return False
+    return "labels" in find_kind(task).options or len(extra["labels"] or ()) < 2

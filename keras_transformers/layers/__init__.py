@@ -6,7 +6,7 @@ from keras_transformers.layers.dropout import Dropout
 from keras_transformers.layers.embedding import TokenEmbedding
 from keras_transformers.layers.encoder_block import EncoderBlock
 from keras_transformers.layers.feed_forward import FeedForward
-from keras_transformers.layers.layer_norm import LayerNorm
+from keras_transformers.layers.layer_norm import LayerNormalization
 from keras_transformers.layers.masks import causal_mask, combine, document_mask, padding_mask, window_mask
 from keras_transformers.layers.positions import LearnedPositions, PositionIds, SinusoidalPositions
 from keras_transformers.layers.relative import ALiBi, RelativePositionBias
@@ -20,7 +20,7 @@ __all__ = [
     "Dropout",
     "EncoderBlock",
     "FeedForward",
-    "LayerNorm",
+    "LayerNormalization",
     "LearnedPositions",
     "PositionIds",
     "RelativePositionBias",

@@ -38,8 +38,8 @@ class Attention(keras.layers.Layer):
             a number queries are made to fit `scale`, so that the initial scores do not depend on it.
         output_initializer_range: The same for the output layer; `initializer_range` when None.
         linear_from: From so many queries on their scores are computed in chunks, and once more for the gradient:
-            memory grows linearly with their number. None: never, which leaves out of a TensorFlow graph the branch for
-            it, where the length is not known. Never with `return_scores` or a `cache` either.
+            memory grows linearly with their number. Where a TensorFlow graph is made for any number of them, they are
+            in chunks always, a short text in one. None: never, nor with `return_scores` or a `cache`.
 
     Call arguments:
         hidden_states: Queries come from here, (B, T, D).
@@ -159,23 +159,12 @@ class Attention(keras.layers.Layer):
         return ops.cast(attention_weights(query, key, attention_mask, position_bias), self.compute_dtype)
 
     def _mix_long(self, query, key, value, attention_mask, position_bias, training):
-        """(B, N, T, H), in memory that is linear in T where T is long: where it is not known yet, the graph asks."""
-        # Drawn once for both ways: under a tf.distribute strategy a branch must not change variables.
-        seed = self.dropout.next_seed(training)
-
-        def short():
-            weights = self._weights(query, key, attention_mask, position_bias)  # (B, N, T, S)
-            return mix(self.dropout.drop(weights, seed), value)  # (B, N, T, H)
-
-        def long():
-            rows = (*ops.shape(query)[:2], CHUNK, ops.shape(key)[2])  # B, N, t, S
-            draws = None if seed is None else lambda index: self.dropout.multipliers(rows, nth_seed(seed, index))
-            return long_attention(query, key, value, attention_mask, position_bias, draws)
-
-        if query.shape[2] is not None:
-            return long()
-        mixed = ops.cond(ops.shape(query)[2] >= self.linear_from, long, short)
-        return ops.reshape(mixed, ops.shape(query))
+        """(B, N, T, H), in memory that is linear in T."""
+        seed, (batch, heads, length, _) = self.dropout.next_seed(training), ops.shape(query)
+        chunk = ops.clip(length, 1, CHUNK) if query.shape[2] is None else CHUNK
+        rows = (batch, heads, chunk, ops.shape(key)[2])  # B, N, t, S
+        draws = None if seed is None else lambda index: self.dropout.multipliers(rows, nth_seed(seed, index))
+        return long_attention(query, key, value, attention_mask, position_bias, draws, chunk)
 
     def _keys_and_values(self, context, rotary):
         length = length_of(context)

@@ -37,17 +37,11 @@ class Dropout(keras.layers.Dropout):
     def call(self, inputs, training=False):
         if not training or not 0 < self.rate < 1 or self.noise_shape is not None:
             return super().call(inputs, training=training)
-        return self.drop(inputs, self.seed_generator)
+        return ops.where(self._kept(ops.shape(inputs), self.seed_generator), inputs * (1.0 / (1.0 - self.rate)), 0.0)
 
     def next_seed(self, training: bool) -> Any:
-        """The seed of one call, for `drop` and `multipliers`; None where nothing is dropped."""
+        """The seed of one call, for `multipliers`; None where nothing is dropped."""
         return self.seed_generator.next() if training and 0 < self.rate < 1 else None
-
-    def drop(self, inputs: Any, seed: Any) -> Any:
-        """(..., D): inputs of which some are dropped, as the seed says; all of them where it is None."""
-        if seed is None:
-            return inputs
-        return ops.where(self._kept(ops.shape(inputs), seed), inputs * (1.0 / (1.0 - self.rate)), 0.0)
 
     def multipliers(self, shape: tuple[Any, ...], seed: Any) -> Any:
         """What dropout multiplies values of a shape with: 0, or 1 / (1 - rate); float32 (..., D)."""

@@ -9,11 +9,12 @@ from keras_transformers.tensor import Tensor
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
-class LayerNorm(keras.layers.LayerNormalization):
+class LayerNormalization(keras.layers.LayerNormalization):
     """Keras' layer normalisation, in fewer passes over the input where it is over the last axis.
 
     Without a compiler each pass reads and writes the whole input: on a CPU this takes 0.6 to 0.7 of the time of Keras'
-    formula, `x * inverse + (beta - mean * inverse)`. It is computed in float32 or better.
+    formula, `x * inverse + (beta - mean * inverse)`. It is computed in float32 or better. It is called
+    as Keras' class is, because that name is a part of where .weights.h5 files keep the weights.
     Paper: Ba et al. 2016, https://arxiv.org/abs/1607.06450.
 
     Args:
@@ -24,7 +25,7 @@ class LayerNorm(keras.layers.LayerNormalization):
 
     Example:
 
-    >>> np.array(LayerNorm(epsilon=1e-12)(np.array([[1.0, 3.0]], "float32"))).tolist()
+    >>> np.array(LayerNormalization(epsilon=1e-12)(np.array([[1.0, 3.0]], "float32"))).tolist()
     [[-1.0, 1.0]]
     """
 

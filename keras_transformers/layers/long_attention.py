@@ -77,6 +77,9 @@ class _Chunks:
         self.attention_mask = attention_mask
         self.has_mask_rows = attention_mask is not None and attention_mask.shape[1] != 1
         if self.has_mask_rows:
+            if attention_mask.shape[1] is None:  # it may be 1 all the same
+                batch, _, keys = ops.shape(attention_mask)
+                attention_mask = ops.broadcast_to(attention_mask, (batch, self.length, keys))
             self.attention_mask = self.cut(ops.expand_dims(attention_mask, 1))  # (B|1, 1, C, t, S)
 
     def cut(self, x):
@@ -182,10 +185,12 @@ def _sums_over_queries(weights, rows, like):
 
 
 def _like(x, bias):
-    """The gradient (B, N, t, S) of a bias that may have one row for all."""
-    if bias.shape[0] == 1:
-        x = ops.sum(x, axis=0, keepdims=True)
-    return ops.cast(x, bias.dtype)
+    """The gradient (B, N, t, S) of a bias that may have one row for all, which may be known only when it is there."""
+    if bias.shape[0] is None:
+        is_one = ops.equal(ops.shape(bias)[0], 1)
+        sums = ops.cond(is_one, lambda: ops.sum(x, axis=0, keepdims=True), lambda: x)
+        return ops.cast(sums, bias.dtype)
+    return ops.cast(ops.sum(x, axis=0, keepdims=True) if bias.shape[0] == 1 else x, bias.dtype)
 
 
 def _loop(number, like, body: Callable, carry: Sequence = ()) -> tuple[Tensor, list]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import keras
 
-from keras_transformers.layers.layer_norm import LayerNorm
+from keras_transformers.layers.layer_norm import LayerNormalization
 from keras_transformers.tensor import Tensor
 
 
@@ -56,7 +56,7 @@ def make_norm(norm: str, epsilon: float, dtype: str, name: str, use_bias: bool =
         ValueError: The norm is unknown.
     """
     if norm == "layer":
-        return LayerNorm(epsilon=epsilon, center=use_bias, dtype=dtype, name=name)
+        return LayerNormalization(epsilon=epsilon, center=use_bias, dtype=dtype, name=name)
     if norm == "rms":
         return keras.layers.RMSNormalization(epsilon=epsilon, dtype=dtype, name=name)
     raise ValueError(f"norm must be 'layer' or 'rms': received {norm!r}.")

@@ -130,7 +130,7 @@ def _blocks(config: TransformerConfig, side: str, outputs: Sequence[str], dtype:
     options: dict[str, Any] = {name: getattr(config, name) for name in names}
     options |= {"scale": config.attention_scale, "dtype": dtype}
     if config.max_length < LINEAR_FROM:
-        options["linear_from"] = None  # no branch in the graph for texts that there are not
+        options["linear_from"] = None  # as fast as can be: no text is long
     two_stacks = config.kind == "encoder_decoder"
     options["return_scores"] = ("encoder_attention_scores" if two_stacks else "attention_scores") in outputs
     block_class = EncoderBlock

@@ -32,6 +32,9 @@ class Kind(NamedTuple):
     models: tuple[str, ...]  # kinds of models that can do it
     new_layers: tuple[str, ...] = ()  # heads that start afresh when the checkpoint lacks them
     shares_head: tuple[str, ...] = ()  # tasks whose checkpoints have the same head, if it has one label
+    saved_options: tuple[
+        str, ...
+    ] = ()  # its own ones that a folder keeps, beside those that have their own place there
     needs_labels: bool = False  # a text comes with a label, or with a text to write, to fit and evaluate
     takes_pairs: bool = False  # a text may come with a second one
     needs_pairs: bool = False  # it always does
@@ -183,7 +186,7 @@ class Parts:
         class_weights: From a dict of weights by label to an array (C,); None where texts have no classes.
         loss_weights: Of the losses by output; None for 1 each.
         label_layer: The layer whose last axis is that of the labels; None where there is none.
-        saved_options: Options of the task that its folder keeps, beside those that the format has a place for.
+        saved_options: The values of `kind.saved_options`.
         scores: What `evaluate` measures besides the metrics, on the answers: from texts, labels, pairs and a batch size
             to numbers by name. None for nothing.
         saved: What `save` keeps besides: options of `checkpoints.huggingface.save_folder`, asked for at each `save`.

@@ -31,6 +31,8 @@ from keras_transformers.training.span_losses import SpanCrossEntropy
 from keras_transformers.training.span_metrics import MeanSpanCrossEntropy, SpanAccuracy, answer_scores
 
 WINDOWS_AT_A_TIME = 32
+MOST = 1e30  # of a difference of logits
+MOST_CANDIDATES = 1000
 
 
 def question_answering(
@@ -118,6 +120,7 @@ KIND = Kind(
     question_answering,
     models=("encoder",),
     new_layers=("qa_outputs",),
+    saved_options=("stride", *SpanOptions._fields),
     needs_labels=True,
     takes_pairs=True,
     needs_pairs=True,
@@ -127,11 +130,13 @@ KIND = Kind(
 
 def _checked(num_candidates: Any, max_answer_length: Any, no_answer: Any, null_threshold: Any) -> SpanOptions:
     counts = check_counts(num_candidates=num_candidates, max_answer_length=max_answer_length)
-    if not isinstance(no_answer, bool) or not is_number(null_threshold) or null_threshold != null_threshold:
+    if not isinstance(no_answer, bool) or not is_number(null_threshold) or not abs(null_threshold) <= MOST:
         raise ValueError(
-            "expected no_answer=True or False, and a number as null_threshold: received "
+            f"expected no_answer=True or False, and a number from {-MOST:g} to {MOST:g} as null_threshold: received "
             f"no_answer={no_answer!r}, null_threshold={null_threshold!r}."
         )
+    if num_candidates > MOST_CANDIDATES:
+        raise ValueError(f"num_candidates must be at most {MOST_CANDIDATES}: received {num_candidates}.")
     return SpanOptions(*counts, no_answer, float(null_threshold))
 
 

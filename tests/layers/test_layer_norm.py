@@ -6,19 +6,21 @@ import pytest
 from arrays import normal, randomize, to_numpy
 from layer_checks import check_layer
 
-from keras_transformers.layers import LayerNorm
+from keras_transformers.layers import LayerNormalization
 
 
 @pytest.mark.parametrize("options", [{}, {"center": False}, {"scale": False}, {"epsilon": 1e-12, "axis": 2}])
 def test_layer(options, tmp_path):
-    check_layer(LayerNorm, options, {"inputs": normal(2, 3, 8)}, tmp_path)
+    check_layer(LayerNormalization, options, {"inputs": normal(2, 3, 8)}, tmp_path)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16", "mixed_float16", "float16", "float64"])
 @pytest.mark.parametrize("axis", [-1, 1, [1, 2]])
 def test_it_gives_what_keras_gives(axis, dtype):
     x = normal(4, 5, 16, scale=3) + 1
-    ours, theirs = (layer(axis, epsilon=1e-5, dtype=dtype) for layer in (LayerNorm, keras.layers.LayerNormalization))
+    ours, theirs = (
+        layer(axis, epsilon=1e-5, dtype=dtype) for layer in (LayerNormalization, keras.layers.LayerNormalization)
+    )
     for layer in (ours, theirs):
         layer.build(x.shape)
     randomize(ours)
@@ -31,7 +33,7 @@ def test_it_gives_what_keras_gives(axis, dtype):
 
 @pytest.mark.parametrize("shape", [(0, 4), (3, 1), (2, 0, 4)])
 def test_odd_shapes(shape):
-    output = to_numpy(LayerNorm(epsilon=1e-12)(np.ones(shape, "float32")))
+    output = to_numpy(LayerNormalization(epsilon=1e-12)(np.ones(shape, "float32")))
     np.testing.assert_array_equal(output, np.zeros(shape))
 
 
@@ -39,4 +41,15 @@ def test_it_is_exact_far_from_zero():
     """Keras' formula subtracts two large numbers: here it is off by 2e-4."""
     x = np.array([[4096.0, 4097.0, 4098.0, 4099.0]], "float32")
     expected = (x - x.mean()) / x.astype("float64").std()
-    np.testing.assert_allclose(to_numpy(LayerNorm(epsilon=1e-12)(x)), expected, atol=1e-6)
+    np.testing.assert_allclose(to_numpy(LayerNormalization(epsilon=1e-12)(x)), expected, atol=1e-6)
+
+
+def test_weights_that_were_saved_with_the_class_of_keras(tmp_path):
+    def model(norm):
+        x = keras.Input((4,))
+        return keras.Model(x, norm(epsilon=1e-5, name="final_norm")(keras.layers.Dense(4)(x)))
+
+    old, new = model(keras.layers.LayerNormalization), model(LayerNormalization)
+    randomize(old).save_weights(tmp_path / "old.weights.h5")
+    new.load_weights(tmp_path / "old.weights.h5")
+    np.testing.assert_array_equal(new.get_weights()[2], old.get_weights()[2])

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import keras
 import numpy as np
 import pytest
@@ -91,6 +94,55 @@ def test_a_length_that_is_not_known_before(tmp_path):
         x, mask = normal(B, length, 16), np.arange(length) < np.array([[length], [1]])
         expected = to_numpy(plain(x, attention_mask=padding_mask(mask)))
         np.testing.assert_allclose(model.predict({"x": x, "mask": mask}, verbose=0), expected, **tolerance("float32"))
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_fit_at_lengths_that_are_not_known_before(jit):
+    """With XLA too, which compiles anew for each length; its steps are those of attention that keeps all scores."""
+    losses = []
+    for linear_from in (100, None):
+        keras.utils.set_random_seed(0)
+        x = keras.Input((None, 8))
+        model = keras.Model(x, keras.layers.Dense(1)(EncoderBlock(2, 8, dropout=0.1, linear_from=linear_from)(x)[:, 0]))
+        model.compile(keras.optimizers.SGD(0.1), "mse", jit_compile=jit)
+        batches = [(normal(4, length, 8), np.ones((4, 1))) for length in (1, 6, 300)]
+        losses.append([float(model.train_on_batch(*batch)) for batch in batches])
+    np.testing.assert_allclose(*losses, rtol=1e-4)
+
+
+def untold(function: Callable, mask, *arrays) -> list:
+    """Gradients of the sum of a function, which on TensorFlow is traced for shapes that are not known."""
+    if keras.backend.backend() != "tensorflow":
+        return gradients(partial(function, mask), *arrays)
+    import tensorflow as tf
+
+    specs = [tf.TensorSpec((None, None, None), "bool"), *(tf.TensorSpec((None, N, None, None)) for _ in arrays)]
+
+    @tf.function(input_signature=specs, autograph=False)
+    def traced(mask, *arrays):
+        with tf.GradientTape() as tape:
+            tape.watch(arrays)
+            *heads, bias = arrays
+            total = tf.reduce_sum(function(mask, *(tf.ensure_shape(x, (None, N, None, H)) for x in heads), bias))
+        return tape.gradient(total, arrays)
+
+    return traced(mask, *arrays)
+
+
+@pytest.mark.parametrize("rows", [1, B])
+def test_shapes_that_are_not_known_before(rows):
+    """A mask or a bias may have one row for all, and not say so before."""
+    arrays = [normal(B, N, 7, H), normal(B, N, S, H, seed=1), normal(B, N, S, H, seed=2), normal(rows, N, 7, S, seed=3)]
+    mask = np.random.default_rng(0).random((rows, 7 if rows == 1 else 1, S)) < 0.7
+
+    def ours(mask, query, key, value, bias):
+        return ops.square(long_attention(query, key, value, mask, bias, chunk=3))
+
+    def plain(query, key, value, bias):
+        return ops.square(mix(attention_weights(query, key, mask, bias), value))
+
+    for one, other in zip(untold(ours, mask, *arrays), gradients(plain, *arrays), strict=True):
+        np.testing.assert_allclose(one, other, **tolerance("float32"))
 
 
 def test_dropout_draws_alike_forwards_and_backwards():

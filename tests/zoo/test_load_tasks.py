@@ -89,3 +89,30 @@ def test_one_number_for_a_pair_is_kept_between_ranking_and_regression(tmp_path):
     choice = zoo.load(tmp_path / "regression", "multiple_choice", seed=3)
     kernels = [weight for weight in choice.model.weights if weight.path.endswith("classifier/kernel")]
     assert np.abs(kernels[0] - first.model.get_layer("classifier").kernel).max() > 0
+
+
+def test_a_ranking_model_that_others_made_a_classifier_is_one(tmp_path):
+    """They keep what they do not know of config.json."""
+    encoder_task("classification", labels=["x", "y", "z"]).save(tmp_path / "model")
+    edit(tmp_path / "model" / "config.json", zoo_task={"name": "ranking"})
+    loaded = zoo.load(tmp_path / "model")
+    assert (loaded.name, loaded.labels) == ("classification", ("x", "y", "z"))
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ({"null_threshold": 10**400}, "null_threshold"),
+        ({"num_candidates": 10**15}, "num_candidates must be at most"),
+        ({"max_answer_length": "long"}, "max_answer_length"),
+        ({"labels": ["x"], "max_length": 8, "outputs": 3}, None),
+    ],
+)
+def test_hostile_options_of_a_task(tmp_path, said, message):
+    encoder_task("question_answering").save(tmp_path / "model")
+    edit(tmp_path / "model" / "config.json", zoo_task={"name": "question_answering", **said})
+    if message is None:
+        assert zoo.load(tmp_path / "model").max_length == 32
+        return
+    with pytest.raises(ValueError, match=message):
+        zoo.load(tmp_path / "model")
