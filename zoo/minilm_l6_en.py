@@ -18,5 +18,6 @@ ENTRY = entry(
         Result("stsb test", "spearman", 0.8203, TUNED.format('"stsb untuned"')),
         Result("sample_messages test", "accuracy", 0.9375, TUNED.format("messages")),
         Result("sst2 test", "accuracy", 0.8885, TUNED.format("sst2")),
+        Result("banking77 test", "accuracy", 0.9286, TUNED.format("banking77")),
     ),
 )
