@@ -33,8 +33,8 @@ def read_config(folder: str | Path) -> tuple[TransformerConfig, dict[str, Any]]:
     Returns:
         The configuration, and a dict of the file's other facts: `architecture`, the class of `transformers` or None;
         `labels`, a tuple of names in the order of the logits; `problem`: `"single_label"`, `"multi_label"` or
-        `"regression"`, these two None for models that are not classifiers; and `task`, a dict of what a task saved of
-        itself, its `name` and options.
+        `"regression"`, these two None for models that are not classifiers; and, where a task said it of itself,
+        `task`, a dict of its `name` and options.
 
     Raises:
         ValueError: The file is missing or not JSON, the family or one of its options is not supported, or a size is
@@ -92,7 +92,8 @@ def _check_options(values: dict[str, Any], names: Names, path: Path):
 def _read_extra(values: dict[str, Any], path: Path) -> dict[str, Any]:
     architecture = next(iter(_of_type(values, path, "architectures", list, [])), None)
     extra = {"architecture": architecture, "labels": None, "problem": None}
-    extra["task"] = _of_type(values, path, TASK, dict, {})
+    if said := _of_type(values, path, TASK, dict, {}):
+        extra["task"] = said
     if not str(architecture).endswith("Classification"):
         return extra
     names = _of_type(values, path, "id2label", dict, {"0": "LABEL_0", "1": "LABEL_1"})  # not written by transformers
