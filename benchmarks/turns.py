@@ -6,6 +6,8 @@ import statistics
 import time
 from collections.abc import Callable
 
+REST = 0.3  # seconds before each turn: the threads of the one before (ONNX Runtime's, torch's) wait in busy loops
+
 
 def compare(made: dict[str, Callable[[], object]], turns: int, units: float, unit: str) -> None:
     """Run each once, then all in turns; print the first call, the median of units a second, and the ratio."""
@@ -22,6 +24,7 @@ def compare(made: dict[str, Callable[[], object]], turns: int, units: float, uni
 
 
 def _seconds(work: Callable[[], object]) -> float:
+    time.sleep(REST)
     begin = time.perf_counter()
     work()
     return time.perf_counter() - begin

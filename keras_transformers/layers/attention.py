@@ -10,7 +10,7 @@ from keras import ops
 
 from keras_transformers.layers.dense import built_dense, length_of, with_length, without_length
 from keras_transformers.layers.dropout import Dropout, nth_seed
-from keras_transformers.layers.long_attention import CHUNK, long_attention
+from keras_transformers.layers.long_attention import chunk_size, long_attention
 from keras_transformers.layers.products import attention_weights, mix
 from keras_transformers.layers.rotary import rotate
 
@@ -161,8 +161,9 @@ class Attention(keras.layers.Layer):
     def _mix_long(self, query, key, value, attention_mask, position_bias, training):
         """(B, N, T, H), in memory that is linear in T."""
         seed, (batch, heads, length, _) = self.dropout.next_seed(training), ops.shape(query)
-        chunk = ops.clip(length, 1, CHUNK) if query.shape[2] is None else CHUNK
-        rows = (batch, heads, chunk, ops.shape(key)[2])  # B, N, t, S
+        keys = ops.shape(key)[2]
+        chunk = chunk_size(length, keys)
+        rows = (batch, heads, chunk, keys)  # B, N, t, S
         draws = None if seed is None else lambda index: self.dropout.multipliers(rows, nth_seed(seed, index))
         return long_attention(query, key, value, attention_mask, position_bias, draws, chunk)
 

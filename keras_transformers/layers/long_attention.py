@@ -11,7 +11,8 @@ from keras import ops
 from keras_transformers.layers.products import attention_weights, group, mix, products
 from keras_transformers.tensor import Tensor
 
-CHUNK = 256  # queries whose scores exist at one time
+CHUNK, LEAST = 256, 32  # queries whose scores exist at one time, the most and the least of them
+SCORES = 2**21  # of one head that exist at one time, if there are more than the least of queries
 
 # From the number of a chunk to what dropout multiplies its weights with, float32 (B, N, chunk, S): alike at each call.
 Draws = Callable[[Tensor], Tensor]
@@ -55,6 +56,20 @@ def long_attention(
     chunks = _Chunks(query, attention_mask, position_bias, draws, chunk)
     attend = keras.remat(lambda index: _attend(chunks.at(index), key, value))
     return chunks.join(ops.map(attend, ops.arange(chunks.number)))
+
+
+def chunk_size(queries: Tensor | int, keys: Tensor | int) -> Tensor | int:
+    """Queries at a time for T queries and S keys: fewer where there are many keys.
+
+    Example:
+
+    >>> chunk_size(100, 100), chunk_size(8192, 8192), chunk_size(32768, 32768)
+    (100, 256, 64)
+    """
+    if isinstance(queries, int) and isinstance(keys, int):
+        return max(1, min(queries, CHUNK, max(LEAST, SCORES // max(keys, 1))))
+    by_keys = ops.clip(SCORES // ops.maximum(keys, 1), LEAST, CHUNK)
+    return ops.clip(queries, 1, by_keys)
 
 
 class _Chunk(NamedTuple):

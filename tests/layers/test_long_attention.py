@@ -13,7 +13,7 @@ from layer_checks import randomize_built
 from pairs import pairwise
 
 from keras_transformers.layers import Attention, EncoderBlock, padding_mask
-from keras_transformers.layers.long_attention import long_attention
+from keras_transformers.layers.long_attention import chunk_size, long_attention
 from keras_transformers.layers.products import attention_weights, mix
 
 B, N, S, H = 2, 4, 7, 4
@@ -161,6 +161,13 @@ def test_dropout_draws_alike_forwards_and_backwards():
     ahead, behind = (float(ops.sum(ops.square(output(x + step * direction)))) for step in (3e-3, -3e-3))
     assert np.sum(gradient * direction) == pytest.approx((ahead - behind) / 6e-3, rel=1e-2)
     assert np.abs(to_numpy(output(x)) - to_numpy(attention(x, training=True)[0])).max() > 1e-3
+
+
+@pytest.mark.parametrize("queries, keys", [(0, 0), (1, 7), (300, 300), (9000, 100_000), (70_000, 70_000)])
+def test_chunks_are_as_large_where_lengths_are_not_known_before(queries, keys):
+    expected = chunk_size(queries, keys)
+    assert int(chunk_size(ops.convert_to_tensor(queries), ops.convert_to_tensor(keys))) == expected
+    assert 1 <= expected <= 256 and expected * keys <= max(2**21, 32 * keys)
 
 
 def test_chunks_draw_apart():
