@@ -136,22 +136,29 @@ def load(
     """
     checkpoint = find(name, revision, cache_dir, pickled)
     kind = _kind(name, task, checkpoint.task, labels is not None)
-    given = {"labels": labels, "problem": problem, "lm_weight": lm_weight, "max_length": max_length}
+    given = {"labels": labels, "problem": problem, "max_length": max_length, "num_candidates": num_candidates}
     given |= {"loss": loss, "pooling": pooling, "normalize": normalize, "stride": stride, "no_answer": no_answer}
-    given |= {"null_threshold": null_threshold, "max_answer_length": max_answer_length}
-    given |= {"num_candidates": num_candidates}
+    given |= {"null_threshold": null_threshold, "max_answer_length": max_answer_length, "lm_weight": lm_weight}
     options = _options(kind, checkpoint, {name: value for name, value in given.items() if value is not None})
-    config = checkpoint.config if dropout is None else with_dropout(checkpoint.config, dropout)
-    if seed is not None:
-        keras.utils.set_random_seed(seed)
     with scope(strategy):
-        loaded = Task(kind.name, config, checkpoint.tokenizer, outputs=outputs, dtype=dtype, **options)
-        if weights:
-            assign_weights(loaded, checkpoint)
+        loaded = _make(kind, checkpoint, dropout, weights, seed, outputs=outputs, dtype=dtype, **options)
     if lora_rank is not None:
         add_lora(loaded.model, lora_rank, train=kind.new_layers)
         loaded.compile()
     return loaded
+
+
+def _make(
+    kind: Kind, checkpoint: Checkpoint, dropout: float | None, weights: bool, seed: int | None, **options: Any
+) -> Task:
+    """The task of a checkpoint, with its weights if they are wanted."""
+    if seed is not None:
+        keras.utils.set_random_seed(seed)
+    config = checkpoint.config if dropout is None else with_dropout(checkpoint.config, dropout)
+    task = Task(kind.name, config, checkpoint.tokenizer, **options)
+    if weights:
+        assign_weights(task, checkpoint)
+    return task
 
 
 def _kind(name: Any, task: str | None, made_for: str | None, has_labels: bool) -> Kind:

@@ -47,11 +47,11 @@ def _tell(task: Task, checkpoint: Checkpoint, is_same: bool) -> None:
         warnings.warn(
             f"the checkpoint's classifier is for the labels {list(checkpoint.labels)}: for {list(task.labels)} it "
             "starts afresh, and has to be trained. To keep it, leave labels out or give the same ones.",
-            stacklevel=4,
+            stacklevel=5,  # where `zoo.load` is called
         )
     elif task.parts.attributes.get("problem", checkpoint.problem) != checkpoint.problem:
         warnings.warn(
             f"the checkpoint's classifier was trained for problem={checkpoint.problem!r}: it is kept for "
             f"{task.problem!r}, which needs training unless the checkpoint is wrong about itself.",
-            stacklevel=4,
+            stacklevel=5,  # where `zoo.load` is called
         )
