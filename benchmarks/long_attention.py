@@ -3,8 +3,8 @@
     python benchmarks/long_attention.py [--lengths 2048 4096 8192] [--peers ours plain keras-nlp torch] [--turns 3]
 
 Each length and peer is a process of its own: batch 1, float32, no dropout; turns are interleaved. `ours` is
-`EncoderBlock` as it comes, `plain` keeps all scores. Peak memory is that of the process, TensorFlow's or torch's own
-some 500 MB included.
+`EncoderBlock` as it comes, `window` the same with keys no more than 256 places away, `plain` keeps all scores. Peak
+memory is that of the process, TensorFlow's or torch's own some 500 MB included.
 """
 
 from __future__ import annotations
@@ -61,6 +61,7 @@ def torch(length: int) -> Callable[[], object]:
 
 PEERS = {
     "ours": ours,
+    "window": lambda length: ours(length, reach=(256, 256)),
     "plain": lambda length: ours(length, linear_from=None),
     "keras-nlp": keras_nlp,
     "torch": torch,

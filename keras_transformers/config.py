@@ -12,6 +12,7 @@ from keras_transformers.number_checks import is_size
 NORMS = ("layer", "rms")
 NORM_ORDERS = ("pre", "post")
 POSITIONS = ("learned", "sinusoidal", "rotary", "relative", "alibi")
+MIXERS = ("attention", "simple_rnn", "gru", "lstm", "convolution")
 POSITION_LAYOUTS = ("interleaved", "halves", "fairseq")
 KINDS = ("encoder", "decoder", "encoder_decoder")
 TWO_STACKS = ("num_decoder_layers", "encoder_vocabulary_size")
@@ -41,7 +42,14 @@ class TransformerConfig:
         epsilon: Added to the variance in normalisations.
         norm: `"layer"` or `"rms"`.
         norm_order: `"post"` (the paper, BERT) or `"pre"`.
-        positions: `"learned"`, `"sinusoidal"`, `"rotary"`, `"relative"` or `"alibi"`.
+        mixer: What a block has for self-attention: `"attention"`, `"simple_rnn"`, `"gru"`, `"lstm"` or `"convolution"`.
+            Other blocks than those of attention have no feed-forward layer; `intermediate_dim` is the width of their
+            states (of both ways together) or channels, and `num_heads` are those of the cross-attention.
+        cross_attention: Whether the decoder of two stacks attends to the encoder; if not, its recurrent blocks begin
+            with states made from the encoder's last one, and its encoder reads from one way only.
+        kernel_size: Tokens that a convolution sees, an odd number.
+        positions: `"learned"`, `"sinusoidal"`, `"rotary"`, `"relative"` or `"alibi"`; the first two, or None for none,
+            where the mixer is another than attention.
         position_layout: Of sinusoidal positions: `"interleaved"` (the paper), `"halves"` (Marian) or `"fairseq"`.
         num_kv_heads: Heads of keys and values, K; `num_heads` when None.
         head_dim: Width of a head, H; `hidden_dim // num_heads` when None.
@@ -100,7 +108,10 @@ class TransformerConfig:
     epsilon: float = 1e-12
     norm: str = "layer"
     norm_order: str = "post"
-    positions: str = "learned"
+    mixer: str = "attention"
+    cross_attention: bool = True
+    kernel_size: int = 3
+    positions: str | None = "learned"
     position_layout: str = "interleaved"
     num_kv_heads: int | None = None
     head_dim: int | None = None
@@ -142,6 +153,7 @@ class TransformerConfig:
             self._set("head_dim", self.hidden_dim // self.num_heads)
         self._check_choices()
         self._check_numbers()
+        self._check_mixer()
         self._check_ids()
         self._check_blocks()
 
@@ -185,14 +197,31 @@ class TransformerConfig:
             )
 
     def _check_choices(self):
-        choices = {"kind": KINDS, "norm": NORMS, "norm_order": NORM_ORDERS, "positions": POSITIONS,
+        absolute = (*POSITIONS[:2], None)  # for the embeddings: recurrence and convolution know the order themselves
+        choices = {"kind": KINDS, "norm": NORMS, "norm_order": NORM_ORDERS, "mixer": MIXERS,
+                   "positions": POSITIONS if self.mixer == "attention" else absolute,
                    "position_layout": POSITION_LAYOUTS}  # fmt: skip
         for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} must be one of {allowed}: received {getattr(self, name)!r}.")
+                mixer = f" with mixer={self.mixer!r}" if name == "positions" else ""
+                raise ValueError(f"{name} must be one of {allowed}{mixer}: received {getattr(self, name)!r}.")
         given = [name for name in (*TWO_STACKS, "decoder_start_id") if getattr(self, name) is not None]
         if given and self.kind != "encoder_decoder":
             raise ValueError(f"{given} belong to a model of two stacks: received them with kind={self.kind!r}.")
+
+    def _check_mixer(self):
+        self._check_size("kernel_size")
+        if self.kernel_size % 2 != 1:
+            raise ValueError(f"kernel_size must be an odd number: received {self.kernel_size}.")
+        if not self.cross_attention and (self.kind != "encoder_decoder" or self.mixer in ("attention", "convolution")):
+            raise ValueError(
+                "cross_attention=False needs kind='encoder_decoder' and a recurrent mixer, which begins with a state "
+                f"of the encoder: received kind={self.kind!r}, mixer={self.mixer!r}."
+            )
+        if self.mixer != "attention" and self.block_options:
+            raise ValueError(
+                f"block_options are of attention: received some with mixer={self.mixer!r}. Leave them out."
+            )
 
     def _check_blocks(self):
         most = max(self.num_layers, self.num_decoder_layers or 0)

@@ -60,6 +60,8 @@ class Entry:
         source: Where the weights come from: `"hf:org/repo@revision"`, or `"bundled"`; None where there are none, but
             sizes to train.
         paper: Its address.
+        tokenizer: The bundled model whose tokenizer it has; for sizes to train, so that they can be loaded without
+            weights.
         pickled: Whether the source has its weights in the old `pytorch_model.bin` only (no code in it is run).
         fit: Arguments of `task.fit` that suit fine-tuning it, where those of `task.fit` itself do not.
         results: What was measured with it, see `python -m zoo results`.
@@ -73,6 +75,7 @@ class Entry:
     licence: str
     paper: str
     source: str | None = None
+    tokenizer: str | None = None
     pickled: bool = False
     fit: Mapping[str, Any] = field(default_factory=dict)
     results: tuple[Result, ...] = ()

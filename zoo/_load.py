@@ -26,6 +26,7 @@ from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.training.distribute import scope
 from keras_transformers.training.lora import add_lora
 from zoo._entry import describe, is_known
+from zoo._sizes import no_weights, of_sizes
 from zoo._weights import assign_weights
 
 
@@ -204,6 +205,9 @@ def find(
         raise ValueError(f"revision={revision!r} is of a repository on the hub, and {text!r} is none. Leave it out.")
     if text.startswith("keras-nlp:"):
         return _keras_nlp(text.removeprefix("keras-nlp:"))
+    if entry and entry.tokenizer:
+        config, task, tokenizers, assign = of_sizes(entry)
+        return Checkpoint(config, tokenizers[0], task, assign, settings={"target_tokenizer": lambda: tokenizers[-1]})
     return _folder(entry.folder if entry and entry.bundled else _existing(text), pickled)
 
 
@@ -233,11 +237,7 @@ def _existing(folder: str) -> Path:
         raise ValueError(f"there is no folder {folder!r}: a save was interrupted. Rename {former}, the old one, to it.")
     if os.sep in folder:
         raise ValueError(f"there is no folder {folder!r}. Give a folder, a name of zoo.names(), or 'hf:org/repo'.")
-    name = describe(folder).name  # or an error, with the nearest names
-    raise ValueError(
-        f"there are no weights for {name!r}, only sizes: train a model of zoo.describe({name!r}).config, and load it "
-        "from the folder that it is saved to."
-    )
+    raise no_weights(describe(folder))  # or an error, with the nearest names
 
 
 def _folder(folder: Path, pickled: bool = False) -> Checkpoint:

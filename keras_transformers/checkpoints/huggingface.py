@@ -143,6 +143,7 @@ def save_folder(
             format cannot hold the configuration, a weight is not finite in `dtype`, or `folder` holds other files.
     """
     has_layer = {"lm_head": not config.tie_embeddings, "output_bias": config.output_bias}
+    has_layer |= {"pooler": config.kind == "encoder"}
     config, architecture = stored_as(config, architecture)
     values = make_config(config, architecture, labels, problem) | ({TASK: dict(task)} if task else {})
     names = names_of(config, "the model")

@@ -1,7 +1,9 @@
 """The facts of each model family, written once: sizes in, `TransformerConfig` out."""
 
+from keras_transformers.families.counterparts import convolutional, recurrent
 from keras_transformers.families.decoders import gpt1, gpt2, llama
 from keras_transformers.families.encoder_decoders import bart, marian, mbart, t5, transformer
 from keras_transformers.families.encoders import bert
 
-__all__ = ["bart", "bert", "gpt1", "gpt2", "llama", "marian", "mbart", "t5", "transformer"]
+__all__ = ["bart", "bert", "convolutional", "gpt1", "gpt2", "llama", "marian", "mbart", "recurrent", "t5",
+           "transformer"]  # fmt: skip

@@ -63,6 +63,7 @@ class Program:
         token_bytes: What each token adds to a text.
         forced: Tokens that the checkpoint prescribes, and forbids.
         growth: By how many places a cache grows when it is full; None where it has room for all from the start.
+        attends: Whether the decoder attends to an encoder, where there is one.
     """
 
     prefill: Callable
@@ -72,6 +73,7 @@ class Program:
     token_bytes: TokenBytes
     forced: Forced = UNFORCED
     growth: int | None = None
+    attends: bool = True
 
     def start(
         self, method: Method, prompts: Tensor, lengths: Tensor, limit: Tensor, request: Request, number: Tensor | int,
@@ -99,7 +101,7 @@ class Program:
         longest = ops.shape(prompts)[1]
         mask = ops.cast(ops.arange(longest, dtype="int32") < ops.expand_dims(lengths, 1), "int32")  # (B, P)
         cache = self.prefill({"token_ids": prompts, "padding_mask": mask, **source})["cache"]
-        cache = _cache(cache, source.get("encoder_padding_mask"))
+        cache = _cache(cache, source.get("encoder_padding_mask"), self.attends)
 
         room = ops.maximum(ops.max(limit), longest) - longest if room is None else room
         cache = cache.grown(room if self.growth is None else ops.minimum(room, self.growth))
@@ -156,7 +158,7 @@ class Program:
             inputs["encoder_padding_mask"] = cache.source.mask
         outputs = self.step(inputs)
         cache = cache._replace(blocks=[_own(block) for block in outputs["cache"]])
-        if cache.source:
+        if cache.source and self.attends:
             scores = outputs["cross_attention_scores"][:, -1, :, -1]  # (B, N, S), of the last block
             cache = cache._replace(coverage=cache.coverage + ops.cast(ops.mean(scores, axis=1), "float32"))
         return ops.cast(self.project(outputs["hidden_states"][:, 0]), "float32"), cache
@@ -211,7 +213,8 @@ def make_program(
         token_bytes, project, forced, growth: As in `Program`.
         in_place: Whether the cache may be overwritten, as `layers.Attention` says.
     """
-    outputs = ("cross_attention_scores",) if config.kind == "encoder_decoder" else ()
+    attends = config.kind == "encoder_decoder" and config.cross_attention
+    outputs = ("cross_attention_scores",) if attends else ()
     return Program(
         prefill(config, model),
         step(config, model, outputs, in_place),
@@ -220,18 +223,20 @@ def make_program(
         token_bytes,
         forced,
         growth,
+        config.cross_attention,
     )
 
 
-def _cache(blocks: list[dict[str, Tensor]], source_mask: Tensor | None = None) -> Cache:
+def _cache(blocks: list[dict[str, Tensor]], source_mask: Tensor | None, attends: bool) -> Cache:
     """The cache of `prefill`; what comes from the encoder stands apart, as beams share it."""
     if source_mask is None:
         return Cache(blocks)
-    shared = [{name: block[name] for name in ("cross_key", "cross_value")} for block in blocks]
-    coverage = ops.zeros_like(source_mask, dtype="float32")  # (B, S)
+    shared = [{name: part for name, part in block.items() if name.startswith("cross_")} for block in blocks]
+    # Without attention nothing is to be made up for.
+    coverage = (ops.zeros_like if attends else ops.ones_like)(source_mask, dtype="float32")  # (B, S)
     return Cache([_own(block) for block in blocks], Source(shared, source_mask), coverage)
 
 
 def _own(block: dict[str, Tensor]) -> dict[str, Tensor]:
-    """A block's keys and values of the text itself."""
-    return {name: block[name] for name in ("key", "value")}
+    """A block's parts of the text itself."""
+    return {name: part for name, part in block.items() if not name.startswith("cross_")}

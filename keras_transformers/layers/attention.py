@@ -8,9 +8,11 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_transformers.layers.cache import write_cache
+from keras_transformers.layers.chunks import CHUNK, Visible, checked_reach, chunk_size, width
 from keras_transformers.layers.dense import built_dense, length_of, with_length, without_length
 from keras_transformers.layers.dropout import Dropout, nth_seed
-from keras_transformers.layers.long_attention import chunk_size, long_attention
+from keras_transformers.layers.long_attention import long_attention
 from keras_transformers.layers.products import attention_weights, mix
 from keras_transformers.layers.rotary import rotate
 
@@ -39,12 +41,17 @@ class Attention(keras.layers.Layer):
         output_initializer_range: The same for the output layer; `initializer_range` when None.
         linear_from: From so many queries on their scores are computed in chunks, and once more for the gradient:
             memory grows linearly with their number. Where a TensorFlow graph is made for any number of them, they are
-            in chunks always, a short text in one. None: never, nor with `return_scores` or a `cache`.
+            in chunks always, a short text in one. None: never, nor with a `cache`.
+        reach: How many places before and after a query its keys may stand, None for all: `(None, 0)` is causal, and
+            `(w, w)` a window. In self-attention without a cache the layer hides all others by itself, and long texts
+            take time and memory for those in the window only; beside a cache, `attention_mask` says everything.
 
     Call arguments:
         hidden_states: Queries come from here, (B, T, D).
         context: Keys and values come from here, (B, S, D); `hidden_states` itself when None (self-attention).
         attention_mask: Boolean (B|1, 1|T, S), True = may attend. A row that may attend nothing gives finite numbers.
+        documents: Integer (B, T), of self-attention without a cache: the text of each token, from 1, 0 for padding.
+            A query sees the keys of its own text. The same as `document_mask(documents)` in linear memory.
         position_bias: Added to the scaled products, (B|1, N, T, S).
         rotary: Cosines and sines of `RotaryPositions` for the positions of `hidden_states`.
         cache: `{"key", "value"}`, each (B, K, S, H). With `cache_positions`, the new keys and values are written there;
@@ -58,7 +65,8 @@ class Attention(keras.layers.Layer):
         (B, N, T, S), float.
 
     Raises:
-        ValueError: `num_kv_heads` does not divide `num_heads`, or the input's width is not divisible by `num_heads`.
+        ValueError: `num_kv_heads` does not divide `num_heads`, or the input's width is not divisible by `num_heads`;
+            `reach` is no pair of numbers; `documents` or a `reach` where the keys are not of `hidden_states`.
 
     Example:
 
@@ -80,6 +88,7 @@ class Attention(keras.layers.Layer):
         initializer_range: float | str | None = 0.02,
         output_initializer_range: float | None = None,
         linear_from: int | None = LINEAR_FROM,
+        reach: tuple[int | None, int | None] = (None, None),
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
@@ -92,6 +101,7 @@ class Attention(keras.layers.Layer):
         self.initializer_range = initializer_range
         self.output_initializer_range = output_initializer_range
         self.linear_from = linear_from
+        self.reach = checked_reach(reach)
         if num_heads % self.num_kv_heads:
             raise ValueError(
                 f"num_kv_heads must divide num_heads: received num_heads={num_heads}, num_kv_heads={num_kv_heads}."
@@ -120,6 +130,7 @@ class Attention(keras.layers.Layer):
         context=None,
         *,
         attention_mask=None,
+        documents=None,
         position_bias=None,
         rotary=None,
         cache=None,
@@ -128,29 +139,43 @@ class Attention(keras.layers.Layer):
         training=None,
     ):
         length, is_cached = length_of(hidden_states), cache is not None
+        self._check_keys(context, documents, is_cached)
         query = self._project(self.query, hidden_states, length, self.num_heads)  # (B, N, T, H)
         if rotary is not None:
             query = rotate(query, rotary)  # (B, N, T, H)
 
         if cache is None or cache_positions is not None:
             new_cache = self._keys_and_values(hidden_states if context is None else context, rotary)  # (B, K, T|S, H)
-            cache = new_cache if cache is None else _write(new_cache, cache, cache_positions, in_place)  # (B, K, S, H)
+            is_first = cache is None
+            cache = new_cache if is_first else write_cache(new_cache, cache, cache_positions, in_place)  # (B, K, S, H)
 
         scale = 1 / math.sqrt(self.head_dim) if self.scale is None else self.scale
         query = query * ops.cast(scale, query.dtype)  # (B, N, T, H)
         key, value = cache["key"], cache["value"]  # (B, K, S, H)
+        visible = Visible(attention_mask) if is_cached else Visible(attention_mask, documents, self.reach)
         if self._is_short(query.shape[2], is_cached):
-            weights = self._weights(query, key, attention_mask, position_bias)  # (B, N, T, S)
+            weights = self._weights(query, key, visible.whole(length), position_bias)  # (B, N, T, S)
             mixed = mix(self.dropout(weights, training=training), value)  # (B, N, T, H)
         else:
-            mixed = self._mix_long(query, key, value, attention_mask, position_bias, training)  # (B, N, T, H)
+            mixed = self._mix_long(query, key, value, visible, position_bias, training)  # (B, N, T, H)
+            if self.return_scores:  # a graph leaves them out where nobody asks for them
+                weights = self._weights(query, key, visible.whole(length), position_bias)  # (B, N, T, S)
 
         output = with_length(self.output_dense(self._merge(mixed)), length)  # (B, T, D)
         return (output, cache, weights) if self.return_scores else (output, cache)
 
+    def _check_keys(self, context, documents, is_cached: bool):
+        is_given = documents is not None
+        if (is_given and is_cached) or (context is not None and (is_given or self.reach != (None, None))):
+            raise ValueError(
+                f"documents are of self-attention without a cache, and reach is of self-attention: received a "
+                f"{'cache' if is_cached else 'context'} with reach={self.reach} and "
+                f"{'documents' if is_given else 'no documents'}. Say in attention_mask which keys may be seen."
+            )
+
     def _is_short(self, length: int | None, is_cached: bool) -> bool:
         """Whether all scores may exist at one time."""
-        if self.return_scores or self.linear_from is None or is_cached:
+        if self.linear_from is None or is_cached:
             return True
         return length is not None and length < self.linear_from
 
@@ -158,14 +183,12 @@ class Attention(keras.layers.Layer):
         """(B, N, T, S)."""
         return ops.cast(attention_weights(query, key, attention_mask, position_bias), self.compute_dtype)
 
-    def _mix_long(self, query, key, value, attention_mask, position_bias, training):
+    def _mix_long(self, query, key, value, visible, position_bias, training):
         """(B, N, T, H), in memory that is linear in T."""
-        seed, (batch, heads, length, _) = self.dropout.next_seed(training), ops.shape(query)
-        keys = ops.shape(key)[2]
-        chunk = chunk_size(length, keys)
-        rows = (batch, heads, chunk, keys)  # B, N, t, S
-        draws = None if seed is None else lambda index: self.dropout.multipliers(rows, nth_seed(seed, index))
-        return long_attention(query, key, value, attention_mask, position_bias, draws, chunk)
+        seed, length = self.dropout.next_seed(training), ops.shape(query)[2]
+        draws = None if seed is None else lambda index, shape: self.dropout.multipliers(shape, nth_seed(seed, index))
+        chunk = chunk_size(length, width(ops.shape(key)[2], CHUNK, visible.reach))
+        return long_attention(query, key, value, visible, position_bias, draws, chunk)
 
     def _keys_and_values(self, context, rotary):
         length = length_of(context)
@@ -203,31 +226,3 @@ class Attention(keras.layers.Layer):
 
     def _head_dim(self, width: int) -> int:
         return self.head_dim or width // self.num_heads
-
-
-def _write(new, cache, positions, in_place):
-    """New keys and values, each (B, K, T, H), into a cache of room for S, each (B, K, S, H)."""
-    rows = _flat_rows(positions, cache["key"])
-    return {name: _update_rows(cache[name], rows, new[name], in_place) for name in ("key", "value")}
-
-
-def _flat_rows(positions, cache):
-    """(B, T) -> (B * K * T,): where every new key stands in a cache (B, K, S, H), seen as (B * K * S, H)."""
-    heads, size = cache.shape[1], ops.shape(cache)[2]
-    first_rows = ops.arange(ops.shape(positions)[0] * heads, dtype="int32") * size  # (B * K,)
-    rows = ops.reshape(first_rows, (-1, heads, 1)) + ops.cast(positions, "int32")[:, None]  # (B, K, T)
-    return ops.reshape(rows, (-1,))
-
-
-def _update_rows(cache, rows, new, in_place):
-    flat = without_length(cache)  # (B * K * S, H)
-    new = ops.cast(without_length(new), cache.dtype)  # (B * K * T, H)
-    if in_place and keras.backend.backend() == "tensorflow":
-        import tensorflow as tf
-
-        # All others copy the cache at every step, which takes longer than the step's attention.
-        flat = tf.raw_ops.InplaceUpdate(x=flat, i=rows, v=new)
-    else:
-        # scatter_update is core TF on every path; slice_update would be an Xla op.
-        flat = ops.scatter_update(flat, rows[:, None], new)
-    return ops.reshape(flat, ops.shape(cache))  # (B, K, S, H)

@@ -6,10 +6,9 @@ from functools import partial
 from typing import Any
 
 import keras
-from keras import ops
 
 from keras_transformers.layers.attention import LINEAR_FROM, Attention
-from keras_transformers.layers.dense import length_of, with_length
+from keras_transformers.layers.cache import attend_as_queries_of_one_row
 from keras_transformers.layers.dropout import Dropout
 from keras_transformers.layers.feed_forward import FeedForward
 from keras_transformers.layers.residual import make_norm, residual
@@ -29,7 +28,7 @@ class DecoderBlock(keras.layers.Layer):
         num_heads: Attention heads, N.
         intermediate_dim: Width of the feed-forward layer.
         cross_attention: Whether the block attends to an encoder.
-        head_dim, num_kv_heads, scale, attention_dropout, return_scores, linear_from: As in `Attention`.
+        head_dim, num_kv_heads, scale, attention_dropout, return_scores, linear_from, reach: As in `Attention`.
         dropout, activation_dropout, activation, gated, norm, norm_order, epsilon, use_bias, initializer_range: As in
             `EncoderBlock`.
         output_initializer_range: As in `Attention`, for the feed-forward layer too.
@@ -41,7 +40,7 @@ class DecoderBlock(keras.layers.Layer):
         attention_mask: Boolean (B|1, 1|T, S), True = may attend. The caller makes it causal (`causal_mask`), once
             for all blocks.
         encoder_attention_mask: Boolean (B, 1, S').
-        position_bias, rotary: As in `Attention`, for the self-attention.
+        documents, position_bias, rotary: As in `Attention`, for the self-attention.
         cache: See above; each (B, K, S, H). `cross_key` and `cross_value` may have B / n rows, one for n successive
             rows of `hidden_states`: the beams of a text.
         cache_positions: Integer (B, T), where each token of `hidden_states` belongs.
@@ -85,24 +84,24 @@ class DecoderBlock(keras.layers.Layer):
         activation_dropout: float = 0.0,
         attention_norm: bool = True,
         linear_from: int | None = LINEAR_FROM,
+        reach: tuple[int | None, int | None] = (None, None),
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
-        dtype = self.dtype_policy.name
         self.norm_order, self.return_scores = norm_order, return_scores
-        shared = {"use_bias": use_bias, "initializer_range": initializer_range, "dtype": dtype}
+        shared = {"use_bias": use_bias, "initializer_range": initializer_range, "dtype": self.dtype_policy.name}
         shared |= {"output_initializer_range": output_initializer_range}
         heads = {"num_heads": num_heads, "head_dim": head_dim, "num_kv_heads": num_kv_heads, "scale": scale, **shared}
         heads |= {"dropout": attention_dropout, "return_scores": return_scores, "linear_from": linear_from}
         inner = {"intermediate_dim": intermediate_dim, "activation": activation, "gated": gated, **shared}
-        norms = {"norm": norm, "epsilon": epsilon, "dtype": dtype, "use_bias": use_bias}
-        self.attention = Attention(name="attention", **heads)
+        norms = {"norm": norm, "epsilon": epsilon, "dtype": shared["dtype"], "use_bias": use_bias}
+        self.attention = Attention(name="attention", reach=reach, **heads)
         self.attention_norm = make_norm(name="attention_norm", **norms) if attention_norm else None
         self.cross_attention = Attention(name="cross_attention", **heads) if cross_attention else None
         self.cross_attention_norm = make_norm(name="cross_attention_norm", **norms) if cross_attention else None
         self.feed_forward = FeedForward(name="feed_forward", dropout=activation_dropout, **inner)
         self.feed_forward_norm = make_norm(name="feed_forward_norm", **norms)
-        self.dropout = Dropout(dropout, dtype=dtype, name="dropout")
+        self.dropout = Dropout(dropout, dtype=shared["dtype"], name="dropout")
 
     def build(self, hidden_states_shape, encoder_hidden_states_shape=None):
         for layer in (self.attention, self.attention_norm, self.feed_forward, self.feed_forward_norm):
@@ -119,6 +118,7 @@ class DecoderBlock(keras.layers.Layer):
         *,
         attention_mask=None,
         encoder_attention_mask=None,
+        documents=None,
         position_bias=None,
         rotary=None,
         cache=None,
@@ -128,14 +128,14 @@ class DecoderBlock(keras.layers.Layer):
     ):
         def attend(x):
             positions = {"position_bias": position_bias, "rotary": rotary, "cache_positions": cache_positions}
-            options = {"attention_mask": attention_mask, "in_place": in_place, "training": training}
-            return self.attention(x, cache=_part(cache), **positions, **options)
+            options = {"attention_mask": attention_mask, "documents": documents, "in_place": in_place}
+            return self.attention(x, cache=_part(cache), training=training, **positions, **options)
 
         def cross_attend(x):
             options = {"attention_mask": encoder_attention_mask, "training": training}
             if cache is None:
                 return self.cross_attention(x, encoder_hidden_states, **options)
-            return _attend_as_queries_of_one_row(self.cross_attention, x, _part(cache, "cross_"), **options)
+            return attend_as_queries_of_one_row(self.cross_attention, x, _part(cache, "cross_"), **options)
 
         def feed_forward(x):
             return (self.feed_forward(x, training=training),)
@@ -171,18 +171,6 @@ class DecoderBlock(keras.layers.Layer):
 def _part(cache: dict | None, prefix: str = "") -> dict | None:
     """The cache of the self-attention, or with the prefix `"cross_"` of the cross-attention."""
     return None if cache is None else {name: cache[prefix + name] for name in ("key", "value")}
-
-
-def _attend_as_queries_of_one_row(attention: Attention, x: Any, cache: dict, **options: Any) -> tuple:
-    """Attention to a cache that has one row for all beams of a text: the beams become more queries of that row."""
-    rows, length = ops.shape(cache["key"])[0], length_of(x)
-    queries = ops.reshape(x, (rows, -1, x.shape[-1]))  # (rows, B / rows * T, D)
-    output, cache, *scores = attention(queries, cache=cache, **options)
-
-    scores = [ops.swapaxes(weights, 1, 2) for weights in scores]  # (rows, B / rows * T, N, S')
-    scores = [ops.reshape(weights, (-1, length, *ops.shape(weights)[2:])) for weights in scores]  # (B, T, N, S')
-    scores = [ops.swapaxes(weights, 1, 2) for weights in scores]  # (B, N, T, S')
-    return with_length(output, length), cache, *scores
 
 
 def _with_cross(cache: dict, cross: dict) -> dict:

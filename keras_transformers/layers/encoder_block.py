@@ -23,7 +23,7 @@ class EncoderBlock(keras.layers.Layer):
     Args:
         num_heads: Attention heads, N.
         intermediate_dim: Width of the feed-forward layer.
-        head_dim, num_kv_heads, scale, attention_dropout, return_scores, linear_from: As in `Attention`.
+        head_dim, num_kv_heads, scale, attention_dropout, return_scores, linear_from, reach: As in `Attention`.
         dropout: Rate on the output of each sublayer.
         activation_dropout: Rate between the two feed-forward layers.
         activation, gated: As in `FeedForward`.
@@ -37,7 +37,7 @@ class EncoderBlock(keras.layers.Layer):
     Call arguments:
         hidden_states: (B, T, D).
         attention_mask: Boolean (B|1, 1|T, T), True = may attend.
-        position_bias, rotary: As in `Attention`.
+        documents, position_bias, rotary: As in `Attention`.
 
     Returns:
         Hidden states (B, T, D); with `return_scores` a pair of them and the attention weights (B, N, T, T).
@@ -69,6 +69,7 @@ class EncoderBlock(keras.layers.Layer):
         activation_dropout: float = 0.0,
         attention_norm: bool = True,
         linear_from: int | None = LINEAR_FROM,
+        reach: tuple[int | None, int | None] = (None, None),
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
@@ -81,7 +82,7 @@ class EncoderBlock(keras.layers.Layer):
         inner = {"intermediate_dim": intermediate_dim, "activation": activation, "gated": gated, **shared}
         norms = {"norm": norm, "epsilon": epsilon, "dtype": dtype, "use_bias": use_bias}
 
-        self.attention = Attention(name="attention", **heads)
+        self.attention = Attention(name="attention", reach=reach, **heads)
         self.feed_forward = FeedForward(name="feed_forward", dropout=activation_dropout, **inner)
         self.attention_norm = make_norm(name="attention_norm", **norms) if attention_norm else None
         self.feed_forward_norm = make_norm(name="feed_forward_norm", **norms)
@@ -92,11 +93,12 @@ class EncoderBlock(keras.layers.Layer):
             if layer is not None:
                 layer.build(hidden_states_shape)
 
-    def call(self, hidden_states, *, attention_mask=None, position_bias=None, rotary=None, training=None):
+    def call(
+        self, hidden_states, *, attention_mask=None, documents=None, position_bias=None, rotary=None, training=None
+    ):
         def attend(x):
-            return self.attention(
-                x, attention_mask=attention_mask, position_bias=position_bias, rotary=rotary, training=training
-            )
+            visible = {"attention_mask": attention_mask, "documents": documents}
+            return self.attention(x, **visible, position_bias=position_bias, rotary=rotary, training=training)
 
         def feed_forward(x):
             return (self.feed_forward(x, training=training),)

@@ -63,8 +63,30 @@ def window_mask(query_positions: Tensor, key_positions: Tensor, max_distance: in
     >>> window_mask(np.arange(4)[None], np.arange(4)[None], max_distance=1).numpy().astype(int).tolist()
     [[[1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1], [0, 0, 1, 1]]]
     """
+    return reach_mask(query_positions, key_positions, max_distance, max_distance)
+
+
+def reach_mask(
+    query_positions: Tensor, key_positions: Tensor, before: int | None = None, after: int | None = None
+) -> Tensor:
+    """The attention mask that hides tokens too far before a query, and those too far after it.
+
+    Args:
+        query_positions: Integer positions (1|B, T).
+        key_positions: Integer positions (1|B, S).
+        before: The largest distance to an earlier token that is seen; None for all of them.
+        after: The same for later tokens.
+
+    Returns:
+        Boolean (1|B, T, S), or None where nothing is hidden.
+
+    Example:
+
+    >>> reach_mask(np.arange(4)[None], np.arange(4)[None], before=1, after=0).numpy().astype(int).tolist()
+    [[[1, 0, 0, 0], [1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1]]]
+    """
     distances = ops.expand_dims(query_positions, 2) - ops.expand_dims(key_positions, 1)  # (1|B, T, S)
-    return ops.abs(distances) <= max_distance
+    return combine(None if before is None else distances <= before, None if after is None else distances >= -after)
 
 
 def combine(*masks: Tensor) -> Tensor:
@@ -88,42 +110,25 @@ def combine(*masks: Tensor) -> Tensor:
     return combined
 
 
-def document_mask(documents: Tensor) -> Tensor:
+def document_mask(documents: Tensor, key_documents: Tensor | None = None) -> Tensor:
     """The attention mask that hides padding, and the other texts in the same row.
 
     Args:
-        documents: Integer (B, S): which text of the row each token belongs to, from 1; 0 for padding.
+        documents: Integer (B, T): which text of the row each query belongs to, from 1; 0 for padding.
+        key_documents: Integer (B, S), the same of the keys; `documents` when None.
 
     Returns:
-        Boolean (B, S, S).
+        Boolean (B, T, S).
 
     Example:
 
     >>> document_mask(np.array([[1, 2, 0]])).numpy().astype(int).tolist()
     [[[1, 0, 0], [0, 1, 0], [0, 0, 0]]]
     """
-    same_document = ops.equal(ops.expand_dims(documents, 2), ops.expand_dims(documents, 1))  # (B, S, S)
-    real_keys = ops.expand_dims(ops.not_equal(documents, 0), 1)  # (B, 1, S)
+    key_documents = documents if key_documents is None else key_documents
+    same_document = ops.equal(ops.expand_dims(documents, 2), ops.expand_dims(key_documents, 1))  # (B, T, S)
+    real_keys = ops.expand_dims(ops.not_equal(key_documents, 0), 1)  # (B, 1, S)
     return ops.logical_and(same_document, real_keys)
-
-
-def positions_in_mask(attention_mask: Tensor) -> Tensor:
-    """The position of each token in its text, by the number of tokens that it sees.
-
-    Args:
-        attention_mask: Boolean (B, T, T), causal.
-
-    Returns:
-        int32 (B, T), from 0; 0 for padding.
-
-    Example:
-
-    >>> mask = combine(document_mask([[1, 1, 2]]), causal_mask([[0, 1, 2]], [[0, 1, 2]]))
-    >>> positions_in_mask(mask).numpy().tolist()
-    [[0, 1, 0]]
-    """
-    seen_tokens = ops.sum(ops.cast(attention_mask, "int32"), axis=-1)  # (B, T)
-    return ops.maximum(seen_tokens - 1, 0)
 
 
 def true_first(flags: Tensor) -> Tensor:

@@ -43,6 +43,37 @@ class PositionIds(keras.layers.Layer):
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
+class DocumentPositions(keras.layers.Layer):
+    """The position of each token in its text, where a row may hold several texts.
+
+    Call arguments:
+        documents: Integer (B, T): the text of each token, from 1; 0 for padding. The tokens of a text stand together.
+
+    Returns:
+        int32 (B, T), from 0; 0 for padding.
+
+    Example:
+
+    >>> DocumentPositions()(np.array([[1, 1, 2, 0]])).numpy().tolist()
+    [[0, 1, 0, 0]]
+    """
+
+    def call(self, documents):
+        rows, length = ops.shape(documents)
+        columns = ops.arange(length, dtype="int32")[None]  # (1, T)
+        is_first = ops.not_equal(documents, ops.pad(documents, [[0, 0], [1, 0]])[:, :-1])  # (B, T), of its text
+        texts = ops.cumsum(ops.cast(is_first, "int32"), axis=1)  # (B, T), 0 for padding in front
+        texts = texts + ops.arange(rows, dtype="int32")[:, None] * (length + 1)  # (B, T), other numbers in each row
+
+        starts = ops.where(is_first, columns, 0)  # (B, T)
+        starts = ops.segment_sum(ops.ravel(starts), ops.ravel(texts), rows * (length + 1))  # (B * (T + 1),), of texts
+        return ops.where(ops.equal(documents, 0), 0, columns - ops.take(starts, texts))  # (B, T)
+
+    def compute_output_spec(self, documents):
+        return keras.KerasTensor(documents.shape, dtype="int32")
+
+
+@keras.saving.register_keras_serializable("keras_transformers")
 class LearnedPositions(keras.layers.Layer):
     """Adds one learned vector per position.
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from keras_transformers.config import TransformerConfig
-from keras_transformers.layers import combine, window_mask
-from keras_transformers.models.build import Layers, rotary_names
+from keras_transformers.layers import PositionIds, combine, document_mask
+from keras_transformers.layers.masks import reach_mask
+from keras_transformers.models.build import Layers, has_long_texts, reach, rotary_names
 from keras_transformers.tensor import Tensor
 
 
 def block_inputs(
-    config: TransformerConfig, layers: Layers, side: str, queries: Tensor, keys: Tensor, attention_mask: Tensor
-) -> list[dict[str, Tensor]]:
+    config: TransformerConfig, layers: Layers, side: str, queries: Tensor, keys: Tensor,
+    attention_mask: Tensor | None = None, documents: Tensor | None = None, is_cached: bool = False,
+) -> list[dict[str, Tensor]]:  # fmt: skip
     """The call arguments of each block of a stack; blocks that want the same share the same tensors.
 
     Args:
@@ -19,17 +21,34 @@ def block_inputs(
         side: `"encoder"` or `"decoder"`.
         queries: int32 (1|B, T), positions of the queries in their texts.
         keys: int32 (1|B, S), positions of the keys.
-        attention_mask: Boolean (1|B, 1|T, S), of a block without a window.
+        attention_mask: Boolean (B, 1, S), what hides padding.
+        documents: Integer (B, T), as `document_mask` takes them, where S = T.
+        is_cached: Whether the keys come from a cache.
 
     Returns:
-        For each block a dict of `attention_mask`, boolean (1|B, 1|T, S), and, where it has positions that are not in
-        the embeddings, `rotary` or `position_bias`.
+        For each block a dict of `attention_mask`, boolean (1|B, 1|T, S), or, where texts may be long and the block
+        makes its mask itself, `attention_mask` or `documents`; and, where it has positions that are not in the
+        embeddings, `rotary` or `position_bias`. Recurrent blocks and convolutions of a decoder take `positions` alone,
+        as these tell where a text begins.
     """
+    if config.mixer != "attention":
+        block_input = {"positions": queries} if side == "decoder" else {"attention_mask": attention_mask}
+        return [block_input] * config.num_blocks(side)
     blocks = [config.block(index, side) for index in range(config.num_blocks(side))]
-    masks = {
-        window: _window(side, queries, keys, attention_mask, window)
-        for window in dict.fromkeys(options.attention_window for options in blocks)
-    }
+    windows = [options.attention_window for options in blocks]
+    if has_long_texts(config) and not is_cached:
+        given = {"attention_mask": attention_mask} if documents is None else {"documents": documents}
+        visible = dict.fromkeys(windows, given)
+    else:
+        places = (queries, keys)
+        if documents is not None:
+            attention_mask = combine(attention_mask, document_mask(documents))  # (B, T, S)
+            # Those in the row: should a number return behind another text, its positions begin anew.
+            places = (PositionIds(name="place_ids")(documents),) * 2  # (1, T)
+        visible = {
+            window: {"attention_mask": combine(attention_mask, reach_mask(*places, *reach(window, side)))}
+            for window in dict.fromkeys(windows)
+        }
 
     if config.positions == "rotary":
         tables = {base: {"rotary": layers[name](queries)} for base, name in rotary_names(config, side).items()}
@@ -38,15 +57,4 @@ def block_inputs(
         bias = {"position_bias": layers["positions"](queries, keys)} if "positions" in layers else {}
         positions = [bias] * len(blocks)
 
-    return [
-        {"attention_mask": masks[options.attention_window], **own_positions}
-        for options, own_positions in zip(blocks, positions, strict=True)
-    ]
-
-
-def _window(side: str, queries: Tensor, keys: Tensor, attention_mask: Tensor, window: int | None) -> Tensor:
-    if window is None:
-        return attention_mask
-    # A decoder's mask is causal: it hides the later half.
-    max_distance = window // 2 if side == "encoder" else window - 1
-    return combine(attention_mask, window_mask(queries, keys, max_distance))  # (1|B, T, S)
+    return [{**visible[window], **own_positions} for window, own_positions in zip(windows, positions, strict=True)]

@@ -15,6 +15,8 @@ from keras_transformers.layers import (
     Dropout,
     EncoderBlock,
     LearnedPositions,
+    MixerDecoderBlock,
+    MixerEncoderBlock,
     RelativePositionBias,
     RotaryPositions,
     SinusoidalPositions,
@@ -33,15 +35,23 @@ OPTIONAL_OUTPUTS["encoder_decoder"] = (
 Layers = Mapping[str, keras.layers.Layer]
 
 
-def check_outputs(outputs: Iterable[str], kind: str) -> tuple[str, ...]:
-    """The names of optional outputs of a kind of model; a `ValueError` for an unknown one."""
+def check_outputs(outputs: Iterable[str], config: TransformerConfig) -> tuple[str, ...]:
+    """The names of optional outputs of a model; a `ValueError` for one that it does not have."""
     if isinstance(outputs, str):
         raise ValueError(f"outputs must be a list of names: received the str {outputs!r}. Pass [{outputs!r}].")
-    outputs, known = tuple(outputs), OPTIONAL_OUTPUTS[kind]
-    always = {"hidden_states", "encoder_hidden_states"} if kind == "encoder_decoder" else {"hidden_states"}
+    outputs, two_stacks = tuple(outputs), config.kind == "encoder_decoder"
+    known = tuple(name for name in OPTIONAL_OUTPUTS[config.kind] if _has_output(config, name))
+    always = {"hidden_states", "encoder_hidden_states"} if two_stacks else {"hidden_states"}
     if unknown := sorted(set(outputs) - set(known) - always):
-        raise ValueError(f"unknown outputs {unknown}; a model has {sorted(always)} and {known}.")
+        mixer = "" if config.mixer == "attention" else f" with mixer={config.mixer!r}"
+        raise ValueError(f"unknown outputs {unknown}; a model{mixer} has {sorted(always)} and {known}.")
     return outputs
+
+
+def _has_output(config: TransformerConfig, name: str) -> bool:
+    if name == "cross_attention_scores":
+        return config.cross_attention
+    return config.mixer == "attention" or "scores" not in name
 
 
 def token_inputs(config: TransformerConfig) -> dict[str, keras.KerasTensor]:
@@ -124,12 +134,14 @@ def rotary_names(config: TransformerConfig, side: str) -> dict[float, str]:
 
 
 def _blocks(config: TransformerConfig, side: str, outputs: Sequence[str], dtype: str) -> list[keras.layers.Layer]:
+    if config.mixer != "attention":
+        return _mixer_blocks(config, side, dtype)
     names = ("num_heads", "intermediate_dim", "head_dim", "num_kv_heads", "dropout", "attention_dropout", "activation",
             "activation_dropout", "gated", "norm", "norm_order", "epsilon", "use_bias",
             "initializer_range")  # fmt: skip
     options: dict[str, Any] = {name: getattr(config, name) for name in names}
     options |= {"scale": config.attention_scale, "dtype": dtype}
-    if config.max_length < LINEAR_FROM:
+    if not has_long_texts(config):
         options["linear_from"] = None  # as fast as can be: no text is long
     two_stacks = config.kind == "encoder_decoder"
     options["return_scores"] = ("encoder_attention_scores" if two_stacks else "attention_scores") in outputs
@@ -139,11 +151,55 @@ def _blocks(config: TransformerConfig, side: str, outputs: Sequence[str], dtype:
         options |= {"cross_attention": two_stacks, "output_initializer_range": config.output_initializer_range}
         # Alignments may be asked for at any time; weights that nobody lists as an output cost nothing.
         options["return_scores"] |= two_stacks
-    norms = [config.block(index, side).attention_norm for index in range(config.num_blocks(side))]
+    blocks = [config.block(index, side) for index in range(config.num_blocks(side))]
+    reaches = [reach(own.attention_window, side) if has_long_texts(config) else (None, None) for own in blocks]
     return [
-        block_class(name=f"{side}_block_{index}", attention_norm=attention_norm, **options)
-        for index, attention_norm in enumerate(norms)
+        block_class(name=f"{side}_block_{index}", attention_norm=own.attention_norm, reach=reaches[index], **options)
+        for index, own in enumerate(blocks)
     ]
+
+
+def has_long_texts(config: TransformerConfig) -> bool:
+    """Whether blocks make their masks themselves, chunk by chunk, as a mask of a whole text would be too large."""
+    return config.max_length >= LINEAR_FROM
+
+
+def reach(window: int | None, side: str) -> tuple[int | None, int | None]:
+    """How many tokens before and after itself a token sees, for the window of a block of one side."""
+    if side == "decoder":
+        return (None if window is None else window - 1, 0)
+    return (None, None) if window is None else (window // 2, window // 2)
+
+
+def _mixer_blocks(config: TransformerConfig, side: str, dtype: str) -> list[keras.layers.Layer]:
+    names = ("mixer", "intermediate_dim", "kernel_size", "gated", "activation", "dropout", "norm", "norm_order",
+            "epsilon", "use_bias", "initializer_range", "output_initializer_range")  # fmt: skip
+    block_class: type = MixerEncoderBlock
+    options: dict[str, Any] = {"bidirectional": config.cross_attention}
+    if side == "decoder":
+        block_class, two_stacks = MixerDecoderBlock, config.kind == "encoder_decoder"
+        names = (*names, "num_heads", "head_dim", "num_kv_heads", "attention_dropout")
+        reads = "attention" if config.cross_attention else "state"
+        options = {
+            "encoder": reads if two_stacks else None,
+            "scale": config.attention_scale,
+            "return_scores": config.cross_attention,
+        }
+    options |= {name: getattr(config, name) for name in names} | {"dtype": dtype}
+    return [block_class(name=f"{side}_block_{index}", **options) for index in range(config.num_blocks(side))]
+
+
+def cache_shapes(config: TransformerConfig) -> dict[str, tuple[int, None, int]]:
+    """The shapes (K, S, H) of the parts of a block's cache; S is open."""
+    heads = (config.num_kv_heads, None, config.head_dim)
+    shapes = {"key": heads, "value": heads}
+    if config.mixer != "attention":
+        width = config.hidden_dim if config.mixer == "convolution" else config.intermediate_dim
+        shapes = dict.fromkeys(("key", "value") if config.mixer == "lstm" else ("key",), (1, None, width))
+    if config.kind != "encoder_decoder":
+        return shapes
+    crossing = {"key": heads, "value": heads} if config.cross_attention else shapes
+    return shapes | {f"cross_{part}": shape for part, shape in crossing.items()}
 
 
 def _final_layers(config: TransformerConfig, prefix: str, dtype: str) -> list[keras.layers.Layer]:

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 import keras
 
 from keras_transformers.config import TransformerConfig
-from keras_transformers.layers import PositionIds, causal_mask, combine, document_mask, padding_mask
-from keras_transformers.layers.masks import positions_in_mask
+from keras_transformers.layers import DocumentPositions, PositionIds, padding_mask
 from keras_transformers.models import build
 from keras_transformers.models.block_inputs import block_inputs
 from keras_transformers.models.encoder import encode_source
@@ -33,7 +32,8 @@ def decoder(
     Returns:
         A functional model. Inputs: a dict of int32 (B, T) `token_ids` and `padding_mask`: 0 = padding, at the end of
         a row; other tokens see the earlier ones of the same number, and positions count from its first. So 1 for all
-        tokens of a text, or 1, 1, 2, 2, 2, ... for several texts in one row that do not see each other.
+        tokens of a text, or 1, 1, 2, 2, 2, ... for several texts in one row that do not see each other; the tokens of
+        a text stand together.
         Outputs: a dict of `hidden_states` (B, T, D) and, on request, `attention_scores` (B, L, N, T, T) and
         `all_hidden_states` (B, L + 1, T, D) for L blocks.
 
@@ -48,7 +48,7 @@ def decoder(
     >>> tuple(model({"token_ids": ids, "padding_mask": ids != 0})["hidden_states"].shape)
     (1, 4, 16)
     """
-    outputs = build.check_outputs(outputs, "decoder")
+    outputs = build.check_outputs(outputs, config)
     layers = build.layers(config, outputs, dtype or keras.config.dtype_policy().name)
     inputs = build.token_inputs(config)
     states, _, scores = whole(config, layers, inputs)
@@ -76,6 +76,7 @@ def prefill(config: TransformerConfig, model: keras.Model, outputs: Iterable[str
     >>> tuple(prefill(config, decoder(config))(prompt)["cache"][0]["key"].shape)
     (1, 2, 3, 8)
     """
+    outputs = build.check_outputs(outputs, config)
     layers, inputs = _layers_of(model), build.token_inputs(config)
     encoder_inputs = {}
     if config.kind == "encoder_decoder":
@@ -111,7 +112,7 @@ def step(
     >>> tuple(step(config, model)(first)["hidden_states"].shape)
     (1, 1, 16)
     """
-    two_stacks = config.kind == "encoder_decoder"
+    outputs, two_stacks = build.check_outputs(outputs, config), config.kind == "encoder_decoder"
     layers = build.stack(_layers_of(model), "decoder")
     names = ("token_ids", "cache_positions", *(["encoder_padding_mask"] if two_stacks else []))
     inputs: dict[str, Tensor] = {name: keras.Input((None,), dtype="int32", name=name) for name in names}
@@ -119,13 +120,12 @@ def step(
 
     queries = inputs["cache_positions"]  # (B, T)
     keys = PositionIds(axis=2, name="key_positions")(cache[0]["key"])  # (1, S)
-    attention_mask = causal_mask(queries, keys)  # (B, T, S)
     encoder_inputs = {}
     if two_stacks:
         encoder_inputs["encoder_attention_mask"] = padding_mask(inputs["encoder_padding_mask"])  # (B, 1, S')
 
     states, new_cache, scores = walk(
-        config, layers, inputs["token_ids"], queries, keys, attention_mask, cache, in_place, **encoder_inputs
+        config, layers, inputs["token_ids"], queries, keys, None, cache, in_place, **encoder_inputs
     )
     named = build.named_outputs(outputs, states, scores) | {"cache": new_cache}
     return keras.Model(inputs | {"cache": cache}, named, name="step")
@@ -145,18 +145,16 @@ def whole(
     Returns:
         As `walk`.
     """
-    row_positions = PositionIds(name="position_ids")(inputs["token_ids"])  # (1, T)
-    attention_mask = combine(causal_mask(row_positions, row_positions), document_mask(inputs["padding_mask"]))
-    positions = positions_in_mask(attention_mask)  # (B, T), in their texts
+    documents = inputs["padding_mask"]
+    positions = DocumentPositions(name="position_ids")(documents)  # (B, T)
     return walk(
-        config, build.stack(layers, "decoder"), inputs["token_ids"], positions, positions, attention_mask,
-        **encoder_inputs,
-    )  # fmt: skip
+        config, build.stack(layers, "decoder"), inputs["token_ids"], positions, positions, documents, **encoder_inputs
+    )
 
 
 def walk(
     config: TransformerConfig, layers: build.Layers, token_ids: Tensor, queries: Tensor, keys: Tensor,
-    attention_mask: Tensor, cache: list[dict[str, Tensor]] | None = None, in_place: bool = False,
+    documents: Tensor | None = None, cache: list[dict[str, Tensor]] | None = None, in_place: bool = False,
     **encoder_inputs: Tensor,
 ) -> tuple[list, list, dict[str, list]]:  # fmt: skip
     """Through all layers of a decoder.
@@ -166,7 +164,7 @@ def walk(
         layers: Of the decoder, by name.
         token_ids: int32 (B, T).
         queries, keys: int32 (1|B, T) and (1|B, S), positions of the tokens and of all that they may attend to.
-        attention_mask: Boolean (B, T, S), causal, of a block without a window.
+        documents: Integer (B, T), the text of each token, as `document_mask` takes it; without a cache.
         cache: Of every block.
         in_place: As `step` says.
         **encoder_inputs: `encoder_hidden_states` and `encoder_attention_mask`, as blocks take them.
@@ -176,9 +174,11 @@ def walk(
         of every block; by name, the attention weights of every block, (B, N, T, S) each.
     """
     hidden_states = build.embed(layers, token_ids, positions=queries)  # (B, T, D)
-    inputs = block_inputs(config, layers, "decoder", queries, keys, attention_mask)
+    inputs = block_inputs(config, layers, "decoder", queries, keys, documents=documents, is_cached=cache is not None)
 
-    states, new_cache, scores = [hidden_states], [], {"attention_scores": [], "cross_attention_scores": []}
+    scores: dict[str, list] = {"attention_scores": [], "cross_attention_scores": []}
+    scored = list(scores)[0 if config.mixer == "attention" else 1 :]
+    states, new_cache = [hidden_states], []
     for index, block_input in enumerate(inputs):
         cached = {"cache": cache[index], "cache_positions": queries, "in_place": in_place} if cache else {}
         hidden_states, block_cache, *weights = layers[f"decoder_block_{index}"](
@@ -186,7 +186,7 @@ def walk(
         )  # (B, T, D), (B, K, S, H), (B, N, T, S)
         states.append(hidden_states)
         new_cache.append(block_cache)
-        for name, tensor in zip(scores, weights, strict=False):  # none, those of the text, those of the encoder too
+        for name, tensor in zip(scored, weights, strict=False):  # none, those of the text, those of the encoder too
             scores[name].append(tensor)
 
     states[-1] = build.finish(layers, hidden_states)  # (B, T, D)
@@ -199,10 +199,9 @@ def _layers_of(model: keras.Model) -> dict[str, keras.layers.Layer]:
 
 def _cache_inputs(config: TransformerConfig, layers: build.Layers) -> list[dict[str, Tensor]]:
     """For each block the inputs of its cache, each (B, K, S, H)."""
-    parts = ("key", "value", *(("cross_key", "cross_value") if config.kind == "encoder_decoder" else ()))
-    shape = (config.num_kv_heads, None, config.head_dim)
+    shapes = build.cache_shapes(config)
     dtypes = [layers[f"decoder_block_{index}"].compute_dtype for index in range(config.num_blocks("decoder"))]
     return [
-        {part: keras.Input(shape, dtype=dtype, name=f"{part}_{index}") for part in parts}
+        {part: keras.Input(shape, dtype=dtype, name=f"{part}_{index}") for part, shape in shapes.items()}
         for index, dtype in enumerate(dtypes)
     ]

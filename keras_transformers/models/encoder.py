@@ -44,7 +44,7 @@ def encoder(
     >>> tuple(outputs["hidden_states"].shape)
     (1, 4, 16)
     """
-    outputs = build.check_outputs(outputs, "encoder")
+    outputs = build.check_outputs(outputs, config)
     layers = build.layers(config, outputs, dtype or keras.config.dtype_policy().name)
     inputs = build.token_inputs(config)
 

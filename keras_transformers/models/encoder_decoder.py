@@ -50,7 +50,7 @@ def encoder_decoder(
     >>> tuple(outputs["hidden_states"].shape)
     (1, 3, 16)
     """
-    outputs = build.check_outputs(outputs, "encoder_decoder")
+    outputs = build.check_outputs(outputs, config)
     layers = build.layers(config, outputs, dtype or keras.config.dtype_policy().name)
     inputs = build.token_inputs(config)
 

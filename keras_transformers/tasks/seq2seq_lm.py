@@ -182,8 +182,13 @@ def align(
         An `Alignment` for each text.
 
     Raises:
-        ValueError: There are not as many targets as texts.
+        ValueError: There are not as many targets as texts, or the decoder does not attend to the encoder.
     """
+    if not sides.setup.config.cross_attention:
+        raise ValueError(
+            "align needs a decoder that attends to its encoder: received a model with cross_attention=False, whose "
+            "decoder takes states instead. Use one with cross-attention, such as rnn_attention_seq2seq."
+        )
     texts, targets = check_texts("texts", texts), check_texts("targets", targets)
     if not texts:
         return []

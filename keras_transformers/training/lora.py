@@ -30,7 +30,8 @@ def add_lora(model: keras.Model, rank: int, alpha: float | None = None, train: I
             have are ignored.
 
     Raises:
-        ValueError: `rank` is not positive, `train` is one str, or the model has been trained or has adapters.
+        ValueError: `rank` is not positive, `train` is one str, the model has been trained or has adapters, or its
+            blocks have no dense layers.
 
     Example:
 
@@ -45,8 +46,13 @@ def add_lora(model: keras.Model, rank: int, alpha: float | None = None, train: I
         raise ValueError(f"Received rank={rank}; expected a number of at least 1, such as 8.")
     trained_layers = set(check_texts("train", train))
     check_untrained(model)
+    if not (layers := _dense_layers(model)):
+        raise ValueError(
+            "adapters stand beside the dense layers of blocks: received a model whose blocks have none, but "
+            "convolutions or recurrent layers. Train it as it is; freeze(model, ...) holds some of its layers still."
+        )
     with scope(getattr(model, "distribute_strategy", None)):
-        for layer in _dense_layers(model):
+        for layer in layers:
             layer.enable_lora(rank, lora_alpha=alpha)
     freeze(model, [v.path for v in model.weights if not _is_adapter(v) and v.path.split("/")[0] not in trained_layers])
 

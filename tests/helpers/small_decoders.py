@@ -10,17 +10,28 @@ from arrays import to_numpy
 from decoding import make_room
 
 from keras_transformers.config import TransformerConfig
-from keras_transformers.families import gpt1, gpt2, llama
+from keras_transformers.families import convolutional, gpt1, gpt2, llama, recurrent
 from keras_transformers.heads import classification_head, language_model_head
 from keras_transformers.models import decoder
 from keras_transformers.models.decoder import prefill, step
 
 FAMILIES = {"gpt1": gpt1, "gpt2": gpt2, "llama": llama}
+# Without self-attention.
+COUNTERPARTS = {
+    "simple_rnn": (recurrent, {"mixer": "simple_rnn"}),
+    "gru": (recurrent, {"mixer": "gru", "positions": "sinusoidal", "norm_order": "post", "embedding_norm": True}),
+    "lstm": (recurrent, {"intermediate_dim": 16}),
+    "cnn": (convolutional, {"kind": "decoder"}),
+    "plain_cnn": (convolutional, {"kind": "decoder", "gated": False, "activation": "relu", "norm": "rms"}),
+}
 SIZES = {"vocabulary_size": 30, "num_layers": 2, "num_heads": 4, "hidden_dim": 16, "max_length": 8}
 
 
 def small_config(family: str = "gpt2", **options: Any) -> TransformerConfig:
     """Two blocks of width 16; any field may be changed."""
+    if family in COUNTERPARTS:
+        configure, own = COUNTERPARTS[family]
+        return configure(**(SIZES | {"intermediate_dim": 24} | own | options))
     own = {"intermediate_dim": 24, "num_kv_heads": 2} if family == "llama" else {}
     return FAMILIES[family](**(SIZES | own | options))
 

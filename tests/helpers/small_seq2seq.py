@@ -10,7 +10,7 @@ from arrays import to_numpy
 from decoding import make_room
 
 from keras_transformers.config import TransformerConfig
-from keras_transformers.families import bart, marian, mbart, t5, transformer
+from keras_transformers.families import bart, convolutional, marian, mbart, recurrent, t5, transformer
 from keras_transformers.heads import language_model_head
 from keras_transformers.models import encoder_decoder
 from keras_transformers.models.decoder import prefill, step
@@ -23,13 +23,22 @@ FAMILIES = {
     "bart": (bart, {}),
     "mbart": (mbart, {}),
 }
+# Without self-attention.
+COUNTERPARTS = {
+    "rnn_seq2seq": (recurrent, {"cross_attention": False}),
+    "gru_seq2seq": (recurrent, {"cross_attention": False, "mixer": "gru", "intermediate_dim": 16}),
+    "rnn_attention": (recurrent, {}),
+    "cnn_seq2seq": (convolutional, {}),
+}
 SIZES = {"vocabulary_size": 30, "num_layers": 1, "num_decoder_layers": 2, "num_heads": 4, "hidden_dim": 16}
 LENGTHS = (5, 3)
 
 
 def small_config(family: str = "transformer", **options: Any) -> TransformerConfig:
     """One block and two blocks of width 16; any field may be changed."""
-    configure, own = FAMILIES[family]
+    configure, own = (FAMILIES | COUNTERPARTS)[family]
+    if family in COUNTERPARTS:
+        own = own | {"kind": "encoder_decoder"}
     return configure(**(SIZES | {"intermediate_dim": 24, "max_length": 8} | own | options))
 
 
@@ -61,7 +70,8 @@ def decode(
     ids, longest = inputs["token_ids"], prompts.max()
     mask = (np.arange(longest) < prompts[:, None]).astype("int32")
     first = prefill(config, model)(inputs | {"token_ids": ids[:, :longest] * mask, "padding_mask": mask})
-    twin, cache, steps = step(config, model, ["cross_attention_scores"]), make_room(first["cache"]), []
+    scores = ["cross_attention_scores"] if config.cross_attention else []
+    twin, cache, steps = step(config, model, scores), make_room(first["cache"]), []
     source = {"encoder_padding_mask": inputs["encoder_padding_mask"]}
     for start in range(0, ids.shape[1] - longest, stride):
         positions = prompts[:, None] + start + np.arange(stride)

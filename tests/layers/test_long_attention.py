@@ -13,7 +13,8 @@ from layer_checks import randomize_built
 from pairs import pairwise
 
 from keras_transformers.layers import Attention, EncoderBlock, padding_mask
-from keras_transformers.layers.long_attention import chunk_size, long_attention
+from keras_transformers.layers.chunks import Visible, chunk_size
+from keras_transformers.layers.long_attention import long_attention
 from keras_transformers.layers.products import attention_weights, mix
 
 B, N, S, H = 2, 4, 7, 4
@@ -40,7 +41,7 @@ def draws(kept: np.ndarray, chunk: int):
     length = kept.shape[2]
     padded = np.pad(kept, [(0, 0), (0, 0), (0, -length % chunk), (0, 0)])
     chunks = ops.convert_to_tensor(padded.reshape(*kept.shape[:2], -1, chunk, kept.shape[3]))
-    return lambda index: ops.take(chunks, index, axis=2)
+    return lambda index, shape: ops.take(chunks, index, axis=2)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(map(str, case.values())))
@@ -58,13 +59,73 @@ def test_it_is_attention(case):
         return mix(ops.cast(weights if kept is None else weights * kept, dtype), value)
 
     def ours(query, key, value, bias=None):
-        return long_attention(query, key, value, mask, bias, None if kept is None else draws(kept, chunk), chunk)
+        multipliers = None if kept is None else draws(kept, chunk)
+        return long_attention(query, key, value, Visible(mask), bias, multipliers, chunk)
 
     np.testing.assert_allclose(to_numpy(ours(*arrays)), to_numpy(plain(*arrays)), **tolerance(dtype))
     found, expected = (
         gradients(lambda *x, f=function: ops.cast(f(*x), "float32") * upstream, *arrays) for function in (ours, plain)
     )
     limit = tolerance(dtype) if dtype == "float32" else {"atol": 0.1, "rtol": 0.05}  # sums of rounded numbers
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, **limit)
+
+
+WINDOWS = pairwise(
+    length=[2, 7, 8],
+    chunk=[1, 3, 16],
+    reach=[(2, 1), (0, 0), (None, 0), (0, None), (1, 9)],
+    kv_heads=[2, 4],
+    mask=["none", "padding", "full", "documents"],
+    bias=[0, 1],
+    dropout=[False, True],
+    dtype=["float32", "bfloat16"],
+)
+
+
+@pytest.mark.parametrize("case", WINDOWS, ids=lambda case: "-".join(map(str, case.values())))
+def test_a_chunk_takes_the_keys_in_its_reach(case):
+    """As if the mask said all of it; with several texts in a row, too."""
+    length, chunk, dtype, (before, after) = case["length"], case["chunk"], case["dtype"], case["reach"]
+    shapes = [(B, N, length, H), *[(B, case["kv_heads"], length, H)] * 2]
+    shapes += [(case["bias"], N, length, length)] if case["bias"] else []
+    arrays = [ops.cast(normal(*shape, seed=seed), dtype) for seed, shape in enumerate(shapes)]
+    upstream = normal(B, N, length, H, seed=9)
+
+    documents = np.array([[1, 1, 2, 2, 2, 3, 0, 0], [1, 1, 1, 1, 1, 1, 1, 1]])[:, :length]
+    given = {"none": {}, "documents": {"documents": documents}}.get(case["mask"])
+    if given is None:
+        given = {
+            "attention_mask": np.random.default_rng(0).random((B, 1 if case["mask"] == "padding" else length, length))
+            < 0.6
+        }
+    distances = np.arange(length)[:, None] - np.arange(length)
+    mask = (distances <= (length if before is None else before)) & (distances >= -(length if after is None else after))
+    mask = mask & given.get("attention_mask", True)
+    if "documents" in given:
+        mask = mask & (documents[:, :, None] == documents[:, None]) & (documents[:, None] > 0)
+    mask = np.broadcast_to(mask, (B, length, length))
+    upstream = upstream * mask.any(-1)[:, None, :, None]  # what sees nothing is a mean of what is there
+    visible = Visible(reach=case["reach"], **given)
+    np.testing.assert_array_equal(np.broadcast_to(to_numpy(visible.whole(length)), mask.shape), mask)
+
+    def multipliers(index, shape):
+        """Numbers that go by the places of query and key: plain attention gets the same."""
+        return ops.cast(ops.ones(shape), "float32") * (1.5 if case["dropout"] else 1.0)
+
+    def plain(query, key, value, bias=None):
+        weights = attention_weights(query, key, mask, bias)
+        return mix(ops.cast(weights * (1.5 if case["dropout"] else 1.0), dtype), value)
+
+    def ours(query, key, value, bias=None):
+        return long_attention(query, key, value, visible, bias, multipliers, chunk)
+
+    one, other = (to_numpy(ops.cast(function(*arrays), "float32")) * (upstream != 0) for function in (ours, plain))
+    np.testing.assert_allclose(one, other, **tolerance(dtype))
+    found, expected = (
+        gradients(lambda *x, f=function: ops.cast(f(*x), "float32") * upstream, *arrays) for function in (ours, plain)
+    )
+    limit = tolerance(dtype) if dtype == "float32" else {"atol": 0.1, "rtol": 0.05}
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other, **limit)
 
@@ -84,10 +145,13 @@ def test_layers_are_the_same_from_a_length_on(kv_heads, dtype):
 def test_a_length_that_is_not_known_before(tmp_path):
     """One graph serves both ways, also when it is saved."""
     inputs = {"x": keras.Input((None, 16), name="x"), "mask": keras.Input((None,), dtype="int32", name="mask")}
-    block = EncoderBlock(N, 32, linear_from=5)
+    block = EncoderBlock(N, 32, linear_from=5, reach=(3, 1))
     model = keras.Model(inputs, block(inputs["x"], attention_mask=padding_mask(inputs["mask"])))
     model.save(tmp_path / "model.keras")
-    model, plain = keras.saving.load_model(tmp_path / "model.keras"), EncoderBlock(N, 32, linear_from=None)
+    model, plain = (
+        keras.saving.load_model(tmp_path / "model.keras"),
+        EncoderBlock(N, 32, linear_from=None, reach=(3, 1)),
+    )
     plain.build((None, None, 16))
     plain.set_weights(model.get_weights())
     for length in (1, 4, 5, 9):
@@ -96,16 +160,17 @@ def test_a_length_that_is_not_known_before(tmp_path):
         np.testing.assert_allclose(model.predict({"x": x, "mask": mask}, verbose=0), expected, **tolerance("float32"))
 
 
-@pytest.mark.parametrize("jit", [False, True])
-def test_fit_at_lengths_that_are_not_known_before(jit):
+@pytest.mark.parametrize("jit, reach", [(False, (None, None)), (False, (280, 5)), (True, (280, 5))])
+def test_fit_at_lengths_that_are_not_known_before(jit, reach):
     """With XLA too, which compiles anew for each length; its steps are those of attention that keeps all scores."""
     losses = []
     for linear_from in (100, None):
         keras.utils.set_random_seed(0)
         x = keras.Input((None, 8))
-        model = keras.Model(x, keras.layers.Dense(1)(EncoderBlock(2, 8, dropout=0.1, linear_from=linear_from)(x)[:, 0]))
+        block = EncoderBlock(2, 8, dropout=0.1, linear_from=linear_from, reach=reach)
+        model = keras.Model(x, keras.layers.Dense(1)(keras.ops.mean(block(x), axis=1)))
         model.compile(keras.optimizers.SGD(0.1), "mse", jit_compile=jit)
-        batches = [(normal(4, length, 8), np.ones((4, 1))) for length in (1, 6, 300)]
+        batches = [(normal(4, length, 8), np.ones((4, 1))) for length in (6, 300)]
         losses.append([float(model.train_on_batch(*batch)) for batch in batches])
     np.testing.assert_allclose(*losses, rtol=1e-4)
 
@@ -136,7 +201,7 @@ def test_shapes_that_are_not_known_before(rows):
     mask = np.random.default_rng(0).random((rows, 7 if rows == 1 else 1, S)) < 0.7
 
     def ours(mask, query, key, value, bias):
-        return ops.square(long_attention(query, key, value, mask, bias, chunk=3))
+        return ops.square(long_attention(query, key, value, Visible(mask), bias, chunk=3))
 
     def plain(query, key, value, bias):
         return ops.square(mix(attention_weights(query, key, mask, bias), value))
@@ -163,6 +228,17 @@ def test_dropout_draws_alike_forwards_and_backwards():
     assert np.abs(to_numpy(output(x)) - to_numpy(attention(x, training=True)[0])).max() > 1e-3
 
 
+def test_reach_and_documents_are_of_self_attention():
+    x, documents = normal(B, 3, 16), np.ones((B, 3), "int32")
+    cache = dict.fromkeys(("key", "value"), normal(B, N, 3, H))
+    with pytest.raises(ValueError, match=r"received a cache with .* and documents\. Say in attention_mask"):
+        Attention(N)(x, documents=documents, cache=cache)
+    with pytest.raises(ValueError, match=r"received a context with .* and documents"):
+        Attention(N)(x, x[:, :2], documents=documents)
+    with pytest.raises(ValueError, match=r"received a context with reach=\(1, 0\) and no documents"):
+        Attention(N, reach=(1, 0))(x, x[:, :2])
+
+
 @pytest.mark.parametrize("queries, keys", [(0, 0), (1, 7), (300, 300), (9000, 100_000), (70_000, 70_000)])
 def test_chunks_are_as_large_where_lengths_are_not_known_before(queries, keys):
     expected = chunk_size(queries, keys)
@@ -181,21 +257,15 @@ def test_chunks_draw_apart():
     assert np.abs(first[:256] - first[256:512]).max() > 1e-3
 
 
-@pytest.mark.slow
-def test_memory_does_not_hold_all_scores():
-    """One head of 16,384 tokens: its scores alone take 1.07 GB."""
-    import subprocess
-    import sys
-
-    code = """
+MEMORY = """
 from keras_transformers import Attention
 import tensorflow as tf
-attention = Attention(1, linear_from={start})
+attention = Attention(1, {options})
 @tf.function
 def gradient(x):
     with tf.GradientTape() as tape:
         tape.watch(x)
-        total = tf.reduce_sum(attention(x)[0])
+        total = tf.reduce_sum(attention(x, documents=tf.ones((1, tf.shape(x)[1]), "int32"))[0])
     return tape.gradient(total, x)
 def step(length):
     gradient(tf.ones((1, length, 8))).numpy()
@@ -203,10 +273,25 @@ def step(length):
     with open("/proc/self/status") as status:
         return 1024 * int(next(line for line in status if line.startswith("VmHWM")).split()[1])
 before = step(64)
-print(step(16384) - before)
+print(step({length}) - before)
 """
-    sizes = [
-        int(subprocess.run([sys.executable, "-c", code.format(start=start)], check=True, capture_output=True).stdout)
-        for start in (4096, None)
-    ]
-    assert sizes[0] < 0.4e9 < 1e9 < sizes[1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "options, length, least, most",
+    [
+        ("", 16_384, 0, 0.4e9),
+        ("linear_from=None", 16_384, 1e9, 9e9),  # the scores of one head alone
+        ("reach=(None, 0)", 24_576, 0, 0.4e9),  # a causal mask of all tokens alone would take 0.6 GB
+        ("reach=(64, 64)", 131_072, 0, 0.4e9),  # and all scores 69 GB, which would also take minutes
+    ],
+)
+def test_memory(options, length, least, most):
+    """What a gradient takes of it, of one head of width 8."""
+    import subprocess
+    import sys
+
+    code = MEMORY.format(options=options, length=length)
+    result = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=300)
+    assert least < int(result.stdout) < most

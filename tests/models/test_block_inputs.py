@@ -12,6 +12,7 @@ from bert_model import small_config as small_encoder
 from small_decoders import decode, small_config, token_ids, whole
 
 from keras_transformers.layers import RotaryPositions
+from keras_transformers.layers.attention import LINEAR_FROM
 from keras_transformers.models import build, decoder, encoder
 from keras_transformers.models.block_inputs import block_inputs
 from keras_transformers.models.decoder import prefill
@@ -178,10 +179,11 @@ def test_the_order_of_tokens_does_not_matter_to_an_encoder_without_positions():
 def test_blocks_that_want_the_same_share_it():
     config = small_config("llama", num_layers=8, block_options=ROTARY)
     layers = build.layers(config, (), "float32")
-    positions, mask = np.arange(5)[None], causal_window(5)[None]
-    inputs = block_inputs(config, layers, "decoder", positions, positions, mask)
+    positions, documents = np.arange(5)[None], np.ones((1, 5), "int32")
+    inputs = block_inputs(config, layers, "decoder", positions, positions, documents=documents)
     masks, tables = [own["attention_mask"] for own in inputs], [own.get("rotary") for own in inputs]
-    assert masks[1] is masks[3] is mask
+    assert masks[1] is masks[3]
+    np.testing.assert_array_equal(to_numpy(masks[1]), causal_window(5)[None])
     assert masks[0] is masks[4]
     assert len({id(tensor) for tensor in masks}) == 3
     assert tables[0] is tables[4]
@@ -201,3 +203,38 @@ def test_layers_and_weights():
     config = small_seq2seq.small_config(num_layers=2, positions="rotary", block_options=[{"max_wavelength": 10}, {}])
     names = {name for name in build.layers(config, (), "float32") if "positions" in name}
     assert names == {"encoder_positions", "encoder_positions_1", "decoder_positions", "decoder_positions_1"}
+
+
+LONG = {"max_length": LINEAR_FROM}
+
+
+@each_decoder
+def test_a_decoder_of_long_texts_makes_its_masks_in_chunks(name):
+    """What is made in chunks, without a mask of (T, T), is what a decoder of short texts gives."""
+    _, model = make(name, max_length=8)
+    documents = np.array([[1, 1, 1, 2, 2, 2, 2, 0], [1] * 8])
+    inputs = whole(token_ids(2, 8), documents)
+    long_config, long_model = make(name, **LONG)
+    weights = {weight.path: weight for weight in long_model.weights}
+    for weight in model.weights:  # the table of learned positions is longer
+        weights[weight.path].assign(np.resize(to_numpy(weight), weights[weight.path].shape))
+    expected, found = (to_numpy(each(inputs)["hidden_states"]) for each in (model, long_model))
+    np.testing.assert_allclose(found[documents > 0], expected[documents > 0], **tolerance("float32"))
+    assert model.get_layer("decoder_block_0").attention.reach == (None, None)
+    assert long_model.get_layer("decoder_block_0").attention.reach[1] == 0
+    for positions, step_states in decode(long_config, long_model, inputs["token_ids"][1:], np.array([4]), stride=2):
+        np.testing.assert_allclose(step_states[0], found[1, positions[0]], **tolerance("float32"))
+
+
+def test_an_encoder_of_long_texts_makes_its_masks_in_chunks():
+    options = {"norm_order": "pre", "positions": "rotary", "num_layers": 2}
+    options["block_options"] = ({"attention_window": 4}, {})
+    configs = [small_encoder(**options, max_length=length) for length in (16, LINEAR_FROM)]
+    models = [encoder(config) for config in configs]
+    models[1].set_weights(randomize(models[0], scale=0.3).get_weights())
+    inputs = batch(configs[0])
+    expected, found = (to_numpy(model(inputs)["hidden_states"]) for model in models)
+    real = np.asarray(inputs["padding_mask"]) > 0
+    assert not real.all()
+    np.testing.assert_allclose(found[real], expected[real], **tolerance("float32"))
+    assert [models[1].get_layer(f"encoder_block_{index}").attention.reach for index in (0, 1)] == [(2, 2), (None, None)]

@@ -8,7 +8,7 @@ from golden import check_weights
 from invariants import check_causal, same_dropout
 from pairs import pairwise
 from shapes import shapes_only
-from small_decoders import FAMILIES, all_heads, decode, small_config, token_ids, whole
+from small_decoders import COUNTERPARTS, FAMILIES, all_heads, decode, small_config, token_ids, whole
 
 from keras_transformers.config import NORM_ORDERS, NORMS, POSITIONS
 from keras_transformers.families import gpt1, gpt2, llama
@@ -28,7 +28,9 @@ CONFIGS = pairwise(
     dtype=DTYPES,
 )
 each_config = pytest.mark.parametrize("options", CONFIGS, ids=lambda options: "-".join(map(str, options.values())))
-each_family = pytest.mark.parametrize("family", FAMILIES)
+each_family = pytest.mark.parametrize("family", [*FAMILIES, *COUNTERPARTS])
+each_attention = pytest.mark.parametrize("family", FAMILIES)
+each_counterpart = pytest.mark.parametrize("family", COUNTERPARTS)
 
 
 def make(family="gpt2", dtype="float32", outputs=(), **options):
@@ -43,6 +45,16 @@ def hidden_states(model, inputs, **options):
 
 @each_config
 def test_packed_texts_equal_rows_of_their_own_and_padding_changes_nothing(options):
+    check_packed(**options)
+
+
+@each_counterpart
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_packed_texts_without_attention(family, dtype):
+    check_packed(family=family, dtype=dtype)
+
+
+def check_packed(**options):
     _, model = make(**options)
     ids, documents = token_ids(2, 8), np.array([[1, 1, 1, 2, 2, 3, 0, 0], [1, 2, 2, 2, 2, 2, 2, 2]])
     outputs = hidden_states(model, whole(ids, documents))
@@ -86,14 +98,34 @@ def test_steps_of_several_tokens(family, dtype, stride):
     assert len(check_decoding(*make(family, dtype), dtype, stride=stride)) == 2 // stride
 
 
+# (K, S, H) of each part of a block's cache.
+CACHES = {family: {"key": (4, 6, 4), "value": (4, 6, 4)} for family in ("gpt1", "gpt2")}
+CACHES["llama"] = {"key": (2, 6, 4), "value": (2, 6, 4)}
+CACHES["lstm"] = {"key": (1, 6, 16), "value": (1, 6, 16)}
+CACHES |= {family: {"key": (1, 6, 24)} for family in ("simple_rnn", "gru")}
+CACHES |= {family: {"key": (1, 6, 16)} for family in ("cnn", "plain_cnn")}
+
+
+@pytest.mark.parametrize("family", ["gpt2", "lstm", "cnn"])
+@pytest.mark.parametrize("documents", [[1, 1, 2, 2, 1, 1], [1, 1, 0, 1, 1, 1], [0, 0, 1, 1, 2, 2]])
+def test_no_token_sees_later_ones_whatever_the_numbers_of_texts(family, documents):
+    """Numbers that return, and padding in front or in between; padding itself sees anything."""
+    _, model = make(family)
+    ids, documents = token_ids(1), np.array([documents])
+    before = hidden_states(model, whole(ids, documents))
+    ids[:, -2:] += 3
+    changes = np.abs(hidden_states(model, whole(ids, documents)) - before).max(-1)[documents > 0]
+    assert not changes[:-2].any() and changes[-2:].min() > 1e-3
+
+
 @each_family
 def test_prefill_is_the_model_itself(family):
     config, model = make(family)
     inputs = whole(token_ids())
     outputs = to_numpy(prefill(config, model)(inputs))
     np.testing.assert_array_equal(outputs["hidden_states"], hidden_states(model, inputs))
-    heads = 2 if family == "llama" else 4
-    assert [cache[part].shape for cache in outputs["cache"] for part in ("key", "value")] == 4 * [(2, heads, 6, 4)]
+    shapes = [{part: array.shape[1:] for part, array in cache.items()} for cache in outputs["cache"]]
+    assert shapes == 2 * [CACHES[family]]
 
 
 @each_family
@@ -121,7 +153,7 @@ def test_the_order_of_tokens_matters(positions):
     assert np.abs(first[:, -1] - second[:, -1]).max() > 1e-3
 
 
-@each_family
+@each_attention
 def test_optional_outputs(family):
     config, model = make(family, outputs=["attention_scores", "all_hidden_states"])
     ids = token_ids()
@@ -133,6 +165,23 @@ def test_optional_outputs(family):
     np.testing.assert_allclose(scores.sum(-1), 1, atol=1e-5)
     assert not np.triu(scores, 1).any()
     check_decoding(config, model)
+
+
+@each_counterpart
+def test_a_model_without_attention_has_no_scores_of_it(family):
+    with pytest.raises(ValueError, match=r"unknown outputs \['attention_scores'\]; a model with mixer='"):
+        make(family, outputs=["attention_scores"])
+    _, model = make(family, outputs=["all_hidden_states"])
+    outputs = to_numpy(model(whole(token_ids())))
+    np.testing.assert_array_equal(outputs["all_hidden_states"][:, -1], outputs["hidden_states"])
+
+
+@pytest.mark.parametrize("family", ["lstm", "cnn"])
+def test_the_order_of_tokens_matters_without_attention(family):
+    _, model = make(family, positions=None)
+    ids = token_ids(1, 6)
+    first, second = hidden_states(model, whole(ids)), hidden_states(model, whole(ids[:, [0, 1, 2, 4, 3, 5]]))
+    assert np.abs(first[:, -1] - second[:, -1]).max() > 1e-3
 
 
 def test_a_text_longer_than_the_table_of_positions():

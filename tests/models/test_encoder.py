@@ -10,7 +10,7 @@ from pairs import pairwise
 from shapes import shapes_only
 
 from keras_transformers.config import NORM_ORDERS, NORMS, POSITIONS
-from keras_transformers.families import bert
+from keras_transformers.families import bert, convolutional, recurrent
 from keras_transformers.heads import pooler
 from keras_transformers.models import encoder
 
@@ -29,7 +29,41 @@ CONFIGS = pairwise(
 @pytest.mark.parametrize("options", CONFIGS, ids=lambda options: "-".join(map(str, options.values())))
 def test_padding_changes_nothing(options):
     dtype = options["dtype"]
-    config = small_config(**{name: value for name, value in options.items() if name != "dtype"})
+    check_padding(small_config(**{name: value for name, value in options.items() if name != "dtype"}), dtype)
+
+
+MIXERS = {
+    "simple_rnn": (recurrent, {"mixer": "simple_rnn"}),
+    "gru": (recurrent, {"mixer": "gru"}),
+    "lstm": (recurrent, {"norm_order": "post"}),
+    "cnn_encoder": (convolutional, {}),
+}
+
+
+def mixing_config(mixer, **options):
+    configure, own = MIXERS[mixer]
+    sizes = {"num_layers": 2, "hidden_dim": 16, "intermediate_dim": 12, "num_segments": 2, "kind": "encoder"}
+    return configure(30, max_length=8, **(sizes | own | options))
+
+
+@pytest.mark.parametrize("mixer", MIXERS)
+@pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16"])
+def test_padding_changes_nothing_without_attention(mixer, dtype):
+    check_padding(mixing_config(mixer), dtype)
+
+
+@pytest.mark.parametrize("mixer", MIXERS)
+def test_both_sides_of_a_token_matter_without_attention(mixer):
+    config = mixing_config(mixer, positions=None)
+    model, inputs = randomize(encoder(config), scale=0.3), batch(config, (7,))
+    expected = to_numpy(model(inputs)["hidden_states"])[0, 3]
+    for place in (2, 4):
+        ids = inputs["token_ids"].copy()
+        ids[0, place] = 31 - ids[0, place]
+        assert np.abs(to_numpy(model(inputs | {"token_ids": ids})["hidden_states"])[0, 3] - expected).max() > 1e-3
+
+
+def check_padding(config, dtype):
     model = randomize(encoder(config, dtype=dtype), scale=0.3)
     inputs, lengths = batch(config), (7, 3, 1)
     outputs = to_numpy(model(inputs)["hidden_states"])
@@ -102,6 +136,13 @@ def test_weight_names_and_shapes():
     with shapes_only():
         model = all_heads(small_config())
     check_weights(model, "bert")
+
+
+@pytest.mark.parametrize("mixer", ["gru", "cnn_encoder"])
+def test_weight_names_and_shapes_without_attention(mixer):
+    with shapes_only():
+        model = encoder(mixing_config(mixer))
+    check_weights(model, f"{mixer}_both_ways")
 
 
 @pytest.mark.parametrize(

@@ -7,15 +7,19 @@ from arrays import randomize, to_numpy, tolerance
 from golden import check_weights
 from invariants import check_causal, same_dropout
 from shapes import shapes_only
-from small_seq2seq import FAMILIES, decode, pairs, small_config, whole_model
+from small_seq2seq import COUNTERPARTS, FAMILIES, decode, pairs, small_config, whole_model
 
 from keras_transformers.families import bart, marian, t5, transformer
 from keras_transformers.models import encoder_decoder
 from keras_transformers.models.decoder import prefill, step
 
 SOURCE = ("encoder_token_ids", "encoder_padding_mask")
-each_family = pytest.mark.parametrize("family", FAMILIES)
-some_families = pytest.mark.parametrize("family", ["marian", "t5_v1_1", "mbart"])
+BY_STATE = ("rnn_seq2seq", "gru_seq2seq")  # without attention to the encoder
+each_family = pytest.mark.parametrize("family", [*FAMILIES, *COUNTERPARTS])
+attending = pytest.mark.parametrize("family", [name for name in (*FAMILIES, *COUNTERPARTS) if name not in BY_STATE])
+SOME = ["marian", "t5_v1_1", "mbart"]
+some_families = pytest.mark.parametrize("family", [*SOME, *COUNTERPARTS])
+some_transformers = pytest.mark.parametrize("family", SOME)
 each_dtype = pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16"])
 
 
@@ -56,18 +60,27 @@ def test_a_later_target_token_changes_nothing_before_it(family, dropout):
 @each_family
 @each_dtype
 def test_a_cached_step_equals_the_whole_pass(family, dtype):
-    config, model = make(family, dtype, outputs=["cross_attention_scores"])
+    config, model = make(family, dtype)
     inputs = pairs()
     expected = to_numpy(model(inputs))
     for positions, outputs in decode(config, model, inputs, np.array([3, 1])):
         rows = np.take_along_axis(expected["hidden_states"], positions[..., None], axis=1)
         np.testing.assert_allclose(outputs["hidden_states"], rows, **tolerance(dtype))
+
+
+@attending
+def test_the_alignments_of_a_cached_step(family, dtype="float32"):
+    config, model = make(family, dtype, outputs=["cross_attention_scores"])
+    inputs = pairs()
+    expected = to_numpy(model(inputs))
+    for positions, outputs in decode(config, model, inputs, np.array([3, 1])):
         scores = np.take_along_axis(expected["cross_attention_scores"], positions[:, None, None, :, None], axis=3)
         np.testing.assert_allclose(outputs["cross_attention_scores"], scores, **tolerance(dtype))
 
 
-def test_steps_of_several_tokens():
-    config, model = make("t5")
+@pytest.mark.parametrize("family", ["t5", *COUNTERPARTS])
+def test_steps_of_several_tokens(family):
+    config, model = make(family)
     inputs = pairs()
     expected = to_numpy(model(inputs)["hidden_states"])
     ((positions, outputs),) = decode(config, model, inputs, np.array([2, 1]), stride=4)
@@ -75,7 +88,7 @@ def test_steps_of_several_tokens():
     np.testing.assert_allclose(outputs["hidden_states"], rows, **tolerance("float32"))
 
 
-@some_families
+@some_transformers
 def test_prefill_is_the_model_itself(family):
     config, model = make(family, outputs=["cross_attention_scores"])
     inputs = pairs()
@@ -94,7 +107,7 @@ def test_the_encoder_does_not_run_in_a_step():
     assert {"decoder_block_0", "decoder_block_1", "token_embedding"} <= names
 
 
-@some_families
+@some_transformers
 def test_optional_outputs(family):
     names = ["attention_scores", "cross_attention_scores", "encoder_attention_scores", "all_hidden_states",
              "all_encoder_hidden_states"]  # fmt: skip
@@ -116,7 +129,7 @@ def test_unknown_outputs_are_an_error():
         encoder_decoder(small_config(), outputs=["scores"])
 
 
-@each_family
+@pytest.mark.parametrize("family", [*FAMILIES, *BY_STATE, "rnn_attention"])
 def test_the_order_of_tokens_matters(family):
     _, model = make(family)
     inputs = pairs((6,), 8)
@@ -139,6 +152,24 @@ def test_save_and_load_then_decode(family, tmp_path):
         decode(config, model, *arguments), decode(config, loaded, *arguments), strict=True
     ):
         np.testing.assert_array_equal(ours["hidden_states"], again["hidden_states"])
+
+
+@pytest.mark.parametrize("family", BY_STATE)
+def test_what_a_decoder_knows_of_its_source_is_a_state(family):
+    """Of the right size, and of the last real token: what padding holds changes nothing, what the source says does."""
+    config, model = make(family)
+    inputs = pairs()
+    first = to_numpy(prefill(config, model)(inputs)["cache"])
+    width = config.intermediate_dim
+    assert all(part.shape == (2, 1, 1, width) for cache in first for name, part in cache.items() if "cross" in name)
+    ids = inputs["encoder_token_ids"].copy()
+    ids[1, 3:] = 7
+    expected = logits(model, inputs)
+    np.testing.assert_array_equal(logits(model, inputs | {"encoder_token_ids": ids}), expected)
+    ids[1, 0] += 1
+    assert np.abs(logits(model, inputs | {"encoder_token_ids": ids}) - expected)[1].max(axis=-1).min() > 1e-4
+    with pytest.raises(ValueError, match=r"unknown outputs \['cross_attention_scores'\]; a model with mixer="):
+        prefill(config, model, ["cross_attention_scores"])
 
 
 @pytest.mark.parametrize("field", ["dropout", "attention_dropout", "activation_dropout"])

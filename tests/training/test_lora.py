@@ -9,7 +9,7 @@ import pytest
 
 from keras_transformers import heads, keras_private
 from keras_transformers.checkpoints.huggingface import load_weights, save_folder
-from keras_transformers.families import bert, gpt2, llama
+from keras_transformers.families import bert, convolutional, gpt2, llama
 from keras_transformers.models import decoder, encoder
 from keras_transformers.training import lora
 from keras_transformers.training.lora import add_lora, merged
@@ -198,3 +198,10 @@ def test_a_rank_is_a_whole_number():
     for rank in (1.5, "2", True, -1):
         with pytest.raises(ValueError, match=f"rank={rank}"):
             add_lora(classifier(CONFIGS["gpt2"]), rank)
+
+
+def test_blocks_without_dense_layers():
+    model = decoder(convolutional(vocabulary_size=50, num_layers=1, hidden_dim=16, max_length=16, kind="decoder"))
+    with pytest.raises(ValueError, match="received a model whose blocks have none, but convolutions"):
+        add_lora(model, rank=2)
+    assert all(variable.trainable for variable in model.weights)

@@ -6,6 +6,7 @@ from typing import Any
 
 from keras_transformers.checkpoints.names.bart import BART, MBART
 from keras_transformers.checkpoints.names.bert import BERT
+from keras_transformers.checkpoints.names.counterparts import CONVOLUTIONAL, RECURRENT
 from keras_transformers.checkpoints.names.gpt import GPT1, GPT2
 from keras_transformers.checkpoints.names.llama import LLAMA
 from keras_transformers.checkpoints.names.marian import MARIAN
@@ -14,7 +15,8 @@ from keras_transformers.checkpoints.names.table import Names
 from keras_transformers.checkpoints.names.transformer import TRANSFORMER
 from keras_transformers.config import TransformerConfig
 
-FAMILIES = {names.model_type: names for names in (BERT, GPT1, GPT2, LLAMA, TRANSFORMER, MARIAN, T5, BART, MBART)}
+TABLES = (BERT, GPT1, GPT2, LLAMA, TRANSFORMER, MARIAN, T5, BART, MBART, RECURRENT, CONVOLUTIONAL)
+FAMILIES = {names.model_type: names for names in TABLES}
 
 
 def family_names(family: Any, source: Any) -> Names:

@@ -25,7 +25,7 @@ TRANSFORMER = Names(
     fields={
         field.name: field.name
         for field in dataclasses.fields(TransformerConfig)
-        if field.name not in ("family", "kind")
+        if field.name not in ("family", "kind", "mixer", "cross_attention", "kernel_size")
     },
     activations={name: name for name in ACTIVATIONS},
     fixed={},

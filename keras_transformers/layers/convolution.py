@@ -1,0 +1,144 @@
+"""Convolutions in the place of self-attention: Keras' own Conv1D, within each text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_transformers.layers.cache import read_cache, write_cache
+from keras_transformers.layers.dense import (
+    built_dense,
+    dense_initializer,
+    find_activation,
+    length_of,
+    with_length,
+    without_length,
+)
+from keras_transformers.number_checks import is_size
+
+
+@keras.saving.register_keras_serializable("keras_transformers")
+class Convolution(keras.layers.Layer):
+    """A convolution over positions with the call of self-attention: to both sides, or to the past with a cache.
+
+    An encoder's sees `kernel_size // 2` tokens to each side, a decoder's the token and `kernel_size - 1` before it.
+    What is not of the text counts as zeros. The cache holds the inputs: `key`.
+    Papers: Kim 2014, https://arxiv.org/abs/1408.5882; Gehring et al. 2017, https://arxiv.org/abs/1705.03122; gates,
+    Dauphin et al. 2017, https://arxiv.org/abs/1612.08083.
+
+    Args:
+        units: Channels, U. Where it is not D, a dense layer leads back to D.
+        kernel_size: Tokens that an output sees; an odd number, so that an encoder sees as many on either side.
+        activation: Name of the Keras activation of the channels; of the gates, with `gated`.
+        gated: Whether U more channels gate the others.
+        use_bias, initializer_range, output_initializer_range: As in `Attention`.
+
+    Call arguments:
+        hidden_states: (B, T, D).
+        positions: Integer (1|B, T), of each token in its text, which begins at 0; `attention_mask` where it is None.
+        attention_mask: Boolean (B, 1, T), True where a token is real; all are when None.
+        cache: `{"key"}`, (B, 1, S, D), with `cache_positions`.
+        cache_positions: Integer (B, T).
+        in_place: As in `Attention`.
+
+    Returns:
+        `(output, cache)`: output (B, T, D).
+
+    Raises:
+        ValueError: `kernel_size` is no odd number.
+
+    Example:
+
+    >>> output, cache = Convolution(units=6)(np.ones((1, 3, 4)), positions=np.arange(3)[None])
+    >>> tuple(output.shape), tuple(cache["key"].shape)
+    ((1, 3, 4), (1, 1, 3, 4))
+    """
+
+    parts = ("key",)
+
+    def __init__(
+        self,
+        units: int,
+        kernel_size: int = 3,
+        activation: str = "gelu",
+        gated: bool = False,
+        use_bias: bool = True,
+        initializer_range: float | str | None = None,
+        output_initializer_range: float | None = None,
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        if not is_size(kernel_size) or kernel_size % 2 != 1:
+            raise ValueError(f"kernel_size must be an odd number from 1 on: received {kernel_size!r}.")
+        self.units, self.kernel_size, self.activation, self.gated = units, kernel_size, activation, gated
+        self.use_bias, self.initializer_range = use_bias, initializer_range
+        self.output_initializer_range = output_initializer_range
+        self.convolve = keras.layers.Conv1D(
+            2 * units if gated else units,
+            kernel_size,
+            use_bias=use_bias,
+            kernel_initializer=dense_initializer(initializer_range),
+            dtype=self.dtype_policy.name,
+            name="convolve",
+        )
+
+    def build(self, hidden_states_shape):
+        width = hidden_states_shape[-1]
+        self.convolve.build((None, None, width))  # of any length, shorter than the kernel too
+        is_as_wide = self.units == width
+        self.output_dense = None if is_as_wide else built_dense(self, "output", width, (None, None, self.units))
+
+    def call(
+        self, hidden_states, *, positions=None, attention_mask=None, cache=None, cache_positions=None, in_place=False
+    ):
+        length = length_of(hidden_states)
+        if positions is None:
+            channels, new = self.convolve(self._padded(hidden_states, attention_mask)), {}  # (B, T, U)
+        else:
+            new = {"key": ops.expand_dims(hidden_states, 1)}  # (B, 1, T, D)
+            new = new if cache is None else write_cache(new, cache, cache_positions, in_place)  # (B, 1, S, D)
+            windows = self._windows(new["key"], positions, cache_positions, length)  # (B * T, k, D)
+            channels = with_length(self.convolve(windows)[:, 0], length)  # (B, T, U)
+        outputs = self._activate(channels)
+        if self.output_dense is None:
+            return outputs, new
+        return with_length(self.output_dense(without_length(outputs)), length), new
+
+    def _activate(self, channels):
+        function = find_activation(self.activation)
+        if not self.gated:
+            return function(channels)
+        channels, gates = ops.split(channels, 2, axis=-1)
+        return channels * function(gates)
+
+    def _padded(self, hidden_states, attention_mask):
+        """Real tokens between zeros, (B, T + k - 1, D)."""
+        half = self.kernel_size // 2
+        if attention_mask is not None:
+            real = ops.expand_dims(attention_mask[:, 0], -1)  # (B, T, 1)
+            hidden_states = ops.where(real, hidden_states, 0)
+        return ops.pad(hidden_states, [(0, 0), (half, half), (0, 0)])
+
+    def _windows(self, inputs, positions, cache_positions, length):
+        """What each output sees: the token itself and those before it in its text, (B * T, k, D)."""
+        back = ops.arange(self.kernel_size - 1, -1, -1, dtype="int32")  # (k,)
+        in_text = ops.expand_dims(ops.cast(positions, "int32"), 2) >= back  # (1|B, T, k)
+        if cache_positions is None:
+            cache_positions = ops.expand_dims(ops.arange(length, dtype="int32"), 0)  # (1, T)
+            cache_positions = ops.broadcast_to(cache_positions, (ops.shape(inputs)[0], length))
+        places = ops.expand_dims(ops.cast(cache_positions, "int32"), 2) - back  # (B, T, k)
+        places = ops.reshape(ops.maximum(places, 0), (ops.shape(inputs)[0], -1))  # (B, T * k)
+        shape = (-1, length, self.kernel_size, inputs.shape[-1])
+        windows = ops.reshape(read_cache(inputs, places), shape)  # (B, T, k, D)
+        windows = ops.where(ops.expand_dims(in_text, -1), windows, 0)
+        return ops.reshape(windows, (-1, self.kernel_size, inputs.shape[-1]))
+
+    def compute_output_spec(self, hidden_states, *, positions=None, cache=None, **inputs):
+        output = keras.KerasTensor(hidden_states.shape, dtype=self.compute_dtype)
+        if positions is None:
+            return output, {}
+        batch, length, width = hidden_states.shape
+        shape = (batch, 1, length, width) if cache is None else cache["key"].shape
+        return output, {"key": keras.KerasTensor(shape, dtype=self.compute_dtype)}
