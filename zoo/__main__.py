@@ -11,7 +11,8 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # errors that matter are rai
 os.environ.setdefault("TF_CPU_ALLOCATOR_USE_BFC", "1")  # keeps the memory of large tensors for the next step
 
 for verb in (
-    "list", "describe", "results", "compare", "train", "finetune", "evaluate", "predict", "generate", "export",
+    "list", "describe", "results", "compare", "explore", "train", "finetune", "evaluate", "predict", "generate",
+    "export",
 ):  # fmt: skip
     importlib.import_module(f"zoo.cli.{verb}")
 

@@ -1,5 +1,7 @@
-"""Analysis of models: attention maps."""
+"""Analysis of models: what layers cost, and what their heads attend to."""
 
-from keras_transformers.analysis.attention_maps import plot_attention
+from keras_transformers.analysis.attention_maps import plot_alignment, plot_attention, plot_heads
+from keras_transformers.analysis.pooled import pooled
+from keras_transformers.analysis.rollout import rollout
 
-__all__ = ["plot_attention"]
+__all__ = ["plot_alignment", "plot_attention", "plot_heads", "pooled", "rollout"]

@@ -1,4 +1,4 @@
-"""Plots of attention scores."""
+"""Plots of attention scores: the heads of a block, all heads of a model, an alignment."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from typing import Any
 import numpy as np
 from keras import ops
 
+from keras_transformers.analysis.pooled import pooled
+
 COLUMNS = 4
+MOST = 64  # rows and columns of one of many maps: more cannot be told apart
 CELL = 0.22  # inches per token
 
 
@@ -60,18 +63,79 @@ def plot_attention(
     return figure
 
 
-def _panels(heads: int, queries: int, keys: int) -> tuple[Any, list]:
-    """A figure with one panel for each head, and the panels."""
+def plot_heads(scores: Any) -> Any:
+    """Draw all heads of a model at once: a row of panels per layer, a panel per head; darker is more.
+
+    Use it to choose the heads that `plot_attention` draws with their tokens. Maps of long texts are made small, by
+    `pooled`. All panels of a layer share one scale. Needs the extra `plot`.
+
+    Args:
+        scores: Attention weights of one text, (L, N, T, S).
+
+    Returns:
+        A `matplotlib.figure.Figure`.
+
+    Raises:
+        ValueError: The scores have another shape.
+        ImportError: matplotlib is not installed.
+    """
+    scores = np.asarray(ops.convert_to_numpy(scores), "float32")
+    if scores.ndim != 4:
+        raise ValueError(
+            f"plot_heads draws the layers and heads of one text, (L, N, T, S): received shape {scores.shape}. Of a "
+            "model's attention_scores (B, L, N, T, S), choose a text: scores[0]."
+        )
+    layers, heads = scores.shape[:2]
+    figure = _figure((heads, layers))
+    for layer, panels in enumerate(figure.subplots(layers, heads, squeeze=False)):
+        small = pooled(scores[layer], MOST)
+        for head, panel in enumerate(panels):
+            panel.imshow(small[head], cmap="Blues", vmin=0, vmax=max(float(small.max()), 1e-9), aspect="auto")
+            panel.set_title(f"{layer}.{head}", fontsize=7, pad=2)
+            panel.set_xticks([])
+            panel.set_yticks([])
+    return figure
+
+
+def plot_alignment(alignment: Any, text: str, target: str) -> Any:
+    """Draw which words of a text each word of its translation attends to.
+
+    Args:
+        alignment: Of `task.align([text], [target])[0]`.
+        text, target: Its texts.
+
+    Returns:
+        A `matplotlib.figure.Figure`.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+
+    Example (not run as a doctest: the quick tests have no matplotlib):
+
+        source, target = "The cat danced.", "Die Katze tanzte."
+        figure = plot_alignment(task.align([source], [target])[0], source, target)
+    """
+    columns, rows = (
+        [side[begin:end] or "(end)" for begin, end in places]
+        for side, places in ((text, alignment.source_tokens), (target, alignment.target_tokens))
+    )
+    return plot_attention(alignment.scores, rows, columns, titles=["alignment"])
+
+
+def _figure(size: tuple[float, float]) -> Any:
     try:
         # Not pyplot: it keeps every figure alive until someone closes it.
         from matplotlib.figure import Figure
     except ImportError as error:
         raise ImportError("plots need matplotlib: pip install 'keras_transformers[plot]'.") from error
+    return Figure(figsize=size, layout="constrained")
 
+
+def _panels(heads: int, queries: int, keys: int) -> tuple[Any, list]:
+    """A figure with one panel for each head, and the panels."""
     columns = min(heads, COLUMNS)
     rows = math.ceil(heads / columns)
-    size = (columns * (1 + CELL * keys), rows * (1 + CELL * queries))
-    figure = Figure(figsize=size, layout="constrained")
+    figure = _figure((columns * (1 + CELL * keys), rows * (1 + CELL * queries)))
     axes = figure.subplots(rows, columns, squeeze=False).ravel().tolist()
     for spare in axes[heads:]:
         spare.set_axis_off()

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from keras import ops
 
-from keras_transformers.analysis import plot_attention
+from keras_transformers.analysis import plot_alignment, plot_attention, plot_heads
+from keras_transformers.tasks.seq2seq_lm import Alignment
 
 TOKENS = ["[CLS]", "a", "film", "[SEP]"]
 # The plain test run has no matplotlib; the run of slow tests has all extras.
@@ -51,6 +52,34 @@ def test_all_zero_scores_are_drawn():
 
     low, high = figure.axes[0].images[0].get_clim()
     assert low == 0 < high
+
+
+@needs_matplotlib
+def test_all_heads_have_a_panel_and_long_texts_are_made_small():
+    scores = weights(2, 3, 200, 200)
+
+    figure = plot_heads(ops.convert_to_tensor(scores))
+
+    assert [panel.get_title() for panel in figure.axes] == ["0.0", "0.1", "0.2", "1.0", "1.1", "1.2"]
+    drawn = figure.axes[5].images[0].get_array()
+    assert drawn.shape == (64, 64)
+    np.testing.assert_allclose(drawn.sum(), 64, rtol=1e-4)
+
+
+@needs_matplotlib
+def test_an_alignment_has_the_words_of_both_texts():
+    alignment = Alignment([(0, 3), (4, 7), (0, 0)], [(0, 3), (4, 9), (0, 0)], np.eye(3))
+
+    (panel,) = plot_alignment(alignment, "The cat", "Die Katze").axes
+
+    assert [label.get_text() for label in panel.get_xticklabels()] == ["The", "cat", "(end)"]
+    assert [label.get_text() for label in panel.get_yticklabels()] == ["Die", "Katze", "(end)"]
+    np.testing.assert_array_equal(panel.images[0].get_array(), np.eye(3))
+
+
+def test_scores_of_one_layer_are_refused():
+    with pytest.raises(ValueError, match=r"\(L, N, T, S\): received shape \(2, 4, 4\).*scores\[0\]"):
+        plot_heads(weights(2, 4, 4))
 
 
 @needs_matplotlib

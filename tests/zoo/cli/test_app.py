@@ -47,7 +47,7 @@ REFUSED = {
     "unknown option": (("list", "--all"), "No such option"),
     "argument missing": (("describe",), "[Mm]issing"),
     "not a number": (("finetune", "--epochs", "many"), "epochs"),
-    "no such pattern": (("list", "rnn*"), "no model is named like 'rnn"),
+    "no such pattern": (("list", "mamba*"), "no model is named like 'mamba"),
     "wrong name": (("describe", "mini_bert"), "nearest names are .*mini_bert_en"),
     "no recipe": (("train", "bert_base_en_cased", "--data", ".", "--out", "x"), "there is no recipe"),
     "no data": (("train", "mini_bert_en", "--data", "no/such", "--out", "x"), "there is no folder no/such"),

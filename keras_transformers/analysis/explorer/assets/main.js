@@ -1,0 +1,114 @@
+const last = data.runs.length - 1;
+const state = {
+  run: last, compare: last > 0, kind: data.runs[last].maps[0].kind, layer: 0, head: 0, row: 0, column: 0,
+  view: "window", off: null, place: Math.max(0, data.runs[last].answer.places.length - 1),
+  temperature: data.temperatures.indexOf(1),
+};
+
+// Begin where something is asked: at the token of the place, and what it attends to most.
+function begin() {
+  const map = mapOf();
+  const { token } = data.runs[state.run].answer.places[state.place] ?? {};
+  state.row = Math.min(map.size[0] - 1, Math.max(0, (token ?? 0) - map.first[0]));
+  const weights = Array.from({ length: map.size[1] }, (_, column) => weightAt(map, state.row, column));
+  state.column = weights.indexOf(Math.max(...weights));
+}
+
+function update(changes, focusIn) {
+  Object.assign(state, changes);
+  if (state.view === "rollout" && state.kind === "cross") state.view = "window";
+  if (state.view === "difference") state.run = last; // its rows and columns are those of the changed text
+  const { id } = document.activeElement; // what has the focus is drawn anew
+  draw();
+  const target = focusIn ? document.querySelector(`${focusIn} [tabindex="0"]`) : id && byId(id);
+  if (target) target.focus();
+}
+
+function draw() {
+  drawAnswerControls();
+  drawAnswer();
+  drawHeadsControls();
+  drawHeadGrid();
+  drawHead();
+}
+
+function drawHead() {
+  const map = mapOf();
+  const name = headName(state.layer, state.head);
+  byId("head-title").textContent = `One head: ${name}, ${map.title}`;
+  byId("role").textContent = map.roles ? roleText(name, map.roles[state.layer][state.head]) : `Head ${name}.`;
+  drawHeadControls(map, name);
+  const cut = map.size[0] < map.rows.names.length || map.size[1] < map.columns.names.length;
+  const legends = {
+    window: "The area of a square is the weight. Rows attend, columns are attended to. Striped: hidden by the mask.",
+    whole: "Neighbouring tokens are one: the area is the share of attention of these tokens to those.",
+    mean: "The mean over all heads of this layer: the area of a square is the weight.",
+    rollout: "How much of each input token is in each place behind this layer (rollout, Abnar and Zuidema 2020).",
+    difference: "The changed text against your text: a filled square is more attention, a hollow one less.",
+  };
+  byId("legend").textContent = legends[state.view] + (cut && state.view !== "whole" ? ` Tokens ${map.first[0]} to ${map.first[0] + map.size[0] - 1} of ${map.rows.names.length} are shown.` : "");
+  drawMap();
+}
+
+function roleText(name, role) {
+  const share = (text, value) => `${text} ${percent(value)}`;
+  return `Head ${name} on this text: ${role.name}. ` + [share("token before", role.previous), share("itself", role.own), share("token behind", role.following), share("first token", role.first), share("special tokens", role.special)].join(", ") + `; mean distance ${role.distance.toFixed(1)} tokens, entropy ${role.entropy.toFixed(1)} bits.`;
+}
+
+function drawHeadControls(map, name) {
+  const known = data.runs[state.run].switched[name];
+  const off = state.off === name;
+  const switching = make("button", { type: "button", id: "switch", "aria-pressed": String(off), disabled: !known, onclick: toggle }, off ? `Switch head ${name} on` : `Switch head ${name} off`);
+  const views = [["window", "each token"], ["mean", map.kind === "cross" ? "alignment: the mean of the heads" : "the mean of the heads"]];
+  if (map.rollout) views.push(["rollout", "rollout"]);
+  if (map.groups[0].length < map.rows.names.length || map.groups[1].length < map.columns.names.length) views.push(["whole", "the whole text"]);
+  if (last) views.push(["difference", "difference"]);
+  const controls = [switching];
+  if (views.length > 1) controls.push(choice("view", "Show", views, state.view, (view) => update({ view })));
+  if (last) controls.push(choice("run", "of", [[0, "your text"], [1, "the changed text"]], state.run, (run) => update({ run: Number(run), view: "window" })));
+  byId("head-controls").replaceChildren(...controls);
+}
+
+function toggle() {
+  const name = headName(state.layer, state.head);
+  const run = data.runs[state.run];
+  if (!run.switched[name]) return;
+  const inGrid = byId("head-grid").contains(document.activeElement);
+  update({ off: state.off === name ? null : name }, inGrid ? "#head-grid" : null);
+  byId("status").textContent = state.off ? offText(run, name) : "All heads are on.";
+}
+
+function offText(run, name) {
+  const [place, other] = [run.answer, run.switched[name]].map((answer) => answer.places[Math.min(state.place, answer.places.length - 1)]);
+  const show = units[run.answer.unit];
+  const bar = place.bars[0];
+  const after = other.bars.find((each) => keyOf(each) === keyOf(bar));
+  const [before, now] = [show(valueOf(run.answer, place, bar)), after ? show(valueOf(run.switched[name], other, after)) : "not among the best"];
+  const first = other.bars[0];
+  return `Head ${name} is off: ${bar[0]} from ${before} to ${now}.` + (keyOf(first) === keyOf(bar) ? "" : ` The best is ${first[0]} now.`);
+}
+
+document.addEventListener("keydown", (event) => {
+  const typing = ["INPUT", "SELECT", "TEXTAREA"].includes(event.target.tagName);
+  if (event.key.toLowerCase() === "o" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) toggle();
+});
+
+// In elements of their own: a text may turn the direction of writing.
+byId("text").append(make("bdi", {}, data.runs[0].text));
+if (last) byId("text").append(make("br"), "changed: ", make("bdi", {}, data.runs[1].text));
+const offHeads = data.runs.flatMap((run) => run.off);
+byId("notes").textContent = [...new Set(data.runs.flatMap((run) => run.notes)), ...(offHeads.length ? [`Off from the start: ${[...new Set(offHeads)].join(", ")}.`] : [])].join(" ");
+begin();
+draw();
+drawPaths();
+if (window.frameElement) {
+  const save = () => {
+    const link = make("a", { href: URL.createObjectURL(new Blob([source], { type: "text/html" })), download: "inside.html" });
+    link.click();
+    URL.revokeObjectURL(link.href);
+  };
+  document.querySelector("header").append(make("button", { type: "button", id: "save", onclick: save }, "Keep this as one HTML file"));
+  const fit = () => { window.frameElement.style.height = `${document.documentElement.offsetHeight + 4}px`; };
+  new ResizeObserver(fit).observe(document.documentElement);
+  fit();
+}

@@ -1,0 +1,137 @@
+"""Records as JSON for the page: bounded in size however long the text and however large the model."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from typing import Any
+
+import numpy as np
+
+from keras_transformers.analysis.explorer.answers import Answer
+from keras_transformers.analysis.explorer.run import Map, Run
+from keras_transformers.analysis.head_roles import head_roles
+from keras_transformers.analysis.pooled import group_bounds, pooled
+from keras_transformers.analysis.rollout import rollout
+from keras_transformers.analysis.signal_paths import KINDS, signal_path
+
+NUMBERS = 600_000  # of queries and keys in a page: 3 MB
+WINDOW = 12, 48  # least and most tokens of which every number is there
+GROUPS = 24  # rows and columns of a map of the whole text
+PATH = 12  # tokens in the picture of paths
+TITLES = {"self": "self-attention", "encoder": "the encoder's self-attention", "cross": "attention to the source"}
+
+
+def pack_run(run: Run, first_token: int = 0) -> dict[str, Any]:
+    """A run as what JSON has.
+
+    Args:
+        run: Of one text.
+        first_token: Where the window begins in which every number is there, of texts that are longer than it.
+
+    Raises:
+        ValueError: The text has no such token.
+    """
+    longest = max(len(side.names) for one in run.maps for side in (one.rows, one.columns))
+    if not 0 <= first_token < longest:
+        raise ValueError(f"the text has tokens 0 to {longest - 1}: received {first_token} for the first one to show.")
+    size = _window_size(run.maps)
+    return {
+        "text": run.text,
+        "notes": list(run.notes),
+        "off": [str(head) for head in run.request.without],
+        "maps": [_pack_map(one, first_token, size) for one in run.maps],
+        "answer": pack_answer(run.answer),
+        "switched": {str(head): pack_answer(answer) for head, answer in run.switched},
+    }
+
+
+def pack_answer(answer: Answer) -> dict[str, Any]:
+    """An answer as what JSON has: bars are lists of label, value, logit and number."""
+    places = [
+        {
+            "name": place.name,
+            "token": place.token,
+            "came": place.came,
+            "norms": _rounded(place.norms),
+            "bars": [[bar.label, *_rounded((bar.value, bar.logit)), bar.number] for bar in place.bars],
+        }
+        for place in answer.places
+    ]
+    return {"unit": answer.unit, "text": answer.text, "places": places}
+
+
+def matches(before: Sequence[str], after: Sequence[str]) -> list[int]:
+    """For each token of a changed text the number of the same, or the replaced, token before; -1 for a new one.
+
+    Example:
+
+    >>> matches(["a", "fine", "film"], ["a", "dull", "old", "film"]), matches(["a", "fine"], ["a", "dull"])
+    ([0, -1, -1, 2], [0, 1])
+    """
+    found = [-1] * len(after)
+    for kind, start, end, new_start, new_end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if kind == "equal" or end - start == new_end - new_start:
+            found[new_start:new_end] = range(start, end)
+    return found
+
+
+def pack_paths(tokens: Sequence[str]) -> list[dict[str, Any]]:
+    """The paths from the first to the last token through layers of three kinds; of a long text, its ends."""
+    tokens = list(tokens) if len(tokens) <= PATH else [*tokens[: PATH - 2], "…", tokens[-1]]
+    if len(tokens) < 2:
+        return []
+    paths = [signal_path(kind, len(tokens)) for kind in KINDS]
+    return [{**path._asdict(), "steps": path.steps, "tokens": tokens} for path in paths]
+
+
+def _pack_map(one: Map, first_token: int, size: int) -> dict[str, Any]:
+    recorded, lengths = one.recorded, (len(one.rows.names), len(one.columns.names))
+    starts = [max(0, min(first_token, length - size)) for length in lengths]
+    rows, columns = (slice(start, start + size) for start in starts)
+    scores, is_square = recorded.scores(), one.kind != "cross"
+    most = scores.max(-1, keepdims=True)
+    norms = np.log(np.exp(scores - most).sum(-1)) + most[..., 0]  # (L, N, T)
+    layers, heads, _, width = recorded.query.shape
+    bias, small = recorded.bias, pooled(recorded.weights, GROUPS)
+    return {
+        "kind": one.kind,
+        "title": TITLES[one.kind],
+        "layers": layers,
+        "heads": heads,
+        "width": width,
+        "scale": recorded.scale,
+        "rows": one.rows._asdict(),
+        "columns": one.columns._asdict(),
+        "first": starts,
+        "size": [min(size, length) for length in lengths],
+        "weights": _numbers(recorded.weights[:, :, rows, columns]),
+        "query": _numbers(recorded.query[:, :, rows]),
+        "key": _numbers(recorded.key[:, :, columns]),
+        "bias": None if bias is None else _numbers(bias[:, :, rows, columns]),
+        "mask": _numbers(recorded.mask[:, rows, columns]),
+        "norms": _numbers(norms[:, :, rows]),
+        "groups": [group_bounds(length, GROUPS) for length in lengths],
+        "small": _numbers(small),
+        "roles": [[role._asdict() for role in layer] for layer in head_roles(recorded.weights, one.rows.special)]
+        if is_square
+        else None,
+        "rollout": _numbers(rollout(recorded.weights)[:, rows, columns]) if is_square else None,
+    }
+
+
+def _window_size(maps: Sequence[Map]) -> int:
+    """How many tokens there is room for with all the numbers of all heads."""
+    per_token = sum(2 * one.recorded.query[:, :, 0].size for one in maps)
+    least, most = WINDOW
+    return max(least, min(most, NUMBERS // per_token))
+
+
+def _numbers(array: np.ndarray) -> str:
+    """Base64 of 32-bit floats, little-endian: half as long as in decimals, and exact."""
+    return base64.b64encode(np.ascontiguousarray(array, "<f4").tobytes()).decode()
+
+
+def _rounded(values: Sequence[float | None]) -> list[float | None]:
+    return [None if value is None else float(f"{value:.6g}") for value in values]

@@ -1,0 +1,94 @@
+"""The page: one HTML file that needs no server and no network."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from string import Template
+from typing import Any
+
+from keras_transformers.analysis.explorer.answers import TEMPERATURES
+from keras_transformers.analysis.explorer.pack import matches, pack_paths, pack_run
+from keras_transformers.analysis.explorer.run import Run
+
+SCRIPTS = ("dom.js", "answers.js", "maps.js", "cell.js", "paths.js", "main.js")  # in the order in which they are joined
+
+
+def page(title: str, runs: Sequence[Run], first_token: int = 0) -> str:
+    """A document that shows a text, or a text and a changed one, inside a model.
+
+    What users wrote is in it as data only: the policy of the document runs the one script that it comes with, and lets
+    nothing be loaded.
+
+    Args:
+        title: Such as the name of the model.
+        runs: One, or two to compare.
+        first_token: As for `pack_run`.
+
+    Returns:
+        HTML.
+
+    Raises:
+        ValueError: There are no runs or more than two, or no such token.
+    """
+    if not 1 <= len(runs) <= 2:
+        raise ValueError(f"a page shows one text, or compares two: received {len(runs)}.")
+    script, style = (_joined(names) for names in (SCRIPTS, ("page.css",)))
+    policy = f"default-src 'none'; img-src data:; style-src '{_hash(style)}'; script-src '{_hash(script)}'"
+    return Template(_asset("page.html")).substitute(
+        title=html.escape(title),
+        policy=policy,
+        style=style,
+        script=script,
+        data=embedded(page_data(title, runs, first_token)),
+    )
+
+
+def page_data(title: str, runs: Sequence[Run], first_token: int = 0) -> dict[str, Any]:
+    """What the script of the page reads."""
+    last = runs[-1].maps[-1]
+    same = {
+        one.kind: [matches(old.names, new.names) for old, new in zip(_sides(before), _sides(one), strict=True)]
+        for before, one in zip(runs[0].maps, runs[-1].maps, strict=True)
+    }
+    return {
+        "title": title,
+        "runs": [pack_run(run, first_token) for run in runs],
+        "same": same,
+        "temperatures": TEMPERATURES,
+        "paths": pack_paths(last.rows.names if last.kind == "self" else last.columns.names),
+    }
+
+
+def embedded(data: Any) -> str:
+    """JSON that can stand inside a `<script>`: no text in it ends the element or begins a comment.
+
+    Example:
+
+    >>> embedded("</script><!--")
+    '"\\\\u003c/script\\\\u003e\\\\u003c!--"'
+    """
+    text = json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _sides(one: Any) -> tuple:
+    return one.rows, one.columns
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _joined(names: Sequence[str]) -> str:
+    return "\n" + "\n".join(map(_asset, names))
+
+
+@cache
+def _asset(name: str) -> str:
+    return (files("keras_transformers.analysis.explorer") / "assets" / name).read_text(encoding="utf-8")

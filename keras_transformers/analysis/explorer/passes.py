@@ -1,0 +1,71 @@
+"""Passes through a model, with all heads or without some: on TensorFlow traced once, as a pass in Python takes long."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import keras
+import numpy as np
+
+from keras_transformers.analysis.ablation import Head, projections, without_heads, zeroed
+from keras_transformers.tasks import Task
+from keras_transformers.text.strings import decoded
+from keras_transformers.training.distribute import on_tensorflow
+
+
+def kept(task: Task, key: Any, make: Callable[[], Passes]) -> Passes:
+    """The passes of a task that were made before, or new ones: tracing takes a second.
+
+    They are kept in the task, to go when it goes: a table beside it would hold it for ever, as passes hold their task.
+    """
+    made = vars(task).setdefault("_passes", {})
+    if key not in made:
+        made[key] = make()
+    return made[key]
+
+
+class Passes:
+    """A function of tensors that calls a task's model, computed as if heads were not there.
+
+    Args:
+        task: Whose model is called.
+        forward: From any structure of tensors to a dict of tensors.
+    """
+
+    def __init__(self, task: Task, forward: Callable[[Any], dict[str, Any]]):
+        self.task, self.forward = task, forward
+        blocks = [layer for layer in task.model.layers if "_block_" in layer.name]
+        layers = [layer for block in blocks for layer in (block.attention, getattr(block, "cross_attention", None))]
+        self.variables = [variable for layer in layers if layer is not None for variable in projections(layer)]
+        self._traced = None
+
+    def __call__(self, inputs: Any, without: Sequence[Head] = ()) -> dict[str, np.ndarray]:
+        """The outputs as arrays; strings in them are `str`.
+
+        Args:
+            inputs: Of `forward`.
+            without: Heads that are off.
+        """
+        task = self.task
+        if not on_tensorflow():
+            with without_heads(task.model, without, task.config.kind):
+                return {name: np.asarray(value) for name, value in self.forward(inputs).items()}
+        changed = {id(variable): value for variable, value in zeroed(task.model, without, task.config.kind)}
+        values = [changed.get(id(variable), variable.value) for variable in self.variables]
+        return {name: decoded(value.numpy()) for name, value in self._trace(inputs)(values, inputs).items()}
+
+    def _trace(self, inputs: Any) -> Callable:
+        """One trace for texts of all lengths."""
+        if self._traced is None:
+            import tensorflow as tf
+
+            specs = tf.nest.map_structure(lambda x: tf.TensorSpec([None] * x.shape.rank, x.dtype), inputs)
+            weights = [tf.TensorSpec(variable.shape, variable.dtype) for variable in self.variables]
+            self._traced = tf.function(self._run, input_signature=[weights, specs], autograph=False)
+        return self._traced
+
+    def _run(self, values: list[Any], inputs: Any) -> dict[str, Any]:
+        mapping = list(zip(self.variables, values, strict=True))
+        with keras.StatelessScope(state_mapping=mapping, initialize_variables=False):
+            return self.forward(inputs)

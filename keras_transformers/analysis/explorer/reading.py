@@ -1,0 +1,115 @@
+"""A text that a task reads: the inputs of its model, its tokens, and its answer, with all heads or without some."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from keras_transformers.analysis.ablation import Head
+from keras_transformers.analysis.explorer.answers import Answer, of_prediction
+from keras_transformers.analysis.explorer.passes import kept
+from keras_transformers.analysis.explorer.replay import Noting, replayed, tensors_of
+from keras_transformers.analysis.explorer.request import MOST_TOKENS, Request
+from keras_transformers.analysis.explorer.tokens import Tokens, shown
+from keras_transformers.tasks import Task
+from keras_transformers.tasks.one_pass import Signature
+from keras_transformers.tasks.parts import Setup
+from keras_transformers.tasks.readers import Tensors
+
+GAP_TASKS = ("masked_lm", "pretraining")
+
+
+class Reading(NamedTuple):
+    """A text as a model reads it.
+
+    Args:
+        text: The whole text; of language models with what they have written.
+        inputs: Of the model, int32 (1, T) each.
+        sides: For each kind of attention its queries and its keys.
+        answer: From heads that are off, and the answer to compare with if there is one, to the answer.
+        notes: What the user has to know, such as that the text was cut.
+    """
+
+    text: str
+    inputs: Mapping[str, Any]
+    sides: Mapping[str, tuple[Tokens, Tokens]]
+    answer: Callable[..., Answer]
+    notes: tuple[str, ...]
+
+
+def read_one_pass(task: Task, request: Request) -> Reading:
+    """Of a task that answers by one pass of its model.
+
+    Args:
+        task: Of any such kind.
+        request: Checked.
+
+    Raises:
+        ValueError: The task takes no second text and there is one, or the other way round; there is nothing to fill in;
+            or an answer of the task cannot be shown.
+    """
+    columns = [request.text] if request.pair is None else [request.text, request.pair]
+    answers, setup = task.parts.answers, short(task)
+    signature = _signature(task, len(columns))
+    columns = [make([column]) for make, column in zip(answers.read_columns, columns, strict=False)]
+    reader = Noting(setup)
+    signature.run(reader, *columns)
+    encoded = _first_row(reader.encoded[0])
+    ids = encoded["token_ids"][0].tolist()
+    tokens, gaps = shown(setup.tokenizer, ids), _gaps(task, ids)
+    passes, inputs = kept(task, len(columns), lambda: replayed(task, signature)), tensors_of(reader.encoded, columns)
+
+    def answer(without: Sequence[Head] = (), like: Answer | None = None) -> Answer:
+        outputs = passes(inputs, without)
+        return of_prediction(answers.describe({name: column[0] for name, column in outputs.items()}), gaps)
+
+    notes = [f"The text was cut to its first {len(ids)} tokens."] if encoded["truncated"][0] else []
+    if len(reader.encoded) > 1:
+        notes.append("Each text is read by itself: the maps are those of the first one.")
+    if len(reader.encoded[0]["token_ids"]) > 1:
+        notes.append("A long text is read in windows: the maps are those of the first one.")
+    return Reading(
+        " / ".join(filter(None, (request.text, request.pair))),
+        encoded,
+        {"self": (tokens, tokens)},
+        answer,
+        tuple(notes),
+    )
+
+
+def _first_row(encoded: Tensors) -> dict[str, np.ndarray]:
+    """The first text, or the first window of it, without padding."""
+    arrays = {name: np.asarray(value) for name, value in encoded.items()}
+    length = int(arrays["padding_mask"][0].astype(bool).sum())
+    return {name: array[:1, :length] if array.ndim > 1 else array[:1] for name, array in arrays.items()}
+
+
+def short(task: Task) -> Setup:
+    """The setup of a task, for texts that are not too long to be shown."""
+    setup = task.parts.answers.setup
+    return replace(setup, max_length=min(setup.max_length, MOST_TOKENS))
+
+
+def _gaps(task: Task, ids: list[int]) -> list[int]:
+    """Where `[MASK]` stands, if the task is to fill it."""
+    if task.name not in GAP_TASKS:
+        return []
+    gaps = [place for place, number in enumerate(ids) if number == task.tokenizer.mask_id]
+    if not gaps:
+        mask = task.tokenizer.id_to_token(task.tokenizer.mask_id)
+        raise ValueError(f"there is nothing to fill in: write {mask} where a word is to be guessed.")
+    return gaps
+
+
+def _signature(task: Task, texts: int) -> Signature:
+    """What answers so many texts."""
+    signatures = task.parts.answers.signatures.values()
+    for signature in signatures:
+        if signature.ranks[:texts] == (1,) * texts and len(signature.inputs) == texts:
+            return signature
+    if any(len(signature.inputs) > texts for signature in signatures):
+        raise ValueError(f"{task.name} compares two texts: give a second one.")
+    raise ValueError(f"{task.name} takes no second text: leave it out.")

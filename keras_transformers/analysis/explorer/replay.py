@@ -1,0 +1,60 @@
+"""What a task reads of its texts, noted once: each further pass, with other heads, needs no tokenizer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from keras_transformers.analysis.explorer.passes import Passes
+from keras_transformers.tasks import Task
+from keras_transformers.tasks.one_pass import Signature
+from keras_transformers.tasks.parts import Setup
+from keras_transformers.tasks.readers import PythonReader, Tensors
+from keras_transformers.training.distribute import on_tensorflow
+
+
+class Noting(PythonReader):
+    """A reader that keeps what it has read.
+
+    Args:
+        setup: Of the task.
+    """
+
+    def __init__(self, setup: Setup):
+        super().__init__(setup)
+        self.encoded: list[Tensors] = []
+
+    def __call__(self, texts: Any, pairs: Any = None, *, with_offsets: bool = False) -> Tensors:
+        self.encoded.append(super().__call__(texts, pairs, with_offsets=with_offsets))
+        return self.encoded[-1]
+
+    def windows(self, questions: Any, contexts: Any, windows: Any) -> Tensors:
+        self.encoded.append(super().windows(questions, contexts, windows))
+        return self.encoded[-1]
+
+
+class _Replaying:
+    """A reader that gives what was read before, in the same order."""
+
+    def __init__(self, encoded: Sequence[Tensors]):
+        self.waiting = [dict(each) for each in encoded]
+
+    def __call__(self, *texts: Any, **options: Any) -> Tensors:
+        return self.waiting.pop(0)
+
+    windows = __call__
+
+
+def replayed(task: Task, signature: Signature) -> Passes:
+    """Passes of a signature: from what a reader has read and the texts, as `tensors_of` gives them, to the answer."""
+    return Passes(task, lambda inputs: signature.run(_Replaying(inputs[0]), *inputs[1]))
+
+
+def tensors_of(encoded: list[Tensors], columns: list[list[str]]) -> tuple[list[Tensors], list[Any]]:
+    """The inputs of `replayed`."""
+    if not on_tensorflow():
+        return encoded, columns
+    import tensorflow as tf
+
+    encoded = [{name: tf.convert_to_tensor(value) for name, value in each.items()} for each in encoded]
+    return encoded, [tf.constant(column) for column in columns]

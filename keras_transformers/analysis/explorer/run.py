@@ -1,0 +1,123 @@
+"""One text through one model: what its heads attend to, what it answers, and what it answers without each head."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from keras_transformers.analysis.ablation import Head, attention_of, without_heads
+from keras_transformers.analysis.explorer.answers import Answer
+from keras_transformers.analysis.explorer.reading import Reading, read_one_pass
+from keras_transformers.analysis.explorer.request import Request
+from keras_transformers.analysis.explorer.tokens import Tokens
+from keras_transformers.analysis.explorer.writing import read_prompt, read_source
+from keras_transformers.analysis.recorded import Recorded, check_has_heads, record
+from keras_transformers.tasks import Task
+
+
+class Map(NamedTuple):
+    """One kind of attention, in all layers and heads.
+
+    Args:
+        kind: `"self"`, `"encoder"` or `"cross"`.
+        rows, columns: The tokens that attend, and those that are attended to.
+        recorded: Queries, keys and weights.
+    """
+
+    kind: str
+    rows: Tokens
+    columns: Tokens
+    recorded: Recorded
+
+
+class Run(NamedTuple):
+    """All that is shown of one text.
+
+    Args:
+        request: What was asked for.
+        text: The whole text.
+        maps: Of each kind of attention.
+        answer: With the heads that the request leaves on.
+        switched: Heads, and the answer without each.
+        notes: For the user.
+    """
+
+    request: Request
+    text: str
+    maps: tuple[Map, ...]
+    answer: Answer
+    switched: tuple[tuple[Head, Answer], ...]
+    notes: tuple[str, ...]
+
+
+def run(task: Task, request: Request, most_switched: int = 400) -> Run:
+    """Reads a text with a model, and answers it with all heads and without each.
+
+    Args:
+        task: Of `zoo.load`.
+        request: What to read.
+        most_switched: A model of more heads answers with all of them only.
+
+    Raises:
+        ValueError: The request is out of range, the model has no heads or computes numbers that are not finite, the
+            task cannot read the text, or its answer cannot be shown.
+
+    Example:
+
+    >>> from keras_transformers.families import gpt2
+    >>> from keras_transformers.text.tokenizer import Tokenizer
+    >>> tokenizer = Tokenizer.train(["a fine film"], 280, model="byte_pair")
+    >>> sizes = {"num_layers": 1, "num_heads": 2, "hidden_dim": 8, "max_length": 16}
+    >>> task = Task("causal_lm", gpt2(tokenizer.vocabulary_size, **sizes, eos_ids=[tokenizer.eos_id]), tokenizer)
+    >>> [str(head) for head, answer in run(task, Request("a film")).switched]
+    ['0.0', '0.1']
+    """
+    request = request.checked()
+    for head in request.without:
+        attention_of(task.model, head, task.config.kind)
+    reading = read(task, request)
+    with without_heads(task.model, request.without, task.config.kind):
+        recorded = record(task.config, task.model, reading.inputs)
+    maps = tuple(Map(kind, *reading.sides[kind], recorded[kind]) for kind in reading.sides)
+    for one in maps:
+        _check_finite("attention", one.recorded.weights)
+    answer, heads = reading.answer(request.without), _heads(maps)
+    _check_finite("answer", [bar.value for place in answer.places for bar in place.bars])
+    notes = (*reading.notes, *answer.notes)
+    if len(heads) > most_switched:
+        notes = (
+            *notes,
+            f"The model has {len(heads)} heads: the answer without each is left out. Name heads to switch off.",
+        )
+        heads = []
+    switched = tuple((head, reading.answer((*request.without, head), answer)) for head in heads)
+    return Run(request, reading.text, maps, answer, switched, notes)
+
+
+def read(task: Task, request: Request) -> Reading:
+    """A text as the task reads it: by one pass, as the beginning of a text, or as the source of one."""
+    check_has_heads(task.config)
+    if not task.kind.writes_text:
+        return read_one_pass(task, request)
+    if request.pair is not None:
+        raise ValueError(f"{task.name} takes no second text: leave it out.")
+    return (read_source if task.config.kind == "encoder_decoder" else read_prompt)(task, request)
+
+
+def _check_finite(name: str, numbers: object) -> None:
+    if not np.isfinite(numbers).all():
+        raise ValueError(
+            f"the model's {name} has numbers that are not finite: the weights of the model are damaged, or its "
+            "training diverged. Load others."
+        )
+
+
+def _heads(maps: Sequence[Map]) -> list[Head]:
+    return [
+        Head(one.kind, layer, number)
+        for one in maps
+        for layer in range(one.recorded.weights.shape[0])
+        for number in range(one.recorded.weights.shape[1])
+    ]

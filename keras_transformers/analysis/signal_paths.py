@@ -1,0 +1,82 @@
+"""The path of a signal from the first token to the last: recurrent, convolutional and attention layers."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+KINDS = ("recurrent", "attention", "convolutional")
+Place = tuple[int, int]  # layer, from 0 for the input; position
+
+
+class SignalPath(NamedTuple):
+    """A path, and the connections of the layers that it goes through.
+
+    Args:
+        kind: One of `KINDS`.
+        length: Number of positions, T.
+        layers: Layers that are needed.
+        places: The path: from (0, 0) to (layers, T - 1).
+        edges: All connections, pairs of places; those of the path are among them.
+    """
+
+    kind: str
+    length: int
+    layers: int
+    places: tuple[Place, ...]
+    edges: tuple[tuple[Place, Place], ...]
+
+    @property
+    def steps(self) -> int:
+        """How many layers or steps the signal crosses: `path_length` measures the same on Keras' layers."""
+        return len(self.places) - 1
+
+
+def signal_path(kind: str, length: int, kernel: int = 3) -> SignalPath:
+    """The path from input 1 to output T, through as few layers as can be.
+
+    Paper: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, table 1.
+
+    Args:
+        kind: `"recurrent"`: one layer, whose state goes from step to step, so that T steps lie on the path.
+            `"convolutional"`: causal layers of this kernel. `"attention"`: one layer, which sees all.
+        length: T, from 2.
+        kernel: Of the convolutions, from 2.
+
+    Raises:
+        ValueError: An unknown kind, or a number that is too small.
+
+    Example:
+
+    >>> [signal_path(kind, length=9).steps for kind in KINDS]
+    [9, 1, 4]
+    """
+    if kind not in KINDS or length < 2 or kernel < 2:
+        raise ValueError(
+            f"received kind={kind!r}, length={length}, kernel={kernel}: expected one of {KINDS}, and 2 or more of each."
+        )
+    if kind == "recurrent":
+        return _recurrent(length)
+    if kind == "attention":
+        edges = tuple(((0, source), (1, target)) for target in range(length) for source in range(target + 1))
+        return SignalPath(kind, length, 1, ((0, 0), (1, length - 1)), edges)
+    return _convolutional(length, kernel)
+
+
+def _recurrent(length: int) -> SignalPath:
+    inputs = [((0, step), (1, step)) for step in range(length)]
+    states = [((1, step), (1, step + 1)) for step in range(length - 1)]
+    places = ((0, 0), *((1, step) for step in range(length)))
+    return SignalPath("recurrent", length, 1, places, (*inputs, *states))
+
+
+def _convolutional(length: int, kernel: int) -> SignalPath:
+    layers = -(-(length - 1) // (kernel - 1))
+    edges = [
+        ((layer, target - back), (layer + 1, target))
+        for layer in range(layers)
+        for target in range(length)
+        for back in range(kernel)
+        if target >= back
+    ]
+    places = tuple((layer, min(layer * (kernel - 1), length - 1)) for layer in range(layers + 1))
+    return SignalPath("convolutional", length, layers, places, tuple(edges))

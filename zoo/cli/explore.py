@@ -1,0 +1,86 @@
+"""`explore`: a text inside a model, on a local page or as one HTML file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+from zoo.cli.app import MaxLength, Model, TaskName, app, examples
+from zoo.cli.quiet import start_keras
+
+
+@app.command(
+    epilog=examples(
+        "explore mini_bert_en",
+        'explore gpt_mini_en "It was a dark night, and" --new-tokens 12',
+        r'explore mini_bert_en "He \[MASK] the door." --changed "She \[MASK] the door." --html door.html',
+        'explore transformer_mini_en_de "The cat danced." --html cat.html',
+        'explore minilm_mini_en "a fine film" --pair "a good movie"',
+        'explore runs/finetuned "Where is my parcel?" --without "0.1 2.3"',
+    )
+)
+def explore(
+    model: Model,
+    text: Annotated[str | None, Argument(help="What the model reads; an example if not given.")] = None,
+    changed: Annotated[str | None, Option(help="The text with another word, to compare.")] = None,
+    pair: Annotated[str | None, Option(help="The second text, where the task takes one.")] = None,
+    without: Annotated[str, Option(help="Heads that are off, LAYER.HEAD from 0.", metavar="L.H ...")] = "",
+    new_tokens: Annotated[int, Option(help="Of a language model: tokens to write.", min=0)] = 0,
+    temperature: Annotated[float, Option(help="Of these; 0 for the likeliest.", min=0.0)] = 0.0,
+    seed: Annotated[int, Option(help="Of these.", min=0)] = 0,
+    first_token: Annotated[int, Option(help="Of a long text: the first token whose numbers are shown.", min=0)] = 0,
+    html: Annotated[Path | None, Option(help="Write the page to this file, and end.")] = None,
+    port: Annotated[int | None, Option(help="Of the page; a free one if not given.", min=1, max=65535)] = None,
+    task: TaskName = None,
+    max_length: MaxLength = None,
+) -> None:
+    """Look into a model: its heads, the numbers behind them, and its answer with a head off or a word changed."""
+    start_keras()
+    import zoo
+    from keras_transformers.analysis.explorer.view import View
+
+    if html:
+        check_file(html)
+    loaded = zoo.load(model, task, max_length=max_length)
+    view = View.of(loaded)._replace(
+        without=without, new_tokens=new_tokens, temperature=temperature, seed=seed, first_token=first_token
+    )
+    view = view if text is None else view._replace(text=text, pair=pair or "")
+    view = view._replace(changed=changed or "", pair=view.pair if pair is None else pair)
+    name = Path(model).resolve().name if Path(model).is_dir() else model
+    if html is None:
+        from zoo.cli.explore_page import serve
+
+        serve(loaded, name, view, port)
+        return
+    page = view.page(loaded, name)
+    write_file(html, page)
+    print(f"{html}: {len(page.encode()) / 1e6:.2f} MB")
+
+
+def check_file(path: Path) -> None:
+    """A `ValueError` for what cannot become a file, before minutes are spent on what is to stand in it."""
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder: --html takes the name of a file, such as page.html.")
+    if not path.parent.is_dir():
+        raise ValueError(f"there is no folder {path.parent} for {path.name}: make it, or name another one with --html.")
+
+
+def write_file(path: Path, text: str) -> None:
+    """Writes a file whole or not at all: one that was there before stays as it was until then."""
+    path = path.resolve()  # of a link, what it points to
+    if path.exists() and not path.is_file():  # such as /dev/stdout
+        path.write_text(text, encoding="utf-8")
+        return
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with open(partial, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
