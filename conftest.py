@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 import numpy as np
 import pytest
+
+gc.set_threshold(50_000, 50, 1_000)  # traced graphs are millions of objects, which a collection walks through
+
+
+def pytest_configure(config: pytest.Config):
+    """Quick tests run a graph once or twice: to optimise it takes longer than it saves. The others do as users do."""
+    starts_workers = getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput")
+    if "not slow" in config.option.markexpr and not starts_workers and not os.environ.get("BLOCK_TENSORFLOW"):
+        import tensorflow as tf
+
+        tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
 
 
 @pytest.fixture(autouse=True)
