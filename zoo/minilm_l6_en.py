@@ -19,5 +19,9 @@ ENTRY = entry(
         Result("sample_messages test", "accuracy", 0.9375, TUNED.format("messages")),
         Result("sst2 test", "accuracy", 0.8885, TUNED.format("sst2")),
         Result("banking77 test", "accuracy", 0.9286, TUNED.format("banking77")),
+        Result("stsb test, fine-tuned", "pearson", 0.8601, TUNED.format("stsb")),
+        Result("ud_ewt test", "accuracy", 0.9648, TUNED.format("ud_ewt")),
+        Result("wnut17 test", "f1", 0.365, TUNED.format("wnut17")),
+        Result("squad_v1.1 dev", "f1", 72.3633, TUNED.format("squad")),
     ),
 )

@@ -31,6 +31,8 @@ ENTRY = entry(
         Result("sample_messages test", "accuracy", 0.9514, TUNED.format("messages")),
         Result("sst2 test", "accuracy", 0.8891, TUNED.format("sst2")),
         Result("banking77 test", "accuracy", 0.9318, TUNED.format("banking77")),
+        Result("stsb test, fine-tuned", "pearson", 0.8569, TUNED.format("stsb")),
+        Result("wnut17 test", "f1", 0.3295, TUNED.format("wnut17")),
     ),
     fit={"epochs": 10, "learning_rate": 3e-4},
 )
