@@ -25,6 +25,7 @@ from keras_transformers.text.folder import read_max_length
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.training.distribute import scope
 from keras_transformers.training.lora import add_lora
+from keras_transformers.training.strategy import chosen
 from zoo._entry import describe, is_known
 from zoo._sizes import no_weights, of_sizes
 from zoo._weights import assign_weights
@@ -117,7 +118,8 @@ def load(
         revision: Branch, tag or commit on the hub; for nothing else.
         cache_dir: Of downloads.
         pickled: Whether an old `pytorch_model.bin` will do where there is no safetensors file; no code in it is run.
-        strategy: A `tf.distribute` strategy to make the model in.
+        strategy: A `tf.distribute` strategy to make the model in, or the name of one, such as `"multi_worker"`: see
+            `training.strategy`.
         seed: Of fresh weights and of dropout.
 
     Returns:
@@ -135,6 +137,7 @@ def load(
     >>> task.model.output["logits"].shape
     (None, 2)
     """
+    strategy = chosen(strategy)  # first: several workers connect before TensorFlow begins to work
     checkpoint = find(name, revision, cache_dir, pickled)
     kind = _kind(name, task, checkpoint.task, labels is not None)
     given = {"labels": labels, "problem": problem, "max_length": max_length, "num_candidates": num_candidates}

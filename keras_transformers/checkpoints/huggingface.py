@@ -25,6 +25,8 @@ from keras_transformers.checkpoints.reshaped import reshape, reshape_back
 from keras_transformers.checkpoints.sentence_transformers import write_sentence_transformer
 from keras_transformers.checkpoints.tensors import FLOAT8, Tensor, by_name, read_tensors
 from keras_transformers.config import TransformerConfig
+from keras_transformers.keras_private import strategy_of
+from keras_transformers.training.distribute import is_chief
 
 __all__ = ["load_weights", "read_config", "save_folder"]
 DTYPES = ("float32", "float16", "bfloat16", FLOAT8)
@@ -123,7 +125,7 @@ def save_folder(
     """Writes a model atomically, as a folder that `transformers` can read.
 
     Args:
-        folder: Replaced if it holds only files that such a save writes.
+        folder: Replaced if it holds only files that such a save writes. Of several workers, the chief writes it.
         model: The model; heads that `architecture` does not have are left out.
         config: The model's configuration.
         tokenizer: A `Tokenizer`, or None to write none.
@@ -142,6 +144,8 @@ def save_folder(
         ValueError: The model lacks a layer that `architecture` needs, there is not one label for each class, the
             format cannot hold the configuration, a weight is not finite in `dtype`, or `folder` holds other files.
     """
+    if not is_chief(strategy_of(model)):
+        return
     has_layer = {"lm_head": not config.tie_embeddings, "output_bias": config.output_bias}
     has_layer |= {"pooler": config.kind == "encoder"}
     config, architecture = stored_as(config, architecture)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import keras
 import numpy as np
 
+from keras_transformers.keras_private import strategy_of
 from keras_transformers.tasks.parts import Setup
 from keras_transformers.tasks.readers import GraphReader, PythonReader, Reader, Tensors
 from keras_transformers.tasks.serving import check_counts, check_exportable, current_service, merged_service
@@ -17,7 +18,7 @@ from keras_transformers.tasks.sources import lacks_pairs
 from keras_transformers.tensor import Tensor
 from keras_transformers.text.strings import decoded
 from keras_transformers.text.tokenizer import check_texts
-from keras_transformers.training.distribute import on_tensorflow
+from keras_transformers.training.distribute import is_chief, on_tensorflow
 
 Answer = Callable[[Tensors, Tensors], Tensors]  # from a model's outputs and inputs
 Describe = Callable[[Mapping[str, Any]], dict[str, Any]]  # from a row of that
@@ -164,12 +165,14 @@ class OnePass:
 
         Args:
             folder: Such as `"serving/sentiment/1"`. Replaced if it is a SavedModel; an interrupted export leaves the
-                old one.
+                old one. Of several workers, the chief writes it.
 
         Raises:
             ValueError: The backend is not TensorFlow, or the folder holds something else.
         """
         check_exportable()
+        if not is_chief(strategy_of(self.model)):
+            return
         from keras_transformers.export import export
 
         with merged_service(self) as service:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -14,6 +15,7 @@ from keras_transformers.data.rows import Rows, tell_cut
 from keras_transformers.data.stream import Stream
 from keras_transformers.tasks.parts import Kind, Parts, Setup
 from keras_transformers.text.encoded import Encoded
+from keras_transformers.training.resume import Resume
 
 
 def text_source(setup: Setup, read_labels: Callable[[Any], np.ndarray] | None = None) -> Callable[..., Rows | Stream]:
@@ -95,6 +97,16 @@ def check_learnable(kind: Kind, parts: Parts, texts: Any, labels: Any, pairs: An
         raise lacks_pairs(kind)
 
 
-def order_by_epoch(dataset: Any) -> keras.callbacks.Callback:
-    """Lets the order of an epoch follow from its number, wherever `fit` starts."""
-    return keras.callbacks.LambdaCallback(lambda epoch, logs: setattr(dataset.position, "epoch", epoch))
+def fit_callbacks(
+    dataset: Any, given: Sequence[keras.callbacks.Callback] | None, resume: str | os.PathLike | None
+) -> list[keras.callbacks.Callback]:
+    """The callbacks of a `fit`.
+
+    Args:
+        dataset: Whose order in an epoch is to follow from the epoch's number, wherever `fit` starts.
+        given: Those of the user, or None.
+        resume: Folder in which the run and their progress are saved, or None.
+    """
+    by_epoch = keras.callbacks.LambdaCallback(lambda epoch, logs: setattr(dataset.position, "epoch", epoch))
+    saving = [] if resume is None else [Resume(resume, dataset, callbacks=given or [])]
+    return [by_epoch, *(given or []), *saving]

@@ -15,9 +15,9 @@ from keras_transformers.config import TransformerConfig
 from keras_transformers.data.pipeline import batches
 from keras_transformers.tasks.objectives import full_objective
 from keras_transformers.tasks.parts import Setup, find_kind, keyword_names
-from keras_transformers.tasks.sources import check_has_length, check_learnable, kept, order_by_epoch
+from keras_transformers.tasks.sources import check_has_length, check_learnable, fit_callbacks, kept
 from keras_transformers.text.tokenizer import Tokenizer
-from keras_transformers.training.distribute import on_tensorflow, scope, take_uneven_batches
+from keras_transformers.training.distribute import adapt_fit, on_tensorflow, scope
 from keras_transformers.training.lora import merged
 from keras_transformers.training.loss_scale import LossScaleOptimizer
 from keras_transformers.training.optimizer import AdamW
@@ -115,7 +115,7 @@ class Task:
         if self.dtype == "mixed_float16" and not isinstance(optimizer, keras.optimizers.LossScaleOptimizer):
             optimizer = LossScaleOptimizer(optimizer)  # Keras does so itself for a global policy only, and with its own
         if on_tensorflow():
-            take_uneven_batches(self.model)
+            adapt_fit(self.model)
             defaults["jit_compile"] = False  # XLA gains little on CPUs, and compiles anew for every length of batch
         self.model.compile(optimizer, **(defaults | options))
 
@@ -178,6 +178,7 @@ class Task:
         class_weight: dict[Any, float] | None = None,
         validation_data: Any = None,
         seed: int = 0,
+        resume: str | os.PathLike | None = None,
         dataset_options: dict[str, Any] | None = None,
         optimizer_options: dict[str, Any] | None = None,
         compile_options: dict[str, Any] | None = None,
@@ -198,6 +199,7 @@ class Task:
             class_weight: What a text counts in the loss by its label, a name or number; 1 for those left out.
             validation_data: `(texts, labels)` or `(texts, labels, pairs)`, or a data set, evaluated after each epoch.
             seed: Of order and masks.
+            resume: Folder in which `Resume` saves the run; the same call goes on where a run in it was stopped.
             dataset_options: For `dataset`; validation leaves no text out and keeps their order, whatever they say.
             optimizer_options: More of `AdamW`, such as `beta_2` and `epsilon`.
             compile_options: For `compile`.
@@ -217,14 +219,14 @@ class Task:
         dataset = self.dataset(texts, labels, **settings)
         steps = epochs * (fit_options.get("steps_per_epoch") or dataset.num_batches) // accumulation_steps
         rate = make_schedule(schedule, learning_rate, warmup, steps)
+        optimizer = (rate, weight_decay, clip_norm, accumulation_steps, ema_momentum)
         with scope(getattr(self.model, "distribute_strategy", None)):
-            optimizer = (rate, weight_decay, clip_norm, accumulation_steps, ema_momentum)
             self.compile(AdamW(*optimizer, **(optimizer_options or {})), **(compile_options or {}))
             # Keras would do so in the first step: one that makes variables is traced twice.
             self.model.optimizer.build(self.model.trainable_variables)
         if isinstance(validation_data, tuple):
             validation_data = self._evaluation(*validation_data, batch_size=batch_size, options=dataset_options)
-        fit_options["callbacks"] = [order_by_epoch(dataset), *(fit_options.get("callbacks") or [])]
+        fit_options["callbacks"] = fit_callbacks(dataset, fit_options.get("callbacks"), resume)
         # The data set shuffles by itself; Keras would warn, or on JAX shuffle the batches once more.
         return self.model.fit(dataset, epochs=epochs, validation_data=validation_data, shuffle=False, **fit_options)
 
@@ -284,8 +286,8 @@ class Task:
 
         Args:
             folder: Replaced, if a save has written all that it holds; an interrupted save leaves the old one.
-            dtype: Of the stored weights: `"float32"`; `"float16"` or `"bfloat16"` for half the size; or
-                `"float8_e4m3fn"` for about a quarter, which keeps 4 significant bits of the matrices' numbers.
+            dtype: Of the stored weights: `"float32"`; `"float16"` or `"bfloat16"` for half the size; `"float8_e4m3fn"`
+                for about a quarter, which keeps 4 significant bits of the matrices' numbers.
 
         Raises:
             ValueError: The folder holds something else, or it is the working directory or the home folder.

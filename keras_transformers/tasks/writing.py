@@ -13,11 +13,12 @@ from keras_transformers.generation.program import Forced
 from keras_transformers.generation.request import Request, check_bias, knobs_of, make_request
 from keras_transformers.generation.spelling import spell
 from keras_transformers.heads import language_model_head
+from keras_transformers.keras_private import strategy_of
 from keras_transformers.tasks.parts import Setup
 from keras_transformers.tasks.serving import check_counts, check_exportable, current_service, merged_service
 from keras_transformers.text.tokenizer import Tokenizer, check_texts
 from keras_transformers.training import metrics
-from keras_transformers.training.distribute import on_tensorflow
+from keras_transformers.training.distribute import is_chief, on_tensorflow
 
 
 class Writing:
@@ -237,6 +238,8 @@ class Writing:
             ValueError: The backend is not TensorFlow, a knob is out of range, or the folder holds something else.
         """
         check_exportable()
+        if not is_chief(strategy_of(self.model)):
+            return
         from keras_transformers.export import export
 
         num_beams = self.num_beams if num_beams is None else num_beams

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from functools import cache, partial
 from typing import Any
 
 import keras
@@ -97,6 +98,23 @@ def build(model: keras.Model, dataset: Any) -> None:
         build_for_batch(model, batch)
 
 
+def adapt_fit(model: keras.Model) -> None:
+    """Lets `fit` and `evaluate` of a model that was made in the scope of a strategy take all batches and workers.
+
+    Args:
+        model: Any other model does not change.
+
+    Example:
+
+    >>> adapt_fit(keras.Sequential([keras.layers.Dense(1)]))
+    """
+    strategy = strategy_of(model)
+    if strategy is not None:
+        take_uneven_batches(model)
+    if num_workers(strategy) > 1:
+        log_over_workers(model)
+
+
 def take_uneven_batches(model: keras.Model) -> None:
     """Lets `fit` and `evaluate` start with a batch that does not divide evenly among the replicas.
 
@@ -105,14 +123,8 @@ def take_uneven_batches(model: keras.Model) -> None:
     set's `element_spec`.
 
     Args:
-        model: Made in the scope of a strategy; any other model does not change.
-
-    Example:
-
-    >>> take_uneven_batches(keras.Sequential([keras.layers.Dense(1)]))
+        model: Made in the scope of a strategy.
     """
-    if strategy_of(model) is None:
-        return
     distributed = _tensorflow().distribute.DistributedDataset
 
     def build_from_spec(dataset: Any) -> bool:
@@ -122,6 +134,83 @@ def take_uneven_batches(model: keras.Model) -> None:
         return True
 
     replace_first_look(model, build_from_spec)
+
+
+def log_over_workers(model: keras.Model) -> None:
+    """Lets `fit` and `evaluate` run on several workers (keras#20585).
+
+    Keras averages what the workers log over its first axis, which a scalar does not have: here each value gets one.
+
+    Args:
+        model: Made in the scope of a strategy of several workers.
+    """
+    for name in ("train_step", "test_step"):
+        setattr(model, name, partial(_with_first_axis, getattr(type(model), name), model))
+
+
+def _with_first_axis(step: Callable, model: keras.Model, data: Any) -> Any:
+    return keras.tree.map_structure(lambda value: keras.ops.expand_dims(value, 0), step(model, data))  # (1, ...)
+
+
+def num_workers(strategy: Any | None) -> int:
+    """Returns the number of processes that train together; 1 without a strategy, or for one of a single process.
+
+    Example:
+
+    >>> num_workers(None)
+    1
+    """
+    jobs = _jobs(strategy)
+    return max(1, len(jobs.get("chief", [])) + len(jobs.get("worker", [])))
+
+
+def is_chief(strategy: Any | None) -> bool:
+    """Returns whether this process is the one of a strategy's workers that writes files.
+
+    Example:
+
+    >>> is_chief(None)
+    True
+    """
+    if num_workers(strategy) == 1:
+        return True
+    task, chief = strategy.cluster_resolver, "chief" if "chief" in _jobs(strategy) else "worker"
+    return (task.task_type, task.task_id) == (chief, 0)
+
+
+def _jobs(strategy: Any | None) -> dict[str, list[str]]:
+    """Addresses of the processes of a strategy of several workers, by their type; {} for another strategy."""
+    if strategy is None or not isinstance(strategy, _tensorflow().distribute.MultiWorkerMirroredStrategy):
+        return {}
+    return strategy.cluster_resolver.cluster_spec().as_dict()
+
+
+def sum_over_replicas(strategy: Any | None, number: int) -> int:
+    """Returns the sum, over all replicas, of the number that their worker calls this with; each worker must call it.
+
+    Args:
+        strategy: Of several workers; with any other, or None, there is one replica.
+        number: From -2^31 to 2^31 - 1, as the sum is.
+
+    Example:
+
+    >>> sum_over_replicas(None, 3)
+    3
+    """
+    if num_workers(strategy) == 1:
+        return number
+    return int(_summing(strategy)(_tensorflow().constant(number)))
+
+
+@cache
+def _summing(strategy: Any) -> Callable:
+    tf = _tensorflow()
+
+    @tf.function  # traced once; `reduce` by itself takes twice as long
+    def total(number):
+        return strategy.reduce(tf.distribute.ReduceOp.SUM, strategy.run(tf.identity, args=(number,)), axis=None)
+
+    return total
 
 
 def run_if(condition: Callable[[], Any], update: Callable[[], None]) -> None:

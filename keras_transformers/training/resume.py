@@ -7,18 +7,22 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import warnings
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import keras
 import numpy as np
 
-from keras_transformers.keras_private import set_first_epoch
-from keras_transformers.training.distribute import build, on_tensorflow
+from keras_transformers.keras_private import set_first_epoch, strategy_of
+from keras_transformers.training.distribute import build, is_chief, on_tensorflow, sum_over_replicas
+from keras_transformers.training.preemption import StopRequest
+from keras_transformers.training.resume_checks import check_dataset, check_steps, check_variables
 from keras_transformers.training.run_identity import check_same, run_identity
-from keras_transformers.training.run_state import group, load_latest, save
+from keras_transformers.training.run_state import group, load_latest, save, to_json
 
 if TYPE_CHECKING:
     from keras_transformers.data.batch_sequence import BatchSequence
@@ -43,6 +47,15 @@ class Resume(keras.callbacks.Callback):
     its first buffer) and the settings of its batches, seed included. The state of another run is refused. Optimizer
     settings are not compared, so that a run can continue with a lower learning rate or a longer schedule.
 
+    SIGTERM, with which a scheduler announces that it will kill the process, ends `fit`: after the batch under way the
+    state is saved, and the process exits with 0. Of several workers one signal ends all. (A program's own handler of
+    SIGTERM is left alone, and nothing is handled outside of the main thread.)
+
+    Where a state cannot be written, as on a full disk, a warning says so and training goes on; the last ones stay.
+
+    Several workers (`MultiWorkerMirroredStrategy`) need one folder that all of them see: the chief writes it, and all
+    read it.
+
     A state whose loss, weights or optimizer are not finite is not saved. After `TerminateOnNaN`, the run resumes at the
     last state before.
 
@@ -59,7 +72,7 @@ class Resume(keras.callbacks.Callback):
     Raises:
         ValueError: If the dataset has no position. From `fit`: if the model or the data is not the saved one, if the
             run has begun more than `epochs` epochs, if all saved states are damaged or from a version that did not save
-            the identity of the run, or with `steps_per_epoch`.
+            the identity of the run, with `steps_per_epoch`, or if workers do not have the same state and data.
 
     Example:
 
@@ -84,30 +97,27 @@ class Resume(keras.callbacks.Callback):
         callbacks: Sequence[keras.callbacks.Callback] = (),
     ):
         super().__init__()
-        if not hasattr(dataset, "position"):
-            raise ValueError(_without_position(dataset))
-        if not hasattr(dataset, "identity"):
-            warnings.warn(
-                f"{dataset} has no `identity`, so Resume cannot tell whether a later run has the same data. "
-                "Expected one made by `task.dataset`.",
-                stacklevel=2,
-            )
+        check_dataset(dataset)
         if every < 1:
             raise ValueError(f"Received every={every}; expected a number of batches, at least 1.")
         self.folder = Path(folder)
         self.dataset = dataset
         self.every = every
         self.callbacks = list(callbacks)
+        self._request, self._strategy, self._metrics = StopRequest(), None, {}
 
     def on_train_begin(self, logs=None):
-        self._check_steps()
+        check_steps(self.dataset, self.params["steps"])
         self._epoch, self._broken_off, self._loss = None, False, None
         self._fitted = self.model  # on JAX, reading the property `self.model` copies the training state into the model
         if on_tensorflow():  # where Keras creates the variables of optimizer and metrics at the first step
             build(self.model, self.dataset)
         self._run = run_identity(self.model, self.dataset)
+        self._strategy = strategy_of(self.model)
 
         self._restored = self._load()
+        self._check_workers()
+        self._request.watch()
         if self._restored is None:
             return
         state, arrays = self._restored
@@ -117,14 +127,15 @@ class Resume(keras.callbacks.Callback):
         set_first_epoch(self.model, self.params["epochs"] if state["stopped"] else state["epoch"])
 
     def on_epoch_begin(self, epoch, logs=None):
-        self._epoch, self._due, self._loss = epoch, 0, None
+        self._epoch, self._batch, self._due, self._skipped, self._loss = epoch, 0, 0, 0, None
         set_first_epoch(self._fitted, None)  # Keras has read it; a later `fit` must not
         self.dataset.position.epoch, self.dataset.position.batch = epoch, 0
         if self._restored is not None:
             # Not earlier: before this, `fit` resets the metrics, and other callbacks reset their progress.
             state = self._restore_progress()
-            self._due = state["batch"] and state["batch"] + self.every
-            self._skip(state["batch"])
+            self._skipped = state["batch"]
+            self._due = self._skipped and self._skipped + self.every
+            self._skip(self._skipped)
 
     def on_train_batch_begin(self, batch, logs=None):
         if batch >= self._due:
@@ -132,24 +143,47 @@ class Resume(keras.callbacks.Callback):
             self._due = batch + self.every
 
     def on_train_batch_end(self, batch, logs=None):
-        self._loss = (logs or {}).get("loss")
+        self._loss, self._batch = (logs or {}).get("loss"), batch + 1
         if self._fitted.stop_training:  # by a callback during an epoch, for instance at a time limit
             self._broken_off = True
-            self._save(self._epoch, batch + 1)
+            self._save_here()
+        self._exit_if_asked()
+
+    def on_test_begin(self, logs=None):
+        self._metrics = self._arrays("metrics")  # which `evaluate` begins anew
+
+    def on_test_batch_end(self, batch, logs=None):
+        self._exit_if_asked()
+
+    def on_test_end(self, logs=None):
+        self._metrics = {}
 
     def on_train_end(self, logs=None):
+        self._request.unwatch()
         set_first_epoch(self.model, None)  # for a `fit` in which no epoch began
         if self._restored is not None:
             self._restore_progress()
         if self._epoch is not None and not self._broken_off:
             self._save(self._epoch + 1, 0, stopped=bool(self.model.stop_training))
+        sum_over_replicas(self._strategy, 0)  # wait for the chief
+
+    def _exit_if_asked(self) -> None:
+        if not self._request.is_made(self._strategy):
+            return
+        self._save_here()
+        sum_over_replicas(self._strategy, 0)  # wait for the chief
+        message = f"asked to stop by SIGTERM in epoch {self._epoch + 1} after {self._batch} batches; saved in"
+        print(f"\n{message} {self.folder}, from where the same call of fit goes on", file=sys.stderr, flush=True)
+        raise SystemExit(0)
+
+    def _save_here(self) -> None:
+        if self._batch >= self._skipped:  # before that, the state is the saved one
+            self._save(self._epoch, self._batch)
 
     def _save(self, epoch: int, batch: int, stopped: bool = False) -> None:
-        arrays = {
-            f"{name}/{index}": keras.ops.convert_to_numpy(variable)
-            for name, variables in self._groups().items()
-            for index, variable in enumerate(variables)
-        }
+        arrays = self._arrays("model") | self._arrays("optimizer") | (self._metrics or self._arrays("metrics"))
+        if not is_chief(self._strategy):  # it has taken part in the sums of metrics over all workers
+            return
         if culprit := self._not_finite(arrays, with_loss=batch or stopped):
             message = (
                 f"{culprit} is not finite, so this state of the run is not kept in {self.folder}: the last one is."
@@ -164,7 +198,14 @@ class Resume(keras.callbacks.Callback):
         history = self.model.history
         state = {"run": self._run, "epoch": epoch, "batch": batch, "stopped": stopped, "callbacks": progress}
         state |= {"history": history.history, "epochs": history.epoch}
-        save(self.folder, f"epoch-{epoch:05d}-batch-{batch:08d}.npz", state, arrays)
+        try:
+            save(self.folder, f"epoch-{epoch:05d}-batch-{batch:08d}.npz", state, arrays)
+        except OSError as error:
+            warnings.warn(f"{error}: this state of the run is not kept; the last one is.", stacklevel=2)
+
+    def _arrays(self, name: str) -> dict[str, np.ndarray]:
+        """The values of a group of variables, as `name/0`, `name/1` and so on."""
+        return {f"{name}/{i}": keras.ops.convert_to_numpy(v) for i, v in enumerate(self._groups()[name])}
 
     def _not_finite(self, arrays: dict[str, np.ndarray], with_loss: bool) -> str | None:
         """The first of loss, weights and optimizer variables with NaN or infinity; None if all are finite."""
@@ -231,7 +272,7 @@ class Resume(keras.callbacks.Callback):
         begun = state["epoch"] + bool(state["batch"])
         if not begun and "run" not in state:
             return None  # version 0.1.0 saved its first state without the optimizer's variables; nothing is lost
-        self._check_variables(arrays)
+        check_variables(self.folder, self._groups(), arrays)
         check_same(self.folder, state.get("run"), self._run)
         if begun > self.params["epochs"]:
             raise ValueError(
@@ -240,6 +281,16 @@ class Resume(keras.callbacks.Callback):
             )
         return restored
 
+    def _check_workers(self) -> None:
+        """Raises a `ValueError` if the workers do not all go on from the same state of the same run."""
+        state = self._restored and {name: self._restored[0][name] for name in ("epoch", "batch")}
+        own = zlib.crc32(to_json([self._run, state]).encode()) % 2**16
+        if sum_over_replicas(self._strategy, own) != own * getattr(self._strategy, "num_replicas_in_sync", 1):
+            raise ValueError(
+                f"Received {state or 'no state'} of the run {self._run} in {self.folder}, and another worker received "
+                "something else. Expected one folder that all workers see, and the same model, data and seed in each."
+            )
+
     def _groups(self) -> dict[str, list]:
         model = self.model
         return {"model": model.variables, "optimizer": model.optimizer.variables, "metrics": model.metrics_variables}
@@ -247,42 +298,3 @@ class Resume(keras.callbacks.Callback):
     def _assign(self, name: str, arrays: dict[str, np.ndarray]) -> None:
         for variable, array in zip(self._groups()[name], group(arrays, name), strict=True):
             variable.assign(array)
-
-    def _check_variables(self, arrays: dict[str, np.ndarray]) -> None:
-        for name, variables in self._groups().items():
-            saved = [tuple(a.shape) for a in group(arrays, name)]
-            shapes = [tuple(v.shape) for v in variables]
-            if saved != shapes:
-                differing = [v.path for v, s, t in zip(variables, saved, shapes, strict=False) if s != t][:5]
-                raise ValueError(
-                    f"Received a run in {self.folder} with {len(saved)} {name} variables, and a model with "
-                    f"{len(shapes)}; differing shapes: {differing or 'none of those in both'}. Expected the model, "
-                    "optimizer and metrics that the run was started with; for another, choose another folder."
-                )
-
-    def _check_steps(self) -> None:
-        length = self.dataset.num_batches
-        if self.params["steps"] not in (None, length):
-            raise ValueError(
-                f"Received a dataset of {length} batches for Resume, and {self.params['steps']} steps an epoch in fit. "
-                "Expected the same dataset in both, and no steps_per_epoch."
-            )
-
-
-def _without_position(dataset: Any) -> str:
-    """The error message for a data set that `Resume` cannot use, with the remedy."""
-    transformation = None
-    if on_tensorflow():
-        from keras_transformers.data.tf_batches import lost_by
-
-        transformation = lost_by(dataset)
-    if transformation is None:
-        return (
-            f"Received a dataset without `position`: {dataset}. Expected one made by `task.dataset` or "
-            "`keras_transformers.data.pipeline.batches`."
-        )
-    return (
-        f"Received a dataset without `position`: `{transformation}` lost it, as well as the number of batches and the "
-        f"identity of the data, as it may change the number or order of batches. Expected a dataset without "
-        f"`{transformation}`: use the options of `task.dataset`, transform the texts before it, or `map` the batches."
-    )

@@ -28,11 +28,15 @@ def save(folder: Path, name: str, state: dict[str, Any], arrays: dict[str, np.nd
     partial = folder / "partial"
     # NumPy's files keep the bytes but not the name of a dtype that is not NumPy's, such as bfloat16.
     state = state | {"dtypes": {key: array.dtype.name for key, array in arrays.items() if array.dtype.kind == "V"}}
-    with open(partial, "wb") as file:
-        np.savez(file, state=np.array(to_json(state)), **arrays)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(partial, folder / name)
+    try:
+        with open(partial, "wb") as file:
+            np.savez(file, state=np.array(to_json(state)), **arrays)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, folder / name)
+    except OSError:
+        partial.unlink(missing_ok=True)  # on a full disk, it takes the place of the next one
+        raise
     for old in _files(folder)[:-2]:
         old.unlink()
 

@@ -105,6 +105,10 @@ NoAnswer = Annotated[
 ]
 TaskName = Annotated[str | None, Option("--task", help="What to do; what the model was made for if not given.")]
 MaxLength = Annotated[int | None, Option(help="Longest text in tokens; the model's own if not given.", min=4)]
+Strategy = Annotated[
+    str | None,
+    Option(help="How to use several devices or machines: auto, mirrored, multi_worker (TF_CONFIG, Slurm) or tpu."),
+]
 BatchSize = Annotated[int, Option(help="Texts at a time.", min=1)]
 
 

@@ -22,6 +22,7 @@ from zoo.cli.app import (
     MaxLength,
     Model,
     NoAnswer,
+    Strategy,
     Text,
     TextPair,
     app,
@@ -30,7 +31,7 @@ from zoo.cli.app import (
     verbosity,
 )  # fmt: skip
 from zoo.cli.data import Columns, as_text, check_known, examples_of, label_names
-from zoo.cli.quiet import start_keras
+from zoo.cli.quiet import quiet_unless_chief, start_keras
 
 MESSAGES = BUNDLED / "sample_messages"
 
@@ -85,21 +86,27 @@ def finetune(
     loss: Loss = None,
     no_answer: NoAnswer = None,
     seed: Annotated[int, Option(help="Of new weights, dropout and order.")] = 0,
+    strategy: Strategy = None,
+    resume: Annotated[
+        Path | None, Option(help="Folder that keeps the run while it goes; the same command goes on where it stopped.")
+    ] = None,
     out: Annotated[Path, Option(help="Folder of the model, to load again.")] = Path("runs/finetuned"),
     export: Annotated[Path | None, Option(help="Folder of the SavedModel.", show_default="OUT-export/1")] = None,
 ) -> None:
     """Fine-tune a model, save it, measure it on held-out texts, and export it as a SavedModel that takes text.
 
     A classifier's labels are those of the training file. Without any file, the bundled messages are learnt.
-    Ctrl-C while it learns saves the model so far, in OUT-interrupted.
+    Ctrl-C while it learns saves the model so far, in OUT-interrupted; with --resume, SIGTERM saves the run and exits 0.
+    Of several workers (--strategy multi_worker) each runs this command; the chief writes and prints.
     At the end the export answers one request in a process of its own that can import TensorFlow only.
     """
     start_keras()
     load = {"max_length": max_length, "dtype": dtype, "lora_rank": lora_rank, "lm_weight": lm_weight, "seed": seed}
-    load |= {"loss": loss, "no_answer": no_answer}
-    fit = {"epochs": epochs, "learning_rate": learning_rate, "batch_size": batch_size, "seed": seed}
+    load |= {"loss": loss, "no_answer": no_answer, "strategy": strategy}
+    fit = {"epochs": epochs, "learning_rate": learning_rate, "batch_size": batch_size, "seed": seed, "resume": resume}
     files = Files(train, test, Columns(text, text_pair, label), problem.value)
-    run(name, task, files, load, fit_options(name, fit), out, export or Path(f"{out}-export", "1"))
+    with quiet_unless_chief(load["strategy"]):
+        run(name, task, files, load, fit_options(name, fit), out, export or Path(f"{out}-export", "1"))
 
 
 class Files(NamedTuple):
@@ -201,6 +208,10 @@ def learn_and_serve(
     request: list[str],
 ) -> None:
     """Fit, save, evaluate, export, and let the export answer a request."""
+    from keras_transformers.keras_private import strategy_of
+    from keras_transformers.training.distribute import is_chief, sum_over_replicas
+
+    strategy = strategy_of(task.model)
     if held_out:
         task.dataset(**held_out, shuffle=False)  # says what is wrong with it: not after the work
     settings = ", ".join(f"{key} {value}" for key, value in fit.items())
@@ -214,7 +225,9 @@ def learn_and_serve(
             print(*(f"  {key} {value:.4f}" for key, value in results.items()), sep="\n")
         with step(f"export {export}"):
             task.export(export)
-        serve(export, request)
+        if is_chief(strategy):
+            serve(export, request)
+        sum_over_replicas(strategy, 0)  # no worker leaves before the last one: TensorFlow would take it for a crash
     except Exception as error:
         raise AfterSaving(f"The model is saved in {out}.") from error
 

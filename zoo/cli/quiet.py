@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 
 # Information and its announcement; and that there is no NVIDIA driver, which is an error only to who has a GPU.
 NOISE = re.compile(
@@ -59,6 +59,19 @@ def start_tensorflow():
 
     tf.config.list_physical_devices()
     return tf
+
+
+@contextmanager
+def quiet_unless_chief(strategy: str | None) -> Iterator[None]:
+    """Leaves standard output to the chief of several workers."""
+    from keras_transformers.training.cluster import read_cluster
+
+    cluster = read_cluster() if strategy in ("auto", "multi_worker") else None
+    if cluster is None or cluster.index == 0:
+        yield
+        return
+    with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
+        yield
 
 
 def main() -> None:
