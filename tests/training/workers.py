@@ -1,13 +1,15 @@
 """Not a test: a process that trains small tasks, by itself or as one of several workers, and writes their losses.
 
-`workers.py FOLDER STRATEGY CASE...`: the metrics after each step of each case, over all replicas, and a checksum of the
-weights go to FOLDER/INDEX.json. STRATEGY is `one`, `mirrored` (two logical devices) or `multi_worker`.
+`workers.py FOLDER STRATEGY CASE...`: the metrics after each step of each case, over all replicas, and the norms of the
+weights go to FOLDER/INDEX.json. STRATEGY is `one`, `mirrored` (two logical devices) or `multi_worker`. The variables
+`STATE`, a folder to resume from, and `FAULT` are optional.
 """
 
 from __future__ import annotations
 
 import csv
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -50,7 +52,8 @@ def make(case: str) -> tuple[Any, tuple, dict[str, Any]]:
         tokenizer = Tokenizer.train(TEXTS, vocabulary_size=200)
         dtype = "mixed_bfloat16" if case == "encoder bfloat16" else "float32"
         steps = {"accumulation_steps": 2} if case == "encoder accumulation" else {}
-        task = Task("classification", bert(200, **SIZES), tokenizer, labels=sorted(set(LABELS)), dtype=dtype)
+        config = bert(200, **(SIZES | {"initializer_range": 0.2, "dropout": 0.1 if case == "encoder dropout" else 0.0}))
+        task = Task("classification", config, tokenizer, labels=sorted(set(LABELS)), dtype=dtype)
         return task, (TEXTS, LABELS), fit | steps
     plain = Tokenizer.train(TEXTS, vocabulary_size=300, model="byte_pair")
     tokenizer = with_end_token(plain, plain.eos_id)
@@ -61,7 +64,29 @@ def make(case: str) -> tuple[Any, tuple, dict[str, Any]]:
     return Task("seq2seq_lm", config, tokenizer), (TEXTS, LABELS), fit
 
 
-def train(case: str, strategy: Any) -> dict[str, Any]:
+class Note:
+    """Notes the metrics of each step, and kills a worker where `FAULT` says: signal, worker, epoch and batch."""
+
+    def __init__(self, task: Any, index: int):
+        self.task, self.index, self.steps, self.epoch = task, index, {}, 0
+        self.fault = tuple(map(int, os.environ.get("FAULT", "0,-1,0,0").split(",")))
+
+    def callback(self):
+        import keras
+
+        return keras.callbacks.LambdaCallback(on_epoch_begin=self.begin, on_train_batch_end=self.note)
+
+    def begin(self, epoch, logs):
+        self.epoch = epoch
+
+    def note(self, batch, logs):
+        metrics = {name: float(value) for name, value in self.task.model.get_metrics_result().items() if name != "loss"}
+        self.steps[f"{self.epoch},{batch}"] = metrics
+        if self.fault[1:] == (self.index, self.epoch, batch):
+            os.kill(os.getpid(), self.fault[0])
+
+
+def train(case: str, strategy: Any, index: int, state: str | None) -> dict[str, Any]:
     import keras
     import numpy as np
 
@@ -70,26 +95,20 @@ def train(case: str, strategy: Any) -> dict[str, Any]:
     keras.utils.set_random_seed(0)
     with scope(strategy):
         task, rows, options = make(case)
-    steps = []
-
-    def note(batch, logs):
-        steps.append({name: float(value) for name, value in task.model.get_metrics_result().items() if name != "loss"})
-
-    validation = {"validation_data": rows} if case == "encoder" else {}
-    history = task.fit(
-        *rows, **options, **validation, callbacks=[keras.callbacks.LambdaCallback(on_train_batch_end=note)]
-    )
+    note = Note(task, index)
+    validation = {"validation_data": rows} if case.startswith("encoder") else {}
+    history = task.fit(*rows, **options, **validation, callbacks=[note.callback()], resume=state)
     kept = {name: values for name, values in history.history.items() if "loss" not in name}
     norms = [float(np.linalg.norm(weight)) for weight in task.model.get_weights()]
-    return {"steps": steps, "history": kept, "weights": norms}
+    return {"steps": note.steps, "history": kept, "weights": norms}
 
 
 def main(folder: Path, name: str, *cases: str) -> None:
     from keras_transformers.training.cluster import read_cluster
 
     strategy, cluster = start(name), read_cluster()
-    results = {case: train(case, strategy) for case in cases}
     index = cluster.index if cluster else 0
+    results = {case: train(case, strategy, index, os.environ.get("STATE")) for case in cases}
     (folder / f"{index}.json").write_text(json.dumps(results))
 
 
