@@ -1,4 +1,4 @@
-"""docs/training: the manifest and the script name the workers that `read_cluster` reads, and begin again when they must."""
+"""docs/training: workers of the manifest and of the script know each other, and begin again when they must."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 import yaml
 from typer.main import get_command
 
-from keras_transformers.training.cluster import Cluster
+from keras_transformers.training.cluster import Cluster, read_cluster
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs" / "training"
@@ -176,3 +176,15 @@ def test_the_script_of_slurm_is_one():
     assert asked["ntasks-per-node"] == "1" and asked["signal"] == "TERM@120" and "requeue" in asked
     directives = text.rindex("#SBATCH")
     assert not re.search(r"^[^#\n]", text[:directives], re.MULTILINE)  # Slurm reads none after the first command
+
+
+def test_the_commands_of_the_page():
+    page = (DOCS / "several_workers.md").read_text(encoding="utf-8").replace("\\\n", "")
+    (command,) = re.findall(r"^python (-m zoo .*)$", page, re.MULTILINE)
+    assert options(command.split())["strategy"] == "multi_worker"
+    (config,) = re.findall(r"export TF_CONFIG='(.*)'", page)
+    assert read_cluster({"TF_CONFIG": config}) == Cluster(("10.0.0.1:2222", "10.0.0.2:2222"), 0)
+    assert all((DOCS / link).is_file() for link in re.findall(r"\]\(([\w.]+)\)", page))
+    (command,) = re.findall(r"^python docs/training/ray_train.py (.*)$", page, re.MULTILINE)
+    said = subprocess.run([sys.executable, DOCS / "ray_train.py", "--help"], capture_output=True, text=True, check=True)
+    assert set(re.findall(r"--\w+", command)) <= set(re.findall(r"--\w+", said.stdout))
