@@ -25,7 +25,7 @@ QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0
 QUIET |= {"TF_NUM_INTRAOP_THREADS": "1", "RAY_TRAIN_WORKER_GROUP_START_TIMEOUT_S": str(LIMIT)}
 QUIET |= {"RAY_agent_register_timeout_ms": str(1000 * LIMIT)}
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.ray]
 
 
 @pytest.fixture
@@ -77,9 +77,10 @@ def test_two_workers_take_the_steps_of_one_process_though_one_is_killed(tmp_path
     task = zoo.load("minilm_mini_en", labels=sorted(set(labels)), dropout=0.0, seed=0)
     expected = task.fit(texts, labels, epochs=EPOCHS, batch_size=BATCH_SIZE, verbose=0).history
     state, _ = load_latest(out / "state")
-    assert len(expected["cross_entropy"]) == EPOCHS and state["history"].keys() == expected.keys() - {"loss"}
-    for name, values in state["history"].items():
-        np.testing.assert_allclose(values, expected[name], rtol=1e-5, atol=1e-5)
+    del expected["loss"]  # a mean of batch means, of one worker
+    assert len(expected["cross_entropy"]) == EPOCHS
+    for name, values in expected.items():
+        np.testing.assert_allclose(state["history"][name], values, rtol=1e-5, atol=1e-5)
     found = zoo.load(out / "model")
     for one, other in zip(found.model.get_weights(), task.model.get_weights(), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
