@@ -30,6 +30,7 @@ STORAGES = {
     "ByteStorage": np.uint8,
     "BoolStorage": np.bool_,
 }
+MOST_COPIES = 8  # of one storage: T5 has four names for its token table
 # Opcodes that torch.save never writes, and by which a few bytes could take much memory or time.
 NEVER_WRITTEN = {code[0] for code in (pickle.BYTEARRAY8, pickle.EMPTY_SET, pickle.ADDITEMS, pickle.FROZENSET)}
 
@@ -69,7 +70,10 @@ def read_pickled(path: str | os.PathLike) -> dict[str, np.ndarray]:
         with path.open("rb") as file:
             content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
             tensors, buffers = _read_zip(file, content) if zipfile.is_zipfile(file) else _read_legacy(content)
-        return {name: _to_array(tensor, buffers, len(content)) for name, tensor in tensors.items()}
+        arrays = {name: _to_array(tensor, buffers, len(content)) for name, tensor in tensors.items()}
+        if sum(array.nbytes for array in arrays.values()) > MOST_COPIES * len(content):
+            raise ValueError(f"its tensors take more than {MOST_COPIES} times the file: it may be malicious.")
+        return arrays
     except ValueError as error:
         raise ValueError(f"cannot read {path}: {error}") from error
     except Exception as error:  # a damaged pickle may raise anything

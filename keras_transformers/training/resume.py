@@ -18,7 +18,7 @@ import numpy as np
 from keras_transformers.keras_private import set_first_epoch
 from keras_transformers.training.distribute import build, on_tensorflow
 from keras_transformers.training.run_identity import check_same, run_identity
-from keras_transformers.training.run_state import group, load_latest, save
+from keras_transformers.training.run_state import check_values, group, load_latest, save
 
 if TYPE_CHECKING:
     from keras_transformers.data.batch_sequence import BatchSequence
@@ -184,7 +184,7 @@ class Resume(keras.callbacks.Callback):
         self.model.history.history = {k: [np.array(v) if isinstance(v, list) else v for v in vs] for k, vs in history}
         self.model.history.epoch = state["epochs"]
         for number, (callback, progress) in enumerate(zip(self.callbacks, state["callbacks"], strict=True)):
-            vars(callback).update(progress)
+            vars(callback).update({name: value for name, value in progress.items() if name in PROGRESS})
             if weights := group(arrays, f"callback{number}"):
                 callback.best_weights = weights
         return state
@@ -228,6 +228,7 @@ class Resume(keras.callbacks.Callback):
         if restored is None:
             return None
         state, arrays = restored
+        check_values(self.folder, state, len(self.callbacks))
         begun = state["epoch"] + bool(state["batch"])
         if not begun and "run" not in state:
             return None  # version 0.1.0 saved its first state without the optimizer's variables; nothing is lost

@@ -10,6 +10,7 @@ import tokenizers
 
 from keras_transformers.text.graph.refuse import refuse
 from keras_transformers.text.graph.streams import shift
+from keras_transformers.text.library import count_ids
 from keras_transformers.text.pieces import BYTE, LAST_SPACE, around_fuse, speller, strip_limits, text_tokens
 from keras_transformers.text.pipeline import parts
 
@@ -39,7 +40,7 @@ class Decoder(tf.Module):
         self.strips = [_strip_patterns(step) for step in after_fuse]
         if not (self.from_bytes or single <= PER_TOKEN or single <= {"Replace", "ByteFallback"}) or [] in self.strips:
             raise refuse("decoder", ", ".join(kinds), ORDERS)
-        tokens, size = text_tokens(library), max(library.get_vocab().values()) + 1
+        tokens, size = text_tokens(library), count_ids(library)
         self.is_text = tf.constant([i in tokens for i in range(size + 1)])
         self.is_byte = None
         if "ByteFallback" in single:
