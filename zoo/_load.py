@@ -40,19 +40,19 @@ class Checkpoint:
         tokenizer: Its tokenizer.
         task: What it was made for, or None for a bare model.
         assign: Gives its weights to a model: `assign(model, missing_ok=(), fresh=())`.
-        check: Raises a `ValueError` if it does not hold as many weights as a model of its configuration has.
         labels, problem: Of a classifier, or None.
         settings: Reads what it says of other options of a task, by their names: `max_length`, `generation`, ...
+        check: Raises a `ValueError` if it does not hold as many weights as a model of its configuration has.
     """
 
     config: TransformerConfig
     tokenizer: Tokenizer
     task: str | None
     assign: Callable[..., Any]
-    check: Callable[[], None] = lambda: None
     labels: tuple[str, ...] | None = None
     problem: str | None = None
     settings: Mapping[str, Callable[[], Any]] = dataclasses.field(default_factory=dict)
+    check: Callable[[], None] = lambda: None
 
     def options(self, names: Iterable[str], task: str | None = None) -> dict[str, Any]:
         """Options of a task, of these names, as far as the checkpoint has values for them; labels only of its own."""

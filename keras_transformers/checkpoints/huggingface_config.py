@@ -92,6 +92,7 @@ def _check_options(values: dict[str, Any], names: Names, path: Path):
 
 def _read_extra(values: dict[str, Any], path: Path) -> dict[str, Any]:
     architecture = next(iter(_of_type(values, path, "architectures", list, [])), None)
+    check_types({"architectures": architecture}, {"architectures": str}, path)
     extra = {"architecture": architecture, "labels": None, "problem": None}
     if said := _of_type(values, path, TASK, dict, {}):
         extra["task"] = said
