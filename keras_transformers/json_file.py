@@ -13,7 +13,7 @@ from keras_transformers.outside import read_bytes, shown
 
 NUMBER = (int, float)
 Kind = type | tuple[type, ...]
-MOST_BYTES = 16 << 20  # of settings; an index of 671 billion weights (DeepSeek-V3's) has 9 MB
+MOST_BYTES = 16 << 20  # of settings: an index of 100,000 tensors takes about 10 MB
 MOST_DEPTH = 64
 
 

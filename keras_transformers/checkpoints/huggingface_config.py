@@ -47,7 +47,7 @@ def read_config(folder: str | Path) -> tuple[TransformerConfig, dict[str, Any]]:
     try:
         values = names.read(values)
         return _read_model(values, names, path), _read_extra(values, path)
-    except (TypeError, AttributeError, OverflowError) as error:  # from a value of the wrong type
+    except (TypeError, AttributeError, ArithmeticError) as error:  # from a value of the wrong type
         raise ValueError(f"{path} has a value of the wrong type ({error}). Fetch or write it again.") from error
 
 

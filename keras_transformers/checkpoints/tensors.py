@@ -15,7 +15,7 @@ import safetensors
 from keras_transformers.checkpoints.hub import PICKLED
 from keras_transformers.checkpoints.pickled import read_pickled
 from keras_transformers.json_file import read_object
-from keras_transformers.outside import shown
+from keras_transformers.outside import MOST_LETTERS, shown
 
 INDEX = "model.safetensors.index.json"
 FLOAT8 = "float8_e4m3fn"
@@ -107,7 +107,7 @@ def _open(path: Path) -> list[Tensor]:
         contents = functools.cache(lambda: dict(safetensors.deserialize(path.read_bytes())))
         return [_describe(file, name, contents) for name in file.keys()]  # noqa: SIM118 - it is no dict
     except (safetensors.SafetensorError, OSError) as error:
-        raise ValueError(f"{path} is damaged or incomplete ({error}): fetch it again.") from error
+        raise ValueError(f"{path} is damaged or incomplete ({str(error)[:MOST_LETTERS]}): fetch it again.") from error
 
 
 def _describe(file: Any, name: str, contents: Callable[[], dict[str, Any]]) -> Tensor:

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from keras_transformers.config import TransformerConfig
+from keras_transformers.config_limits import MOST_BLOCKS
 from keras_transformers.families.sizes import named_config
 from keras_transformers.number_checks import is_size
 
@@ -54,7 +55,7 @@ def gpt2(
     """
     facts = {"norm_order": "pre"}
     if is_size(num_layers):  # if not, the configuration says so
-        facts["output_initializer_range"] = 0.02 / math.sqrt(2 * int(num_layers))
+        facts["output_initializer_range"] = 0.02 / math.sqrt(2 * min(int(num_layers), MOST_BLOCKS))
     sizes = (vocabulary_size, num_layers, num_heads, hidden_dim, None, max_length)
     return _gpt("gpt2", sizes, facts | options)
 

@@ -14,6 +14,8 @@ from typing import IO, Any
 
 import numpy as np
 
+from keras_transformers.outside import MOST_LETTERS, shown
+
 # What zipfile, zlib, NumPy and json raise for a damaged file.
 DAMAGED = (OSError, EOFError, LookupError, ValueError, TypeError, AttributeError, NotImplementedError, RecursionError,
            RuntimeError, SyntaxError, OverflowError, struct.error, zipfile.BadZipFile, zlib.error)  # fmt: skip
@@ -54,9 +56,11 @@ def load_latest(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]] | 
         try:
             return _read(path)
         except DAMAGED as error:
-            warnings.warn(f"{path} is damaged ({error}); trying the one before.", stacklevel=2)
+            warnings.warn(f"{path} is damaged ({str(error)[:MOST_LETTERS]}); trying the one before.", stacklevel=2)
     if files:
-        raise ValueError(f"Received {folder} with damaged files only: {files}. Remove the folder to start anew.")
+        raise ValueError(
+            f"Received {folder} with damaged files only: {shown(list(map(str, files)))}. Remove the folder to start anew."
+        )
     return None
 
 

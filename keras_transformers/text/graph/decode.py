@@ -26,6 +26,7 @@ ORDERS = [
     f"Strip, Replace of {LAST_SPACE!r} after Fuse",
 ]
 REPLACEMENT = "\ufffd"
+MOST_STRIPPED = 1000  # the most that the patterns of TensorFlow may repeat
 
 
 class Decoder(tf.Module):
@@ -98,7 +99,7 @@ def _check_bytes(texts: tf.Tensor, is_text: tf.Tensor, is_byte: tf.Tensor) -> tf
 def _strip_patterns(step: dict[str, Any]) -> list[str]:
     """Regular expressions for what a decoder drops at the ends of a text; [] for other decoders."""
     limits = strip_limits(step)
-    if limits is None:
+    if limits is None or max(limits[1:]) > MOST_STRIPPED:
         return []
     content, start, stop = re.escape(limits[0]), *limits[1:]
     return [f"^{content}{{0,{start}}}", f"{content}{{0,{stop}}}$"]
