@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,8 @@ def resolved(path: str | Path) -> Path:
     """
     try:
         place = Path(path).resolve()
-        place.exists()
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            place.stat()
     except (OSError, RuntimeError, ValueError) as error:
         raise ValueError(f"{shown(str(path))} is no path ({str(error)[:MOST_LETTERS]}). Give another one.") from error
     return place

@@ -58,9 +58,8 @@ def load_latest(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]] | 
         except DAMAGED as error:
             warnings.warn(f"{path} is damaged ({str(error)[:MOST_LETTERS]}); trying the one before.", stacklevel=2)
     if files:
-        raise ValueError(
-            f"Received {folder} with damaged files only: {shown(list(map(str, files)))}. Remove the folder to start anew."
-        )
+        names = [path.name for path in files]
+        raise ValueError(f"Received {folder} with damaged files only: {shown(names)}. Remove the folder to start anew.")
     return None
 
 

@@ -5,35 +5,16 @@ from __future__ import annotations
 import json
 
 import pytest
+from family_configs import CONFIGS
 from fuzzing import fuzz
 from hostile import damaged, json_files
 from hypothesis import strategies as st
 
-from keras_transformers import families
 from keras_transformers.checkpoints.generation_config import check_settings, read_generation
-from keras_transformers.checkpoints.huggingface_config import make_config, read_config
-from keras_transformers.checkpoints.names import FAMILIES, architecture_of
+from keras_transformers.checkpoints.huggingface_config import read_config
 from keras_transformers.checkpoints.sentence_transformers import read_sentence_transformer, write_sentence_transformer
 from keras_transformers.text.tokenizer import Tokenizer
 
-SIZES = {"vocabulary_size": 90, "num_layers": 2, "hidden_dim": 16, "max_length": 24}
-MAKERS = {"openai-gpt": families.gpt1}
-MORE = {"llama": {"num_kv_heads": 2}, "transformer": {"norm_order": "pre", "block_options": [{"attention_window": 8}]}}
-
-
-def config_of(family: str) -> dict:
-    """The config.json of a small model."""
-    make = MAKERS.get(family) or getattr(families, family)
-    sizes = SIZES | {"num_heads": 4} | ({"intermediate_dim": 32} if family == "llama" else {})
-    config = make(**sizes, **MORE.get(family, {}))
-    task = "seq2seq_lm" if config.kind == "encoder_decoder" else "causal_lm"
-    task = "classification" if family in ("bert", "convolutional", "gpt2") else task
-    has_labels = {"labels": ["no", "yes"], "problem": "single_label"} if task == "classification" else {}
-    values = make_config(config, architecture_of(task, family), **has_labels)
-    return values | {"zoo_task": {"name": task, "stride": 4}, "auto_map": {"AutoModel": "evil.Model"}}
-
-
-CONFIGS = {family: config_of(family) for family in sorted(FAMILIES)}
 GENERATION = {
     "num_beams": 4, "max_length": 40, "max_new_tokens": 10, "min_length": 1, "length_penalty": 1.0, "do_sample": True,
     "early_stopping": True, "temperature": 0.5, "top_k": 5, "top_p": 0.9, "bad_words_ids": [[3], [4]], "seed": 1,
