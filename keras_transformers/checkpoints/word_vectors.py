@@ -143,7 +143,8 @@ def _text_records(file: BinaryIO, width: int) -> Iterator[tuple[bytes, list[byte
 
 def _parse(numbers: list[bytes], width: int, path: Path, word: str) -> np.ndarray:
     try:
-        vector = np.array(numbers, np.float32)
+        with np.errstate(over="ignore"):  # an overflow is reported by the caller
+            vector = np.array(numbers, np.float32)
     except ValueError:
         vector = np.empty(0)
     if len(vector) != width or not width:

@@ -53,7 +53,7 @@ def test_folders_to_replace(tmp_path, marker):
     names = [marker, "notes.txt", "variables/variables.index", "assets/x", "vocab.txt", "sub/config.json", ".git/HEAD",
              "model.safetensors", "assets.extra/tf_serving_warmup_requests", "1_Pooling/config.json"]  # fmt: skip
     kinds = ("file", "file", "file", "folder", "link", "loop", "pipe")
-    own = ("config.json", "variables/", "assets", "vocab.txt", "model.safetensors", "1_Pooling", "saved_model.pb")
+    own = ("config.json", "variables", "assets", "vocab.txt", "model.safetensors", "1_Pooling", "saved_model.pb")
 
     def replace_a_folder(entries):
         target = tmp_path / "target"
