@@ -19,6 +19,7 @@ from keras_transformers.checkpoints.sentence_transformers import TASK as SENTENC
 from keras_transformers.checkpoints.sentence_transformers import is_sentence_transformer, read_sentence_transformer
 from keras_transformers.config import TransformerConfig
 from keras_transformers.families.dropout import with_dropout
+from keras_transformers.outside import resolved
 from keras_transformers.tasks import Task
 from keras_transformers.tasks.parts import LABELLED, Kind, find_kind
 from keras_transformers.text.folder import read_max_length
@@ -42,6 +43,7 @@ class Checkpoint:
         assign: Gives its weights to a model: `assign(model, missing_ok=(), fresh=())`.
         labels, problem: Of a classifier, or None.
         settings: Reads what it says of other options of a task, by their names: `max_length`, `generation`, ...
+        check: Raises a `ValueError` if it does not hold as many weights as a model of its configuration has.
     """
 
     config: TransformerConfig
@@ -51,6 +53,7 @@ class Checkpoint:
     labels: tuple[str, ...] | None = None
     problem: str | None = None
     settings: Mapping[str, Callable[[], Any]] = dataclasses.field(default_factory=dict)
+    check: Callable[[], None] = lambda: None
 
     def options(self, names: Iterable[str], task: str | None = None) -> dict[str, Any]:
         """Options of a task, of these names, as far as the checkpoint has values for them; labels only of its own."""
@@ -158,6 +161,8 @@ def _make(
     """The task of a checkpoint, with its weights if they are wanted."""
     if seed is not None:
         keras.utils.set_random_seed(seed)
+    if weights:
+        checkpoint.check()  # before the model takes memory
     config = checkpoint.config if dropout is None else with_dropout(checkpoint.config, dropout)
     task = Task(kind.name, config, checkpoint.tokenizer, **options)
     if weights:
@@ -199,6 +204,8 @@ def find(
         if pinned and revision not in (None, pinned):
             raise ValueError(f"received {text!r} and revision={revision!r}: expected one revision. Leave one out.")
         return _folder(hub.download(repo, revision or pinned, cache_dir, pickled=pickled), pickled)
+    if not text.startswith("keras-nlp:"):
+        resolved(text)  # an error for what can be no path, where it is no other name
     entry = describe(text) if is_known(text) and not _is_meant(name) else None
     if entry and entry.source and not entry.bundled:
         source = hub.parse(entry.source)[0] if revision else entry.source.removeprefix("hf:")
@@ -255,19 +262,21 @@ def _folder(folder: Path, pickled: bool = False) -> Checkpoint:
         "generation": partial(read_generation, folder, has_source),
         **{name: partial(vectors.get, name) for name in ("pooling", "normalize") if name in vectors},
     }
-    if not has_source:
+    if has_source:
+        source, target = Tokenizer.pair_from_folder(folder)
+        found = _checkpoint(config, extra, source, assign, settings | {"target_tokenizer": lambda: target})
+    else:
         found = _checkpoint(config, extra, Tokenizer.from_folder(folder), assign, settings)
-        return dataclasses.replace(found, task=SENTENCE_EMBEDDING) if vectors else found
-    source, target = Tokenizer.pair_from_folder(folder)
-    return _checkpoint(config, extra, source, assign, settings | {"target_tokenizer": lambda: target})
+    found = dataclasses.replace(found, check=partial(huggingface.check_size, folder, config, pickled))
+    return dataclasses.replace(found, task=SENTENCE_EMBEDDING) if vectors and not has_source else found
 
 
 def _keras_nlp(preset: str) -> Checkpoint:
     folder = keras_nlp.preset_folder(preset)
     config, extra = keras_nlp.read_config(folder)
-    return _checkpoint(
-        config, extra, keras_nlp.read_tokenizer(folder), partial(keras_nlp.load_weights, folder=folder), {}
-    )
+    assign = partial(keras_nlp.load_weights, folder=folder)
+    found = _checkpoint(config, extra, keras_nlp.read_tokenizer(folder), assign, {})
+    return dataclasses.replace(found, check=partial(keras_nlp.check_size, folder, config))
 
 
 def _checkpoint(
