@@ -9,7 +9,7 @@ import bare
 import environments
 import pytest
 import tensorflow as tf
-from conftest import BUNDLED
+from exports import BUNDLED
 from tensorflow.core.framework.tensor_pb2 import TensorProto
 
 from keras_transformers.export import _messages
@@ -39,37 +39,14 @@ def examples(folder: Path) -> dict[str, dict[str, Any]]:
 
 def plain(value: Any) -> Any:
     """With `str` for bytes, as JSON needs it."""
-    if isinstance(value, list):
-        return [plain(item) for item in value]
-    return value.decode() if isinstance(value, bytes) else value
+    return tf.nest.map_structure(lambda item: item.decode() if isinstance(item, bytes) else item, value)
 
 
 @pytest.mark.parametrize("name", BUNDLED)
 def test_an_older_tensorflow_answers_alike(name, python, exported):
     folder = exported(name).folder
-    requests = {signature: {key: plain(v) for key, v in values.items()} for signature, values in examples(folder).items()}
-    here, there = (bare.ask(folder, requests, where) for where in (bare.sys.executable, python))
-    assert list(here) == list(there) == list(requests)
-    for signature, expected in here.items():
-        assert set(there[signature]) == set(expected)
-        for output, values in expected.items():
-            assert there[signature][output] == same(values), (signature, output)
-
-
-def same(values: list) -> Any:
-    """Equal, numbers within 1e-5."""
-    numbers = tf.nest.flatten(values)
-    if not any(isinstance(number, float) for number in numbers):
-        return values
-    return pytest.approx(values, abs=1e-5) if not isinstance(values[0], list) else Nested(values)
-
-
-class Nested:
-    """A nested list that equals another one whose numbers differ by 1e-5 at most."""
-
-    def __init__(self, values: list):
-        self.values = values
-
-    def __eq__(self, other: object) -> bool:
-        tf.nest.assert_same_structure(self.values, other)
-        return tf.nest.flatten(other) == pytest.approx(tf.nest.flatten(self.values), abs=1e-5)
+    requests = plain(examples(folder))
+    here, there = bare.ask(folder, requests), bare.ask(folder, requests, python)
+    tf.nest.assert_same_structure(here, there)
+    for expected, value in zip(tf.nest.flatten(here), tf.nest.flatten(there), strict=True):
+        assert value == (pytest.approx(expected, abs=1e-5) if isinstance(expected, float) else expected)
