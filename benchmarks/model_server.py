@@ -25,7 +25,7 @@ sys.argv = ["mlserver", "start", "."]
 main()
 """
 HEADERS = {"Content-Type": "application/json"}
-READY_WITHIN, ANSWER_WITHIN = 120, 120  # seconds
+READY_WITHIN, ANSWER_WITHIN = 300, 120  # seconds
 
 
 class Server(NamedTuple):
@@ -88,7 +88,10 @@ def serve(python: str | Path, folder: Path, models: Mapping[str, Path]) -> Itera
         yield server
     finally:
         process.terminate()
-        process.wait(30)
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:  # it waits for the models that it loads
+            process.kill()
 
 
 def _wait(server: Server, log: Path) -> None:

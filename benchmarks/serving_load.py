@@ -1,7 +1,7 @@
 """Exports under load: an existing model server on 127.0.0.1, asked over HTTP by many clients at once.
 
     uv venv -p 3.11 VENV && uv pip install -p VENV/bin/python mlserver==1.7.1 "tensorflow==2.21.*"
-    python benchmarks/serving_load.py VENV/bin/python [--seconds 10] [--requests 20000] [--only classifier ...]
+    python benchmarks/serving_load.py VENV/bin/python [--seconds 10] [--requests 20000] [--exports DIR]
 
 Each cell lasts `--seconds`. Clients are threads of this process, on the machine of the server: they take their share of
 it. A request has one text, of 1 to 64 words (8 at most to translate); generated texts have 20 new tokens. Then
@@ -107,11 +107,13 @@ def memory(server: model_server.Server, model: str, requests: int) -> None:
 
 
 def export(folder: Path, names: list[str]) -> dict[str, Path]:
-    """The folders of exports of models of the zoo, by their names here."""
+    """The folders of exports of models of the zoo, by their names here; those that are there already are left."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-    import zoo
-
     for name in names:
+        if (folder / name / "1").exists():
+            continue
+        import zoo
+
         model, task, to_load, to_export, _ = MODELS[name]
         zoo.load(model, task, **to_load).export(folder / name / "1", **to_export)
     return {name: folder / name / "1" for name in names}
@@ -123,10 +125,11 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10, help="of each cell")
     parser.add_argument("--requests", type=int, default=20_000, help="over which memory is watched; 0 for none")
     parser.add_argument("--only", nargs="+", choices=MODELS, default=list(MODELS))
+    parser.add_argument("--exports", type=Path, help="a folder to keep the exports in, for the next time")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        made, where = export(Path(folder), arguments.only), Path(folder, "server")
-        where.mkdir()
+        made = export(arguments.exports or Path(folder), arguments.only)
+        where = Path(tempfile.mkdtemp(dir=folder))
         with model_server.serve(arguments.python, where, made) as server:
             report(server, arguments.only, arguments.seconds)
             if arguments.requests:
