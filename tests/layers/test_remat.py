@@ -39,11 +39,6 @@ BLOCKS = {
         {"hidden_states": normal(B, T, D), "encoder_hidden_states": normal(B, T, D, seed=1)},
         {"positions": np.arange(T)[None], "encoder_attention_mask": REAL},
     ),
-    "convolution": (
-        lambda: MixerDecoderBlock("convolution", 16, encoder="attention", dropout=0.3),
-        {"hidden_states": normal(B, T, D), "encoder_hidden_states": normal(B, T, D, seed=1)},
-        {"positions": np.arange(T)[None], "encoder_attention_mask": REAL},
-    ),
 }
 
 
