@@ -26,6 +26,7 @@ from keras_transformers.text.folder import read_max_length
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.training.distribute import scope
 from keras_transformers.training.lora import add_lora
+from keras_transformers.training.remat import rematerialize
 from keras_transformers.training.strategy import chosen
 from zoo._entry import describe, is_known
 from zoo._sizes import no_weights, of_sizes
@@ -88,6 +89,7 @@ def load(
     cache_dir: str | os.PathLike | None = None,
     pickled: bool = False,
     strategy: Any = None,
+    remat: bool = False,
     seed: int | None = None,
 ) -> Task:
     """Load a model by name, for a task.
@@ -123,6 +125,7 @@ def load(
         pickled: Whether an old `pytorch_model.bin` will do where there is no safetensors file; no code in it is run.
         strategy: A `tf.distribute` strategy to make the model in, or the name of one, such as `"multi_worker"`: see
             `training.strategy`.
+        remat: Whether `fit` computes what is inside blocks twice instead of keeping it: `training.remat`.
         seed: Of fresh weights and of dropout.
 
     Returns:
@@ -152,6 +155,7 @@ def load(
     if lora_rank is not None:
         add_lora(loaded.model, lora_rank, train=kind.new_layers)
         loaded.compile()
+    rematerialize(loaded.model, remat)
     return loaded
 
 
