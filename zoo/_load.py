@@ -123,8 +123,7 @@ def load(
         revision: Branch, tag or commit on the hub; for nothing else.
         cache_dir: Of downloads.
         pickled: Whether an old `pytorch_model.bin` will do where there is no safetensors file; no code in it is run.
-        strategy: A `tf.distribute` strategy to make the model in, or the name of one, such as `"multi_worker"`: see
-            `training.strategy`.
+        strategy: A `tf.distribute` strategy to make the model in, or the name of one: see `training.strategy`.
         remat: Whether `fit` computes what is inside blocks twice instead of keeping it: `training.remat`.
         seed: Of fresh weights and of dropout.
 
@@ -245,8 +244,8 @@ def _is_meant(folder: str | os.PathLike) -> bool:
 
 
 def _existing(folder: str) -> Path:
-    if Path(folder).is_dir():
-        return Path(folder)
+    if (path := Path(folder)).is_dir():
+        return path
     if former := left_behind(folder):
         raise ValueError(f"there is no folder {folder!r}: a save was interrupted. Rename {former}, the old one, to it.")
     if os.sep in folder:
@@ -259,10 +258,9 @@ def _folder(folder: Path, pickled: bool = False) -> Checkpoint:
     assign = partial(huggingface.load_weights, folder=folder, pickled=pickled)
     has_source = config.kind == "encoder_decoder"
     vectors = read_sentence_transformer(folder) if is_sentence_transformer(folder) else {}
+    longest = config.max_length
     settings = {
-        "max_length": lambda: int(
-            min(vectors.get("max_length") or read_max_length(folder) or config.max_length, config.max_length)
-        ),
+        "max_length": lambda: int(min(vectors.get("max_length") or read_max_length(folder) or longest, longest)),
         "generation": partial(read_generation, folder, has_source),
         **{name: partial(vectors.get, name) for name in ("pooling", "normalize") if name in vectors},
     }
@@ -271,8 +269,8 @@ def _folder(folder: Path, pickled: bool = False) -> Checkpoint:
         found = _checkpoint(config, extra, source, assign, settings | {"target_tokenizer": lambda: target})
     else:
         found = _checkpoint(config, extra, Tokenizer.from_folder(folder), assign, settings)
-    found = dataclasses.replace(found, check=partial(huggingface.check_size, folder, config, pickled))
-    return dataclasses.replace(found, task=SENTENCE_EMBEDDING) if vectors and not has_source else found
+    task = SENTENCE_EMBEDDING if vectors and not has_source else found.task
+    return dataclasses.replace(found, task=task, check=partial(huggingface.check_size, folder, config, pickled))
 
 
 def _keras_nlp(preset: str) -> Checkpoint:
