@@ -33,11 +33,14 @@ ASSUMPTIONS = {
     "overlap": Assumption(
         0.0, "of the shorter of compute and all-reduce", "read: AdamW sums all gradients in one pack after the last one"
     ),
+    "summed_again": Assumption(
+        1, "all-reduces an update", "measured over loopback: AdamW sums, and Keras' `apply` sums the sums once more"
+    ),
     "gradient_bytes": Assumption(4, "bytes a parameter", "read: float32 in mixed precision too; measured (workers)"),
     "backward": Assumption(2, "forward passes", "Kaplan et al. 2020, section 2.1: 6 N FLOPs a token in all"),
     "recomputed": Assumption(1, "forward passes with rematerialisation", "all blocks computed again; an upper bound"),
     "update_traffic": Assumption(
-        40, "bytes a parameter", "counted: norm 4, scale 8, Adam's op reads 16 and writes 12; decay is left out"
+        60, "bytes a parameter", "counted: norm of the gradients 4, clipping 8, decay 20, Adam's op 28"
     ),
     "kept_width": Assumption(46, "bytes a token, layer and hidden unit", f"{COUNTED}; the paper has 34"),
     "kept_scores": Assumption(7, "bytes a token, layer, head and key", f"{COUNTED}; the paper has 5"),
@@ -67,6 +70,7 @@ class Machine(NamedTuple):
     link_utilisation: float
     hop_seconds: float
     overlap: float
+    summed_again: float
     gradient_bytes: float
     backward: float
     recomputed: float
@@ -178,13 +182,14 @@ def most_rows(sizes: Sizes, length: int, scheme: str, machine: Machine = H100, w
 def step(
     sizes: Sizes, tokens: int, workers: int, machine: Machine = H100, remat: bool = False, micro_batches: int = 1
 ) -> Step:
-    """A step with so many tokens on each GPU in each micro-batch; our AdamW reduces every micro-batch's gradients."""
+    """A step with so many tokens on each GPU in each micro-batch, whose gradients our AdamW sums each time."""
     passes = 1 + machine.backward + machine.recomputed * remat
     compute = passes * sizes.flops * tokens * micro_batches / (machine.peak_flops * machine.utilisation)
     update = machine.update_traffic * sizes.parameters / machine.memory_bandwidth
-    reduce = micro_batches * all_reduce_seconds(sizes.parameters, workers, machine) if workers > 1 else 0.0
+    times = micro_batches + machine.summed_again if workers > 1 else 0
+    reduce = times * all_reduce_seconds(sizes.parameters, workers, machine)
     total = compute + update + reduce - machine.overlap * min(compute, reduce)
-    sent = micro_batches * all_reduce_bytes(sizes.parameters, workers, machine.gradient_bytes)
+    sent = times * all_reduce_bytes(sizes.parameters, workers, machine.gradient_bytes)
     return Step(compute, update, reduce, total, sent)
 
 

@@ -131,7 +131,9 @@ def workers_table(rows: Sequence[dict[str, Any]], factors: np.ndarray) -> str:
 
     pairs = [row for row in rows if row["workers"] == 2]
     a_byte = statistics.fmean(more(row) / total_sent(row) for row in pairs)
-    lines = [["workers", "parameters", "sent MB", "ring MB", "ratio", "cpu ms", "of one", "model", "error", "wall ms"]]
+    lines = [
+        ["workers", "parameters", "sent MB", "one ring MB", "ratio", "cpu ms", "of one", "model", "error", "wall ms"]
+    ]
     for row in rows:
         sent, ring = statistics.median(row["sent"]), all_reduce_bytes(row["parameters"], row["workers"])
         guess = cpu(ones[row["vocabulary"]]) + extra(row) + a_byte * total_sent(row)
@@ -144,7 +146,7 @@ def workers_table(rows: Sequence[dict[str, Any]], factors: np.ndarray) -> str:
 
 
 def total_sent(row: dict[str, Any]) -> float:
-    return row["workers"] * all_reduce_bytes(row["parameters"], row["workers"])
+    return row["workers"] * statistics.median(row["sent"])
 
 
 def memory_table(rows: Sequence[dict[str, Any]], machine: Machine) -> str:

@@ -6,6 +6,7 @@ import importlib
 import json
 import socket
 import sys
+import time
 from pathlib import Path
 from types import ModuleType
 
@@ -134,7 +135,7 @@ def test_overlap_hides_the_shorter_part():
     assert apart.total == apart.compute + apart.update + apart.all_reduce
     assert together.total == pytest.approx(max(apart.compute, apart.all_reduce) + apart.update)
     assert paper.step(sizes, 4096, 1).all_reduce == 0 == paper.step(sizes, 4096, 1).sent
-    assert paper.step(sizes, 4096, 256, micro_batches=4).sent == 4 * apart.sent
+    assert paper.step(sizes, 4096, 256, micro_batches=5).sent == 3 * apart.sent  # 5 + 1 all-reduces for 1 + 1
     assert paper.step(sizes, 4096, 1, remat=True).compute == pytest.approx(4 / 3 * apart.compute)
 
 
@@ -173,8 +174,11 @@ def test_bytes_that_a_connection_sent_are_counted():
         with other:
             before = runs.sent_bytes()
             one.sendall(bytes(50_000))
-            while len(other.recv(50_000, socket.MSG_PEEK | socket.MSG_WAITALL)) < 50_000:
+            while other.recv(50_000, socket.MSG_PEEK | socket.MSG_WAITALL) != bytes(50_000):
                 pass
+            for _ in range(100):  # what has come is acknowledged a little later
+                if runs.sent_bytes() - before < 50_000:
+                    time.sleep(0.05)
             assert runs.sent_bytes() - before == 50_000
 
 
@@ -188,12 +192,13 @@ def test_the_log_is_whole():
     assert several == [(workers, cell.vocabulary) for workers in scale.WORKERS for cell in runs.OVER_WORKERS]
 
 
-def test_workers_send_what_a_ring_does():
+def test_workers_send_what_rings_do():
+    times = 1 + paper.H100.summed_again
     for row in ROWS:
         if row["kind"] == "workers":
             assert len(row["sent"]) == TURNS["workers"]
             ring = paper.all_reduce_bytes(row["parameters"], row["workers"])
-            assert np.median(row["sent"]) == pytest.approx(ring, rel=0.05, abs=20_000)
+            assert np.median(row["sent"]) == pytest.approx(times * ring, rel=0.005, abs=1000)
 
 
 @pytest.mark.slow
