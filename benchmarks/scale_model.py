@@ -46,6 +46,9 @@ ASSUMPTIONS = {
     "kept_scores": Assumption(7, "bytes a token, layer, head and key", f"{COUNTED}; the paper has 5"),
     "kept_long": Assumption(48, "bytes a token, layer and hidden unit", f"{COUNTED}, scores computed again"),
     "kept_input": Assumption(2, "bytes a token, layer and hidden unit", "the input of a block, bfloat16"),
+    "allocator": Assumption(
+        1.2, "of all bytes", "measured on the CPU: TensorFlow's allocator gives chunks of up to twice what is asked for"
+    ),
     "logits": Assumption(12, "bytes a token and word of the vocabulary", "guess: logits, float32 copy and gradient"),
 }
 SCHEMES = ("plain", "long", "remat")
@@ -79,6 +82,7 @@ class Machine(NamedTuple):
     kept_scores: float
     kept_long: float
     kept_input: float
+    allocator: float
     logits: float
 
 
@@ -170,13 +174,19 @@ def memory(
 ) -> float:
     """Bytes that a GPU needs for a step on its rows, in mixed precision, without accumulation or averages."""
     state = sum(state_bytes(workers, mixed).values()) * sizes.parameters
-    return state + rows * length * kept_bytes(sizes, length, scheme, machine)
+    return machine.allocator * (state + rows * length * kept_bytes(sizes, length, scheme, machine))
 
 
 def most_rows(sizes: Sizes, length: int, scheme: str, machine: Machine = H100, workers: int = 1) -> int:
     """Texts of a length that fit a GPU."""
     free = machine.gpu_memory - memory(sizes, 0, length, scheme, machine, workers)
-    return max(0, int(free // (length * kept_bytes(sizes, length, scheme, machine))))
+    return max(0, int(free // (machine.allocator * length * kept_bytes(sizes, length, scheme, machine))))
+
+
+def least_scheme(sizes: Sizes, rows: int, length: int, machine: Machine = H100, workers: int = 1) -> str | None:
+    """The first scheme, they come by their costs, with which so many rows fit a GPU; None if there is none."""
+    fits = (scheme for scheme in SCHEMES if rows <= most_rows(sizes, length, scheme, machine, workers))
+    return next(fits, None)
 
 
 def step(

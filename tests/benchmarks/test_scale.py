@@ -144,6 +144,10 @@ def test_the_most_rows_fit():
     for scheme in paper.SCHEMES:
         rows = paper.most_rows(sizes, 1024, scheme)
         assert paper.memory(sizes, rows, 1024, scheme) <= 80e9 < paper.memory(sizes, rows + 1, 1024, scheme)
+    limits = [paper.most_rows(sizes, 1024, scheme, workers=2) for scheme in paper.SCHEMES]
+    assert limits == sorted(limits)
+    schemes = [paper.least_scheme(sizes, rows, 1024, workers=2) for rows in (1, *limits, limits[-1] + 1)]
+    assert schemes == ["plain", *paper.SCHEMES, None]
     with pytest.raises(ValueError, match="scheme='all'"):
         paper.kept_bytes(sizes, 1024, "all")
 
@@ -199,6 +203,14 @@ def test_workers_send_what_rings_do():
             assert len(row["sent"]) == TURNS["workers"]
             ring = paper.all_reduce_bytes(row["parameters"], row["workers"])
             assert np.median(row["sent"]) == pytest.approx(times * ring, rel=0.005, abs=1000)
+
+
+def test_the_allocator_takes_more_than_is_asked_for():
+    steps = [row for row in ROWS if row["kind"] == "step"]
+    ratios = [row["step_bytes"] / report.step_bytes(row, paper.H100) for row in steps]
+    assert np.mean(ratios) == pytest.approx(paper.H100.allocator, abs=0.05) and min(ratios) >= 1 and max(ratios) < 1.5
+    states = [row["state_bytes"] / row["parameters"] for row in steps]
+    assert all(12 <= state < 12 * 1.3 for state in states)  # weights and moments
 
 
 @pytest.mark.slow
