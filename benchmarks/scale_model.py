@@ -49,6 +49,7 @@ ASSUMPTIONS = {
     "allocator": Assumption(
         1.2, "of all bytes", "measured on the CPU: TensorFlow's allocator gives chunks of up to twice what is asked for"
     ),
+    "masked": Assumption(0.15, "of an encoder's tokens have an output layer", "Devlin et al. 2019, section 3.1"),
     "logits": Assumption(12, "bytes a token and word of the vocabulary", "guess: logits, float32 copy and gradient"),
 }
 SCHEMES = ("plain", "long", "remat")
@@ -83,6 +84,7 @@ class Machine(NamedTuple):
     kept_long: float
     kept_input: float
     allocator: float
+    masked: float
     logits: float
 
 
@@ -90,14 +92,17 @@ H100 = Machine(**{name: assumption.value for name, assumption in ASSUMPTIONS.ite
 
 
 class Sizes(NamedTuple):
-    """What the model needs to know of a transformer; FLOPs are those of a forward pass, for a token."""
+    """What the model needs to know of a transformer; FLOPs are those of a forward pass, for a token.
+
+    `vocabulary` is how many logits a token has, on average.
+    """
 
     parameters: int
     flops: float
     layers: int
     width: int
     heads: int
-    vocabulary: int
+    vocabulary: float
 
 
 class Step(NamedTuple):
