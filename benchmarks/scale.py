@@ -4,7 +4,7 @@
     python benchmarks/scale.py report [--log benchmarks/scale.jsonl] [--assume utilisation=0.4 network=100e9]
 
 `measure` trains small decoders by turns, in one process and in 1, 2 and 4 that train together over loopback, each with
-one thread for its products; it takes some minutes, and goes on where it was stopped. Read seconds of the processor:
+one thread for its products; it takes up to ten minutes, and goes on where it was stopped. Read seconds of the processor:
 where a machine does other work too, or has fewer cores than workers, those on the clock say little. `report` fits the
 paper model's terms to them and prints how far it misses, then what it gives for 8 H100 and for 256. Nothing of ours was
 measured on a GPU.

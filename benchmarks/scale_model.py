@@ -50,7 +50,9 @@ ASSUMPTIONS = {
         1.2, "of all bytes", "measured on the CPU: TensorFlow's allocator gives chunks of up to twice what is asked for"
     ),
     "masked": Assumption(0.15, "of an encoder's tokens have an output layer", "Devlin et al. 2019, section 3.1"),
-    "logits": Assumption(12, "bytes a token and word of the vocabulary", "guess: logits, float32 copy and gradient"),
+    "logits": Assumption(
+        12, "bytes a token and word of the vocabulary", "guess: logits, float32 copy and gradient; high on the CPU"
+    ),
 }
 SCHEMES = ("plain", "long", "remat")
 PUBLISHED = {

@@ -210,7 +210,7 @@ def test_the_allocator_takes_more_than_is_asked_for():
     ratios = [row["step_bytes"] / report.step_bytes(row, paper.H100) for row in steps]
     assert np.mean(ratios) == pytest.approx(paper.H100.allocator, abs=0.05) and min(ratios) >= 1 and max(ratios) < 1.5
     states = [row["state_bytes"] / row["parameters"] for row in steps]
-    assert all(12 <= state < 12 * 1.3 for state in states)  # weights and moments
+    assert all(12 <= state < 24 for state in states)  # weights and moments, in chunks of up to twice their size
 
 
 @pytest.mark.slow
@@ -223,5 +223,5 @@ def test_the_report_names_every_assumption():
 def test_workers_are_measured(monkeypatch):
     monkeypatch.setattr(scale, "WORKERS", (1, 2))
     rows = scale.over_workers(turns=1)
-    assert [row["workers"] for row in rows] == [1, 1, 2, 2]
-    assert all(row["cpu"][0] > 0 for row in rows) and rows[0]["sent"][0] < 20_000 < rows[2]["sent"][0]
+    assert [row["workers"] for row in rows] == [1, 2]
+    assert all(row["cpu"][0] > 0 for row in rows) and rows[0]["sent"][0] < 20_000 < rows[1]["sent"][0]
