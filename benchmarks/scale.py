@@ -1,13 +1,13 @@
 """What a step of training costs against workers, length, vocabulary and layers; on paper, on many GPUs.
 
-    python benchmarks/scale.py measure [--out benchmarks/scale.jsonl] [--turns 5]
+    python benchmarks/scale.py measure [--out benchmarks/scale.jsonl] [--turns 4]
     python benchmarks/scale.py report [--log benchmarks/scale.jsonl] [--assume utilisation=0.4 network=100e9]
 
 `measure` trains small decoders by turns, in one process and in 1, 2 and 4 that train together over loopback, each with
-one thread for its products; it takes up to ten minutes, and goes on where it was stopped. Read seconds of the processor:
-where a machine does other work too, or has fewer cores than workers, those on the clock say little. `report` fits the
-paper model's terms to them and prints how far it misses, then what it gives for 8 H100 and for 256. Nothing of ours was
-measured on a GPU.
+one thread for its products. It takes up to ten minutes, and goes on where it was stopped. Read seconds of the
+processor: where a machine does other work too, or has fewer cores than workers, those on the clock say little. `report`
+fits the paper model's terms to them and prints how far it misses, then what it gives for 8 H100 and for 256. Nothing of
+ours was measured on a GPU.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("measure")
     run.add_argument("--out", type=Path, default=LOG)
-    run.add_argument("--turns", type=int, default=5)
+    run.add_argument("--turns", type=int, default=4)
     show = commands.add_parser("report")
     show.add_argument("--log", type=Path, default=LOG)
     show.add_argument("--assume", nargs="+", default=[], metavar="NAME=VALUE")
