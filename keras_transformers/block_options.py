@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from keras_transformers.number_checks import is_number, is_size
+from keras_transformers.number_checks import is_finite, is_size
+from keras_transformers.outside import shown
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +46,7 @@ class BlockOptions:
             if not is_size(self.attention_window):
                 raise ValueError(
                     f"attention_window must be a positive integer, or None for full attention: received "
-                    f"{self.attention_window!r}."
+                    f"{shown(self.attention_window)}."
                 )
             object.__setattr__(self, "attention_window", int(self.attention_window))
         if self.max_wavelength is not None:
@@ -53,15 +54,15 @@ class BlockOptions:
             object.__setattr__(self, "max_wavelength", float(self.max_wavelength))
         for name in ("rotary", "attention_norm"):
             if not isinstance(getattr(self, name), bool):
-                raise ValueError(f"{name} of a block must be True or False: received {getattr(self, name)!r}.")
+                raise ValueError(f"{name} of a block must be True or False: received {shown(getattr(self, name))}.")
 
     def _check_wavelength(self):
         value = self.max_wavelength
-        if not (is_number(value) and 0 < value < float("inf")):
-            raise ValueError(f"max_wavelength of a block must be a positive number: received {value!r}.")
+        if not (is_finite(value) and value > 0):
+            raise ValueError(f"max_wavelength of a block must be a positive number: received {shown(value)}.")
         if self.rotary is False:
             raise ValueError(
-                f"a block with rotary=False has no wavelengths: received max_wavelength={value!r}. Give one of them."
+                f"a block with rotary=False has no wavelengths: received max_wavelength={value}. Give one of them."
             )
 
 
@@ -81,8 +82,8 @@ def make_block_options(values: Any) -> tuple[BlockOptions, ...]:
     """
     if isinstance(values, str) or not isinstance(values, Sequence):
         raise ValueError(
-            f"block_options must be a list of BlockOptions or dicts, one for each block: received {values!r}. Put it "
-            "into a list."
+            f"block_options must be a list of BlockOptions or dicts, one for each block: received {shown(values)}. "
+            "Put it into a list."
         )
     return tuple(value if isinstance(value, BlockOptions) else _from_dict(value) for value in values)
 
@@ -90,7 +91,7 @@ def make_block_options(values: Any) -> tuple[BlockOptions, ...]:
 def _from_dict(values: Any) -> BlockOptions:
     known = [field.name for field in dataclasses.fields(BlockOptions)]
     if not isinstance(values, Mapping):
-        raise ValueError(f"block_options must hold dicts or BlockOptions: received {values!r}.")
+        raise ValueError(f"block_options must hold dicts or BlockOptions: received {shown(values)}.")
     if unknown := sorted(set(values) - set(known), key=str):
-        raise ValueError(f"unknown options of a block {unknown}; the known ones are {known}.")
+        raise ValueError(f"unknown options of a block {shown(unknown)}; the known ones are {known}.")
     return BlockOptions(**values)

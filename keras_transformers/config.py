@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import numbers
+from collections.abc import Sequence
 from typing import Any
 
 from keras_transformers.block_options import BlockOptions, make_block_options
-from keras_transformers.number_checks import is_size
+from keras_transformers.config_limits import check_kinds, check_limits
+from keras_transformers.number_checks import is_number, is_size, is_token_id
+from keras_transformers.outside import shown
 
 NORMS = ("layer", "rms")
 NORM_ORDERS = ("pre", "post")
@@ -16,6 +18,7 @@ MIXERS = ("attention", "simple_rnn", "gru", "lstm", "convolution")
 POSITION_LAYOUTS = ("interleaved", "halves", "fairseq")
 KINDS = ("encoder", "decoder", "encoder_decoder")
 TWO_STACKS = ("num_decoder_layers", "encoder_vocabulary_size")
+OPTIONAL_IDS = ("bos_id", "decoder_start_id")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,7 +82,8 @@ class TransformerConfig:
     Raises:
         ValueError: A size is not a positive integer, a rate is outside [0, 1), a choice is unknown, or
             `hidden_dim` is not divisible by `num_heads` and no `head_dim` is given, or a field of two stacks is given
-            to a model of one; `block_options` are more than the blocks, unknown, or do not fit the other fields.
+            to a model of one; `block_options` are more than the blocks, unknown, or do not fit the other fields; or
+            the sizes are beyond those of any model (`config_limits`).
 
     Example:
 
@@ -136,7 +140,9 @@ class TransformerConfig:
     block_options: tuple[BlockOptions, ...] = ()
 
     def __post_init__(self):
-        self._set("eos_ids", tuple(int(number) for number in self.eos_ids))
+        if isinstance(self.eos_ids, str) or not isinstance(self.eos_ids, Sequence):
+            raise ValueError(f"eos_ids must be a list of token ids: received {shown(self.eos_ids)}.")
+        self._set("eos_ids", tuple(self.eos_ids))
         self._set("block_options", make_block_options(self.block_options))
         if self.embedding_norm is None:
             self._set("embedding_norm", self.norm_order == "post")
@@ -147,15 +153,17 @@ class TransformerConfig:
             sizes = is_size(self.hidden_dim) and is_size(self.num_heads)
             if not sizes or self.hidden_dim % self.num_heads:
                 raise ValueError(
-                    f"hidden_dim must be divisible by num_heads: received hidden_dim={self.hidden_dim!r}, "
-                    f"num_heads={self.num_heads!r}. Choose other sizes or give head_dim."
+                    f"hidden_dim must be divisible by num_heads: received hidden_dim={shown(self.hidden_dim)}, "
+                    f"num_heads={shown(self.num_heads)}. Choose other sizes or give head_dim."
                 )
             self._set("head_dim", self.hidden_dim // self.num_heads)
         self._check_choices()
+        check_kinds(self)
         self._check_numbers()
         self._check_mixer()
         self._check_ids()
         self._check_blocks()
+        check_limits(self)
 
     def _set(self, name: str, value: Any):
         object.__setattr__(self, name, value)
@@ -168,8 +176,8 @@ class TransformerConfig:
             if getattr(self, name) is not None:
                 self._check_size(name)
         for name in ("dropout", "attention_dropout", "activation_dropout"):
-            if not (isinstance(getattr(self, name), numbers.Real) and 0 <= getattr(self, name) < 1):
-                raise ValueError(f"{name} is a rate in [0, 1): received {getattr(self, name)!r}.")
+            if not (is_number(getattr(self, name)) and 0 <= getattr(self, name) < 1):
+                raise ValueError(f"{name} is a rate in [0, 1): received {shown(getattr(self, name))}.")
             self._set(name, float(getattr(self, name)))
         if self.num_heads % self.num_kv_heads:
             raise ValueError(
@@ -179,17 +187,17 @@ class TransformerConfig:
 
     def _check_size(self, name: str):
         if not is_size(getattr(self, name)):
-            raise ValueError(f"{name} must be a positive integer: received {getattr(self, name)!r}.")
+            raise ValueError(f"{name} must be a positive integer: received {shown(getattr(self, name))}.")
         self._set(name, int(getattr(self, name)))  # Keras cannot write numpy scalars into a layer's config
 
     def _check_ids(self):
-        special = {"pad_id": (self.pad_id,), "bos_id": (self.bos_id or 0,), "eos_ids": self.eos_ids,
-                   "decoder_start_id": (self.decoder_start_id or 0,)}  # fmt: skip
-        for name, ids in special.items():
-            if not all(isinstance(number, numbers.Integral) and 0 <= number < self.vocabulary_size for number in ids):
+        optional = {name: () if getattr(self, name) is None else (getattr(self, name),) for name in OPTIONAL_IDS}
+        for name, ids in {"pad_id": (self.pad_id,), "eos_ids": self.eos_ids, **optional}.items():
+            if not all(is_token_id(number, self.vocabulary_size) for number in ids):
                 raise ValueError(
-                    f"{name} must be a token id in [0, {self.vocabulary_size}): received {getattr(self, name)!r}."
+                    f"{name} must be a token id in [0, {self.vocabulary_size}): received {shown(getattr(self, name))}."
                 )
+        self._set("eos_ids", tuple(map(int, self.eos_ids)))
         if self.encoder_vocabulary_size and self.pad_id >= self.encoder_vocabulary_size:
             raise ValueError(
                 f"pad_id is a token of both sides: expected one in [0, {self.encoder_vocabulary_size}), the encoder's "
@@ -204,7 +212,7 @@ class TransformerConfig:
         for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
                 mixer = f" with mixer={self.mixer!r}" if name == "positions" else ""
-                raise ValueError(f"{name} must be one of {allowed}{mixer}: received {getattr(self, name)!r}.")
+                raise ValueError(f"{name} must be one of {allowed}{mixer}: received {shown(getattr(self, name))}.")
         given = [name for name in (*TWO_STACKS, "decoder_start_id") if getattr(self, name) is not None]
         if given and self.kind != "encoder_decoder":
             raise ValueError(f"{given} belong to a model of two stacks: received them with kind={self.kind!r}.")

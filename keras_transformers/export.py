@@ -41,10 +41,21 @@ def export(
     Raises:
         ValueError: The folder holds something else.
     """
-    concrete = {name: function.get_concrete_function() for name, function in signatures.items()}
+    concrete = {name: _of_these_ranks(function).get_concrete_function() for name, function in signatures.items()}
     with atomic_folder(folder, marker="saved_model.pb") as temporary:
         tf.saved_model.save(module, str(temporary), signatures=concrete)
         _write_warmup(Path(temporary), concrete, examples)
+
+
+def _of_these_ranks(function: Any) -> Any:
+    """The function, which refuses inputs of another rank than it was traced for: a loaded signature takes any."""
+    traced = function.get_concrete_function()
+    specs = tf.nest.flatten(traced.structured_input_signature)
+
+    def run(*inputs):
+        return traced(*(tf.ensure_shape(value, spec.shape) for value, spec in zip(inputs, specs, strict=True)))
+
+    return tf.function(run, input_signature=specs, autograph=False)
 
 
 def _write_warmup(folder: Path, signatures: dict[str, Any], examples: Mapping[str, Any]) -> None:

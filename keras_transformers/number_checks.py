@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import numbers
+import sys
 from typing import Any
+
+MOST_FLOAT = sys.float_info.max
 
 
 def is_number(value: Any) -> bool:
     """Whether a value is a real number, and not True or False."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def is_finite(value: Any) -> bool:
+    """Whether a value is a real number, not True or False, that a float can hold."""
+    return is_number(value) and -MOST_FLOAT <= value <= MOST_FLOAT
 
 
 def is_size(value: Any) -> bool:

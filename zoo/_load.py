@@ -19,12 +19,14 @@ from keras_transformers.checkpoints.sentence_transformers import TASK as SENTENC
 from keras_transformers.checkpoints.sentence_transformers import is_sentence_transformer, read_sentence_transformer
 from keras_transformers.config import TransformerConfig
 from keras_transformers.families.dropout import with_dropout
+from keras_transformers.outside import resolved
 from keras_transformers.tasks import Task
 from keras_transformers.tasks.parts import LABELLED, Kind, find_kind
 from keras_transformers.text.folder import read_max_length
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.training.distribute import scope
 from keras_transformers.training.lora import add_lora
+from keras_transformers.training.remat import rematerialize
 from keras_transformers.training.strategy import chosen
 from zoo._entry import describe, is_known
 from zoo._sizes import no_weights, of_sizes
@@ -42,6 +44,7 @@ class Checkpoint:
         assign: Gives its weights to a model: `assign(model, missing_ok=(), fresh=())`.
         labels, problem: Of a classifier, or None.
         settings: Reads what it says of other options of a task, by their names: `max_length`, `generation`, ...
+        check: Raises a `ValueError` if it does not hold as many weights as a model of its configuration has.
     """
 
     config: TransformerConfig
@@ -51,6 +54,7 @@ class Checkpoint:
     labels: tuple[str, ...] | None = None
     problem: str | None = None
     settings: Mapping[str, Callable[[], Any]] = dataclasses.field(default_factory=dict)
+    check: Callable[[], None] = lambda: None
 
     def options(self, names: Iterable[str], task: str | None = None) -> dict[str, Any]:
         """Options of a task, of these names, as far as the checkpoint has values for them; labels only of its own."""
@@ -85,6 +89,7 @@ def load(
     cache_dir: str | os.PathLike | None = None,
     pickled: bool = False,
     strategy: Any = None,
+    remat: bool = False,
     seed: int | None = None,
 ) -> Task:
     """Load a model by name, for a task.
@@ -118,8 +123,8 @@ def load(
         revision: Branch, tag or commit on the hub; for nothing else.
         cache_dir: Of downloads.
         pickled: Whether an old `pytorch_model.bin` will do where there is no safetensors file; no code in it is run.
-        strategy: A `tf.distribute` strategy to make the model in, or the name of one, such as `"multi_worker"`: see
-            `training.strategy`.
+        strategy: A `tf.distribute` strategy to make the model in, or the name of one: see `training.strategy`.
+        remat: Whether `fit` computes what is inside blocks twice instead of keeping it: `training.remat`.
         seed: Of fresh weights and of dropout.
 
     Returns:
@@ -149,6 +154,7 @@ def load(
     if lora_rank is not None:
         add_lora(loaded.model, lora_rank, train=kind.new_layers)
         loaded.compile()
+    rematerialize(loaded.model, remat)
     return loaded
 
 
@@ -158,6 +164,8 @@ def _make(
     """The task of a checkpoint, with its weights if they are wanted."""
     if seed is not None:
         keras.utils.set_random_seed(seed)
+    if weights:
+        checkpoint.check()  # before the model takes memory
     config = checkpoint.config if dropout is None else with_dropout(checkpoint.config, dropout)
     task = Task(kind.name, config, checkpoint.tokenizer, **options)
     if weights:
@@ -199,6 +207,8 @@ def find(
         if pinned and revision not in (None, pinned):
             raise ValueError(f"received {text!r} and revision={revision!r}: expected one revision. Leave one out.")
         return _folder(hub.download(repo, revision or pinned, cache_dir, pickled=pickled), pickled)
+    if not text.startswith("keras-nlp:"):
+        resolved(text)  # an error for what can be no path, where it is no other name
     entry = describe(text) if is_known(text) and not _is_meant(name) else None
     if entry and entry.source and not entry.bundled:
         source = hub.parse(entry.source)[0] if revision else entry.source.removeprefix("hf:")
@@ -234,8 +244,8 @@ def _is_meant(folder: str | os.PathLike) -> bool:
 
 
 def _existing(folder: str) -> Path:
-    if Path(folder).is_dir():
-        return Path(folder)
+    if (path := Path(folder)).is_dir():
+        return path
     if former := left_behind(folder):
         raise ValueError(f"there is no folder {folder!r}: a save was interrupted. Rename {former}, the old one, to it.")
     if os.sep in folder:
@@ -248,26 +258,27 @@ def _folder(folder: Path, pickled: bool = False) -> Checkpoint:
     assign = partial(huggingface.load_weights, folder=folder, pickled=pickled)
     has_source = config.kind == "encoder_decoder"
     vectors = read_sentence_transformer(folder) if is_sentence_transformer(folder) else {}
+    longest = config.max_length
     settings = {
-        "max_length": lambda: int(
-            min(vectors.get("max_length") or read_max_length(folder) or config.max_length, config.max_length)
-        ),
+        "max_length": lambda: int(min(vectors.get("max_length") or read_max_length(folder) or longest, longest)),
         "generation": partial(read_generation, folder, has_source),
         **{name: partial(vectors.get, name) for name in ("pooling", "normalize") if name in vectors},
     }
-    if not has_source:
+    if has_source:
+        source, target = Tokenizer.pair_from_folder(folder)
+        found = _checkpoint(config, extra, source, assign, settings | {"target_tokenizer": lambda: target})
+    else:
         found = _checkpoint(config, extra, Tokenizer.from_folder(folder), assign, settings)
-        return dataclasses.replace(found, task=SENTENCE_EMBEDDING) if vectors else found
-    source, target = Tokenizer.pair_from_folder(folder)
-    return _checkpoint(config, extra, source, assign, settings | {"target_tokenizer": lambda: target})
+    task = SENTENCE_EMBEDDING if vectors and not has_source else found.task
+    return dataclasses.replace(found, task=task, check=partial(huggingface.check_size, folder, config, pickled))
 
 
 def _keras_nlp(preset: str) -> Checkpoint:
     folder = keras_nlp.preset_folder(preset)
     config, extra = keras_nlp.read_config(folder)
-    return _checkpoint(
-        config, extra, keras_nlp.read_tokenizer(folder), partial(keras_nlp.load_weights, folder=folder), {}
-    )
+    assign = partial(keras_nlp.load_weights, folder=folder)
+    found = _checkpoint(config, extra, keras_nlp.read_tokenizer(folder), assign, {})
+    return dataclasses.replace(found, check=partial(keras_nlp.check_size, folder, config))
 
 
 def _checkpoint(

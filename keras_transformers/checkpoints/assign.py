@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import keras
 
 from keras_transformers.checkpoints.tensors import FLOATS, Tensor
+from keras_transformers.config import TransformerConfig
+from keras_transformers.config_limits import least_weights
 from keras_transformers.text.tokenizer import check_texts
 
 SHOWN = 12
+SMALL = 10**8  # weights: 400 MB in float32
 NO_WEIGHTS = f"not {', '.join(FLOATS.values())} (a quantized checkpoint must be dequantized first)"
 
 
@@ -70,6 +74,31 @@ def assign(
         array = tensor.read().astype("float32", copy=False)
         variable.assign(array.T if transposed else array)
     return tuple(kept)
+
+
+def check_size(config: TransformerConfig, tensors: Callable[[], Iterable[Tensor]], source: Any) -> None:
+    """Refuses a configuration that asks for more weights than a checkpoint holds, before a model is built.
+
+    A small model is built all the same: the report of `assign` then says more.
+
+    Args:
+        config: Of the checkpoint.
+        tensors: Returns its tensors.
+        source: What error messages call the checkpoint.
+
+    Raises:
+        ValueError: It has more than 10^8 weights, and more than the checkpoint.
+    """
+    asked = least_weights(config)
+    if asked <= SMALL:
+        return
+    held = sum(math.prod(tensor.shape) for tensor in tensors())
+    if asked > held:
+        raise ValueError(
+            f"{source} holds {held:,} weights, and its config.json asks for {asked:,} or more (such as "
+            f"{config.vocabulary_size:,} rows of {config.hidden_dim:,} for its tokens): nothing was loaded. Fetch the "
+            "files of one model again; a quantized checkpoint must be dequantized first."
+        )
 
 
 def _report(source: Any, problems: dict[str, list[str]]):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import glob
-import json
 import os
 import re
 import shutil
@@ -13,6 +12,9 @@ import uuid
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
+
+from keras_transformers.json_file import read_object
+from keras_transformers.outside import resolved
 
 try:
     import fcntl
@@ -71,7 +73,7 @@ def atomic_folder(folder: str | os.PathLike, marker: str = "config.json") -> Ite
     ['config.json']
     """
     check_target(folder, marker)
-    target = Path(folder).resolve()
+    target = resolved(folder)
     _clear(target)
     with contextlib.ExitStack() as stack:
         temporary = _begin(target, stack)
@@ -92,8 +94,8 @@ def check_target(folder: str | os.PathLike, marker: str = "config.json") -> None
             working directory, the home folder or a mount point; it is a file, or lies in one; or nothing can be
             written beside it.
     """
-    target = Path(folder)
-    parent = next((path for path in target.resolve().parents if path.exists()), target)
+    target, parents = Path(folder), resolved(folder).parents
+    parent = next((path for path in parents if path.exists()), target)
     if not parent.is_dir():
         raise ValueError(f"{parent} is a file, so there can be no folder {folder}. Give another folder.")
     if not os.access(parent, os.W_OK | os.X_OK):
@@ -119,7 +121,7 @@ def check_target(folder: str | os.PathLike, marker: str = "config.json") -> None
 
 def left_behind(folder: str | os.PathLike) -> Path | None:
     """Returns the old folder, if a process was killed while replacing it; None if nothing is missing."""
-    target = Path(folder).resolve()
+    target = resolved(folder)
     old_folders = [path for path in _hidden(target) if path.suffix == OLD]
     return old_folders[0] if old_folders and not target.exists() else None
 
@@ -136,10 +138,10 @@ def _check_place(target: Path) -> None:
 
 def _is_model(config: Path) -> bool:
     try:
-        values = json.loads(config.read_bytes())
-    except (ValueError, RecursionError):
+        values = read_object(config)
+    except ValueError:
         return False
-    return isinstance(values, dict) and not values.keys().isdisjoint(("model_type", "architectures"))
+    return not values.keys().isdisjoint(("model_type", "architectures"))
 
 
 def _others(folder: Path, written: Sequence[str], prefix: str = "") -> list[str]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from keras_transformers.config import TransformerConfig
 from keras_transformers.json_file import NUMBER, check_types, read_object
-from keras_transformers.number_checks import is_number, is_token_id
+from keras_transformers.number_checks import is_finite, is_token_id
+from keras_transformers.outside import shown
 
 FIELDS = {
     "num_beams": "num_beams",
@@ -32,7 +32,8 @@ SETTINGS = (*FIELDS, "temperature", "suppressed_ids")
 IDS, SWITCHES = ("forced_bos_id", "forced_eos_id"), ("early_stopping", "renormalize")
 TOP_K = 50  # the default of transformers for sampling
 LENGTHS = {"max_length": "max_new_tokens", "min_length": "min_new_tokens"}
-NUMBERS = {name: NUMBER for name in (*FIELDS.values(), *LENGTHS, "temperature") if name != "early_stopping"}
+KINDS = dict.fromkeys((*FIELDS.values(), *LENGTHS, "temperature"), NUMBER) | {"renormalize_logits": bool}
+del KINDS["early_stopping"]  # which may also be a word
 
 
 def read_generation(folder: str | Path, has_source: bool = True) -> dict[str, Any]:
@@ -67,7 +68,7 @@ def read_generation(folder: str | Path, has_source: bool = True) -> dict[str, An
     path = Path(folder, "generation_config.json")
     path = path if path.is_file() else path.with_name("config.json")
     values = read_object(path)
-    check_types(values, NUMBERS, path)
+    check_types(values, KINDS, path)
     for length, new_tokens in (LENGTHS if has_source else {}).items():
         if values.get(length) is not None and values.get(new_tokens) is None:
             values[new_tokens] = max(values[length] - 1, 0)  # without the decoder's start token
@@ -78,11 +79,11 @@ def read_generation(folder: str | Path, has_source: bool = True) -> dict[str, An
         settings = {"top_k": TOP_K} | settings
 
     if not isinstance(settings.get("early_stopping", False), bool):
-        raise ValueError(f"{path}: early_stopping is true or false here: received {settings['early_stopping']!r}.")
+        raise ValueError(f"{path}: early_stopping is true or false here: received {shown(settings['early_stopping'])}.")
     if suppressed := values.get("bad_words_ids"):
         if not isinstance(suppressed, list) or not all(map(_is_one_token, suppressed)):
             raise ValueError(
-                f"{path}: bad_words_ids other than of one token id each are not supported: {suppressed!r}."
+                f"{path}: bad_words_ids other than of one token id each are not supported: {shown(suppressed)}."
             )
         settings["suppressed_ids"] = tuple(word[0] for word in suppressed)
     return settings
@@ -113,7 +114,7 @@ def make_generation(config: TransformerConfig, settings: Mapping[str, Any]) -> d
 def check_settings(settings: Mapping[str, Any], vocabulary_size: int = 2**31) -> None:
     """Raises a `ValueError` for settings that are unknown or of the wrong type: they could not be saved and read."""
     if not isinstance(settings, Mapping):
-        raise ValueError(f"generation settings are a dict of {list(SETTINGS)}: received {settings!r}.")
+        raise ValueError(f"generation settings are a dict of {list(SETTINGS)}: received {shown(settings)}.")
     if unknown := sorted(set(settings) - set(SETTINGS), key=str):
         raise ValueError(f"unknown generation settings {unknown}; known are {list(SETTINGS)}.")
     for name, value in settings.items():
@@ -125,7 +126,9 @@ def check_settings(settings: Mapping[str, Any], vocabulary_size: int = 2**31) ->
         elif name in SWITCHES:
             is_right, expected = isinstance(value, bool), "True or False"
         else:
-            is_right = is_number(value) and math.isfinite(value)
+            is_right = is_finite(value)
             expected = "a finite number"
         if not is_right:
-            raise ValueError(f"the generation setting {name} must be {expected}: received {value!r}. Or leave it out.")
+            raise ValueError(
+                f"the generation setting {name} must be {expected}: received {shown(value)}. Or leave it out."
+            )

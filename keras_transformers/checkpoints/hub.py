@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
+
+from keras_transformers.outside import shown
 
 FILES = (
     "config.json",
@@ -27,6 +30,8 @@ FILES = (
     "1_Pooling/config.json",
 )
 PICKLED = "pytorch_model.bin"
+WORD = r"\w[\w.+-]*"  # what names are made of; no backslash, which parts folders on Windows
+REPO, REVISION = re.compile(rf"{WORD}(/{WORD})?", re.ASCII), re.compile(rf"{WORD}(/{WORD})*", re.ASCII)
 
 
 def parse(name: str) -> tuple[str, str | None]:
@@ -48,8 +53,16 @@ def parse(name: str) -> tuple[str, str | None]:
     """
     repo, at, revision = name.removeprefix("hf:").partition("@")
     if not repo or (at and not revision):
-        raise ValueError(f"expected 'hf:org/repo' or 'hf:org/repo@revision'; received {name!r}.")
+        raise ValueError(f"expected 'hf:org/repo' or 'hf:org/repo@revision'; received {shown(name)}.")
     return repo, revision or None
+
+
+def _check_names(repo: str, revision: str | None) -> None:
+    """Both become paths in the cache: neither may lead out of it."""
+    if not REPO.fullmatch(repo) or ".." in repo:
+        raise ValueError(f"{shown(repo)} is not the name of a repository: expected 'org/repo'.")
+    if revision is not None and (not REVISION.fullmatch(revision) or ".." in revision):
+        raise ValueError(f"{shown(revision)} is not the name of a revision: expected a branch, a tag or a commit.")
 
 
 def download(
@@ -76,12 +89,13 @@ def download(
         The folder that holds the files.
 
     Raises:
-        ValueError: The repository, the revision or the weights do not exist, access is refused, or the network
-            fails. The message names the file and how to provide it.
+        ValueError: A name leads out of the cache; the repository, the revision or the weights do not exist, access is
+            refused, or the network fails. The message names the file and how to provide it.
     """
     from huggingface_hub import snapshot_download  # slow to import
 
     endpoint = os.environ.get("HF_ENDPOINT") or None
+    _check_names(repo, revision)
     wanted = [*files, PICKLED] if pickled else list(files)
     try:
         folder = snapshot_download(

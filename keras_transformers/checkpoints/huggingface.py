@@ -14,7 +14,7 @@ import keras
 import numpy as np
 import safetensors.numpy
 
-from keras_transformers.checkpoints.assign import assign
+from keras_transformers.checkpoints import assign
 from keras_transformers.checkpoints.folder import atomic_folder
 from keras_transformers.checkpoints.fused import join, split
 from keras_transformers.checkpoints.generation_config import make_generation
@@ -72,7 +72,7 @@ def load_weights(
     tensors = reshape(split(tensors, names, source), names)
     _check_copies(tensors, names, source)
 
-    return assign(
+    return assign.assign(
         model,
         tensors,
         lambda path: their_name(path, names),
@@ -81,6 +81,17 @@ def load_weights(
         may_stay=lambda name: _may_stay(name, tensors, names),
         source=source,
     )
+
+
+def check_size(folder: str | os.PathLike, config: TransformerConfig, pickled: bool = False) -> None:
+    """Refuses a configuration that asks for more weights than its folder holds: see `assign.check_size`.
+
+    Args:
+        folder: In the Hugging Face layout.
+        config: That of the folder.
+        pickled: As for `load_weights`.
+    """
+    assign.check_size(config, lambda: read_tensors(Path(folder), pickled), f"the checkpoint in {folder}")
 
 
 def _may_stay(name: str, tensors: dict[str, Tensor], names: Names) -> bool:

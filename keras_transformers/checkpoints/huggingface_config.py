@@ -9,6 +9,7 @@ from typing import Any
 from keras_transformers.checkpoints.names import Names, family_names, names_of
 from keras_transformers.config import TransformerConfig
 from keras_transformers.json_file import check_types, read_object
+from keras_transformers.outside import shown
 
 PROBLEMS = {
     "single_label": "single_label_classification",
@@ -46,7 +47,7 @@ def read_config(folder: str | Path) -> tuple[TransformerConfig, dict[str, Any]]:
     try:
         values = names.read(values)
         return _read_model(values, names, path), _read_extra(values, path)
-    except (TypeError, AttributeError, OverflowError) as error:  # from a value of the wrong type
+    except (TypeError, AttributeError, ArithmeticError) as error:  # from a value of the wrong type
         raise ValueError(f"{path} has a value of the wrong type ({error}). Fetch or write it again.") from error
 
 
@@ -79,18 +80,19 @@ def _read_generation(path: Path) -> dict[str, Any]:
 def _check_options(values: dict[str, Any], names: Names, path: Path):
     for key, expected in names.fixed.items():
         if values.get(key, expected) != expected:
-            raise ValueError(f"{path}: {key}={values[key]!r} is not supported; only {expected!r} is.")
+            raise ValueError(f"{path}: {key}={shown(values[key])} is not supported; only {expected!r} is.")
     for key, other in names.equal.items():
         if key in values and values[key] != values.get(other):
-            received = f"{key}={values[key]!r} with {other}={values.get(other)!r}"
+            received = f"{key}={shown(values[key])} with {other}={shown(values.get(other))}"
             raise ValueError(f"{path}: {received} is not supported; only equal values are.")
     activation = values.get(names.fields["activation"])
     if activation is not None and activation not in names.activations:
-        raise ValueError(f"{path}: unknown activation {activation!r}; known are {sorted(names.activations)}.")
+        raise ValueError(f"{path}: unknown activation {shown(activation)}; known are {sorted(names.activations)}.")
 
 
 def _read_extra(values: dict[str, Any], path: Path) -> dict[str, Any]:
     architecture = next(iter(_of_type(values, path, "architectures", list, [])), None)
+    check_types({"architectures": architecture}, {"architectures": str}, path)
     extra = {"architecture": architecture, "labels": None, "problem": None}
     if said := _of_type(values, path, TASK, dict, {}):
         extra["task"] = said
@@ -98,7 +100,7 @@ def _read_extra(values: dict[str, Any], path: Path) -> dict[str, Any]:
         return extra
     names = _of_type(values, path, "id2label", dict, {"0": "LABEL_0", "1": "LABEL_1"})  # not written by transformers
     if not all(number.isdecimal() for number in names):
-        raise ValueError(f"{path}: id2label must name a label for each number: received {names}.")
+        raise ValueError(f"{path}: id2label must name a label for each number: received {shown(names)}.")
     extra["labels"] = tuple(names[key] for key in sorted(names, key=int))
     ours_by_theirs = {theirs: ours for ours, theirs in PROBLEMS.items()}
     inferred = "regression" if len(names) == 1 else "single_label"  # as transformers does

@@ -13,7 +13,7 @@ import h5py
 import keras
 import numpy as np
 
-from keras_transformers.checkpoints.assign import assign
+from keras_transformers.checkpoints import assign
 from keras_transformers.checkpoints.names.keras_nlp import LEAVES, PRESETS
 from keras_transformers.checkpoints.names.table import look_up
 from keras_transformers.checkpoints.tensors import Tensor, by_name
@@ -165,7 +165,7 @@ def load_weights(
     if read_config(folder)[1]["labels"]:
         tensors += _read_h5(folder / "task.weights.h5", "task/")
     source = f"the preset in {folder}"
-    return assign(
+    return assign.assign(
         model,
         by_name(((tensor.name, tensor) for tensor in tensors), source),
         lambda path: (look_up(path, weights, LEAVES) or f"{path}, which presets do not hold", False),
@@ -174,6 +174,16 @@ def load_weights(
         may_stay=lambda name: name.startswith(("layers/dense/", "task/")),
         source=source,
     )
+
+
+def check_size(folder: str | os.PathLike, config: TransformerConfig) -> None:
+    """Refuses a configuration that asks for more weights than its preset holds: see `assign.check_size`.
+
+    Args:
+        folder: A preset.
+        config: That of the preset.
+    """
+    assign.check_size(config, lambda: _read_h5(Path(folder, "model.weights.h5"), ""), f"the preset in {folder}")
 
 
 def _read_h5(path: Path, prefix: str) -> list[Tensor]:

@@ -17,6 +17,8 @@ from typing import Any, BinaryIO, ClassVar, NamedTuple
 import ml_dtypes
 import numpy as np
 
+from keras_transformers.outside import shown
+
 LEGACY_MAGIC = 0x1950A86A20F9469CFC6C  # torch.serialization.MAGIC_NUMBER, of files written before torch 1.6
 STORAGES = {
     "FloatStorage": np.float32,
@@ -30,6 +32,7 @@ STORAGES = {
     "ByteStorage": np.uint8,
     "BoolStorage": np.bool_,
 }
+MOST_COPIES = 8  # of one storage: T5 has four names for its token table
 # Opcodes that torch.save never writes, and by which a few bytes could take much memory or time.
 NEVER_WRITTEN = {code[0] for code in (pickle.BYTEARRAY8, pickle.EMPTY_SET, pickle.ADDITEMS, pickle.FROZENSET)}
 
@@ -69,11 +72,14 @@ def read_pickled(path: str | os.PathLike) -> dict[str, np.ndarray]:
         with path.open("rb") as file:
             content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
             tensors, buffers = _read_zip(file, content) if zipfile.is_zipfile(file) else _read_legacy(content)
-        return {name: _to_array(tensor, buffers, len(content)) for name, tensor in tensors.items()}
+        arrays = {name: _to_array(tensor, buffers, len(content)) for name, tensor in tensors.items()}
+        if sum(array.nbytes for array in arrays.values()) > MOST_COPIES * len(content):
+            raise ValueError(f"its tensors take more than {MOST_COPIES} times the file: it may be malicious.")
+        return arrays
     except ValueError as error:
         raise ValueError(f"cannot read {path}: {error}") from error
     except Exception as error:  # a damaged pickle may raise anything
-        raise ValueError(f"{path} is damaged, or no state dict written by torch.save ({error!r}).") from error
+        raise ValueError(f"{path} is damaged, or no state dict written by torch.save ({shown(error)}).") from error
 
 
 def _read_zip(file: BinaryIO, content: mmap.mmap) -> tuple[dict[str, _Tensor], dict[str, memoryview]]:
@@ -173,14 +179,14 @@ class _Unpickler(pickle._Unpickler):
             return lambda storage, offset, shape, strides, *_: _Tensor(storage, offset, shape, strides)
         if (module, name) == ("torch._utils", "_rebuild_parameter"):
             return lambda tensor, *_: tensor
-        raise ValueError(f"it wants to use {module}.{name}, which no checkpoint needs: it may be malicious.")
+        raise ValueError(f"it wants to use {module[:80]}.{name[:80]}, which no checkpoint needs: it may be malicious.")
 
     def persistent_load(self, reference: tuple) -> _Storage:
         kind, storage_type, key, _, size, *view = reference
         if not (isinstance(storage_type, str) and isinstance(key, str) and isinstance(size, int)):
             raise ValueError("it holds a storage without a type, a key or a size.")
         if kind != "storage" or storage_type not in STORAGES or any(view):
-            raise ValueError(f"it holds an unknown kind of storage: {storage_type!r}.")
+            raise ValueError(f"it holds an unknown kind of storage: {shown(storage_type)}.")
         return _Storage(key, STORAGES[storage_type], size)
 
 
@@ -188,9 +194,10 @@ def _to_array(tensor: _Tensor, buffers: dict[str, memoryview], file_size: int) -
     flat = np.frombuffer(buffers[tensor.storage.key], tensor.storage.dtype)
     last = tensor.offset + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.strides, strict=True))
     numbers = (tensor.offset, *tensor.shape, *tensor.strides)
+    shape = shown(tensor.shape)
     if len(flat) != tensor.storage.size or min(numbers) < 0 or (0 not in tensor.shape and last >= len(flat)):
-        raise ValueError(f"a tensor of shape {tensor.shape} reaches outside of its storage: it is cut or damaged.")
+        raise ValueError(f"a tensor of shape {shape} reaches outside of its storage: it is cut or damaged.")
     if math.prod(tensor.shape) * flat.itemsize > file_size:  # possible with strides of 0
-        raise ValueError(f"a tensor of shape {tensor.shape} takes more than the whole file: it may be malicious.")
+        raise ValueError(f"a tensor of shape {shape} takes more than the whole file: it may be malicious.")
     strides = [stride * flat.itemsize for stride in tensor.strides]
     return np.lib.stride_tricks.as_strided(flat[tensor.offset :], tensor.shape, strides, writeable=False)

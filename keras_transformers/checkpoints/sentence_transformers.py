@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
 
-from keras_transformers.json_file import check_types, read_object
+from keras_transformers.json_file import check_types, read_json, read_object
+from keras_transformers.outside import shown
 from keras_transformers.text.tokenizer import Tokenizer
 
 TASK = "sentence_embedding"
@@ -44,21 +46,23 @@ def read_sentence_transformer(folder: str | Path) -> dict[str, Any]:
     {'pooling': 'mean', 'normalize': True, 'max_length': 256}
     """
     path = Path(folder, MODULES)
+    modules = read_json(path, "a list of modules")
     try:
-        modules = json.loads(path.read_bytes())
         kinds = [module["type"].rsplit(".", 1)[-1] for module in modules]
         paths = [module["path"] for module in modules]
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+    except (TypeError, KeyError, AttributeError) as error:
         raise ValueError(f"{path} is no list of modules ({error!r}). Fetch or write it again.") from error
     is_known = kinds in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"])
-    if not is_known or paths[0] or not all(isinstance(place, str) for place in paths):
+    if not is_known or paths[0] or not all(map(_is_inside, paths)):
         raise ValueError(
-            f"{path} has the modules {kinds} in {paths}: only Transformer, in the folder itself, Pooling and Normalize "
-            "are supported."
+            f"{path} has the modules {shown(kinds)} in {shown(paths)}: only Transformer, in the folder itself, Pooling "
+            "and Normalize are supported."
         )
     length = Path(folder, LENGTH)
     limits = read_object(length) if length.is_file() else {}
     check_types(limits, {"max_seq_length": int, "do_lower_case": bool}, length)
+    if (most := limits.get("max_seq_length")) is not None and most < 1:
+        raise ValueError(f"{length}: max_seq_length must be a number of tokens above 0: received {shown(most)}.")
     if limits.get("do_lower_case") and not _lowers(folder):
         raise ValueError(
             f"{length} says do_lower_case, and the tokenizer beside it tells capitals from small letters: make that "
@@ -66,6 +70,11 @@ def read_sentence_transformer(folder: str | Path) -> dict[str, Any]:
         )
     pooling = _read_pooling(Path(folder, paths[1], "config.json"))
     return {"pooling": pooling, "normalize": len(kinds) == 3, "max_length": limits.get("max_seq_length")}
+
+
+def _is_inside(place: Any) -> bool:
+    """Whether it is the name of a folder in this one, or of this one."""
+    return isinstance(place, str) and place != ".." and "\0" not in place and place == os.path.basename(place)
 
 
 def _lowers(folder: str | Path) -> bool:
@@ -82,7 +91,7 @@ def _read_pooling(path: Path) -> str:
     chosen = chosen if isinstance(chosen, list) else [chosen]
     ours = {theirs: name for name, theirs in POOLINGS.items()} | {"mean": "mean", "cls": "first"}
     if chosen not in [[name] for name in ours]:
-        raise ValueError(f"{path} says pooling by {chosen}: expected one of {sorted(ours)}.")
+        raise ValueError(f"{path} says pooling by {shown(chosen)}: expected one of {sorted(ours)}.")
     return ours[chosen[0]]
 
 

@@ -15,6 +15,7 @@ import safetensors
 from keras_transformers.checkpoints.hub import PICKLED
 from keras_transformers.checkpoints.pickled import read_pickled
 from keras_transformers.json_file import read_object
+from keras_transformers.outside import MOST_LETTERS, shown
 
 INDEX = "model.safetensors.index.json"
 FLOAT8 = "float8_e4m3fn"
@@ -106,7 +107,7 @@ def _open(path: Path) -> list[Tensor]:
         contents = functools.cache(lambda: dict(safetensors.deserialize(path.read_bytes())))
         return [_describe(file, name, contents) for name in file.keys()]  # noqa: SIM118 - it is no dict
     except (safetensors.SafetensorError, OSError) as error:
-        raise ValueError(f"{path} is damaged or incomplete ({error}): fetch it again.") from error
+        raise ValueError(f"{path} is damaged or incomplete ({str(error)[:MOST_LETTERS]}): fetch it again.") from error
 
 
 def _describe(file: Any, name: str, contents: Callable[[], dict[str, Any]]) -> Tensor:
@@ -124,11 +125,13 @@ def _open_shards(folder: Path) -> list[Tensor]:
     places = _weight_map(index)
     files = sorted(set(places.values()))
     if missing := [name for name in files if Path(name).name != name or not os.path.isfile(folder / name)]:
-        raise ValueError(f"{index} names files that are not there: {missing}. Fetch them too.")
+        raise ValueError(f"{index} names files that are not there: {shown(missing)}. Fetch them too.")
     shards = {name: _open(folder / name) for name in files}
     held = {(name, tensor.name) for name, shard in shards.items() for tensor in shard}
     if missing := sorted(name for name, place in places.items() if (place, name) not in held):
-        raise ValueError(f"{index} names tensors that its files do not hold: {missing}. Fetch index and files again.")
+        raise ValueError(
+            f"{index} names tensors that its files do not hold: {shown(missing)}. Fetch index and files again."
+        )
     return [tensor for shard in shards.values() for tensor in shard]
 
 
@@ -137,7 +140,9 @@ def _weight_map(index: Path) -> dict[str, str]:
     places = read_object(index).get("weight_map")
     wrong = None if isinstance(places, dict) else "None" if places is None else f"a {type(places).__name__}"
     if wrong is None:
-        wrong = next((f"{place!r} for {name}" for name, place in places.items() if not isinstance(place, str)), None)
+        wrong = next(
+            (f"{shown(place)} for {name[:100]}" for name, place in places.items() if not isinstance(place, str)), None
+        )
     if wrong is not None:
         raise ValueError(f"{index}: weight_map must name a file for each tensor: received {wrong}. Fetch it again.")
     return places

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import gzip
 import os
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
+from keras_transformers.outside import shown
+
 CHUNK = 1 << 20
+MOST_WIDTH, MOST_LINE = 1 << 16, 1 << 21  # numbers of a vector, bytes of a line
 
 
 class Coverage(NamedTuple):
@@ -87,25 +91,39 @@ def read_word_vectors(
     {'the': [0.5, 1.0], 'cat': [2.0, -1.0]}
     """
     path = Path(path)
+    if not path.is_file():
+        raise ValueError(f"there is no file {path}: expected vectors of word2vec or GloVe. Give another path.")
+    try:
+        yield from _records(path, wanted)
+    except (OSError, EOFError, zlib.error) as error:
+        raise ValueError(f"{path} cannot be read ({error}): fetch it again.") from error
+
+
+def _records(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, np.ndarray]]:
     with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
         count, width, binary = _format(file)
+        if width > MOST_WIDTH:
+            raise ValueError(f"{path} says that its vectors are {width} wide: expected at most {MOST_WIDTH}.")
         count_read = 0
         for word, numbers in _binary_records(file, count, width) if binary else _text_records(file, width):
             count_read += 1
             word = word.decode("utf-8", errors="replace")
             if wanted(word):
-                yield word, np.frombuffer(numbers, "<f4") if binary else _parse(numbers, width, path, word)
+                vector = np.frombuffer(numbers, "<f4") if binary else _parse(numbers, width, path, word)
+                if not np.isfinite(vector).all():
+                    raise ValueError(f"{path}: the vector of {shown(word)} is not finite. Fetch the file again.")
+                yield word, vector
     if count is not None and count_read != count:
         raise ValueError(f"{path} announces {count} vectors, but holds {count_read}: it is cut or damaged.")
 
 
 def _format(file: BinaryIO) -> tuple[int | None, int, bool]:
     """The number of vectors (None for GloVe, which has no header), their width, and whether they are binary."""
-    header = file.readline().split()
-    if not (len(header) == 2 and header[0].isdigit() and header[1].isdigit()):
+    header = file.readline(MOST_LINE).split()
+    if not (len(header) == 2 and all(number.isdigit() and len(number) < 16 for number in header)):
         file.seek(0)
         return None, len(header) - 1, False
-    start, first = file.tell(), file.readline()
+    start, first = file.tell(), file.readline(MOST_LINE)
     file.seek(start)
     return int(header[0]), int(header[1]), not _is_text(first, int(header[1]))
 
@@ -118,18 +136,19 @@ def _is_text(line: bytes, width: int) -> bool:
 
 
 def _text_records(file: BinaryIO, width: int) -> Iterator[tuple[bytes, list[bytes]]]:
-    for line in filter(bytes.strip, file):
+    for line in filter(bytes.strip, iter(lambda: file.readline(MOST_LINE), b"")):
         word, *numbers = line.rsplit(maxsplit=width)  # from the right: GloVe has words with spaces
         yield word, numbers
 
 
 def _parse(numbers: list[bytes], width: int, path: Path, word: str) -> np.ndarray:
     try:
-        vector = np.array(numbers, np.float32)
+        with np.errstate(over="ignore"):  # an overflow is reported by the caller
+            vector = np.array(numbers, np.float32)
     except ValueError:
         vector = np.empty(0)
     if len(vector) != width or not width:
-        raise ValueError(f"{path}: expected a word and {width or 'some'} numbers on the line of {word!r}.")
+        raise ValueError(f"{path}: expected a word and {width or 'some'} numbers on the line of {shown(word)}.")
     return vector
 
 

@@ -53,7 +53,7 @@ class BatchSequence(keras.utils.PyDataset):
         batch = index + self._skip
         if batch + 1 == self._num_batches:
             self.position.epoch, self.position.batch = self._epoch + 1, 0
-        return self._window_of(self._epoch)[batch]
+        return _divisible(self._window_of(self._epoch)[batch])
 
     def __iter__(self) -> Iterator[tuple]:
         self.on_epoch_begin()
@@ -74,3 +74,24 @@ class BatchSequence(keras.utils.PyDataset):
             ((first, rows),) = source.windows(batching, epoch, 0)
             self._window = epoch, Window(rows, objective, batching, epoch, first)
         return self._window[1]
+
+
+def _divisible(batch: tuple) -> tuple:
+    """The batch, if its rows can be spread evenly over the devices of `keras.distribution`: JAX cannot do otherwise.
+
+    Raises:
+        ValueError: They cannot.
+    """
+    distribution = keras.distribution.distribution()
+    if distribution is None:
+        return batch
+    sizes = dict(zip(distribution.device_mesh.axis_names, distribution.device_mesh.shape, strict=True))
+    parts = max(1, sizes[distribution.batch_dim_name] // distribution.num_processes)  # of this process
+    uneven = [len(array) for array in keras.tree.flatten(batch) if len(array) % parts]
+    if uneven:
+        raise ValueError(
+            f"received a batch of {uneven[0]} rows for a keras.distribution that splits batches into {parts} parts: "
+            f"expected a multiple of {parts}. Choose such a batch_size, and such a number of texts; or leave a smaller "
+            "last batch out, with drop_remainder=True (of task.fit: dataset_options={'drop_remainder': True})."
+        )
+    return batch

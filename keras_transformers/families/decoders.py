@@ -6,7 +6,9 @@ import math
 from typing import Any
 
 from keras_transformers.config import TransformerConfig
+from keras_transformers.config_limits import MOST_BLOCKS
 from keras_transformers.families.sizes import named_config
+from keras_transformers.number_checks import is_size
 
 
 def gpt1(
@@ -51,7 +53,9 @@ def gpt2(
     >>> gpt2(50257, num_layers=12, num_heads=12, hidden_dim=768).norm_order
     'pre'
     """
-    facts = {"norm_order": "pre", "output_initializer_range": 0.02 / math.sqrt(2 * num_layers)}
+    facts = {"norm_order": "pre"}
+    if is_size(num_layers):  # if not, the configuration says so
+        facts["output_initializer_range"] = 0.02 / math.sqrt(2 * min(int(num_layers), MOST_BLOCKS))
     sizes = (vocabulary_size, num_layers, num_heads, hidden_dim, None, max_length)
     return _gpt("gpt2", sizes, facts | options)
 

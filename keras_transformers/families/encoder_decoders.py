@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from keras_transformers.config import TransformerConfig
+from keras_transformers.config_limits import MOST
 from keras_transformers.families.sizes import named_config
+from keras_transformers.number_checks import is_size
 
 
 def transformer(
@@ -32,9 +34,10 @@ def transformer(
     2048
     """
     facts = {
-        "activation": "relu", "initializer_range": None, "embedding_initializer_range": hidden_dim**-0.5,
-        "decoder_start_id": options.get("pad_id", 0),
+        "activation": "relu", "initializer_range": None, "decoder_start_id": options.get("pad_id", 0),
     }  # fmt: skip
+    if is_size(hidden_dim):  # if not, the configuration says so
+        facts["embedding_initializer_range"] = min(int(hidden_dim), MOST) ** -0.5
     sizes = (vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length)
     return _sinusoidal("transformer", sizes, facts | options)
 

@@ -11,11 +11,12 @@ from keras_transformers.layers.attention import LINEAR_FROM, Attention
 from keras_transformers.layers.cache import attend_as_queries_of_one_row
 from keras_transformers.layers.dropout import Dropout
 from keras_transformers.layers.feed_forward import FeedForward
+from keras_transformers.layers.remat import Block, rematerialized
 from keras_transformers.layers.residual import make_norm, residual
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
-class DecoderBlock(keras.layers.Layer):
+class DecoderBlock(Block):
     """Masked self-attention, cross-attention on request, then a feed-forward layer; with a cache for decoding.
 
     The cache is plain tensors, in and out: `{"key", "value"}`, with cross-attention `{"cross_key", "cross_value"}` as
@@ -111,6 +112,7 @@ class DecoderBlock(keras.layers.Layer):
             self.cross_attention.build(hidden_states_shape, encoder_hidden_states_shape)
             self.cross_attention_norm.build(hidden_states_shape)
 
+    @rematerialized
     def call(
         self,
         hidden_states,

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from typing import Any
 
 import keras
 from keras import ops
 
+# By the id of a dropout: what gives its seeds, where a block is computed twice and has to draw alike (see `remat`).
+GIVEN_SEEDS: ContextVar[Mapping[int, Callable[[], Any]]] = ContextVar("given_seeds")
 SHARING = 4  # values that share a random number
 
 
@@ -37,11 +41,14 @@ class Dropout(keras.layers.Dropout):
     def call(self, inputs, training=False):
         if not training or not 0 < self.rate < 1 or self.noise_shape is not None:
             return super().call(inputs, training=training)
-        return ops.where(self._kept(ops.shape(inputs), self.seed_generator), inputs * (1.0 / (1.0 - self.rate)), 0.0)
+        return ops.where(self._kept(ops.shape(inputs), self._draw()), inputs * (1.0 / (1.0 - self.rate)), 0.0)
 
     def next_seed(self, training: bool) -> Any:
         """The seed of one call, for `multipliers`; None where nothing is dropped."""
-        return self.seed_generator.next() if training and 0 < self.rate < 1 else None
+        return self._draw() if training and 0 < self.rate < 1 else None
+
+    def _draw(self) -> Any:
+        return GIVEN_SEEDS.get({}).get(id(self), self.seed_generator.next)()
 
     def multipliers(self, shape: tuple[Any, ...], seed: Any) -> Any:
         """What dropout multiplies values of a shape with: 0, or 1 / (1 - rate); float32 (..., D)."""
@@ -50,8 +57,7 @@ class Dropout(keras.layers.Dropout):
     def _kept(self, shape: tuple[Any, ...], seed: Any) -> Any:
         """Which values are kept, boolean (..., D)."""
         *rows, width = shape
-        seed = seed if isinstance(seed, keras.random.SeedGenerator) else _Given(seed)
-        numbers = keras.random.uniform((*rows, -(-width // SHARING)), seed=seed, dtype="float32")
+        numbers = keras.random.uniform((*rows, -(-width // SHARING)), seed=_Given(seed), dtype="float32")
         kept = [numbers >= self.rate]
         while len(kept) < SHARING:
             above = (numbers - self.rate) * (1.0 / (1.0 - self.rate))

@@ -10,11 +10,12 @@ import keras
 from keras_transformers.layers.attention import LINEAR_FROM, Attention
 from keras_transformers.layers.dropout import Dropout
 from keras_transformers.layers.feed_forward import FeedForward
+from keras_transformers.layers.remat import Block, rematerialized
 from keras_transformers.layers.residual import make_norm, residual
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
-class EncoderBlock(keras.layers.Layer):
+class EncoderBlock(Block):
     """Self-attention, then a feed-forward layer, each with residual connection and normalisation.
 
     Papers: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762; pre-norm: Xiong et al. 2020,
@@ -93,6 +94,7 @@ class EncoderBlock(keras.layers.Layer):
             if layer is not None:
                 layer.build(hidden_states_shape)
 
+    @rematerialized
     def call(
         self, hidden_states, *, attention_mask=None, documents=None, position_bias=None, rotary=None, training=None
     ):

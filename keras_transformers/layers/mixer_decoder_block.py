@@ -14,11 +14,12 @@ from keras_transformers.layers.dense import built_dense, without_length
 from keras_transformers.layers.dropout import Dropout
 from keras_transformers.layers.mixers import make_mixer
 from keras_transformers.layers.recurrence import CELLS
+from keras_transformers.layers.remat import Block, rematerialized
 from keras_transformers.layers.residual import make_norm, residual
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
-class MixerDecoderBlock(keras.layers.Layer):
+class MixerDecoderBlock(Block):
     """A recurrent layer or a convolution over the past, then cross-attention on request; with a cache for decoding.
 
     Beside an encoder that it does not attend to, a recurrent block begins with states made from the last real state of
@@ -112,6 +113,7 @@ class MixerDecoderBlock(keras.layers.Layer):
             names = [f"first_{name}" for name in self.mixer.parts]
             self.first_states = [built_dense(self, name, self.intermediate_dim, shape) for name in names]
 
+    @rematerialized
     def call(
         self,
         hidden_states,

@@ -9,11 +9,12 @@ import keras
 
 from keras_transformers.layers.dropout import Dropout
 from keras_transformers.layers.mixers import make_mixer
+from keras_transformers.layers.remat import Block, rematerialized
 from keras_transformers.layers.residual import make_norm, residual
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
-class MixerEncoderBlock(keras.layers.Layer):
+class MixerEncoderBlock(Block):
     """A recurrent layer or a convolution, with residual connection and normalisation.
 
     It stands where a Transformer has an `EncoderBlock`. It has no feed-forward layer: the mixing layer has
@@ -81,6 +82,7 @@ class MixerEncoderBlock(keras.layers.Layer):
         self.mixer.build(hidden_states_shape)
         self.mixer_norm.build(hidden_states_shape)
 
+    @rematerialized
     def call(self, hidden_states, *, attention_mask, training=None):
         def mix(x):
             return self.mixer(x, attention_mask=attention_mask)

@@ -10,6 +10,8 @@ from typing import Any
 import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
 
+from keras_transformers.outside import decoded, read_bytes, shown
+
 PAD, UNK, CLS, SEP, MASK = SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 CONTINUATION = "##"
 ALPHABET_LIMIT = 1000  # as in the trainers of the `tokenizers` library: rarer characters become [UNK]
@@ -21,13 +23,15 @@ def read_vocabulary(path: str | Path) -> dict[str, int]:
     if not path.is_file():
         raise ValueError(f"No vocabulary file at {path}. Expected a text file with one token a line (vocab.txt).")
     # Not splitlines(): it also splits at U+2028 and similar characters, which may be tokens.
-    tokens = [line.rstrip("\r") for line in path.read_bytes().decode("utf-8").removesuffix("\n").split("\n")]
+    tokens = [
+        line.rstrip("\r") for line in decoded(read_bytes(path, "a vocab.txt"), path).removesuffix("\n").split("\n")
+    ]
     if tokens == [""]:
         raise ValueError(f"The vocabulary {path} is empty. Expected one token a line.")
     repeated = [token for token, count in Counter(tokens).items() if count > 1]
     if repeated:
         raise ValueError(
-            f"The vocabulary {path} holds {len(repeated)} tokens more than once, such as {repeated[0]!r}. "
+            f"The vocabulary {path} holds {len(repeated)} tokens more than once, such as {shown(repeated[0])}. "
             "Ids are line numbers: remove or rename the repeated lines."
         )
     return {token: i for i, token in enumerate(tokens)}

@@ -10,6 +10,9 @@ from typing import Any
 import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
 
+from keras_transformers.json_file import read_json
+from keras_transformers.outside import MOST_BYTES, read_bytes, shown
+
 END = "<|endoftext|>"
 UNKNOWN = "<unk>"
 END_OF_WORD = "</w>"
@@ -52,27 +55,24 @@ def read(vocabulary_path: str | Path, merges_path: str | Path) -> tuple[dict[str
         absent = [piece for piece in (left, right, left + right) if piece not in vocabulary]
         if absent:
             raise ValueError(
-                f"{merges_path} merges {left!r} and {right!r}, but {absent[0]!r} is not in {vocabulary_path}. Expected "
-                "the two files of one tokenizer."
+                f"{merges_path} merges {shown(left)} and {shown(right)}, but {shown(absent[0])} is not in "
+                f"{vocabulary_path}. Expected the two files of one tokenizer."
             )
 
     products = {"".join(parts) for parts in merges}
     strays = [token for token in vocabulary if len(token.removesuffix(END_OF_WORD)) > 1 and token not in products]
     if len(strays) > STRAY_TOKENS:
         raise ValueError(
-            f"{len(strays)} tokens of {vocabulary_path}, such as {strays[0]!r}, are made by none of the {len(merges)} "
-            f"merges of {merges_path}. Expected the two files of one tokenizer, complete."
+            f"{len(strays)} tokens of {vocabulary_path}, such as {shown(strays[0])}, are made by none of the "
+            f"{len(merges)} merges of {merges_path}. Expected the two files of one tokenizer, complete."
         )
     return vocabulary, merges
 
 
 def read_vocabulary(path: str | Path) -> dict[str, int]:
     """Read vocab.json: token to id."""
-    try:
-        vocabulary = json.loads(Path(path).read_bytes())
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is not a JSON file: {error}. Expected a vocab.json.") from error
-    is_map = isinstance(vocabulary, dict) and all(type(i) is int and i >= 0 for i in vocabulary.values())
+    vocabulary = read_json(path, "a vocab.json", MOST_BYTES)
+    is_map = isinstance(vocabulary, dict) and all(type(i) is int and 0 <= i < 2**31 for i in vocabulary.values())
     if not is_map or not vocabulary or len(set(vocabulary.values())) < len(vocabulary):
         raise ValueError(f"{path} does not give each token an id of its own. Expected a vocab.json: token to id.")
     return vocabulary
@@ -80,7 +80,7 @@ def read_vocabulary(path: str | Path) -> dict[str, int]:
 
 def _read_merges(path: str | Path) -> Merges:
     merges = []
-    for number, line in enumerate(Path(path).read_bytes().decode("utf-8", "replace").split("\n"), 1):
+    for number, line in enumerate(read_bytes(path, "a merges.txt").decode("utf-8", "replace").split("\n"), 1):
         if not line.strip() or line.startswith("#version"):
             continue
         parts = tuple(line.rstrip("\r").split(" "))

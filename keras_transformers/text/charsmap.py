@@ -12,6 +12,7 @@ import numpy as np
 from tokenizers import normalizers
 
 LABEL, HAS_VALUE, VALUE = 0x800000FF, 1 << 8, 0x7FFFFFFF
+MOST_KEYS = 1 << 20  # of one length: about as many as there are characters
 
 
 def rules(charsmap: bytes, longest: int) -> dict[str, str]:
@@ -25,9 +26,9 @@ def rules(charsmap: bytes, longest: int) -> dict[str, str]:
     units, pool = np.frombuffer(charsmap, "<u4", size // 4, 4).astype(np.int64), charsmap[4 + size :]
     try:
         return {key.decode(): pool[at : pool.index(0, at)].decode() for key, at in _walk(units, longest).items()}
-    except ValueError as error:  # UnicodeDecodeError, too
+    except (ValueError, IndexError) as error:  # UnicodeDecodeError, too
         raise ValueError(
-            f"The precompiled normaliser has a rule that is no text: {error}. Copy the model again."
+            f"The precompiled normaliser has a rule that is no text ({error}). Copy the model again."
         ) from None
 
 
@@ -43,6 +44,8 @@ def _walk(units: np.ndarray, longest: int) -> dict[bytes, int]:
     keys, bases = [b""], offsets[:1]
     for _ in range(longest):
         first, stop = (np.searchsorted(origins, bases, side) for side in ("left", "right"))
+        if (stop - first).sum() > MOST_KEYS:
+            raise ValueError("it has branches that lead back to others")
         parent = np.repeat(np.arange(len(bases)), stop - first)
         children = nodes[
             np.concatenate([np.arange(i, j) for i, j in zip(first, stop, strict=True)] or [[]]).astype(int)

@@ -9,7 +9,9 @@ from typing import Any
 import tokenizers
 
 from keras_transformers.json_file import check_types, read_object
+from keras_transformers.outside import MOST_LETTERS, read_bytes, shown
 from keras_transformers.text import bert, byte_pair, marian, sentencepiece, spm_file
+from keras_transformers.text.growth import check_growth
 from keras_transformers.text.library import panics_as_errors
 from keras_transformers.text.vocabulary import ROLES
 
@@ -33,11 +35,15 @@ def read_json(path: str | Path) -> tokenizers.Tokenizer:
     """Read a tokenizer.json."""
     if not Path(path).is_file():
         raise ValueError(f"No tokenizer file at {path}. Expected a tokenizer.json.")
+    content = read_bytes(path, "a tokenizer.json")
     try:
         with panics_as_errors():
-            return tokenizers.Tokenizer.from_file(str(path))
-    except Exception as error:  # the library raises bare Exception
-        raise ValueError(f"{path} is not a tokenizer.json that `tokenizers` can read: {error}") from error
+            library = tokenizers.Tokenizer.from_buffer(content)
+    except Exception as error:  # the library raises bare Exception, or ValueError
+        said = str(error)[:MOST_LETTERS]
+        raise ValueError(f"{path} is not a tokenizer.json that `tokenizers` can read: {said}") from error
+    check_growth(library, path)
+    return library
 
 
 def read(folder: str | Path) -> Read:
@@ -47,7 +53,7 @@ def read(folder: str | Path) -> Read:
         raise ValueError(
             f"{folder} holds two tokenizers, for source and target. Expected one: use Tokenizer.pair_from_folder."
         )
-    kept = {T5_FILE: (folder / T5_FILE).read_bytes()} if (folder / T5_FILE).is_file() else {}
+    kept = {T5_FILE: read_bytes(folder / T5_FILE)} if (folder / T5_FILE).is_file() else {}
     if (folder / "tokenizer.json").is_file():
         return read_json(folder / "tokenizer.json"), kept
     options = _options(folder)
@@ -61,7 +67,7 @@ def read_pair(folder: str | Path) -> tuple[Read, Read]:
     folder = Path(folder)
     if (folder / TARGET).is_file():
         names = {*marian.SIDES, marian.VOCABULARY, marian.TARGET_VOCABULARY}
-        kept = {name: (folder / name).read_bytes() for name in names if (folder / name).is_file()}
+        kept = {name: read_bytes(folder / name) for name in names if (folder / name).is_file()}
         return (read_json(folder / "tokenizer.json"), kept), (read_json(folder / TARGET), kept)
     if marian.is_folder(folder) and not _is_joint(folder):
         source, target = marian.read(folder, _options(folder))
@@ -74,7 +80,7 @@ def _is_joint(folder: Path) -> bool:
     """Whether Marian's files belong to one tokenizer for both sides, and tokenizer.json holds it."""
     source, target = (folder / name for name in marian.SIDES)
     written = all(path.is_file() for path in (folder / "tokenizer.json", source, target))
-    return written and source.read_bytes() == target.read_bytes()
+    return written and read_bytes(source) == read_bytes(target)
 
 
 def _options(folder: Path) -> dict[str, Any]:
@@ -95,7 +101,7 @@ def read_max_length(folder: str | Path) -> int | float | None:
     if length is None or (type(length) in (int, float) and length >= 1):
         return length
     raise ValueError(
-        f"{Path(folder, CONFIG)} says model_max_length={length!r}. Expected a number of tokens above 0: correct "
+        f"{Path(folder, CONFIG)} says model_max_length={shown(length)}. Expected a number of tokens above 0: correct "
         "the file, or give max_length."
     )
 
@@ -104,7 +110,7 @@ def _read_t5(folder: Path, options: dict[str, Any]) -> tokenizers.Tokenizer:
     name = options.get("tokenizer_class", T5_CLASSES[0]).removesuffix("Fast")
     if name not in T5_CLASSES:
         raise ValueError(
-            f"Cannot build a {name} from {T5_FILE} in {folder}: expected one of {list(T5_CLASSES)}. {_PROVIDE}"
+            f"Cannot build a {name[:100]} from {T5_FILE} in {folder}: expected one of {list(T5_CLASSES)}. {_PROVIDE}"
         )
     return sentencepiece.build_t5(spm_file.read(folder / T5_FILE), options.get("extra_ids", 100))
 
@@ -136,7 +142,7 @@ def _check_byte_pair(folder: Path, options: dict[str, Any]) -> None:
     name = options.get("tokenizer_class", BYTE_PAIR_CLASSES[0]).removesuffix("Fast")
     if name not in BYTE_PAIR_CLASSES or options.get("add_prefix_space") or (folder / "added_tokens.json").is_file():
         raise ValueError(
-            f"Cannot build a {name} from vocab.json and merges.txt in {folder}: expected one of "
+            f"Cannot build a {name[:100]} from vocab.json and merges.txt in {folder}: expected one of "
             f"{list(BYTE_PAIR_CLASSES)}, without add_prefix_space and added_tokens.json. {_PROVIDE}"
         )
 

@@ -9,6 +9,9 @@ from typing import Any
 
 import tokenizers
 
+from keras_transformers.outside import MOST_LETTERS
+
+SPARE_IDS = 1 << 16  # that a vocabulary may leave without a token, beside as many as it has tokens
 PANIC = "PanicException"  # a BaseException that cannot be imported
 
 
@@ -24,6 +27,39 @@ def panics_as_errors() -> Iterator[None]:
             f"The `tokenizers` library gave up: {error}. Most likely a pattern (Regex) in the normalizer or the "
             "pre_tokenizer of this tokenizer.json takes endless time. Mend the pattern, or leave that text out."
         ) from error
+
+
+@contextmanager
+def refusals_as_errors(path: Any) -> Iterator[None]:
+    """Raise a `ValueError` that names the file where the library refuses what was read from it, or panics."""
+    try:
+        with panics_as_errors():
+            yield
+    except ValueError:  # ours
+        raise
+    except Exception as error:  # the library raises bare Exception, and TypeError for numbers that Rust cannot hold
+        raise ValueError(f"{path} is nothing that `tokenizers` can read: {str(error)[:MOST_LETTERS]}") from error
+
+
+def count_ids(library: tokenizers.Tokenizer) -> int:
+    """The largest id + 1, which is the size of all tables by id.
+
+    Raises:
+        ValueError: There is no token, or most of the ids below the largest one have none.
+
+    Example:
+
+    >>> count_ids(tokenizers.Tokenizer(tokenizers.models.WordLevel({"<pad>": 0, "cat": 4})))
+    5
+    """
+    ids = library.get_vocab().values()
+    size = max(ids, default=-1) + 1
+    if not 0 < size <= 2 * len(ids) + SPARE_IDS:
+        raise ValueError(
+            f"the tokenizer has {len(ids)} tokens with ids up to {size - 1}: expected one token or more, and ids "
+            "without large gaps. Fetch tokenizer.json again."
+        )
+    return size
 
 
 class Guard:

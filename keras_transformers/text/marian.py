@@ -9,6 +9,7 @@ from typing import Any
 import tokenizers
 from tokenizers import AddedToken
 
+from keras_transformers.outside import read_bytes
 from keras_transformers.text import byte_pair, sentencepiece, spm_file, unigram
 from keras_transformers.text.sentencepiece import END, PAD, UNKNOWN_TOKEN
 
@@ -36,7 +37,7 @@ def read(folder: Path, options: dict[str, Any]) -> list[tuple[tokenizers.Tokeniz
     pair = []
     for model, vocabulary in zip(SIDES, vocabularies, strict=True):
         library = build(spm_file.read(folder / model), byte_pair.read_vocabulary(folder / vocabulary), folder / model)
-        pair.append((library, {name: (folder / name).read_bytes() for name in (model, vocabulary)}))
+        pair.append((library, {name: read_bytes(folder / name) for name in (model, vocabulary)}))
     return pair
 
 

@@ -11,6 +11,7 @@ import tokenizers
 from tokenizers import decoders
 
 from keras_transformers.text.byte_pair import letters_to_bytes
+from keras_transformers.text.library import count_ids
 from keras_transformers.text.pipeline import component, parts
 
 ANCHOR = "a"  # a neighbour for a token, so that no decoder takes that token for the first or the last
@@ -30,7 +31,7 @@ def token_bytes(library: tokenizers.Tokenizer, first: bool = False, last: bool =
     """
     per_token, strips = around_fuse(json.loads(library.to_str())["decoder"])
     spell = speller(per_token, first, last)
-    pieces = [b""] * (max(library.get_vocab().values()) + 1)
+    pieces = [b""] * count_ids(library)
     for i, token in text_tokens(library).items():
         pieces[i] = _strip(spell(token), strips, first, last)
     return pieces

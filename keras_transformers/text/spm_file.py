@@ -6,11 +6,14 @@ https://github.com/google/sentencepiece/blob/master/src/sentencepiece_model.prot
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
+
+from keras_transformers.outside import read_bytes, shown
 
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)  # kinds of pieces
 UNIGRAM, BPE = 1, 2  # kinds of models; those of words (3) and characters (4) are not supported
@@ -59,7 +62,7 @@ def read(path: str | Path) -> SentencePieceModel:
     if not path.is_file():
         raise ValueError(f"No SentencePiece model at {path}. Expected a .spm or .model file.")
     try:
-        return parse(path.read_bytes())
+        return parse(read_bytes(path, "a .spm or .model file"))
     except ValueError as error:
         raise ValueError(f"{path} cannot be used: {error}") from error
 
@@ -132,8 +135,11 @@ def _piece(fields: dict[int, Value]) -> Piece:
         raise ValueError(_BROKEN.format(f"a piece is not UTF-8 ({error})")) from error
     score = _typed(fields.get(2, bytes(4)), bytes)
     if len(score) != 4:
-        raise ValueError(_BROKEN.format(f"the score of piece {text!r} has {len(score)} bytes, not 4"))
-    return Piece(text, *struct.unpack("<f", score), _typed(fields.get(3, NORMAL), int))
+        raise ValueError(_BROKEN.format(f"the score of piece {shown(text)} has {len(score)} bytes, not 4"))
+    (number,) = struct.unpack("<f", score)
+    if not math.isfinite(number):
+        raise ValueError(_BROKEN.format(f"the score of piece {shown(text)} is {number}, not finite"))
+    return Piece(text, number, _typed(fields.get(3, NORMAL), int))
 
 
 def _typed(value: Value, kind: type) -> Value:

@@ -14,7 +14,7 @@ from keras_transformers.text import folder as folder_files
 from keras_transformers.text.checks import check_texts
 from keras_transformers.text.encode import encode
 from keras_transformers.text.encoded import Encoded
-from keras_transformers.text.library import Guard
+from keras_transformers.text.library import Guard, refusals_as_errors
 from keras_transformers.text.train import train
 from keras_transformers.text.vocabulary import Vocabulary
 
@@ -59,7 +59,8 @@ class Tokenizer(Vocabulary):
     def from_folder(cls, folder: str | Path) -> Tokenizer:
         """Read a Hugging Face folder: tokenizer.json, else vocab.txt (BERT), vocab.json and merges.txt (GPT), or
         spiece.model (T5)."""
-        return cls(*folder_files.read(folder))
+        with refusals_as_errors(folder):
+            return cls(*folder_files.read(folder))
 
     @classmethod
     def pair_from_folder(cls, folder: str | Path) -> tuple[Tokenizer, Tokenizer]:
@@ -69,26 +70,30 @@ class Tokenizer(Vocabulary):
         says `separate_vocabs`), those that `save_pair` wrote, or any that `from_folder` reads. The target's tokenizer
         encodes target texts and decodes the model's output.
         """
-        source, target = folder_files.read_pair(folder)
-        first = cls(*source)
-        return first, first if target is source else cls(*target)
+        with refusals_as_errors(folder):
+            source, target = folder_files.read_pair(folder)
+            first = cls(*source)
+            return first, first if target is source else cls(*target)
 
     @classmethod
     def from_sentencepiece(cls, path: str | Path) -> Tokenizer:
         """Read a SentencePiece model (.spm, .model; unigram or BPE): its ids, without special tokens around texts."""
-        return cls(sentencepiece.build(spm_file.read(path)))
+        with refusals_as_errors(path):
+            return cls(sentencepiece.build(spm_file.read(path)))
 
     @classmethod
     def from_vocab(
         cls, path: str | Path, lowercase: bool = True, strip_accents: bool | None = None, split_chinese: bool = True
     ) -> Tokenizer:
         """Read a vocab.txt for BERT's pipeline. None for `strip_accents` means the value of `lowercase`."""
-        return cls(bert.build(bert.read_vocabulary(path), lowercase, strip_accents, split_chinese))
+        with refusals_as_errors(path):
+            return cls(bert.build(bert.read_vocabulary(path), lowercase, strip_accents, split_chinese))
 
     @classmethod
     def from_merges(cls, vocabulary_path: str | Path, merges_path: str | Path) -> Tokenizer:
         """Read vocab.json and merges.txt for GPT-2's pipeline; GPT-1's or BART's, if the vocabulary is of that kind."""
-        return cls(byte_pair.build(*byte_pair.read(vocabulary_path, merges_path)))
+        with refusals_as_errors(vocabulary_path):
+            return cls(byte_pair.build(*byte_pair.read(vocabulary_path, merges_path)))
 
     @classmethod
     def train(

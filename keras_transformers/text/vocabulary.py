@@ -8,6 +8,7 @@ import numpy as np
 import tokenizers
 
 from keras_transformers.text import bert, byte_pair
+from keras_transformers.text.library import count_ids
 from keras_transformers.text.pieces import token_bytes
 
 # The possible special tokens of each role; the roles have the names of `transformers`.
@@ -40,7 +41,7 @@ class Vocabulary:
     @cached_property
     def vocabulary_size(self) -> int:
         """Number of rows that an embedding needs: the largest id + 1, added tokens included."""
-        return max(self._library.get_vocab().values()) + 1
+        return count_ids(self._library)
 
     def _role(self, name: str) -> int:
         """Id of the first token of this role that the vocabulary has."""

@@ -9,6 +9,9 @@ from pathlib import Path
 import keras
 import numpy as np
 
+from keras_transformers.keras_private import strategy_of
+from keras_transformers.training.distribute import is_chief, sum_over_replicas
+
 
 def newest(folder: str | os.PathLike, count: int, pattern: str = "*.weights.h5") -> list[Path]:
     """Returns the `count` files that were written last, oldest first.
@@ -89,6 +92,7 @@ class AverageEpochs(keras.callbacks.Callback):
     Args:
         folder: Where to write `epoch-00000.weights.h5` and so on; the last `count` are kept. Use one folder for each
             run: files of the same or later epochs, from another run, are replaced.
+            Of several workers, the chief writes them.
         count: Epochs to average; fewer if training stops early.
 
     Raises:
@@ -125,6 +129,8 @@ class AverageEpochs(keras.callbacks.Callback):
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def on_epoch_end(self, epoch, logs=None):
+        if not is_chief(strategy_of(self.model)):
+            return
         path = self.folder / f"epoch-{epoch:05d}.weights.h5"
         for later in [file for file in self.files() if file > path]:
             later.unlink()
@@ -136,5 +142,6 @@ class AverageEpochs(keras.callbacks.Callback):
             old.unlink()
 
     def on_train_end(self, logs=None):
+        sum_over_replicas(strategy_of(self.model), 0)  # wait for the chief's last file
         if paths := self.files():
             average_weights(self.model, paths)

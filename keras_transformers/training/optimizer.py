@@ -87,9 +87,15 @@ class AdamW(keras.optimizers.AdamW):
         super().build(variables)
         if self.accumulation_steps > 1:
             options = {"aggregation": "only_first_replica"}  # after the sum, all replicas assign the same values
-            self._sums = [self.add_variable(v.shape, dtype=v.dtype, name="sum", **options) for v in variables]
+            self._sums = [self._sum_of(v, **options) for v in variables]
             self._micro_steps = self.add_variable((), dtype="int", name="micro_steps", **options)
             self._overflows = self.add_variable((), dtype="int", name="overflows", **options)
+
+    def _sum_of(self, variable: keras.Variable, **options: str) -> keras.Variable:
+        """The sum of a variable's gradients; on JAX spread over the devices as the variable is."""
+        if on_tensorflow():
+            return self.add_variable(variable.shape, dtype=variable.dtype, name="sum", **options)
+        return self.add_variable_from_reference(variable, name="sum")
 
     def _is_spared(self, variable: keras.Variable) -> bool:
         ends = [name for name in self.no_decay if "/" in name]

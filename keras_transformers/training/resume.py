@@ -22,7 +22,7 @@ from keras_transformers.training.distribute import build, is_chief, on_tensorflo
 from keras_transformers.training.preemption import StopRequest
 from keras_transformers.training.resume_checks import check_dataset, check_steps, check_variables
 from keras_transformers.training.run_identity import check_same, run_identity
-from keras_transformers.training.run_state import group, load_latest, save, to_json
+from keras_transformers.training.run_state import check_values, group, load_latest, save, to_json
 
 if TYPE_CHECKING:
     from keras_transformers.data.batch_sequence import BatchSequence
@@ -53,8 +53,7 @@ class Resume(keras.callbacks.Callback):
 
     Where a state cannot be written, as on a full disk, a warning says so and training goes on; the last ones stay.
 
-    Several workers (`MultiWorkerMirroredStrategy`) need one folder that all of them see: the chief writes it, and all
-    read it.
+    Several workers (`MultiWorkerMirroredStrategy`) need one folder that all of them see; the chief writes it.
 
     A state whose loss, weights or optimizer are not finite is not saved. After `TerminateOnNaN`, the run resumes at the
     last state before.
@@ -225,7 +224,7 @@ class Resume(keras.callbacks.Callback):
         self.model.history.history = {k: [np.array(v) if isinstance(v, list) else v for v in vs] for k, vs in history}
         self.model.history.epoch = state["epochs"]
         for number, (callback, progress) in enumerate(zip(self.callbacks, state["callbacks"], strict=True)):
-            vars(callback).update(progress)
+            vars(callback).update({name: value for name, value in progress.items() if name in PROGRESS})
             if weights := group(arrays, f"callback{number}"):
                 callback.best_weights = weights
         return state
@@ -269,6 +268,7 @@ class Resume(keras.callbacks.Callback):
         if restored is None:
             return None
         state, arrays = restored
+        check_values(self.folder, state, len(self.callbacks))
         begun = state["epoch"] + bool(state["batch"])
         if not begun and "run" not in state:
             return None  # version 0.1.0 saved its first state without the optimizer's variables; nothing is lost

@@ -63,3 +63,12 @@ def test_fit_starts_where_the_position_says_and_has_whole_epochs_after(dataset):
         assert [rows(dataset[index]) for index in range(dataset.num_batches)] == expected[epoch][first:]
         dataset.on_epoch_end()
     assert dataset.position == Position(epoch=2)
+
+
+def test_a_batch_that_cannot_be_spread_over_devices_says_so(dataset):
+    eight = keras.distribution.DataParallel(devices=[f"cpu:{index}" for index in range(8)])
+    with eight.scope():
+        assert len(rows(dataset[0])) == 8
+        with pytest.raises(ValueError, match=r"a batch of 2 rows .* 8 parts.*multiple of 8.*drop_remainder=True"):
+            _ = dataset[NUM_BATCHES - 1]
+    assert len(rows(dataset[NUM_BATCHES - 1])) == 2

@@ -132,7 +132,7 @@ def test_files_that_are_not_there_or_not_json(tmp_path):
     merges.write_text("a b</w>")
     for broken in ("{", "[" * 100_000):
         vocabulary.write_text(broken)
-        with pytest.raises(ValueError, match="not a JSON file"):
+        with pytest.raises(ValueError, match="is no JSON"):
             Tokenizer.from_folder(tmp_path)
 
 

@@ -1,7 +1,10 @@
 """Which files hold no tests here: scripts that run in processes of their own, and what only TensorFlow has."""
 
 import os
+from importlib.util import find_spec
 
-collect_ignore = ["replicas.py", "interrupted.py"]
+collect_ignore = ["replicas.py", "interrupted.py", "sharded.py"]
 if os.environ.get("KERAS_BACKEND", "tensorflow") != "tensorflow":
     collect_ignore += ["test_distribute.py", "test_sparse_gradients.py"]
+if find_spec("jax") is None:
+    collect_ignore += ["test_sharded.py"]

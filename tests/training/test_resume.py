@@ -3,7 +3,9 @@
 import importlib.util
 import json
 import os
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -330,3 +332,97 @@ def test_variables_of_types_that_numpy_does_not_have(tmp_path):
     finally:
         keras.config.set_dtype_policy("float32")
     assert int(model.optimizer.iterations) == 15
+
+
+class Ask(keras.callbacks.Callback):
+    """Sends SIGTERM to this process after a batch of training, or of validation in an epoch."""
+
+    def __init__(self, epoch, batch, validation=False):
+        super().__init__()
+        self.at, self.validation = (epoch, batch), validation
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self.epoch = epoch
+
+    def on_train_batch_end(self, batch, logs=None):
+        if not self.validation and (self.epoch, batch) == self.at:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    def on_test_batch_end(self, batch, logs=None):
+        if self.validation and (self.epoch, batch) == self.at:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+
+def validated(folder, *callbacks):
+    keras.utils.set_random_seed(0)
+    model, data, held_out = interrupted.model(), interrupted.dataset(), interrupted.dataset(1, shuffle=False)
+    model.compile(AdamW(0.01), CrossEntropy(), metrics=[interrupted.Accuracy()], jit_compile=False)
+    options = {"epochs": 2, "verbose": 0, "shuffle": False, "validation_data": held_out}
+    history = model.fit(data, **options, callbacks=[*callbacks, Resume(folder, data, every=6)])
+    return history.history, model.get_weights()
+
+
+@pytest.mark.parametrize(
+    ("at", "saved"), [((1, 9), "epoch-00001-batch-00000010"), ((0, 3, True), "epoch-00000-batch-00000015")]
+)
+def test_sigterm_saves_and_exits_in_training_and_in_validation(tmp_path, capfd, at, saved):
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        with pytest.raises(SystemExit) as ended:
+            validated(tmp_path / "run", Ask(*at))
+        assert ended.value.code == 0 and names(tmp_path / "run")[-1] == f"{saved}.npz"
+        assert "asked to stop by SIGTERM in epoch" in capfd.readouterr().err
+        history, weights = validated(tmp_path / "run")
+        expected_history, expected = validated(tmp_path / "unbroken")
+        assert history == expected_history
+        for weight, other in zip(weights, expected, strict=True):
+            np.testing.assert_array_equal(weight, other)
+        assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def test_sigterm_while_batches_are_skipped_keeps_the_state(broken):
+    state = names(broken)
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        with pytest.raises(SystemExit):
+            fit(broken, Ask(1, 2))
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert names(broken) == state
+
+
+def test_a_full_disk_costs_a_state_and_not_the_run(tmp_path):
+    """A limit of the size of files stands for it."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def limit(epoch, logs):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000 if epoch else limits[0], limits[1]))
+
+    model = interrupted.model()
+    try:
+        with pytest.warns(UserWarning, match="this state of the run is not kept"):
+            _, history = fit(tmp_path, keras.callbacks.LambdaCallback(on_epoch_begin=limit), model=model)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert history.epoch == [0, 1]
+    assert names(tmp_path) == ["epoch-00000-batch-00000008.npz", "epoch-00000-batch-00000012.npz"]
+    _, again = fit(tmp_path)  # goes on from there
+    assert again.epoch == [0, 1]
+
+
+def test_fit_of_a_task_goes_on(tmp_path):
+    import tiny
+
+    def learn(task, folder, *callbacks):
+        options = {"epochs": 2, "batch_size": 8, "verbose": 0, "resume": folder, "callbacks": list(callbacks)}
+        return task.fit(tiny.TEXTS, tiny.LABELS, **options)
+
+    with pytest.raises(KeyboardInterrupt):
+        learn(tiny.classifier(), tmp_path / "run", interrupted.Break((1, 1), KeyboardInterrupt()))
+    task, other = tiny.classifier(), tiny.classifier()
+    learn(task, tmp_path / "run", interrupted.Break(None))
+    learn(other, tmp_path / "unbroken")
+    for weight, expected in zip(tiny.weights(task), tiny.weights(other), strict=True):
+        np.testing.assert_array_equal(weight, expected)

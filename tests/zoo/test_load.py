@@ -92,6 +92,12 @@ def test_a_task_that_the_family_does_not_have(folders):
         zoo.load(folders["masked_lm"], task="causal_lm")
 
 
+def test_blocks_are_rematerialised_on_request():
+    for remat in (False, True):
+        task = zoo.load("mini_bert_en", "masked_lm", weights=False, remat=remat)
+        assert task.model.get_layer("encoder_block_3").remat == remat
+
+
 def test_without_weights_only_the_sizes_are_taken(folders):
     task = zoo.load(folders["classification"], weights=False)
     assert not same(weights(task), weights(zoo.load(folders["classification"])))

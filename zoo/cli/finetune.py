@@ -80,6 +80,7 @@ def finetune(
     max_length: MaxLength = None,
     dtype: Annotated[str | None, Option(help="A Keras dtype policy, such as mixed_bfloat16.")] = None,
     lora_rank: Annotated[int | None, Option(help="Train adapters of this rank beside frozen weights.", min=1)] = None,
+    remat: Annotated[bool, Option("--remat", help="Compute inside blocks twice: less memory, more time.")] = False,
     lm_weight: Annotated[
         float | None, Option(help="Of the language model's loss beside a classifier's, for decoders.", min=0.0)
     ] = None,
@@ -102,7 +103,7 @@ def finetune(
     """
     start_keras()
     load = {"max_length": max_length, "dtype": dtype, "lora_rank": lora_rank, "lm_weight": lm_weight, "seed": seed}
-    load |= {"loss": loss, "no_answer": no_answer, "strategy": strategy}
+    load |= {"loss": loss, "no_answer": no_answer, "strategy": strategy, "remat": remat}
     fit = {"epochs": epochs, "learning_rate": learning_rate, "batch_size": batch_size, "seed": seed, "resume": resume}
     files = Files(train, test, Columns(text, text_pair, label), problem.value)
     with quiet_unless_chief(load["strategy"]):

@@ -14,6 +14,7 @@ from keras_transformers.checkpoints.names.t5 import T5
 from keras_transformers.checkpoints.names.table import Names
 from keras_transformers.checkpoints.names.transformer import TRANSFORMER
 from keras_transformers.config import TransformerConfig
+from keras_transformers.outside import shown
 
 TABLES = (BERT, GPT1, GPT2, LLAMA, TRANSFORMER, MARIAN, T5, BART, MBART, RECURRENT, CONVOLUTIONAL)
 FAMILIES = {names.model_type: names for names in TABLES}
@@ -22,7 +23,7 @@ FAMILIES = {names.model_type: names for names in TABLES}
 def family_names(family: Any, source: Any) -> Names:
     """The table of names of a family; error messages begin with `source`."""
     if family not in FAMILIES:
-        raise ValueError(f"{source}: unknown model family {family!r}; known are {sorted(FAMILIES)}.")
+        raise ValueError(f"{source}: unknown model family {shown(family)}; known are {sorted(FAMILIES)}.")
     return FAMILIES[family]
 
 

@@ -30,7 +30,7 @@ from keras_transformers.text.graph.unigram import Unigram
 from keras_transformers.text.graph.whole_words import WordLevel
 from keras_transformers.text.graph.windows import lay_out_windows
 from keras_transformers.text.graph.wordpiece import WordPiece
-from keras_transformers.text.library import panics_as_errors
+from keras_transformers.text.library import count_ids, panics_as_errors
 from keras_transformers.text.pipeline import parts
 
 # The components that can be compiled, by their names in tokenizer.json. Each is in a module of this folder.
@@ -96,6 +96,7 @@ class TextGraph(tf.Module):
     def __init__(self, library: tokenizers.Tokenizer, pad_id: int | None):
         super().__init__()
         config = json.loads(library.to_str())
+        count_ids(library)  # before any table is made
         self.pad_id = library.token_to_id(PAD) if pad_id is None else pad_id
         if self.pad_id is None:
             raise ValueError(f"The tokenizer has no {PAD} token to pad with. Pass a pad_id, or add it.")

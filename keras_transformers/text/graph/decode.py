@@ -10,6 +10,7 @@ import tokenizers
 
 from keras_transformers.text.graph.refuse import refuse
 from keras_transformers.text.graph.streams import shift
+from keras_transformers.text.library import count_ids
 from keras_transformers.text.pieces import BYTE, LAST_SPACE, around_fuse, speller, strip_limits, text_tokens
 from keras_transformers.text.pipeline import parts
 
@@ -25,6 +26,7 @@ ORDERS = [
     f"Strip, Replace of {LAST_SPACE!r} after Fuse",
 ]
 REPLACEMENT = "\ufffd"
+MOST_STRIPPED = 1000  # the most that the patterns of TensorFlow may repeat
 
 
 class Decoder(tf.Module):
@@ -39,7 +41,7 @@ class Decoder(tf.Module):
         self.strips = [_strip_patterns(step) for step in after_fuse]
         if not (self.from_bytes or single <= PER_TOKEN or single <= {"Replace", "ByteFallback"}) or [] in self.strips:
             raise refuse("decoder", ", ".join(kinds), ORDERS)
-        tokens, size = text_tokens(library), max(library.get_vocab().values()) + 1
+        tokens, size = text_tokens(library), count_ids(library)
         self.is_text = tf.constant([i in tokens for i in range(size + 1)])
         self.is_byte = None
         if "ByteFallback" in single:
@@ -97,7 +99,7 @@ def _check_bytes(texts: tf.Tensor, is_text: tf.Tensor, is_byte: tf.Tensor) -> tf
 def _strip_patterns(step: dict[str, Any]) -> list[str]:
     """Regular expressions for what a decoder drops at the ends of a text; [] for other decoders."""
     limits = strip_limits(step)
-    if limits is None:
+    if limits is None or max(limits[1:]) > MOST_STRIPPED:
         return []
     content, start, stop = re.escape(limits[0]), *limits[1:]
     return [f"^{content}{{0,{start}}}", f"{content}{{0,{stop}}}$"]

@@ -6,8 +6,11 @@ from collections.abc import Iterator, Sequence
 
 import tensorflow as tf
 
+from keras_transformers.text.graph.refuse import refuse
 from keras_transformers.text.graph.streams import Stream, Tracked, join, shift, stream
 
+# Of symbols side by side, in all tokens; and over the merges, where tokens are used before they are made.
+MOST_PAIRS, MOST_PASSES = 1 << 24, 100
 NEVER = tf.int32.max  # the rank of a pair that does not merge
 Pair = tuple[int, int]
 
@@ -101,14 +104,23 @@ def _edges(
     A symbol is in its own sets. `most` passes over the merges are enough: one, if `_parts_come_first`.
     """
     first, last = ([{i} for i in range(num_ids)] for _ in range(2))
-    for _ in range(most):
+    for number in range(most):
         size = sum(map(len, first + last))
         for (left, right), whole in zip(pairs, products, strict=True):
             first[whole] |= first[left]
             last[whole] |= last[right]
-        if size == sum(map(len, first + last)):
+        grown = sum(map(len, first + last))
+        if grown == size:
             break
+        if grown > MOST_PAIRS or number == MOST_PASSES:
+            raise _too_entangled()
+    if sum(len(last[left]) * len(first[right]) for left, right in pairs) > MOST_PAIRS:
+        raise _too_entangled()
     return first, last
+
+
+def _too_entangled() -> ValueError:
+    return refuse("model", "BPE of these merges", ["BPE whose tokens are made of few others"])
 
 
 def _side_by_side(pairs: Sequence[Pair], first: list[set[int]], last: list[set[int]], num_ids: int) -> Iterator[int]:

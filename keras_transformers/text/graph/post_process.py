@@ -94,6 +94,8 @@ def _roberta_processing(config: dict[str, Any]) -> tuple[list[Piece], list[Piece
 def _template_processing(config: dict[str, Any]) -> tuple[list[Piece], list[Piece]]:
     def parse(piece: dict[str, Any]) -> Piece:
         ((kind, what),) = piece.items()
+        if kind != "Sequence" and what["id"] not in config["special_tokens"]:
+            raise refuse("post_processor", f"TemplateProcessing with {what['id'][:80]}", config["special_tokens"])
         return what["id"] if kind == "Sequence" else config["special_tokens"][what["id"]]["ids"], what["type_id"]
 
     return [parse(piece) for piece in config["single"]], [parse(piece) for piece in config["pair"]]

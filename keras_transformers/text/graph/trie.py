@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import tensorflow as tf
 
+from keras_transformers.text.graph.refuse import refuse
+
+MOST_STATES = 1 << 23  # characters of all tokens together: 256,000 tokens of 32
 POINTS = 1 << 21  # more than there are code points and added tokens
 
 
@@ -25,6 +28,8 @@ class Trie(tf.Module):
                     state = states.setdefault(state * POINTS + ord(character), len(ids))
                     ids += [-1] * (state == len(ids))
                 ids[state] = entry_id
+                if len(ids) > MOST_STATES:
+                    raise refuse("vocabulary", "with tokens that are too long", [f"up to {MOST_STATES} characters"])
         transitions = tf.lookup.KeyValueTensorInitializer(list(states), list(states.values()), tf.int64, tf.int64)
         self.transitions = tf.lookup.StaticHashTable(transitions, -1)
         self.ids = tf.constant(ids, tf.int32)

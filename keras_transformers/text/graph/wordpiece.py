@@ -25,7 +25,7 @@ class WordPiece(tf.Module):
         if config["unk_token"] not in vocabulary:
             raise ValueError(f"WordPiece: unk_token {config['unk_token']!r} is not in the vocabulary.")
         self.unk_id = vocabulary[config["unk_token"]]
-        self.longest_word = config["max_input_chars_per_word"]
+        self.longest_word = min(config["max_input_chars_per_word"], tf.int32.max)
         words = {token: i for token, i in vocabulary.items() if 0 < len(token) <= self.longest_word}
         self.words = WholeWords(words, self._pieces)
         pieces = {token.removeprefix(prefix): i for token, i in vocabulary.items() if token.startswith(prefix)}

@@ -1,0 +1,94 @@
+"""What comes from outside: files that are read whole, up to a size; and their values in error messages."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import Any
+
+MOST_BYTES = 64 << 20  # of a file that is read whole: 256,000 tokens with merges, of 130 bytes each, take half
+MOST_LETTERS = 300  # of a value in an error message
+
+
+def read_bytes(path: str | Path, expected: str = "a file", most: int = MOST_BYTES) -> bytes:
+    """The bytes of a file, if it is a regular one and not too large: a pipe would never end, a device could neither.
+
+    Args:
+        path: Of the file; links are followed, as the cache of `huggingface_hub` is made of them.
+        expected: What the file should be, for the error.
+        most: Bytes that it may have.
+
+    Raises:
+        ValueError: There is no such file, it cannot be read, or it is larger.
+
+    Example:
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "vocab.txt")
+    >>> _ = path.write_text("[PAD]")
+    >>> read_bytes(path, "a vocab.txt")
+    b'[PAD]'
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise ValueError(f"there is no {path.name} in {path.parent}: expected {expected}.")
+    try:
+        with path.open("rb") as file:
+            content = file.read(most + 1)
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read ({error}). Allow it, or give another folder.") from error
+    if len(content) > most:
+        raise ValueError(
+            f"{path} has more than {most:,} bytes: expected {expected}, which is never that large. Fetch it again, "
+            "from a source that you trust."
+        )
+    return content
+
+
+def resolved(path: str | Path) -> Path:
+    """The absolute path, links followed, of a file or folder that need not exist.
+
+    Raises:
+        ValueError: It can be no path: a loop of links, a name that is too long or has a zero byte.
+
+    Example:
+
+    >>> resolved("/tmp/..") == Path("/")
+    True
+    """
+    try:
+        place = Path(path).resolve()
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            place.stat()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise ValueError(f"{shown(str(path))} is no path ({str(error)[:MOST_LETTERS]}). Give another one.") from error
+    return place
+
+
+def decoded(content: bytes, path: str | Path) -> str:
+    """The text of a file in UTF-8.
+
+    Raises:
+        ValueError: It is in another encoding.
+
+    Example:
+
+    >>> decoded(b"[PAD]", "vocab.txt")
+    '[PAD]'
+    """
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is no text in UTF-8 ({error}). Fetch it again, or save it in UTF-8.") from error
+
+
+def shown(value: Any) -> str:
+    """A value as an error message shows it: cut if it is long.
+
+    Example:
+
+    >>> shown("a"), len(shown("a" * 10**6)) < 400
+    ("'a'", True)
+    """
+    text = repr(value)
+    return text if len(text) <= MOST_LETTERS else f"{text[:MOST_LETTERS]}... ({len(text):,} letters)"

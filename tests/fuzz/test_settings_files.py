@@ -1,0 +1,79 @@
+"""Hostile config.json, generation_config.json and files of sentence-transformers."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from family_configs import CONFIGS
+from fuzzing import fuzz
+from hostile import damaged, json_files
+from hypothesis import strategies as st
+
+from keras_transformers.checkpoints.generation_config import check_settings, read_generation
+from keras_transformers.checkpoints.huggingface_config import read_config
+from keras_transformers.checkpoints.sentence_transformers import read_sentence_transformer, write_sentence_transformer
+from keras_transformers.text.tokenizer import Tokenizer
+
+GENERATION = {
+    "num_beams": 4, "max_length": 40, "max_new_tokens": 10, "min_length": 1, "length_penalty": 1.0, "do_sample": True,
+    "early_stopping": True, "temperature": 0.5, "top_k": 5, "top_p": 0.9, "bad_words_ids": [[3], [4]], "seed": 1,
+    "forced_bos_token_id": 2, "eos_token_id": [1, 2], "decoder_start_token_id": 0, "renormalize_logits": False,
+}  # fmt: skip
+
+
+def write(folder, **files: bytes):
+    for name, content in files.items():
+        path = folder / f"{name}.json"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content)
+
+
+def test_config(tmp_path):
+    def read_a_config(contents):
+        (_, content), generation = contents
+        write(tmp_path, config=content, generation_config=generation)
+        config, _ = read_config(tmp_path)
+        json.dumps(config.to_dict())
+        assert config == type(config).from_dict(config.to_dict())
+
+    configs = st.sampled_from(sorted(CONFIGS)).flatmap(
+        lambda family: st.tuples(st.just(family), json_files(CONFIGS[family]))
+    )
+    plain = json.dumps({"eos_token_id": 1}).encode()
+    fuzz(read_a_config, st.tuples(configs, st.just(plain) | json_files(GENERATION)), examples=600)
+
+
+@pytest.mark.parametrize("has_source", [False, True])
+def test_generation_settings(tmp_path, has_source):
+    def read_generation_settings(content):
+        write(tmp_path, generation_config=content)
+        check_settings(read_generation(tmp_path, has_source), vocabulary_size=90)
+
+    fuzz(read_generation_settings, json_files(GENERATION), examples=200)
+
+
+@pytest.fixture(scope="module")
+def sentence_folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sentences")
+    Tokenizer.train(["the cat danced", "the cat sat"], vocabulary_size=40).save(folder)
+    write_sentence_transformer(folder, 16, 24, pooling="mean", normalize=True)
+    return folder
+
+
+def test_sentence_transformers(sentence_folder):
+    paths = [sentence_folder / name for name in ("modules.json", "sentence_bert_config.json", "1_Pooling/config.json")]
+    whole = {path: path.read_bytes() for path in paths}
+
+    def read_sentence_folder(fault):
+        index, content = fault
+        for path in paths:
+            path.write_bytes(whole[path])
+        paths[index].write_bytes(content)
+        read = read_sentence_transformer(sentence_folder)
+        assert read["pooling"] in ("mean", "first") and (read["max_length"] or 1) >= 1
+
+    def faults(index):
+        return st.tuples(st.just(index), json_files(json.loads(whole[paths[index]])) | damaged(whole[paths[index]]))
+
+    fuzz(read_sentence_folder, st.sampled_from(range(3)).flatmap(faults), examples=200)
