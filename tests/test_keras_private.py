@@ -208,11 +208,12 @@ def test_function_graph():
     [
         (keras.optimizers.AdamW, "_apply_weight_decay", 1.0),
         (keras.optimizers.AdamW, "update_step", 1.0),
+        pytest.param(keras.optimizers.AdamW, "_all_reduce_sum_gradients", 1.0, marks=only_tensorflow),
         pytest.param(
             *(keras.optimizers.LossScaleOptimizer, "_stateful_handle_non_finite_grads", np.inf), marks=only_tensorflow
         ),
     ],
-    ids=["AdamW decay", "AdamW step", "LossScaleOptimizer"],
+    ids=["AdamW decay", "AdamW step", "AdamW sum", "LossScaleOptimizer"],
 )
 def test_methods_that_our_optimizers_override_are_called(base, method, gradient):
     """`training.optimizer.AdamW` and `training.loss_scale.LossScaleOptimizer` define them anew."""

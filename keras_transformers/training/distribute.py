@@ -202,6 +202,17 @@ def sum_over_replicas(strategy: Any | None, number: int) -> int:
     return int(_summing(strategy)(_tensorflow().constant(number)))
 
 
+def is_agreed(strategy: Any | None, number: int) -> bool:
+    """Returns whether all workers call this with the same number; each of them must call it.
+
+    Example:
+
+    >>> is_agreed(None, 3)
+    True
+    """
+    return num_workers(strategy) == 1 or sum_over_replicas(strategy, number) == number * strategy.num_replicas_in_sync
+
+
 @cache
 def _summing(strategy: Any) -> Callable:
     tf = _tensorflow()

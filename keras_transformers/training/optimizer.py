@@ -10,7 +10,7 @@ from keras import ops
 
 from keras_transformers.keras_private import adam_moments, is_decayed, optimized_variables
 from keras_transformers.text.tokenizer import check_texts
-from keras_transformers.training.distribute import all_reduce_sum, dense, num_replicas, on_tensorflow, run_if
+from keras_transformers.training.distribute import all_reduce_sum, dense, on_tensorflow, run_if
 
 # gamma and beta belong to layer norm, scale to RMS norm, and "positions/embeddings" to relative positions only.
 NO_DECAY = ("bias", "gamma", "beta", "scale", "positions/embeddings")
@@ -116,9 +116,11 @@ class AdamW(keras.optimizers.AdamW):
         """Updates the variables from gradients that are already summed over the replicas."""
         if self.clip_norm is not None:
             sums = clip_by_global_norm(sums, self.clip_norm)
-        if (replicas := num_replicas()) > 1:  # Keras sums over the replicas once more
-            sums = [None if g is None else g / replicas for g in sums]
         super().apply(sums, variables)
+
+    def _all_reduce_sum_gradients(self, grads_and_vars: Sequence[tuple]) -> Sequence[tuple]:
+        """Keras' sum over the replicas, which `apply` has already: a second one would move all gradients again."""
+        return grads_and_vars
 
     def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
         """Keras' step for one variable, and on TensorFlow its decay.

@@ -18,7 +18,7 @@ import keras
 import numpy as np
 
 from keras_transformers.keras_private import set_first_epoch, strategy_of
-from keras_transformers.training.distribute import build, is_chief, on_tensorflow, sum_over_replicas
+from keras_transformers.training.distribute import build, is_agreed, is_chief, on_tensorflow, sum_over_replicas
 from keras_transformers.training.preemption import StopRequest
 from keras_transformers.training.resume_checks import check_dataset, check_steps, check_variables
 from keras_transformers.training.run_identity import check_same, run_identity
@@ -285,7 +285,7 @@ class Resume(keras.callbacks.Callback):
         """Raises a `ValueError` if the workers do not all go on from the same state of the same run."""
         state = self._restored and {name: self._restored[0][name] for name in ("epoch", "batch")}
         own = zlib.crc32(to_json([self._run, state]).encode()) % 2**16
-        if sum_over_replicas(self._strategy, own) != own * getattr(self._strategy, "num_replicas_in_sync", 1):
+        if not is_agreed(self._strategy, own):
             raise ValueError(
                 f"Received {state or 'no state'} of the run {self._run} in {self.folder}, and another worker received "
                 "something else. Expected one folder that all workers see, and the same model, data and seed in each."
