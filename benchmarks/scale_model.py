@@ -33,9 +33,6 @@ ASSUMPTIONS = {
     "overlap": Assumption(
         0.0, "of the shorter of compute and all-reduce", "read: AdamW sums all gradients in one pack after the last one"
     ),
-    "summed_again": Assumption(
-        1, "all-reduces an update", "measured over loopback: AdamW sums, and Keras' `apply` sums the sums once more"
-    ),
     "gradient_bytes": Assumption(4, "bytes a parameter", "read: float32 in mixed precision too; measured (workers)"),
     "backward": Assumption(2, "forward passes", "Kaplan et al. 2020, section 2.1: 6 N FLOPs a token in all"),
     "recomputed": Assumption(1, "forward passes with rematerialisation", "all blocks computed again; an upper bound"),
@@ -76,7 +73,6 @@ class Machine(NamedTuple):
     link_utilisation: float
     hop_seconds: float
     overlap: float
-    summed_again: float
     gradient_bytes: float
     backward: float
     recomputed: float
@@ -203,7 +199,7 @@ def step(
     passes = 1 + machine.backward + machine.recomputed * remat
     compute = passes * sizes.flops * tokens * micro_batches / (machine.peak_flops * machine.utilisation)
     update = machine.update_traffic * sizes.parameters / machine.memory_bandwidth
-    times = micro_batches + machine.summed_again if workers > 1 else 0
+    times = micro_batches if workers > 1 else 0
     reduce = times * all_reduce_seconds(sizes.parameters, workers, machine)
     total = compute + update + reduce - machine.overlap * min(compute, reduce)
     sent = times * all_reduce_bytes(sizes.parameters, workers, machine.gradient_bytes)

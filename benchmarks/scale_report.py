@@ -223,13 +223,13 @@ def activations_table(models: dict[str, Sizes], machine: Machine) -> str:
 def time_table(models: dict[str, Sizes], machine: Machine) -> str:
     """Milliseconds of a step with the cheapest scheme that fits, and how much of so many single GPUs' speed is left."""
     lines = [["model", "rows a GPU", "kept", "GPUs", "sent GB", "compute ms", "update ms", "all-reduce ms", "step ms",
-              "tokens/s", "of single GPUs", "hidden", "summed once"]]  # fmt: skip
+              "tokens/s", "of single GPUs", "hidden"]]  # fmt: skip
     for name, rows, gpus in itertools.product(models, SHOWN_ROWS, GPUS):
         sizes, length = models[name], PAPER_MODELS[name]
         scheme = least_scheme(sizes, rows, length, machine, max(GPUS))
         if scheme is None:
             continue
-        variants = (machine, machine._replace(overlap=1.0), machine._replace(summed_again=0.0))
+        variants = (machine, machine._replace(overlap=1.0))
         steps = [step(sizes, rows * length, gpus, variant, scheme == "remat") for variant in variants]
         one, found = step(sizes, rows * length, 1, machine, scheme == "remat"), steps[0]
         times = [f"{1e3 * value:.1f}" for value in (found.compute, found.update, found.all_reduce, found.total)]
@@ -273,7 +273,7 @@ def report(rows: Sequence[dict[str, Any]], machine: Machine) -> str:
         "Paper: assumptions": assumptions_table(machine),
         "Paper: bytes a parameter": bytes_table(models),
         "Paper: activations (mixed_bfloat16), and all of a GPU's memory": activations_table(models, machine),
-        "Paper: seconds (`hidden`: with overlap=1; `summed once`: with summed_again=0)": time_table(models, machine),
+        "Paper: seconds (`hidden`: with overlap=1)": time_table(models, machine),
     }  # fmt: skip
     return "\n\n".join(f"## {title}\n\n{text}" for title, text in parts.items())
 
