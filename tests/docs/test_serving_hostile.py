@@ -64,7 +64,9 @@ def ask(signature: Any, texts: list, **options: Any) -> Answer:
     for name, spec in signature.structured_input_signature[1].items():
         value = [NEUTRAL.get(name, text) for text in texts]
         if name in ("stop", "choices"):
-            value = np.array([["" if name == "stop" else text] * 2 for text in texts], object).reshape(-1, 2)
+            # Two equal choices would be as likely: either could be the answer.
+            pairs = [["", ""] if name == "stop" else [text, "It rained."] for text in texts]
+            value = np.array(pairs, object).reshape(-1, 2)
         inputs[name] = tf.constant(options.get(name, value), spec.dtype)
     return {name: value.numpy() for name, value in signature(**inputs).items()}
 
