@@ -71,9 +71,9 @@ def recompute(function: Callable[[Any], Any], inputs: Any, dropouts: Sequence[Dr
     draws: list[_Draws] = []
 
     def run(zero, *tensors):
-        given = dict(zip(places, tensors, strict=True))
+        # On TensorFlow `zero` comes with the gradient: what is computed without it would be kept from the start on.
+        given = {place: tensor + ops.cast(zero, tensor.dtype) for place, tensor in zip(places, tensors, strict=True)}
         values = keras.tree.pack_sequence_as(inputs, [given.get(place, value) for place, value in enumerate(flat)])
-        # On TensorFlow `zero` comes with the gradient: numbers that are drawn before it came would be kept until then.
         draws[:] = [_Draws(start + ops.cast(zero, start.dtype)) for start in starts]
         token = GIVEN_SEEDS.set({id(dropout): drawn for dropout, drawn in zip(dropouts, draws, strict=True)})
         try:
