@@ -13,6 +13,7 @@ from typing import Any
 
 def train(options: dict[str, Any]) -> None:
     import zoo
+    from keras_transformers.training.distribute import sum_over_replicas
 
     with open(options["train"], encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -21,7 +22,8 @@ def train(options: dict[str, Any]) -> None:
     task = zoo.load(options["model"], labels=names, dropout=dropout, strategy="multi_worker", seed=0)
     fit = {"epochs": options["epochs"], "batch_size": options["batch_size"], "verbose": 2}
     task.fit(texts, labels, **fit, resume=Path(options["out"], "state"))
-    task.save(Path(options["out"], "model"))
+    task.save(Path(options["out"], "model"))  # the chief does
+    sum_over_replicas(task.model.distribute_strategy, 0)  # no worker leaves before it has ended
 
 
 def main(options: argparse.Namespace) -> None:

@@ -15,6 +15,7 @@ from keras_transformers.data.rows import Rows, tell_cut
 from keras_transformers.data.stream import Stream
 from keras_transformers.tasks.parts import Kind, Parts, Setup
 from keras_transformers.text.encoded import Encoded
+from keras_transformers.training.averaging import AverageEpochs
 from keras_transformers.training.resume import Resume
 
 
@@ -109,4 +110,6 @@ def fit_callbacks(
     """
     by_epoch = keras.callbacks.LambdaCallback(lambda epoch, logs: setattr(dataset.position, "epoch", epoch))
     saving = [] if resume is None else [Resume(resume, dataset, callbacks=given or [])]
-    return [by_epoch, *(given or []), *saving]
+    averages = [callback for callback in given or [] if isinstance(callback, AverageEpochs)]
+    others = [callback for callback in given or [] if callback not in averages]
+    return [by_epoch, *others, *saving, *averages]  # a run goes on from its own weights, not from their mean

@@ -5,8 +5,10 @@ from __future__ import annotations
 import inspect
 import os
 import signal
+import sys
 import threading
 import traceback
+from pathlib import Path
 from typing import Any
 
 import keras
@@ -37,13 +39,16 @@ class StopRequest:
     def watch(self) -> None:
         """Notes signals from now on."""
         self._received = False
-        is_main = threading.current_thread() is threading.main_thread()
-        if is_main and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
+        handler = signal.getsignal(signal.SIGTERM)
+        is_left_behind = isinstance(getattr(handler, "__self__", None), StopRequest)  # by a `fit` that an error ended
+        is_free = handler == signal.SIG_DFL or is_left_behind
+        if is_free and threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, self._note)
             self._watching = True
 
     def unwatch(self) -> None:
-        """Leaves signals to Python again."""
+        """Leaves signals to Python again, and forgets one that has come."""
+        self._received = False
         if self._watching:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             self._watching = False
@@ -55,6 +60,17 @@ class StopRequest:
             strategy: Of the model. All of its workers must ask at the same place.
         """
         return sum_over_replicas(strategy, int(self._received)) > 0
+
+    def exit(self, folder: Path) -> None:
+        """Ends the process, well: the run is saved.
+
+        Args:
+            folder: Where.
+        """
+        self.unwatch()
+        message = f"SIGTERM: the same call of fit goes on from the last state in {folder}"
+        print(f"\n{message}", file=sys.stderr, flush=True)
+        raise SystemExit(0)
 
     def _note(self, number: int, frame: Any) -> None:
         self.unwatch()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import os
-import sys
 import warnings
 import zlib
 from collections.abc import Sequence
@@ -49,9 +48,8 @@ class Resume(keras.callbacks.Callback):
 
     SIGTERM, with which a scheduler announces that it will kill the process, ends `fit`: after the batch under way the
     state is saved, and the process exits with 0. Of several workers one signal ends all. (A program's own handler of
-    SIGTERM is left alone, and nothing is handled outside of the main thread.)
-
-    Where a state cannot be written, as on a full disk, a warning says so and training goes on; the last ones stay.
+    SIGTERM is left alone, and nothing is handled outside of the main thread.) Where a state cannot be written, as on a
+    full disk, a warning says so and training goes on; the last ones stay.
 
     Several workers (`MultiWorkerMirroredStrategy`) need one folder that all of them see; the chief writes it.
 
@@ -107,7 +105,7 @@ class Resume(keras.callbacks.Callback):
 
     def on_train_begin(self, logs=None):
         check_steps(self.dataset, self.params["steps"])
-        self._epoch, self._broken_off, self._loss = None, False, None
+        self._epoch, self._broken_off, self._loss, self._metrics = None, False, None, {}
         self._fitted = self.model  # on JAX, reading the property `self.model` copies the training state into the model
         if on_tensorflow():  # where Keras creates the variables of optimizer and metrics at the first step
             build(self.model, self.dataset)
@@ -158,22 +156,20 @@ class Resume(keras.callbacks.Callback):
         self._metrics = {}
 
     def on_train_end(self, logs=None):
-        self._request.unwatch()
         set_first_epoch(self.model, None)  # for a `fit` in which no epoch began
         if self._restored is not None:
             self._restore_progress()
         if self._epoch is not None and not self._broken_off:
             self._save(self._epoch + 1, 0, stopped=bool(self.model.stop_training))
-        sum_over_replicas(self._strategy, 0)  # wait for the chief
+        if self._request.is_made(self._strategy):  # waits for the chief too
+            self._request.exit(self.folder)
+        self._request.unwatch()
 
     def _exit_if_asked(self) -> None:
-        if not self._request.is_made(self._strategy):
-            return
-        self._save_here()
-        sum_over_replicas(self._strategy, 0)  # wait for the chief
-        message = f"asked to stop by SIGTERM in epoch {self._epoch + 1} after {self._batch} batches; saved in"
-        print(f"\n{message} {self.folder}, from where the same call of fit goes on", file=sys.stderr, flush=True)
-        raise SystemExit(0)
+        if self._request.is_made(self._strategy):
+            self._save_here()
+            sum_over_replicas(self._strategy, 0)  # wait for the chief
+            self._request.exit(self.folder)
 
     def _save_here(self) -> None:
         if self._batch >= self._skipped:  # before that, the state is the saved one

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -45,8 +46,9 @@ def save(folder: Path, name: str, state: dict[str, Any], arrays: dict[str, np.nd
     except OSError:
         partial.unlink(missing_ok=True)  # on a full disk, it takes the place of the next one
         raise
-    for old in _files(folder)[:-2]:
-        old.unlink()
+    with contextlib.suppress(OSError):  # an old one that stays does no harm
+        for old in _files(folder)[:-2]:
+            old.unlink()
 
 
 def load_latest(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:

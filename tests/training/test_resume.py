@@ -371,7 +371,7 @@ def test_sigterm_saves_and_exits_in_training_and_in_validation(tmp_path, capfd, 
         with pytest.raises(SystemExit) as ended:
             validated(tmp_path / "run", Ask(*at))
         assert ended.value.code == 0 and names(tmp_path / "run")[-1] == f"{saved}.npz"
-        assert "asked to stop by SIGTERM in epoch" in capfd.readouterr().err
+        assert "SIGTERM: the same call of fit goes on" in capfd.readouterr().err
         history, weights = validated(tmp_path / "run")
         expected_history, expected = validated(tmp_path / "unbroken")
         assert history == expected_history
@@ -426,3 +426,47 @@ def test_fit_of_a_task_goes_on(tmp_path):
     learn(other, tmp_path / "unbroken")
     for weight, expected in zip(tiny.weights(task), tiny.weights(other), strict=True):
         np.testing.assert_array_equal(weight, expected)
+
+
+def test_sigterm_at_the_end_of_an_epoch_or_of_fit(tmp_path):
+    """Where no batch follows."""
+
+    def ask(epoch, logs):
+        if epoch == 1:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        with pytest.raises(SystemExit):
+            fit(tmp_path, keras.callbacks.LambdaCallback(on_epoch_end=ask))
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert names(tmp_path)[-1] == "epoch-00002-batch-00000000.npz"
+
+
+def test_sigterm_in_the_run_after_one_that_an_error_ended(tmp_path):
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            fit(tmp_path, interrupted.Break((0, 5), KeyboardInterrupt()))
+        with pytest.raises(SystemExit):
+            fit(tmp_path, Ask(0, 9))
+        assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert names(tmp_path)[-1] == "epoch-00000-batch-00000010.npz"
+
+
+def test_averages_of_a_task_are_not_what_its_run_goes_on_from(tmp_path):
+    import tiny
+
+    task, other = tiny.classifier(), tiny.classifier()
+    options = {"batch_size": 8, "verbose": 0, "schedule": "constant", "learning_rate": 1e-2}
+    texts = (tiny.TEXTS, tiny.LABELS)
+    average = AverageEpochs(tmp_path / "epochs", 2)
+    task.fit(*texts, epochs=2, resume=tmp_path / "run", callbacks=[average], **options)
+    state, arrays = load_latest(tmp_path / "run")
+    other.fit(*texts, epochs=2, **options)
+    assert state["epoch"] == 2
+    for index, weight in enumerate(tiny.weights(other)):
+        np.testing.assert_allclose(arrays[f"model/{index}"], weight, atol=1e-6)
