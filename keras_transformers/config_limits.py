@@ -71,7 +71,7 @@ def least_weights(config: Any) -> int:
 
     >>> from keras_transformers.families import bert
     >>> least_weights(bert(30522, num_layers=12, num_heads=12, hidden_dim=768))  # of 109 million
-    108766464
+    108770304
     """
     width, inner = config.hidden_dim, config.intermediate_dim
     blocks = config.num_layers + (config.num_decoder_layers or 0)
