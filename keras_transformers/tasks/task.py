@@ -214,9 +214,8 @@ class Task:
         """
         check_has_length(texts)
         check_learnable(self.kind, self.parts, texts, labels, pairs)
-        settings = {"batch_size": batch_size, "seed": seed, "accumulation_steps": accumulation_steps}
-        settings |= {"pairs": pairs, "class_weight": class_weight} | (dataset_options or {})
-        dataset = self.dataset(texts, labels, **settings)
+        settings = {"batch_size": batch_size, "seed": seed, "accumulation_steps": accumulation_steps, "pairs": pairs}
+        dataset = self.dataset(texts, labels, **(settings | {"class_weight": class_weight} | (dataset_options or {})))
         steps = epochs * (fit_options.get("steps_per_epoch") or dataset.num_batches) // accumulation_steps
         rate = make_schedule(schedule, learning_rate, warmup, steps)
         optimizer = (rate, weight_decay, clip_norm, accumulation_steps, ema_momentum)
