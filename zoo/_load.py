@@ -85,6 +85,7 @@ def load(
     null_threshold: float | None = None,
     max_answer_length: int | None = None,
     num_candidates: int | None = None,
+    max_windows: int | None = None,
     revision: str | None = None,
     cache_dir: str | os.PathLike | None = None,
     pickled: bool = False,
@@ -116,10 +117,10 @@ def load(
             `"regression"`; of ranking `"binary"` or `"listwise"`. See `tasks.sentence_embedding` and `tasks.ranking`.
         pooling: Of sentence embeddings: `"mean"` or `"first"`; that of the checkpoint when None.
         normalize: Whether sentence embeddings are scaled to length one; as the checkpoint says when None.
-        stride, no_answer, null_threshold, max_answer_length, num_candidates: Of question answering, see
+        stride, no_answer, null_threshold, max_answer_length, num_candidates, max_windows: Of question answering, see
             `tasks.question_answering`: tokens by which the windows of a long context overlap (128), whether there may
             be no answer (False) and how much likelier it must be (0.0), the most tokens of an answer (30), how many
-            are given besides (5); as the checkpoint says, or these, when None.
+            are given besides (5), the most windows read to answer (256); as the checkpoint says, or these, when None.
         revision: Branch, tag or commit on the hub; for nothing else.
         cache_dir: Of downloads.
         pickled: Whether an old `pytorch_model.bin` will do where there is no safetensors file; no code in it is run.
@@ -148,6 +149,7 @@ def load(
     given = {"labels": labels, "problem": problem, "max_length": max_length, "num_candidates": num_candidates}
     given |= {"loss": loss, "pooling": pooling, "normalize": normalize, "stride": stride, "no_answer": no_answer}
     given |= {"null_threshold": null_threshold, "max_answer_length": max_answer_length, "lm_weight": lm_weight}
+    given |= {"max_windows": max_windows}
     options = _options(kind, checkpoint, {name: value for name, value in given.items() if value is not None})
     with scope(strategy):
         loaded = _make(kind, checkpoint, dropout, weights, seed, outputs=outputs, dtype=dtype, **options)

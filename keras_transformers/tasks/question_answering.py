@@ -26,7 +26,7 @@ from keras_transformers.tasks.span_answers import (
 )
 from keras_transformers.tasks.span_chunks import Spec, in_chunks
 from keras_transformers.tasks.span_source import check_answers, check_pairs, span_source
-from keras_transformers.tasks.span_windows import Windows, plan_windows
+from keras_transformers.tasks.span_windows import Windows, first_windows, plan_windows
 from keras_transformers.training.span_losses import SpanCrossEntropy
 from keras_transformers.training.span_metrics import MeanSpanCrossEntropy, SpanAccuracy, answer_scores
 
@@ -43,6 +43,7 @@ def question_answering(
     num_candidates: int = 5,
     no_answer: bool = False,
     null_threshold: float = 0.0,
+    max_windows: int = 256,
 ) -> Parts:
     """Answers to questions that stand in a text, the context of the question.
 
@@ -50,8 +51,9 @@ def question_answering(
     (start, text), a list of these, or None where the context has no answer; starts count code points. `fit` learns the
     first of several answers; `evaluate` takes them all as right.
 
-    A context that is too long for the model is read in windows that overlap, each with the whole question. A window
-    without the answer, or with a part of it only, has `[CLS]` as its target. What is answered is the span with the
+    A context that is too long for the model is read in windows that overlap, each with the whole question. `predict`,
+    the export and the answers of `evaluate` read the first `max_windows` of them, so that a request has bounded cost;
+    the answer to a longer context says `truncated`. `fit` reads them all. A window without the answer, or with a part of it only, has `[CLS]` as its target. What is answered is the span with the
     largest sum of logits in any window. Its `score` is the product of two probabilities in that window. A question of
     more than half a window is cut, unless its context leaves it more room, and the answer says `truncated`. Where
     question or context are blank, the answer is `""`, with score 0.
@@ -64,6 +66,7 @@ def question_answering(
         num_candidates: How many spans `predict` and `export` give besides, the best first.
         no_answer: Whether `""` may be the answer to a question, where the context has none.
         null_threshold: With `no_answer`, by how much the logits for no answer must exceed those of the best span.
+        max_windows: The most windows of one context that are read to answer.
 
     Raises:
         ValueError: An option is out of range, `max_length` leaves next to no room, or the model has no segments.
@@ -87,11 +90,13 @@ def question_answering(
             f"num_segments={setup.config.num_segments}."
         )
     windows = plan_windows(setup.tokenizer, setup.max_length, stride)
+    (max_windows,) = check_counts(max_windows=max_windows)
+    saved_options = {**options._asdict(), "stride": windows.stride, "max_windows": max_windows}
     backbone = encoder(setup.config, outputs=setup.outputs, dtype=setup.dtype)
     states, mask = backbone.output["hidden_states"], backbone.input["padding_mask"]  # (B, T, D), (B, T)
     outputs = {"logits": span_head(setup.config, states, mask, setup.dtype), **setup.optional_outputs(backbone)}
     model = keras.Model(backbone.input, outputs, name="question_answering_model")
-    signature = Signature(("question", "context"), _answerer(model, windows, options))
+    signature = Signature(("question", "context"), _answerer(model, windows, max_windows, options))
     answers = OnePass(setup, model, {"serving_default": signature}, describe_answer)
     return Parts(
         model,
@@ -102,8 +107,8 @@ def question_answering(
         metrics=lambda: {"logits": [SpanAccuracy(), MeanSpanCrossEntropy()]},
         answers=answers,
         scores=_scores(answers),
-        attributes={**options._asdict(), "stride": windows.stride},
-        saved_options={**options._asdict(), "stride": windows.stride},
+        attributes=saved_options,
+        saved_options=saved_options,
     )
 
 
@@ -120,7 +125,7 @@ KIND = Kind(
     question_answering,
     models=("encoder",),
     new_layers=("qa_outputs",),
-    saved_options=("stride", *SpanOptions._fields),
+    saved_options=("stride", "max_windows", *SpanOptions._fields),
     needs_labels=True,
     takes_pairs=True,
     needs_pairs=True,
@@ -140,7 +145,9 @@ def _checked(num_candidates: Any, max_answer_length: Any, no_answer: Any, null_t
     return SpanOptions(*counts, no_answer, float(null_threshold))
 
 
-def _answerer(model: keras.Model, windows: Windows, options: SpanOptions) -> Callable[..., Tensors]:
+def _answerer(
+    model: keras.Model, windows: Windows, max_windows: int, options: SpanOptions
+) -> Callable[..., Tensors]:
     # `best_spans` takes memory for each length, and no span is longer than what a window has of text.
     options = options._replace(max_answer_length=min(options.max_answer_length, windows.room))
     spans = (1 + options.num_candidates, 2)
@@ -151,7 +158,7 @@ def _answerer(model: keras.Model, windows: Windows, options: SpanOptions) -> Cal
         return best_spans(logits, chunk, options)
 
     def answer(read: Reader, questions: Any, contexts: Any) -> Tensors:
-        encoded = read.windows(questions, contexts, windows)
+        encoded = first_windows(read.windows(questions, contexts, windows), max_windows)
         columns = {name: column for name, column in encoded.items() if name not in ("row", "truncated")}
         found = in_chunks(search, columns, specs, WINDOWS_AT_A_TIME)
         count = keras.ops.shape(encoded["truncated"])[0]  # B

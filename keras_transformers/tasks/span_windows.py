@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from keras import ops
+
 from keras_transformers.number_checks import is_size
+from keras_transformers.tensor import Tensor
 from keras_transformers.text.encoded import Encoded
 from keras_transformers.text.tokenizer import Tokenizer
 
@@ -100,6 +103,31 @@ def encode_windows(
     found = [replace(window, row=rows[window.row]) for window in found]
     found += [replace(window, row=row) for row, of_row in kept.items() for window in of_row]
     return sorted(found, key=lambda window: window.row), [row in kept for row in range(len(questions))]
+
+
+def first_windows(encoded: dict[str, Tensor], most: int) -> dict[str, Tensor]:
+    """The first `most` windows of each text; a text that has more is marked as `truncated`.
+
+    Args:
+        encoded: As `Reader.windows` gives it: (W, ...) for W windows, but `truncated` (B,).
+        most: At least 1.
+
+    Returns:
+        The same, for at most B * most windows.
+
+    Example:
+
+    >>> encoded = {"row": np.array([0, 0, 0, 1]), "truncated": np.array([False, False])}
+    >>> found = first_windows(encoded, most=2)
+    >>> ops.convert_to_numpy(found["row"]).tolist(), ops.convert_to_numpy(found["truncated"]).tolist()
+    ([0, 0, 1], [True, False])
+    """
+    row, truncated = encoded["row"], encoded["truncated"]
+    sizes = ops.segment_sum(ops.ones_like(row), row, ops.shape(truncated)[0])  # (B,)
+    nth = ops.arange(ops.shape(row)[0], dtype=row.dtype) - ops.take(ops.cumsum(sizes) - sizes, row)  # (W,)
+    (kept,) = ops.nonzero(nth < most)
+    columns = {name: ops.take(column, kept, axis=0) for name, column in encoded.items() if name != "truncated"}
+    return {**columns, "truncated": truncated | (sizes > most)}
 
 
 def _cut_windows(tokenizer: Tokenizer, question: str, context: str, count: int, windows: Windows) -> list[Encoded]:

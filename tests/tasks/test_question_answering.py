@@ -13,6 +13,7 @@ from questions import ANSWERS, CONTEXTS, FIT, QUESTIONS, TEXTS, as_dict
 
 import zoo
 from keras_transformers.tasks.span_answers import describe_answer
+from keras_transformers.tasks.span_windows import encode_windows, plan_windows
 
 COLUMNS = ["answer", "candidates", "score", "start", "end", "truncated"]
 COLUMNS += [f"candidate_{name}" for name in ("scores", "starts", "ends")]
@@ -147,11 +148,32 @@ def test_a_context_of_100_000_words(task, tmp_path):
     expected = "New York", context.index("New York")
     assert len(context.split()) > 100_000
     (answer,) = task.predict(["Where is it?"], [context])
-    assert (answer["answer"], answer["start"]) == expected
+    assert answer["truncated"] and answer["answer"] != "New York"
+    task.save(tmp_path / "saved")
+    task = zoo.load(tmp_path / "saved", max_windows=10**9)
+    (answer,) = task.predict(["Where is it?"], [context])
+    assert (answer["answer"], answer["start"], answer["truncated"]) == (*expected, False)
     task.export(tmp_path / "1")
     served = tf.saved_model.load(str(tmp_path / "1")).signatures["serving_default"]
     answer = served(question=tf.constant(["Where is it?"]), context=tf.constant([context]))
     assert (answer["answer"].numpy()[0].decode(), int(answer["start"][0])) == expected
+
+
+def test_windows_that_are_not_read_to_answer(task, tmp_path):
+    task.save(tmp_path / "saved")
+    short, long = CONTEXTS[1], LONG
+    count = len(encode_windows(task.tokenizer, [""], [long], plan_windows(task.tokenizer, 24, 8))[0])
+    whole = task.predict(["Where is it?"] * 2, [short, long])
+    assert [answer["answer"] for answer in whole] == ["Oslo", "New  York"] and count > 3
+
+    for most, seen in ((1, False), (count - 1, True), (count + 3, True)):
+        few = zoo.load(tmp_path / "saved", max_windows=most)
+        answers = few.predict(["Where is it?"] * 3, [long, short, long])
+        check_same([answers[1]], [whole[0]])
+        check_same(answers[:1], answers[2:])
+        assert (answers[0]["answer"] == "New  York") == seen
+        python = questions.Untraced(few.parts.answers).run("serving_default", [["Where is it?"] * 2, [long, short]])
+        check_same(described(python), answers[:2])
 
 
 def test_no_answer():
@@ -185,6 +207,7 @@ def test_options(task, tmp_path):
         ({"max_answer_length": 2.5}, "'max_answer_length': 2.5"), ({"no_answer": 1}, "no_answer=1"),
         ({"null_threshold": float("nan")}, "null_threshold=nan"), ({"null_threshold": "0"}, "null_threshold='0'"),
         ({"null_threshold": float("inf")}, "null_threshold=inf"), ({"num_candidates": 1001}, "at most 1000"),
+        ({"max_windows": 0}, "max_windows must be at least 1"), ({"max_windows": 1.5}, "'max_windows': 1.5"),
         ({"max_length": 6}, "max_length=6 leaves 3 tokens"), ({"labels": ["a"]}, r"no options \['labels'\]"),
     ],
 )  # fmt: skip

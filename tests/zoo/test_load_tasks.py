@@ -43,6 +43,7 @@ def test_a_ranking_model_comes_back_as_one(tmp_path):
 
 def test_options_of_questions_travel_with_the_folder(tmp_path):
     options = {"no_answer": True, "null_threshold": 1.5, "max_answer_length": 3, "num_candidates": 2, "stride": 7}
+    options["max_windows"] = 9
     encoder_task("question_answering", **options).save(tmp_path / "questions")
     loaded = zoo.load(tmp_path / "questions")
     assert {name: loaded.parts.attributes[name] for name in options} == options
