@@ -5,8 +5,8 @@
 
 `DATA` is the folder of data sets. Each run is a line of JSON in `LOG`; the same command goes on where it was stopped,
 and `--table` prints means and standard deviations. A model may be NAME=FOLDER. Needs the `eval` extra. Nothing is
-chosen on a test part. Minutes depend on the machine. `benchmarks/encoder_tasks.jsonl` is the log of what the zoo
-states; its runs shared the machine with other work, so that it has no minutes.
+chosen on a test part. Minutes are those of the processor, over all threads: they depend on the machine, but little on
+what else runs there. `benchmarks/encoder_tasks.jsonl` is the log of what the zoo states; its oldest runs have no minutes.
 """
 
 from __future__ import annotations
@@ -210,10 +210,9 @@ def one(arguments: argparse.Namespace) -> None:
     """One run; its line goes to the log."""
     name, model, seed = arguments.one
     title, _, folder = model.partition("=")
-    start = time.perf_counter()
     measure = counted if title == "words" else finetuned
     measured = measure(name, folder or title, arguments.data, int(seed))
-    minutes = (time.perf_counter() - start) / 60
+    minutes = round(time.process_time() / 60, 1)  # of this process from its start, imports among them
     row = {"data": name, "model": title, "seed": int(seed), "minutes": minutes, **measured}
     print(json.dumps(row), flush=True)
     with open(arguments.log, "a") as log:
@@ -230,14 +229,14 @@ def table(log: Path) -> None:
         values = [run[metric] for run in runs if metric in run]
         if values:
             spread = statistics.stdev(values) if len(values) > 1 else 0.0
-            minutes = statistics.mean(run.get("minutes", float("nan")) for run in runs)
+            minutes = [run["minutes"] for run in runs if "minutes" in run]
             cells = [
                 name,
                 model,
                 metric,
                 f"{statistics.mean(values):.4f} ± {spread:.4f}",
                 len(values),
-                f"{minutes:.1f}",
+                f"{statistics.mean(minutes):.1f}" if minutes else "",
             ]
             print(f"| {' | '.join(map(str, cells))} |")
 
