@@ -6,7 +6,8 @@
 `DATA` is the folder of data sets. Each run is a line of JSON in `LOG`; the same command goes on where it was stopped,
 and `--table` prints means and standard deviations. A model may be NAME=FOLDER. Needs the `eval` extra. Nothing is
 chosen on a test part. Minutes are those of the processor, over all threads: they depend on the machine, but little on
-what else runs there. `benchmarks/encoder_tasks.jsonl` is the log of what the zoo states; its oldest runs have no minutes.
+what else runs there. `benchmarks/encoder_tasks.jsonl` is the log of what the zoo states; its oldest runs have no
+minutes.
 """
 
 from __future__ import annotations

@@ -53,10 +53,11 @@ def question_answering(
 
     A context that is too long for the model is read in windows that overlap, each with the whole question. `predict`,
     the export and the answers of `evaluate` read the first `max_windows` of them, so that a request has bounded cost;
-    the answer to a longer context says `truncated`. `fit` reads them all. A window without the answer, or with a part of it only, has `[CLS]` as its target. What is answered is the span with the
-    largest sum of logits in any window. Its `score` is the product of two probabilities in that window. A question of
-    more than half a window is cut, unless its context leaves it more room, and the answer says `truncated`. Where
-    question or context are blank, the answer is `""`, with score 0.
+    the answer to a longer context says `truncated`. `fit` reads them all. A window without the answer, or with a part
+    of it only, has `[CLS]` as its target. What is answered is the span with the largest sum of logits in any window.
+    Its `score` is the product of two probabilities in that window. A question of more than half a window is cut, unless
+    its context leaves it more room, and the answer says `truncated`. Where question or context are blank, the answer is
+    `""`, with score 0.
     Papers: BERT, Devlin et al. 2018, sections 4.2 and 4.3, https://arxiv.org/abs/1810.04805.
 
     Args:
@@ -145,9 +146,7 @@ def _checked(num_candidates: Any, max_answer_length: Any, no_answer: Any, null_t
     return SpanOptions(*counts, no_answer, float(null_threshold))
 
 
-def _answerer(
-    model: keras.Model, windows: Windows, max_windows: int, options: SpanOptions
-) -> Callable[..., Tensors]:
+def _answerer(model: keras.Model, windows: Windows, max_windows: int, options: SpanOptions) -> Callable[..., Tensors]:
     # `best_spans` takes memory for each length, and no span is longer than what a window has of text.
     options = options._replace(max_answer_length=min(options.max_answer_length, windows.room))
     spans = (1 + options.num_candidates, 2)
