@@ -32,9 +32,8 @@ class AddedTokens(tf.Module):
         begins = np.zeros(UNICODE_SIZE, np.int32)
         begins[[ord(content[0]) for content in tokens]] = 1
         self.begins = PointTable(begins)
-        flagged = {name: [i for i in tokens.values() if getattr(flags[i], name)] for name in FLAGS}
-        self.single_words, self.lstrip, self.rstrip = (tf.constant(ids, tf.int32) for ids in flagged.values())
-        self.strips = bool(flagged["lstrip"] or flagged["rstrip"])
+        self.single_words, self.lstrip, self.rstrip = (_flagged(tokens, flags, name) for name in FLAGS)
+        self.strips = any(flags[i].lstrip or flags[i].rstrip for i in tokens.values())
         self.word_class = PointTable(shipped()["word"])
         self.is_blank = PointTable(shipped()["regex"] >= BLANK)
 
@@ -95,9 +94,16 @@ class AddedTokens(tf.Module):
         return keep(points, ~blanks.spread((blanks.kind > 0) & absorbed))
 
 
-def _among(ids: tf.Tensor, chosen: tf.Tensor) -> tf.Tensor:
-    """(M,) bool: True for the ids that are in `chosen`."""
-    return tf.reduce_any(ids[:, None] == chosen, 1)
+def _flagged(tokens: dict[str, int], flags: dict[int, tokenizers.AddedToken], name: str) -> tf.Tensor:
+    """(I + 1,) bool by id + 1: whether the token has a flag. No list of the ids: texts are long, and lists, too."""
+    table = np.zeros(max(tokens.values()) + 2, bool)
+    table[[i + 1 for i in tokens.values() if getattr(flags[i], name)]] = True
+    return tf.constant(table)
+
+
+def _among(ids: tf.Tensor, flagged: tf.Tensor) -> tf.Tensor:
+    """(M,) bool: True for the ids that are flagged; an id of -1 is none."""
+    return tf.gather(flagged, ids + 1)
 
 
 def _leftmost(at: tf.Tensor, stop: tf.Tensor) -> tf.Tensor:

@@ -7,6 +7,7 @@ import tensorflow as tf
 from keras_transformers.text.graph.refuse import refuse
 
 MOST_STATES = 1 << 23  # characters of all tokens together: 256,000 tokens of 32
+LONGEST = 256  # characters of a token: a text may match it from every place, and each then takes as many lookups
 POINTS = 1 << 21  # more than there are code points and added tokens
 
 
@@ -15,6 +16,9 @@ class Trie(tf.Module):
 
     Args:
         vocabularies: each a dict of non-empty str to id.
+
+    Raises:
+        ValueError: a token is longer than LONGEST, or all together have more than MOST_STATES characters.
     """
 
     def __init__(self, *vocabularies: dict[str, int]):
@@ -22,6 +26,9 @@ class Trie(tf.Module):
         states: dict[int, int] = {}
         ids = [-1] * len(vocabularies)
         for root, vocabulary in enumerate(vocabularies):
+            longest = max(map(len, vocabulary), default=0)
+            if longest > LONGEST:
+                raise refuse("vocabulary", f"with a token of {longest:,} characters", [f"up to {LONGEST} characters"])
             for entry, entry_id in vocabulary.items():
                 state = root
                 for character in entry:
@@ -53,8 +60,7 @@ class Trie(tf.Module):
             is_inside = tf.gather(at + depth, rows) < tf.gather(end, rows)  # (R,), R positions still match
             rows, state = tf.boolean_mask(rows, is_inside), tf.boolean_mask(state, is_inside)
 
-            point = tf.cast(tf.gather(points, tf.gather(at, rows) + depth), tf.int64)
-            state = self.transitions.lookup(state * POINTS + point)
+            state = self.after(state, tf.gather(points, tf.gather(at, rows) + depth))
             rows, state = tf.boolean_mask(rows, state >= 0), tf.boolean_mask(state, state >= 0)
 
             entry = tf.gather(self.ids, state)  # (R,)
@@ -72,29 +78,10 @@ class Trie(tf.Module):
         shapes = (tf.TensorShape([]), *(tf.TensorShape([None]) for _ in range(4)))
         return tf.while_loop(lambda depth, rows, *_: tf.size(rows) > 0, step, start, shapes)[3:]
 
-    def ending(self, points: tf.Tensor, end: tf.Tensor) -> tf.Tensor:
-        """All matches in the vocabulary, by the position where they end.
+    def after(self, state: tf.Tensor, points: tf.Tensor) -> tf.Tensor:
+        """States (A,) int64 after one more code point each, (A,) int32; negative where no entry goes on so."""
+        return self.transitions.lookup(state * POINTS + tf.cast(points, tf.int64))
 
-        Args:
-            points: (N,) int32 code points.
-            end: (N,) int64, where the word of each code point ends: no match goes beyond it.
-
-        Returns:
-            ids (N, L) int32: column i holds the entry of i + 1 code points that ends there, -1 if there is none.
-        """
-
-        def step(depth: tf.Tensor, at: tf.Tensor, state: tf.Tensor, columns: tf.TensorArray) -> tuple:
-            at, state = (tf.boolean_mask(x, at + depth < tf.gather(end, at)) for x in (at, state))  # (R,)
-            point = tf.cast(tf.gather(points, at + depth), tf.int64)
-            state = self.transitions.lookup(state * POINTS + point)
-            at, state = (tf.boolean_mask(x, state >= 0) for x in (at, state))
-            column = tf.tensor_scatter_nd_update(nothing, (at + depth)[:, None], tf.gather(self.ids, state))  # (N,)
-            return depth + 1, at, state, columns.write(tf.cast(depth, tf.int32), column)
-
-        nothing = tf.fill(tf.shape(points), -1)  # (N,)
-        columns = tf.TensorArray(tf.int32, 1, dynamic_size=True, element_shape=[None])
-        at = tf.range(tf.size(points, tf.int64))
-        start = (tf.zeros([], tf.int64), at, tf.zeros_like(at), columns)
-        shapes = (tf.TensorShape([]), tf.TensorShape([None]), tf.TensorShape([None]), tf.TensorShape(None))
-        columns = tf.while_loop(lambda depth, at, *_: tf.size(at) > 0, step, start, shapes)[3]
-        return tf.transpose(columns.stack())  # (N, L)
+    def id_of(self, state: tf.Tensor) -> tf.Tensor:
+        """The ids (A,) int32 of the entries that end in states (A,) int64; -1 for none, and for negative states."""
+        return tf.where(state < 0, -1, tf.gather(self.ids, tf.maximum(state, 0)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 import tokenizers
@@ -10,13 +10,37 @@ import tokenizers
 from keras_transformers.text.graph.missing import MISSING, Missing, byte_ids
 from keras_transformers.text.graph.refuse import refuse
 from keras_transformers.text.graph.streams import Stream, keep, reachable, row_starts, shift, stream
+from keras_transformers.text.graph.trace import traced_loop
 from keras_transformers.text.graph.tracking import tracked_in_rows
 from keras_transformers.text.graph.trie import Trie
 from keras_transformers.text.graph.whole_words import WholeWords
 
 UNKNOWN_PENALTY = 10.0  # an unknown letter scores the lowest piece's score minus this
 NEVER = float("-inf")
-LONGEST = 4096  # letters of the longest word that is not cut into parts; each letter takes a round of some 25 us
+LONGEST = 4096  # letters of the longest word that is not cut into parts; each letter takes a round of some 100 us
+LONGEST_KNOWN = 16  # letters of words that are looked up: for longer ones the library's answers may take minutes
+
+
+class _Begun(NamedTuple):
+    """The A pieces that letters up to here may begin, of all words: (A,) each."""
+
+    word: tf.Tensor  # int32, the rank of the word
+    state: tf.Tensor  # int64, of the trie
+    before: tf.Tensor  # float64, the best sum of the word up to the piece
+    length: tf.Tensor  # int32, in letters
+
+    @classmethod
+    def none(cls) -> _Begun:
+        return cls(*(tf.zeros([0], kind) for kind in (tf.int32, tf.int64, tf.float64, tf.int32)))
+
+    def with_new(self, best: tf.Tensor) -> _Begun:
+        """These, and one at the root of the trie for each of the first W words; `best` (W,): their sums so far."""
+        word = tf.range(tf.size(best))
+        new = (word, tf.zeros_like(word, tf.int64), best, tf.zeros_like(word))
+        return _Begun(*(tf.concat(pair, 0) for pair in zip(new, self, strict=True)))
+
+    def where(self, mask: tf.Tensor) -> _Begun:
+        return _Begun(*(tf.boolean_mask(x, mask) for x in self))
 
 
 class Unigram(tf.Module):
@@ -41,10 +65,12 @@ class Unigram(tf.Module):
         self.unk_id = config["unk_id"]
         self.missing = Missing(spelled if has_bytes else None, self.unk_id, fuse=True)
         self.trie = Trie(ids)
+        self.base = len(config["vocab"]) + 1
         scores = [score for _, score in config["vocab"]]
-        self.scores = tf.constant([*scores, NEVER], tf.float64)  # the last is the score of no match
-        self.unknown = tf.constant(min(scores) - UNKNOWN_PENALTY, tf.float64)
-        alone = {token: library.model.tokenize(token) for token in ids}
+        self.scores = tf.constant([*scores, min(scores) - UNKNOWN_PENALTY], tf.float64)  # the last: an unknown letter's
+        specs = [tf.TensorSpec([None], kind) for kind in (tf.int32, tf.int64)]
+        self._last_pieces = traced_loop(self._search, specs)
+        alone = {token: library.model.tokenize(token) for token in ids if len(token) <= LONGEST_KNOWN}
         self.words = WholeWords({token: row[0].id for token, row in alone.items() if len(row) == 1}, self._pieces)
 
     def __call__(self, points: Stream, starts: tf.Tensor) -> Stream:
@@ -53,12 +79,10 @@ class Unigram(tf.Module):
     def _pieces(self, text: tf.Tensor, is_tracked: bool) -> Stream:
         """Words (U,) string to the ids of their pieces (U, None)."""
         words = tf.strings.unicode_decode(text, "UTF-8")  # (U, None), N letters
-        matches = self.trie.ending(words.values, tf.gather(words.row_splits[1:], words.value_rowids()))  # (N, L)
-        scores = tf.gather(self.scores, tf.where(matches < 0, tf.size(self.scores) - 1, matches))  # (N, L)
-        letter = tf.where(matches[:, :1] < 0, self.unknown, scores[:, :1])  # (N, 1)
-
-        parts = _parts(words, matches)  # (P, None)
-        length = _best_lengths(parts, tf.concat([letter, scores[:, 1:]], 1))  # (N,)
+        is_long = tf.reduce_max(words.row_lengths()) > LONGEST
+        splits = tf.cond(is_long, lambda: self._part_splits(words), lambda: words.row_splits)  # (P + 1,)
+        parts = stream(words.values, splits)  # (P, None)
+        length, ids = self._last_pieces(parts.values, parts.row_splits)  # (N,), (N,)
 
         # Walk from the end of each part to the left. A walk that leaves its part arrives at the end of the one before.
         place = tf.range(tf.size(length))  # (N,)
@@ -66,7 +90,6 @@ class Unigram(tf.Module):
         longest_part = tf.cast(tf.reduce_max(parts.row_lengths()), tf.int32)
         visited = reachable(shift(row_starts(parts), True, by=-1), before, longest_part)  # (N,)
 
-        ids = tf.gather(matches, length - 1, batch_dims=1)  # (N,)
         has_typed = tf.reduce_any(visited & (ids == self.unk_id))
         visited, ids = tf.cond(has_typed, lambda: self._respelled(words, visited, ids, length), lambda: (visited, ids))
         pieces = words.with_values(ids)
@@ -90,18 +113,67 @@ class Unigram(tf.Module):
         spelled = _spanned(last + 1 - tf.gather(length, last), last + 1, tf.size(ids))  # (N,)
         return visited | spelled, tf.where(spelled, MISSING, ids)
 
+    def _part_splits(self, words: tf.RaggedTensor) -> tf.Tensor:
+        """Where the parts begin that words (U, None) are cut into, see `Unigram`; and the end: (P + 1,) int64."""
+        place, row = tf.range(tf.size(words.values)), words.value_rowids()  # (N,), (N,)
+        root = tf.zeros_like(row)
+        length, _ = self.trie.longest(
+            words.values, tf.cast(place, tf.int64), tf.gather(words.row_splits[1:], row), root
+        )
+        spanned = _spanned(place + 1, place + tf.maximum(length, 1), tf.size(place))  # (N,)
 
-def _parts(words: tf.RaggedTensor, matches: tf.Tensor) -> tf.RaggedTensor:
-    """Cut words (U, None) into parts (P, None), see `Unigram`; `matches` (N, L): the pieces that end at each letter."""
-    place = tf.range(tf.size(words.values))  # (N,)
-    row_splits = tf.cast(words.row_splits, tf.int32)
-    longest = tf.reduce_max(tf.where(matches < 0, 1, tf.range(1, tf.shape(matches)[1] + 1)), 1)  # (N,)
-    spanned = _spanned(place + 2 - longest, place + 1, tf.size(place))  # (N,)
+        block = (place - tf.gather(tf.cast(words.row_splits, tf.int32), row)) % LONGEST == 0  # (N,)
+        number = tf.cumsum(tf.cast(block, tf.int32)) - 1  # (N,)
+        first = tf.math.segment_min(tf.where(spanned, tf.int32.max, place), number)  # (P,)
+        cuts = tf.where(first < tf.int32.max, first, tf.cast(tf.where(block)[:, 0], tf.int32))  # (P,)
+        return tf.concat([tf.cast(cuts, tf.int64), words.row_splits[-1:]], 0)
 
-    block = (place - tf.gather(row_splits, words.value_rowids())) % LONGEST == 0  # (N,)
-    first = tf.math.segment_min(tf.where(spanned, tf.int32.max, place), tf.cumsum(tf.cast(block, tf.int32)) - 1)  # (P,)
-    cuts = tf.where(first < tf.int32.max, first, tf.cast(tf.where(block)[:, 0], tf.int32))  # (P,)
-    return stream(words.values, tf.concat([tf.cast(cuts, tf.int64), words.row_splits[-1:]], 0))
+    def _search(self, points: tf.Tensor, row_splits: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """The last piece in the best cut of each word up to each of its letters.
+
+        A step takes the next letter of all words. Words are sorted, the longest first: those that have ended are
+        dropped from the end.
+
+        Args:
+            points: (N,) int32, the letters of all words.
+            row_splits: (U + 1,) int64, where words begin and end.
+
+        Returns:
+            (N,) int32, the length of the piece (of equal sums, the longest), and (N,) int32, its id or MISSING.
+        """
+        slot, alive = _columns(stream(points, row_splits))  # (N,), (C,)
+        begin, alive = tf.cumsum(alive, exclusive=True), tf.concat([alive, [0]], 0)  # (C,), (C + 1,)
+        points = tf.scatter_nd(slot[:, None], points, tf.shape(points))  # (N,)
+
+        def step(i: tf.Tensor, best: tf.Tensor, begun: _Begun, chosen: tf.TensorArray) -> tuple:
+            begun = begun.with_new(best[: alive[i]])  # (A,)
+            letter = tf.gather(points, begin[i] + begun.word)  # (A,)
+            begun = begun._replace(state=self.trie.after(begun.state, letter), length=begun.length + 1)
+            best, pieces = self._chosen(begun, alive[i])  # (W,), (W,)
+            begun = begun.where((begun.state >= 0) & (begun.word < alive[i + 1]))
+            return i + 1, best, begun, chosen.write(i, pieces)
+
+        chosen = tf.TensorArray(tf.int64, tf.size(begin), infer_shape=False, element_shape=[None])
+        state = (tf.constant(0), tf.zeros([tf.size(row_splits) - 1], tf.float64), _Begun.none(), chosen)
+        rows = tf.TensorShape([None])
+        shapes = (tf.TensorShape([]), rows, _Begun(*[rows] * 4), tf.TensorShape(None))
+        chosen = tf.while_loop(lambda i, *_: i < tf.size(begin), step, state, shapes)[3]
+        pieces = tf.gather(chosen.concat(), slot)  # (N,)
+        return tuple(tf.cast(x, tf.int32) for x in (pieces // self.base, pieces % self.base - 1))
+
+    def _chosen(self, begun: _Begun, count: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """The best sums of W words up to this letter, (W,); and the pieces that end here, length * base + id + 1."""
+        ids = self.trie.id_of(begun.state)  # (A,)
+        is_piece = (ids != MISSING) | (begun.length == 1)  # (A,)
+        word, base, length, ids = (
+            tf.boolean_mask(x, is_piece) for x in (begun.word, begun.before, begun.length, ids)
+        )  # (M,)
+        sums = base + tf.gather(self.scores, tf.where(ids == MISSING, self.base - 1, ids))  # (M,)
+        best = tf.math.unsorted_segment_max(sums, word, count)  # (W,)
+        best = tf.where(best == tf.float64.min, tf.cast(NEVER, best.dtype), best)  # of scores of -1e308
+        piece = tf.cast(length, tf.int64) * self.base + tf.cast(ids, tf.int64) + 1  # (M,)
+        piece = tf.where(sums >= tf.gather(best, word), piece, 0)  # (M,)
+        return best, tf.math.unsorted_segment_max(piece, word, count)
 
 
 def _spanned(begin: tf.Tensor, stop: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
@@ -110,40 +182,11 @@ def _spanned(begin: tf.Tensor, stop: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
     return tf.cumsum(opened - closed)[:-1] > 0
 
 
-def _best_lengths(words: tf.RaggedTensor, scores: tf.Tensor) -> tf.Tensor:
-    """The length of the last piece in the best cut of each word up to each of its letters.
-
-    A step takes the next letter of all words. Words are sorted, the longest first: those that have ended are dropped
-    from the end.
-
-    Args:
-        words: (U, None), N letters.
-        scores: (N, L) float64 of the pieces of 1 to L letters that end at each letter.
-
-    Returns:
-        (N,) int32; of equal scores, the longest piece.
-    """
-    row, lengths = words.value_rowids(), words.row_lengths()
+def _columns(words: tf.RaggedTensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """The places (N,) of letters when sorted by their place in the word, then the longest word first; and how many
+    words (C,) int32 have so many letters."""
+    row = words.value_rowids()  # (N,)
     column = tf.range(tf.size(row, tf.int64)) - tf.gather(words.row_splits, row)  # (N,)
-    alive = tf.math.bincount(tf.cast(column, tf.int32))  # words that have an n-th letter
-    begin = tf.cumsum(alive, exclusive=True)
-    rank = tf.argsort(tf.argsort(lengths, direction="DESCENDING", stable=True))  # (U,)
-    slot = tf.gather(begin, column) + tf.gather(rank, row)  # (N,)
-
-    scores = tf.gather(scores, tf.scatter_nd(slot[:, None], tf.range(tf.size(slot)), tf.shape(slot)))  # (N, L)
-    width = tf.shape(scores)[1]
-
-    def step(i: tf.Tensor, best: tf.Tensor, chosen: tf.TensorArray) -> tuple[tf.Tensor, tf.Tensor, tf.TensorArray]:
-        """`best` (W, L): the scores of the words up to each of the L letters before this one, the nearest first."""
-        best = best[: alive[i]]
-        sums = scores[begin[i] : begin[i] + alive[i]] + best  # (W, L)
-        top = tf.reduce_max(sums, 1, keepdims=True)  # (W, 1)
-        length = tf.reduce_max(tf.where(sums == top, tf.range(1, width + 1), 0), 1)  # (W,)
-        return i + 1, tf.concat([top, best[:, :-1]], 1), chosen.write(i, length)
-
-    start = tf.pad(tf.zeros([tf.size(rank), 1], tf.float64), [[0, 0], [0, width - 1]], constant_values=NEVER)
-    chosen = tf.TensorArray(tf.int32, tf.size(alive), infer_shape=False, element_shape=[None])
-    shapes = (tf.TensorShape([]), tf.TensorShape([None, None]), tf.TensorShape(None))
-    state = (tf.constant(0), start, chosen)
-    chosen = tf.while_loop(lambda i, *_: i < tf.size(alive), step, state, shapes)[2]
-    return tf.gather(chosen.concat(), slot)  # (N,)
+    alive = tf.math.bincount(tf.cast(column, tf.int32))  # (C,)
+    rank = tf.argsort(tf.argsort(words.row_lengths(), direction="DESCENDING", stable=True))  # (U,)
+    return tf.gather(tf.cumsum(alive, exclusive=True), column) + tf.gather(rank, row), alive

@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 from keras_transformers.text.graph.compile import TextGraph, compile_text
-from keras_transformers.text.graph.trace import traced_once
+from keras_transformers.text.graph.trace import traced_loop, traced_once
 
 TEXTS = ["the cat", "", "a dog sat"]
 
@@ -47,6 +47,19 @@ def test_lists_of_texts_and_any_batch():
     assert tf.function(lambda: lengths(["a", "bcd"]))().numpy().tolist() == [1, 3]
     function = tf.function(lengths)
     assert [function(tf.constant(["a"] * n, tf.string)).shape[0] for n in range(3)] == [0, 1, 2]
+
+
+def test_loops_are_traced_once_for_eager_calls_and_are_part_of_other_traces():
+    traces = []
+
+    def power(n):
+        traces.append(n)
+        return tf.while_loop(lambda i, x: i < n, lambda i, x: (i + 1, x * 2), (0, 1))[1]
+
+    loop = traced_loop(power, [tf.TensorSpec([], tf.int32)])
+    assert [loop(tf.constant(n)).numpy() for n in (3, 10)] == [8, 1024] and len(traces) == 1
+    ops = tf.function(lambda: loop(tf.constant(3))).get_concrete_function().graph.get_operations()
+    assert len(traces) == 2 and not any("Call" in op.type for op in ops)
 
 
 def test_a_saved_model_holds_the_graph_once(traced, tmp_path):

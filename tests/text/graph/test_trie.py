@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
 import tensorflow as tf
 
@@ -38,21 +36,24 @@ def test_the_longest_match_lies_before_the_end(trie, stop):
     assert list(zip(length.numpy().tolist(), ids.numpy().tolist(), strict=True)) == expected
 
 
-def test_all_matches_by_their_ends():
-    draw = random.Random(0)
-    entries = {"".join(draw.choices("ab", k=draw.randint(1, 4))) for _ in range(12)}
-    vocabulary = {entry: i for i, entry in enumerate(sorted(entries))}
-    words = ["abab", "", "b", "aabba"]
-    text = "".join(words)
-    ends = [sum(map(len, words[: i + 1])) for i, word in enumerate(words) for _ in word]
-    found = Trie(vocabulary).ending(points_of(text), tf.constant(ends, tf.int64)).numpy()
-    begins = [sum(map(len, words[:i])) for i, word in enumerate(words) for _ in word]
-    for i, begin in enumerate(begins):
-        for length in range(1, found.shape[1] + 1):
-            inside = i + 1 - length >= begin
-            expected = vocabulary.get(text[i + 1 - length : i + 1], -1) if inside else -1
-            assert found[i, length - 1] == expected, (i, length)
-    assert found.shape[1] >= max(map(len, entries))
+def test_one_code_point_at_a_time(trie):
+    """Entries that begin in different vocabularies; -1 where nothing goes on, which then stays."""
+    state, found = tf.constant([0, 0, 1], tf.int64), []
+    for letters in ("aüb", "b😀c", "cax", "abx"):
+        state = trie.after(state, points_of(letters))
+        found.append(trie.id_of(state).numpy().tolist())
+    assert found == [[10, -1, 20], [11, 13, 21], [-1, -1, -1], [12, -1, -1]]
+    assert (state.numpy() >= 0).tolist() == [True, False, False]
+
+
+@pytest.mark.parametrize("longest", [256, 257])
+def test_the_longest_entry(longest):
+    vocabularies = FIRST, {"ü" * longest: 0}
+    if longest > 256:
+        with pytest.raises(ValueError, match=r"vocabulary 'with a token of 257 characters' .*up to 256 characters"):
+            Trie(*vocabularies)
+    else:
+        assert Trie(*vocabularies).ids.numpy().tolist().count(0) == 1
 
 
 def test_no_text(trie):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import resource
 import string
 import time
 
@@ -56,6 +57,61 @@ def test_long_words_among_short_ones_cost_little():
     found = tokenize(texts).to_list()
     assert time.process_time() - begin < 10  # a second or less where the machine is quiet
     assert found == [row.ids for row in library.encode_batch(texts)]
+
+
+def test_pieces_inside_pieces_of_any_length():
+    """Many ways to cut, of equal sums too; words that end beside others that go on."""
+    chance = random.Random(5)
+    for letters in ("a", "ab", "abc"):
+        pieces = {"".join(chance.choices(letters, k=chance.randrange(1, 2 + chance.randrange(60)))) for _ in range(60)}
+        library, tokenize = pair([(piece, -float(chance.randrange(1, 9))) for piece in sorted(pieces)])
+        texts = ["".join(chance.choices(letters + "x", [9] * len(letters) + [1], k=n)) for n in range(120)]
+        assert tokenize(texts).to_list() == [row.ids for row in library.encode_batch(texts)]
+
+
+def test_scores_whose_sums_are_infinite():
+    library, tokenize = pair([("a", 1e308), ("aa", 1.7e308), ("b", -1e308), ("bb", -1.7e308), ("c", -1.0)])
+    texts = ["aaaaaaa", "bbbbbbb", "abab", "aaabbbccc", "bbbbcaaaa", "bxbxxb"]
+    assert tokenize(texts).to_list() == [row.ids for row in library.encode_batch(texts)]
+
+
+def test_memory_does_not_grow_with_the_longest_piece():
+    """Scores of all places and lengths took 3.4 GB for a megabyte and a piece of 100 letters."""
+    library, tokenize = pair([("a", -3.0), ("b", -3.0), ("a" * 100, -2.0)])
+    text = ("a" * 130 + "b") * 1_500
+    assert tokenize([text[:1_310]]).to_list() == [library.encode(text[:1_310]).ids]
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    tokenize([text])
+    assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 < 200e6
+
+
+def test_eager_calls_take_long_words_in_a_moment():
+    """Each letter took 4 ms: a word of 5,000 letters more than 20 s."""
+    graph = compile_text(Library(models.Unigram([("<unk>", 0.0), ("ab", -1.0)], 0, False)).to_str(), pad_id=0)
+    begin = time.process_time()
+    assert graph.tokenize(["ab" * 3_000 + "c"]).to_list() == [[1] * 3_000 + [0]]
+    assert time.process_time() - begin < 5  # 0.3 s where the machine is quiet
+
+
+def test_long_tokens_are_compiled_without_asking_the_library_for_each():
+    """It looks at all pieces inside of them: for these tokens 31,000 each."""
+    rows = [("a" * n, -1.0 * n) for n in range(1, 251)]
+    rows += [("a" * 250 + chr(0x4E00 + i), -9.0) for i in range(4_000)]
+    library = Library(models.Unigram([("<unk>", 0.0), *rows], 0, False))
+    begin = time.process_time()
+    graph = compile_text(library.to_str(), pad_id=0)
+    assert time.process_time() - begin < 3
+    assert graph.tokenize([rows[250][0], "aaa"]).to_list() == [
+        library.encode(text).ids for text in (rows[250][0], "aaa")
+    ]
+
+
+def test_a_token_that_is_too_long_is_refused():
+    library = Library(models.Unigram([("<unk>", 0.0), ("a" * 300, -1.0)], 0, False))
+    with pytest.raises(
+        ValueError, match=r"with a token of 300 characters' .* Expected one of \['up to 256 characters'\]"
+    ):
+        compile_text(library.to_str(), pad_id=0)
 
 
 @pytest.mark.parametrize("byte_fallback", [False, True])
