@@ -7,7 +7,7 @@ import tensorflow as tf
 from keras_transformers.text.graph.refuse import refuse
 
 MOST_STATES = 1 << 23  # characters of all tokens together: 256,000 tokens of 32
-LONGEST = 256  # characters of a token: a text may match it from every place, and each then takes as many lookups
+LONGEST = 512  # characters of a token, as SentencePiece trains; a text may match it from every place, letter by letter
 POINTS = 1 << 21  # more than there are code points and added tokens
 
 

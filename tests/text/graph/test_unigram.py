@@ -107,9 +107,9 @@ def test_long_tokens_are_compiled_without_asking_the_library_for_each():
 
 
 def test_a_token_that_is_too_long_is_refused():
-    library = Library(models.Unigram([("<unk>", 0.0), ("a" * 300, -1.0)], 0, False))
+    library = Library(models.Unigram([("<unk>", 0.0), ("a" * 513, -1.0)], 0, False))
     with pytest.raises(
-        ValueError, match=r"with a token of 300 characters' .* Expected one of \['up to 256 characters'\]"
+        ValueError, match=r"with a token of 513 characters' .* Expected one of \['up to 512 characters'\]"
     ):
         compile_text(library.to_str(), pad_id=0)
 
