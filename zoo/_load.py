@@ -117,10 +117,8 @@ def load(
             `"regression"`; of ranking `"binary"` or `"listwise"`. See `tasks.sentence_embedding` and `tasks.ranking`.
         pooling: Of sentence embeddings: `"mean"` or `"first"`; that of the checkpoint when None.
         normalize: Whether sentence embeddings are scaled to length one; as the checkpoint says when None.
-        stride, no_answer, null_threshold, max_answer_length, num_candidates, max_windows: Of question answering, see
-            `tasks.question_answering`: tokens by which the windows of a long context overlap (128), whether there may
-            be no answer (False) and how much likelier it must be (0.0), the most tokens of an answer (30), how many
-            are given besides (5), the most windows read to answer (256); as the checkpoint says, or these, when None.
+        stride, no_answer, null_threshold, max_answer_length, num_candidates, max_windows: Of question answering, such
+            as the windows of a long context; when None, as the checkpoint says, or as `tasks.question_answering` does.
         revision: Branch, tag or commit on the hub; for nothing else.
         cache_dir: Of downloads.
         pickled: Whether an old `pytorch_model.bin` will do where there is no safetensors file; no code in it is run.
@@ -143,14 +141,11 @@ def load(
     >>> task.model.output["logits"].shape
     (None, 2)
     """
+    arguments = dict(locals())
     strategy = chosen(strategy)  # first: several workers connect before TensorFlow begins to work
     checkpoint = find(name, revision, cache_dir, pickled)
     kind = _kind(name, task, checkpoint.task, labels is not None)
-    given = {"labels": labels, "problem": problem, "max_length": max_length, "num_candidates": num_candidates}
-    given |= {"loss": loss, "pooling": pooling, "normalize": normalize, "stride": stride, "no_answer": no_answer}
-    given |= {"null_threshold": null_threshold, "max_answer_length": max_answer_length, "lm_weight": lm_weight}
-    given |= {"max_windows": max_windows}
-    options = _options(kind, checkpoint, {name: value for name, value in given.items() if value is not None})
+    options = _options(kind, checkpoint, arguments)
     with scope(strategy):
         loaded = _make(kind, checkpoint, dropout, weights, seed, outputs=outputs, dtype=dtype, **options)
     if lora_rank is not None:
@@ -187,12 +182,14 @@ def _kind(name: Any, task: str | None, made_for: str | None, has_labels: bool) -
     return kind
 
 
-def _options(kind: Kind, checkpoint: Checkpoint, given: dict[str, Any]) -> dict[str, Any]:
-    """The options of a task: those given, else those that the checkpoint has values for."""
-    names = {"max_length", *kind.options}
+def _options(kind: Kind, checkpoint: Checkpoint, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a task: those among the arguments of `load`, else those that the checkpoint has values for."""
+    tasks = {task: find_kind(task).options for task in task_names()}
+    names, known = {"max_length", *kind.options}, {"max_length"}.union(*tasks.values())
+    given = {name: arguments[name] for name in known & arguments.keys() if arguments[name] is not None}
     for option in sorted(given.keys() - names):
-        tasks = [task for task in task_names() if option in find_kind(task).options]
-        raise ValueError(f"{option} belongs to task={' or '.join(map(repr, tasks))}: received it with {kind.name!r}.")
+        takers = [task for task, options in tasks.items() if option in options]
+        raise ValueError(f"{option} belongs to task={' or '.join(map(repr, takers))}: received it with {kind.name!r}.")
     return checkpoint.options(names - given.keys(), kind.name) | given
 
 
