@@ -14,7 +14,7 @@ from keras_transformers.text import folder as folder_files
 from keras_transformers.text.checks import check_texts
 from keras_transformers.text.encode import encode
 from keras_transformers.text.encoded import Encoded
-from keras_transformers.text.library import Guard, refusals_as_errors
+from keras_transformers.text.library import Guard, count_ids, refusals_as_errors
 from keras_transformers.text.train import train
 from keras_transformers.text.vocabulary import Vocabulary
 
@@ -40,6 +40,7 @@ class Tokenizer(Vocabulary):
     """
 
     def __init__(self, library: tokenizers.Tokenizer, files: Mapping[str, bytes] = NO_FILES):
+        count_ids(library)  # the library's to_str goes through all ids up to the largest, for a minute if it is 2^32
         if isinstance(library.model, tokenizers.models.Unigram):
             # Writing and reading a score may change its last digit, and so the order of ties: do it before any use.
             library = tokenizers.Tokenizer.from_str(library.to_str())

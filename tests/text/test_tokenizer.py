@@ -7,6 +7,7 @@ import json
 import pickle
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -105,3 +106,14 @@ def test_real_vocabulary(data_dir):
     assert (tokenizer.pad_id, tokenizer.unk_id, tokenizer.cls_id) == (0, 100, 101)
     # The ids of this sentence are those of the BERT release (Devlin et al., 2019).
     assert tokenizer.encode(["Hello, my dog is cute"])[0].ids == [101, 7592, 1010, 2026, 3899, 2003, 10140, 102]
+
+
+def test_an_id_far_above_the_others_is_refused_at_once(tmp_path, tokenizer):
+    """The library's to_str goes through all ids up to the largest: for 2^31 that took 18 s."""
+    pipeline = json.loads(tokenizer.to_json())
+    pipeline["model"]["vocab"]["t"] = 2**30
+    (tmp_path / "tokenizer.json").write_text(json.dumps(pipeline))
+    begin = time.process_time()
+    with pytest.raises(ValueError, match=r"90 tokens with ids up to 1073741824: expected .* ids without large gaps"):
+        Tokenizer.from_folder(tmp_path)
+    assert time.process_time() - begin < 2

@@ -95,8 +95,8 @@ class TextGraph(tf.Module):
 
     def __init__(self, library: tokenizers.Tokenizer, pad_id: int | None):
         super().__init__()
+        count_ids(library)  # before any table is made, and before to_str, which goes through all ids up to the largest
         config = json.loads(library.to_str())
-        count_ids(library)  # before any table is made
         self.pad_id = library.token_to_id(PAD) if pad_id is None else pad_id
         if self.pad_id is None:
             raise ValueError(f"The tokenizer has no {PAD} token to pad with. Pass a pad_id, or add it.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 
 import pytest
 import tensorflow as tf
@@ -164,3 +165,12 @@ def test_no_pad_token():
         compile_text(json.dumps(config))
     rows = compile_text(json.dumps(config), pad_id=7).encode(tf.constant(["a", "a cat"]), max_length=8)
     assert rows["token_ids"].numpy()[~rows["padding_mask"].numpy()].tolist() == [7]
+
+
+def test_an_id_far_above_the_others_is_refused_at_once(graph, tokenizer):
+    config = json.loads(tokenizer.to_json())
+    config["model"]["vocab"]["t"] = 2**30
+    begin = time.process_time()
+    with pytest.raises(ValueError, match=r"ids up to 1073741824: expected .* ids without large gaps"):
+        compile_text(json.dumps(config), pad_id=0)
+    assert time.process_time() - begin < 2
