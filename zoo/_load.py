@@ -117,8 +117,8 @@ def load(
             `"regression"`; of ranking `"binary"` or `"listwise"`. See `tasks.sentence_embedding` and `tasks.ranking`.
         pooling: Of sentence embeddings: `"mean"` or `"first"`; that of the checkpoint when None.
         normalize: Whether sentence embeddings are scaled to length one; as the checkpoint says when None.
-        stride, no_answer, null_threshold, max_answer_length, num_candidates, max_windows: Of question answering, such
-            as the windows of a long context; when None, as the checkpoint says, or as `tasks.question_answering` does.
+        stride, no_answer, null_threshold, max_answer_length, num_candidates, max_windows: Of question answering, where
+            None is what the checkpoint says, or the default of `tasks.question_answering`, which explains them.
         revision: Branch, tag or commit on the hub; for nothing else.
         cache_dir: Of downloads.
         pickled: Whether an old `pytorch_model.bin` will do where there is no safetensors file; no code in it is run.
@@ -141,7 +141,7 @@ def load(
     >>> task.model.output["logits"].shape
     (None, 2)
     """
-    arguments = dict(locals())
+    arguments = dict(locals())  # before any other name is set
     strategy = chosen(strategy)  # first: several workers connect before TensorFlow begins to work
     checkpoint = find(name, revision, cache_dir, pickled)
     kind = _kind(name, task, checkpoint.task, labels is not None)

@@ -52,12 +52,12 @@ def question_answering(
     first of several answers; `evaluate` takes them all as right.
 
     A context that is too long for the model is read in windows that overlap, each with the whole question. `predict`,
-    the export and the answers of `evaluate` read the first `max_windows` of them, so that a request has bounded cost;
-    the answer to a longer context says `truncated`. `fit` reads them all. A window without the answer, or with a part
-    of it only, has `[CLS]` as its target. What is answered is the span with the largest sum of logits in any window.
-    Its `score` is the product of two probabilities in that window. A question of more than half a window is cut, unless
-    its context leaves it more room, and the answer says `truncated`. Where question or context are blank, the answer is
-    `""`, with score 0.
+    the export and the answers of `evaluate` read the first `max_windows` of them, so that the model reads a bounded
+    number; `fit` reads them all. A window without the answer, or with a part of it only, has `[CLS]` as its target.
+    What is answered is the span with the largest sum of logits in any window. Its `score` is the product of two
+    probabilities in that window. A question of more than half a window is cut, unless its context leaves it more room.
+    Where not all of a question or a context was read, the answer says `truncated`. Where question or context are blank,
+    the answer is `""`, with score 0.
     Papers: BERT, Devlin et al. 2018, sections 4.2 and 4.3, https://arxiv.org/abs/1810.04805.
 
     Args:

@@ -13,6 +13,7 @@ from keras_transformers.tensor import Tensor
 from keras_transformers.text.encoded import Encoded
 from keras_transformers.text.tokenizer import Tokenizer
 
+MOST_INT32 = 2**31 - 1  # what a number of windows is compared as
 LEAST_ROOM = 4  # tokens of text in a window: two of the question, two of the context
 
 
@@ -109,11 +110,11 @@ def first_windows(encoded: dict[str, Tensor], most: int) -> dict[str, Tensor]:
     """The first `most` windows of each text; a text that has more is marked as `truncated`.
 
     Args:
-        encoded: As `Reader.windows` gives it: (W, ...) for W windows, but `truncated` (B,).
-        most: At least 1.
+        encoded: As `Reader.windows` gives it: (W, ...) for W windows in the order of the texts, but `truncated` (B,).
+        most: At least 1; of any size.
 
     Returns:
-        The same, for at most B * most windows.
+        The same columns, with W at most B * most.
 
     Example:
 
@@ -122,7 +123,7 @@ def first_windows(encoded: dict[str, Tensor], most: int) -> dict[str, Tensor]:
     >>> ops.convert_to_numpy(found["row"]).tolist(), ops.convert_to_numpy(found["truncated"]).tolist()
     ([0, 0, 1], [True, False])
     """
-    row, truncated = encoded["row"], encoded["truncated"]
+    row, truncated, most = encoded["row"], encoded["truncated"], min(most, MOST_INT32)
     sizes = ops.segment_sum(ops.ones_like(row), row, ops.shape(truncated)[0])  # (B,)
     nth = ops.arange(ops.shape(row)[0], dtype=row.dtype) - ops.take(ops.cumsum(sizes) - sizes, row)  # (W,)
     (kept,) = ops.nonzero(nth < most)

@@ -166,7 +166,7 @@ def test_windows_that_are_not_read_to_answer(task, tmp_path):
     whole = task.predict(["Where is it?"] * 2, [short, long])
     assert [answer["answer"] for answer in whole] == ["Oslo", "New  York"] and count > 3
 
-    for most, seen in ((1, False), (count - 1, True), (count + 3, True)):
+    for most, seen in ((1, False), (count - 1, True), (count + 3, True), (2**31, True), (10**30, True)):
         few = zoo.load(tmp_path / "saved", max_windows=most)
         answers = few.predict(["Where is it?"] * 3, [long, short, long])
         check_same([answers[1]], [whole[0]])
