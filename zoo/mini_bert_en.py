@@ -29,6 +29,11 @@ ENTRY = entry(
         Result("gutenberg_novels valid", "next_sentence_logits_accuracy", 0.7743, MEASURE),
         Result("stsb test", "spearman", 0.447, TUNED.format('"stsb untuned"')),
         Result("sample_messages test", "accuracy", 0.6227, TUNED.format("messages") + " 1 2", 3, 0.0313),
+        Result("sst2 test", "accuracy", 0.7408, TUNED.format("sst2") + " 1 2", 3, 0.01, 3.9),
+        Result("banking77 test", "accuracy", 0.8734, TUNED.format("banking77"), minutes=6.2),
+        Result("stsb test, fine-tuned", "pearson", 0.612, TUNED.format("stsb"), minutes=6.2),
+        Result("ud_ewt test", "accuracy", 0.9287, TUNED.format("ud_ewt"), minutes=6.2),
+        Result("wnut17 test", "f1", 0.1047, TUNED.format("wnut17") + " 1 2", 3, 0.003, 4.1),
     ),
     fit={"epochs": 12, "learning_rate": 1e-3},
 )

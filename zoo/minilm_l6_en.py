@@ -17,11 +17,11 @@ ENTRY = entry(
     results=(
         Result("stsb test", "spearman", 0.8203, TUNED.format('"stsb untuned"')),
         Result("sample_messages test", "accuracy", 0.9537, TUNED.format("messages") + " 1 2", 3, 0.0145),
-        Result("sst2 test", "accuracy", 0.8885, TUNED.format("sst2")),
+        Result("sst2 test", "accuracy", 0.8876, TUNED.format("sst2") + " 1 2", 3, 0.0042, 9.5),
         Result("banking77 test", "accuracy", 0.9286, TUNED.format("banking77")),
         Result("stsb test, fine-tuned", "pearson", 0.8601, TUNED.format("stsb")),
         Result("ud_ewt test", "accuracy", 0.9648, TUNED.format("ud_ewt")),
-        Result("wnut17 test", "f1", 0.365, TUNED.format("wnut17")),
+        Result("wnut17 test", "f1", 0.3637, TUNED.format("wnut17") + " 1 2", 3, 0.0075, 9.9),
         Result("squad_v1.1 dev", "f1", 72.3633, TUNED.format("squad")),
     ),
 )

@@ -29,10 +29,12 @@ ENTRY = entry(
     results=(
         Result("stsb test", "spearman", 0.817, MEASURE),
         Result("sample_messages test", "accuracy", 0.956, TUNED.format("messages") + " 1 2", 3, 0.004),
-        Result("sst2 test", "accuracy", 0.8891, TUNED.format("sst2")),
+        Result("sst2 test", "accuracy", 0.8852, TUNED.format("sst2") + " 1 2", 3, 0.0038, 6.6),
         Result("banking77 test", "accuracy", 0.9318, TUNED.format("banking77")),
         Result("stsb test, fine-tuned", "pearson", 0.8569, TUNED.format("stsb")),
-        Result("wnut17 test", "f1", 0.3295, TUNED.format("wnut17")),
+        Result("ud_ewt test", "accuracy", 0.9605, TUNED.format("ud_ewt"), minutes=11.4),
+        Result("wnut17 test", "f1", 0.328, TUNED.format("wnut17") + " 1 2", 3, 0.0079, 6.8),
+        Result("squad_v1.1 dev", "f1", 60.2138, TUNED.format("squad"), minutes=65.6),
     ),
     fit={"epochs": 10, "learning_rate": 3e-4},
 )
