@@ -145,9 +145,8 @@ def load(
     strategy = chosen(strategy)  # first: several workers connect before TensorFlow begins to work
     checkpoint = find(name, revision, cache_dir, pickled)
     kind = _kind(name, task, checkpoint.task, labels is not None)
-    options = _options(kind, checkpoint, arguments)
     with scope(strategy):
-        loaded = _make(kind, checkpoint, dropout, weights, seed, outputs=outputs, dtype=dtype, **options)
+        loaded = _make(kind, checkpoint, arguments)
     if lora_rank is not None:
         add_lora(loaded.model, lora_rank, train=kind.new_layers)
         loaded.compile()
@@ -155,16 +154,17 @@ def load(
     return loaded
 
 
-def _make(
-    kind: Kind, checkpoint: Checkpoint, dropout: float | None, weights: bool, seed: int | None, **options: Any
-) -> Task:
-    """The task of a checkpoint, with its weights if they are wanted."""
+def _make(kind: Kind, checkpoint: Checkpoint, arguments: Mapping[str, Any]) -> Task:
+    """The task of a checkpoint, by the arguments of `load`; with its weights if they are wanted."""
+    options = _options(kind, checkpoint, arguments)
+    dropout, weights, seed = (arguments[name] for name in ("dropout", "weights", "seed"))
     if seed is not None:
         keras.utils.set_random_seed(seed)
     if weights:
         checkpoint.check()  # before the model takes memory
     config = checkpoint.config if dropout is None else with_dropout(checkpoint.config, dropout)
-    task = Task(kind.name, config, checkpoint.tokenizer, **options)
+    shown = {name: arguments[name] for name in ("outputs", "dtype")}
+    task = Task(kind.name, config, checkpoint.tokenizer, **shown, **options)
     if weights:
         assign_weights(task, checkpoint)
     return task
