@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import operator
 import sys
 from typing import Any
 
@@ -21,7 +22,10 @@ def is_finite(value: Any) -> bool:
 
 def is_size(value: Any) -> bool:
     """Whether a value is a positive integer, and not True."""
-    return not isinstance(value, bool) and hasattr(value, "__index__") and int(value) > 0
+    try:
+        return not isinstance(value, bool) and operator.index(value) > 0
+    except TypeError:
+        return False
 
 
 def is_token_id(value: Any, vocabulary_size: int) -> bool:

@@ -8,8 +8,11 @@ import pytest
 from keras_transformers.number_checks import is_number, is_size, is_token_id
 
 
-@pytest.mark.parametrize(("value", "expected"), [(1, True), (np.int64(3), True), (0, False), (-1, False), (True, False),
-                                                 (1.0, False), ("1", False), (None, False)])  # fmt: skip
+SIZES = [1, np.int64(3), np.array(3)]
+NO_SIZES = [0, -1, True, np.bool_(True), 1.0, "1", None, [3], np.array([3]), np.array([1, 2])]
+
+
+@pytest.mark.parametrize(("value", "expected"), [*((size, True) for size in SIZES), *((it, False) for it in NO_SIZES)])
 def test_sizes(value, expected):
     assert is_size(value) is expected
 
