@@ -7,7 +7,6 @@ import pytest
 
 from keras_transformers.number_checks import is_number, is_size, is_token_id
 
-
 SIZES = [1, np.int64(3), np.array(3)]
 NO_SIZES = [0, -1, True, np.bool_(True), 1.0, "1", None, [3], np.array([3]), np.array([1, 2])]
 
