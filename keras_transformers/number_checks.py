@@ -24,7 +24,7 @@ def is_size(value: Any) -> bool:
     """Whether a value is a positive integer, and not True."""
     try:
         return not isinstance(value, bool) and operator.index(value) > 0
-    except TypeError:
+    except (TypeError, AttributeError):  # the latter from TensorFlow's scalars
         return False
 
 

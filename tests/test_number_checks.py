@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from keras_transformers.number_checks import is_number, is_size, is_token_id
 
 SIZES = [1, np.int64(3), np.array(3)]
-NO_SIZES = [0, -1, True, np.bool_(True), 1.0, "1", None, [3], np.array([3]), np.array([1, 2])]
+NO_SIZES = [0, -1, True, np.bool_(True), 1.0, "1", None, [3], np.array([3]), np.array([1, 2]), tf.constant(2.0)]
 
 
 @pytest.mark.parametrize(("value", "expected"), [*((size, True) for size in SIZES), *((it, False) for it in NO_SIZES)])

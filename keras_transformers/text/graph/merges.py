@@ -12,9 +12,9 @@ from keras_transformers.text.graph.streams import Stream, Tracked, join, shift, 
 # Of symbols side by side, in all tokens; and over the merges, where tokens are used before they are made.
 MOST_PAIRS, MOST_PASSES = 1 << 24, 100
 NEVER = tf.int32.max  # the rank of a pair that does not merge
-MOST_ROUNDS = 256  # of a word in one piece; real vocabularies take 10 for a text of 200,000 letters without a space
-BLOCK = 64  # symbols of the pieces that a word is cut into after MOST_ROUNDS
-PIECES = 1 << 32  # more than a word can have
+MOST_ROUNDS = 256  # of a word in one piece; GPT-2's and SentencePiece's vocabularies take 10 for 200,000 letters
+BLOCK = 1024  # symbols of the pieces that a word is cut into after MOST_ROUNDS
+ROW = 1 << 32  # between the numbers of two rows: more than a row has blocks
 Pair = tuple[int, int]
 
 
@@ -22,13 +22,13 @@ class Merges(tf.Module):
     """Merge in every word the pair of the lowest rank, the leftmost first, until no pair is left that merges.
 
     A round merges many pairs of a word at once: those of which no merge of a lower rank can ever take a symbol, and
-    which lead to none. This does not change the result. Each round also cuts words into parts, between symbols that
-    no token holds side by side. So a word of N letters takes few rounds, not one for each merge. The words lie end to
-    end, unpadded.
+    whose product merges with nothing beside it at a lower rank. This does not change the result. Each round also cuts
+    words into parts, between symbols that no token holds side by side. So a word of N letters takes few rounds, not
+    one for each merge. The words lie end to end, unpadded.
 
-    Merges can be ordered so that each depends on the one before it, along a whole word, as those of ("ab", "a") and
-    then ("a", "b") in "ababab...". What such a word still has after MOST_ROUNDS is cut into blocks of BLOCK symbols,
-    so that its time is not squared. Only there the result may differ.
+    Along a word, each merge may still wait for the one before it: as ("a", "b"), after ("ab", "a"), in "ababab...", or
+    where a run of one letter merges the longest tokens first. What is left of a word after MOST_ROUNDS is cut into
+    blocks of BLOCK symbols, so that its time is not squared. Only there the result may differ.
 
     Args:
         pairs: ids of the two symbols of each merge, by rank.
@@ -75,13 +75,13 @@ class Merges(tf.Module):
             return number + 1, *self._pairs(ids, row), *place
 
         place = [tf.range(tf.size(words.values))] if isinstance(words, Tracked) else []  # of each symbol's first letter
-        state = (1, *self._pairs(words.values, words.value_rowids() * PIECES), *place)  # the round, and (M,) each
+        state = (1, *self._pairs(words.values, words.value_rowids() * ROW), *place)  # the round, and (M,) each
         shapes = (tf.TensorShape([]), *(tf.TensorShape([None]),) * len(state[1:]))
         _, ids, row, _, _, *place = tf.while_loop(lambda *state: tf.reduce_min(state[4]) < NEVER, step, state, shapes)
         if place:
             first = tf.scatter_nd(place[0][:, None], tf.ones_like(ids), tf.shape(words.values)) > 0  # (N,)
             return join(words, first).with_values(ids)
-        return stream(ids, tf.searchsorted(row, tf.range(words.nrows() + 1) * PIECES, out_type=tf.int64))
+        return stream(ids, tf.searchsorted(row, tf.range(words.nrows() + 1) * ROW, out_type=tf.int64))
 
     def _pairs(self, ids: tf.Tensor, row: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]:
         """The M symbols and their words, with the table entry and the rank of each symbol and the one after it."""
@@ -115,9 +115,9 @@ class Merges(tf.Module):
         return ((rank < before) | (same_before & (rank == before))) & ((rank < after) | (same_after & (rank == after)))
 
     def _lead_lower(self, ids: tf.Tensor, row: tf.Tensor, rank: tf.Tensor, hits: tf.Tensor) -> tf.Tensor:
-        """(M,) bool: hits whose product may merge, with what is beside it, at a lower rank than theirs.
+        """(M,) bool: hits whose product may merge, with what is beside it, at a lower rank than theirs, or the same.
 
-        These merge alone, as what they lead to comes before any other merge.
+        What they lead to comes before all other merges of the part.
         """
         place = tf.where(hits & tf.gather(self.may_lead_lower, tf.where(hits, rank, 0)))[:, 0]  # (K,)
         own = tf.gather(rank, place)
@@ -166,7 +166,7 @@ def _side_by_side(pairs: Sequence[Pair], first: list[set[int]], last: list[set[i
 
 
 def _may_lead_lower(pairs: Sequence[Pair], products: Sequence[int]) -> list[bool]:
-    """Of each merge, whether its product merges further at a lower rank, as those of Llama 2 may."""
+    """Of each merge, whether its product merges further at a lower rank or the same, as those of Llama 2 may."""
     lowest = {symbol: rank for rank, pair in reversed([*enumerate(pairs)]) for symbol in pair}
     return [lowest.get(product, NEVER) <= rank for rank, product in enumerate(products)]
 
@@ -183,14 +183,14 @@ def _every_other(hits: tf.Tensor, rank: tf.Tensor) -> tf.Tensor:
     return tf.cond(tf.reduce_any(hits & repeats), thinned, lambda: hits)
 
 
-def _up_to_first(hits: tf.Tensor, last: tf.Tensor, part: tf.Tensor) -> tf.Tensor:
-    """(M,) bool: the hits of each part up to the first that is also in `last`, which is one of them."""
+def _up_to_first(hits: tf.Tensor, stops: tf.Tensor, part: tf.Tensor) -> tf.Tensor:
+    """(M,) bool: the hits of each part up to its first hit that is a stop, and that one; all if there is none."""
     position = tf.range(tf.size(hits, tf.int64))
-    first = tf.math.segment_min(tf.where(hits & last, position, tf.int64.max), part)
+    first = tf.math.segment_min(tf.where(hits & stops, position, tf.int64.max), part)
     return hits & (position <= tf.gather(first, part))
 
 
 def _in_blocks(row: tf.Tensor) -> tf.Tensor:
-    """Rows (M,), each as a multiple of PIECES, numbered on by blocks of BLOCK symbols."""
+    """(M,) multiples of ROW, the rows of symbols, each plus the number of the block of BLOCK symbols in its row."""
     first = tf.searchsorted(row, row, out_type=tf.int64)  # (M,)
     return row + (tf.range(tf.size(row, tf.int64)) - first) // BLOCK

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
 import pytest
 import tensorflow as tf
@@ -84,10 +85,29 @@ def test_any_order_takes_few_rounds(seed, rounds):
 CHAIN = {"a": 0, "b": 1, "ab": 2, "aba": 3}, [("ab", "a"), ("a", "b")]  # in "ababab..." each awaits the one before it
 
 
-def test_a_chain_of_merges_takes_a_fixed_number_of_rounds(rounds):
+def test_a_chain_of_merges_takes_a_fixed_number_of_rounds(rounds, monkeypatch):
+    monkeypatch.setattr(module, "BLOCK", 64)
     texts = ["ab" * 3_000]
     assert ours(*CHAIN, texts) == librarys(*CHAIN, texts)
     assert module.MOST_ROUNDS < len(rounds) <= module.MOST_ROUNDS + module.BLOCK
+
+
+def test_many_rounds_give_the_librarys_ids(rounds):
+    """Tokens of one letter, the longest left part first, as converters order equal scores; and a chain of parts."""
+    runs = ["a" * length for length in range(1, 32)]
+    merges = sorted(every_split(runs), key=lambda pair: (len(pair[0]), len(pair[1])), reverse=True)
+    texts = ["b" + "a" * length + "b" for length in (1, 50, 300, 700)]
+    vocabulary = {token: i for i, token in enumerate([*runs, "b"])}
+    assert ours(vocabulary, merges, texts) == librarys(vocabulary, merges, texts)
+    assert len(rounds) > module.MOST_ROUNDS
+
+    rounds.clear()
+    letters = [chr(0x4E00 + i) for i in range(900)]
+    merges = list(pairwise(letters))
+    vocabulary = {token: i for i, token in enumerate(["x", *letters, *map("".join, merges)])}
+    texts = ["x" + "".join(letters)]
+    assert ours(vocabulary, merges, texts) == librarys(vocabulary, merges, texts)
+    assert len(rounds) > module.MOST_ROUNDS
 
 
 def test_what_a_chain_leaves_is_cut_in_blocks(monkeypatch):
