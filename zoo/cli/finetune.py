@@ -44,6 +44,18 @@ class Problem(str, Enum):
     regression = "regression"
 
 
+ToLearn = Annotated[
+    str, Option(help="What to learn: classification (labels), causal_lm (what comes next), seq2seq_lm, ...")
+]
+TrainFile = Annotated[
+    Path | None,
+    Option(
+        help="CSV, TSV or JSON lines, for causal_lm also text, a text a line, for token_classification CoNLL, for "
+        "question_answering SQuAD JSON; the bundled messages if not given."
+    ),
+]
+
+
 @app.command(
     epilog=examples(
         "finetune",
@@ -59,16 +71,8 @@ class Problem(str, Enum):
 )
 def finetune(
     name: Model = "minilm_mini_en",
-    task: Annotated[
-        str, Option(help="What to learn: classification (labels), causal_lm (what comes next), seq2seq_lm, ...")
-    ] = "classification",
-    train: Annotated[
-        Path | None,
-        Option(
-            help="CSV, TSV or JSON lines, for causal_lm also text, a text a line, for token_classification CoNLL, for "
-            "question_answering SQuAD JSON; the bundled messages if not given."
-        ),
-    ] = None,
+    task: ToLearn = "classification",
+    train: TrainFile = None,
     test: Annotated[Path | None, Option(help="Held-out file to measure on.")] = None,
     text: Text = "text",
     text_pair: TextPair = None,
