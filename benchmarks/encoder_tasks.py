@@ -96,6 +96,7 @@ def squad(data: Path) -> tuple[Rows, Rows]:
 
 
 SHORT = {"batch_size": 32, "verbose": 2}
+LONGEST = {"mini_bert_en": 128}  # tokens of models that read fewer than an experiment gives
 EXPERIMENTS = {
     "messages": Experiment("classification", messages, {}, {"epochs": 10, "learning_rate": 3e-4}, "accuracy"),
     "sst2": Experiment("classification", sst2, {}, {"epochs": 3, "learning_rate": 1e-4}, "accuracy"),
@@ -122,6 +123,8 @@ def finetuned(name: str, model: str, data: Path, seed: int) -> dict[str, float]:
     experiment = EXPERIMENTS[name]
     train, test = experiment.read(data)
     options = dict(experiment.load)
+    if "max_length" in options:
+        options["max_length"] = min(options["max_length"], LONGEST.get(model, options["max_length"]))
     if experiment.task == "classification":
         options["labels"] = sorted(set(train["labels"]))
     if experiment.task == "token_classification":
