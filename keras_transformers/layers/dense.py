@@ -73,20 +73,27 @@ def find_activation(name: str) -> Any:
 def lean_gelu(x: Tensor) -> Tensor:
     """Exact GELU for training: on TensorFlow its gradient is computed from `x` alone.
 
-    The derivative that TensorFlow finds by itself keeps four more arrays of the size of `x` for the backward pass, and
-    takes longer. Not for inference: there the product before it and GELU become one op, which this would prevent.
+    The derivative that TensorFlow finds by itself keeps four more arrays of the size of `x` for the backward pass. Its
+    GELU takes `erfc`, three times as slow as `erf`, and eight times in bfloat16, where float32 is more exact too. Not
+    for inference: there the product before it and GELU become one op, which this would prevent.
     """
     if keras.backend.backend() != "tensorflow":
         return keras.activations.gelu(x)
     import tensorflow as tf
 
+    wide = keras.backend.result_type(x.dtype, "float32")
+
+    def half_erf(x):  # the normal distribution's share between 0 and x
+        return 0.5 * tf.math.erf(x * math.sqrt(0.5))
+
     def gelu(x):
         def gradient(upstream):
-            below = 0.5 * tf.math.erfc(x * -math.sqrt(0.5))  # the normal distribution's share below x
-            density = tf.exp(tf.square(x) * -0.5) * (1 / math.sqrt(2 * math.pi))
-            return upstream * (below + x * density)
+            # Of -x: TensorFlow makes one op of two that are equal, and would keep what the forward pass computed.
+            minus = tf.cast(-x, wide)
+            density = tf.exp(tf.square(minus) * -0.5) * (1 / math.sqrt(2 * math.pi))
+            return upstream * tf.cast(0.5 - (half_erf(minus) + minus * density), x.dtype)
 
-        return keras.activations.gelu(x), gradient
+        return x * tf.cast(0.5 + half_erf(tf.cast(x, wide)), x.dtype), gradient
 
     return tf.custom_gradient(gelu)(x)
 
