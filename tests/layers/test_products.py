@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import keras
 import numpy as np
 import pytest
 from arrays import normal, to_numpy
@@ -22,3 +23,17 @@ def test_masked_keys_have_no_weight():
     weights = to_numpy(attention_weights(query, key, mask, normal(1, 2, 3, 5)))
     assert not weights[..., 2:].any()
     np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-6)
+
+
+@pytest.mark.parametrize("floatx", ["float16", "bfloat16", "float32"])
+def test_masks_do_not_depend_on_the_default_float_type(floatx):
+    query, key = normal(2, 2, 3, 4, scale=100), normal(2, 2, 5, 4, seed=1, scale=100)
+    mask = np.array([[[True, True, False, False, False]], [[False] * 5]])
+    usual = keras.config.floatx()
+    keras.config.set_floatx(floatx)
+    try:
+        weights = to_numpy(attention_weights(query, key, mask))
+    finally:
+        keras.config.set_floatx(usual)
+    assert not weights[0, ..., 2:].any()
+    np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-6)  # finite where no key may be seen
