@@ -88,8 +88,10 @@ def lean_gelu(x: Tensor) -> Tensor:
 
     def gelu(x):
         def gradient(upstream):
-            # Of -x: TensorFlow makes one op of two that are equal, and would keep what the forward pass computed.
-            minus = tf.cast(-x, wide)
+            # Of -x: TensorFlow makes one op of two that are equal, and would keep what the forward pass computed. What
+            # depends on x alone it would compute then, too.
+            with tf.control_dependencies([upstream]):
+                minus = tf.cast(-x, wide)
             density = tf.exp(tf.square(minus) * -0.5) * (1 / math.sqrt(2 * math.pi))
             return upstream * tf.cast(0.5 - (half_erf(minus) + minus * density), x.dtype)
 

@@ -119,6 +119,9 @@ def _gradients(chunks: Chunks, outputs, upstreams):
 
 def _of_scores(chunk: Chunk, weights, output, upstream):
     """The gradient of the scores, float32 (B, N, t, W), from those of the output, (B, N, t, H)."""
+    if chunk.attention_mask is not None:  # where a query sees no key, no score has a part in the output
+        sees = ops.any(chunk.attention_mask, axis=-1)[:, None, :, None]  # (B|1, 1, 1|t, 1)
+        upstream = ops.where(sees, upstream, 0.0)
     of_weights = ops.cast(products(upstream, chunk.value), "float32")  # (B, N, t, W)
     if chunk.multipliers is not None:
         of_weights = of_weights * chunk.multipliers

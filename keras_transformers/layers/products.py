@@ -32,9 +32,8 @@ def attention_weights(
     if position_bias is not None:
         scores = scores + ops.cast(position_bias, scores.dtype)
     if attention_mask is not None:
-        # Added, as `where` takes longer, and once more for the gradient. A sum with NEVER has a weight of exactly 0.
-        nothing = ops.zeros((), scores.dtype)
-        scores = scores + ops.where(ops.expand_dims(attention_mask, 1), nothing, NEVER)
+        # A sum would be a little faster, but keep infinite scores of hidden keys, as float16 has them.
+        scores = ops.where(ops.expand_dims(attention_mask, 1), scores, NEVER)
 
     # Keras warns of a softmax over a single number, with which a decoder begins.
     return ops.softmax(scores, axis=-1) if scores.shape[-1] != 1 else ops.ones_like(scores)

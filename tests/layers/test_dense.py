@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import math
 
-import keras
 import numpy as np
 import pytest
 from arrays import to_numpy, tolerance
