@@ -44,18 +44,18 @@ class Experiment(NamedTuple):
 
 
 def messages(data: Path) -> tuple[Rows, Rows]:
-    return tuple(_labelled(MESSAGES / f"{part}.csv", "text", "label") for part in ("train", "test"))
+    return tuple(labelled(MESSAGES / f"{part}.csv", "text", "label") for part in ("train", "test"))
 
 
 def sst2(data: Path) -> tuple[Rows, Rows]:
-    return tuple(_labelled(data / "sst2" / f"{part}.tsv", 0, 1) for part in ("train", "test"))
+    return tuple(labelled(data / "sst2" / f"{part}.tsv", 0, 1) for part in ("train", "test"))
 
 
 def banking77(data: Path) -> tuple[Rows, Rows]:
-    return tuple(_labelled(data / "banking77" / f"{part}.csv", "text", "category") for part in ("train", "test"))
+    return tuple(labelled(data / "banking77" / f"{part}.csv", "text", "category") for part in ("train", "test"))
 
 
-def _labelled(path: Path, text: str | int, label: str | int) -> Rows:
+def labelled(path: Path, text: str | int, label: str | int) -> Rows:
     table = read_table(path, text, label=label)
     return {"texts": table.texts, "labels": table.labels}
 
