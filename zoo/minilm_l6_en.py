@@ -22,6 +22,6 @@ ENTRY = entry(
         Result("stsb test, fine-tuned", "pearson", 0.8603, TUNED.format("stsb") + " 1 2", 3, 0.002, 14.5),
         Result("ud_ewt test", "accuracy", 0.9654, TUNED.format("ud_ewt") + " 1 2", 3, 0.0012, 16.9),
         Result("wnut17 test", "f1", 0.3637, TUNED.format("wnut17") + " 1 2", 3, 0.0075, 9.9),
-        Result("squad_v1.1 dev", "f1", 72.3633, TUNED.format("squad")),
+        Result("squad_v1.1 dev", "f1", 72.5492, TUNED.format("squad") + " 1", 2, 0.2629, 100.8),
     ),
 )
