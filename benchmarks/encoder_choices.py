@@ -3,7 +3,7 @@
     python benchmarks/encoder_choices.py DATA sst2 minilm_l6_en --epochs 3 5 [--rates 1e-4] [--seeds 0 1 2]
 
 sst2 has a development part; elsewhere a random fifth of the training rows is left out to measure on. The data sets are
-those of classification. A model may be a folder. In bfloat16, which takes two thirds of float32's time here.
+those of `encoder_tasks.py`. A model may be a folder. In bfloat16, which takes two thirds of float32's time here.
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ from __future__ import annotations
 import argparse
 import random
 import statistics
+from functools import partial
 from pathlib import Path
 
-from encoder_tasks import EXPERIMENTS, SHORT, Rows, labelled
+from encoder_tasks import EXPERIMENTS, Rows, finetuned, labelled
 
-import zoo
-
-CHOICES = [name for name, experiment in EXPERIMENTS.items() if experiment.task == "classification"]
+CHOICES = [name for name, experiment in EXPERIMENTS.items() if experiment.fit["epochs"]]
 
 
 def parts(name: str, data: Path) -> tuple[Rows, Rows]:
@@ -31,15 +30,6 @@ def parts(name: str, data: Path) -> tuple[Rows, Rows]:
     return tuple({key: [column[i] for i in rows] for key, column in train.items()} for rows in chosen)
 
 
-def accuracy(name: str, model: str, data: Path, epochs: int, rate: float, seed: int) -> float:
-    """On the development part, after one `fit`."""
-    train, development = parts(name, data)
-    labels = sorted(set(train["labels"]))
-    task = zoo.load(model, "classification", labels=labels, dtype="mixed_bfloat16", seed=seed)
-    task.fit(**train, **(SHORT | {"epochs": epochs, "learning_rate": rate}), seed=seed)
-    return task.evaluate(**development)["accuracy"]
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
@@ -49,13 +39,15 @@ def main() -> None:
     parser.add_argument("--rates", type=float, nargs="+")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     arguments = parser.parse_args()
-    usual = EXPERIMENTS[arguments.set].fit
-    for epochs in arguments.epochs or [usual["epochs"]]:
-        for rate in arguments.rates or [usual["learning_rate"]]:
-            one = (arguments.set, arguments.model, arguments.data, epochs, rate)
-            values = [accuracy(*one, seed) for seed in arguments.seeds]
-            spread = statistics.stdev(values) if len(values) > 1 else 0.0
-            print(f"{epochs} epochs at {rate:g}: {statistics.mean(values):.4f} ± {spread:.4f}", flush=True)
+    usual = EXPERIMENTS[arguments.set]
+    chosen = usual._replace(read=partial(parts, arguments.set), load=usual.load | {"dtype": "mixed_bfloat16"})
+    for epochs in arguments.epochs or [usual.fit["epochs"]]:
+        for rate in arguments.rates or [usual.fit["learning_rate"]]:
+            one = chosen._replace(fit={"epochs": epochs, "learning_rate": rate})
+            runs = [finetuned(one, arguments.model, arguments.data, seed) for seed in arguments.seeds]
+            values = [run[usual.metric] for run in runs]
+            mean, spread = statistics.mean(values), statistics.stdev(values) if len(values) > 1 else 0.0
+            print(f"{epochs} epochs at {rate:g}: {usual.metric} {mean:.4f} ± {spread:.4f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -116,11 +116,10 @@ EXPERIMENTS = {
 }
 
 
-def finetuned(name: str, model: str, data: Path, seed: int) -> dict[str, float]:
+def finetuned(experiment: Experiment, model: str, data: Path, seed: int) -> dict[str, float]:
     """What `Task.evaluate` measures after one `fit`."""
     import zoo
 
-    experiment = EXPERIMENTS[name]
     train, test = experiment.read(data)
     options = dict(experiment.load)
     if "max_length" in options:
@@ -135,7 +134,7 @@ def finetuned(name: str, model: str, data: Path, seed: int) -> dict[str, float]:
     return task.evaluate(**test)
 
 
-def counted(name: str, model: str, data: Path, seed: int) -> dict[str, float]:
+def counted(name: str, data: Path) -> dict[str, float]:
     """A baseline that counts words; {} where there is none."""
     experiment = EXPERIMENTS[name]
     train, test = experiment.read(data)
@@ -214,8 +213,10 @@ def one(arguments: argparse.Namespace) -> None:
     """One run; its line goes to the log."""
     name, model, seed = arguments.one
     title, _, folder = model.partition("=")
-    measure = counted if title == "words" else finetuned
-    measured = measure(name, folder or title, arguments.data, int(seed))
+    if title == "words":
+        measured = counted(name, arguments.data)
+    else:
+        measured = finetuned(EXPERIMENTS[name], folder or title, arguments.data, int(seed))
     minutes = round(time.process_time() / 60, 1)  # of this process from its start, imports among them
     row = {"data": name, "model": title, "seed": int(seed), "minutes": minutes, **measured}
     print(json.dumps(row), flush=True)

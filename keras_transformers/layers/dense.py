@@ -74,7 +74,7 @@ def lean_gelu(x: Tensor) -> Tensor:
     """Exact GELU for training: on TensorFlow its gradient is computed from `x` alone.
 
     The derivative that TensorFlow finds by itself keeps four more arrays of the size of `x` for the backward pass. Its
-    GELU takes `erfc`, three times as slow as `erf`, and eight times in bfloat16, where float32 is more exact too. Not
+    GELU takes `erfc`, three times as slow as `erf`, and nine times in bfloat16, where float32 is more exact too. Not
     for inference: there the product before it and GELU become one op, which this would prevent.
     """
     if keras.backend.backend() != "tensorflow":
@@ -88,8 +88,8 @@ def lean_gelu(x: Tensor) -> Tensor:
 
     def gelu(x):
         def gradient(upstream):
-            # Of -x: TensorFlow makes one op of two that are equal, and would keep what the forward pass computed. What
-            # depends on x alone it would compute then, too.
+            # Of -x, as TensorFlow merges equal ops, and would keep the arrays of the forward pass; after `upstream`, as
+            # it would run ops that need x alone as early as in the forward pass.
             with tf.control_dependencies([upstream]):
                 minus = tf.cast(-x, wide)
             density = tf.exp(tf.square(minus) * -0.5) * (1 / math.sqrt(2 * math.pi))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 
+import keras
 import numpy as np
 import pytest
 from arrays import to_numpy, tolerance
@@ -36,4 +37,5 @@ def test_lean_gelu_is_gelu(dtype):
     below = np.array([math.erfc(-number / math.sqrt(2)) / 2 for number in numbers])  # the normal distribution's share
     density = np.exp(-(numbers**2) / 2) / math.sqrt(2 * math.pi)
     np.testing.assert_allclose(to_numpy(lean_gelu(x)), numbers * below, **tolerance(dtype))
+    np.testing.assert_allclose(to_numpy(lean_gelu(x)), to_numpy(keras.activations.gelu(x)), **tolerance(dtype))
     np.testing.assert_allclose(gradients(lean_gelu, x)[0], below + numbers * density, **tolerance(dtype))
