@@ -8,7 +8,8 @@
 Random weights and token ids, no padding. `infer` runs the encoder; `train` is a step of fine-tuning a classifier with
 AdamW, clipping and dropout. Turns are interleaved: read the ratios. Two threads each. `update` is the optimizer's part
 of that step alone. `peak` measures products of the sizes of this model alone, for the part of the machine's peak that a
-step reaches. ONNX Runtime: `pip install onnx onnxruntime onnxscript`.
+step reaches. `TF_ENABLE_ONEDNN_OPTS=0` in the environment switches oneDNN off. ONNX Runtime: `pip install onnx
+onnxruntime onnxscript`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from functools import partial
 from turns import compare
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-os.environ.setdefault("TF_CPU_ALLOCATOR_USE_BFC", "1")  # as `python -m zoo` sets it
+os.environ.setdefault("TF_CPU_ALLOCATOR_USE_BFC", "1")  # this and the next one as `python -m zoo` sets them
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
 VOCABULARY = 30_522
 PEERS = {
     "infer": ("ours", "ours XLA", "ours bfloat16", "keras-nlp", "keras-nlp XLA", "torch", "onnxruntime"),

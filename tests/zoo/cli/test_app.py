@@ -24,6 +24,14 @@ for arguments in (["--help"], ["finetune", "--help"], ["list"], ["describe", "mi
     except SystemExit as end:
         assert not end.code, arguments
 """
+ONEDNN = """
+import os
+os.environ.pop("TF_ENABLE_ONEDNN_OPTS", None)
+os.environ.update({environment})
+import zoo.__main__
+import tensorflow
+tensorflow.zeros(1)
+"""
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -40,6 +48,13 @@ def test_help_list_and_describe_come_without_keras():
     done = python("-W", "ignore", "-c", WITHOUT_KERAS)
     assert (done.returncode, done.stderr) == (0, "")
     assert "bert_base_en_uncased" in done.stdout
+
+
+@pytest.mark.parametrize(("environment", "on"), [({}, True), ({"TF_ENABLE_ONEDNN_OPTS": "0"}, False)])
+def test_onednn_is_on_unless_the_environment_says_otherwise(environment, on):
+    done = python("-c", ONEDNN.format(environment=environment))
+    assert done.returncode == 0, done.stderr
+    assert ("oneDNN custom operations are on" in done.stderr) == on
 
 
 REFUSED = {
