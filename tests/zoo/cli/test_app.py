@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -50,8 +51,10 @@ def test_help_list_and_describe_come_without_keras():
     assert "bert_base_en_uncased" in done.stdout
 
 
+@pytest.mark.skipif(sys.platform == "darwin", reason="TensorFlow for macOS has no oneDNN")
 @pytest.mark.parametrize(("environment", "on"), [({}, True), ({"TF_ENABLE_ONEDNN_OPTS": "0"}, False)])
 def test_onednn_is_on_unless_the_environment_says_otherwise(environment, on):
+    """TensorFlow tells on stderr that it computes with oneDNN."""
     done = python("-c", ONEDNN.format(environment=environment))
     assert done.returncode == 0, done.stderr
     assert ("oneDNN custom operations are on" in done.stderr) == on
