@@ -29,7 +29,7 @@ class Result:
         command: What measures it, after `python`: a verb of the zoo, or a script of `benchmarks`.
         seeds: How many runs there were, with seeds from 0.
         spread: Standard deviation over the seeds; None for one run.
-        minutes: Of the processor for one run, over all its threads; None where they were not taken.
+        minutes: Of the processor for one run, over all its threads: the mean of the runs that were timed, or None.
     """
 
     data: str

@@ -15,7 +15,8 @@ SIZES = {"num_layers": 2, "num_heads": 2, "hidden_dim": 16, "max_length": 16}
 RUNS = {
     "encoder": (encoder, bert(30, **SIZES), "float32", False),
     "decoder": (decoder, gpt2(30, **SIZES), "float32", True),  # compiled by XLA
-    "encoder_decoder": (encoder_decoder, t5(30, **SIZES), "mixed_bfloat16", False),
+    "encoder_decoder": (encoder_decoder, t5(30, **SIZES), "float32", False),
+    "bfloat16": (encoder_decoder, t5(30, **SIZES), "mixed_bfloat16", False),
 }
 
 
@@ -44,10 +45,10 @@ def flat(weights):
 
 @pytest.mark.parametrize("name", RUNS)
 def test_fit_takes_the_same_steps(name):
-    """Up to rounding, which in bfloat16 differs between fused and single operations: where float32 ends is a tenth of
-    the way from where bfloat16 ends, and other dropout ends as far away as the start is."""
+    """The same up to rounding. In bfloat16 this is much: its weights end away from float32's by a tenth of the distance
+    that they move, and from those of other dropout by all of it."""
     (losses, weights, _), (expected_losses, expected, moved) = fit(name, True), fit(name, False)
-    losses_limit, weights_limit = (1e-6, 1e-5) if RUNS[name][2] == "float32" else (1e-2, 0.25)
+    losses_limit, weights_limit = (1e-5, 1e-4) if RUNS[name][2] == "float32" else (1e-2, 0.25)
     np.testing.assert_allclose(losses, expected_losses, rtol=losses_limit)
     assert np.linalg.norm(weights - expected) < weights_limit * moved
 

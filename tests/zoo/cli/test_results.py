@@ -53,7 +53,7 @@ def test_commands_are_those_that_there_are(name):
 
 
 def test_results_are_means_of_the_log():
-    """Each figure of `benchmarks/encoder_tasks.py` is the mean of its runs in the log."""
+    """Each figure of `benchmarks/encoder_tasks.py` is the mean of its runs in the log; so are minutes, and spreads."""
     log = (README.parent / "benchmarks" / "encoder_tasks.jsonl").read_text(encoding="utf-8").splitlines()
     found = 0
     for name in zoo.names():
@@ -63,8 +63,11 @@ def test_results_are_means_of_the_log():
             words = shlex.split(result.command)
             data, model = words[words.index("--sets") + 1], words[words.index("--models") + 1]
             rows = [row for row in map(json.loads, log) if (row["data"], row["model"]) == (data, model)]
-            values = [row[result.metric] for row in rows][: result.seeds]
+            rows = rows[: result.seeds]
+            values, minutes = [row[result.metric] for row in rows], [row["minutes"] for row in rows if "minutes" in row]
             assert model == name and len(values) == result.seeds
             assert result.value == pytest.approx(statistics.mean(values), abs=6e-5)
+            assert result.spread == (pytest.approx(statistics.stdev(values), abs=6e-5) if len(values) > 1 else None)
+            assert result.minutes == (pytest.approx(statistics.mean(minutes), abs=0.06) if minutes else None)
             found += 1
     assert found > 5
