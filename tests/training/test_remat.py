@@ -21,36 +21,30 @@ RUNS = {
 
 
 def fit(name, remat):
-    """Losses of two epochs with uneven padding and dropout, the weights, and how far they moved."""
+    """Losses of two epochs with uneven padding and dropout, and the weights."""
     make, config, dtype, jit = RUNS[name]
     keras.utils.set_random_seed(2)
     model = make(config, dtype=dtype)
     model = keras.Model(model.input, keras.layers.Dense(5, dtype=dtype)(model.output["hidden_states"]))
-    start = flat(model.get_weights())
     rematerialize(model, remat)
-    model.compile(keras.optimizers.SGD(0.1), CrossEntropy(), jit_compile=jit)
+    rate = 0.3 if dtype == "float32" else 0.1  # bfloat16 ends 0.033 from float32 at 0.3, 0.013 at 0.1
+    model.compile(keras.optimizers.SGD(rate), CrossEntropy(), jit_compile=jit)
     ids = np.random.default_rng(0).integers(1, 30, (16, 7)).astype("int32")
     real = np.arange(7) <= np.arange(16)[:, None] % 7
     inputs = {key: ids * real if "ids" in key else real.astype("int32") for key in model.input}
     inputs = {key: array * ("segment" not in key) for key, array in inputs.items()}
     data = (inputs, np.where(real, ids % 5, -1))
     losses = model.fit(*data, batch_size=4, epochs=2, shuffle=False, verbose=0).history["loss"]
-    weights = flat(model.get_weights())
-    return losses, weights, np.linalg.norm(weights - start)
-
-
-def flat(weights):
-    return np.concatenate([weight.ravel() for weight in weights])
+    return losses, model.get_weights()
 
 
 @pytest.mark.parametrize("name", RUNS)
 def test_fit_takes_the_same_steps(name):
-    """The same up to rounding. In bfloat16 this is much: its weights end away from float32's by a tenth of the distance
-    that they move, and from those of other dropout by all of it."""
-    (losses, weights, _), (expected_losses, expected, moved) = fit(name, True), fit(name, False)
-    losses_limit, weights_limit = (1e-5, 1e-4) if RUNS[name][2] == "float32" else (1e-2, 0.25)
-    np.testing.assert_allclose(losses, expected_losses, rtol=losses_limit)
-    assert np.linalg.norm(weights - expected) < weights_limit * moved
+    (losses, weights), (expected, others) = fit(name, True), fit(name, False)
+    limit = 1e-6 if RUNS[name][2] == "float32" else 2e-2
+    np.testing.assert_allclose(losses, expected, rtol=limit)
+    for one, other in zip(weights, others, strict=True):
+        np.testing.assert_allclose(one, other, rtol=limit, atol=limit)
 
 
 def test_on_and_off():
