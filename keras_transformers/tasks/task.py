@@ -14,7 +14,7 @@ from keras_transformers.checkpoints.names import architecture_of
 from keras_transformers.config import TransformerConfig
 from keras_transformers.data.pipeline import batches
 from keras_transformers.tasks.objectives import full_objective
-from keras_transformers.tasks.parts import Setup, find_kind, keyword_names
+from keras_transformers.tasks.parts import Setup, described, find_kind, keyword_names
 from keras_transformers.tasks.sources import check_has_length, check_learnable, fit_callbacks, kept
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.training.distribute import adapt_fit, on_tensorflow, scope
@@ -99,6 +99,8 @@ class Task:
     def __dir__(self) -> list[str]:
         missing = set() if self.kind.writes_text else {"generate", "generation", "stream"}
         return sorted({*super().__dir__(), *self.parts.attributes} - missing)
+
+    __repr__ = described
 
     def __reduce__(self):
         raise TypeError("a Task is neither copied nor pickled: write it with save(folder), read it with zoo.load.")
