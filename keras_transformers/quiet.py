@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 # Information, and its announcement.
@@ -19,8 +19,8 @@ NOISE = rb"I0000 |WARNING: All log messages before absl::InitializeLog|To enable
 class QuietImport:
     """The finder that `keras_transformers` sets before those of Python: whoever imports TensorFlow first, it is quiet.
 
-    It finds TensorFlow as the other finders do, and is gone once that is imported. A variable of the environment that
-    the user has set stays as it is; a TensorFlow that was imported before is left alone.
+    It finds TensorFlow as the other finders do, and is gone once that is imported. `TF_CPP_MIN_LOG_LEVEL` is 3 where
+    the user has not set it, and a TensorFlow that was imported before is left alone.
     """
 
     @classmethod
@@ -48,11 +48,11 @@ class QuietImport:
 
     @classmethod
     def load(cls, module: Any, run: Callable[[Any], None]) -> None:
-        """Run the module."""
+        """Run the module; with all its messages if the user has asked for them, by the level 0."""
         if cls in sys.meta_path:
             sys.meta_path.remove(cls)
-        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # errors that matter are raised, not logged
-        with without_start_up_messages():
+        level = os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # errors that matter are raised, not logged
+        with nullcontext() if level == "0" else without_start_up_messages():
             run(module)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from keras_transformers.checkpoints import hub
 from keras_transformers.checkpoints.folder import left_behind
 from keras_transformers.outside import nearest, resolved
 from zoo._entry import Entry, describe, is_known
@@ -28,6 +29,8 @@ def stands_for(name: str | os.PathLike) -> Entry | Path | str:
     True
     """
     text = os.fspath(name)
+    if text.startswith("hf:"):
+        hub.parse(text)  # an error for what can be no repository
     if text.startswith(("hf:", "keras-nlp:")):
         return text
     resolved(text)  # an error for what can be no path

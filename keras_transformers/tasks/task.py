@@ -100,8 +100,6 @@ class Task:
         missing = set() if self.kind.writes_text else {"generate", "generation", "stream"}
         return sorted({*super().__dir__(), *self.parts.attributes} - missing)
 
-    __repr__ = described
-
     def __reduce__(self):
         raise TypeError("a Task is neither copied nor pickled: write it with save(folder), read it with zoo.load.")
 
@@ -265,6 +263,7 @@ class Task:
         every = {"shuffle": False, "drop_remainder": False, "accumulation_steps": 1, "class_weight": None}
         return self.dataset(texts, labels, **(settings | every))
 
+    __repr__ = described
     predict = of_answers("predict", "Answers texts: `OnePass.predict`, or of language models `Writing.predict`.")
     generate = of_answers("generate", "Writes texts, where the task does: `Writing.generate`.")
     stream = of_answers("stream", "Writes one text, piece by piece as it grows: `Writing.stream`.")
