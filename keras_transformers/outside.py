@@ -77,7 +77,7 @@ def nearest(path: str | Path) -> str:
     """A sentence with what there is beside a path that does not exist, and is called almost like it; or nothing."""
     path = Path(path)
     with contextlib.suppress(OSError):
-        near = difflib.get_close_matches(path.name, [other.name for other in path.parent.iterdir()])
+        near = difflib.get_close_matches(path.name, [other.name for other in path.parent.iterdir()], cutoff=0.7)
         return f" The nearest names there are {near}." if near else ""
     return ""
 

@@ -12,8 +12,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-# Information, and its announcement.
-NOISE = rb"I0000 |WARNING: All log messages before absl::InitializeLog|To enable the following instructions: "
+# Information, its announcement, and what TensorFlow 2.18 to 2.20 say of libraries that they link twice.
+NOISE = (
+    rb"I0000 |WARNING: All log messages before absl::InitializeLog|To enable the following instructions: "
+    rb"|[EW]0000 .*(Unable to register cu\w+ factory|computation placer already registered)"
+)
 
 
 class QuietImport:

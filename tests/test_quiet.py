@@ -40,6 +40,7 @@ import os, sys
 from keras_transformers.quiet import without_start_up_messages
 with without_start_up_messages():
     os.write(2, b"I0000 00:00:1.5 1 port.cc:153] oneDNN is on.\\nF0000 00:00:1.5 1 guard.cc:9] no AVX\\n")
+    os.write(2, b"E0000 00:00:1.5 1 cuda_fft.cc:467] Unable to register cuFFT factory: Attempting\\n")
     print("WARNING: as Python gives it", file=sys.stderr)
     if len(sys.argv) > 1:
         os.abort()

@@ -64,6 +64,8 @@ def shell_differences(page: str, folder: Path) -> Iterator[str]:
 
 
 if __name__ == "__main__":  # the Python of a page, in a process of its own
-    found = list(python_differences(Path(sys.argv[1]).read_text(encoding="utf-8")))
-    print(*found, sep="\n\n")
+    found = 0
+    for difference in python_differences(Path(sys.argv[1]).read_text(encoding="utf-8")):
+        print(difference, flush=True)
+        found += 1
     sys.exit(bool(found))
