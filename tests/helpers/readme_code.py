@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PYTHON = re.compile(r"```python\n(.*?)```", re.DOTALL)
-SHELL = re.compile(r"```sh\n(.*?)```\n+```text\n(.*?)```", re.DOTALL)
+SHELL = re.compile(r"^```sh\n((?:(?!```).*\n)+)```\n\n```text\n((?:(?!```).*\n)+)```", re.MULTILINE)
 SET_UP = re.compile(r".*?-e \. && \.venv/bin/python")  # takes minutes: what it installs is there
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
