@@ -14,8 +14,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # Left never imports right.
 ORDER = (
-    "tensor", "number_checks", "keras_private", "outside", "json_file", "block_options", "config_limits", "config",
-    "families", "layers", "models",
+    "quiet", "tensor", "number_checks", "keras_private", "outside", "json_file", "block_options", "config_limits",
+    "config", "families", "layers", "models",
     "heads", "text", "data", "training", "generation", "checkpoints", "export", "tasks", "analysis", "zoo",
 )  # fmt: skip
 MAX_FILE, MAX_FUNCTION = 300, 40

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from keras_transformers.outside import check_file
+
 FORMATS = (".csv", ".tsv", ".jsonl")
 ANY_LENGTH, LIMIT_LOCK = 2**31 - 1, threading.Lock()
 
@@ -57,17 +59,45 @@ def read_table(
     """
     path = Path(path)
     columns = [column for column in (text, text_pair, label) if column is not None]
-    if len({type(column) for column in columns}) > 1:
-        raise ValueError(f"Received columns {columns}: expected all names (a file with a header) or all numbers.")
-    records = _json_records if path.suffix == ".jsonl" else _separated_records
     with _any_length():
-        rows = list(records(path, _decoded(path), columns))
+        rows = list(_records(path, columns))
     if not rows:
         raise ValueError(f"{path}: no rows; expected at least one.")
     values = dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True))
     for column in (text, text_pair):
         check_strings(path, column, values.get(column, ()))
     return Table(values[text], values.get(text_pair), values.get(label))
+
+
+def check_columns(path: str | Path, columns: list[str | int]) -> None:
+    """Raises a `ValueError` if a table cannot be read up to its first row; call it before long work.
+
+    Args:
+        path: as for `read_table`.
+        columns: those that are to be read.
+
+    Raises:
+        ValueError: as for `read_table`.
+
+    Example:
+
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "reviews.csv")
+    >>> _ = path.write_text("text,label\\nGood,positive\\n")
+    >>> check_columns(path, ["text", "lable"])
+    Traceback (most recent call last):
+    ...
+    ValueError: ...reviews.csv, line 1: no column 'lable'; the file has 'text', 'label'.
+    """
+    with _any_length():
+        next(_records(Path(path), columns), None)
+
+
+def _records(path: Path, columns: list[str | int]) -> Iterator[list]:
+    if len({type(column) for column in columns}) > 1:
+        raise ValueError(f"Received columns {columns}: expected all names (a file with a header) or all numbers.")
+    records = _json_records if path.suffix == ".jsonl" else _separated_records
+    return records(path, _decoded(path), columns)
 
 
 def check_strings(path: Path, column: str | int | None, values: Iterable[Any]):
@@ -85,8 +115,7 @@ def _decoded(path: Path) -> str:
 
 def read_utf8(path: Path) -> str:
     """The text of a file without its byte order mark. If it is not UTF-8, a `ValueError` names the line."""
-    if not path.is_file():
-        raise ValueError(f"{path}: there is no such file.")
+    check_file(path)
     data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
     try:
         return data.decode()

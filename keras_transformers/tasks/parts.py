@@ -17,6 +17,7 @@ from keras_transformers.checkpoints.names import task_names
 from keras_transformers.config import TransformerConfig
 from keras_transformers.data.protocols import Objective, Source
 from keras_transformers.number_checks import is_size
+from keras_transformers.outside import shown
 from keras_transformers.tensor import Tensor
 from keras_transformers.text.tokenizer import Tokenizer, check_texts
 
@@ -212,3 +213,13 @@ class Parts:
     saved: Callable[[], dict[str, Any]] = dict
     saved_tokenizer: Any = None
     attributes: Mapping[str, Any] = field(default_factory=dict)
+
+
+def described(task: Any) -> str:
+    """One line about a task: its name, the model, parameters, labels, and the longest text in tokens."""
+    config, labels = task.config, task.parts.attributes.get("labels")
+    layers = " + ".join(str(count) for count in (config.num_layers, config.num_decoder_layers) if count)
+    model = f"{config.family} of {layers} layers x {config.hidden_dim}"
+    facts = [repr(task.name), model, f"{task.model.count_params():,} parameters"]
+    facts += [f"labels {shown(list(labels))}"] if labels else []
+    return f"Task({', '.join(facts)}, max_length {task.max_length})"

@@ -17,6 +17,18 @@ from keras_transformers.training.freeze import freeze
 OPTIONAL = ("hidden_states", "all_hidden_states", "attention_scores")
 
 
+def test_a_task_says_what_it_is():
+    task = tiny.classifier(max_length=12)
+    parameters = f"{task.model.count_params():,}"
+    expected = (
+        f"Task('classification', bert of 1 layers x 16, {parameters} parameters, labels ['bad', 'good'], max_length 12)"
+    )
+    assert repr(task) == expected
+    assert "labels" not in repr(tiny.masked_lm())
+    assert repr(task.tokenizer) == f"Tokenizer(WordPiece, {task.tokenizer.vocabulary_size} tokens)"
+    assert len(repr(tiny.classifier(labels=[str(number) for number in range(1000)]))) < 600
+
+
 @pytest.mark.parametrize("max_length", [3, 17])
 def test_max_length_must_be_the_models(max_length):
     with pytest.raises(ValueError, match=r"\[4, 16\]"):

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from keras_transformers.data.tables import FORMATS, Table, check_strings, read_table, read_utf8
+from keras_transformers.data.tables import FORMATS, Table, check_columns, check_strings, read_table, read_utf8
 
 
 class Columns(NamedTuple):
@@ -21,6 +21,20 @@ class Columns(NamedTuple):
     def labelled(self) -> Columns:
         """With a column of labels: `label`, if none was named."""
         return self if self.label is not None else self._replace(label="label")
+
+
+def check_header(path: Path | None, columns: Columns) -> None:
+    """A `ValueError` for a table that lacks a column, before Keras is imported.
+
+    Of CSV all columns are needed. Other files may be of the task's own format, which is not known yet: of JSON lines,
+    columns that were named are needed; and of TSV, where that of the texts was.
+    """
+    if path is None or path.suffix not in FORMATS:
+        return
+    named = [column for column in columns if column is not None]
+    if path.suffix != ".csv" and columns.text == Columns().text:
+        named = named[1:] if path.suffix == ".jsonl" or columns.text_pair is not None else []
+    check_columns(path, named)
 
 
 def read_labelled(path: Path, columns: Columns, problem: str) -> Table:
@@ -97,6 +111,14 @@ def requests(texts: list[str], file: Path | None, columns: Columns, kind: Any = 
         return read_table(file, columns.text, columns.text_pair)
     texts, _, *pairs = kind.read(file, labelled=False)
     return Table([as_text(text) for text in texts], *(pairs or [None]), None)
+
+
+def checked_texts(texts: list[str], file: Path | None, columns: Columns) -> list[str]:
+    """The texts to answer, if they are not in a file; a file is checked, as far as that goes without the task."""
+    if texts or not file:
+        return given(texts, file)
+    check_header(file, columns)
+    return []
 
 
 def choices_of(name: str, texts: list[str]) -> Table:

@@ -6,11 +6,22 @@ import json
 from pathlib import Path
 from typing import Annotated
 
-from typer import Option
-
-from zoo.cli.app import BatchSize, Label, Loss, MaxLength, Model, NoAnswer, TaskName, Text, TextPair, app, examples
-from zoo.cli.data import Columns, examples_of
-from zoo.cli.quiet import start_keras
+from zoo.cli.app import (
+    BatchSize,
+    Label,
+    Loss,
+    MaxLength,
+    Model,
+    NoAnswer,
+    TaskName,
+    Text,
+    TextPair,
+    app,
+    examples,
+    of_data,
+    readable,
+)
+from zoo.cli.data import Columns, check_header, examples_of
 
 
 @app.command(
@@ -25,9 +36,10 @@ def evaluate(
     model: Model,
     data: Annotated[
         Path,
-        Option(
+        of_data(
+            callback=readable,
             help="CSV, TSV or JSON lines; of words CoNLL, of questions SQuAD JSON; for a pre-training model text, a "
-            "paragraph a line."
+            "paragraph a line.",
         ),
     ],
     text: Text = "text",
@@ -40,9 +52,10 @@ def evaluate(
     max_length: MaxLength = None,
 ) -> None:
     """Measure a model on a file; prints one JSON object."""
-    start_keras()
+    columns = Columns(text, text_pair, label)
+    check_header(data, columns)
     import zoo
 
     loaded = zoo.load(model, task, max_length=max_length, loss=loss, no_answer=no_answer)
-    rows = examples_of(loaded.kind, data, Columns(text, text_pair, label), loaded.parts.attributes.get("problem"))
+    rows = examples_of(loaded.kind, data, columns, loaded.parts.attributes.get("problem"))
     print(json.dumps(loaded.evaluate(**rows, batch_size=batch_size)))

@@ -27,11 +27,13 @@ from zoo.cli.app import (
     TextPair,
     app,
     examples,
+    readable,
     step,
+    task_name,
     verbosity,
 )  # fmt: skip
-from zoo.cli.data import Columns, as_text, check_known, examples_of, label_names
-from zoo.cli.quiet import quiet_unless_chief, start_keras
+from zoo.cli.data import Columns, as_text, check_header, check_known, examples_of, label_names
+from zoo.cli.quiet import quiet_unless_chief
 
 MESSAGES = BUNDLED / "sample_messages"
 
@@ -45,13 +47,18 @@ class Problem(str, Enum):
 
 
 ToLearn = Annotated[
-    str, Option(help="What to learn: classification (labels), causal_lm (what comes next), seq2seq_lm, ...")
+    str,
+    Option(
+        callback=task_name,
+        help="What to learn: classification (labels), causal_lm (what comes next), seq2seq_lm, ...",
+    ),
 ]
 TrainFile = Annotated[
     Path | None,
     Option(
+        callback=readable,
         help="CSV, TSV or JSON lines, for causal_lm also text, a text a line, for token_classification CoNLL, for "
-        "question_answering SQuAD JSON; the bundled messages if not given."
+        "question_answering SQuAD JSON; the bundled messages if not given.",
     ),
 ]
 
@@ -73,7 +80,7 @@ def finetune(
     name: Model = "minilm_mini_en",
     task: ToLearn = "classification",
     train: TrainFile = None,
-    test: Annotated[Path | None, Option(help="Held-out file to measure on.")] = None,
+    test: Annotated[Path | None, Option(callback=readable, help="Held-out file to measure on.")] = None,
     text: Text = "text",
     text_pair: TextPair = None,
     label: Label = None,
@@ -105,13 +112,16 @@ def finetune(
     Of several workers (--strategy multi_worker) each runs this command; the chief writes and prints.
     At the end the export answers one request in a process of its own that can import TensorFlow only.
     """
-    start_keras()
     load = {"max_length": max_length, "dtype": dtype, "lora_rank": lora_rank, "lm_weight": lm_weight, "seed": seed}
     load |= {"loss": loss, "no_answer": no_answer, "strategy": strategy, "remat": remat}
     fit = {"epochs": epochs, "learning_rate": learning_rate, "batch_size": batch_size, "seed": seed, "resume": resume}
+    out_export = export or Path(f"{out}-export", "1")
     files = Files(train, test, Columns(text, text_pair, label), problem.value)
+    check_folders(out, out_export)
+    for path in (train, test):
+        check_header(path, files.columns.labelled() if task == "classification" else files.columns)
     with quiet_unless_chief(load["strategy"]):
-        run(name, task, files, load, fit_options(name, fit), out, export or Path(f"{out}-export", "1"))
+        run(name, task, files, load, fit_options(name, fit), out, out_export)
 
 
 class Files(NamedTuple):
@@ -153,7 +163,6 @@ def run(name: str, task: str, files: Files, load: dict[str, Any], fit: dict[str,
 
     kind = find_kind(task)
     files = files.checked(kind)
-    check_folders(out, export)
     rows = [examples_of(kind, path, files.columns, files.problem) for path in (files.train, files.test) if path]
     options, title = {}, f"load {name}"
     if "labels" in kind.options:

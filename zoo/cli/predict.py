@@ -6,11 +6,22 @@ import json
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Option
+from typer import Argument
 
-from zoo.cli.app import BatchSize, MaxLength, Model, NoAnswer, TaskName, Text, TextPair, app, examples
-from zoo.cli.data import Columns, requests
-from zoo.cli.quiet import start_keras
+from zoo.cli.app import (
+    BatchSize,
+    MaxLength,
+    Model,
+    NoAnswer,
+    TaskName,
+    Text,
+    TextPair,
+    app,
+    examples,
+    of_data,
+    readable,
+)
+from zoo.cli.data import Columns, checked_texts, requests
 
 
 @app.command(
@@ -28,7 +39,8 @@ def predict(
     model: Model,
     texts: Annotated[list[str] | None, Argument(help="Texts; or use --file, or lines on stdin.")] = None,
     file: Annotated[
-        Path | None, Option(help="CSV, TSV or JSON lines; of words also CoNLL, of questions SQuAD JSON.")
+        Path | None,
+        of_data(callback=readable, help="CSV, TSV or JSON lines; of words also CoNLL, of questions SQuAD JSON."),
     ] = None,
     text: Text = "text",
     text_pair: TextPair = None,
@@ -38,11 +50,12 @@ def predict(
     max_length: MaxLength = None,
 ) -> None:
     """Answer texts; prints a JSON object for each."""
-    start_keras()
+    columns = Columns(text, text_pair, None)
+    texts = checked_texts(texts or [], file, columns)
     import zoo
 
     loaded = zoo.load(model, task, max_length=max_length, no_answer=no_answer)
-    table = requests(texts or [], file, Columns(text, text_pair, None), loaded.kind)
+    table = requests(texts, file, columns, loaded.kind)
     for start in range(0, len(table.texts), batch_size):
         batch = slice(start, start + batch_size)
         asked = {"text": table.texts[batch]} | ({"text_pair": table.pairs[batch]} if table.pairs else {})

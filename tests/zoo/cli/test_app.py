@@ -74,10 +74,10 @@ REFUSED = {
     "no recipe": (("train", "bert_base_en_cased", "--data", ".", "--out", "x"), "there is no recipe"),
     "no data": (("train", "mini_bert_en", "--data", "no/such", "--out", "x"), "there is no folder no/such"),
     "no file": (("finetune", "--train", "no.csv"), "no.csv: there is no such file"),
-    "test alone": (("finetune", "--test", "no.csv"), "without --train"),
+    "test alone": (("finetune", "--test", __file__), "without --train"),
     "no text": (("predict", "mini_bert_en"), "received no text"),
-    "texts and file": (("predict", "mini_bert_en", "a", "--file", "a.csv"), "give one of them"),
-    "no folder": (("evaluate", "no/such", "--data", "x.csv"), "there is no folder 'no/such'"),
+    "texts and file": (("predict", "mini_bert_en", "a", "--file", __file__), "give one of them"),
+    "no folder": (("evaluate", "no/such", "--data", __file__), "there is no folder 'no/such'"),
 }
 
 

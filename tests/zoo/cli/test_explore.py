@@ -60,7 +60,7 @@ def test_a_folder_is_no_file(folders, tmp_path):
 
 
 def test_a_folder_that_does_not_exist_is_refused_before_anything_is_loaded(tmp_path):
-    code, error = fail("explore", "no such model", "--html", tmp_path / "none" / "page.html")
+    code, error = fail("explore", "gpt2", "--html", tmp_path / "none" / "page.html")
 
     assert (code, "there is no folder" in error) == (2, True), error
 

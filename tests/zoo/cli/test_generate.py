@@ -23,7 +23,7 @@ def test_generate_by_beams(folders):
 
 def test_generate_errors(folders):
     assert "masked_lm, which writes no text" in fail("generate", folders["masked_lm"], "a")[1]
-    assert "give one of them" in fail("generate", folders["causal_lm"], "a", "--file", "b.txt")[1]
+    assert "give one of them" in fail("generate", folders["causal_lm"], "a", "--file", __file__)[1]
     assert "top_p must be in" in fail("generate", folders["causal_lm"], "a", "--top-p", 2)[1]
 
 
