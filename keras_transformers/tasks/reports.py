@@ -64,10 +64,10 @@ def measure(task: Task, texts: Any, labels: Any = None, *, pairs: Any = None, ba
 
 
 def best_epoch(parts: Parts) -> BestEpoch:
-    """Return the callback that keeps the best epoch of a task: by its metric, then by the loss of validation."""
+    """Return the callback that keeps the best epoch of a task, by its metric over the validation rows."""
     metric = next(metric for metric in parts.metrics()[parts.label_output] if metric.name == parts.judged_by)
     prefix = f"{parts.label_output}_" if len(parts.model.output) > 1 else ""
-    return BestEpoch({f"val_{prefix}{metric.name}": metric._direction, "val_loss": "down"})
+    return BestEpoch(f"val_{prefix}{metric.name}", metric._direction)
 
 
 def worst(texts: Any, pairs: Any, wrong: Wrong) -> list[dict[str, Any]]:

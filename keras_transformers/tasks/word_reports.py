@@ -71,7 +71,7 @@ def entities_of(classes: list[int], labels: TokenLabels) -> list[Entity]:
     [(1, 2, 'x'), (4, 4, 'x')]
     """
     outside, (starts, ends) = len(labels.names), labels.bounds
-    before, after = [outside, *classes[:-1]], [*classes[1:], outside]
+    before, after = [outside, *classes][: len(classes)], [*classes, outside][1:]
     first = [place for place, pair in enumerate(zip(before, classes, strict=True)) if starts[pair]]
     last = [place for place, pair in enumerate(zip(classes, after, strict=True)) if ends[pair]]
     return [(a, b, labels.parts[classes[a]][1]) for a, b in zip(first, last, strict=True)]

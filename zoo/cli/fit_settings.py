@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from typing import Any
 
@@ -10,6 +9,7 @@ from zoo._entry import describe, names
 
 ROWS, EPOCHS = 480, 10  # that suit each other: the bundled messages, and most models; the file of a model may say other
 FEWEST, MOST = 3, 20  # epochs
+USUAL = {"epochs": 3, "learning_rate": 5e-5}  # of `Task.fit`
 
 
 def epochs_for(rows: int, epochs: int = EPOCHS) -> int:
@@ -36,12 +36,10 @@ def fit_options(name: str, given: dict[str, Any], rows: int, writes_text: bool =
         rows: To learn from.
         writes_text: Whether it learns to write: the epochs are then those of `Task.fit`, however few the rows are.
     """
-    from keras_transformers.tasks import Task
-
-    suited = dict(describe(name).fit) if name in names() else {}
-    usual = inspect.signature(Task.fit).parameters
-    epochs = usual["epochs"].default if writes_text else epochs_for(rows, suited.get("epochs", EPOCHS))
-    suited = {"learning_rate": usual["learning_rate"].default, **suited, "epochs": epochs}
+    of_model = dict(describe(name).fit) if name in names() else {}
+    suited = USUAL | of_model
+    if not writes_text:
+        suited["epochs"] = epochs_for(rows, of_model.get("epochs", EPOCHS))
     return {**suited, **{key: value for key, value in given.items() if value is not None}}
 
 

@@ -69,7 +69,8 @@ def learn(
     """
     best = None if held_out is None else best_epoch(task.parts)
     measured = {"loss": f"{'loss':>7}"}
-    measured |= {} if best is None else {name: f"held-out {name.removeprefix('val_')}" for name in best.measures}
+    if best is not None:
+        measured |= {name: f"held-out {name.removeprefix('val_')}" for name in (best.monitor, "val_loss")}
     epochs = Epochs(measured, best)
     validation = None if held_out is None else tuple(held_out.get(name) for name in ("texts", "labels", "pairs"))
     callbacks = [epochs] if best is None else [best, epochs]

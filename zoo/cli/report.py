@@ -54,7 +54,7 @@ def _confusion(confusion: dict[str, Any], width: int) -> tuple[str, Table]:
     names = [f"{number} {label}" for number, label in enumerate(labels, 1)]
     of_names = min(max(map(len, names)), LABEL)
     if 3 + of_names + len(labels) * (2 + max(len(str(counts.max())), len(str(len(labels))))) > width:
-        return _pairs(labels, counts)
+        return _pairs(labels, counts, width)
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("", no_wrap=True, max_width=of_names)
     for number in range(1, len(labels) + 1):
@@ -64,12 +64,12 @@ def _confusion(confusion: dict[str, Any], width: int) -> tuple[str, Table]:
     return "right labels (rows) and answers (columns)", table
 
 
-def _pairs(labels: list[str], counts: np.ndarray) -> tuple[str, Table]:
+def _pairs(labels: list[str], counts: np.ndarray, width: int) -> tuple[str, Table]:
     others = counts * (1 - np.eye(len(labels), dtype=counts.dtype))
     most = np.argsort(-others, axis=None, kind="stable")[:PAIRS]
     table = Table(box=box.SIMPLE_HEAD)
     for header in ("right label", "answer"):
-        table.add_column(header, no_wrap=True)
+        table.add_column(header, no_wrap=True, max_width=(width - 20) // 2)
     table.add_column("times", justify="right")
     for right, answer in zip(*np.unravel_index(most, counts.shape), strict=True):
         if others[right, answer]:
