@@ -44,7 +44,11 @@ class Problem(str, Enum):
 
 
 ToLearn = Annotated[
-    str, Option(help="What to learn: classification (labels), causal_lm (what comes next), seq2seq_lm, ...")
+    str,
+    Option(
+        help="What to learn: classification (labels), causal_lm (what comes next), seq2seq_lm, ...",
+        rich_help_panel="Model",
+    ),
 ]
 TrainFile = Annotated[
     Path | None,
@@ -145,8 +149,8 @@ def finetune(
     """Fine-tune a model, save it, measure it on held-out texts, and export it as a SavedModel that takes text.
 
     A classifier's labels are those of the training file. Without any file, the bundled messages are learnt.
-    Of a training file without a test file a tenth is held out: it is measured after each epoch, and the best epoch is
-    kept. With --test nothing is held out unless --split says so, and the test file chooses nothing.
+    A tenth of the training file is held out (--split) and measured after each epoch; the best epoch is kept.
+    With --test nothing is held out unless --split says so. The test file is for the end: it chooses nothing.
     Ctrl-C while it learns saves the model so far, in OUT-interrupted; with --resume, SIGTERM saves the run and exits 0.
     Of several workers (--strategy multi_worker) each runs this command; the chief writes and prints.
     At the end the export answers one request in a process of its own that can import TensorFlow only.
