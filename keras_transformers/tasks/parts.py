@@ -45,6 +45,7 @@ class Kind(NamedTuple):
     # Texts, labels and perhaps pairs of a file, as `data.conll.read_annotated`.
     read: Callable[..., tuple[list, Any] | tuple[list, Any, list]] | None = None
     labels_in: Callable[[Any], list[str]] | None = None  # the labels to learn from those of a file, as `labels_in`
+    held_out_by: str = "texts"  # rows with the same of these, or of "pairs", are all learnt from or all held out
 
     @property
     def options(self) -> set[str]:
@@ -190,6 +191,9 @@ class Parts:
         saved_options: The values of `kind.saved_options`.
         scores: What `evaluate` measures besides the metrics, on the answers: from texts, labels, pairs and a batch size
             to numbers by name. None for nothing.
+        judged_by: The metric of `label_output` by which one epoch is better than another.
+        report: What `reports.measure` says of answers: from texts, labels, pairs and what `predict` gives for them to
+            a dict for JSON. None where `evaluate` says all.
         saved: What `save` keeps besides: options of `checkpoints.huggingface.save_folder`, asked for at each `save`.
         saved_tokenizer: What `save` writes for a tokenizer; `tokenizer` when None.
         attributes: What this task alone has, by name: they become attributes of the `Task`.
@@ -210,6 +214,8 @@ class Parts:
     label_layer: str | None = None
     saved_options: Mapping[str, Any] = field(default_factory=dict)
     scores: Callable[..., dict[str, float]] | None = None
+    judged_by: str = "accuracy"
+    report: Callable[..., dict[str, Any]] | None = None
     saved: Callable[[], dict[str, Any]] = dict
     saved_tokenizer: Any = None
     attributes: Mapping[str, Any] = field(default_factory=dict)

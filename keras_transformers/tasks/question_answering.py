@@ -16,6 +16,7 @@ from keras_transformers.number_checks import is_number
 from keras_transformers.tasks.one_pass import OnePass, Signature
 from keras_transformers.tasks.parts import Kind, Parts, Setup
 from keras_transformers.tasks.readers import Reader, Tensors
+from keras_transformers.tasks.reports import worst
 from keras_transformers.tasks.serving import check_counts
 from keras_transformers.tasks.span_answers import (
     SpanOptions,
@@ -108,6 +109,8 @@ def question_answering(
         metrics=lambda: {"logits": [SpanAccuracy(), MeanSpanCrossEntropy()]},
         answers=answers,
         scores=_scores(answers),
+        judged_by="span_accuracy",
+        report=_report,
         attributes=saved_options,
         saved_options=saved_options,
     )
@@ -131,6 +134,7 @@ KIND = Kind(
     takes_pairs=True,
     needs_pairs=True,
     read=read_questions,
+    held_out_by="pairs",
 )
 
 
@@ -173,7 +177,21 @@ def _scores(answers: OnePass) -> Callable[..., dict[str, float]]:
     def scores(texts: Any, labels: Any, pairs: Any, batch_size: int) -> dict[str, float]:
         questions, contexts = check_pairs(texts, pairs)
         found = answers.predict(questions, contexts, batch_size=batch_size)
-        right = [[text for _, text in row] for row in check_answers(labels, contexts)]
-        return answer_scores([row["answer"] for row in found], right)
+        return answer_scores([row["answer"] for row in found], _right(labels, contexts))
 
     return scores
+
+
+def _right(labels: Any, contexts: list[str]) -> list[list[str]]:
+    return [[text for _, text in row] for row in check_answers(labels, contexts)]
+
+
+def _report(texts: Any, labels: Any, pairs: Any, answers: list[dict[str, Any]]) -> dict[str, Any]:
+    """Exact match and F1, and the wrong answers that the model is surest of."""
+    found, right = [row["answer"] for row in answers], _right(labels, pairs)
+    wrong = {}
+    for row, (answer, texts_of) in enumerate(zip(answers, right, strict=True)):
+        if not answer_scores([answer["answer"]], [texts_of])["f1"]:
+            said = {"label": next(iter(texts_of), ""), "predicted": answer["answer"], "score": answer["score"]}
+            wrong[row] = answer["score"], said
+    return {**answer_scores(found, right), "worst": worst(texts, pairs, wrong)}

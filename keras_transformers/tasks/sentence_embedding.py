@@ -17,6 +17,7 @@ from keras_transformers.tasks.labels import label_numbers, label_rows
 from keras_transformers.tasks.one_pass import OnePass, Signature
 from keras_transformers.tasks.parts import Kind, Parts, Setup
 from keras_transformers.tasks.readers import Reader, Tensors
+from keras_transformers.tasks.reports import similarity_report
 from keras_transformers.tasks.search import search
 from keras_transformers.tasks.text_groups import Columns, group_source
 from keras_transformers.text.checks import check_texts
@@ -104,6 +105,8 @@ def sentence_embedding(setup: Setup, *, loss: str = "ranking", pooling: str = "m
         pairs_needed=learning.sizes[0] > 1,
         saved=lambda: {"sentence_transformer": {"pooling": pooling, "normalize": normalize}},
         scores=_spearman(answers) if loss == "cosine" else None,
+        judged_by=learning.metric().name,
+        report=similarity_report if loss == "cosine" else None,
         attributes={
             "loss": loss, "pooling": pooling, "normalize": normalize, "embed": embed,
             "search": lambda *arguments, **options: search(embed, *arguments, **options),

@@ -57,8 +57,10 @@ def test_finetune_on_entities(folders, files, tmp_path, served):
 
 def test_evaluate(model, files):
     printed = json.loads(run("evaluate", model, "--data", files[".annotated"]))
-    assert printed == pytest.approx(zoo.load(model).evaluate(WORDS, LABELS))
-    assert printed.keys() == {"accuracy", "cross_entropy", "precision", "recall", "f1"}
+    measured = zoo.load(model).evaluate(WORDS, LABELS)
+    shared = {"accuracy", "precision", "recall", "f1"}
+    assert {key: printed[key] for key in shared} == pytest.approx({key: measured[key] for key in shared})
+    assert printed["classes"].keys() == {"place", "time"}
 
 
 def test_examples_of_files(files):
