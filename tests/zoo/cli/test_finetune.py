@@ -15,6 +15,7 @@ from keras_transformers.tasks import Task
 from zoo.cli import finetune
 
 
+@pytest.mark.integration
 def test_finetune_goes_all_the_way(folders, table, tmp_path):
     """With the answer of the export from a process of its own."""
     out = tmp_path / "out"
@@ -31,6 +32,7 @@ def test_finetune_goes_all_the_way(folders, table, tmp_path):
     assert answer["probabilities"] == pytest.approx(list(served["probabilities"].values()), abs=1e-4)
 
 
+@pytest.mark.integration
 def test_finetune_pairs_with_several_labels_without_a_header(folders, table, tmp_path, served):
     rows = [{"a": "a fine film", "b": "the day", "c": "x|y"}, {"a": "a dull book", "b": "the play", "c": ""}]
     out, export = tmp_path / "out", tmp_path / "served" / "1"
@@ -42,6 +44,7 @@ def test_finetune_pairs_with_several_labels_without_a_header(folders, table, tmp
     assert served == [["a fine film", "the day"]]
 
 
+@pytest.mark.integration
 def test_finetune_numbers(folders, table, tmp_path, served):
     rows = [{"text": "a fine film", "stars": 4.5}, {"text": "a dull book", "stars": 1}]
     train = table("train.jsonl", rows)
@@ -153,6 +156,7 @@ def test_labels_of_the_test_file_are_checked_before_the_work(table, monkeypatch,
     assert re.search(message, printed), printed
 
 
+@pytest.mark.integration
 def test_what_else_is_wrong_with_the_test_file_is_told_before_the_work(folders, table, tmp_path, monkeypatch):
     monkeypatch.setattr(Task, "fit", never)
     blank = [{"text": "a fine film", "label": " "}]
@@ -174,6 +178,7 @@ def test_the_working_directory_is_refused_before_the_work(table, monkeypatch, tm
     assert ". is the working directory, so it is not replaced" in message
 
 
+@pytest.mark.integration(quick=["evaluate"])
 @pytest.mark.parametrize("name", ["predict", "export", "serve"])
 def test_an_error_after_fit_says_where_the_model_is(command, tmp_path, monkeypatch, name):
     def broken(*_, **__):
@@ -188,6 +193,7 @@ def test_an_error_after_fit_says_where_the_model_is(command, tmp_path, monkeypat
     assert zoo.load(tmp_path / "out").labels == ("bad", "good")
 
 
+@pytest.mark.integration
 def test_an_interrupted_fit_is_kept(command, tmp_path, monkeypatch):
     """Beside the folder that was there before, which may hold a better model; a second interrupt leaves at once."""
     fit = Task.fit
@@ -209,6 +215,7 @@ def test_an_interrupted_fit_is_kept(command, tmp_path, monkeypatch):
     assert len(list(tmp_path.glob("*out*"))) == 1
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("error", [None, KeyboardInterrupt])
 def test_a_model_that_cannot_be_saved_where_it_should_is_saved_beside(command, folders, tmp_path, monkeypatch, error):
     """A note was put there while it learnt."""

@@ -42,6 +42,7 @@ def test_finetune_goes_all_the_way(folders, file, tmp_path):
     assert answer["score"] == pytest.approx(expected["score"], abs=1e-4)
 
 
+@pytest.mark.integration
 def test_finetune_asks_the_export(folders, file, tmp_path, served):
     options = ("--task", "question_answering", "--train", file, "--epochs", "1")
     run("finetune", folders["masked_lm"], *options, "--out", tmp_path / "out")
@@ -71,6 +72,7 @@ def test_what_a_file_gives(file):
     assert requests(["a", "b", "c", "d"], None, Columns(), KIND) == (["a", "c"], ["b", "d"], None)
 
 
+@pytest.mark.integration
 def test_what_is_refused(folders, model, file, tmp_path):
     wrong = questions.write_squad(tmp_path / "wrong.json", **(ROWS | {"answers": [(3, "fine"), None]}))
     options = ("--task", "question_answering", "--out", tmp_path / "out")

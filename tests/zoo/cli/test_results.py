@@ -17,6 +17,7 @@ from zoo.cli import app
 README = Path(__file__).parents[3] / "README.md"
 
 
+@pytest.mark.integration
 def test_the_table_of_the_readme_is_what_it_prints():
     printed = run("results", "--markdown").strip()
     assert printed in README.read_text(encoding="utf-8"), "put the output of `python -m zoo results --markdown` there"
