@@ -19,6 +19,9 @@ MOST_END_TO_END = 12.0  # on a fast CPU that is idle, the longest takes 4
 SPENT = pytest.StashKey[float]()
 collected = {"since": 0.0, "seconds": 0.0}  # processor time of the garbage collector, which no test is to blame for
 
+if "PYTEST_XDIST_WORKER" in os.environ:  # a worker for each core: threads of their own would wait for each other's
+    os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 gc.set_threshold(50_000, 50, 1_000)  # traced graphs are millions of objects, which a collection walks through
 
 
