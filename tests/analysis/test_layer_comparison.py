@@ -27,6 +27,7 @@ def test_exponents_are_those_of_theory(comparison, layer, quantity):
         assert row.length == pytest.approx(length, abs=0.1)
 
 
+@pytest.mark.integration
 def test_the_numbers_by_hand(comparison):
     """T = 32, d = 64."""
     shown = {(row.layer, row.quantity): row.counted for row in comparison.rows()}

@@ -19,6 +19,7 @@ def length_of(layer, length, dtype="float64", **options):
     return path_length(layer, keras.KerasTensor((1, length, D), dtype=dtype), **options)
 
 
+@pytest.mark.integration(quick=["5-2", "5-9"])
 @pytest.mark.parametrize("length", [1, 2, 9, 40])
 @pytest.mark.parametrize("kernel", [2, 3, 5])
 def test_convolutions(kernel, length):

@@ -61,7 +61,7 @@ def seen(dataset):
         return [[{k: v.numpy() for k, v in x.items()}, *(part.numpy() for part in rest)] for x, *rest in dataset]
 
 
-@pytest.mark.integration(quick=["options1"])
+@pytest.mark.integration
 @pytest.mark.parametrize("options", [{}, {"batch_size": 8}, {"shuffle": False}])
 def test_the_pairs_are_those_of_lists(encode, tokenizer, options):
     with pytest.warns(UserWarning, match="3 of 300 pairs"):

@@ -48,7 +48,7 @@ def contents(folder: Path) -> dict[str, object]:
     return {str(path.relative_to(folder)): path.lstat().st_ino for path in sorted(folder.rglob("*"))}
 
 
-@pytest.mark.integration(quick=["config.json"])
+@pytest.mark.integration
 @pytest.mark.parametrize("marker", sorted(WRITTEN))
 def test_folders_to_replace(tmp_path, marker):
     """A folder that holds anything else is not touched; one that was refused is as it was."""

@@ -45,7 +45,7 @@ def test_config(tmp_path):
     fuzz(read_a_config, st.tuples(configs, st.just(plain) | json_files(GENERATION)), examples=600)
 
 
-@pytest.mark.integration(quick=["True"])
+@pytest.mark.integration
 @pytest.mark.parametrize("has_source", [False, True])
 def test_generation_settings(tmp_path, has_source):
     def read_generation_settings(content):

@@ -72,6 +72,7 @@ def test_text_graph(tmp_path, spm):
     fuzz(compile_text_graph, values | few | values.flatmap(mutated), examples=20)
 
 
+@pytest.mark.integration
 def test_vocabulary_files(tmp_path):
     """vocab.txt; vocab.json and merges.txt; tokenizer_config.json."""
     wholes = []

@@ -64,6 +64,7 @@ def test_index(tmp_path):
     fuzz(read_index, json_files(index), examples=200)
 
 
+@pytest.mark.integration
 def test_pickles(tmp_path):
     """Nothing that a pickle calls is called: the file that it would make is not there."""
     evil = tmp_path / "evil"

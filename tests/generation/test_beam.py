@@ -89,6 +89,7 @@ def test_better_than_greedy_and_the_best_first(generator):
     assert [texts[:2] for texts in generator(PROMPTS, 4, 4)] == generator(PROMPTS, 4, 2)
 
 
+@pytest.mark.integration(quick=["{'min_new_tokens': 6}", "{'no_repeat_ngram': 1}"])
 @pytest.mark.parametrize("knobs", [{"max_new_tokens": 1}, {"min_new_tokens": 6}, {"no_repeat_ngram": 1}], ids=str)
 def test_limits(generator, knobs):
     texts = [text.ids for texts in generator(PROMPTS, 4, 4, **knobs) for text in texts]

@@ -60,6 +60,7 @@ def test_a_text_ends_with_an_end_token_or_at_its_limit(generator):
         assert new[: len(same)] == same
 
 
+@pytest.mark.integration
 def test_a_row_does_not_depend_on_its_neighbours(generator):
     together = generator(PROMPTS, sequences=2, stop=["QQ"], **KNOBS)
     for row, prompt in enumerate(PROMPTS):

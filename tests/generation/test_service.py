@@ -48,6 +48,7 @@ def test_one_trace_serves_every_shape_and_knob(task):
     assert run.experimental_get_tracing_count() == before == 1
 
 
+@pytest.mark.integration
 def test_no_texts(task):
     request, none = task.parts.answers.request(0), tf.constant([], tf.string)
     answer = task.service.run(none, none, 1, tf.nest.map_structure(tf.constant, request))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import keras
 import numpy as np
+import pytest
 
 from keras_transformers.families import bert
 from keras_transformers.heads import grouped
@@ -13,6 +14,7 @@ def model_of_texts():
     return encoder(bert(50, num_layers=1, num_heads=2, hidden_dim=8, initializer_range=0.5))
 
 
+@pytest.mark.integration
 def test_each_text_is_encoded_by_itself(tmp_path):
     texts, rng = model_of_texts(), np.random.default_rng(0)
     groups = grouped(texts, "groups")

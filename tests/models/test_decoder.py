@@ -43,7 +43,7 @@ def hidden_states(model, inputs, **options):
     return to_numpy(model(inputs, **options)["hidden_states"])
 
 
-@pytest.mark.integration(quick=["alibi-rms-post-2-True-False-mixed_bfloat16"])
+@pytest.mark.integration
 @each_config
 def test_packed_texts_equal_rows_of_their_own_and_padding_changes_nothing(options):
     check_packed(**options)

@@ -63,6 +63,7 @@ def test_a_long_prompt_keeps_its_end(task):
     assert [row["truncated"] for row in task.predict(TEXTS, max_new_tokens=15)[:-1]] == [False] * 3
 
 
+@pytest.mark.integration
 def test_a_row_does_not_depend_on_its_neighbours(task):
     together = task.predict(TEXTS, stop=["ä", "th"], **KNOBS_BY_ROW, batch_size=3)
     for row, text in enumerate(TEXTS):
@@ -155,7 +156,7 @@ def legible(task) -> dict[int, float]:
     return {i: float("-inf") for i, piece in enumerate(spelled) if not piece or not set(piece) <= corpus}
 
 
-@pytest.mark.integration(quick=["1-[]"])
+@pytest.mark.integration
 @pytest.mark.parametrize("stop", [[], ["at", "ä", "the cat"]], ids=str)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_stream_is_the_text(task, stop, seed):
@@ -250,6 +251,7 @@ def test_knobs_and_stop_strings_of_each_row(task, signatures):
         same(answer, *task.predict([TEXTS[row]], stop=[string for string in stop[row] if string], **own))
 
 
+@pytest.mark.integration
 def test_a_bad_row_fails_no_batch(signatures):
     values = {"temperature": [0.0, -1.0, 0.0, 0.0], "max_new_tokens": [5, 5, 500, 5], "top_p": [1.0, 1.0, 1.0, 2.0]}
     answers = ask(signatures["generate"], ["a"] * 4, stop=[[]] * 4, **knobs(values, 4))
@@ -257,6 +259,7 @@ def test_a_bad_row_fails_no_batch(signatures):
     assert [answer["num_tokens"] for answer in answers] == [5, 0, 0, 0]
 
 
+@pytest.mark.integration
 def test_no_rows(task, signatures):
     assert ask(signatures["serving_default"], []) == []
     assert ask(signatures["generate"], [], stop=np.zeros((0, 0), str), **knobs({}, 0)) == []

@@ -94,6 +94,7 @@ def test_predict_pairs(trained):
         trained.predict(TEXTS, ["one"])
 
 
+@pytest.mark.integration
 def test_predict_edges(trained):
     assert trained.predict([]) == []
     fine, empty, long = trained.predict(["a fine film", "", "film " * 30])

@@ -39,6 +39,7 @@ def test_predict_fills_each_gap_in_order(task):
         assert 0 < sum(probabilities) <= 1 + 1e-6
 
 
+@pytest.mark.integration
 def test_predict_does_not_depend_on_neighbours(task):
     alone = task.predict(["a fine [MASK]"])[0]["fills"][0]
     beside = task.predict(["a fine [MASK]", "[MASK] [MASK] [MASK] a long grey room"])[0]["fills"][0]

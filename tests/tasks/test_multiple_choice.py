@@ -63,6 +63,7 @@ def test_export_in_a_process_of_its_own(task, tmp_path):
         assert ours == pytest.approx([*row["probabilities"], *padding], abs=1e-5)
 
 
+@pytest.mark.integration
 def test_no_choices_in_a_graph(task):
     signature = task.service.signatures["serving_default"].get_concrete_function()
     answer = signature(text=tf.constant(["a", "b"]), choices=tf.zeros([2, 0], tf.string))

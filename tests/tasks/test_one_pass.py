@@ -60,12 +60,13 @@ def test_what_is_refused(trained, arguments, options, message):
         trained.predict(*arguments, **options)
 
 
+@pytest.mark.integration
 def test_the_service_has_a_signature_for_pairs_where_a_task_takes_them(trained):
     assert set(trained.service.signatures) == {"serving_default", "pair"}
     assert set(tiny.masked_lm().service.signatures) == {"serving_default"}
 
 
-@pytest.mark.integration(quick=["pairs2"])
+@pytest.mark.integration
 @pytest.mark.parametrize("pairs", [["b"], [], ["b"] * 3])
 def test_pairs_of_a_request_are_as_many_as_its_texts(trained, pairs):
     signature = trained.service.signatures["pair"].get_concrete_function()

@@ -68,6 +68,7 @@ def test_fit_learns(task):
     assert [answer["answer"] for answer in task.predict(QUESTIONS, CONTEXTS)] == TEXTS
 
 
+@pytest.mark.integration
 def test_evaluate_takes_all_answers_as_right(task):
     labels = [[(0, context), answer] for context, answer in zip(CONTEXTS, ANSWERS, strict=True)]
     results = task.evaluate(QUESTIONS, labels, pairs=CONTEXTS, batch_size=3)

@@ -25,7 +25,7 @@ def setup():
     return questions.answerer().parts.answers.setup
 
 
-@pytest.mark.integration(quick=["24-2"])
+@pytest.mark.integration
 @pytest.mark.parametrize(("max_length", "stride"), [(7, 1), (12, 4), (24, 128), (24, 2)])
 def test_windows(setup, max_length, stride):
     """Of questions and contexts of any length, so that some questions are cut, and some contexts are short."""

@@ -128,6 +128,7 @@ def test_export_in_a_process_of_its_own(task, tmp_path):
     assert similar["similarity"] == pytest.approx([row["similarity"] for row in task.predict(*pairs)], abs=1e-5)
 
 
+@pytest.mark.integration
 def test_search(task):
     corpus = TEXTS[::2]
     found = task.search(["a fine film", "a dull day"], corpus, top=5)

@@ -60,7 +60,7 @@ def test_greedy_beyond_the_first_cache(task, sources):
     assert [row["truncated"] for row in rows] == [False] * 3 + [True]
 
 
-@pytest.mark.integration(quick=["{}"])
+@pytest.mark.integration
 @pytest.mark.parametrize("options", [{}, {"num_beams": 3, "num_sequences": 2, "coverage_penalty": 0.3}], ids=str)
 def test_a_row_does_not_depend_on_its_neighbours(task, sources, options):
     together = task.predict(sources, stop=[text_of([9])], max_new_tokens=[9, 5, 40, 7], **options)
@@ -95,6 +95,7 @@ def test_text_that_cannot_be_answered(task, sources):
         task.generate([""])
 
 
+@pytest.mark.integration(quick=["1"])
 @pytest.mark.parametrize("num_beams", [1, 2])
 def test_no_rows(task, num_beams):
     request, none = task.parts.answers.request(0, num_beams=num_beams), tf.constant([], tf.string)

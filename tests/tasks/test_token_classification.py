@@ -52,6 +52,7 @@ def test_fit_learns_from_spans():
     assert [found(answer) for answer in task.predict(TEXTS[:12])] == SPANS[:12]
 
 
+@pytest.mark.integration
 def test_what_is_answered(task):
     answer = task.predict(["Bob  Ray is in U.S.  ."])[0]
     assert answer.keys() == {"entities", "tokens", "truncated"}

@@ -47,6 +47,7 @@ def test_stop_strings_that_are_too_long_or_too_many(generate):
     assert answer["error"] == [b"stop takes at most 64 strings of at most 1,024 bytes."] * 2 + [b""] * 2
 
 
+@pytest.mark.integration(quick=["3"])
 @pytest.mark.parametrize("rows", [1, 3])
 def test_every_option_has_a_row_for_each_text(generate, rows):
     for name in ["stop", *knobs_of(1)]:

@@ -87,6 +87,7 @@ def test_nothing_moves_between_updates():
     assert difference(model, fitted(AdamW(0.01), epochs=0)) == 0
 
 
+@pytest.mark.integration
 def test_fit_ends_with_the_averages_and_swaps_them_in_to_evaluate():
     plain = fitted(AdamW(0.05), epochs=1)
     averaged = fitted(AdamW(0.05, ema_momentum=0.9), epochs=1, callbacks=[keras.callbacks.SwapEMAWeights()])
@@ -95,6 +96,7 @@ def test_fit_ends_with_the_averages_and_swaps_them_in_to_evaluate():
     assert difference(averaged, start) < difference(plain, start)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])
 @pytest.mark.parametrize("accumulation_steps", [1, 2])
 def test_mixed_precision(policy, accumulation_steps):
@@ -111,6 +113,7 @@ def test_mixed_precision(policy, accumulation_steps):
     assert difference(half, full) < 0.05 < difference(full, fitted(AdamW(0.02), epochs=0))
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("accumulation_steps", [1, 3])
 def test_a_saved_model_keeps_arguments_and_state(tmp_path, accumulation_steps):
     rate = WarmupLinear(0.05, 2, 20)

@@ -63,6 +63,7 @@ def whole(config: TransformerConfig) -> keras.Model:
     return keras.Model(model.input, language_model_head(config, model.get_layer("token_embedding"), states))
 
 
+@pytest.mark.integration(quick=["lstm_lm", "bert_tiny_en_uncased"])
 @pytest.mark.parametrize("name", zoo.names())
 def test_parameters_are_those_of_the_model(name):
     entry = zoo.describe(name)

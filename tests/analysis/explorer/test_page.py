@@ -78,6 +78,7 @@ def test_embedded_json_ends_no_element_and_says_the_same(text):
     assert not set("<>&\u2028\u2029") & set(embedded(text))
 
 
+@pytest.mark.integration
 def test_the_policy_lets_the_one_script_and_style_run_and_nothing_else(task):
     document = page("a model", [run(task("classification"), Request("a film"))])
 

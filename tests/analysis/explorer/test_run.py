@@ -240,6 +240,7 @@ def test_gaps_of_a_long_text_are_bounded(task):
     assert "Of 198 places of the answer, the first 64 are shown." in shown.notes
 
 
+@pytest.mark.integration
 def test_what_was_traced_goes_with_its_task():
     tokenizer = Tokenizer.train(["a fine film"], 280, model="byte_pair")
     sizes = {"num_layers": 1, "num_heads": 1, "hidden_dim": 4, "max_length": 16}

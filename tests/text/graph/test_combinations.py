@@ -99,6 +99,7 @@ MODELS = {
 }
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("seed", [0, 1, pytest.param(range(2, 12), marks=pytest.mark.slow)], ids=str)
 @pytest.mark.parametrize("kind", MODELS)
 def test_combinations(kind, seed, mismatches):

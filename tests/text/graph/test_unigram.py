@@ -27,7 +27,7 @@ def letters() -> tuple:
     return pair([("a", -2.0), ("b", -2.0), ("c", -2.0), ("ab", -1.0), ("bc", -2.0), ("d", -1.0), ("dd", -2.0)])
 
 
-@pytest.mark.integration(quick=["dd-pieces3", "-pieces7", "aab-pieces1"])
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("text", "pieces"),
     [
