@@ -9,6 +9,7 @@ import keras
 from keras import ops
 
 from keras_transformers.layers.dense import dense_initializer
+from keras_transformers.layers.tables import add_table, take_rows
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
@@ -61,33 +62,27 @@ class TokenEmbedding(keras.layers.Layer):
 
     def build(self, inputs_shape, segment_ids_shape=None):
         initializer = dense_initializer(self.initializer_range)
-        self.embeddings = self.add_weight(
-            shape=(self.vocabulary_size, self.hidden_dim), initializer=initializer, name="embeddings"
-        )
+        self.embeddings = add_table(self, self.vocabulary_size, self.hidden_dim, initializer, "embeddings")
         self.segment_embeddings = None
         if self.num_segments:
-            self.segment_embeddings = self.add_weight(
-                shape=(self.num_segments, self.hidden_dim), initializer=initializer, name="segment_embeddings"
+            self.segment_embeddings = add_table(
+                self, self.num_segments, self.hidden_dim, initializer, "segment_embeddings"
             )
 
-    def call(self, inputs, segment_ids=None, reverse=False):
+    def call(self, inputs, segment_ids=None, reverse=False, training=None):
         if reverse:
             return ops.matmul(inputs, ops.transpose(ops.cast(self.embeddings, inputs.dtype)))
-        embeddings = self._look_up(self.embeddings, inputs)
+        embeddings = take_rows(self.embeddings, inputs, self.compute_dtype)
         if self.scale:
             embeddings = embeddings * ops.cast(math.sqrt(self.hidden_dim), embeddings.dtype)
         if segment_ids is not None and not self.num_segments:
             raise ValueError("segment_ids were given, but this embedding has num_segments=0: leave them out.")
         if not self.num_segments:
             return embeddings
-        return embeddings + self._look_up(
-            self.segment_embeddings, ops.zeros_like(inputs) if segment_ids is None else segment_ids
-        )
+        segment_ids = ops.zeros_like(inputs) if segment_ids is None else segment_ids
+        return embeddings + take_rows(self.segment_embeddings, segment_ids, self.compute_dtype, training)
 
-    def _look_up(self, table, ids):
-        return ops.cast(ops.take(table, ops.cast(ids, "int32"), axis=0), self.compute_dtype)
-
-    def compute_output_spec(self, inputs, segment_ids=None, reverse=False):
+    def compute_output_spec(self, inputs, segment_ids=None, reverse=False, training=None):
         if reverse:
             return keras.KerasTensor((*inputs.shape[:-1], self.vocabulary_size), dtype=self.compute_dtype)
         return keras.KerasTensor((*inputs.shape, self.hidden_dim), dtype=self.compute_dtype)

@@ -10,6 +10,7 @@ from keras import ops
 
 from keras_transformers.config import POSITION_LAYOUTS
 from keras_transformers.layers.dense import dense_initializer
+from keras_transformers.layers.tables import add_rows, add_table, take_rows
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
@@ -105,11 +106,8 @@ class LearnedPositions(keras.layers.Layer):
         self.initializer_range = initializer_range
 
     def build(self, hidden_states_shape):
-        self.embeddings = self.add_weight(
-            shape=(self.max_length, hidden_states_shape[-1]),
-            initializer=dense_initializer(self.initializer_range),
-            name="embeddings",
-        )
+        initializer = dense_initializer(self.initializer_range)
+        self.embeddings = add_table(self, self.max_length, hidden_states_shape[-1], initializer, "embeddings")
 
     def call(self, hidden_states, positions=None):
         length = ops.shape(hidden_states)[1]
@@ -120,8 +118,8 @@ class LearnedPositions(keras.layers.Layer):
             )
         table = ops.convert_to_tensor(self.embeddings)
         if positions is None:
-            return hidden_states + ops.cast(table[:length], hidden_states.dtype)
-        return hidden_states + ops.cast(ops.take(table, positions, axis=0), hidden_states.dtype)
+            return add_rows(hidden_states, table[:length])
+        return add_rows(hidden_states, take_rows(table, positions, table.dtype))
 
     def compute_output_spec(self, hidden_states, positions=None):
         return keras.KerasTensor(hidden_states.shape, dtype=hidden_states.dtype)

@@ -9,6 +9,8 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_transformers.layers.tables import add_table, take_rows
+
 
 @keras.saving.register_keras_serializable("keras_transformers")
 class RelativePositionBias(keras.layers.Layer):
@@ -52,14 +54,12 @@ class RelativePositionBias(keras.layers.Layer):
         self.bidirectional = bidirectional
 
     def build(self, query_positions_shape, key_positions_shape=None):
-        self.embeddings = self.add_weight(
-            shape=(self.num_buckets, self.num_heads), initializer="glorot_uniform", name="embeddings"
-        )
+        self.embeddings = add_table(self, self.num_buckets, self.num_heads, "glorot_uniform", "embeddings")
 
     def call(self, query_positions, key_positions):
         distances = _distances(query_positions, key_positions)  # (1|B, T, S)
-        bias = ops.take(self.embeddings, self._buckets(distances), axis=0)  # (1|B, T, S, N)
-        return ops.cast(ops.transpose(bias, (0, 3, 1, 2)), self.compute_dtype)  # (1|B, N, T, S)
+        bias = take_rows(self.embeddings, self._buckets(distances), self.compute_dtype)  # (1|B, T, S, N)
+        return ops.transpose(bias, (0, 3, 1, 2))  # (1|B, N, T, S)
 
     def _buckets(self, distances):
         num_buckets, offset = self.num_buckets, 0

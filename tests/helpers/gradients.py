@@ -27,3 +27,35 @@ def gradients(function: Callable, *arrays: Any) -> list:
         tape.watch(tensors)
         result = total(*tensors)
     return to_numpy(tape.gradient(result, tensors))
+
+
+def weight_gradients(layer: keras.Layer, upstream: Any, arguments: dict[str, Any], **options: Any) -> dict:
+    """The gradients of a built layer's weights by their names, as numpy arrays.
+
+    Args:
+        layer: Whose output is one tensor.
+        upstream: float32, the gradient of the output.
+        arguments: Arrays, of its call.
+        options: More arguments of its call.
+    """
+    weights = layer.trainable_variables
+
+    def total():
+        output = layer(**arguments, **options)
+        return ops.sum(ops.cast(output, "float32") * upstream)
+
+    if keras.backend.backend() == "jax":
+        import jax
+
+        def stateless(values):
+            with keras.StatelessScope(list(zip(weights, values, strict=True))):
+                return total()
+
+        found = jax.jit(jax.grad(stateless))([weight.value for weight in weights])
+    else:
+        import tensorflow as tf
+
+        with tf.GradientTape() as tape:
+            result = total()
+        found = [tf.convert_to_tensor(one) for one in tape.gradient(result, [weight.value for weight in weights])]
+    return dict(zip([weight.name for weight in weights], to_numpy(found), strict=True))
