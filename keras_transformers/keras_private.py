@@ -131,6 +131,17 @@ def supports_no_merge_call() -> bool:
     return tf.__internal__.distribute.strategy_supports_no_merge_call()
 
 
+def record_gradient(name: str, inputs: list[Any], outputs: list[Any]) -> None:
+    """Has tapes that are recording differentiate `outputs` by the gradient registered under a name (TensorFlow only).
+
+    Tapes ask for no `gradient_override_map`, and the public `tf.custom_gradient` keeps a graph that it is used in for
+    ever. TensorFlow exports it for Keras alone, in `tf.__internal__`.
+    """
+    import tensorflow as tf
+
+    tf.__internal__.record_gradient(name, inputs, (), outputs)
+
+
 def input_datasets(dataset: Any) -> list[Any]:
     """The `tf.data.Dataset`s that one was made from: one for `take`, several for `zip`, none for a source.
 

@@ -8,6 +8,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_transformers.layers.custom_gradient import custom_gradient
 from keras_transformers.tensor import Tensor
 
 
@@ -93,11 +94,11 @@ def lean_gelu(x: Tensor) -> Tensor:
             with tf.control_dependencies([upstream]):
                 minus = tf.cast(-x, wide)
             density = tf.exp(tf.square(minus) * -0.5) * (1 / math.sqrt(2 * math.pi))
-            return upstream * tf.cast(0.5 - (half_erf(minus) + minus * density), x.dtype)
+            return (upstream * tf.cast(0.5 - (half_erf(minus) + minus * density), x.dtype),)
 
         return x * tf.cast(0.5 + half_erf(tf.cast(x, wide)), x.dtype), gradient
 
-    return tf.custom_gradient(gelu)(x)
+    return custom_gradient(gelu)(x)
 
 
 @keras.saving.register_keras_serializable("keras_transformers")

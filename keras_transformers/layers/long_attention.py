@@ -8,6 +8,7 @@ import keras
 from keras import ops
 
 from keras_transformers.layers.chunks import CHUNK, EVERYTHING, Chunk, Chunks, Draws, Visible, take
+from keras_transformers.layers.custom_gradient import custom_gradient
 from keras_transformers.layers.products import attention_weights, group, mix, products
 from keras_transformers.tensor import Tensor
 
@@ -69,7 +70,6 @@ def _dropped(weights, chunk: Chunk):
 
 def _on_tensorflow(query, key, value, visible: Visible, position_bias, draws, size: int):
     """TensorFlow would keep the scores of each round of a loop: its gradient is written out here."""
-    import tensorflow as tf
 
     def attend(query, key, value, *bias):
         chunks = Chunks(query, key, value, visible, bias[0] if bias else None, draws, size)
@@ -81,7 +81,7 @@ def _on_tensorflow(query, key, value, visible: Visible, position_bias, draws, si
 
         return output, gradient
 
-    return tf.custom_gradient(attend)(query, key, value, *([] if position_bias is None else [position_bias]))
+    return custom_gradient(attend)(query, key, value, *([] if position_bias is None else [position_bias]))
 
 
 def _gradients(chunks: Chunks, outputs, upstreams):

@@ -10,6 +10,7 @@ import keras
 from keras import ops
 
 from keras_transformers.keras_private import all_layers
+from keras_transformers.layers.custom_gradient import custom_gradient, in_graph
 from keras_transformers.layers.dropout import GIVEN_SEEDS, Dropout
 from keras_transformers.tensor import Tensor
 
@@ -97,9 +98,34 @@ def _remat(run: Callable, *tensors: Tensor) -> Any:
         others[:] = outputs[1:] if isinstance(outputs, tuple) else ()
         return outputs[0] if isinstance(outputs, tuple) else outputs
 
-    output = keras.remat(first)(*tensors)
+    output = (_recomputed(first) if in_graph() else keras.remat(first))(*tensors)
     # Were they outputs of the same function, TensorFlow would keep them all for gradients of zero.
     return (output, *run(*tensors)[1:]) if others else output
+
+
+def _recomputed(function: Callable) -> Callable:
+    """`keras.remat` in a graph, which TensorFlow would keep for ever: see `custom_gradient`."""
+    import tensorflow as tf
+
+    def forward(zero, *tensors):
+        def gradient(upstream, variables=()):
+            inputs = [tf.identity(tensor) for tensor in tensors]
+            with tf.GradientTape() as tape:
+                tape.watch(inputs)
+                output = function(zero + _zero_after(upstream), *inputs)
+            slopes = tape.gradient(output, [*inputs, *variables], upstream, unconnected_gradients="zero")
+            of_inputs = [None, *slopes[: len(inputs)]]
+            return (of_inputs, slopes[len(inputs) :]) if variables else of_inputs
+
+        return function(zero, *tensors), gradient
+
+    return custom_gradient(forward)
+
+
+def _zero_after(upstream: Tensor) -> Tensor:
+    """A zero () that is there with the gradient; XLA heeds no control dependencies, and 0 * x would be simplified."""
+    first = ops.max(ops.cast(ops.reshape(upstream, (-1,))[:1], "float32"))
+    return ops.where(first == first, 0.0, float("nan"))
 
 
 class _Draws:

@@ -12,6 +12,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_transformers.layers.custom_gradient import custom_gradient
 from keras_transformers.training.distribute import all_reduce_sum
 
 
@@ -63,7 +64,7 @@ def _flat_cross_entropy(labels: Any, logits: Any, smoothing: float) -> Any:
 
         return values, gradient
 
-    return ops.custom_gradient(function)(logits)
+    return custom_gradient(function)(logits)
 
 
 def binary_cross_entropy(labels: Any, logits: Any) -> tuple[Any, Any]:
