@@ -5,6 +5,7 @@ from __future__ import annotations
 import keras
 from keras import ops
 
+from keras_transformers.layers.custom_gradient import custom_gradient
 from keras_transformers.tensor import Tensor
 
 # Up to so many rows the gradient is a product. Forward and backward of 32 x 128 tokens of width 768, ms of one CPU core
@@ -58,7 +59,7 @@ def _take_few_rows(table: Tensor, ids: Tensor, dtype: str) -> Tensor:
 
         return ops.take(ops.cast(table, dtype), ids, axis=0), gradient
 
-    return ops.custom_gradient(function)(ops.copy(table))  # TensorFlow refuses a variable
+    return custom_gradient(function)(ops.copy(table))  # TensorFlow refuses a variable
 
 
 def add_rows(x: Tensor, rows: Tensor) -> Tensor:
