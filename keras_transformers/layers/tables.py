@@ -55,7 +55,7 @@ def _take_few_rows(table: Tensor, ids: Tensor, dtype: str) -> Tensor:
         def gradient(upstream):
             one_hot = ops.one_hot(ops.reshape(ids, (-1,)), table.shape[0], dtype=table.dtype)  # (N, R)
             upstream = ops.reshape(ops.cast(upstream, table.dtype), (-1, table.shape[1]))  # (N, D)
-            return ops.matmul(ops.transpose(one_hot), upstream)  # (R, D)
+            return (ops.matmul(ops.transpose(one_hot), upstream),)  # (R, D)
 
         return ops.take(ops.cast(table, dtype), ids, axis=0), gradient
 
