@@ -33,6 +33,7 @@ def pytest_configure(config: pytest.Config):
         and not starts_workers
         and not os.environ.get("BLOCK_TENSORFLOW")
     ):
+        import keras_transformers  # noqa: F401, I001  TensorFlow starts without its messages
         import tensorflow as tf
 
         tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})

@@ -89,7 +89,7 @@ def test_better_than_greedy_and_the_best_first(generator):
     assert [texts[:2] for texts in generator(PROMPTS, 4, 4)] == generator(PROMPTS, 4, 2)
 
 
-@pytest.mark.integration(quick=["{'min_new_tokens': 6}", "{'no_repeat_ngram': 1}"])
+@pytest.mark.integration
 @pytest.mark.parametrize("knobs", [{"max_new_tokens": 1}, {"min_new_tokens": 6}, {"no_repeat_ngram": 1}], ids=str)
 def test_limits(generator, knobs):
     texts = [text.ids for texts in generator(PROMPTS, 4, 4, **knobs) for text in texts]
@@ -100,6 +100,7 @@ def test_limits(generator, knobs):
         assert all(len(set(ids)) == len(ids) for ids in texts)
 
 
+@pytest.mark.integration
 def test_stop_strings(generator):
     plain = generator(PROMPTS, 4, bias={EOS: float("-inf")})[0][0]
     letters = bytes(64 + number for number in plain.ids).decode()

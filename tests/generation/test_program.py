@@ -72,6 +72,7 @@ def test_a_row_does_not_depend_on_its_neighbours(generator):
     assert [len(texts[0].ids) for texts in together][:2] == [12, 5]
 
 
+@pytest.mark.integration
 def test_seeds_and_sequences(generator):
     first = ids_of(generator(PROMPTS, sequences=3, temperature=1.0, seed=5))
     assert first == ids_of(generator(PROMPTS, sequences=3, temperature=1.0, seed=5))
@@ -91,6 +92,7 @@ def test_scores_are_the_models_own(generator):
             np.testing.assert_allclose(text.score, log_probs.sum(), atol=1e-3)
 
 
+@pytest.mark.integration
 def test_no_ngram_comes_twice(generator):
     for size in (1, 2, 3):
         for prompt, (text,) in zip(PROMPTS, generator(PROMPTS, no_repeat_ngram=size, max_new_tokens=20), strict=True):
@@ -100,6 +102,7 @@ def test_no_ngram_comes_twice(generator):
             assert all(gram not in grams[: len(grams) - len(new) + i] for i, gram in enumerate(new))
 
 
+@pytest.mark.integration
 def test_suppressed_and_favoured_tokens(generator):
     (plain,), *_ = ids_of(generator(PROMPTS))
     (without,), *_ = ids_of(generator(PROMPTS, bias={number: float("-inf") for number in set(plain)}))
@@ -107,6 +110,7 @@ def test_suppressed_and_favoured_tokens(generator):
     assert ids_of(generator(PROMPTS, bias={13: 100.0})) == [[[13] * 12]] * 3
 
 
+@pytest.mark.integration
 def test_a_stop_string_ends_a_text(generator):
     (plain,), *_ = generator(PROMPTS, bias={EOS: float("-inf")})
     letters = bytes(64 + number for number in plain.ids).decode()

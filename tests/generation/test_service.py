@@ -56,6 +56,7 @@ def test_no_texts(task):
     assert set(answer) == {"generated_text", "score", "num_tokens", "truncated", "error"}
 
 
+@pytest.mark.integration
 def test_an_error_from_before_is_kept_and_the_row_not_answered(task):
     request = tf.nest.map_structure(tf.constant, task.parts.answers.request(2, knobs={"max_new_tokens": 3}))
     answer = task.service.run(tf.constant(["a", "a"]), tf.constant(["refused", ""]), 1, request)

@@ -71,6 +71,7 @@ def test_a_row_does_not_depend_on_its_neighbours(task):
         same(together[row], *task.predict([text], stop=["ä", "th"], **own))
 
 
+@pytest.mark.integration
 def test_texts_of_like_length_are_answered_together(task, monkeypatch):
     batches, answer = [], task.service.answer
     monkeypatch.setattr(task.service, "answer", lambda texts, *rest: batches.append(texts) or answer(texts, *rest))
@@ -80,6 +81,7 @@ def test_texts_of_like_length_are_answered_together(task, monkeypatch):
     same(rows[3], *task.predict(["a b"], max_new_tokens=4, min_new_tokens=1))
 
 
+@pytest.mark.integration
 def test_several_texts_of_a_prompt(task):
     rows = task.predict(TEXTS[:2], num_sequences=3, temperature=1.0, max_new_tokens=8)
     assert [len(row[name]) for row in rows for name in ("generated_text", "score", "num_tokens")] == [3] * 6
@@ -283,6 +285,7 @@ def test_exported_beams(task, tmp_path):
     assert ask(signatures["serving_default"], []) == []
 
 
+@pytest.mark.integration
 def test_warm_up_requests_are_answered(folder, signatures):
     file = folder / "assets.extra" / "tf_serving_warmup_requests"
     message = export_module._messages()["PredictionLog"]

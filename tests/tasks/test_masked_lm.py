@@ -47,6 +47,7 @@ def test_predict_does_not_depend_on_neighbours(task):
     np.testing.assert_allclose([p for _, p in alone], [p for _, p in beside], atol=1e-6)
 
 
+@pytest.mark.integration
 def test_a_gap_that_is_cut_off(task):
     assert task.predict(["film " * 20 + "[MASK]"]) == [{"fills": [], "truncated": True}]
     assert task.predict([]) == []

@@ -77,6 +77,7 @@ def test_evaluate_takes_all_answers_as_right(task):
     assert half["exact_match"] == half["f1"] == 50.0
 
 
+@pytest.mark.integration
 def test_what_is_answered(task):
     (answer,) = task.predict(["Where is it?"], ["He sat in New  York. 😀"])
     assert answer.keys() == {"answer", "score", "start", "end", "candidates", "truncated"}
@@ -90,6 +91,7 @@ def test_what_is_answered(task):
     assert sum(candidate["score"] for candidate in answer["candidates"]) < 1
 
 
+@pytest.mark.integration
 def test_an_answer_far_into_a_context(task):
     (answer,) = task.predict(["Where is it?"], [LONG])
     assert (answer["answer"], answer["start"]) == ("New  York", LONG.index("New  York"))
@@ -113,6 +115,7 @@ def test_places_are_those_in_the_context(task):
     assert [answer["truncated"] for answer in task.predict(ASKED, READ)].count(True) == 2
 
 
+@pytest.mark.integration
 def test_a_row_does_not_depend_on_its_neighbours(task):
     expected = task.predict(ASKED, READ)
     check_same([task.predict([one], [other])[0] for one, other in HOSTILE], expected)
@@ -125,6 +128,7 @@ def test_python_reads_as_the_graph_does(task):
     check_same(described(answer), task.predict(ASKED, READ))
 
 
+@pytest.mark.integration
 def test_bytes_that_are_not_text_and_no_rows(task):
     signature = task.service.signatures["serving_default"]
     answer = signature(tf.constant([b"Where \xff is it?"]), tf.constant([b"\xff Ann sat in Oslo."]))

@@ -231,6 +231,9 @@ def test_unknown_options(options, message):
         Task("sentence_embedding", tiny.config(), tiny.tokenizer(), **options)
 
 
+@pytest.mark.integration(
+    quick=["arguments0-options0-the corpus is empty", "arguments1-options1-top must be at least 1"]
+)
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [

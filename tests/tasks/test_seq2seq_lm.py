@@ -95,7 +95,7 @@ def test_text_that_cannot_be_answered(task, sources):
         task.generate([""])
 
 
-@pytest.mark.integration(quick=["1"])
+@pytest.mark.integration
 @pytest.mark.parametrize("num_beams", [1, 2])
 def test_no_rows(task, num_beams):
     request, none = task.parts.answers.request(0, num_beams=num_beams), tf.constant([], tf.string)

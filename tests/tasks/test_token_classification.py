@@ -65,6 +65,7 @@ def test_what_is_answered(task):
     assert person["score"] == pytest.approx(np.mean([token["score"] for token in answer["tokens"][:2]]), abs=1e-6)
 
 
+@pytest.mark.integration
 def test_words_are_answered_as_their_text(task):
     assert task.predict(WORDS) == task.predict(TEXTS)
     assert task.predict([]) == [] and task.predict([[]]) == task.predict([""])
@@ -76,6 +77,7 @@ def test_words_are_answered_as_their_text(task):
         task.dataset(["a"], pairs=iter(["b"]))
 
 
+@pytest.mark.integration
 def test_long_and_blank_texts(task):
     long, blank = task.predict(["Ann sat . " * 30, " \t"])
     assert long["truncated"] and len(long["tokens"]) == 22 and long["tokens"][-1]["end"] < 300
@@ -152,12 +154,14 @@ def test_exported_is_in_process(task, tmp_path):
     check_same([task.predict([text])[0] for text in HOSTILE], expected)
 
 
+@pytest.mark.integration
 def test_places_are_those_in_the_text(task):
     for text, answer in zip(HOSTILE, task.predict(HOSTILE), strict=True):
         for record in (*answer["entities"], *answer["tokens"]):
             assert record["text"] == text[record["start"] : record["end"]] != ""
 
 
+@pytest.mark.integration
 def test_bytes_that_are_not_text(task):
     signature = task.service.signatures["serving_default"]
     answer = signature(tf.constant([b"Ann \xff sat in Oslo", b""]))

@@ -47,7 +47,7 @@ def test_stop_strings_that_are_too_long_or_too_many(generate):
     assert answer["error"] == [b"stop takes at most 64 strings of at most 1,024 bytes."] * 2 + [b""] * 2
 
 
-@pytest.mark.integration(quick=["3"])
+@pytest.mark.integration
 @pytest.mark.parametrize("rows", [1, 3])
 def test_every_option_has_a_row_for_each_text(generate, rows):
     for name in ["stop", *knobs_of(1)]:
@@ -56,6 +56,7 @@ def test_every_option_has_a_row_for_each_text(generate, rows):
             generate(["a", "b"], **values)
 
 
+@pytest.mark.integration
 def test_the_coldest_temperatures(generate):
     """Logits over them would be infinite: they are the greedy text."""
     cold = [0.0, 1e-45, 1e-38, 1.2e-38, 1e-37, 1e-30, 1e-10]

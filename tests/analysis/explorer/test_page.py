@@ -96,6 +96,7 @@ def test_the_policy_lets_the_one_script_and_style_run_and_nothing_else(task):
     }
 
 
+@pytest.mark.integration
 def test_nothing_is_asked_of_the_network_and_no_text_is_read_as_html(task):
     document = page("a model", [run(task("classification"), Request("a film"))])
 
@@ -113,6 +114,7 @@ def test_nothing_is_asked_of_the_network_and_no_text_is_read_as_html(task):
     )
 
 
+@pytest.mark.integration
 def test_numbers_of_the_page_are_those_of_the_model(task):
     shown = run(task("classification"), Request("a fine film"))
 
@@ -153,6 +155,7 @@ def test_a_page_of_a_long_text_and_a_large_model_is_bounded(task):
     np.testing.assert_allclose(small.sum(-1), 1, rtol=1e-4)
 
 
+@pytest.mark.integration
 def test_the_window_stays_inside_the_text(task):
     shown = run(task("classification"), Request("a film"))._replace(maps=(recorded_of(100, 2, 2, 4),), switched=())
 
@@ -185,6 +188,7 @@ def test_a_view_is_what_a_form_holds(task):
     assert data_of(page("a model", runs))["runs"][1]["off"] == ["0.1"]
 
 
+@pytest.mark.integration
 def test_three_texts_are_refused(task):
     shown = run(task("classification"), Request("a film"))
 

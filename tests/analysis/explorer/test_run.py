@@ -153,6 +153,7 @@ def test_a_long_text_is_cut_and_says_so(task):
     assert shown.notes == ("The text was cut to its first 24 tokens.",)
 
 
+@pytest.mark.integration
 def test_a_prompt_that_is_too_long_loses_its_beginning(task):
     shown = run(task("causal_lm"), Request("a dull day " * 50 + "film", new_tokens=4))
 
