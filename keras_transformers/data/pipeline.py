@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import keras
@@ -123,21 +123,35 @@ def _tf_batches(source: Source, objective: Objective, batching: Batching, num_ba
 
     from keras_transformers.data.tf_batches import Batches
 
-    position = Position()
-
-    def generate():
-        epoch, skip = position.epoch, position.batch
-        # At the start of the pass, not at its end: elements are prepared ahead of training, the last one too. (Under a
-        # strategy, Keras looks at one batch before it trains; this look counts as an epoch.)
-        position.epoch, position.batch = epoch + 1, 0
-        yield from epoch_batches(source, objective, batching, epoch if batching.shuffle else 0, skip)
-
-    dataset = tf.data.Dataset.from_generator(generate, output_signature=_signature(source, objective, batching))
+    passes = _Passes(source, objective, batching)
+    # TensorFlow keeps the function for ever; the rows belong to the data set, and to those made from it.
+    following = weakref.WeakMethod(passes.following)
+    dataset = tf.data.Dataset.from_generator(
+        lambda: following()(), output_signature=_signature(source, objective, batching)
+    )
     options = tf.data.Options()
     options.autotune.enabled = False
     options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.DATA
     dataset = dataset.prefetch(PREFETCH).with_options(options)
-    return Batches(dataset, position, num_batches, partial(identity, source, objective, batching))
+    return Batches(dataset, passes.position, num_batches, passes.identity)
+
+
+class _Passes:
+    """The passes over a data set, one after the other."""
+
+    def __init__(self, source: Source, objective: Objective, batching: Batching):
+        self.settings, self.position = (source, objective, batching), Position()
+
+    def identity(self) -> dict[str, Any]:
+        return identity(*self.settings)
+
+    def following(self) -> Iterator[tuple]:
+        """Yields the elements of the next pass."""
+        epoch, skip = self.position.epoch, self.position.batch
+        # At the start of the pass, not at its end: elements are prepared ahead of training, the last one too. (Under a
+        # strategy, Keras looks at one batch before it trains; this look counts as an epoch.)
+        self.position.epoch, self.position.batch = epoch + 1, 0
+        yield from epoch_batches(*self.settings, epoch if self.settings[-1].shuffle else 0, skip)
 
 
 def _signature(source: Source, objective: Objective, batching: Batching) -> Any:

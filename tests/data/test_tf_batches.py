@@ -1,5 +1,8 @@
 """`Batches`: a `tf.data.Dataset` like any other, that knows its place and says who made it forget."""
 
+import gc
+import weakref
+
 import keras
 import numpy as np
 import pytest
@@ -189,3 +192,16 @@ def test_of_a_stream_the_number_is_unknown():
     assert dataset.num_batches is None and int(dataset.cardinality()) == tf.data.UNKNOWN_CARDINALITY
     assert dataset.prefetch(1).num_batches is None
     assert len(elements(dataset)) == 2
+
+
+def test_rows_are_freed_with_the_last_data_set_made_of_them():
+    """TensorFlow keeps what `from_generator` is given for ever: it must not hold the texts of each `fit`."""
+    rows = Rows.of([[2, 9, 3], [2, 8, 3]], labels=[1, 0])
+    held = weakref.ref(rows)
+    dataset = batches(rows, Classification(2), 1, max_length=4).take(1)
+    del rows
+    gc.collect()
+    assert len(elements(dataset)) == 1
+    del dataset
+    gc.collect()
+    assert held() is None
