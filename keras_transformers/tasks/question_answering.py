@@ -25,10 +25,11 @@ from keras_transformers.tasks.span_answers import (
     describe_answer,
 )
 from keras_transformers.tasks.span_chunks import Spec, in_chunks
+from keras_transformers.tasks.span_scores import AnswerScorer
 from keras_transformers.tasks.span_source import check_answers, check_pairs, span_source
-from keras_transformers.tasks.span_windows import Windows, first_windows, plan_windows
+from keras_transformers.tasks.span_windows import Windows, encode_windows, first_windows, plan_windows
 from keras_transformers.training.span_losses import SpanCrossEntropy
-from keras_transformers.training.span_metrics import MeanSpanCrossEntropy, SpanAccuracy, answer_scores
+from keras_transformers.training.span_metrics import MeanSpanCrossEntropy, SpanAccuracy
 
 WINDOWS_AT_A_TIME = 32
 MOST = 1e30  # of a difference of logits
@@ -97,6 +98,8 @@ def question_answering(
     states, mask = backbone.output["hidden_states"], backbone.input["padding_mask"]  # (B, T, D), (B, T)
     outputs = {"logits": span_head(setup.config, states, mask, setup.dtype), **setup.optional_outputs(backbone)}
     model = keras.Model(backbone.input, outputs, name="question_answering_model")
+    # `best_spans` takes memory for each length, and no span is longer than what a window has of text.
+    options = options._replace(max_answer_length=min(options.max_answer_length, windows.room))
     signature = Signature(("question", "context"), _answerer(model, windows, max_windows, options))
     answers = OnePass(setup, model, {"serving_default": signature}, describe_answer)
     return Parts(
@@ -107,7 +110,7 @@ def question_answering(
         losses=lambda: {"logits": SpanCrossEntropy()},
         metrics=lambda: {"logits": [SpanAccuracy(), MeanSpanCrossEntropy()]},
         answers=answers,
-        scores=_scores(answers),
+        scorer=_scorer(setup, windows, max_windows, options),
         attributes=saved_options,
         saved_options=saved_options,
     )
@@ -147,8 +150,6 @@ def _checked(num_candidates: Any, max_answer_length: Any, no_answer: Any, null_t
 
 
 def _answerer(model: keras.Model, windows: Windows, max_windows: int, options: SpanOptions) -> Callable[..., Tensors]:
-    # `best_spans` takes memory for each length, and no span is longer than what a window has of text.
-    options = options._replace(max_answer_length=min(options.max_answer_length, windows.room))
     spans = (1 + options.num_candidates, 2)
     specs = {"numbers": Spec("float32", spans), "places": Spec("int32", spans)}
 
@@ -167,13 +168,11 @@ def _answerer(model: keras.Model, windows: Windows, max_windows: int, options: S
     return answer
 
 
-def _scores(answers: OnePass) -> Callable[..., dict[str, float]]:
-    """What `evaluate` measures besides: exact match and F1 of the answers."""
-
-    def scores(texts: Any, labels: Any, pairs: Any, batch_size: int) -> dict[str, float]:
+def _scorer(setup: Setup, windows: Windows, max_windows: int, options: SpanOptions) -> Callable[..., AnswerScorer]:
+    def scorer(texts: Any, labels: Any, pairs: Any) -> AnswerScorer:
         questions, contexts = check_pairs(texts, pairs)
-        found = answers.predict(questions, contexts, batch_size=batch_size)
         right = [[text for _, text in row] for row in check_answers(labels, contexts)]
-        return answer_scores([row["answer"] for row in found], right)
+        encoded, _ = encode_windows(setup.tokenizer, questions, contexts, windows)
+        return AnswerScorer(encoded, contexts, right, max_windows, options)
 
-    return scores
+    return scorer
