@@ -1,23 +1,60 @@
-"""For tests and docstring examples alike: names that examples use, and the rule that CI skips nothing."""
+"""For tests and docstring examples alike: names that examples use, and what CI asks of every test.
+
+In CI a test that is skipped fails, and so does one that costs much and has no marker that says so.
+"""
 
 from __future__ import annotations
 
 import gc
 import os
+import re
+import time
 
 import numpy as np
 import pytest
 
+COSTLY = ("integration", "slow", "parity", "data", "ray")
+MOST = 2.0  # seconds of processor time of a test without a marker: a slow and busy CPU takes four times what is allowed
+MOST_END_TO_END = 12.0  # on a fast CPU that is idle, the longest takes 4
+SPENT = pytest.StashKey[float]()
+collected = {"since": 0.0, "seconds": 0.0}  # processor time of the garbage collector, which no test is to blame for
+
+if "PYTEST_XDIST_WORKER" in os.environ:  # a worker for each core: threads of their own would wait for each other's
+    os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 gc.set_threshold(50_000, 50, 1_000)  # traced graphs are millions of objects, which a collection walks through
 
 
 def pytest_configure(config: pytest.Config):
     """Quick tests run a graph once or twice: to optimise it takes longer than it saves. The others do as users do."""
     starts_workers = getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput")
-    if "not slow" in config.option.markexpr and not starts_workers and not os.environ.get("BLOCK_TENSORFLOW"):
+    if (
+        re.search("not .*slow", config.option.markexpr)
+        and not starts_workers
+        and not os.environ.get("BLOCK_TENSORFLOW")
+    ):
         import tensorflow as tf
 
         tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
+
+    gc.callbacks.append(_time_collection)
+
+
+def _time_collection(phase: str, info: dict):
+    if phase == "start":
+        collected["since"] = time.process_time()
+    else:
+        collected["seconds"] += time.process_time() - collected["since"]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]):
+    """Leave in the quick set the parameters that `integration(quick=[...])` names."""
+    for item in items:
+        parameters = getattr(getattr(item, "callspec", None), "id", None)
+        for mark in [mark for mark in item.own_markers if mark.name == "integration"]:
+            if parameters in mark.kwargs.get("quick", ()):
+                item.own_markers.remove(mark)
 
 
 @pytest.fixture(autouse=True)
@@ -25,10 +62,32 @@ def _doctest_names(doctest_namespace: dict):
     doctest_namespace["np"] = np
 
 
+def _processor_seconds() -> float:
+    """Processor time of this process and of those that it has waited for, without garbage collection."""
+    return sum(os.times()[:4]) - collected["seconds"]
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_call(item: pytest.Item):
+    start = _processor_seconds()
+    yield
+    item.stash[SPENT] = _processor_seconds() - start
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
     outcome = yield
     report = outcome.get_result()
-    if report.skipped and os.environ.get("CI") and not hasattr(report, "wasxfail"):
+    if not os.environ.get("CI"):
+        return
+    if report.skipped and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
         report.longrepr = f"skipped in CI, where everything must run: {report.longrepr}"
+    marks = {mark.name for mark in item.iter_markers()}
+    most, spent = MOST_END_TO_END if "end_to_end" in marks else MOST, item.stash.get(SPENT, 0.0)
+    if report.when == "call" and report.passed and spent > most and not marks.intersection(COSTLY):
+        report.outcome = "failed"
+        report.longrepr = (
+            f"took {spent:.1f} s of processor time, and quick tests may take {most:g}. Make it cheaper (a smaller "
+            "model, one built for the module, no graph), or mark it @pytest.mark.integration: .ci/run runs those, too."
+        )

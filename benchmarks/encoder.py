@@ -15,16 +15,15 @@ onnxruntime onnxscript`.
 from __future__ import annotations
 
 import argparse
-import os
 import tempfile
 from collections.abc import Callable
 from functools import partial
 
 from turns import compare
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-os.environ.setdefault("TF_CPU_ALLOCATOR_USE_BFC", "1")  # this and the next one as `python -m zoo` sets them
-os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
+from zoo.cli.environment import set_environment
+
+set_environment()
 VOCABULARY = 30_522
 PEERS = {
     "infer": ("ours", "ours XLA", "ours bfloat16", "keras-nlp", "keras-nlp XLA", "torch", "onnxruntime"),

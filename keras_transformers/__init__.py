@@ -1,13 +1,16 @@
 """Transformers for text, built with the Keras 3 functional API.
 
 These are the public names. Each is imported when it is first asked for, so that `import keras_transformers` itself
-imports neither Keras nor NumPy. Models that are ready to use come from `zoo.load`.
+imports neither Keras nor NumPy. Models that are ready to use come from `zoo.load`. TensorFlow, when it is first
+imported later on, starts without its messages: see `keras_transformers.quiet`.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from keras_transformers.quiet import QuietImport
 
 if TYPE_CHECKING:  # for editors and type checkers: the names below once more
     from keras_transformers import families as families
@@ -50,6 +53,7 @@ if TYPE_CHECKING:  # for editors and type checkers: the names below once more
     from keras_transformers.training.text_scores import TextScores as TextScores
 
 __version__ = "0.1.0"
+QuietImport.install()
 
 _NAMES = {
     "analysis": ["plot_attention"],

@@ -9,7 +9,7 @@ from typing import Any
 from keras_transformers.block_options import BlockOptions, make_block_options
 from keras_transformers.config_limits import check_kinds, check_limits
 from keras_transformers.number_checks import is_number, is_size, is_token_id
-from keras_transformers.outside import shown
+from keras_transformers.outside import brief, shown
 
 NORMS = ("layer", "rms")
 NORM_ORDERS = ("pre", "post")
@@ -138,6 +138,8 @@ class TransformerConfig:
     encoder_vocabulary_size: int | None = None
     decoder_start_id: int | None = None
     block_options: tuple[BlockOptions, ...] = ()
+
+    __repr__ = brief
 
     def __post_init__(self):
         if isinstance(self.eos_ids, str) or not isinstance(self.eos_ids, Sequence):

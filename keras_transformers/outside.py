@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import difflib
+import os
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +48,40 @@ def read_bytes(path: str | Path, expected: str = "a file", most: int = MOST_BYTE
     return content
 
 
+def check_file(path: str | Path) -> None:
+    """Raises a `ValueError` if a file cannot be read; call it before long work.
+
+    Raises:
+        ValueError: There is no such file (the message has the nearest names), it is a folder, or may not be read.
+
+    Example:
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "train.csv").write_text("text")
+    >>> check_file(folder / "trian.csv")
+    Traceback (most recent call last):
+    ...
+    ValueError: ...trian.csv: there is no such file. The nearest names there are ['train.csv'].
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder: expected a file.")
+    if not path.is_file():
+        raise ValueError(f"{path}: there is no such file.{nearest(path)}")
+    if not os.access(path, os.R_OK):
+        raise ValueError(f"{path} does not allow to read it. Allow it, or give another file.")
+
+
+def nearest(path: str | Path) -> str:
+    """A sentence with what there is beside a path that does not exist, and is called almost like it; or nothing."""
+    path = Path(path)
+    with contextlib.suppress(OSError):
+        near = difflib.get_close_matches(path.name, [other.name for other in path.parent.iterdir()], cutoff=0.7)
+        return f" The nearest names there are {near}." if near else ""
+    return ""
+
+
 def resolved(path: str | Path) -> Path:
     """The absolute path, links followed, of a file or folder that need not exist.
 
@@ -80,6 +117,23 @@ def decoded(content: bytes, path: str | Path) -> str:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} is no text in UTF-8 ({error}). Fetch it again, or save it in UTF-8.") from error
+
+
+def brief(record: Any) -> str:
+    """A dataclass as its arguments make it again: those that are not the defaults.
+
+    Example:
+
+    >>> from keras_transformers.block_options import BlockOptions
+    >>> brief(BlockOptions(attention_window=512))
+    'BlockOptions(attention_window=512)'
+    """
+    said = []
+    for field in dataclasses.fields(record):
+        value, made = getattr(record, field.name), field.default_factory
+        if value != (field.default if made is dataclasses.MISSING else made()):
+            said.append(f"{field.name}={value!r}")
+    return f"{type(record).__name__}({', '.join(said)})"
 
 
 def shown(value: Any) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")  # as the command line sets it
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")  # as the command line sets it on x86
 if os.environ.get("BLOCK_TENSORFLOW"):  # the run under JAX: an import of TensorFlow fails, as where it is not installed
     sys.modules["tensorflow"] = None
 

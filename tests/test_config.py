@@ -8,12 +8,20 @@ import pytest
 from bert_model import small_config
 from small_seq2seq import small_config as two_stacks
 
+from keras_transformers.block_options import BlockOptions
 from keras_transformers.config import TransformerConfig
 
 
 def test_round_trip_through_json():
     config = small_config(num_kv_heads=2, positions="rotary", gated=True)
     assert TransformerConfig.from_dict(json.loads(json.dumps(config.to_dict()))) == config
+
+
+def test_it_shows_what_is_not_the_default_and_can_be_read_back():
+    config = small_config(block_options=[{"attention_window": 4}], num_layers=1, dropout=0.5)
+    assert "dropout=0.5" in repr(config) and "epsilon" not in repr(small_config(epsilon=1e-12))
+    names = {"TransformerConfig": TransformerConfig, "BlockOptions": BlockOptions}
+    assert eval(repr(config), names) == config
 
 
 def test_sizes_from_arrays_become_plain_numbers():

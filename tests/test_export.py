@@ -54,6 +54,7 @@ def as_text(texts):
     return [text.decode("utf-8", "replace") if isinstance(text, bytes) else text for text in texts]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("pairs", [None, list(reversed(HOSTILE))], ids=["text", "pair"])
 def test_exported_is_in_process(task, signatures, pairs):
     assert sorted(signatures) == ["pair", "serving_default"]
@@ -101,6 +102,7 @@ def test_weights_are_stored_once_and_nothing_else_is(task, folder):
     assert sum(sizes.values()) < 4 * numbers + 4_000_000  # the tables of Unicode, and the graph
 
 
+@pytest.mark.integration
 def test_an_interrupted_export_leaves_the_old_one(task, folder, monkeypatch):
     before = contents(folder)
     monkeypatch.setattr(export_module, "_write_warmup", lambda *_: 1 / 0)
@@ -117,6 +119,7 @@ def test_what_is_no_saved_model_is_not_replaced(task, tmp_path):
     assert contents(tmp_path) == {"notes.txt": b"mine"}
 
 
+@pytest.mark.integration
 def test_export_after_more_training_has_the_new_weights(tmp_path):
     task = tiny.classifier()
     task.export(tmp_path / "1")
@@ -128,6 +131,7 @@ def test_export_after_more_training_has_the_new_weights(tmp_path):
     assert np.abs(after["probabilities"] - before["probabilities"]).max() > 0.1
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("problem", ["multi_label", "regression"])
 def test_other_problems(problem, tmp_path):
     task = tiny.classifier(["a", "b", "c"], problem=problem)
@@ -140,6 +144,7 @@ def test_other_problems(problem, tmp_path):
             assert [label.decode() for label in answer["labels"][row] if label] == expected["labels"]
 
 
+@pytest.mark.integration
 def test_masked_lm(tmp_path):
     task = tiny.masked_lm()
     task.export(tmp_path / "1")
@@ -160,6 +165,7 @@ def records(folder: Path) -> list[bytes]:
     return [record.numpy() for record in tf.data.TFRecordDataset(str(file))]
 
 
+@pytest.mark.integration
 def test_warm_up_requests_are_answered(folder, signatures):
     message = export_module._messages()["PredictionLog"]
     requests = [message.FromString(record).predict_log.request for record in records(folder)]

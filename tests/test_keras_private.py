@@ -85,6 +85,7 @@ def test_strategy_of():
         assert keras_private.strategy_of(model()) is strategy
 
 
+@pytest.mark.integration
 def test_build_for_batch():
     network = model()
     assert not network.optimizer.built
@@ -96,6 +97,7 @@ def test_build_for_batch():
     assert state == [[v.path for v in group] for group in (network.optimizer.variables, network.metrics_variables)]
 
 
+@pytest.mark.integration
 @only_tensorflow
 def test_replace_first_look():
     import tensorflow as tf
@@ -117,6 +119,7 @@ def test_replace_first_look():
         assert looks[-1] is dataset and len(looks) > 1
 
 
+@pytest.mark.integration
 @only_tensorflow
 def test_keras_looks_by_itself_where_look_does_not_build():
     import tensorflow as tf
@@ -137,6 +140,7 @@ def test_keras_looks_by_itself_where_look_does_not_build():
     assert len(passes) == 2  # the look took one; where it is only of one, `take_uneven_batches` has no more use
 
 
+@pytest.mark.integration
 def test_set_first_epoch():
     network = model()
 

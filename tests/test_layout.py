@@ -14,8 +14,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # Left never imports right.
 ORDER = (
-    "tensor", "number_checks", "keras_private", "outside", "json_file", "block_options", "config_limits", "config",
-    "families", "layers", "models",
+    "quiet", "tensor", "number_checks", "keras_private", "outside", "json_file", "block_options", "config_limits",
+    "config", "families", "layers", "models",
     "heads", "text", "data", "training", "generation", "checkpoints", "export", "tasks", "analysis", "zoo",
 )  # fmt: skip
 MAX_FILE, MAX_FUNCTION = 300, 40
@@ -79,27 +79,32 @@ def test_a_file_is_short(path):
     assert lines <= MAX_FILE, f"{path} has {lines} lines: one idea a file"
 
 
+@pytest.mark.integration
 def test_functions_are_short():
     long = {f"{path}:{node.lineno} {node.name}": body_length(node) for path, node in functions()}
     assert not {name: length for name, length in long.items() if length > MAX_FUNCTION}
     assert sorted(long.values())[len(long) // 2] <= 15
 
 
+@pytest.mark.integration
 def test_no_star_imports():
     assert not [(path, module) for path, tree in TREES.items() for module in imports(tree) if module[-1] == "*"]
 
 
+@pytest.mark.integration
 def test_layers_leave_get_config_to_keras():
     """It writes the configuration of a layer whose arguments are plain values."""
     by_hand = [path for path, node in functions() if node.name == "get_config" and "layers" in path.parts]
     assert not by_hand
 
 
+@pytest.mark.integration
 def test_one_attention_class():
     found = [(str(path), node.name) for path, node in classes() if "attention" in node.name.lower()]
     assert found == [("keras_transformers/layers/attention.py", "Attention")]
 
 
+@pytest.mark.integration
 def test_models_are_functional():
     """`keras.Model` is called, never subclassed."""
     bases = [(path, node.name, ast.unparse(base)) for path, node in classes() for base in node.bases]
@@ -133,6 +138,7 @@ def private_names(tree: ast.Module) -> set[str]:
     return set(filter(is_private, names | {getattr(node.args[1], "value", None) for node in asked}))
 
 
+@pytest.mark.integration
 def test_private_names_of_keras_are_in_one_file():
     """They are those that no file of ours defines; and those that are in that file, whatever our files define."""
     home = Path("keras_transformers/keras_private.py")
@@ -141,6 +147,7 @@ def test_private_names_of_keras_are_in_one_file():
     assert not {path: names for path, names in foreign.items() if names}
 
 
+@pytest.mark.integration
 def test_private_methods_of_keras_that_are_called_from_their_override():
     called = set()
     for _, node in classes():
@@ -150,6 +157,7 @@ def test_private_methods_of_keras_that_are_called_from_their_override():
     assert set(filter(is_private, called)) == OVERRIDDEN
 
 
+@pytest.mark.integration
 def test_no_import_of_what_is_inside_keras():
     inside = {("keras", "src"), ("tensorflow", "python"), ("tensorflow", "__internal__")}
     assert not [(path, module) for path, tree in TREES.items() for module in imports(tree) if module[:2] in inside]
@@ -168,6 +176,7 @@ def test_what_is_public_is_documented():
     assert not silent
 
 
+@pytest.mark.integration
 def test_no_paths_of_one_machine():
     tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True)
     if tracked.returncode:

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from keras_transformers.json_file import MOST_DEPTH, check_types, read_object
-from keras_transformers.outside import MOST_BYTES, MOST_LETTERS, decoded, read_bytes, resolved, shown
+from keras_transformers.outside import MOST_BYTES, MOST_LETTERS, check_file, decoded, read_bytes, resolved, shown
 
 
 @pytest.fixture
@@ -36,6 +36,20 @@ def test_a_large_file_is_not_read(tmp_path):
     (tmp_path / "zeros").symlink_to("/dev/zero")
     with pytest.raises(ValueError, match="there is no zeros"):
         read_bytes(tmp_path / "zeros")
+
+
+def test_a_file_is_checked_before_it_is_read(tmp_path, monkeypatch):
+    (tmp_path / "train.csv").write_text("text")
+    check_file(tmp_path / "train.csv")
+    with pytest.raises(ValueError, match=r"no such file\. The nearest names there are \['train.csv'\]"):
+        check_file(tmp_path / "tran.csv")
+    with pytest.raises(ValueError, match=r"no such file\.$"):
+        check_file(tmp_path / "none" / "a.csv")
+    with pytest.raises(ValueError, match="is a folder: expected a file"):
+        check_file(tmp_path)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(ValueError, match="does not allow to read it"):
+        check_file(tmp_path / "train.csv")
 
 
 def test_other_encodings():

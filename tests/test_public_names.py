@@ -49,7 +49,7 @@ assert set(keras_transformers.__all__) < set(dir(keras_transformers))
 assert keras_transformers.__version__ and keras_transformers.__all__
 loaded = {"tensorflow", "keras", "numpy", "jax", "tokenizers"} & set(sys.modules)
 assert not loaded, loaded
-assert not [name for name in sys.modules if name.startswith("keras_transformers.")]
+assert [name for name in sys.modules if name.startswith("keras_transformers.")] == ["keras_transformers.quiet"]
 from keras_transformers import TransformerConfig
 assert "tensorflow" not in sys.modules
 """

@@ -15,7 +15,12 @@ __all__ = ["describe", "load", "names"]
 def __getattr__(name: str):
     """Imports `load` when it is first asked for, and Keras with it: names and descriptions come without."""
     if name != "load":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; its names are {', '.join(__all__)}")
     from zoo._load import load
 
     return load
+
+
+def __dir__() -> list[str]:
+    """The public names and those of modules, for completion; not what this file imports for itself."""
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import importlib
-import os
-import platform
 
 from zoo.cli.app import app
+from zoo.cli.environment import set_environment
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # errors that matter are raised, not logged
-os.environ.setdefault("TF_CPU_ALLOCATOR_USE_BFC", "1")  # keeps the memory of large tensors for the next step
-if platform.machine() in ("x86_64", "AMD64"):  # TensorFlow itself leaves oneDNN off on those with AVX2 alone
-    os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
+set_environment()
 
 for verb in (
     "list", "describe", "results", "compare", "explore", "train", "finetune", "evaluate", "predict", "generate",

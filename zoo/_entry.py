@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from keras_transformers.config import TransformerConfig
+from keras_transformers.outside import brief
 
 ZOO = Path(__file__).parent
 BUNDLED = ZOO / "bundled"
@@ -80,6 +81,8 @@ class Entry:
     fit: Mapping[str, Any] = field(default_factory=dict)
     results: tuple[Result, ...] = ()
     name: str = ""
+
+    __repr__ = brief
 
     @property
     def bundled(self) -> bool:

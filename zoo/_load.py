@@ -12,14 +12,12 @@ from typing import Any
 import keras
 
 from keras_transformers.checkpoints import hub, huggingface, keras_nlp
-from keras_transformers.checkpoints.folder import left_behind
 from keras_transformers.checkpoints.generation_config import read_generation
 from keras_transformers.checkpoints.names import is_task_of, task_names, task_of
 from keras_transformers.checkpoints.sentence_transformers import TASK as SENTENCE_EMBEDDING
 from keras_transformers.checkpoints.sentence_transformers import is_sentence_transformer, read_sentence_transformer
 from keras_transformers.config import TransformerConfig
 from keras_transformers.families.dropout import with_dropout
-from keras_transformers.outside import resolved
 from keras_transformers.tasks import Task
 from keras_transformers.tasks.parts import LABELLED, Kind, find_kind
 from keras_transformers.text.folder import read_max_length
@@ -28,7 +26,8 @@ from keras_transformers.training.distribute import scope
 from keras_transformers.training.lora import add_lora
 from keras_transformers.training.remat import rematerialize
 from keras_transformers.training.strategy import chosen
-from zoo._entry import describe, is_known
+from zoo._entry import Entry
+from zoo._place import stands_for
 from zoo._sizes import no_weights, of_sizes
 from zoo._weights import assign_weights
 
@@ -200,56 +199,31 @@ def find(
     pickled: bool = False,
 ) -> Checkpoint:
     """The checkpoint that a name stands for, downloaded if need be."""
-    text = os.fspath(name)
-    if text.startswith("hf:"):
-        repo, pinned = hub.parse(text)
+    place = stands_for(name)
+    if isinstance(place, str) and place.startswith("hf:"):
+        repo, pinned = hub.parse(place)
         if pinned and revision not in (None, pinned):
-            raise ValueError(f"received {text!r} and revision={revision!r}: expected one revision. Leave one out.")
+            raise ValueError(f"received {place!r} and revision={revision!r}: expected one revision. Leave one out.")
         return _folder(hub.download(repo, revision or pinned, cache_dir, pickled=pickled), pickled)
-    if not text.startswith("keras-nlp:"):
-        resolved(text)  # an error for what can be no path, where it is no other name
-    entry = describe(text) if is_known(text) and not _is_meant(name) else None
-    if entry and entry.source and not entry.bundled:
-        source = hub.parse(entry.source)[0] if revision else entry.source.removeprefix("hf:")
-        found = find(f"hf:{source}", revision, cache_dir, pickled or entry.pickled)
-        return dataclasses.replace(found, task=found.task or entry.task)  # some files name the bare model only
+    if isinstance(place, Entry) and place.source and not place.bundled:
+        source = hub.parse(place.source)[0] if revision else place.source.removeprefix("hf:")
+        found = find(f"hf:{source}", revision, cache_dir, pickled or place.pickled)
+        return dataclasses.replace(found, task=found.task or place.task)  # some files name the bare model only
     if revision is not None:
-        raise ValueError(f"revision={revision!r} is of a repository on the hub, and {text!r} is none. Leave it out.")
-    if text.startswith("keras-nlp:"):
-        return _keras_nlp(text.removeprefix("keras-nlp:"))
-    if entry and entry.tokenizer:
-        config, task, tokenizers, assign = of_sizes(entry)
-        return Checkpoint(config, tokenizers[0], task, assign, settings={"target_tokenizer": lambda: tokenizers[-1]})
-    return _folder(entry.folder if entry and entry.bundled else _existing(text), pickled)
+        raise ValueError(f"revision={revision!r} is of a repository on the hub, and {name!r} is none. Leave it out.")
+    if isinstance(place, str):
+        return _keras_nlp(place.removeprefix("keras-nlp:"))
+    if isinstance(place, Entry) and not place.bundled:
+        return _sizes(place)
+    return _folder(place.folder if isinstance(place, Entry) else place, pickled)
 
 
-def _is_meant(folder: str | os.PathLike) -> bool:
-    """Whether a name of the zoo stands for a folder: a `Path` does, where there is one; a str could be either.
-
-    Raises:
-        ValueError: A str that is either.
-    """
-    place = Path(folder)
-    if not isinstance(folder, str):
-        return place.is_dir()
-    if (place / "config.json").is_file():
-        entry = describe(folder)
-        own = str(entry.folder) if entry.bundled else entry.source
-        remedy = f", or {own!r} for that of the zoo" if own else ""
-        raise ValueError(
-            f"{folder!r} is a model of the zoo and a folder here: write './{folder}' for the folder{remedy}."
-        )
-    return False
-
-
-def _existing(folder: str) -> Path:
-    if (path := Path(folder)).is_dir():
-        return path
-    if former := left_behind(folder):
-        raise ValueError(f"there is no folder {folder!r}: a save was interrupted. Rename {former}, the old one, to it.")
-    if os.sep in folder:
-        raise ValueError(f"there is no folder {folder!r}. Give a folder, a name of zoo.names(), or 'hf:org/repo'.")
-    raise no_weights(describe(folder))  # or an error, with the nearest names
+def _sizes(entry: Entry) -> Checkpoint:
+    """The checkpoint of a model that has no weights."""
+    if entry.tokenizer is None:
+        raise no_weights(entry)
+    config, task, tokenizers, assign = of_sizes(entry)
+    return Checkpoint(config, tokenizers[0], task, assign, settings={"target_tokenizer": lambda: tokenizers[-1]})
 
 
 def _folder(folder: Path, pickled: bool = False) -> Checkpoint:

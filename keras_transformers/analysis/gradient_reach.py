@@ -121,8 +121,8 @@ def truncated_texts(config: TransformerConfig, model: keras.Model, every: int) -
     >>> config = recurrent(vocabulary_size=10, num_layers=1, hidden_dim=4)
     >>> function = truncated_texts(config, decoder(config), every=2)
     >>> reach = gradient_reach(function, np.ones((3, 4)), any_length=False)
-    >>> reach(2) > 0, reach(3)
-    (True, 0.0)
+    >>> reach(3)  # the parts are (1, 2) and (3,)
+    0.0
     """
     if not is_size(every):
         raise ValueError(f"every must be a positive integer: received {every!r}.")

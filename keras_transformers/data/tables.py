@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
+from keras_transformers.outside import check_file
+
 FORMATS = (".csv", ".tsv", ".jsonl")
 ANY_LENGTH, LIMIT_LOCK = 2**31 - 1, threading.Lock()
 
@@ -62,6 +64,29 @@ def read_table(
     return Table(values[text], values.get(text_pair), values.get(label))
 
 
+def check_columns(path: str | Path, columns: Sequence[str | int]) -> None:
+    """Raises a `ValueError` if a table cannot be read up to its first row; call it before long work.
+
+    Args:
+        path: as for `read_table`.
+        columns: those that are to be read.
+
+    Raises:
+        ValueError: as for `read_table`.
+
+    Example:
+
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "reviews.csv")
+    >>> _ = path.write_text("text,label\\nGood,positive\\n")
+    >>> check_columns(path, ["text", "lable"])
+    Traceback (most recent call last):
+    ...
+    ValueError: ...reviews.csv, line 1: no column 'lable'; the file has 'text', 'label'.
+    """
+    next(_records(Path(path), columns), None)
+
+
 def read_rows(path: str | Path, columns: Sequence[str | int]) -> Iterator[list[Any]]:
     """Yields the rows of a file, read as they are asked for: for files larger than memory.
 
@@ -75,20 +100,24 @@ def read_rows(path: str | Path, columns: Sequence[str | int]) -> Iterator[list[A
     Raises:
         ValueError: as for `read_table`, once the row is reached.
     """
-    path, empty = Path(path), True
+    rows = _records(Path(path), columns)
+    first = next(rows, None)
+    if first is None:
+        raise ValueError(f"{path}: no rows; expected at least one.")
+    yield first
+    yield from rows
+
+
+def _records(path: Path, columns: Sequence[str | int]) -> Iterator[list[Any]]:
     if len({type(column) for column in columns}) > 1:
         raise ValueError(f"Received columns {columns}: expected all names (a file with a header) or all numbers.")
     records = _json_records if path.suffix == ".jsonl" else _separated_records
     with _lines(path) as lines:
         try:
-            for row in records(path, lines, columns):
-                empty = False
-                yield row
+            yield from records(path, lines, columns)
         except UnicodeDecodeError:
             read_utf8(path)  # says which line it is
             raise
-    if empty:
-        raise ValueError(f"{path}: no rows; expected at least one.")
 
 
 def check_strings(path: Path, column: str | int | None, values: Iterable[Any], first: int = 1):
@@ -104,12 +133,6 @@ def _lines(path: Path) -> TextIO:
         raise ValueError(f"Received {path}: expected a file named {', '.join(FORMATS)}.")
     check_file(path)
     return path.open(encoding="utf-8-sig", newline="\n" if path.suffix == ".jsonl" else "")
-
-
-def check_file(path: Path) -> None:
-    """A `ValueError` where there is no such file."""
-    if not path.is_file():
-        raise ValueError(f"{path}: there is no such file.")
 
 
 def read_utf8(path: Path) -> str:

@@ -51,6 +51,7 @@ def causal_lm(setup: Setup, *, generation: Mapping[str, Any] | None = None) -> P
         objective=lambda: NextToken(config.vocabulary_size, config.pad_id),
         losses=lambda: {"logits": losses.CrossEntropy()},
         metrics=language_model_metrics,
+        judged_by="perplexity",
         answers=writing,
         saved=writing.saved,
     )

@@ -18,6 +18,7 @@ from keras_transformers.tasks.labels import Labels, make_labels
 from keras_transformers.tasks.one_pass import Answer, Describe, OnePass, look_up, text_signatures
 from keras_transformers.tasks.parts import Kind, Parts, Setup
 from keras_transformers.tasks.readers import Tensors
+from keras_transformers.tasks.reports import label_report
 from keras_transformers.tasks.sources import text_source
 from keras_transformers.text.end_token import with_end_token
 from keras_transformers.training import losses, metrics
@@ -28,6 +29,7 @@ LOSSES = {
     "multi_label": losses.BinaryCrossEntropy,
     "regression": losses.MeanSquaredError,
 }
+JUDGED_BY = {"single_label": "accuracy", "multi_label": "f1", "regression": "mean_absolute_error"}
 
 
 def classification(
@@ -98,6 +100,8 @@ def classification(
         class_weights=classes.class_weights,
         label_layer="classifier",
         loss_weights={"logits": 1.0, LANGUAGE_MODEL: lm_weight} if lm_weight else None,
+        judged_by=JUDGED_BY[classes.problem],
+        report=label_report(classes),
         saved=lambda: {"labels": list(classes.names), "problem": classes.problem},
         attributes={"labels": classes.names, "problem": classes.problem, "lm_weight": lm_weight},
     )

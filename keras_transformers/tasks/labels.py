@@ -40,7 +40,7 @@ class Labels(NamedTuple):
         labels = label_rows(labels)
         if self.problem == "single_label" and any(isinstance(label, str) for label in labels):
             return np.array(self._indices(labels), np.int32)
-        if self.problem == "multi_label" and any(_holds_names(row) for row in labels):
+        if self.problem == "multi_label" and (any(map(_holds_names, labels)) or all(map(_is_empty, labels))):
             rows = [self._indices(row) for row in labels]
             return np.array([[index in row for index in range(len(self.names))] for row in rows])
         return np.asarray(labels)
@@ -148,6 +148,10 @@ def _names(labels: Sequence[str] | int | None) -> tuple[str, ...]:
     if not labels or not are_names or len(set(labels)) < len(labels):
         raise ValueError(f"labels must be different strings, at least one: received {list(labels)}.")
     return tuple(check_texts("labels", labels))
+
+
+def _is_empty(row: Any) -> bool:
+    return isinstance(row, (list, tuple, set, frozenset)) and not row
 
 
 def _holds_names(row: Any) -> bool:

@@ -17,6 +17,7 @@ from keras_transformers.tasks.one_pass import OnePass, Signature
 from keras_transformers.tasks.pair_scores import learn_choices, pair_scorer
 from keras_transformers.tasks.parts import Kind, Parts, Setup
 from keras_transformers.tasks.readers import Reader, Tensors
+from keras_transformers.tasks.reports import choice_report
 from keras_transformers.text.checks import check_texts, listed
 from keras_transformers.training.distribute import on_tensorflow
 
@@ -52,7 +53,7 @@ def multiple_choice(setup: Setup) -> Parts:
         {"choices": [["warm", "up"]]},
         (partial(check_texts, "texts"), _padded),
     )
-    return Parts(**learn_choices(setup, scorer), answers=answers)
+    return Parts(**learn_choices(setup, scorer), answers=answers, report=choice_report)
 
 
 def read_choices(

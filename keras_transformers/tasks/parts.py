@@ -17,6 +17,7 @@ from keras_transformers.checkpoints.names import task_names
 from keras_transformers.config import TransformerConfig
 from keras_transformers.data.protocols import Objective, Source
 from keras_transformers.number_checks import is_size
+from keras_transformers.outside import shown
 from keras_transformers.tensor import Tensor
 from keras_transformers.text.tokenizer import Tokenizer, check_texts
 
@@ -45,6 +46,7 @@ class Kind(NamedTuple):
     # Texts, labels and perhaps pairs of a file, as `data.conll.read_annotated`.
     read: Callable[..., tuple[list, Any] | tuple[list, Any, list]] | None = None
     labels_in: Callable[[Any], list[str]] | None = None  # the labels to learn from those of a file, as `labels_in`
+    held_out_by: str = "texts"  # rows with the same of these, or of "pairs", are all learnt from or all held out
 
     @property
     def options(self) -> set[str]:
@@ -195,6 +197,9 @@ class Parts:
             nothing.
         rows_alone: Whether what is measured of a row depends on that row alone, not on those beside it: `evaluate` then
             puts rows of like length together.
+        judged_by: The metric of `label_output` by which one epoch is better than another.
+        report: What `reports.measure` says of answers: from texts, labels, pairs and what `predict` gives for them to
+            a dict for JSON. None where `evaluate` says all.
         saved: What `save` keeps besides: options of `checkpoints.huggingface.save_folder`, asked for at each `save`.
         saved_tokenizer: What `save` writes for a tokenizer; `tokenizer` when None.
         attributes: What this task alone has, by name: they become attributes of the `Task`.
@@ -216,6 +221,18 @@ class Parts:
     saved_options: Mapping[str, Any] = field(default_factory=dict)
     scorer: Callable[[Any, Any, Any], Scorer] | None = None
     rows_alone: bool = True
+    judged_by: str = "accuracy"
+    report: Callable[..., dict[str, Any]] | None = None
     saved: Callable[[], dict[str, Any]] = dict
     saved_tokenizer: Any = None
     attributes: Mapping[str, Any] = field(default_factory=dict)
+
+
+def described(task: Any) -> str:
+    """One line about a task: its name, the model, parameters, labels, and the longest text in tokens."""
+    config, labels = task.config, task.parts.attributes.get("labels")
+    layers = " + ".join(str(count) for count in (config.num_layers, config.num_decoder_layers) if count)
+    model = f"{config.family} of {layers} layers x {config.hidden_dim}"
+    facts = [repr(task.name), model, f"{task.model.count_params():,} parameters"]
+    facts += [f"labels {shown(list(labels))}"] if labels else []
+    return f"Task({', '.join(facts)}, max_length {task.max_length})"

@@ -16,6 +16,7 @@ from keras_transformers.number_checks import is_number
 from keras_transformers.tasks.one_pass import OnePass, Signature
 from keras_transformers.tasks.parts import Kind, Parts, Setup
 from keras_transformers.tasks.readers import Reader, Tensors
+from keras_transformers.tasks.reports import worst
 from keras_transformers.tasks.serving import check_counts
 from keras_transformers.tasks.span_answers import (
     SpanOptions,
@@ -29,7 +30,7 @@ from keras_transformers.tasks.span_scores import AnswerScorer
 from keras_transformers.tasks.span_source import check_answers, check_pairs, span_source
 from keras_transformers.tasks.span_windows import Windows, encode_windows, first_windows, plan_windows
 from keras_transformers.training.span_losses import SpanCrossEntropy
-from keras_transformers.training.span_metrics import MeanSpanCrossEntropy, SpanAccuracy
+from keras_transformers.training.span_metrics import MeanSpanCrossEntropy, SpanAccuracy, answer_scores
 
 WINDOWS_AT_A_TIME = 32
 MOST = 1e30  # of a difference of logits
@@ -111,6 +112,8 @@ def question_answering(
         metrics=lambda: {"logits": [SpanAccuracy(), MeanSpanCrossEntropy()]},
         answers=answers,
         scorer=_scorer(setup, windows, max_windows, options),
+        judged_by="span_accuracy",
+        report=_report,
         attributes=saved_options,
         saved_options=saved_options,
     )
@@ -134,6 +137,7 @@ KIND = Kind(
     takes_pairs=True,
     needs_pairs=True,
     read=read_questions,
+    held_out_by="pairs",
 )
 
 
@@ -171,8 +175,22 @@ def _answerer(model: keras.Model, windows: Windows, max_windows: int, options: S
 def _scorer(setup: Setup, windows: Windows, max_windows: int, options: SpanOptions) -> Callable[..., AnswerScorer]:
     def scorer(texts: Any, labels: Any, pairs: Any) -> AnswerScorer:
         questions, contexts = check_pairs(texts, pairs)
-        right = [[text for _, text in row] for row in check_answers(labels, contexts)]
         encoded, _ = encode_windows(setup.tokenizer, questions, contexts, windows)
-        return AnswerScorer(encoded, contexts, right, max_windows, options)
+        return AnswerScorer(encoded, contexts, _right(labels, contexts), max_windows, options)
 
     return scorer
+
+
+def _right(labels: Any, contexts: list[str]) -> list[list[str]]:
+    return [[text for _, text in row] for row in check_answers(labels, contexts)]
+
+
+def _report(texts: Any, labels: Any, pairs: Any, answers: list[dict[str, Any]]) -> dict[str, Any]:
+    """Exact match and F1, and the wrong answers that the model is surest of."""
+    found, right = [row["answer"] for row in answers], _right(labels, pairs)
+    wrong = {}
+    for row, (answer, texts_of) in enumerate(zip(answers, right, strict=True)):
+        if not answer_scores([answer["answer"]], [texts_of])["f1"]:
+            said = {"label": next(iter(texts_of), ""), "predicted": answer["answer"], "score": answer["score"]}
+            wrong[row] = answer["score"], said
+    return {**answer_scores(found, right), "worst": worst(texts, pairs, wrong)}

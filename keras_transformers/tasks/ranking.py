@@ -14,6 +14,7 @@ from keras_transformers.tasks.one_pass import OnePass, Signature
 from keras_transformers.tasks.pair_scores import learn_choices, pair_scorer
 from keras_transformers.tasks.parts import Kind, Parts, Setup
 from keras_transformers.tasks.readers import Reader, Tensors
+from keras_transformers.tasks.reports import pair_report
 from keras_transformers.tasks.serving import check_counts
 from keras_transformers.tasks.sources import text_source
 from keras_transformers.text.checks import check_texts
@@ -82,6 +83,8 @@ def _learn_pairs(setup: Setup, scorer: keras.Model) -> dict[str, Any]:
         "objective": lambda: Classification(1, "multi_label", setup.config.pad_id),
         "losses": lambda: {"logits": losses.BinaryCrossEntropy()},
         "metrics": lambda: {"logits": [metrics.BinaryAccuracy()]},
+        "judged_by": "binary_accuracy",
+        "report": pair_report,
     }
 
 

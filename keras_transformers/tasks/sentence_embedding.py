@@ -18,6 +18,7 @@ from keras_transformers.tasks.labels import label_numbers, label_rows
 from keras_transformers.tasks.one_pass import OnePass, Signature
 from keras_transformers.tasks.parts import Kind, Parts, Setup
 from keras_transformers.tasks.readers import Reader, Tensors
+from keras_transformers.tasks.reports import similarity_report
 from keras_transformers.tasks.search import search
 from keras_transformers.tasks.text_groups import Columns, group_source
 from keras_transformers.training import embedding_losses, embedding_metrics
@@ -110,6 +111,8 @@ def sentence_embedding(setup: Setup, *, loss: str = "ranking", pooling: str = "m
         saved=lambda: {"sentence_transformer": {"pooling": pooling, "normalize": normalize}},
         scorer=(lambda texts, labels, pairs: Spearman()) if loss == "cosine" else None,
         rows_alone=loss != "ranking",  # which tells a row's texts from those of its batch
+        judged_by=learning.metric().name,
+        report=similarity_report if loss == "cosine" else None,
         attributes={
             "loss": loss, "pooling": pooling, "normalize": normalize, "embed": embed,
             "search": search_texts,

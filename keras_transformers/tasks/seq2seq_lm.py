@@ -84,6 +84,7 @@ def seq2seq_lm(
         objective=sides.objective,
         losses=lambda: {"logits": losses.CrossEntropy(label_smoothing=label_smoothing)},
         metrics=language_model_metrics,
+        judged_by="perplexity",
         answers=writing,
         saved=writing.saved,
         saved_tokenizer=sides.saved_tokenizer,

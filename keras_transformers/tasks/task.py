@@ -14,7 +14,7 @@ from keras_transformers.config import TransformerConfig
 from keras_transformers.data.pipeline import batches
 from keras_transformers.tasks.evaluation import evaluate
 from keras_transformers.tasks.objectives import full_objective
-from keras_transformers.tasks.parts import Setup, find_kind, keyword_names
+from keras_transformers.tasks.parts import Setup, described, find_kind, keyword_names
 from keras_transformers.tasks.sources import check_has_length, check_learnable, fit_callbacks, kept
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.training.distribute import adapt_fit, on_tensorflow, scope
@@ -263,6 +263,7 @@ class Task:
         every = {"shuffle": False, "drop_remainder": False, "accumulation_steps": 1, "class_weight": None}
         return self.dataset(texts, labels, **(settings | every), by_length=self.parts.rows_alone)
 
+    __repr__ = described
     predict = of_answers("predict", "Answers texts: `OnePass.predict`, or of language models `Writing.predict`.")
     predict_stream = of_answers("predict_stream", "Answers texts as they come: `predict_stream` of these.")
     generate = of_answers("generate", "Writes texts, where the task does: `Writing.generate`.")

@@ -18,6 +18,7 @@ from keras_transformers.tasks.parts import Kind, Parts, Setup
 from keras_transformers.tasks.readers import Reader, Tensors
 from keras_transformers.tasks.token_answers import answer_tokens, describe_tokens
 from keras_transformers.tasks.token_source import read_texts, token_source
+from keras_transformers.tasks.word_reports import word_report
 from keras_transformers.training import entity_metrics, metrics
 from keras_transformers.training.token_losses import TokenCrossEntropy
 
@@ -74,6 +75,8 @@ def token_classification(setup: Setup, *, labels: Sequence[str] | int | None = N
         metrics=lambda: {"logits": _metrics(token_labels)},
         answers=_answers(setup, model, token_labels),
         class_weights=classes.class_weights,
+        judged_by="f1" if token_labels.scheme else "accuracy",
+        report=word_report(setup, token_labels),
         label_layer="classifier",
         saved=lambda: {"labels": list(classes.names)},
         attributes={"labels": classes.names},

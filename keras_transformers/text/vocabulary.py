@@ -38,6 +38,9 @@ class Vocabulary:
     def __init__(self, library: tokenizers.Tokenizer):
         self._library = library
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({type(self._library.model).__name__}, {self.vocabulary_size:,} tokens)"
+
     @cached_property
     def vocabulary_size(self) -> int:
         """Number of rows that an embedding needs: the largest id + 1, added tokens included."""

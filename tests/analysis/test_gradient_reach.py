@@ -31,6 +31,7 @@ class Past:
         return self.layer(x, positions=positions)[0]
 
 
+@pytest.mark.integration(quick=["0.5"])
 @pytest.mark.parametrize("strength", [0.5, 1.0, 1.5])
 def test_a_linear_recurrence_has_powers(strength):
     """h = W x + s Q h with Q orthogonal: d(output T) / d(input 1) is s^(T - 1) Q^(T - 1) W."""
@@ -42,6 +43,7 @@ def test_a_linear_recurrence_has_powers(strength):
     np.testing.assert_allclose([reach(n) for n in range(1, T + 1)], one * strength ** np.arange(T), rtol=1e-4)
 
 
+@pytest.mark.integration(quick=["1-5"])
 @pytest.mark.parametrize(("layers", "kernel_size"), [(1, 3), (2, 3), (1, 5)])
 def test_a_convolution_reaches_as_far_as_it_sees(layers, kernel_size):
     stack = [Past(Convolution(D, kernel_size, activation="tanh")) for _ in range(layers)]
@@ -56,6 +58,7 @@ def make(family):
     return config, randomize(decoder(config), scale=0.3), normal(T, 16)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("family", ["lstm", "gpt2", "cnn"])
 def test_it_is_the_derivative(family):
     """By differences in float32."""
@@ -70,6 +73,7 @@ def test_it_is_the_derivative(family):
     assert gradient_reach(function, states)(4) == pytest.approx(np.linalg.norm(columns), rel=0.02)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("family", ["gru", "gpt2"])
 def test_truncated_back_propagation_stops(family):
     config, model, states = make(family)
@@ -81,6 +85,7 @@ def test_truncated_back_propagation_stops(family):
     assert full(4) > 1e-4
 
 
+@pytest.mark.integration
 def test_it_has_the_weights_of_now():
     layer = Past(Recurrence("simple_rnn", D, activation="linear"))
     reach = gradient_reach(layer, normal(T, D))

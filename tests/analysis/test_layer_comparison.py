@@ -15,6 +15,7 @@ def comparison() -> LayerComparison:
     return LayerComparison(lengths=(16, 32, 64), widths=(32, 64, 128), kernel=3, window=4)
 
 
+@pytest.mark.integration(quick=["attention-scores and mixing"])
 @pytest.mark.parametrize(("layer", "quantity"), [(layer, each) for layer in THEORY for each in THEORY[layer]])
 def test_exponents_are_those_of_theory(comparison, layer, quantity):
     row = comparison.row(layer, quantity)
@@ -41,6 +42,7 @@ def test_the_numbers_by_hand(comparison):
     assert len(shown) == sum(len(quantities(layer)) for layer in THEORY)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("width", [8, 40])
 def test_attention_and_recurrence_cross_at_as_many_positions_as_dimensions(comparison, width):
     """The two products of attention and the two of a step: T²d = Td². Gates are more; projections are four at once."""
@@ -82,6 +84,7 @@ def test_sizes_that_are_none(options, message):
         LayerComparison(**options)
 
 
+@pytest.mark.integration
 def test_odd_sizes():
     odd = LayerComparison(lengths=(2, 5), widths=(3, 7), kernel=2, window=1)
     assert odd.num_heads == 1

@@ -18,6 +18,7 @@ SMALL = {
 }
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("length", [1, 5])
 @pytest.mark.parametrize("family", SMALL)
 def test_blocks_that_are_multiplied_are_those_of_the_whole_graph(family, length):
@@ -32,6 +33,7 @@ def test_bert_base_takes_what_is_published():
     assert 128 * flops_per_token(config, 128) == pytest.approx(22.5e9, rel=0.01)
 
 
+@pytest.mark.integration(quick=["gpt2"])
 @pytest.mark.parametrize("name", ["gpt2", "gpt2_xl"])
 def test_gpt2_takes_what_kaplan_et_al_expect(name):
     """2 N + 2 layers x context x width (table 1), with N = 12 x layers x width² without embeddings.
@@ -45,6 +47,7 @@ def test_gpt2_takes_what_kaplan_et_al_expect(name):
     assert flops_per_token(config, length) == theirs + masked + output
 
 
+@pytest.mark.integration(quick=["cnn_encoder"])
 @pytest.mark.parametrize("name", zoo.names())
 def test_a_token_takes_two_flops_for_each_weight_that_it_meets(name):
     """And those of attention, which are few at 16 tokens; the weights of an embedding are looked up."""

@@ -55,11 +55,13 @@ def test_recurrent_layers(kind, length):
     assert length_of(getattr(layers, kind)(D, return_sequences=True, dtype="float64"), length) == length
 
 
+@pytest.mark.integration
 def test_both_directions_are_as_long():
     both = layers.Bidirectional(layers.LSTM(D // 2, return_sequences=True, dtype="float64"), dtype="float64")
     assert length_of(both, 9) == 9
 
 
+@pytest.mark.integration
 def test_what_never_arrives():
     assert length_of(layers.Dense(D, dtype="float64"), 2) is None
     future = np.triu(np.ones((1, 6, 6), bool))
@@ -75,6 +77,7 @@ def test_the_weights_of_a_layer_take_no_part():
     assert not layer.get_weights()[0].any()
 
 
+@pytest.mark.integration
 def test_derivatives_that_vanish_are_refused():
     with pytest.raises(ValueError, match=r"too small or too large to tell.*float32.*dtype=\"float64\", or .* shorter"):
         length_of(layers.GRU(D, return_sequences=True), 400, dtype="float32")

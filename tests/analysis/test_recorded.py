@@ -46,6 +46,7 @@ def inputs_of(config) -> dict[str, np.ndarray]:
     return inputs
 
 
+@pytest.mark.integration(quick=["llama with a window"])
 @each_config
 def test_weights_are_those_of_the_model_and_follow_from_queries_and_keys(name):
     config = CONFIGS[name]
@@ -83,6 +84,7 @@ def test_heads_that_share_keys_have_the_same_ones():
     assert np.abs(key[:, 1] - key[:, 2]).max() > 0.1
 
 
+@pytest.mark.integration
 def test_the_bias_of_relative_positions_is_part_of_the_scores():
     config = CONFIGS["t5"]
 

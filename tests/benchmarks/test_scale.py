@@ -39,6 +39,7 @@ def test_parameters_are_those_of_the_zoo():
     assert paper.decoder_parameters(48, 1600, 50_257, 1024) == zoo.describe("gpt2_xl").parameters
 
 
+@pytest.mark.integration(quick=["8"])
 @pytest.mark.parametrize("length", [8, 32])
 def test_flops_are_those_of_the_graph(length):
     config = gpt2(vocabulary_size=100, num_layers=3, num_heads=2, hidden_dim=16, max_length=32)
@@ -112,6 +113,7 @@ def test_bytes_are_those_of_a_ring(workers):
     assert (4 * sent == paper.all_reduce_bytes(values[0].size, workers)).all()
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(("dtype", "kept"), [("mixed_bfloat16", {}), ("float32", paper.FLOAT32)])
 def test_activations_are_those_of_the_graph(dtype, kept):
     width, heads, machine = 128, 4, paper.H100._replace(**kept, logits=0)

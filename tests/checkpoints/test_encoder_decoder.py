@@ -30,6 +30,7 @@ def same(left, right):
     return left.keys() == right.keys() and all((left[path] == right[path]).all() for path in left)
 
 
+@pytest.mark.integration(quick=["T5Model"])
 @pytest.mark.parametrize("architecture", PAIRS)
 def test_round_trip_of_two_stacks(tmp_path, ours, architecture):
     config = PAIRS[architecture]
@@ -65,6 +66,7 @@ def test_rows_that_bart_never_uses(tmp_path, ours):
     assert tensors["final_logits_bias"].shape == (1, 90) and not tensors["final_logits_bias"].any()
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     "options",
     [{"norm_order": "pre", "gated": True, "embedding_norm": True}, {"positions": "learned"}, {"positions": "relative"}],

@@ -76,6 +76,7 @@ def test_a_full_disk_leaves_the_old_folder(tmp_path):
     assert read(tmp_path / "model") == "old"
 
 
+@pytest.mark.integration(quick=["exchange"])
 def test_interrupted_at_every_step(tmp_path, mode):
     """Afterwards the old or the new folder is there, whole, and the next save works."""
     target = tmp_path / "model"
@@ -139,6 +140,7 @@ print(step, missing)
 """
 
 
+@pytest.mark.integration
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 @pytest.mark.parametrize("mode", MODES)
 def test_killed_at_every_step(tmp_path, mode):

@@ -146,6 +146,7 @@ def test_a_head_stays_fresh_only_when_asked(saved, ours):
     assert all((after[path] == wanted.get(path, before[path])).all() for path in after)
 
 
+@pytest.mark.integration
 def test_a_head_of_another_size_stays_fresh_only_when_asked(saved, ours, tmp_path):
     config, architecture = ours.config, "BertForSequenceClassification"
     save_folder(tmp_path / "two", ours.build(config, architecture, 2), config, None, architecture=architecture)
@@ -183,6 +184,7 @@ def shard(folder):
     (folder / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": places}))
 
 
+@pytest.mark.integration
 def test_shards(saved, ours):
     model, folder = saved
     shard(folder)

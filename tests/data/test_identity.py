@@ -76,6 +76,7 @@ def test_asking_takes_no_batch(make, id_rows):
     keras.tree.map_structure(np.testing.assert_array_equal, next(iter(dataset)), next(iter(other)))
 
 
+@pytest.mark.integration
 def test_of_a_stream_the_first_buffer_counts(tokenizer):
     tf = pytest.importorskip("tensorflow")
     from keras_transformers.data.stream import Stream

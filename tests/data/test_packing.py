@@ -74,6 +74,7 @@ def test_best_fit_takes_the_fullest_row_with_room():
     assert used.max() <= 64 and len(used) <= 1.02 * lengths.sum() / 64
 
 
+@pytest.mark.integration
 def test_epochs_differ_and_follow_from_the_seed(texts):
     flat = with_end(Ragged.of(texts), END)
     for source in (Packed(next_tokens(flat), 16), Blocks(flat.tokens(), 16)):
@@ -107,6 +108,7 @@ def test_blocks_without_shuffle_have_each_target_once_in_order(count):
     assert (mask[labels >= 0] == 1).all() and (mask <= 1).all()
 
 
+@pytest.mark.integration
 def test_shuffled_blocks_go_around_the_text():
     flat = np.arange(100, 200)
     for seed in range(20):
@@ -147,6 +149,7 @@ def test_errors():
             elements(next_token_source(Ragged.of([[], [3]]), 4, packing=packing), 4)
 
 
+@pytest.mark.integration
 def test_packed_rows_and_blocks_are_padded_to_their_length_unless_asked_otherwise(texts):
     """Where the shape varied, XLA would compile for each."""
     flat = with_end(Ragged.of(texts[:3]), END)

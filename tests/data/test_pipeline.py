@@ -52,6 +52,7 @@ def make(id_rows, tokenizer):
 OBJECTIVES = ["classification", "masked_lm", "pretraining"]
 
 
+@pytest.mark.integration(quick=["masked_lm"])
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_same_seed_same_epochs(make, name):
     one, two = make(name), make(name)
@@ -64,6 +65,7 @@ def test_same_seed_same_epochs(make, name):
     assert one.position == Position(epoch=2)
 
 
+@pytest.mark.integration(quick=["1-classification"])
 @pytest.mark.parametrize("name", OBJECTIVES)
 @pytest.mark.parametrize("steps", [1, 2])
 def test_skipping_equals_going_on(make, name, steps):
@@ -145,6 +147,7 @@ class Seen(keras.callbacks.Callback):
         self.batches[-1] += 1
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("kind", ["dataset", "sequence"])
 @pytest.mark.filterwarnings("ignore:Your input ran out of data")
 def test_fit_takes_an_epoch_each_and_can_start_in_the_middle(make, id_rows, monkeypatch, kind):
@@ -162,6 +165,7 @@ def test_fit_takes_an_epoch_each_and_can_start_in_the_middle(make, id_rows, monk
     assert dataset.position == Position(epoch=7)
 
 
+@pytest.mark.integration
 def test_fit_under_a_strategy(make):
     import tensorflow as tf
 

@@ -81,6 +81,7 @@ def test_rate_and_mean_span():
     assert np.abs(mask[:, 20:-20].mean(axis=0).reshape(-1, 20).mean(axis=1) - 0.15).max() < 0.05
 
 
+@pytest.mark.integration
 def test_every_epoch_has_other_spans_and_can_be_repeated():
     def epochs(seed=0):
         dataset = batches(Blocks(np.arange(2, 90), 16), make(), 2, max_length=16, buckets=(), shuffle=True, seed=seed)

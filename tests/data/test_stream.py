@@ -39,6 +39,7 @@ def make(tokenizer):
     return dataset
 
 
+@pytest.mark.integration
 def test_every_text_once_an_epoch():
     data = tf.data.Dataset.from_tensor_slices(texts(100))
     dataset = batches(Stream(data, encode, 32), Classification(2), 8, max_length=64)
@@ -47,6 +48,7 @@ def test_every_text_once_an_epoch():
         assert rows_of(seen(dataset)) == sorted(tuple(row[row > 0].tolist()) for row in ids)
 
 
+@pytest.mark.integration(quick=["3-1"])
 @pytest.mark.parametrize("steps", [1, 2])
 @pytest.mark.parametrize("skip", [3, 4, 12])
 def test_skipping_equals_going_on(make, skip, steps):
@@ -88,6 +90,7 @@ def test_buffers_are_masked_differently(tokenizer):
     assert len(np.unique([p.tobytes() for p in positions])) == len(positions) == 8
 
 
+@pytest.mark.integration
 def test_labels_and_pairs():
     lines = texts(20)
     data = tf.data.Dataset.from_tensor_slices((lines, ["xyz"] * 20, [len(line) % 2 for line in lines]))

@@ -124,6 +124,7 @@ def test_what_changes_number_or_order_loses_all_and_resume_says_so(make, tmp_pat
             Resume(tmp_path, given)
 
 
+@pytest.mark.integration
 def test_resume_takes_what_was_mapped(make, tmp_path):
     def fit():
         dataset, network = make().map(lambda x, y: (x, y)).prefetch(1), model()
@@ -133,6 +134,7 @@ def test_resume_takes_what_was_mapped(make, tmp_path):
     assert fit() == fit()  # the second one only reads what the first one saved
 
 
+@pytest.mark.integration
 def test_keras_takes_it_as_it_is(make):
     network = model()
     history = network.fit(make(), epochs=2, verbose=0, shuffle=False, validation_data=make(shuffle=False)).history
@@ -153,6 +155,7 @@ def test_keras_knows_the_number_of_steps_of_what_was_mapped(make):
     assert seen == [NUM_BATCHES]
 
 
+@pytest.mark.integration
 def test_fit_under_a_strategy(make):
     strategy = tf.distribute.MirroredStrategy(["CPU:0"])
     with strategy.scope():

@@ -48,6 +48,7 @@ def targets(elements):
     return sorted(zip(*(np.concatenate(column).tolist() for column in zip(*columns, strict=True)), strict=True))
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("packing", PACKINGS)
 def test_the_targets_are_those_of_lists(packing):
     source = next_token_source(ids(LINES), LENGTH, packing=packing, end_id=END)
@@ -74,6 +75,7 @@ def test_packed_rows_are_full():
     assert mask.max() > 2
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("packing", PACKINGS)
 @pytest.mark.parametrize("steps", [1, 2])
 def test_skipping_equals_going_on(packing, steps):
@@ -88,6 +90,7 @@ def test_skipping_equals_going_on(packing, steps):
             keras.tree.map_structure(np.testing.assert_array_equal, one, other)
 
 
+@pytest.mark.integration
 def test_pairs_are_completions():
     lines = [line or "-" for line in LINES]
     with pytest.warns(UserWarning, match="cut on the left"):

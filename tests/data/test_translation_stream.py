@@ -61,6 +61,7 @@ def seen(dataset):
         return [[{k: v.numpy() for k, v in x.items()}, *(part.numpy() for part in rest)] for x, *rest in dataset]
 
 
+@pytest.mark.integration(quick=["options1"])
 @pytest.mark.parametrize("options", [{}, {"batch_size": 8}, {"shuffle": False}])
 def test_the_pairs_are_those_of_lists(encode, tokenizer, options):
     with pytest.warns(UserWarning, match="3 of 300 pairs"):
@@ -81,6 +82,7 @@ def test_the_pairs_are_those_of_lists(encode, tokenizer, options):
     assert all(max(np.size(x["encoder_token_ids"]), y.size) <= 96 for x, y in first) or "batch_size" in options
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("options", [{}, {"accumulation_steps": 3}, {"batch_size": 8}])
 def test_skipping_equals_going_on(encode, options):
     whole, resumed = make(encode, **options), make(encode, **options)
@@ -94,6 +96,7 @@ def test_skipping_equals_going_on(encode, options):
         np.testing.assert_equal(one, other)
 
 
+@pytest.mark.integration
 def test_it_reads_no_further_than_its_buffer(encode):
     read = []
 

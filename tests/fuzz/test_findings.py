@@ -103,6 +103,7 @@ def test_a_broken_normaliser(tmp_path):
         Tokenizer.from_sentencepiece(tmp_path / "a.spm")
 
 
+@pytest.mark.integration
 def test_a_template_of_unknown_tokens():
     pipeline = json.loads(Tokenizer.train(["the cat sat"], vocabulary_size=40).to_json())
     pipeline["post_processor"]["special_tokens"].pop("[SEP]")
@@ -231,6 +232,7 @@ def test_arrays_of_a_state_that_are_missing():
         run_state.group({"model/1": np.ones(1)}, "model")
 
 
+@pytest.mark.integration
 def test_no_code_of_a_checkpoint_runs(tmp_path):
     """Not what `auto_map` names, nor a pickle, nor a `.keras` file that lies there."""
     from tiny import classifier

@@ -19,6 +19,7 @@ from keras_transformers.checkpoints.folder import WRITTEN, atomic_folder
 PARTS = ("org", "model", "..", ".", "", "/", "\\", "\0", "@", "%2e%2e", "~", "\u202e", "a" * 300, "main", *STRINGS[:6])
 
 
+@pytest.mark.integration
 def test_names_of_the_hub(tmp_path, monkeypatch):
     """None of them makes a path that leaves the cache: what comes to the library has no step up."""
     asked = []
@@ -47,6 +48,7 @@ def contents(folder: Path) -> dict[str, object]:
     return {str(path.relative_to(folder)): path.lstat().st_ino for path in sorted(folder.rglob("*"))}
 
 
+@pytest.mark.integration(quick=["config.json"])
 @pytest.mark.parametrize("marker", sorted(WRITTEN))
 def test_folders_to_replace(tmp_path, marker):
     """A folder that holds anything else is not touched; one that was refused is as it was."""
@@ -95,6 +97,7 @@ def _make(path: Path, kind: str, content: bytes) -> None:
 FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors")
 
 
+@pytest.mark.integration
 def test_checkpoints(tmp_path):
     """A whole checkpoint with a fault in one file is loaded and answers, or is refused."""
     from tiny import classifier

@@ -29,6 +29,7 @@ def write(folder, **files: bytes):
         path.write_bytes(content)
 
 
+@pytest.mark.integration
 def test_config(tmp_path):
     def read_a_config(contents):
         (_, content), generation = contents
@@ -44,6 +45,7 @@ def test_config(tmp_path):
     fuzz(read_a_config, st.tuples(configs, st.just(plain) | json_files(GENERATION)), examples=600)
 
 
+@pytest.mark.integration(quick=["True"])
 @pytest.mark.parametrize("has_source", [False, True])
 def test_generation_settings(tmp_path, has_source):
     def read_generation_settings(content):
@@ -61,6 +63,7 @@ def sentence_folder(tmp_path_factory):
     return folder
 
 
+@pytest.mark.integration
 def test_sentence_transformers(sentence_folder):
     paths = [sentence_folder / name for name in ("modules.json", "sentence_bert_config.json", "1_Pooling/config.json")]
     whole = {path: path.read_bytes() for path in paths}

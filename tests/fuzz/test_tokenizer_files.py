@@ -46,6 +46,7 @@ def use(tokenizer: Tokenizer) -> None:
     assert tokenizer.special_ids is not None
 
 
+@pytest.mark.integration
 def test_tokenizer_json(tmp_path, spm):
     whole = [*pipelines(), json.loads(Tokenizer.from_sentencepiece(spm).to_json())]
 
@@ -56,6 +57,7 @@ def test_tokenizer_json(tmp_path, spm):
     fuzz(read_tokenizer_json, st.sampled_from(whole).flatmap(json_files), examples=400)
 
 
+@pytest.mark.integration
 def test_text_graph(tmp_path, spm):
     whole = [*pipelines(), json.loads(Tokenizer.from_sentencepiece(spm).to_json())]
 
@@ -117,6 +119,7 @@ def spm_models(draw):
     return draw(damaged(content)) if not draw(st.integers(0, 2)) else content
 
 
+@pytest.mark.integration
 def test_sentencepiece_models(tmp_path):
     """Alone, as T5's, and as Marian's."""
     vocabulary = {piece.text: i for i, piece in enumerate(MODEL.pieces)}

@@ -38,6 +38,7 @@ def safetensors_files(draw):
     return draw(damaged(FILE)) if not draw(st.integers(0, 3)) else content
 
 
+@pytest.mark.integration
 def test_safetensors(tmp_path):
     def read_safetensors(content):
         (tmp_path / "model.safetensors").unlink(missing_ok=True)  # which may still be mapped
@@ -49,6 +50,7 @@ def test_safetensors(tmp_path):
     fuzz(read_safetensors, safetensors_files(), examples=200)
 
 
+@pytest.mark.integration
 def test_index(tmp_path):
     (tmp_path / "a.safetensors").write_bytes(FILE)
     (tmp_path / "b.safetensors").write_bytes(safetensors.numpy.save({"b": np.ones(2, "float32")}))
@@ -86,6 +88,7 @@ def test_pickles(tmp_path):
     fuzz(read_a_pickle, st.just(whole) | damaged(whole) | damaged(bad) | st.just(bad), examples=200)
 
 
+@pytest.mark.integration
 def test_word_vectors(tmp_path):
     rows = {"the": [0.5, 1.0], "cat": [2.0, -1.0], "sat": [0.0, 3.0]}
     text = "".join(f"{word} {a} {b}\n" for word, (a, b) in rows.items()).encode()
@@ -112,6 +115,7 @@ def test_word_vectors(tmp_path):
     fuzz(read_vectors, files(), examples=300)
 
 
+@pytest.mark.integration
 @pytest.mark.filterwarnings("ignore")
 def test_states_of_runs(tmp_path):
     state = {"epoch": 1, "batch": 2, "stopped": False, "callbacks": [], "history": {"loss": [1.0]}, "epochs": [0]}

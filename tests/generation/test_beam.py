@@ -31,6 +31,7 @@ def every_text(vocabulary_size: int, longest: int) -> list[tuple[int, ...]]:
     return ended + list(itertools.product(words, repeat=longest))
 
 
+@pytest.mark.integration
 def test_with_enough_beams_it_finds_the_best_of_all_texts():
     """40 texts can be, of at most 3 of 4 tokens, so that 64 beams lose none."""
     generator = small_generator(vocabulary_size=4, num_layers=1)
@@ -60,6 +61,7 @@ def test_the_largest_are_found_in_parts(size):
     assert all(len(set(row)) == 7 for row in places.tolist())
 
 
+@pytest.mark.integration
 def test_a_row_does_not_depend_on_its_neighbours(generator):
     together = generator(PROMPTS, 4, 3, stop=["QQ"], **KNOBS)
     for row, prompt in enumerate(PROMPTS):
@@ -68,6 +70,7 @@ def test_a_row_does_not_depend_on_its_neighbours(generator):
         np.testing.assert_allclose([t.score for t in together[row]], [t.score for t in alone], atol=1e-4)
 
 
+@pytest.mark.integration
 def test_scores_and_their_order(generator):
     for prompt, texts in zip(PROMPTS, generator(PROMPTS, 4, 4, length_penalty=0.7), strict=True):
         assert len({tuple(text.ids) for text in texts}) == 4
@@ -77,6 +80,7 @@ def test_scores_and_their_order(generator):
         assert [text.score for text in texts] == sorted((text.score for text in texts), reverse=True)
 
 
+@pytest.mark.integration
 def test_better_than_greedy_and_the_best_first(generator):
     prompts = [[number] for number in range(1, 30)]
     greedy, beams = generator(prompts), generator(prompts, 4, length_penalty=0.0)
@@ -105,6 +109,7 @@ def test_stop_strings(generator):
         assert stop not in spelled[:-1]  # it ended there at once
 
 
+@pytest.mark.integration
 def test_grouped_heads_and_half_precision():
     generator = small_generator("llama", "mixed_bfloat16")
     for prompt, (text,) in zip(PROMPTS, generator(PROMPTS, 3), strict=True):

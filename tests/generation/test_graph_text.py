@@ -36,6 +36,7 @@ def test_the_first_error_stays():
     assert error.numpy().tolist() == [b"new", b"old", b""]
 
 
+@pytest.mark.integration
 def test_special_tokens_around_a_text():
     tokenizer = causal_lm().tokenizer
     ending = with_end_token(tokenizer, tokenizer.eos_id)

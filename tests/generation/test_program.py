@@ -31,6 +31,7 @@ def generator():
 MODELS = [("gpt1", "float32"), ("gpt2", "float32"), ("llama", "float32"), ("llama", "mixed_bfloat16")]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("family, dtype", MODELS)
 def test_greedy_tokens_are_the_likeliest_of_a_whole_pass(family, dtype):
     """One by one with a cache, from a ragged batch, as one row without a cache would have it."""
@@ -45,6 +46,7 @@ def test_greedy_tokens_are_the_likeliest_of_a_whole_pass(family, dtype):
     assert len({number for (text,) in answers for number in text.ids}) > 3
 
 
+@pytest.mark.integration
 def test_a_text_ends_with_an_end_token_or_at_its_limit(generator):
     options = {"max_new_tokens": 9, "bias": {EOS: 3.0}}
     texts = generator([[n] for n in range(1, 30)], **options)
@@ -78,6 +80,7 @@ def test_seeds_and_sequences(generator):
     assert [texts[0] for texts in first] == [texts[0] for texts in ids_of(generator(PROMPTS, temperature=1.0, seed=5))]
 
 
+@pytest.mark.integration
 def test_scores_are_the_models_own(generator):
     """Whatever penalties and filters do to the choice."""
     knobs = {"temperature": 0.8, "top_k": 8, "repetition_penalty": 1.5, "no_repeat_ngram": 2}

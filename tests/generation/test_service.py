@@ -38,6 +38,7 @@ def test_the_first_knob_that_is_wrong_is_told_and_all_become_neutral():
     np.testing.assert_allclose(request.top_p, [0.5, 1, 1])
 
 
+@pytest.mark.integration
 def test_one_trace_serves_every_shape_and_knob(task):
     task.generate(["a"], max_new_tokens=2)
     run = task.service._runs[1]

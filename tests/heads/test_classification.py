@@ -19,6 +19,7 @@ def classifier(dtype: str | None = None, **options) -> keras.Model:
     return keras.Model(model.input, {"logits": classification_head(config, pooled, 3, dtype)})
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16"])
 def test_a_classifier_learns(dtype):
     """With our loss and optimizer, on this backend: the class is the first token's."""
@@ -34,6 +35,7 @@ def test_a_classifier_learns(dtype):
     assert (predictions == labels).mean() > 0.9
 
 
+@pytest.mark.integration
 def test_dropout_is_before_the_projection():
     model, inputs = classifier(dropout=0.5), batch(small_config())
     first, second = (to_numpy(model(inputs, training=True)["logits"]) for _ in range(2))

@@ -17,6 +17,7 @@ def test_output_bias(tmp_path):
     check_layer(OutputBias, {}, {"logits": normal(2, 3, 5)}, tmp_path)
 
 
+@pytest.mark.integration(quick=["float32"])
 @pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16"])
 def test_only_the_named_positions_are_projected(dtype):
     model, inputs = randomize(all_heads(CONFIG, dtype), scale=0.3), batch(CONFIG)
@@ -36,6 +37,7 @@ def test_the_projection_is_the_embedding():
     np.testing.assert_allclose(to_numpy(model(inputs)["masked_lm_logits"]), expected, **tolerance("float32"))
 
 
+@pytest.mark.integration
 def test_a_model_with_all_heads_is_saved_and_loaded(tmp_path):
     model, inputs = randomize(all_heads(CONFIG)), batch(CONFIG) | {"mask_positions": POSITIONS}
     model.save(tmp_path / "model.keras")

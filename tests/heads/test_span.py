@@ -20,6 +20,7 @@ def span_model(dtype=None):
     return keras.Model(backbone.input, {"logits": logits, **backbone.output}), config
 
 
+@pytest.mark.integration
 def test_a_dense_layer_on_each_token():
     model, config = span_model()
     inputs = bert_model.batch(config)

@@ -44,6 +44,7 @@ CASES = pairwise(
 )
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["kind"])
 def test_layer(case, tmp_path):
     options = {name: value for name, value in case.items() if name != "kind"}

@@ -49,6 +49,7 @@ CASES = pairwise(
 CASES.append({"cross_attention": True, "cached": False, "num_kv_heads": None, "attention_norm": False})
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("case", CASES, ids=map(str, range(len(CASES))))
 def test_layer(case, tmp_path):
     options = {"num_heads": N, "intermediate_dim": F} | {name: case[name] for name in case if name != "cached"}
@@ -74,6 +75,7 @@ STACKS = pairwise(
 )
 
 
+@pytest.mark.integration(quick=["gpt2-False-float32"])
 @pytest.mark.parametrize("case", STACKS, ids=lambda case: "-".join(map(str, case.values())))
 def test_a_cached_step_is_a_row_of_the_full_pass(case):
     """Prompts of different lengths, padded on the right: the padding's keys are overwritten before they are seen."""
@@ -105,6 +107,7 @@ def test_rows_that_share_a_source_need_it_once():
         np.testing.assert_allclose(to_numpy(one), to_numpy(other), **tolerance("float32"))
 
 
+@pytest.mark.integration(quick=["transformer"])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_later_tokens_change_nothing(family):
     positions, options = split_positions(FAMILIES[family])
@@ -161,6 +164,7 @@ def _without_encoder(inputs: dict) -> dict:
     return {name: value for name, value in inputs.items() if name != "encoder_hidden_states"}
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("cross_attention", [False, True])
 def test_three_functional_graphs_over_the_same_layers(cross_attention, tmp_path):
     stack = Stack("rotary", cross_attention)
@@ -193,6 +197,7 @@ def test_cross_attention_needs_an_encoder():
         DecoderBlock(N, F)(normal(B, 3, D), normal(B, 4, D))
 
 
+@pytest.mark.integration
 def test_dropout_acts_in_training_only():
     inputs = arguments(cross_attention=True, cached=False)
     block = randomize_built(DecoderBlock(N, F, cross_attention=True, dropout=0.5), inputs)

@@ -39,6 +39,7 @@ CASES = pairwise(
 CASES.append({"positions": None, "norm_order": "pre", "attention_norm": False})
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("options", [*CASES, *FAMILIES.values()], ids=[*map(str, range(len(CASES))), *FAMILIES])
 def test_layer(options, tmp_path):
     positions, options = split_positions(options)

@@ -142,6 +142,7 @@ def test_layers_are_the_same_from_a_length_on(kv_heads, dtype):
     np.testing.assert_allclose(found, expected, **tolerance(dtype))
 
 
+@pytest.mark.integration
 def test_a_length_that_is_not_known_before(tmp_path):
     """One graph serves both ways, also when it is saved."""
     inputs = {"x": keras.Input((None, 16), name="x"), "mask": keras.Input((None,), dtype="int32", name="mask")}
@@ -160,6 +161,7 @@ def test_a_length_that_is_not_known_before(tmp_path):
         np.testing.assert_allclose(model.predict({"x": x, "mask": mask}, verbose=0), expected, **tolerance("float32"))
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("jit, reach", [(False, (None, None)), (False, (280, 5)), (True, (280, 5))])
 def test_fit_at_lengths_that_are_not_known_before(jit, reach):
     """With XLA too, which compiles anew for each length; its steps are those of attention that keeps all scores."""
@@ -194,6 +196,7 @@ def untold(function: Callable, mask, *arrays) -> list:
     return traced(mask, *arrays)
 
 
+@pytest.mark.integration(quick=["2"])
 @pytest.mark.parametrize("rows", [1, B])
 def test_shapes_that_are_not_known_before(rows):
     """A mask or a bias may have one row for all, and not say so before."""

@@ -27,11 +27,13 @@ def arguments(case):
     return inputs
 
 
+@pytest.mark.integration
 @each_case
 def test_layer(case, tmp_path):
     check_layer(MixerDecoderBlock, {"intermediate_dim": U} | case, arguments(case), tmp_path)
 
 
+@pytest.mark.integration(quick=["simple_rnn"])
 @each_case
 def test_layer_with_a_cache(case, tmp_path):
     options, inputs = {"intermediate_dim": U} | case, arguments(case)

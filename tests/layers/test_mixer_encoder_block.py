@@ -16,6 +16,7 @@ CASES = [
 ]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["mixer"])
 def test_layer(case, tmp_path):
     inputs = {"hidden_states": normal(2, 5, 8), "attention_mask": MASK}

@@ -20,6 +20,7 @@ def states(kind, seed=3, units=U):
     return {name: normal(B, units, seed=seed + index) for index, name in enumerate(names)}
 
 
+@pytest.mark.integration
 @each_kind
 @pytest.mark.parametrize("case", ["decoder", "both ways", "one way", "first", "cached"])
 def test_layer(kind, case, tmp_path):
@@ -49,6 +50,7 @@ def test_it_is_the_layer_of_keras(kind):
     np.testing.assert_array_equal(to_numpy(cache["key"])[:, 0], to_numpy(output))
 
 
+@pytest.mark.integration(quick=["simple_rnn"])
 @each_kind
 def test_both_ways_are_those_of_keras(kind):
     """Keras' wrapper takes the mask to find where the text ends."""
@@ -81,6 +83,7 @@ def test_first_states_go_by_their_names():
     np.testing.assert_array_equal(to_numpy(found), to_numpy(expected))
 
 
+@pytest.mark.integration
 def test_without_a_mask_all_tokens_are_real():
     """With an activation of our own, which Keras does not know by this name."""
     layer, x = Recurrence("gru", U, bidirectional=True, activation="gelu_tanh"), normal(B, T, D)

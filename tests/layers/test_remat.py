@@ -50,6 +50,7 @@ def made(name):
     return randomize(block, scale=0.3), tensors, others
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", BLOCKS)
 def test_gradients_and_draws_stay(name):
     """By all floating inputs, of the sum over all outputs: cache and scores have gradients too."""
@@ -76,6 +77,7 @@ def dropouts(block):
     return [layer for layer in block._flatten_layers() if isinstance(layer, Dropout) and layer.rate]
 
 
+@pytest.mark.integration
 def test_training_steps_stay():
     """In a compiled step, of weights too; each block and each step draws anew."""
     runs = []

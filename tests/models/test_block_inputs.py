@@ -62,6 +62,7 @@ def check_blocks(model, side, options, masks, states, positions, max_wavelength=
         np.testing.assert_allclose(to_numpy(outputs), states[:, index + 1], **tolerance("float32"))
 
 
+@pytest.mark.integration
 def test_each_block_of_a_decoder_by_hand_with_several_texts_in_a_row():
     _, model = make("rotary", outputs=OUTPUTS, max_wavelength=500.0)
     documents = np.array([[1, 1, 1, 2, 2, 2, 2, 0], [1] * 8])
@@ -91,6 +92,7 @@ def test_each_block_of_an_encoder_by_hand():
     check_blocks(model, "encoder", options, masks, outputs["all_hidden_states"], np.arange(7)[None])
 
 
+@pytest.mark.integration(quick=["2-float32-no positions"])
 @each_decoder
 @each_dtype
 @pytest.mark.parametrize("stride", [1, 2])
@@ -105,6 +107,7 @@ def test_a_cached_step_equals_the_whole_pass(name, dtype, stride):
         np.testing.assert_allclose(outputs, rows, **tolerance(dtype))
 
 
+@pytest.mark.integration(quick=["no positions"])
 @each_decoder
 def test_a_cached_step_equals_the_row_of_a_text_that_shares_a_row(name):
     config, model = make(name, max_length=12)
@@ -125,6 +128,7 @@ def test_prefill_gives_what_the_model_gives(name):
     assert len(outputs["cache"]) == 4
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", ["rotary", "learned"])
 def test_save_and_load(name, tmp_path):
     config, model = make(name)
@@ -139,6 +143,7 @@ def test_save_and_load(name, tmp_path):
         np.testing.assert_array_equal(ours, again)
 
 
+@pytest.mark.integration(quick=["t5"])
 @pytest.mark.parametrize(
     "options",
     [
@@ -208,6 +213,7 @@ def test_layers_and_weights():
 LONG = {"max_length": LINEAR_FROM}
 
 
+@pytest.mark.integration(quick=["no positions"])
 @each_decoder
 def test_a_decoder_of_long_texts_makes_its_masks_in_chunks(name):
     """What is made in chunks, without a mask of (T, T), is what a decoder of short texts gives."""

@@ -43,11 +43,13 @@ def hidden_states(model, inputs, **options):
     return to_numpy(model(inputs, **options)["hidden_states"])
 
 
+@pytest.mark.integration(quick=["alibi-rms-post-2-True-False-mixed_bfloat16"])
 @each_config
 def test_packed_texts_equal_rows_of_their_own_and_padding_changes_nothing(options):
     check_packed(**options)
 
 
+@pytest.mark.integration(quick=["mixed_bfloat16-plain_cnn"])
 @each_counterpart
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_packed_texts_without_attention(family, dtype):
@@ -65,6 +67,7 @@ def check_packed(**options):
         np.testing.assert_allclose(outputs[row, here], alone, **tolerance(options["dtype"]))
 
 
+@pytest.mark.integration(quick=["0.0-plain_cnn"])
 @each_family
 @pytest.mark.parametrize("dropout", [0.0, 0.3])
 def test_a_later_token_changes_nothing_before_it(family, dropout):
@@ -128,6 +131,7 @@ def test_prefill_is_the_model_itself(family):
     assert shapes == 2 * [CACHES[family]]
 
 
+@pytest.mark.integration(quick=["mixed_bfloat16-plain_cnn"])
 @each_family
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_save_and_load_then_decode(family, dtype, tmp_path):
@@ -153,6 +157,7 @@ def test_the_order_of_tokens_matters(positions):
     assert np.abs(first[:, -1] - second[:, -1]).max() > 1e-3
 
 
+@pytest.mark.integration(quick=["gpt2"])
 @each_attention
 def test_optional_outputs(family):
     config, model = make(family, outputs=["attention_scores", "all_hidden_states"])
@@ -203,6 +208,7 @@ PUBLISHED = {
 }
 
 
+@pytest.mark.integration(quick=["124439808"])
 @pytest.mark.parametrize("parameters", PUBLISHED)
 def test_published_parameter_counts(parameters):
     config = PUBLISHED[parameters]

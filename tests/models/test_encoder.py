@@ -46,12 +46,14 @@ def mixing_config(mixer, **options):
     return configure(30, max_length=8, **(sizes | own | options))
 
 
+@pytest.mark.integration(quick=["mixed_bfloat16-cnn_encoder"])
 @pytest.mark.parametrize("mixer", MIXERS)
 @pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16"])
 def test_padding_changes_nothing_without_attention(mixer, dtype):
     check_padding(mixing_config(mixer), dtype)
 
 
+@pytest.mark.integration(quick=["cnn_encoder"])
 @pytest.mark.parametrize("mixer", MIXERS)
 def test_both_sides_of_a_token_matter_without_attention(mixer):
     config = mixing_config(mixer, positions=None)
@@ -102,6 +104,7 @@ def test_optional_outputs(norm_order, dtype):
     np.testing.assert_array_equal(to_numpy(plain(inputs)["hidden_states"]), outputs["hidden_states"])
 
 
+@pytest.mark.integration(quick=["learned-float32"])
 @pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16"])
 @pytest.mark.parametrize("positions", POSITIONS)
 def test_save_and_load(positions, dtype, tmp_path):

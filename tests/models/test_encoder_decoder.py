@@ -33,6 +33,7 @@ def logits(model, inputs, **options):
     return to_numpy(model(inputs, **options)["logits"])
 
 
+@pytest.mark.integration(quick=["float32-cnn_seq2seq"])
 @each_family
 @each_dtype
 def test_padding_of_either_side_changes_nothing(family, dtype):
@@ -45,6 +46,7 @@ def test_padding_of_either_side_changes_nothing(family, dtype):
     np.testing.assert_allclose(outputs[1:, :2], logits(model, alone), **tolerance(dtype))
 
 
+@pytest.mark.integration
 @some_families
 @pytest.mark.parametrize("dropout", [0.0, 0.3])
 def test_a_later_target_token_changes_nothing_before_it(family, dropout):
@@ -57,6 +59,7 @@ def test_a_later_target_token_changes_nothing_before_it(family, dropout):
     check_causal(same_dropout(model, run) if dropout else run, inputs["token_ids"])
 
 
+@pytest.mark.integration(quick=["mixed_bfloat16-cnn_seq2seq"])
 @each_family
 @each_dtype
 def test_a_cached_step_equals_the_whole_pass(family, dtype):
@@ -68,6 +71,7 @@ def test_a_cached_step_equals_the_whole_pass(family, dtype):
         np.testing.assert_allclose(outputs["hidden_states"], rows, **tolerance(dtype))
 
 
+@pytest.mark.integration(quick=["cnn_seq2seq"])
 @attending
 def test_the_alignments_of_a_cached_step(family, dtype="float32"):
     config, model = make(family, dtype, outputs=["cross_attention_scores"])
@@ -78,6 +82,7 @@ def test_the_alignments_of_a_cached_step(family, dtype="float32"):
         np.testing.assert_allclose(outputs["cross_attention_scores"], scores, **tolerance(dtype))
 
 
+@pytest.mark.integration(quick=["gru_seq2seq"])
 @pytest.mark.parametrize("family", ["t5", *COUNTERPARTS])
 def test_steps_of_several_tokens(family):
     config, model = make(family)
@@ -88,6 +93,7 @@ def test_steps_of_several_tokens(family):
     np.testing.assert_allclose(outputs["hidden_states"], rows, **tolerance("float32"))
 
 
+@pytest.mark.integration(quick=["t5_v1_1"])
 @some_transformers
 def test_prefill_is_the_model_itself(family):
     config, model = make(family, outputs=["cross_attention_scores"])
@@ -129,6 +135,7 @@ def test_unknown_outputs_are_an_error():
         encoder_decoder(small_config(), outputs=["scores"])
 
 
+@pytest.mark.integration(quick=["transformer"])
 @pytest.mark.parametrize("family", [*FAMILIES, *BY_STATE, "rnn_attention"])
 def test_the_order_of_tokens_matters(family):
     _, model = make(family)
@@ -140,6 +147,7 @@ def test_the_order_of_tokens_matters(family):
         assert np.abs(logits(model, inputs | {name: ids})[:, -1] - expected).max() > 1e-3
 
 
+@pytest.mark.integration
 @some_families
 def test_save_and_load_then_decode(family, tmp_path):
     config, model = make(family)
@@ -154,6 +162,7 @@ def test_save_and_load_then_decode(family, tmp_path):
         np.testing.assert_array_equal(ours["hidden_states"], again["hidden_states"])
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("family", BY_STATE)
 def test_what_a_decoder_knows_of_its_source_is_a_state(family):
     """Of the right size, and of the last real token: what padding holds changes nothing, what the source says does."""
@@ -179,6 +188,7 @@ def test_each_dropout_is_applied(field):
     assert np.abs(logits(model, pairs(), training=True) - logits(model, pairs())).max() > 0.1
 
 
+@pytest.mark.integration
 def test_dropout_behind_the_last_norm():
     keras.utils.set_random_seed(0)
     states = encoder_decoder(small_config("t5"))(pairs(length=200), training=True)["hidden_states"]

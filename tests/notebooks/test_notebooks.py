@@ -67,6 +67,15 @@ def test_it_checks_what_it_claims(path):
     assert len(code) >= 5
 
 
+@notebook_test
+def test_the_first_import_is_ours(path):
+    """With Keras imported before, TensorFlow's messages would be the first thing that a reader sees."""
+    code = "\n".join(sources(read(path)))
+    imported = re.findall(r"^(?:import|from) (zoo|keras_transformers|keras|tensorflow)\b", code, re.M)
+
+    assert imported[0] in ("zoo", "keras_transformers")
+
+
 @pytest.mark.slow
 @notebook_test
 def test_it_runs(path):
@@ -81,3 +90,5 @@ def test_it_runs(path):
 
     counts = [cell["execution_count"] for cell in notebook.cells if cell["cell_type"] == "code"]
     assert counts == list(range(1, len(counts) + 1))
+    printed = [output.get("text", "") for cell in notebook.cells for output in cell.get("outputs", [])]
+    assert not [text for text in printed if re.search(r"^[IWE]0000 |InitializeLog", text, re.MULTILINE)]

@@ -47,6 +47,7 @@ def same(answer: dict, other: dict) -> None:
     assert answer == other
 
 
+@pytest.mark.integration
 def test_greedy_texts(task):
     prompts = [ids_of(task, TEXTS[0]), list(task.config.eos_ids), ids_of(task, TEXTS[2])]
     expected = [whole_passes(task, prompt, 15) for prompt in prompts]
@@ -54,6 +55,7 @@ def test_greedy_texts(task):
     assert len(set("".join(expected))) > 7
 
 
+@pytest.mark.integration
 def test_a_long_prompt_keeps_its_end(task):
     *_, answer = task.predict(TEXTS, max_new_tokens=15)
     assert answer["truncated"] and answer["error"] == ""
@@ -87,6 +89,7 @@ def test_several_texts_of_a_prompt(task):
     ]
 
 
+@pytest.mark.integration
 def test_a_row_that_cannot_be_served(task):
     rows = task.predict(["a", "a", "a"], max_new_tokens=[5, 48, 5])
     assert [bool(row["error"]) for row in rows] == [False, True, False]
@@ -120,6 +123,7 @@ def test_a_stream_brings_its_labels_along(task):
         task.dataset(tf.data.Dataset.from_tensors("a"), ["b"])
 
 
+@pytest.mark.integration
 def test_a_model_without_a_beginning():
     task = causal_lm(end_token=False)
     empty, other = task.predict(["", "a"], max_new_tokens=3)
@@ -131,6 +135,7 @@ def stop_strings(text: str) -> list[str]:
     return [text[start : start + length] for start, length in [(0, 1), (3, 2), (5, 4), (9, 3)]]
 
 
+@pytest.mark.integration
 def test_a_text_ends_before_its_stop_string(task):
     options = {"temperature": 1.0, "seed": 3, "max_new_tokens": 40, "min_new_tokens": 40, "token_bias": legible(task)}
     (text,) = task.generate(["the cat"], **options)
@@ -150,6 +155,7 @@ def legible(task) -> dict[int, float]:
     return {i: float("-inf") for i, piece in enumerate(spelled) if not piece or not set(piece) <= corpus}
 
 
+@pytest.mark.integration(quick=["1-[]"])
 @pytest.mark.parametrize("stop", [[], ["at", "ä", "the cat"]], ids=str)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_stream_is_the_text(task, stop, seed):
@@ -160,6 +166,7 @@ def test_a_stream_is_the_text(task, stop, seed):
     assert all(pieces)
 
 
+@pytest.mark.integration
 def test_beams(task):
     rows = task.predict(TEXTS, num_beams=3, num_sequences=2, max_new_tokens=10, length_penalty=0.5)
     greedy = task.predict(TEXTS, max_new_tokens=10)
@@ -172,6 +179,7 @@ def test_beams(task):
     assert not any(set(text) & {"a", "e"} for text in stopped)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("tie_embeddings", [True, False])
 def test_after_the_weights_have_changed(tie_embeddings):
     task = causal_lm(tie_embeddings=tie_embeddings)
@@ -184,6 +192,7 @@ def test_after_the_weights_have_changed(tie_embeddings):
     assert after[0] == whole_passes(task, ids_of(task, TEXTS[0]), 10)
 
 
+@pytest.mark.integration
 def test_half_precision():
     task = causal_lm("mixed_bfloat16")
     rows = task.predict(TEXTS, max_new_tokens=10)
@@ -221,6 +230,7 @@ def ask(signature, texts, **inputs) -> list[dict]:
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
+@pytest.mark.integration
 def test_exported_is_in_process(task, signatures):
     assert sorted(signatures) == ["generate", "serving_default"]
     assert sorted(signatures["serving_default"].structured_input_signature[1]) == ["text"]
@@ -231,6 +241,7 @@ def test_exported_is_in_process(task, signatures):
     assert sum("ä" in row["generated_text"] for row in expected) == 0
 
 
+@pytest.mark.integration
 def test_knobs_and_stop_strings_of_each_row(task, signatures):
     stop = [["t", ""], ["", ""], ["", "日"], ["a", "e"]]
     answers = ask(signatures["generate"], TEXTS, stop=stop, **knobs(KNOBS_BY_ROW, 4))
@@ -251,6 +262,7 @@ def test_no_rows(task, signatures):
     assert ask(signatures["generate"], [], stop=np.zeros((0, 0), str), **knobs({}, 0)) == []
 
 
+@pytest.mark.integration
 def test_exported_beams(task, tmp_path):
     task.export(tmp_path / "1", num_beams=3, num_sequences=2, max_new_tokens=10)
     signatures = tf.saved_model.load(str(tmp_path / "1")).signatures

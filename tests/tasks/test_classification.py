@@ -34,6 +34,7 @@ def labels_of(task, labels):
     return tiny.outputs(task, task.dataset(texts, labels, shuffle=False))[1].numpy().tolist()
 
 
+@pytest.mark.integration
 def test_labels_by_name_or_number(trained):
     assert labels_of(trained, ["bad", "good"]) == labels_of(trained, [0, 1]) == [0, 1]
     assert labels_of(trained, np.array(["good", "bad"])) == [1, 0]
@@ -45,6 +46,7 @@ def test_labels_by_name_or_number(trained):
         trained.dataset(TEXTS[:2], [0])
 
 
+@pytest.mark.integration
 def test_several_labels_by_name_or_number():
     task = tiny.classifier(["a", "b", "c"], problem="multi_label")
     assert labels_of(task, [["c", "a"], []]) == labels_of(task, [[1, 0, 1], [0, 0, 0]]) == [[1, 0, 1], [0, 0, 0]]
@@ -56,11 +58,13 @@ def test_several_labels_by_name_or_number():
         task.dataset(TEXTS[:2], [1, 0])
 
 
+@pytest.mark.integration
 def test_fit_learns(trained):
     assert trained.history["loss"][-1] < 0.3 * trained.history["loss"][0]
     assert trained.evaluate(TEXTS, NUMBERS)["accuracy"] == 1.0
 
 
+@pytest.mark.integration
 def test_evaluate_is_exact_with_a_partial_batch():
     task = tiny.classifier()
     logits = tiny.outputs(task, task.dataset(TEXTS, NUMBERS, batch_size=64, shuffle=False))[0]["logits"]
@@ -70,6 +74,7 @@ def test_evaluate_is_exact_with_a_partial_batch():
     assert results == pytest.approx({"accuracy": accuracy, "cross_entropy": entropy}, abs=1e-5)
 
 
+@pytest.mark.integration
 def test_predict_is_the_model(trained):
     logits = tiny.outputs(trained, trained.dataset(TEXTS, NUMBERS, batch_size=64, shuffle=False))[0]["logits"]
     answers = trained.predict(TEXTS, batch_size=10)
@@ -78,6 +83,7 @@ def test_predict_is_the_model(trained):
     np.testing.assert_allclose(probabilities, softmax(logits), atol=1e-5)
 
 
+@pytest.mark.integration
 def test_predict_pairs(trained):
     pairs = list(reversed(TEXTS))
     dataset = trained.dataset(TEXTS, NUMBERS, pairs=pairs, batch_size=64, shuffle=False)
@@ -100,6 +106,7 @@ def test_predict_edges(trained):
         trained.predict(TEXTS, batch_size=-1)
 
 
+@pytest.mark.integration
 def test_several_labels():
     task = tiny.classifier(["bad", "good", "dull"], problem="multi_label")
     labels = [[name, *(["dull"] if "dull" in text else [])] for text, name in zip(TEXTS, tiny.LABELS, strict=True)]
@@ -118,6 +125,7 @@ def test_several_labels():
     assert answer["labels"] == ["good"] and set(answer["probabilities"]) == {"bad", "good", "dull"}
 
 
+@pytest.mark.integration
 def test_regression():
     task = tiny.classifier(["stars"], problem="regression")
     stars = [5.0 if name == "good" else 1.0 for name in tiny.LABELS]
@@ -131,6 +139,7 @@ def test_regression():
         task.dataset(TEXTS[:1], [float("nan")])
 
 
+@pytest.mark.integration
 def test_class_weight():
     task = tiny.classifier()
     task.fit(TEXTS, NUMBERS, class_weight={0: 0.0, 1: 1.0}, **tiny.FIT)

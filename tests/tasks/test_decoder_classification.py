@@ -36,6 +36,7 @@ def whole(task):
     return outputs, {name: np.array(value) for name, value in labels.items()}
 
 
+@pytest.mark.integration
 def test_losses_and_metrics(task):
     outputs, labels = whole(task)
     classes = cross_entropies(outputs["logits"], labels["logits"])
@@ -54,6 +55,7 @@ def test_losses_and_metrics(task):
     assert loss == pytest.approx(classes.mean() + 0.5 * tokens.mean(), rel=1e-4)
 
 
+@pytest.mark.integration
 def test_both_learn(task):
     assert task.history["logits_accuracy"][-1] == 1.0
     perplexity = task.history["language_model_logits_perplexity"]
@@ -64,12 +66,14 @@ def test_both_learn(task):
     assert plain.evaluate(TEXTS, LABELS)["accuracy"] == 1.0
 
 
+@pytest.mark.integration
 def test_optional_outputs_do_not_change_the_losses(task):
     more = tiny.decoder_classifier(lm_weight=0.5, outputs=["hidden_states"])
     more.model.set_weights(task.model.get_weights())
     assert more.evaluate(TEXTS, LABELS) == pytest.approx(task.evaluate(TEXTS, LABELS), rel=1e-5)
 
 
+@pytest.mark.integration
 def test_accumulation_is_one_large_batch():
     def run(**settings):
         task = tiny.decoder_classifier(lm_weight=0.5)
@@ -80,6 +84,7 @@ def test_accumulation_is_one_large_batch():
         np.testing.assert_allclose(one, accumulated, atol=1e-5)
 
 
+@pytest.mark.integration
 def test_the_last_token_answers_whatever_stands_beside(task):
     together = task.predict(["a fine film", "a dull day " * 4, "a"])
     alone = [task.predict([text])[0] for text in ("a fine film", "a dull day " * 4, "a")]
@@ -89,6 +94,7 @@ def test_the_last_token_answers_whatever_stands_beside(task):
     assert [answer["label"] for answer in task.predict(TEXTS)] == [tiny.NAMES[i] for i in logits.argmax(axis=1)]
 
 
+@pytest.mark.integration
 def test_a_cut_text_ends_with_the_end_token(task):
     (inputs,) = next(iter(task.dataset(["a fine film " * 20])))
     assert inputs["token_ids"].shape == (1, 16) and inputs["token_ids"][0, -1] == task.tokenizer.eos_id
@@ -102,6 +108,7 @@ def axes(function) -> set[int]:
     return {size for tensor in tensors if tensor.shape.rank == 3 for size in tensor.shape.as_list()}
 
 
+@pytest.mark.integration
 def test_the_language_model_is_not_served(task, tmp_path):
     service = task.service
     assert VOCABULARY not in axes(service.signatures["serving_default"])
@@ -114,6 +121,7 @@ def test_the_language_model_is_not_served(task, tmp_path):
     assert VOCABULARY in axes(whole)
 
 
+@pytest.mark.integration
 def test_save_and_load(task, tmp_path):
     task.save(tmp_path / "model")
     loaded = zoo.load(tmp_path / "model")

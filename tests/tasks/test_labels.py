@@ -33,6 +33,7 @@ def test_names_are_made_for_a_number():
         ("single_label", ["b", "a"], [1, 0]), ("single_label", [0, 1], [0, 1]),
         ("single_label", (name for name in "ab"), [0, 1]),
         ("multi_label", [["b"], [], ["b", "a"]], [[0, 1], [0, 0], [1, 1]]), ("multi_label", [[0, 1]], [[0, 1]]),
+        ("multi_label", [[], []], [[0, 0], [0, 0]]),
         ("regression", [[0.5, 1.5]], [[0.5, 1.5]]),
     ],
 )  # fmt: skip

@@ -34,6 +34,7 @@ def test_only_adapters_and_the_classifier_train(task):
     assert task.evaluate(TEXTS, LABELS)["accuracy"] > 0.9
 
 
+@pytest.mark.integration
 def test_saved_and_exported_without_adapters(task, tmp_path):
     expected = probabilities(task)
     task.save(tmp_path / "model")

@@ -17,6 +17,7 @@ def test_fit_learns(task):
     assert task.history["loss"][-1] < 0.7 * task.history["loss"][0]
 
 
+@pytest.mark.integration
 def test_evaluate_is_exact(task):
     outputs, labels = tiny.outputs(task, task.dataset(TEXTS, batch_size=64, shuffle=False))
     labels, logits = labels.numpy(), outputs["logits"]
@@ -27,6 +28,7 @@ def test_evaluate_is_exact(task):
     assert results == pytest.approx({"accuracy": accuracy, "perplexity": np.exp(entropy)}, rel=1e-4)
 
 
+@pytest.mark.integration
 def test_predict_fills_each_gap_in_order(task):
     answers = task.predict(["a [MASK] [MASK]", "no gap", "a fine [MASK]", ""])
     assert [len(answer["fills"]) for answer in answers] == [2, 0, 1, 0]
@@ -49,6 +51,7 @@ def test_a_gap_that_is_cut_off(task):
     assert task.predict([]) == []
 
 
+@pytest.mark.integration
 def test_a_model_with_more_rows_than_tokens_answers_tokens():
     from keras_transformers.tasks import Task
 

@@ -40,6 +40,7 @@ def test_all_that_a_dataset_takes_may_be_iterators(task):
     assert batches[0][1].numpy().tolist() == batches[1][1].numpy().tolist() == RIGHT
 
 
+@pytest.mark.integration
 def test_choices_of_different_numbers(task):
     answers = task.predict(["good", "bad", "good"], [CHOICES[0][:2], CHOICES[1], ["a fine day"]])
     assert [answer["choice"] for answer in answers[::2]] == [0, 0]
@@ -51,6 +52,7 @@ def test_choices_of_different_numbers(task):
     assert task.predict([], []) == []
 
 
+@pytest.mark.integration
 def test_export_in_a_process_of_its_own(task, tmp_path):
     task.export(tmp_path / "1")
     request = {"text": ["good", "bad"], "choices": [CHOICES[0], [*CHOICES[1][:2], ""]]}
@@ -69,6 +71,7 @@ def test_no_choices_in_a_graph(task):
     assert answer["choice"] == 1 and answer["probabilities"] == [0.0, 1.0]
 
 
+@pytest.mark.integration
 def test_save_and_load(task, tmp_path):
     task.save(tmp_path / "model")
     loaded = zoo.load(tmp_path / "model")

@@ -32,6 +32,7 @@ def test_rows_without_labels_stay_so():
         assert len(objective(rows, 4)) == 1
 
 
+@pytest.mark.integration
 def test_a_task_without_classes_takes_no_weights():
     with pytest.raises(ValueError, match="received one for masked_lm"):
         full_objective("masked_lm", tiny.masked_lm().parts, (), {0: 1.0})

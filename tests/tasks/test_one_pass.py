@@ -20,6 +20,7 @@ def numbers_of(answer) -> list[float]:
     return np.concatenate([np.ravel(value) for value in values]).tolist()
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("make", [tiny.classifier, tiny.decoder_classifier, tiny.masked_lm])
 def test_python_reads_as_the_graph_does(make):
     """The reader of the backends without TensorFlow, beside the traced one."""
@@ -35,6 +36,7 @@ def test_python_reads_as_the_graph_does(make):
             np.testing.assert_allclose(column, eager[name], atol=1e-5)
 
 
+@pytest.mark.integration
 def test_a_batch_at_a_time():
     task = tiny.classifier()
     whole, parts = task.predict(TEXTS), task.predict(TEXTS, batch_size=1)
@@ -63,6 +65,7 @@ def test_the_service_has_a_signature_for_pairs_where_a_task_takes_them(trained):
     assert set(tiny.masked_lm().service.signatures) == {"serving_default"}
 
 
+@pytest.mark.integration(quick=["pairs2"])
 @pytest.mark.parametrize("pairs", [["b"], [], ["b"] * 3])
 def test_pairs_of_a_request_are_as_many_as_its_texts(trained, pairs):
     signature = trained.service.signatures["pair"].get_concrete_function()
@@ -70,6 +73,7 @@ def test_pairs_of_a_request_are_as_many_as_its_texts(trained, pairs):
         signature(text=tf.constant(["a", "b"]), text_pair=tf.constant(pairs, tf.string))
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("name", "options", "pair"),
     [

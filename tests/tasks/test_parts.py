@@ -52,6 +52,7 @@ def test_tasks_that_take_no_pairs(make):
         make().predict(["a"], ["b"])
 
 
+@pytest.mark.integration
 def test_tasks_of_a_tokenizer_share_its_graph_and_free_it():
     tokenizer = Tokenizer.train(tiny.TEXTS, vocabulary_size=60)
     setups = [

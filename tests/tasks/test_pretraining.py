@@ -6,6 +6,7 @@ import tiny
 from tiny import DOCUMENTS
 
 
+@pytest.mark.integration
 def test_documents_in_lists_or_in_a_file(tmp_path):
     task = tiny.pretraining()
     file = tmp_path / "books.txt"
@@ -27,6 +28,7 @@ def test_errors(tmp_path):
             task.dataset(*arguments)
 
 
+@pytest.mark.integration
 def test_fit_learns_and_fills():
     task = tiny.pretraining()
     history = task.fit(DOCUMENTS * 4, **tiny.FIT).history

@@ -58,6 +58,7 @@ def check_same(answers, others):
             assert record["score"] == pytest.approx(same["score"], abs=1e-5)
 
 
+@pytest.mark.integration
 def test_fit_learns(task):
     assert task.history["loss"][-1] < 0.1 * task.history["loss"][0]
     assert task.history["span_accuracy"][-1] == 1.0
@@ -94,6 +95,7 @@ def test_an_answer_far_into_a_context(task):
     assert len(task.tokenizer.encode([LONG])[0].ids) > 3 * task.max_length
 
 
+@pytest.mark.integration
 def test_where_nothing_can_be_answered(task):
     nothing = {"answer": "", "score": 0.0, "start": 0, "end": 0, "candidates": [], "truncated": False}
     assert task.predict(["", "Where?", "Where?", " "], ["Ann sat.", "", " \n", ""]) == [nothing] * 4
@@ -101,6 +103,7 @@ def test_where_nothing_can_be_answered(task):
     assert questions.untraced(questions.answerer(no_answer=True)).predict(["Where?"], [" "]) == [nothing]
 
 
+@pytest.mark.integration
 def test_places_are_those_in_the_context(task):
     for (_, context), answer in zip(HOSTILE, task.predict(ASKED, READ), strict=True):
         for record in (answer, *answer["candidates"]):
@@ -115,6 +118,7 @@ def test_a_row_does_not_depend_on_its_neighbours(task):
     check_same(task.predict(ASKED[::-1], READ[::-1], batch_size=3)[::-1], expected)
 
 
+@pytest.mark.integration
 def test_python_reads_as_the_graph_does(task):
     answer = questions.Untraced(task.parts.answers).run("serving_default", [ASKED, READ])
     check_same(described(answer), task.predict(ASKED, READ))
@@ -159,6 +163,7 @@ def test_a_context_of_100_000_words(task, tmp_path):
     assert (answer["answer"].numpy()[0].decode(), int(answer["start"][0])) == expected
 
 
+@pytest.mark.integration
 def test_windows_that_are_not_read_to_answer(task, tmp_path):
     task.save(tmp_path / "saved")
     short, long = CONTEXTS[1], LONG
@@ -176,6 +181,7 @@ def test_windows_that_are_not_read_to_answer(task, tmp_path):
         check_same(described(python), answers[:2])
 
 
+@pytest.mark.integration
 def test_no_answer():
     task = questions.untraced(questions.answerer(no_answer=True))
     contexts = [*CONTEXTS, *("Ann sat.", "He sat.") * 2]
@@ -190,6 +196,7 @@ def test_no_answer():
     assert results["exact_match"] == results["span_accuracy"] * 100 == 100.0
 
 
+@pytest.mark.integration
 def test_options(task, tmp_path):
     assert (task.stride, task.num_candidates, task.max_answer_length, task.no_answer) == (8, 5, 30, False)
     small = questions.untraced(questions.answerer(num_candidates=2, max_answer_length=1, stride=3, null_threshold=1))
@@ -237,6 +244,7 @@ def test_what_predict_and_fit_refuse(task):
         task.fit(QUESTIONS, ANSWERS, pairs=CONTEXTS, class_weight={"a": 1.0})
 
 
+@pytest.mark.integration
 def test_a_saved_task_comes_back(task, tmp_path):
     task.save(tmp_path / "saved")
     back = questions.untraced(zoo.load(tmp_path / "saved"))
@@ -248,6 +256,7 @@ def test_a_saved_task_comes_back(task, tmp_path):
         zoo.load(tmp_path / "saved", "classification", labels=2, no_answer=True)
 
 
+@pytest.mark.integration
 def test_adapters(task, tmp_path):
     task.save(tmp_path / "saved")
     small = questions.untraced(zoo.load(tmp_path / "saved", lora_rank=2, seed=0))
@@ -265,6 +274,7 @@ def weights_after(settings, **options) -> list[np.ndarray]:
     return tiny.weights(task)
 
 
+@pytest.mark.integration
 def test_accumulated_batches_are_one_batch():
     whole = weights_after({"batch_size": 8})
     parts = weights_after({"batch_size": 4, "accumulation_steps": 2})
@@ -274,6 +284,7 @@ def test_accumulated_batches_are_one_batch():
         np.testing.assert_allclose(one, three, atol=1e-5)
 
 
+@pytest.mark.integration
 def test_optional_outputs():
     task = questions.untraced(questions.answerer(outputs=["attention_scores"]))
     task.fit(QUESTIONS, ANSWERS, **(FIT | {"epochs": 1}), **tiny.EAGER)

@@ -37,6 +37,7 @@ def task():
     return task
 
 
+@pytest.mark.integration
 def test_pairs_by_themselves(task):
     assert task.evaluate(**PAIRS)["binary_accuracy"] == 1.0
     answers = task.predict(["good", "bad"], ["a fine day", "a fine day"])
@@ -44,6 +45,7 @@ def test_pairs_by_themselves(task):
     assert answers[0]["probability"] == pytest.approx(1 / (1 + 2.718281828 ** -answers[0]["score"]), rel=1e-5)
 
 
+@pytest.mark.integration
 def test_lists():
     task = make(loss="listwise")
     task.fit(QUERIES, **LISTS, **tiny.FIT)
@@ -51,6 +53,7 @@ def test_lists():
     assert [hit["text"] for hit in task.rank("good", [*BAD[:3], GOOD[0]], top=1)] == [GOOD[0]]
 
 
+@pytest.mark.integration
 def test_rank_is_sorted_by_score(task):
     hits = task.rank("bad", [*GOOD[:3], *BAD[:3]])
     assert {hit["text"] for hit in hits[:3]} == set(BAD[:3]) and len(hits) == 6
@@ -61,6 +64,7 @@ def test_rank_is_sorted_by_score(task):
         task.rank("bad", 5)
 
 
+@pytest.mark.integration
 def test_export_in_a_process_of_its_own(task, tmp_path):
     task.export(tmp_path / "1")
     request = {"text": QUERIES[:4], "text_pair": [GOOD[0], BAD[0], "", "film " * 30]}
@@ -71,6 +75,7 @@ def test_export_in_a_process_of_its_own(task, tmp_path):
     assert answer["truncated"] == [False, False, False, True]
 
 
+@pytest.mark.integration
 def test_a_folder_is_that_of_a_cross_encoder(task, tmp_path):
     task.save(tmp_path / "model")
     path = tmp_path / "model" / "config.json"
@@ -111,6 +116,7 @@ def test_what_fit_refuses(options, arguments, message):
         make(**options).fit(**arguments)
 
 
+@pytest.mark.integration
 def test_texts_alone_are_refused(task):
     with pytest.raises(ValueError, match="ranking takes pairs: received texts alone"):
         task.predict(["a"])

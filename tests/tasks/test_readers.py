@@ -25,6 +25,7 @@ def setup():
     return questions.answerer().parts.answers.setup
 
 
+@pytest.mark.integration(quick=["24-2"])
 @pytest.mark.parametrize(("max_length", "stride"), [(7, 1), (12, 4), (24, 128), (24, 2)])
 def test_windows(setup, max_length, stride):
     """Of questions and contexts of any length, so that some questions are cut, and some contexts are short."""
@@ -44,6 +45,7 @@ def same_windows(setup, columns, max_length, stride):
     return ours
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("max_length", [24, 128])
 def test_a_question_is_cut_inside_a_character_of_several_tokens(max_length):
     """A syllable of Hangul is up to three tokens of a real vocabulary."""

@@ -42,6 +42,7 @@ def task():
     return task
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("loss", "metric"),
     [
@@ -58,6 +59,7 @@ def test_each_loss_learns_what_belongs_together(loss, metric):
     assert near > far + 0.3
 
 
+@pytest.mark.integration
 def test_hard_negatives():
     task = make()
     lists = [[*pair] for pair in zip(ALIKE, UNLIKE, strict=True)]
@@ -78,6 +80,7 @@ def test_names_of_any_length_are_told_apart():
     assert labels.tolist() == [0, 1, 2, 0, *range(3, 1003)] and labels.dtype == np.int32
 
 
+@pytest.mark.integration
 def test_evaluate_gives_spearman_over_all_pairs():
     task = make("cosine")
     randomize(task.model, scale=0.3)
@@ -90,6 +93,7 @@ def test_evaluate_gives_spearman_over_all_pairs():
     assert measured["spearman"] == pytest.approx(np.corrcoef(*ranks)[0, 1], abs=1e-6)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("pooling", ["mean", "first"])
 @pytest.mark.parametrize("normalize", [True, False])
 def test_pooling(pooling, normalize):
@@ -103,6 +107,7 @@ def test_pooling(pooling, normalize):
     np.testing.assert_allclose(task.embed(["a fine film", "a"]), expected, atol=1e-5)
 
 
+@pytest.mark.integration
 def test_vectors_do_not_depend_on_neighbours(task):
     together = task.embed([*TEXTS, "", "film " * 40])
     assert together.shape == (26, 16) and together.dtype == np.float32
@@ -112,6 +117,7 @@ def test_vectors_do_not_depend_on_neighbours(task):
     assert [row["truncated"] for row in task.predict(["film " * 40, "film"])] == [True, False]
 
 
+@pytest.mark.integration
 def test_export_in_a_process_of_its_own(task, tmp_path):
     task.export(tmp_path / "1")
     pairs = [TEXTS[:4], TEXTS[4:8]]
@@ -137,6 +143,7 @@ def test_search(task):
     assert len(task.search(["a"], ["b"], top=3)[0]) == 1 and task.search([], ["b"]) == []
 
 
+@pytest.mark.integration
 def test_save_and_load(task, tmp_path):
     task.save(tmp_path / "model")
     task.save(tmp_path / "model")  # a folder that a save has written may be replaced
@@ -155,6 +162,7 @@ def test_save_and_load(task, tmp_path):
     assert zoo.load(tmp_path / "model", pooling="first").pooling == "first"
 
 
+@pytest.mark.integration
 def test_vectors_as_they_are(tmp_path):
     task = make(pooling="first", normalize=False)
     task.save(tmp_path / "model")
@@ -163,6 +171,7 @@ def test_vectors_as_they_are(tmp_path):
     np.testing.assert_allclose(loaded.embed(TEXTS[:2]), task.embed(TEXTS[:2]), atol=1e-6)
 
 
+@pytest.mark.integration
 def test_adapters_are_served(task, tmp_path):
     task.save(tmp_path / "model")
     lora = zoo.load(tmp_path / "model", lora_rank=2)
@@ -202,6 +211,7 @@ def test_what_fit_refuses(loss, arguments, message):
         make(loss).fit(**arguments)
 
 
+@pytest.mark.integration
 def test_evaluate_takes_iterators():
     task = make("cosine")
     columns = {"texts": TEXTS[:4], "labels": [0.1, 0.2, 0.3, 0.4], "pairs": ALIKE[:4]}

@@ -44,6 +44,7 @@ def same(answer: dict, other: dict) -> None:
     assert {**answer, "score": 0} == {**other, "score": 0}
 
 
+@pytest.mark.integration
 def test_greedy_beyond_the_first_cache(task, sources):
     """Longer than the cache is at first, so that it grows twice."""
     new = 2 * GROWTH - 5
@@ -59,6 +60,7 @@ def test_greedy_beyond_the_first_cache(task, sources):
     assert [row["truncated"] for row in rows] == [False] * 3 + [True]
 
 
+@pytest.mark.integration(quick=["{}"])
 @pytest.mark.parametrize("options", [{}, {"num_beams": 3, "num_sequences": 2, "coverage_penalty": 0.3}], ids=str)
 def test_a_row_does_not_depend_on_its_neighbours(task, sources, options):
     together = task.predict(sources, stop=[text_of([9])], max_new_tokens=[9, 5, 40, 7], **options)
@@ -66,6 +68,7 @@ def test_a_row_does_not_depend_on_its_neighbours(task, sources, options):
         same(row, *task.predict([source], stop=[text_of([9])], max_new_tokens=new, **options))
 
 
+@pytest.mark.integration
 def test_coverage_changes_the_best_beam(task, sources):
     """A hypothesis that leaves tokens of its source alone loses by it."""
     options = {"num_beams": 4, "num_sequences": 4, "max_new_tokens": 12}
@@ -79,6 +82,7 @@ def test_coverage_changes_the_best_beam(task, sources):
         assert len(lost) < 2 or lost[0] <= max(lost)
 
 
+@pytest.mark.integration
 def test_text_that_cannot_be_answered(task, sources):
     blanks = ["", " ", "\t\v\r\n", "\x1c\x1f\x85", "\u00a0\u2028\u3000"]
     rows = task.predict([*blanks, sources[0], sources[0]], max_new_tokens=[5] * len(blanks) + [64, 5])
@@ -98,6 +102,7 @@ def test_no_rows(task, num_beams):
     assert {len(column) for column in answer.values()} == {0}
 
 
+@pytest.mark.integration
 def test_stop_strings_and_streams(task, sources):
     (text,) = task.generate(sources[:1], max_new_tokens=40, min_new_tokens=40)
     stop = text[3:5]
@@ -119,6 +124,7 @@ ENGLISH = ["the cat danced", "the cat sat", "a dog ran", "the dog sat"]
 GERMAN = ["die Katze tanzte", "die Katze sass", "ein Hund lief", "der Hund sass"]
 
 
+@pytest.mark.integration
 def test_two_vocabularies_learn_and_come_back(tmp_path):
     """Trained on four pairs it knows them by heart; saved, loaded and exported it still does."""
     english = Tokenizer.train(ENGLISH, 30, model="unigram")
@@ -148,6 +154,7 @@ def test_two_vocabularies_learn_and_come_back(tmp_path):
     assert "coverage_penalty" in signatures["generate"].structured_input_signature[1]
 
 
+@pytest.mark.integration
 def test_the_larger_vocabulary_may_be_the_sources():
     english = Tokenizer.train(ENGLISH + GERMAN, 50, model="unigram")
     german = Tokenizer.train(GERMAN, 35, model="unigram")
@@ -164,6 +171,7 @@ def test_the_larger_vocabulary_may_be_the_sources():
         marian(50, 1, 2, 8, encoder_vocabulary_size=40, pad_id=49)
 
 
+@pytest.mark.integration(quick=["transformer-options2-False"])
 @pytest.mark.parametrize(
     ("family", "options", "is_marian"),
     [(marian, {}, True), (transformer, {"position_layout": "halves"}, True), (transformer, {}, False)],
@@ -217,6 +225,7 @@ def test_batches_by_tokens(task):
     assert FIRST
 
 
+@pytest.mark.integration
 def test_every_dropout_of_t5(tmp_path):
     """It has one rate for all in its file."""
     tokenizer = Tokenizer.train(ENGLISH, 40, model="unigram")

@@ -23,6 +23,7 @@ def disturb(task) -> None:
         variable.assign(variable + 0.3 * random.normal(size=variable.shape).astype("float32"))
 
 
+@pytest.mark.integration
 def test_adapters_that_come_after_the_first_answer_count(tmp_path):
     task, texts = tiny.masked_lm(), ["a fine [MASK]"]
     before = task.service.run("serving_default", [texts])["probabilities"]
@@ -37,6 +38,7 @@ def test_adapters_that_come_after_the_first_answer_count(tmp_path):
     assert task.service is service  # it is made once for the adapters, not at each call
 
 
+@pytest.mark.integration
 def test_adapters_that_come_after_the_first_text_count(tmp_path):
     task = generating.causal_lm()
     texts, options = ["the cat"], {"max_new_tokens": 8}
@@ -51,6 +53,7 @@ def test_adapters_that_come_after_the_first_text_count(tmp_path):
     np.testing.assert_allclose(exported["score"], [row["score"] for row in after], atol=1e-4)
 
 
+@pytest.mark.integration
 def test_tokens_that_are_prescribed_after_the_first_text_count():
     task, never = generating.causal_lm(), tuple(range(1, 200))
     free = task.predict(["the cat"], max_new_tokens=5)
@@ -59,6 +62,7 @@ def test_tokens_that_are_prescribed_after_the_first_text_count():
     assert task.predict(["the cat"], max_new_tokens=5) == biased != free
 
 
+@pytest.mark.integration
 def test_threads_may_ask_first():
     """Each may trace a service of its own: the answers are the same, and the next call takes one that stands."""
     task = tiny.masked_lm()

@@ -9,6 +9,7 @@ from keras_transformers.data.stream import Stream
 from keras_transformers.tasks.sources import check_labelled, is_stream
 
 
+@pytest.mark.integration
 def test_texts_in_memory_and_streams():
     task = tiny.classifier()
     rows = task.parts.source(["a fine film", "a"], ["good", "bad"], None)
@@ -18,6 +19,7 @@ def test_texts_in_memory_and_streams():
     assert stream.sample().labels.tolist() == [1]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("num_segments", [0, 2])
 def test_segments_where_the_model_has_them(num_segments):
     from keras_transformers.tasks import Task
@@ -29,6 +31,7 @@ def test_segments_where_the_model_has_them(num_segments):
     assert rows.token_ids.tokens().tolist() == stream.token_ids.tokens().tolist()
 
 
+@pytest.mark.integration
 def test_labels_that_a_task_does_not_take():
     with pytest.raises(ValueError, match="masked_lm takes no labels"):
         tiny.masked_lm().dataset(["a"], ["b"])

@@ -17,6 +17,18 @@ from keras_transformers.training.freeze import freeze
 OPTIONAL = ("hidden_states", "all_hidden_states", "attention_scores")
 
 
+def test_a_task_says_what_it_is():
+    task = tiny.classifier(max_length=12)
+    parameters = f"{task.model.count_params():,}"
+    expected = (
+        f"Task('classification', bert of 1 layers x 16, {parameters} parameters, labels ['bad', 'good'], max_length 12)"
+    )
+    assert repr(task) == expected
+    assert "labels" not in repr(tiny.masked_lm())
+    assert repr(task.tokenizer) == f"Tokenizer(WordPiece, {task.tokenizer.vocabulary_size} tokens)"
+    assert len(repr(tiny.classifier(labels=[str(number) for number in range(1000)]))) < 600
+
+
 @pytest.mark.parametrize("max_length", [3, 17])
 def test_max_length_must_be_the_models(max_length):
     with pytest.raises(ValueError, match=r"\[4, 16\]"):
@@ -42,6 +54,7 @@ def test_dataset_gives_exactly_the_models_inputs(make):
     assert all(spec.dtype == tf.int32 for spec in inputs.values())
 
 
+@pytest.mark.integration
 def test_a_model_without_segments_gets_none():
     task = Task("classification", tiny.config(num_segments=0), tiny.tokenizer(), labels=2)
     stream = tf.data.Dataset.from_tensor_slices((list(TEXTS), NUMBERS))
@@ -69,6 +82,7 @@ def test_fit_errors(trained, texts, options, message):
         trained.fit(texts, **({"labels": NUMBERS[: len(texts)]} | options))
 
 
+@pytest.mark.integration
 def test_a_second_fit_goes_on():
     task = tiny.classifier()
     first = task.fit(TEXTS, LABELS, **FIT).history["loss"]
@@ -76,6 +90,7 @@ def test_a_second_fit_goes_on():
     assert second[0] < 0.5 * first[0]
 
 
+@pytest.mark.integration
 def test_the_same_seed_gives_the_same_result():
     def run(seed):
         task = tiny.classifier(dropout=0.3)
@@ -87,6 +102,7 @@ def test_the_same_seed_gives_the_same_result():
     assert not all(map(np.array_equal, first, other))
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("make", [tiny.classifier, tiny.pretraining])
 def test_optional_outputs_do_not_change_training(make):
     plain, task = make(), make(outputs=OPTIONAL)
@@ -100,6 +116,7 @@ def test_optional_outputs_do_not_change_training(make):
     assert all(map(np.array_equal, tiny.weights(plain), tiny.weights(task)))
 
 
+@pytest.mark.integration
 def test_freeze():
     task = tiny.classifier()
     freeze(task.model, "token_embedding/*")
@@ -110,6 +127,7 @@ def test_freeze():
     assert not any(path.startswith("token_embedding") for path in changed)
 
 
+@pytest.mark.integration
 def test_accumulation_is_one_large_batch():
     def run(**settings):
         task = tiny.classifier()
@@ -120,6 +138,7 @@ def test_accumulation_is_one_large_batch():
         np.testing.assert_allclose(one, accumulated, atol=1e-5)
 
 
+@pytest.mark.integration
 def test_fit_ends_with_averaged_weights():
     task = tiny.classifier()
     task.fit(TEXTS, LABELS, ema_momentum=0.9, **FIT)
@@ -129,6 +148,7 @@ def test_fit_ends_with_averaged_weights():
     assert task.evaluate(TEXTS, LABELS)["accuracy"] > 0.9
 
 
+@pytest.mark.integration
 def test_early_stopping_and_the_best_checkpoint(tmp_path):
     task, file = tiny.classifier(), tmp_path / "best.weights.h5"
     stop = keras.callbacks.EarlyStopping(monitor="val_accuracy", patience=2)
@@ -142,6 +162,7 @@ def test_early_stopping_and_the_best_checkpoint(tmp_path):
     assert task.evaluate(TEXTS, LABELS)["cross_entropy"] == pytest.approx(min(history["val_cross_entropy"]), rel=1e-4)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("dtype", ["float32", "mixed_float16"])
 def test_the_step_of_fit_is_traced_once(dtype):
     task, traces = tiny.classifier(dtype=dtype), []
@@ -151,6 +172,7 @@ def test_the_step_of_fit_is_traced_once(dtype):
     assert len(traces) == 1
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("dtype", ["mixed_bfloat16", "mixed_float16"])
 def test_mixed_precision(dtype):
     task = tiny.classifier(dtype=dtype)
@@ -162,6 +184,7 @@ def test_mixed_precision(dtype):
     assert (dtype == "mixed_float16") == isinstance(task.model.optimizer, keras.optimizers.LossScaleOptimizer)
 
 
+@pytest.mark.integration
 def test_a_stream_of_texts():
     task = tiny.classifier()
     stream = tf.data.Dataset.from_tensor_slices((list(TEXTS), NUMBERS))
@@ -174,6 +197,7 @@ def test_a_stream_of_texts():
         task.dataset(stream, NUMBERS)
 
 
+@pytest.mark.integration
 def test_a_stream_of_texts_and_names_of_labels():
     """A second string is the label where the task has labels, and a pair where it has none."""
     task = tiny.classifier()
@@ -194,6 +218,7 @@ def test_a_stream_of_texts_and_names_of_labels():
     assert tiny.outputs(several, several.dataset(names, shuffle=False))[1].numpy().tolist() == [[1, 1, 0], [1, 0, 1]]
 
 
+@pytest.mark.integration(quick=["list"])
 @pytest.mark.parametrize("as_source", [list, tf.data.Dataset.from_tensor_slices], ids=["list", "stream"])
 def test_texts_that_are_cut_are_counted_once(as_source):
     texts = ["film " * 14, "film " * 15, "film " * 30]  # between [CLS] and [SEP], 14 fit
@@ -205,6 +230,7 @@ def test_texts_that_are_cut_are_counted_once(as_source):
     assert told == {"2 of 3 texts were cut to max_length=16 tokens."}
 
 
+@pytest.mark.integration
 def test_fit_tells_how_many_texts_it_cuts():
     task = tiny.classifier()
     with pytest.warns(UserWarning) as caught:
@@ -212,6 +238,7 @@ def test_fit_tells_how_many_texts_it_cuts():
     assert [str(warning.message) for warning in caught] == ["1 of 2 texts were cut to max_length=16 tokens."]
 
 
+@pytest.mark.integration
 def test_an_interrupted_save_leaves_the_old_folder(trained, tmp_path, monkeypatch):
     folder = tmp_path / "model"
     trained.save(folder)
@@ -252,6 +279,7 @@ def test_a_length_of_numpy_is_saved(tmp_path):
     assert (type(task.max_length), zoo.load(tmp_path / "model").max_length) == (int, 9)
 
 
+@pytest.mark.integration
 def test_copies_and_pickles_are_refused_with_the_way_to_go():
     for make_copy in (pickle.dumps, copy.copy, copy.deepcopy):
         with pytest.raises(TypeError, match=r"write it with save\(folder\), read it with zoo\.load"):

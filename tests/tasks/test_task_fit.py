@@ -10,6 +10,7 @@ from tiny import EAGER, FIT, LABELS, NAMES, NUMBERS, TEXTS
 OPTIONS = {"drop_remainder": True, "shuffle": True, "batch_size": 5, "seed": 3, "accumulation_steps": 2}
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("options", [OPTIONS, {"drop_remainder": True, "batch_tokens": 80}])
 def test_every_text_is_evaluated(trained, options):
     wrong = [NAMES[0]] * len(TEXTS)
@@ -17,6 +18,7 @@ def test_every_text_is_evaluated(trained, options):
     assert trained.evaluate(TEXTS, wrong, batch_size=7, dataset_options=options) == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.integration
 def test_validation_takes_the_options_of_training():
     task = tiny.classifier()
     options = {name: value for name, value in OPTIONS.items() if name != "accumulation_steps"}
@@ -25,6 +27,7 @@ def test_validation_takes_the_options_of_training():
     assert history["val_cross_entropy"][-1] == pytest.approx(task.evaluate(TEXTS, LABELS)["cross_entropy"], rel=1e-5)
 
 
+@pytest.mark.integration
 def test_classes_are_weighed_in_accumulated_batches_too():
     def run(**settings):
         task = tiny.classifier(outputs=settings.pop("outputs", ()))
@@ -79,6 +82,7 @@ def test_class_weights_that_are_no_numbers(weights, message):
         tiny.classifier().fit(TEXTS, LABELS, class_weight=weights, **FIT)
 
 
+@pytest.mark.integration
 def test_pairs_may_be_an_array():
     settings = FIT | EAGER | {"epochs": 1}
     tiny.classifier().fit(TEXTS[:8], LABELS[:8], pairs=np.array(TEXTS[:8]), **settings)

@@ -85,6 +85,7 @@ def test_rows_without_words_and_no_rows():
     assert describe_tokens(row) == {"entities": [], "tokens": []}
 
 
+@pytest.mark.integration
 def test_no_rows_at_all():
     """In a graph, as a server may ask: Keras takes no maximum of nothing outside of one."""
     logits, word_ids, offsets = random_tokens(BIO, rows=1)

@@ -33,6 +33,7 @@ def found(answer) -> list[tuple[int, int, str]]:
     return [(entity["start"], entity["end"], entity["label"]) for entity in answer["entities"]]
 
 
+@pytest.mark.integration
 def test_fit_learns_from_words(task):
     assert task.history["loss"][-1] < 0.1 * task.history["loss"][0]
     assert task.history["f1"][-1] == 1.0
@@ -174,6 +175,7 @@ def test_python_reads_as_the_graph_does(task):
     check_same(rows_of(answer), task.predict(HOSTILE))
 
 
+@pytest.mark.integration
 def test_a_saved_task_comes_back(task, tmp_path):
     task.save(tmp_path / "saved")
     back = zoo.load(tmp_path / "saved")
@@ -204,6 +206,7 @@ def weights_after(settings, **options) -> list[np.ndarray]:
     return tiny.weights(task)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("weights", [None, {"O": 0.1, "I-place": 3.0}], ids=["plain", "weighed"])
 def test_accumulated_batches_are_one_batch(weights):
     """Though words that are split add to the loss more than once; and with other outputs."""
@@ -220,6 +223,7 @@ def test_further_parts_of_words_are_weighed_by_their_own_class(task):
     assert np.array(weights)[0, 1:5].tolist() == [1.0, 7.0, 7.0, 7.0]
 
 
+@pytest.mark.integration
 def test_optional_outputs():
     task = entities.token_classifier(outputs=["attention_scores"])
     assert {"logits_f1", "logits_accuracy"} < task.evaluate(WORDS, LABELS).keys()

@@ -94,6 +94,7 @@ def test_what_is_refused(task, texts, labels, message):
         task.dataset(texts, labels)
 
 
+@pytest.mark.integration
 def test_streams_and_spans_for_tags_are_refused(task):
     with pytest.raises(ValueError, match="takes lists of texts, or of words"):
         task.dataset(tf.data.Dataset.from_tensors("Ann"))
@@ -110,6 +111,7 @@ def test_a_label_that_a_split_word_needs():
         task.dataset([["Oslo"], ["U.S."]], [["B-place"], ["B-place"]])
 
 
+@pytest.mark.integration
 def test_labels_that_no_text_has_are_told_in_training(task):
     with pytest.warns(UserWarning, match=r"no text has the label\(s\) I-person, I-place: nothing is learnt"):
         task.dataset([["Ann", "in", "Oslo"]], [["B-person", "O", "B-place"]])

@@ -37,6 +37,7 @@ def generate(task):
     return ask
 
 
+@pytest.mark.integration
 def test_stop_strings_that_are_too_long_or_too_many(generate):
     """A row gets an error; many empty ones are none."""
     none = [""] * 99
@@ -67,6 +68,7 @@ def writer(request):
     return seq2seq_of(VOCABULARIES[request.param]())
 
 
+@pytest.mark.integration
 def test_any_stop_string_ends_the_text(writer):
     """At the first token with which the decoded text holds it."""
     sources, random = ["a b", "b a", "a , b"], np.random.default_rng(0)
@@ -81,6 +83,7 @@ def test_any_stop_string_ends_the_text(writer):
             assert row["num_tokens"] < writer.max_length - 1 or stop not in whole[:-4]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("writer", ["bytes"], indirect=True)
 def test_a_stream_has_whole_characters(writer):
     """Bytes that are no character yet are held back."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 import tensorflow as tf
 
 from keras_transformers.text.blank import BLANK
 
 
+@pytest.mark.integration
 def test_every_character_is_blank_as_python_strips_it():
     characters = [chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000]
     blank = tf.strings.regex_full_match(characters, BLANK).numpy().tolist()

@@ -31,6 +31,7 @@ def test_a_rule_that_is_no_text():
         charsmap.rules(data, 5)
 
 
+@pytest.mark.integration
 def test_rules_of_a_normaliser():
     """What NFKC does to single characters, and to a letter with its marks, comes back from the double array."""
     nfkc = normalizers.NFKC().normalize_str

@@ -22,6 +22,7 @@ def tokenizer() -> Tokenizer:
     return Tokenizer.train(CORPUS, vocabulary_size=80)
 
 
+@pytest.mark.integration
 def test_threads_do_not_share_their_truncation(tokenizer):
     """Truncation is state of the library's object: rows of one call were cut by the length of another."""
     texts = [" ".join(CORPUS)] * 8

@@ -40,6 +40,7 @@ def marian_folder(tmp_path):
     return tmp_path
 
 
+@pytest.mark.integration
 def test_marians_folder(marian_folder, tmp_path):
     source, target = Tokenizer.pair_from_folder(marian_folder)
     assert source.vocabulary_size == target.vocabulary_size == len(VOCABULARY)
@@ -109,6 +110,7 @@ def test_incomplete_folders(marian_folder):
             Tokenizer.pair_from_folder(marian_folder)
 
 
+@pytest.mark.integration
 def test_unigram_tokenizers_can_be_marians():
     unigram, other = (
         tokenizers.Tokenizer.from_str(Tokenizer.train(["the cat", "ein Hund"], size, model=model).to_json())

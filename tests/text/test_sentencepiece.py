@@ -21,6 +21,7 @@ def tokenizer(tmp_path, **changes) -> Tokenizer:
     return Tokenizer.from_sentencepiece(tmp_path / "x.model")
 
 
+@pytest.mark.integration(quick=["-pieces3"])
 @pytest.mark.parametrize(
     ("text", "pieces"),
     [
@@ -47,6 +48,7 @@ def test_decoded_text(tmp_path):
     assert graph.decode(tf.ragged.constant(rows).to_tensor(-1)).numpy().tolist() == [b"a cat", b"cat at", b""]
 
 
+@pytest.mark.integration
 def test_spaces_as_the_model_says(tmp_path):
     kept = tokenizer(tmp_path, extra_spaces=True)
     assert tokens(kept, " a  cat ") == ["▁", "▁a", "▁", "▁cat", "▁"]
@@ -56,6 +58,7 @@ def test_spaces_as_the_model_says(tmp_path):
     assert tokens(across, "ta cat") == ["▁", "t", "a▁c", "a", "t"]
 
 
+@pytest.mark.integration
 def test_bytes_and_symbols(tmp_path):
     made = tokenizer(tmp_path, pieces=(*MODEL.pieces, *BYTES), byte_fallback=True)
     assert tokens(made, "aé") == ["▁a", "<0xC3>", "<0xA9>"]

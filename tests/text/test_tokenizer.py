@@ -27,6 +27,7 @@ def test_train_numbers_special_tokens_first(tokenizer):
     assert roles == (0, 1, 2, 3, 4) == tokenizer.special_ids
 
 
+@pytest.mark.integration
 def test_train_is_the_same_in_every_process(tokenizer):
     program = (
         "import sys, json; from keras_transformers.text.tokenizer import Tokenizer;"

@@ -44,6 +44,7 @@ def test_the_same_in_every_run(trained):
     assert answer.strip() == trained.to_json()
 
 
+@pytest.mark.integration
 def test_written_as_sentencepiece_and_read_again(trained, tmp_path):
     (tmp_path / "x.spm").write_bytes(spm_file.serialize(model_of(json.loads(trained.to_json()))))
     again = Tokenizer.from_sentencepiece(tmp_path / "x.spm")
@@ -51,6 +52,7 @@ def test_written_as_sentencepiece_and_read_again(trained, tmp_path):
     assert [row.ids for row in again.encode(TEXTS)] == expected
 
 
+@pytest.mark.integration
 def test_a_joint_vocabulary_is_saved_as_marians(trained, tmp_path):
     Tokenizer.save_pair(tmp_path, trained, trained)
     assert (tmp_path / "source.spm").read_bytes() == (tmp_path / "target.spm").read_bytes()
@@ -62,6 +64,7 @@ def test_a_joint_vocabulary_is_saved_as_marians(trained, tmp_path):
     assert [row.ids for row in source.encode(TEXTS)] == [row.ids for row in trained.encode(TEXTS)]
 
 
+@pytest.mark.integration
 def test_two_vocabularies_are_saved_as_marians(trained, tmp_path):
     other = Tokenizer.train(CORPUS[-6:], 60, model="unigram", lowercase=True)
     Tokenizer.save_pair(tmp_path, trained, other)
@@ -103,6 +106,7 @@ def test_what_sentencepiece_cannot_say(trained):
         model_of(json.loads(other.to_json()))
 
 
+@pytest.mark.integration
 def test_a_prefix_of_the_first_word_only():
     """What SentencePiece calls a dummy prefix."""
     library = Library(models.Unigram([("<unk>", 0.0), ("▁", -1.0), ("a", -1.0)], unk_id=0))

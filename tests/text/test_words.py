@@ -11,6 +11,7 @@ from keras_transformers.text.tokenizer import Tokenizer
 CORPUS = ["a pul@@ ley , a b", "b a </s> ."]
 
 
+@pytest.mark.integration
 def test_order_and_joining():
     made = Tokenizer.train(CORPUS, model="words")
     tokens = [made.id_to_token(i) for i in range(made.vocabulary_size)]

@@ -44,6 +44,7 @@ def test_a_file_of_another_model_changes_nothing(tmp_path):
     assert all((w == 2.0).all() for w in model.get_weights())
 
 
+@pytest.mark.integration
 def test_the_optimizer_goes_on_from_where_it_is(tmp_path):
     """The files of a compiled model hold its optimizer's state, too."""
     model = saved(tmp_path, [1.0])
@@ -109,6 +110,7 @@ def assert_equal(weights, others):
         np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.integration
 def test_fit_ends_with_the_mean_of_the_last_epochs(tmp_path):
     weights, epochs, files = fit(tmp_path, epochs=5)
     assert_equal(weights, [np.mean(w, axis=0) for w in zip(*(epochs[e] for e in (2, 3, 4)), strict=True)])
@@ -119,6 +121,7 @@ def test_fit_ends_with_the_mean_of_the_last_epochs(tmp_path):
     assert_equal(again, weights)
 
 
+@pytest.mark.integration
 def test_a_broken_run_ends_with_the_mean_of_an_unbroken_one(tmp_path):
     expected, _, _ = fit(tmp_path / "whole", epochs=5)
     assert fit(tmp_path / "run", 5, break_at=(3, 3)) is None
@@ -127,6 +130,7 @@ def test_a_broken_run_ends_with_the_mean_of_an_unbroken_one(tmp_path):
     assert_equal(found, expected)
 
 
+@pytest.mark.integration
 def test_more_epochs_go_on_from_the_weights_as_trained(tmp_path):
     expected, _, _ = fit(tmp_path / "whole", epochs=6)
     fit(tmp_path / "run", epochs=4)
@@ -134,6 +138,7 @@ def test_more_epochs_go_on_from_the_weights_as_trained(tmp_path):
     assert_equal(found, expected)
 
 
+@pytest.mark.integration
 def test_files_of_another_run_are_not_averaged(tmp_path):
     fit(tmp_path, epochs=6)
     for state in (tmp_path / "run").iterdir():

@@ -39,6 +39,7 @@ def model(optimizer, dropout=0.0, frozen=()):
     return network
 
 
+@pytest.mark.integration
 def test_learns_both_tasks_with_the_first_block_frozen():
     network = model(AdamW(WarmupLinear(0.01, 4, 60)), dropout=0.1, frozen=["*_embedding*", "encoder_block_0/*"])
     first = network.get_layer("encoder_block_0").get_weights()

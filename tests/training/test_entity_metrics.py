@@ -106,6 +106,7 @@ def by_evaluate(batches, names) -> dict[str, float]:
     return results
 
 
+@pytest.mark.integration
 def test_inside_evaluate():
     names = SCHEMES["bio"]
     ((targets, logits, true, found), *_) = random_batches(names, 0)

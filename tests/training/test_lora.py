@@ -62,6 +62,7 @@ def values(model):
     return {variable.path: keras.ops.convert_to_numpy(variable) for variable in model.weights}
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", CONFIGS)
 def test_only_adapters_and_the_new_head_train(name):
     config = CONFIGS[name]
@@ -83,6 +84,7 @@ def test_only_adapters_and_the_new_head_train(name):
     assert changed == {v.path for v in model.trainable_variables}
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", CONFIGS)
 def test_merged_is_the_same_model_without_adapters(name):
     model, inputs = trained(CONFIGS[name])
@@ -103,6 +105,7 @@ def test_merged_is_the_same_model_without_adapters(name):
         assert not has_adapters
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", ARCHITECTURES)
 def test_a_saved_checkpoint_is_merged(name, tmp_path):
     (model, inputs), plain = trained(CONFIGS[name]), classifier(CONFIGS[name])
@@ -113,6 +116,7 @@ def test_a_saved_checkpoint_is_merged(name, tmp_path):
     np.testing.assert_allclose(logits(plain, inputs), logits(model, inputs), atol=1e-5)
 
 
+@pytest.mark.integration
 def test_a_keras_file_is_merged(tmp_path):
     model, inputs = trained(CONFIGS["gpt2"])
     model.save(tmp_path / "model.keras")
@@ -121,6 +125,7 @@ def test_a_keras_file_is_merged(tmp_path):
     np.testing.assert_allclose(logits(loaded, inputs), logits(model, inputs), atol=1e-5)
 
 
+@pytest.mark.integration
 def test_an_exported_function_has_no_adapters(tmp_path):
     tf = pytest.importorskip("tensorflow")
     model, inputs = trained(CONFIGS["gpt2"])
@@ -136,6 +141,7 @@ def test_an_exported_function_has_no_adapters(tmp_path):
     np.testing.assert_allclose(loaded.call(inputs), logits(model, inputs), atol=1e-5)
 
 
+@pytest.mark.integration
 def test_merging_keeps_the_precision_of_the_weights():
     model, _ = trained(CONFIGS["gpt2"], dtype="mixed_bfloat16")
     dense = model.get_layer("decoder_block_0").attention.query
@@ -144,6 +150,7 @@ def test_merging_keeps_the_precision_of_the_weights():
         np.testing.assert_allclose(np.array(keras_private.kernel(dense)), kernel + 2.0 * a @ b, atol=1e-7)
 
 
+@pytest.mark.integration
 def test_an_interrupt_at_any_line_of_merging_leaves_the_model_whole():
     model = classifier(CONFIGS["gpt2"])
     add_lora(model, 2)
@@ -181,6 +188,7 @@ def interrupted(model, line):
     return False
 
 
+@pytest.mark.integration
 def test_errors():
     model, _ = trained(CONFIGS["gpt2"])
     with pytest.raises(ValueError, match="has been trained; call compile"):
@@ -194,6 +202,7 @@ def test_errors():
         add_lora(classifier(CONFIGS["gpt2"]), 2, train="classifier")
 
 
+@pytest.mark.integration
 def test_a_rank_is_a_whole_number():
     for rank in (1.5, "2", True, -1):
         with pytest.raises(ValueError, match=f"rank={rank}"):

@@ -37,6 +37,7 @@ def difference(one, other):
     return max(np.abs(a - b).max() for a, b in zip(one.get_weights(), other.get_weights(), strict=True))
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("clip_norm", [None, 0.05, 100.0])
 def test_equals_keras(clip_norm):
     theirs = keras.optimizers.AdamW(0.01, weight_decay=0.1, epsilon=1e-6, global_clipnorm=clip_norm)
@@ -65,6 +66,7 @@ def test_of_every_family_only_matrices_decay(name):
     assert moved == {v.path for v in variables if len(v.shape) > 1} - relative
 
 
+@pytest.mark.integration
 def test_accumulation_equals_one_large_batch():
     """Batches with unequal numbers of targets, weighted as the pipeline does: `k * n_micro / n_macro`."""
     weights = np.repeat(4 * COUNTS / COUNTS.sum(), 8).astype("float32")
@@ -78,6 +80,7 @@ def test_accumulation_equals_one_large_batch():
     assert difference(unweighted, whole) > 1e-4
 
 
+@pytest.mark.integration
 def test_nothing_moves_between_updates():
     model = fitted(AdamW(0.01, accumulation_steps=5, ema_momentum=0.9), epochs=1)  # 4 of 5 batches
     assert int(model.optimizer.iterations) == 0

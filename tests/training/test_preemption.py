@@ -21,6 +21,7 @@ def default_handler():
     signal.signal(signal.SIGTERM, before)
 
 
+@pytest.mark.integration
 def test_a_signal_while_fit_runs_is_noted_once():
     model, request = keras.Sequential([keras.layers.Dense(1)]), StopRequest()
     model.compile("sgd", "mse")

@@ -38,6 +38,7 @@ def fit(name, remat):
     return losses, model.get_weights()
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", RUNS)
 def test_fit_takes_the_same_steps(name):
     (losses, weights), (expected, others) = fit(name, True), fit(name, False)

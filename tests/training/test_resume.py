@@ -106,6 +106,7 @@ def small_model(width=8, dropout=0.5):
     return keras.Model(inputs, keras.layers.Dense(3)(hidden))
 
 
+@pytest.mark.integration
 def test_another_model_is_refused(broken):
     with pytest.raises(ValueError, match=r"differing shapes: .*embeddings"):
         fit(broken, model=small_model(width=7))
@@ -113,6 +114,7 @@ def test_another_model_is_refused(broken):
         fit(broken, model=small_model(dropout=0.4))
 
 
+@pytest.mark.integration
 def test_other_data_is_refused(broken):
     others = {
         "rows": {"rows_seed": 1},
@@ -135,6 +137,7 @@ def test_data_that_cannot_be_told_apart_is_not_passed_over(broken, monkeypatch):
         fit(broken, data=data)
 
 
+@pytest.mark.integration
 def test_a_state_that_does_not_tell_its_run(broken):
     """Version 0.1.0 noted no run, and in its first state no variables of the optimizer either."""
     state, arrays = load_latest(broken)
@@ -149,6 +152,7 @@ def test_a_state_that_does_not_tell_its_run(broken):
     assert int(model.optimizer.iterations) == 15
 
 
+@pytest.mark.integration
 def test_broken_off_before_the_second_save(tmp_path):
     """On TensorFlow, Keras makes the optimizer's variables in the first step: after the first state is saved."""
     keras.utils.set_random_seed(0)
@@ -161,6 +165,7 @@ def test_broken_off_before_the_second_save(tmp_path):
     assert all(np.array_equal(a, b) for a, b in zip(model.get_weights(), whole.get_weights(), strict=True))
 
 
+@pytest.mark.integration
 def test_a_resumed_epoch_does_not_shorten_the_next(broken):
     """Where Keras does not know the number of batches, it takes that of the first epoch which it sees."""
     data = interrupted.dataset()
@@ -175,6 +180,7 @@ def test_a_resumed_epoch_does_not_shorten_the_next(broken):
     assert 60 <= int(model.optimizer.iterations) <= 63
 
 
+@pytest.mark.integration
 def test_broken_off_behind_the_last_batch_of_an_epoch(tmp_path):
     """Nothing of that epoch is left to train on; the next one is whole."""
     fit(tmp_path, interrupted.Break((0, 14)))
@@ -183,6 +189,7 @@ def test_broken_off_behind_the_last_batch_of_an_epoch(tmp_path):
     assert int(model.optimizer.iterations) == 30 and history.epoch == [0, 1]
 
 
+@pytest.mark.integration
 def test_a_finished_run_trains_no_more_until_epochs_are_added(tmp_path):
     model, first = fit(tmp_path, epochs=1)
     again, second = fit(tmp_path, epochs=1)
@@ -192,6 +199,7 @@ def test_a_finished_run_trains_no_more_until_epochs_are_added(tmp_path):
     assert third.epoch == [0, 1] and int(longer.optimizer.iterations) == 30
 
 
+@pytest.mark.integration
 def test_an_interrupted_fit_leaves_the_model_to_start_at_any_epoch(broken):
     data, model = interrupted.dataset(), interrupted.model()
     with pytest.raises(KeyboardInterrupt):
@@ -199,6 +207,7 @@ def test_an_interrupted_fit_leaves_the_model_to_start_at_any_epoch(broken):
     assert model.fit(data, epochs=1, steps_per_epoch=1, verbose=0, shuffle=False).epoch == [0]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("again", [True, False], ids=["the same run", "another fit"])
 def test_interrupted_while_batches_are_skipped(broken, again):
     model = interrupted.model()
@@ -215,6 +224,7 @@ def test_interrupted_while_batches_are_skipped(broken, again):
     assert int(model.optimizer.iterations) == (30 if again else 23 + 15)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("batch", [3, 10], ids=["while batches are skipped", "after that"])
 @pytest.mark.parametrize("again", [True, False], ids=["the same run", "another fit"])
 def test_an_interrupted_resumed_fit_leaves_the_data_whole(broken, batch, again):
@@ -234,6 +244,7 @@ def test_an_interrupted_resumed_fit_leaves_the_data_whole(broken, batch, again):
     assert int(model.optimizer.iterations) == (30 if again else before + 30)
 
 
+@pytest.mark.integration
 def test_an_error_before_the_first_epoch_leaves_the_model_to_start_at_any(broken):
     data, model = interrupted.dataset(), interrupted.model()
     with pytest.raises(ValueError, match="count=3 in a fit of 2 epochs"):
@@ -241,6 +252,7 @@ def test_an_error_before_the_first_epoch_leaves_the_model_to_start_at_any(broken
     assert model.fit(data, epochs=1, verbose=0, shuffle=False).epoch == [0]
 
 
+@pytest.mark.integration
 def test_early_stopping_is_final_but_a_time_limit_is_not(tmp_path):
     stop = keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: setattr(stop.model, "stop_training", True))
     fit(tmp_path / "early", stop, epochs=3)
@@ -280,6 +292,7 @@ class NotFinite(keras.callbacks.Callback):
             logs["loss"] = np.nan
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(("what", "before"), [("weights", True), ("loss", False)])
 def test_after_terminate_on_nan_a_run_goes_on_from_the_last_finite_state(tmp_path, what, before):
     stop = [keras.callbacks.TerminateOnNaN()]
@@ -291,6 +304,7 @@ def test_after_terminate_on_nan_a_run_goes_on_from_the_last_finite_state(tmp_pat
     assert int(model.optimizer.iterations) == 15 and np.isfinite(history.history["loss"]).all()
 
 
+@pytest.mark.integration
 def test_weights_that_are_not_finite_are_not_kept(tmp_path):
     """Whatever the loss says, and at the end of an epoch too."""
     with pytest.warns(UserWarning, match="embeddings is not finite, so this state"):
@@ -317,6 +331,7 @@ class PerClass(keras.metrics.Metric):
         return self.counts.value
 
 
+@pytest.mark.integration
 def test_the_history_keeps_metrics_with_several_values(tmp_path):
     _, first = fit(tmp_path, interrupted.Break((1, 9)), metrics=[PerClass()])
     assert first.history["per_class"][1].sum() == 40
@@ -324,6 +339,7 @@ def test_the_history_keeps_metrics_with_several_values(tmp_path):
     assert [values.sum() for values in history.history["per_class"]] == [60, 60]
 
 
+@pytest.mark.integration
 def test_variables_of_types_that_numpy_does_not_have(tmp_path):
     keras.config.set_dtype_policy("bfloat16")
     try:
@@ -362,6 +378,7 @@ def validated(folder, *callbacks):
     return history.history, model.get_weights()
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("at", "saved"), [((1, 9), "epoch-00001-batch-00000010"), ((0, 3, True), "epoch-00000-batch-00000015")]
 )
@@ -393,6 +410,7 @@ def test_sigterm_while_batches_are_skipped_keeps_the_state(broken):
     assert names(broken) == state
 
 
+@pytest.mark.integration
 def test_a_full_disk_costs_a_state_and_not_the_run(tmp_path):
     """A limit of the size of files stands for it."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -412,6 +430,7 @@ def test_a_full_disk_costs_a_state_and_not_the_run(tmp_path):
     assert again.epoch == [0, 1]
 
 
+@pytest.mark.integration
 def test_fit_of_a_task_goes_on(tmp_path):
     import tiny
 
@@ -428,6 +447,7 @@ def test_fit_of_a_task_goes_on(tmp_path):
         np.testing.assert_array_equal(weight, expected)
 
 
+@pytest.mark.integration
 def test_sigterm_at_the_end_of_an_epoch_or_of_fit(tmp_path):
     """Where no batch follows."""
 
@@ -444,6 +464,7 @@ def test_sigterm_at_the_end_of_an_epoch_or_of_fit(tmp_path):
     assert names(tmp_path)[-1] == "epoch-00002-batch-00000000.npz"
 
 
+@pytest.mark.integration
 def test_sigterm_in_the_run_after_one_that_an_error_ended(tmp_path):
     before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
     try:
@@ -457,6 +478,7 @@ def test_sigterm_in_the_run_after_one_that_an_error_ended(tmp_path):
     assert names(tmp_path)[-1] == "epoch-00000-batch-00000010.npz"
 
 
+@pytest.mark.integration
 def test_averages_of_a_task_are_not_what_its_run_goes_on_from(tmp_path):
     import tiny
 

@@ -33,6 +33,7 @@ def test_an_option_counts(option):
     assert layers_of(block()) != layers_of(block(**option))
 
 
+@pytest.mark.integration
 def test_order_and_number_of_layers_count():
     different = {layers_of(block(), block(dropout=0.1)), layers_of(block(dropout=0.1), block()), layers_of(block())}
     assert len(different) == 3

@@ -40,6 +40,7 @@ def check_same_steps(found, one):
     np.testing.assert_allclose(found["scores"], one["scores"], rtol=1e-5)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", QUICK)
 def test_the_steps_of_one_device(results, name):
     check_same_steps(results[name], results[name.split("-")[0] + "-one"])
@@ -55,6 +56,7 @@ def test_the_steps_of_one_device_in_every_layout():
 PARTS = {"query": 8, "key": 8, "value": 8, "intermediate": 8, "embeddings": 8, "masked_lm_bias": 8, "attention_norm": 1}
 
 
+@pytest.mark.integration
 def test_each_device_holds_an_eighth(results):
     one, found = results["encoder-one"]["shapes"], results["encoder-1x8"]["shapes"]
     for path, shapes in one.items():
@@ -69,6 +71,7 @@ def test_each_device_holds_an_eighth(results):
     assert results["encoder-data"]["bytes"] == results["encoder-one"]["bytes"]
 
 
+@pytest.mark.integration
 def test_keys_and_values_whose_heads_do_not_divide_stay_whole(results):
     shapes = results["grouped-1x8"]["shapes"]
     assert shapes["decoder_block_0/attention/key/kernel"] == [[32, 8]] * 8

@@ -45,6 +45,7 @@ def test_chosen_is_by_name_or_as_it_is():
     assert chosen(one) is one and chosen(None) is None and chosen("auto") is None
 
 
+@pytest.mark.integration
 def test_a_model_is_made_in_a_strategy_by_name():
     task = zoo.load("minilm_mini_en", labels=2, strategy="mirrored", weights=False)
     assert isinstance(task.model.distribute_strategy, tf.distribute.MirroredStrategy)

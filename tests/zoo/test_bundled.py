@@ -24,6 +24,7 @@ def test_it_is_small(entry):
     assert {tensor["dtype"] for name, tensor in header.items() if name != "__metadata__"} == dtypes
 
 
+@pytest.mark.integration
 @by_name
 def test_it_is_what_its_entry_says(entry):
     task = zoo.load(entry.name)
@@ -42,6 +43,7 @@ def test_its_card_states_the_results(entry):
         assert (f"{result.value:.3f}" if is_small else f"{result.value:.1f}") in card, result.metric
 
 
+@pytest.mark.integration
 def test_the_encoder_has_learnt_english():
     fills = zoo.load("mini_bert_en").predict(["She looked at [MASK] and smiled.", "He [MASK] to the door."])
     pronouns, verbs = ({token for token, _ in answer["fills"][0]} for answer in fills)
@@ -49,6 +51,7 @@ def test_the_encoder_has_learnt_english():
     assert verbs & {"went", "came", "turned", "walked", "ran", "opened"}
 
 
+@pytest.mark.integration
 def test_the_decoder_has_learnt_english():
     texts = zoo.load("gpt_mini_en").generate(
         ["She looked at", "He went to the"], max_new_tokens=1, temperature=1.0, top_k=8, num_sequences=20
@@ -58,6 +61,7 @@ def test_the_decoder_has_learnt_english():
     assert nouns & {"door", "window", "house", "other", "room", "same"}
 
 
+@pytest.mark.integration
 def test_the_translator_has_learnt_german():
     assert zoo.load("transformer_mini_en_de").generate(["The cat danced.", "I have two brothers."]) == [
         "Die Katze tanzte.",
@@ -65,6 +69,7 @@ def test_the_translator_has_learnt_german():
     ]
 
 
+@pytest.mark.integration
 def test_the_sentence_encoder_finds_what_means_the_same():
     task = zoo.load("minilm_mini_en")
     texts = ["A dog runs over the grass.", "The bank has raised its rates.", "He plays a song on the guitar."]
@@ -85,6 +90,7 @@ def test_the_translator_reads_captions(data_dir):
     assert [SCORES[name](texts, german) for name in ("bleu", "chrf")] == pytest.approx(said, rel=0.01)
 
 
+@pytest.mark.integration
 def test_what_leaves_no_token_is_blank_to_the_translator():
     answers = zoo.load("transformer_mini_en_de").predict(["\u200b", "▁", "\ufeff", "No."])
     assert [bool(answer["error"]) for answer in answers] == [True] * 3 + [False]

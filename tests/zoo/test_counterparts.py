@@ -25,6 +25,7 @@ def test_as_many_parameters_as_its_counterpart(name):
     assert abs(zoo.describe(name).parameters / other.parameters - 1) < 0.02
 
 
+@pytest.mark.integration
 @each_name
 def test_what_is_loaded(name):
     task, entry = zoo.load(name, weights=False, seed=1), zoo.describe(name)
@@ -43,6 +44,7 @@ def test_what_is_loaded(name):
         np.testing.assert_array_equal(ours, same)
 
 
+@pytest.mark.integration(quick=["lstm_lm"])
 @each_name
 def test_there_are_no_weights(name):
     with pytest.raises(ValueError, match=f"no weights for '{name}', only sizes: load it with weights=False, train"):
@@ -62,12 +64,14 @@ def test_translators_learn_and_write(name, tmp_path):
     assert zoo.load(tmp_path / "saved").generate(ENGLISH, max_new_tokens=12) == written
 
 
+@pytest.mark.integration
 def test_a_classifier():
     task = zoo.load("cnn_encoder", labels=["bad", "good"], weights=False, seed=1)
     assert task.predict(["a fine day"])[0]["label"] in ("bad", "good")
     assert keras.ops.shape(task.model.output["logits"])[-1] == 2
 
 
+@pytest.mark.integration
 def test_a_decoder_without_attention_aligns_nothing():
     with pytest.raises(ValueError, match="align needs a decoder that attends to its encoder: received a model with"):
         zoo.load("rnn_seq2seq", weights=False).align(ENGLISH, GERMAN)

@@ -23,6 +23,7 @@ def teacher():
     return Task("sentence_embedding", config, tokenizer, outputs=["hidden_states"])
 
 
+@pytest.mark.integration
 def test_a_student_with_all_that_its_teacher_has_is_its_teacher(teacher):
     student = Task("sentence_embedding", teacher.config, teacher.tokenizer)
     cut_weights(student.model, teacher.model, range(3))

@@ -35,6 +35,7 @@ def same(a: dict, b: dict) -> bool:
     return a.keys() == b.keys() and all(np.array_equal(a[key], b[key]) for key in a)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", PREDICTED)
 def test_a_saved_task_comes_back(folders, tmp_path, name):
     first = zoo.load(folders[name])
@@ -47,6 +48,7 @@ def test_a_saved_task_comes_back(folders, tmp_path, name):
     assert first.predict([PREDICTED[name]]) == second.predict([PREDICTED[name]])
 
 
+@pytest.mark.integration
 def test_labels_and_problem_travel_with_the_folder(folders, tmp_path):
     task = zoo.load(folders["pretraining"], labels=["a", "b", "c"], problem="multi_label")
     task.save(tmp_path / "saved")
@@ -75,6 +77,7 @@ def test_a_new_head_starts_afresh_on_the_encoder_of_the_checkpoint(folders):
     assert {path.split("/")[0] for path in task.keys() - shared} == {"pooler", "classifier"}
 
 
+@pytest.mark.integration
 def test_a_classifier_of_a_language_model(folders, tmp_path):
     source, task = weights(zoo.load(folders["causal_lm"])), zoo.load(folders["causal_lm"], labels=["bad", "good"])
     assert same({path: array for path, array in weights(task).items() if path in source}, source)
@@ -92,6 +95,7 @@ def test_a_task_that_the_family_does_not_have(folders):
         zoo.load(folders["masked_lm"], task="causal_lm")
 
 
+@pytest.mark.integration
 def test_blocks_are_rematerialised_on_request():
     for remat in (False, True):
         task = zoo.load("mini_bert_en", "masked_lm", weights=False, remat=remat)
@@ -103,6 +107,7 @@ def test_without_weights_only_the_sizes_are_taken(folders):
     assert not same(weights(task), weights(zoo.load(folders["classification"])))
 
 
+@pytest.mark.integration
 def test_the_seed_fixes_new_weights_and_dropout(folders):
     def losses(seed: int) -> list[float]:
         task = zoo.load(folders["pretraining"], labels=["bad", "good"], seed=seed)
@@ -112,6 +117,7 @@ def test_the_seed_fixes_new_weights_and_dropout(folders):
     assert losses(1) == losses(1) != losses(2)
 
 
+@pytest.mark.integration
 def test_dropout_is_a_rate_for_all(folders):
     batch = zoo.load(folders["classification"]).dataset(TEXTS, shuffle=False)
     inputs = next(iter(batch))[0]
@@ -125,6 +131,7 @@ def test_dropout_is_a_rate_for_all(folders):
     assert spread(None) > 0.0
 
 
+@pytest.mark.integration
 def test_max_length_cuts_and_says_so(folders):
     task = zoo.load(folders["classification"], max_length=5)
     assert [answer["truncated"] for answer in task.predict(["a fine film", "a fine long film"])] == [False, True]
@@ -148,6 +155,7 @@ def test_optional_outputs_are_named(folders, name):
     }
 
 
+@pytest.mark.integration
 def test_a_strategy_is_what_the_model_is_made_in(folders):
     import tensorflow as tf
 
@@ -242,6 +250,7 @@ def test_a_bare_model_needs_a_task(damaged):
     assert zoo.load(damaged, labels=2).name == "classification"
 
 
+@pytest.mark.integration
 def test_without_network_the_error_says_what_is_wanted(monkeypatch, tmp_path):
     importlib.import_module("huggingface_hub.constants")  # reads the variable once, also for the tests behind this
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")

@@ -28,6 +28,7 @@ def edit(path: Path, **values) -> None:
     path.write_text(json.dumps(old | values))
 
 
+@pytest.mark.integration(quick=["seq2seq_lm"])
 @pytest.mark.parametrize("name", ["classification", "seq2seq_lm"])
 def test_the_longest_text_travels_with_the_folder(folders, tmp_path, name):
     zoo.load(folders[name], max_length=6).save(tmp_path / "six")
@@ -132,6 +133,7 @@ def logits(task) -> dict[str, np.ndarray]:
     return dict(zip(task.labels, values.T, strict=True))
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("name", "problem"), [("pretraining", "single_label"), ("pretraining", "multi_label"), ("causal_lm", "regression")]
 )
@@ -148,6 +150,7 @@ def test_labels_in_another_order_keep_the_classifier(folders, tmp_path, recwarn,
     assert not np.allclose(expected["a"], expected["b"])
 
 
+@pytest.mark.integration(quick=["labels0"])
 @pytest.mark.parametrize("labels", [["a", "b"], ["a", "b", "d"], 3])
 def test_other_labels_start_afresh_with_a_word(folders, tmp_path, labels):
     folder = trained(folders["pretraining"], tmp_path, ["a", "b", "c"], "single_label")
@@ -161,6 +164,7 @@ def test_other_labels_start_afresh_with_a_word(folders, tmp_path, labels):
     assert new.shape != old.shape or not np.isin(keras.ops.convert_to_numpy(new), keras.ops.convert_to_numpy(old)).any()
 
 
+@pytest.mark.integration
 def test_another_problem_keeps_the_classifier_with_a_word(folders, tmp_path):
     folder = trained(folders["pretraining"], tmp_path, ["a", "b"], "single_label")
     with pytest.warns(UserWarning, match="trained for problem='single_label': it is kept for 'multi_label'"):

@@ -32,6 +32,7 @@ def encoder_task(name: str, **options) -> Task:
     return Task(name, config, tokenizer, **options)
 
 
+@pytest.mark.integration
 def test_a_ranking_model_comes_back_as_one(tmp_path):
     """Its class of transformers is that of classifiers, too."""
     task = encoder_task("ranking")
@@ -41,6 +42,7 @@ def test_a_ranking_model_comes_back_as_one(tmp_path):
     assert loaded.rank("a film", ["a fine film", "Ann"]) == task.rank("a film", ["a fine film", "Ann"])
 
 
+@pytest.mark.integration
 def test_options_of_questions_travel_with_the_folder(tmp_path):
     options = {"no_answer": True, "null_threshold": 1.5, "max_answer_length": 3, "num_candidates": 2, "stride": 7}
     options["max_windows"] = 9
@@ -79,6 +81,7 @@ def test_every_task_starts_from_every_other(tmp_path, saved, task):
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.integration
 def test_one_number_for_a_pair_is_kept_between_ranking_and_regression(tmp_path):
     first = encoder_task("ranking")
     first.save(tmp_path / "ranking")

@@ -225,6 +225,12 @@ def test_load_is_a_function_of_the_package():
         _ = zoo.lode
 
 
+def test_what_is_shown_of_the_package_and_of_a_model():
+    assert {name for name in dir(zoo) if not name.startswith("__")} == {"describe", "load", "names"}
+    shown = repr(zoo.describe("gpt2"))
+    assert "name='gpt2'" in shown and "source='hf:openai-community/gpt2'" in shown and "pickled" not in shown
+
+
 def test_fine_tuning_options_are_those_of_fit():
     known = set(Task.fit.__kwdefaults__)
     assert {field.name for field in dataclasses.fields(Entry)} >= {"fit", "results"}

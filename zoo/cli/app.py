@@ -6,15 +6,23 @@ Keras is imported by the verbs that need it, in their functions, so that help, `
 from __future__ import annotations
 
 import sys
+import textwrap
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
 from typer import Argument, Option
 from typer.core import TyperGroup
+
+from keras_transformers.outside import check_file
+from zoo._entry import Entry
 
 
 class Commands(TyperGroup):
@@ -77,20 +85,59 @@ def verbosity() -> int:
 app = typer.Typer(cls=Commands, add_completion=False, pretty_exceptions_enable=False)
 
 
+def readable(path: Path | None) -> Path | None:
+    """A file that a command reads, checked before Keras is imported."""
+    if path is not None:
+        check_file(path)
+    return path
+
+
+def loadable(name: str | None) -> str | None:
+    """What `zoo.load` takes for a name, checked as far as that goes without Keras and the hub."""
+    if name is None:
+        return None
+    from keras_transformers.checkpoints.huggingface_config import read_config
+    from zoo._place import stands_for
+    from zoo._sizes import no_weights
+
+    place = stands_for(name)
+    if isinstance(place, Path):
+        read_config(place)
+    elif isinstance(place, Entry) and place.source is None:
+        raise no_weights(place)
+    return name
+
+
+def task_name(name: str | None) -> str | None:
+    """The name of a task, checked."""
+    from keras_transformers.checkpoints.names import task_names
+
+    if name is not None and name not in task_names():
+        raise ValueError(f"--task must be one of {', '.join(task_names())}: received {name!r}.")
+    return name
+
+
 def column(value: str) -> str | int:
     """A column's name, or its number."""
     return int(value) if value.isdecimal() else value
 
 
-Model = Annotated[str, Argument(help="A name of `list`, a folder, hf:org/repo@revision or keras-nlp:preset.")]
+# Options in the panels of --help.
+of_data, of_model, of_training, of_writing, of_output = (
+    partial(Option, rich_help_panel=panel) for panel in ("Data", "Model", "Training", "Writing", "Output")
+)
+
+Model = Annotated[
+    str, Argument(callback=loadable, help="A name of `list`, a folder, hf:org/repo@revision or keras-nlp:preset.")
+]
 Text = Annotated[
     Any,
-    Option(help="Column of the texts: a name, or a number from 0 without a header.", metavar="COLUMN", parser=column),
+    of_data(help="Column of the texts: a name, or a number from 0 without a header.", metavar="COLUMN", parser=column),
 ]
-TextPair = Annotated[Any, Option(help="Column of the second texts of pairs.", metavar="COLUMN", parser=column)]
+TextPair = Annotated[Any, of_data(help="Column of the second texts of pairs.", metavar="COLUMN", parser=column)]
 Label = Annotated[
     Any,
-    Option(
+    of_data(
         help="Column of the labels, parted by | if several; of a language model, of what it is to write.",
         show_default="label; of a language model none",
         metavar="COLUMN",
@@ -98,18 +145,21 @@ Label = Annotated[
     ),
 ]
 Loss = Annotated[
-    str | None, Option(help="How to learn: of sentence_embedding ranking, cosine, ...; of ranking binary or listwise.")
+    str | None,
+    of_model(help="How to learn: of sentence_embedding ranking, cosine, ...; of ranking binary or listwise."),
 ]
 NoAnswer = Annotated[
-    bool | None, Option(help="Of question_answering: whether there may be no answer; as the model says if not given.")
+    bool | None, of_model(help="Of question_answering: whether there may be no answer; as the model says if not given.")
 ]
-TaskName = Annotated[str | None, Option("--task", help="What to do; what the model was made for if not given.")]
-MaxLength = Annotated[int | None, Option(help="Longest text in tokens; the model's own if not given.", min=4)]
+TaskName = Annotated[
+    str | None, of_model("--task", callback=task_name, help="What to do; what the model was made for if not given.")
+]
+MaxLength = Annotated[int | None, of_model(help="Longest text in tokens; the model's own if not given.", min=4)]
 Strategy = Annotated[
     str | None,
-    Option(help="How to use several devices or machines: auto, mirrored, multi_worker (TF_CONFIG, Slurm) or tpu."),
+    of_training(help="How to use several devices or machines: auto, mirrored, multi_worker (TF_CONFIG, Slurm) or tpu."),
 ]
-BatchSize = Annotated[int, Option(help="Texts at a time.", min=1)]
+BatchSize = Annotated[int, of_data(help="Texts at a time.", min=1)]
 
 
 @app.callback(
@@ -128,3 +178,19 @@ def zoo(
 def console() -> Console:
     """As wide as the terminal; wide enough for a table where there is none."""
     return Console(width=None if sys.stdout.isatty() else 100, highlight=False, markup=False)
+
+
+def hanging(begin: str, text: str) -> str:
+    """A text in lines as long as the terminal is wide, the others below the first; a command is one line, to copy."""
+    if text.startswith("python "):
+        return f"{begin}{text}"
+    options = {"initial_indent": begin, "subsequent_indent": " " * len(begin), "width": console().width}
+    return textwrap.fill(text, **options, break_long_words=False, break_on_hyphens=False)
+
+
+def show(table: Table) -> None:
+    """Print a table whose cells are whole, even where the terminal is too narrow for it."""
+    printer = console()
+    needed = Measurement.get(printer, printer.options.update(max_width=1_000), table).maximum
+    printer.width = max(printer.width, needed)
+    printer.print(table)

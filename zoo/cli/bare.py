@@ -6,10 +6,12 @@ FOLDER QUESTION CONTEXT; of multiple choice, FOLDER TEXT CHOICE CHOICE ...
 
 import json
 import os
+import runpy
 import sys
 
 INPUTS = (("text",), ("text", "text_pair"), ("question", "context"))  # of signatures that take a text, or a pair
 CHOICES = ("text", "choices")  # of a signature that takes several texts beside one
+QUIET = os.path.join(os.path.dirname(__file__), "..", "..", "keras_transformers", "quiet.py")
 BLOCKED = (
     "keras", "keras_transformers", "zoo", "tokenizers", "safetensors", "huggingface_hub",
     "transformers", "tensorflow_text", "keras_hub", "keras_nlp",
@@ -18,12 +20,10 @@ BLOCKED = (
 
 def main(folder: str, *texts: str) -> None:
     """Print the answer as JSON."""
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     sys.modules.update(dict.fromkeys(BLOCKED))  # first: TensorFlow imports an installed Keras by itself
-    from quiet import start_tensorflow, without_start_up_messages
+    runpy.run_path(QUIET)["QuietImport"].install()
+    import tensorflow as tf
 
-    with without_start_up_messages():
-        tf = start_tensorflow()
     loaded = tf.saved_model.load(folder)  # kept: signatures alone do not keep their variables
     signatures = {frozenset(one.structured_input_signature[1]): one for one in loaded.signatures.values()}
     if frozenset(CHOICES) in signatures:

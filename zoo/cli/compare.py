@@ -9,8 +9,7 @@ from rich import box
 from rich.table import Table
 from typer import Option
 
-from zoo.cli.app import app, console, examples
-from zoo.cli.quiet import start_keras
+from zoo.cli.app import app, console, examples, show
 
 if TYPE_CHECKING:
     from keras_transformers.analysis.layer_comparison import LayerComparison, Row
@@ -42,7 +41,6 @@ def compare(
 ) -> None:
     """Attention, recurrence and convolution: theory beside what is counted in their graphs."""
     sizes = {"lengths": _sizes("lengths", lengths), "widths": _sizes("widths", widths)}
-    start_keras()
     from keras_transformers.analysis.layer_comparison import LayerComparison
 
     comparison = LayerComparison(**sizes, kernel=kernel, window=window)
@@ -103,4 +101,4 @@ def _print(headers: Sequence[Any], rows: list[tuple[str, ...]], markdown: bool) 
             table.add_section()
         table.add_row("" if first == above else first, *others)
         above = first
-    console().print(table)
+    show(table)

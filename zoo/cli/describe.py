@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated
 
-from rich.table import Table
 from typer import Argument, Option
 
 from zoo import _entry
-from zoo.cli.app import app, console, examples
-from zoo.cli.quiet import start_keras
+from zoo.cli.app import app, examples, hanging
 
 LENGTH = 512  # tokens: what BERT takes, and most tables of FLOPs
 
@@ -35,17 +33,13 @@ def describe(
 
 
 def _print(rows: Mapping[str, str], width: int) -> None:
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(min_width=width)
     for key, value in rows.items():
-        grid.add_row(key, value)
-    console().print(grid)
+        print(hanging(f"{key:<{width}}  ", value))
 
 
 def forward_pass(entry: _entry.Entry, length: int) -> str:
     """FLOPs a token of a model, as `describe` prints them; or why there are none."""
     try:
-        start_keras()
         import keras
         import tensorflow  # noqa: F401
     except ImportError as error:

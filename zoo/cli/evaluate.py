@@ -1,21 +1,37 @@
-"""`evaluate`: the metrics of a model over a file."""
+"""`evaluate`: the metrics of a model over a file, scores by label, and the worst answers."""
 
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Annotated
 
-from typer import Option
-
-from zoo.cli.app import BatchSize, Label, Loss, MaxLength, Model, NoAnswer, TaskName, Text, TextPair, app, examples
-from zoo.cli.data import Columns, examples_of
-from zoo.cli.quiet import start_keras
+from zoo.cli.app import (
+    BatchSize,
+    Label,
+    Loss,
+    MaxLength,
+    Model,
+    NoAnswer,
+    TaskName,
+    Text,
+    TextPair,
+    app,
+    console,
+    examples,
+    of_data,
+    of_output,
+    readable,
+)
+from zoo.cli.data import Columns, check_header, examples_of
+from zoo.cli.report import show
 
 
 @app.command(
     epilog=examples(
         "evaluate runs/mine --data test.csv",
+        "evaluate runs/mine --data test.csv --json > report.json",
         "evaluate runs/sst2 --data sst2/test.tsv --text 0 --label 1",
         "evaluate mini_bert_en --data gutenberg_novels/valid.txt",
         "evaluate minilm_l6_en --data pairs.csv --text a --text-pair b --label score --loss cosine",
@@ -25,9 +41,10 @@ def evaluate(
     model: Model,
     data: Annotated[
         Path,
-        Option(
+        of_data(
+            callback=readable,
             help="CSV, TSV or JSON lines; of words CoNLL, of questions SQuAD JSON; for a pre-training model text, a "
-            "paragraph a line."
+            "paragraph a line.",
         ),
     ],
     text: Text = "text",
@@ -38,11 +55,18 @@ def evaluate(
     no_answer: NoAnswer = None,
     batch_size: BatchSize = 32,
     max_length: MaxLength = None,
+    as_json: Annotated[bool, of_output("--json", help="Print one JSON object on a terminal too.")] = False,
 ) -> None:
-    """Measure a model on a file; prints one JSON object."""
-    start_keras()
+    """Measure a model on a file: tables on a terminal; in a pipe, a file or with --json one JSON object."""
+    columns = Columns(text, text_pair, label)
+    check_header(data, columns)
     import zoo
+    from keras_transformers.tasks.reports import measure
 
     loaded = zoo.load(model, task, max_length=max_length, loss=loss, no_answer=no_answer)
-    rows = examples_of(loaded.kind, data, Columns(text, text_pair, label), loaded.parts.attributes.get("problem"))
-    print(json.dumps(loaded.evaluate(**rows, batch_size=batch_size)))
+    rows = examples_of(loaded.kind, data, columns, loaded.parts.attributes.get("problem"))
+    report = measure(loaded, **rows, batch_size=batch_size)
+    if as_json or not sys.stdout.isatty():
+        print(json.dumps(report, ensure_ascii=False))
+    else:
+        show(report, console())

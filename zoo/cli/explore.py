@@ -6,10 +6,9 @@ import os
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Option
+from typer import Argument
 
-from zoo.cli.app import MaxLength, Model, TaskName, app, examples
-from zoo.cli.quiet import start_keras
+from zoo.cli.app import MaxLength, Model, TaskName, app, examples, of_data, of_model, of_output, of_writing
 
 
 @app.command(
@@ -25,25 +24,24 @@ from zoo.cli.quiet import start_keras
 def explore(
     model: Model,
     text: Annotated[str | None, Argument(help="What the model reads; an example if not given.")] = None,
-    changed: Annotated[str | None, Option(help="The text with another word, to compare.")] = None,
-    pair: Annotated[str | None, Option(help="The second text, where the task takes one.")] = None,
-    without: Annotated[str, Option(help="Heads that are off, LAYER.HEAD from 0.", metavar="L.H ...")] = "",
-    new_tokens: Annotated[int, Option(help="Of a language model: tokens to write.", min=0)] = 0,
-    temperature: Annotated[float, Option(help="Of these; 0 for the likeliest.", min=0.0)] = 0.0,
-    seed: Annotated[int, Option(help="Of these.", min=0)] = 0,
-    first_token: Annotated[int, Option(help="Of a long text: the first token whose numbers are shown.", min=0)] = 0,
-    html: Annotated[Path | None, Option(help="Write the page to this file, and end.")] = None,
-    port: Annotated[int | None, Option(help="Of the page; a free one if not given.", min=1, max=65535)] = None,
+    changed: Annotated[str | None, of_data(help="The text with another word, to compare.")] = None,
+    pair: Annotated[str | None, of_data(help="The second text, where the task takes one.")] = None,
+    without: Annotated[str, of_model(help="Heads that are off, LAYER.HEAD from 0.", metavar="L.H ...")] = "",
+    new_tokens: Annotated[int, of_writing(help="Of a language model: tokens to write.", min=0)] = 0,
+    temperature: Annotated[float, of_writing(help="Of these; 0 for the likeliest.", min=0.0)] = 0.0,
+    seed: Annotated[int, of_writing(help="Of these.", min=0)] = 0,
+    first_token: Annotated[int, of_output(help="Of a long text: the first token whose numbers are shown.", min=0)] = 0,
+    html: Annotated[Path | None, of_output(help="Write the page to this file, and end.")] = None,
+    port: Annotated[int | None, of_output(help="Of the page; a free one if not given.", min=1, max=65535)] = None,
     task: TaskName = None,
     max_length: MaxLength = None,
 ) -> None:
     """Look into a model: its heads, the numbers behind them, and its answer with a head off or a word changed."""
-    start_keras()
+    if html:
+        check_file(html)
     import zoo
     from keras_transformers.analysis.explorer.view import View
 
-    if html:
-        check_file(html)
     loaded = zoo.load(model, task, max_length=max_length)
     view = View.of(loaded)._replace(
         without=without, new_tokens=new_tokens, temperature=temperature, seed=seed, first_token=first_token

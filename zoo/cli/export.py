@@ -7,8 +7,8 @@ from typing import Annotated
 
 from typer import Argument
 
+from keras_transformers.checkpoints.folder import check_target
 from zoo.cli.app import MaxLength, Model, app, examples, step
-from zoo.cli.quiet import start_keras
 
 
 @app.command(epilog=examples("export runs/finetuned serving/intents/1"))
@@ -18,11 +18,9 @@ def export(
     max_length: MaxLength = None,
 ) -> None:
     """Write a model as a SavedModel that takes text and gives text."""
-    start_keras()
-    import zoo
-    from keras_transformers.checkpoints.folder import check_target
-
     check_target(folder, "saved_model.pb")
+    import zoo
+
     with step(f"load {model}"):
         task = zoo.load(model, max_length=max_length)
     with step(f"export {folder}"):

@@ -5,14 +5,10 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-from typer import Option
-
-from zoo._entry import BUNDLED, describe, names
 from zoo.cli import bare
 from zoo.cli.app import (
     AfterSaving,
@@ -26,14 +22,21 @@ from zoo.cli.app import (
     Text,
     TextPair,
     app,
+    console,
     examples,
+    of_data,
+    of_model,
+    of_output,
+    of_training,
+    readable,
     step,
-    verbosity,
+    task_name,
 )  # fmt: skip
-from zoo.cli.data import Columns, as_text, check_known, examples_of, label_names
-from zoo.cli.quiet import quiet_unless_chief, start_keras
-
-MESSAGES = BUNDLED / "sample_messages"
+from zoo.cli.data import Columns, check_header
+from zoo.cli.fit_settings import fit_options, told
+from zoo.cli.parts import SPLIT, Files, Parts, beside, request_of
+from zoo.cli.quiet import quiet_unless_chief
+from zoo.cli.report import show
 
 
 class Problem(str, Enum):
@@ -45,20 +48,37 @@ class Problem(str, Enum):
 
 
 ToLearn = Annotated[
-    str, Option(help="What to learn: classification (labels), causal_lm (what comes next), seq2seq_lm, ...")
+    str,
+    of_model(
+        callback=task_name,
+        help="What to learn: classification (labels), causal_lm (what comes next), seq2seq_lm, ...",
+    ),
 ]
 TrainFile = Annotated[
     Path | None,
-    Option(
+    of_data(
+        callback=readable,
         help="CSV, TSV or JSON lines, for causal_lm also text, a text a line, for token_classification CoNLL, for "
-        "question_answering SQuAD JSON; the bundled messages if not given."
+        "question_answering SQuAD JSON; the bundled messages if not given.",
     ),
 ]
+Split = Annotated[
+    float | None,
+    of_data(
+        help="Part of the training file that is held out, to measure on; 0 for nothing.",
+        min=0.0,
+        max=0.9,
+        show_default=f"{SPLIT}; 0 with --test",
+    ),
+]
+Epochs = Annotated[int | None, of_training(help="Passes over the texts; by their number if not given.", min=1)]
+Rate = Annotated[float | None, of_training(help="The peak; the model's own if not given.", min=0.0)]
 
 
 @app.command(
     epilog=examples(
         "finetune",
+        "finetune --train my.csv --out runs/mine",
         "finetune --train train.csv --test test.csv --text text --label label --out runs/mine",
         "finetune bert_base_en_uncased --train sst2/train.tsv --text 0 --label 1",
         "finetune --train pairs.jsonl --text a --text-pair b --label score --problem regression",
@@ -73,209 +93,139 @@ def finetune(
     name: Model = "minilm_mini_en",
     task: ToLearn = "classification",
     train: TrainFile = None,
-    test: Annotated[Path | None, Option(help="Held-out file to measure on.")] = None,
+    test: Annotated[Path | None, of_data(callback=readable, help="File to measure the model on at the end.")] = None,
+    split: Split = None,
     text: Text = "text",
     text_pair: TextPair = None,
     label: Label = None,
-    problem: Annotated[Problem, Option(help="What labels are.")] = Problem.single_label,
-    epochs: Annotated[int | None, Option(help="Passes over the texts; the model's own if not given.", min=1)] = None,
-    learning_rate: Annotated[float | None, Option(help="The peak; the model's own if not given.", min=0.0)] = None,
+    problem: Annotated[Problem, of_data(help="What labels are.")] = Problem.single_label,
+    epochs: Epochs = None,
+    learning_rate: Rate = None,
     batch_size: BatchSize = 32,
     max_length: MaxLength = None,
-    dtype: Annotated[str | None, Option(help="A Keras dtype policy, such as mixed_bfloat16.")] = None,
-    lora_rank: Annotated[int | None, Option(help="Train adapters of this rank beside frozen weights.", min=1)] = None,
-    remat: Annotated[bool, Option("--remat", help="Compute inside blocks twice: less memory, more time.")] = False,
+    dtype: Annotated[str | None, of_model(help="A Keras dtype policy, such as mixed_bfloat16.")] = None,
+    lora_rank: Annotated[
+        int | None,
+        of_model(help="Train adapters of this rank beside frozen weights.", min=1),
+    ] = None,
+    remat: Annotated[
+        bool,
+        of_training("--remat", help="Compute inside blocks twice: less memory, more time."),
+    ] = False,
     lm_weight: Annotated[
-        float | None, Option(help="Of the language model's loss beside a classifier's, for decoders.", min=0.0)
+        float | None,
+        of_training(help="Of the language model's loss beside a classifier's, for decoders.", min=0.0),
     ] = None,
     loss: Loss = None,
     no_answer: NoAnswer = None,
-    seed: Annotated[int, Option(help="Of new weights, dropout and order.")] = 0,
+    seed: Annotated[int, of_training(help="Of new weights, dropout, order and what is held out.")] = 0,
     strategy: Strategy = None,
     resume: Annotated[
-        Path | None, Option(help="Folder that keeps the run while it goes; the same command goes on where it stopped.")
+        Path | None,
+        of_training(help="Folder that keeps the run while it goes; the same command goes on where it stopped."),
     ] = None,
-    out: Annotated[Path, Option(help="Folder of the model, to load again.")] = Path("runs/finetuned"),
-    export: Annotated[Path | None, Option(help="Folder of the SavedModel.", show_default="OUT-export/1")] = None,
+    out: Annotated[Path, of_output(help="Folder of the model, to load again.")] = Path("runs/finetuned"),
+    export: Annotated[Path | None, of_output(help="Folder of the SavedModel.", show_default="OUT-export/1")] = None,
+    report: Annotated[Path | None, of_output(help="File for the report, as JSON.")] = None,
 ) -> None:
     """Fine-tune a model, save it, measure it on held-out texts, and export it as a SavedModel that takes text.
 
     A classifier's labels are those of the training file. Without any file, the bundled messages are learnt.
+    A tenth of the training file is held out (--split) and measured after each epoch; the best epoch is kept.
+    With --test nothing is held out unless --split says so. The test file is for the end: it chooses nothing.
     Ctrl-C while it learns saves the model so far, in OUT-interrupted; with --resume, SIGTERM saves the run and exits 0.
     Of several workers (--strategy multi_worker) each runs this command; the chief writes and prints.
     At the end the export answers one request in a process of its own that can import TensorFlow only.
     """
-    start_keras()
     load = {"max_length": max_length, "dtype": dtype, "lora_rank": lora_rank, "lm_weight": lm_weight, "seed": seed}
     load |= {"loss": loss, "no_answer": no_answer, "strategy": strategy, "remat": remat}
     fit = {"epochs": epochs, "learning_rate": learning_rate, "batch_size": batch_size, "seed": seed, "resume": resume}
-    files = Files(train, test, Columns(text, text_pair, label), problem.value)
+    files = Files(train, test, Columns(text, text_pair, label), problem.value, split)
+    folders = Folders(out, export or Path(f"{out}-export", "1"), report)
+    folders.check()
+    for path in (train, test):
+        check_header(path, files.columns.labelled() if task == "classification" else files.columns)
     with quiet_unless_chief(load["strategy"]):
-        run(name, task, files, load, fit_options(name, fit), out, export or Path(f"{out}-export", "1"))
+        run(name, task, files, load, fit, folders)
 
 
-class Files(NamedTuple):
-    """The files to learn from and to measure on, as the command line has them."""
+class Folders(NamedTuple):
+    """Where what is made is written."""
 
-    train: Path | None
-    test: Path | None
-    columns: Columns
-    problem: str
+    out: Path  # the model
+    export: Path  # the SavedModel
+    report: Path | None = None  # the report as JSON
 
-    def checked(self, kind: Any) -> Files:
-        """The files of a task; without any, those of the bundled messages, if the task has labels.
+    def check(self) -> None:
+        """A `ValueError`, before the work, if one cannot be written at its end."""
+        from keras_transformers.checkpoints.folder import check_target
 
-        Args:
-            kind: The `Kind` of task.
-        """
-        if self.train is None and self.test is not None:
+        check_target(self.out)
+        check_target(beside(self.out))
+        check_target(self.export, "saved_model.pb")
+        one, other = self.out.resolve(), self.export.resolve()
+        if one == other or one in other.parents or other in one.parents:
             raise ValueError(
-                f"received --test {self.test} without --train: give both, or neither for the bundled messages."
+                f"{self.out} and {self.export} lie in one another: give --out and --export folders side by side."
             )
-        if kind.takes_documents:
-            raise ValueError(f"task {kind.name} learns from documents, not from texts: use `train`, or Task.fit.")
-        if kind.writes_text and kind.needs_labels and self.columns.label is None:
-            raise ValueError(f"task {kind.name} needs --label: the column of what is to be written, translations say.")
-        if self.train:
-            return self
-        if "labels" not in kind.options or kind.read is not None:
-            raise ValueError(
-                f"task {kind.name} needs --train: a table of texts and labels, for causal_lm also plain text, for "
-                "token_classification CoNLL, for question_answering SQuAD JSON."
-            )
-        return self._replace(train=MESSAGES / "train.csv", test=MESSAGES / "test.csv")
+        if self.report is not None and (self.report.is_dir() or {one, other} & {*self.report.resolve().parents}):
+            raise ValueError(f"--report {self.report} is a folder, or in one that is written: give another file.")
 
 
-def run(name: str, task: str, files: Files, load: dict[str, Any], fit: dict[str, Any], out: Path, export: Path) -> None:
-    """Everything from a name to an export that answers; `load` and `fit` are for `zoo.load` and `Task.fit`."""
+def run(name: str, task: str, files: Files, load: dict[str, Any], given: dict[str, Any], folders: Folders) -> None:
+    """Everything from a name to an export that answers; `load` and `given` are for `zoo.load` and `Task.fit`."""
     import zoo
     from keras_transformers.tasks.parts import find_kind
 
     kind = find_kind(task)
     files = files.checked(kind)
-    check_folders(out, export)
-    rows = [examples_of(kind, path, files.columns, files.problem) for path in (files.train, files.test) if path]
-    options, title = {}, f"load {name}"
-    if "labels" in kind.options:
-        options = label_options(kind, files, rows)
-        names = options["labels"]
-        title += f" for {len(names)} label{'s' * (len(names) > 1)}"
+    parts, options = files.read(kind, given["seed"])
+    title, count = f"load {name}", len(parts.train["texts"])
+    if "labels" in options:
+        title += f" for {len(options['labels'])} label{'s' * (len(options['labels']) > 1)}"
     with step(title):
         loaded = zoo.load(name, task, **options, **load)
-    learn_and_serve(loaded, rows[0], rows[1] if files.test else None, fit, out, export, request_of(kind, rows[-1]))
-
-
-def label_options(kind: Any, files: Files, rows: list[dict[str, list]]) -> dict[str, Any]:
-    """The labels of a training file, checked against those of the test file, and what they are."""
-    if kind.labels_in is not None:
-        if files.problem != Problem.single_label.value:
-            raise ValueError(f"{kind.name} has one label a word: received --problem {files.problem}. Leave it out.")
-        return {"labels": kind.labels_in(rows[0]["labels"])}
-    names = label_names(rows[0], files.columns, files.problem)
-    if files.test and files.problem != "regression":
-        check_known(files.test, rows[1], names)
-    return {"labels": names, "problem": files.problem}
-
-
-def request_of(kind: Any, rows: dict[str, list]) -> list[str]:
-    """What the export is asked: the first text, and its pair or choices; where texts are continued, its first words."""
-    text = as_text(rows["texts"][0])
-    if kind.writes_text and "labels" not in rows:
-        return [" ".join(text.split()[:5])]
-    pair = next(iter(rows.get("pairs", [])), [])
-    return [text, *([pair] if isinstance(pair, str) else pair)]
-
-
-def check_folders(out: Path, export: Path) -> None:
-    """A `ValueError`, before the work, if a folder cannot be written at its end."""
-    from keras_transformers.checkpoints.folder import check_target
-
-    check_target(out)
-    check_target(beside(out))
-    check_target(export, "saved_model.pb")
-    one, other = out.resolve(), export.resolve()
-    if one == other or one in other.parents or other in one.parents:
-        raise ValueError(f"{out} and {export} lie in one another: give --out and --export folders side by side.")
-
-
-def beside(out: Path) -> Path:
-    """Where an interrupted `fit` is saved: what is in `out` may be better."""
-    return out.with_name(f"{out.name}-interrupted")
+    fit = fit_options(name, given, count, kind.writes_text)
+    request = request_of(kind, parts.measured or parts.train)
+    learn_and_serve(loaded, parts, fit, told(fit, given, count), folders, request)
 
 
 def learn_and_serve(
-    task: Any,
-    examples: dict[str, list],
-    held_out: dict[str, list] | None,
-    fit: dict[str, Any],
-    out: Path,
-    export: Path,
-    request: list[str],
+    task: Any, parts: Parts, fit: dict[str, Any], said: str, folders: Folders, request: list[str]
 ) -> None:
     """Fit, save, evaluate, export, and let the export answer a request."""
     from keras_transformers.keras_private import strategy_of
+    from keras_transformers.tasks.reports import measure
     from keras_transformers.training.distribute import is_chief, sum_over_replicas
+    from zoo.cli.learning import learn, save
 
     strategy = strategy_of(task.model)
-    if held_out:
-        task.dataset(**held_out, shuffle=False)  # says what is wrong with it: not after the work
-    settings = ", ".join(f"{key} {value}" for key, value in fit.items())
-    with step(f"fit {len(examples['texts'])} texts ({settings})", "\n"):
-        learn(task, examples, fit, out)
-    save(task, out)
+    for rows in filter(None, parts[1:]):
+        task.dataset(**rows, shuffle=False)  # says what is wrong with it: not after the work
+    print(said, flush=True)
+    epoch = learn(task, parts.train, parts.held_out, fit, folders.out)
+    save(task, folders.out)
     try:
-        if held_out:
-            with step(f"evaluate {len(held_out['texts'])} held-out texts"):
-                results = task.evaluate(**held_out)
-            print(*(f"  {key} {value:.4f}" for key, value in results.items()), sep="\n")
-        with step(f"export {export}"):
-            task.export(export)
+        if measured := parts.test or parts.held_out:
+            with step(f"evaluate {len(measured['texts'])} held-out texts"):
+                report = measure(task, **measured)
+            tell(report, parts.honest(epoch, fit["epochs"]), folders.report, is_chief(strategy))
+        with step(f"export {folders.export}"):
+            task.export(folders.export)
         if is_chief(strategy):
-            serve(export, request)
+            serve(folders.export, request)
         sum_over_replicas(strategy, 0)  # no worker leaves before the last one: TensorFlow would take it for a crash
     except Exception as error:
-        raise AfterSaving(f"The model is saved in {out}.") from error
+        raise AfterSaving(f"The model is saved in {folders.out}.") from error
 
 
-def learn(task: Any, examples: dict[str, list], fit: dict[str, Any], out: Path) -> None:
-    """`Task.fit`; on Ctrl-C the model so far is saved. A second Ctrl-C ends that too."""
-    from keras.callbacks import LambdaCallback
-
-    place = {"epoch": 0, "batch": 0}
-    note = LambdaCallback(
-        on_epoch_begin=lambda epoch, logs: place.update(epoch=epoch, batch=0),
-        on_train_batch_end=lambda batch, logs: place.update(batch=batch + 1),
-    )
-    try:
-        task.fit(**examples, verbose=verbosity(), callbacks=[note], **fit)
-    except KeyboardInterrupt:
-        if not any(place.values()):
-            print("\ninterrupted before the first step: there is nothing to save")
-            raise
-        total = note.params
-        batches = f"{place['batch']} of {total['steps']} batches of epoch {place['epoch'] + 1} of {total['epochs']}"
-        print(f"\ninterrupted after {batches}; not evaluated, not exported")
-        save(task, beside(out))
-        raise
-
-
-def save(task: Any, folder: Path) -> None:
-    """`Task.save`; if that fails, as where somebody has put a file there since the start, to a new folder."""
-    try:
-        with step(f"save {folder}"):
-            task.save(folder)
-    except Exception as error:
-        spare = folder.with_name(f"{folder.name}-{time.strftime('%Y%m%d-%H%M%S')}")
-        print()
-        with step(f"save {spare}"):
-            task.save(spare)
-        raise AfterSaving(f"The model is saved in {spare}.") from error
-
-
-def fit_options(name: str, given: dict[str, Any]) -> dict[str, Any]:
-    """What was given, else what suits the model; the rest is left to `Task.fit`."""
-    suited = describe(name).fit if name in names() else {}
-    return {**suited, **{key: value for key, value in given.items() if value is not None}}
+def tell(report: dict[str, Any], lines: list[str], file: Path | None, is_chief: bool) -> None:
+    """Print a report and what it is worth; write it, if there is a file for it."""
+    show(report, console())
+    print(*lines, sep="\n", flush=True)
+    if file is not None and is_chief:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(report, ensure_ascii=False), encoding="utf-8")
 
 
 def serve(export: Path, request: list[str]) -> None:

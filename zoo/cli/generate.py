@@ -6,11 +6,10 @@ import sys
 from pathlib import Path
 from typing import Annotated, Any
 
-from typer import Argument, Option
+from typer import Argument
 
-from zoo.cli.app import MaxLength, Model, app, examples
+from zoo.cli.app import MaxLength, Model, app, examples, of_data, of_model, of_writing, readable
 from zoo.cli.data import given
-from zoo.cli.quiet import start_keras
 
 
 @app.command(
@@ -26,34 +25,38 @@ def generate(
     texts: Annotated[
         list[str] | None, Argument(help="Beginnings of texts, or texts to translate; or --file, or lines on stdin.")
     ] = None,
-    file: Annotated[Path | None, Option(help="Text, a line each.")] = None,
+    file: Annotated[Path | None, of_data(callback=readable, help="Text, a line each.")] = None,
     max_new_tokens: Annotated[
-        int | None, Option(help="Length of a text in tokens, at most; the model's own if not given.", min=1)
+        int | None, of_writing(help="Length of a text in tokens, at most; the model's own if not given.", min=1)
     ] = None,
     temperature: Annotated[
-        float | None, Option(help="0, as if not given, for the likeliest token; 1 for the model's own odds.", min=0.0)
+        float | None,
+        of_writing(help="0, as if not given, for the likeliest token; 1 for the model's own odds.", min=0.0),
     ] = None,
-    top_k: Annotated[int | None, Option(help="Choose among so many tokens; 0 for all.", min=0)] = None,
-    top_p: Annotated[float | None, Option(help="Choose among the likeliest tokens that have this probability.")] = None,
-    repetition_penalty: Annotated[float | None, Option(help="Above 1, tokens that were there are less likely.")] = None,
-    seed: Annotated[int | None, Option(help="Of the samples.")] = None,
-    stop: Annotated[list[str] | None, Option(help="A string before which a text ends; may be repeated.")] = None,
+    top_k: Annotated[int | None, of_writing(help="Choose among so many tokens; 0 for all.", min=0)] = None,
+    top_p: Annotated[
+        float | None, of_writing(help="Choose among the likeliest tokens that have this probability.")
+    ] = None,
+    repetition_penalty: Annotated[
+        float | None, of_writing(help="Above 1, tokens that were there are less likely.")
+    ] = None,
+    seed: Annotated[int | None, of_writing(help="Of the samples.")] = None,
+    stop: Annotated[list[str] | None, of_writing(help="A string before which a text ends; may be repeated.")] = None,
     num_beams: Annotated[
-        int | None, Option(help="With more than one: beam search; the model's own if not given.", min=1)
+        int | None, of_writing(help="With more than one: beam search; the model's own if not given.", min=1)
     ] = None,
     max_length: MaxLength = None,
-    dtype: Annotated[str | None, Option(help="A Keras dtype policy, such as bfloat16.")] = None,
+    dtype: Annotated[str | None, of_model(help="A Keras dtype policy, such as bfloat16.")] = None,
 ) -> None:
     """Continue texts, printed as they come; or translate lines, one for one."""
-    start_keras()
-    import zoo
-
     options = {
         "max_new_tokens": max_new_tokens, "temperature": temperature, "top_k": top_k, "top_p": top_p,
         "repetition_penalty": repetition_penalty, "seed": seed, "stop": stop, "num_beams": num_beams,
     }  # fmt: skip
     options = {name: value for name, value in options.items() if value is not None}
     prompts = given(texts or [], file)
+    import zoo
+
     task = zoo.load(model, max_length=max_length, dtype=dtype)
     if not task.kind.writes_text:
         raise ValueError(f"{model} is made for {task.name}, which writes no text: generate needs a language model.")

@@ -8,10 +8,10 @@ from rich import box
 from rich.table import Table
 from typer import Argument, Option
 
-from zoo._entry import describe, names
-from zoo.cli.app import app, console, examples
+from zoo._entry import Entry, describe, names
+from zoo.cli.app import app, examples, show
 
-COLUMNS = {"name": "left", "parameters": "right", "layers x width": "right", "task": "left", "licence": "left"}
+COLUMNS = {"name": "left", "params": "right", "layers": "right", "task": "left", "licence": "left", "weights": "left"}
 
 
 @app.command("list", epilog=examples("list", 'list "bert_base*"', "list --bundled"))
@@ -19,17 +19,32 @@ def list_models(
     pattern: Annotated[str, Argument(help="Names, with the wildcards of the shell.")] = "*",
     bundled: Annotated[bool, Option("--bundled", help="Only models whose weights are in the package.")] = False,
 ) -> None:
-    """The models of the zoo: sizes, tasks and licences."""
+    """The models of the zoo: sizes, tasks, licences, and whether their weights are bundled."""
     found = names(pattern, True if bundled else None)
     if not found:
         raise ValueError(f"no {'bundled ' if bundled else ''}model is named like {pattern!r}; the zoo has {names()}.")
-    table = Table(box=box.SIMPLE_HEAD)
+    table = Table(box=box.SIMPLE_HEAD, padding=0, show_edge=False)
     for header, justify in COLUMNS.items():
         table.add_column(header, justify=justify, no_wrap=True)
-    table.add_column("bundled")
     for entry in map(describe, found):
-        layers = entry.config.num_layers + (entry.config.num_decoder_layers or 0)
-        size = f"{layers} x {entry.config.hidden_dim}"
-        bundled_mark = "yes" if entry.bundled else ""
-        table.add_row(entry.name, f"{entry.parameters:,}", size, entry.task, entry.licence, bundled_mark)
-    console().print(table)
+        table.add_row(*cells(entry))
+    show(table)
+
+
+def cells(entry: Entry) -> tuple[str, ...]:
+    """The row of a model: layers are their number times their width."""
+    layers = entry.config.num_layers + (entry.config.num_decoder_layers or 0)
+    size = f"{layers} x {entry.config.hidden_dim}"
+    weights = "bundled" if entry.bundled else "hub" if entry.source else "none"
+    return entry.name, millions(entry.parameters), size, entry.task, entry.licence, weights
+
+
+def millions(number: int) -> str:
+    """A number of parameters in millions, with a decimal where there are few.
+
+    Example:
+
+    >>> millions(139_417_344), millions(4_385_920)
+    ('139 M', '4.4 M')
+    """
+    return f"{number / 1e6:,.{0 if number >= 99.95e6 else 1}f} M"

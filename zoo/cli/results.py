@@ -5,12 +5,10 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Annotated
 
-from rich import box
-from rich.table import Table
 from typer import Argument, Option
 
 from zoo._entry import Result, describe, names
-from zoo.cli.app import app, console, examples
+from zoo.cli.app import app, examples, hanging
 
 COLUMNS = ("model", "data", "measured", "runs", "minutes", "by python ...")
 
@@ -28,12 +26,16 @@ def results(
     if markdown:
         print(*markdown_lines(rows), sep="\n")
         return
-    table = Table(box=box.SIMPLE_HEAD)
-    for header in COLUMNS:
-        table.add_column(header, overflow="fold")
-    for row in rows:
-        table.add_row(*row)
-    console().print(table)
+    for name, of_model in groupby(rows, lambda row: row[0]):
+        print(name, *map(paragraph, of_model), sep="\n")
+
+
+def paragraph(row: tuple[str, ...]) -> str:
+    """A measurement, and below it its command on a line of its own, however long: to be copied."""
+    _, data, measured, runs, minutes, command = row
+    times = "1 run" if runs == "1" else f"{runs} runs"
+    times += f" of {minutes} minutes" if minutes else ""
+    return "\n".join((hanging("  ", f"{data}: {measured} ({times})"), hanging("    ", f"python {command}")))
 
 
 def rows_of(name: str, results: tuple[Result, ...]) -> list[tuple[str, ...]]:

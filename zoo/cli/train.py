@@ -7,25 +7,25 @@ import json
 from pathlib import Path
 from typing import Annotated, Any
 
-from typer import Argument, Option
+from typer import Argument
 
 from keras_transformers.checkpoints.folder import check_target
 from zoo._entry import module, names
 from zoo._recipe import remove_state, state_folder
-from zoo.cli.app import app, examples, step, verbosity
-from zoo.cli.quiet import start_keras
+from zoo.cli.app import app, examples, of_data, of_output, of_training, step, verbosity
 
 
 @app.command(epilog=examples("train mini_bert_en --data DATA/gutenberg_novels --out runs/mini_bert_en"))
 def train(
     name: Annotated[str, Argument(help="A name of `list` that was trained with this package.")],
-    data: Annotated[Path, Option(help="Folder of the data that its file zoo/NAME.py tells of.")],
-    out: Annotated[Path, Option(help="Folder to write. FOLDER.resume keeps the state of the run until it has ended.")],
-    epochs: Annotated[int | None, Option(help="Passes over the data, if not the recipe's.", min=1)] = None,
-    seed: Annotated[int | None, Option(help="Of weights, order and masks, if not the recipe's.")] = None,
+    data: Annotated[Path, of_data(help="Folder of the data that its file zoo/NAME.py tells of.")],
+    out: Annotated[
+        Path, of_output(help="Folder to write. FOLDER.resume keeps the state of the run until it has ended.")
+    ],
+    epochs: Annotated[int | None, of_training(help="Passes over the data, if not the recipe's.", min=1)] = None,
+    seed: Annotated[int | None, of_training(help="Of weights, order and masks, if not the recipe's.")] = None,
 ) -> None:
     """Train a model from scratch by its recipe; the same command goes on with an interrupted run."""
-    start_keras()
     run_recipe(name, data, out, epochs=epochs, seed=seed)
 
 

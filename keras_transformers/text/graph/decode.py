@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import tensorflow as tf
@@ -30,7 +32,11 @@ MOST_STRIPPED = 1000  # the most that the patterns of TensorFlow may repeat
 
 
 class Decoder(tf.Module):
-    """Join tokens into text as the library does with `skip_special_tokens=True`."""
+    """Join tokens into text as the library does with `skip_special_tokens=True`.
+
+    Only who decodes pays for the table of texts: it is made at the first call, and takes a third of the time to compile
+    a vocabulary.
+    """
 
     def __init__(self, pipeline: dict[str, Any], library: tokenizers.Tokenizer):
         super().__init__()
@@ -41,15 +47,15 @@ class Decoder(tf.Module):
         self.strips = [_strip_patterns(step) for step in after_fuse]
         if not (self.from_bytes or single <= PER_TOKEN or single <= {"Replace", "ByteFallback"}) or [] in self.strips:
             raise refuse("decoder", ", ".join(kinds), ORDERS)
-        tokens, size = text_tokens(library), count_ids(library)
-        self.is_text = tf.constant([i in tokens for i in range(size + 1)])
-        self.is_byte = None
-        if "ByteFallback" in single:
-            self.is_byte = tf.constant([bool(BYTE.fullmatch(tokens.get(i, ""))) for i in range(size + 1)])
-        self._tabulate([tokens.get(i) for i in range(size + 1)], decoder)
+        self.has_bytes = "ByteFallback" in single
+        self._tabulate_once: Callable | None = partial(self._tabulate, library, decoder)
 
-    def _tabulate(self, tokens: list[str | None], decoder: dict[str, Any] | None) -> None:
+    def _tabulate(self, library: tokenizers.Tokenizer, decoder: dict[str, Any] | None) -> None:
         """Store the texts of all tokens for each place (first, last, both, neither), end to end; equal tables once."""
+        known, size = text_tokens(library), count_ids(library)
+        tokens = [known.get(i) for i in range(size + 1)]
+        self.is_text = tf.constant([token is not None for token in tokens])
+        self.is_byte = tf.constant([bool(BYTE.fullmatch(token or "")) for token in tokens]) if self.has_bytes else None
         tables: dict[tuple[bytes, ...], int] = {}
         begins = []
         for place in range(1 if self.from_bytes else 4):
@@ -61,6 +67,10 @@ class Decoder(tf.Module):
 
     def __call__(self, ids: tf.Tensor) -> tf.Tensor:
         """Ids (B, T) int32 to texts (B,) string; special tokens and ids outside the vocabulary are left out."""
+        if tabulate := self._tabulate_once:
+            with tf.init_scope():  # the tables outlive the function that is traced
+                tabulate()
+            self._tabulate_once = None
         outside = tf.size(self.is_text) - 1
         ids = tf.where((ids >= 0) & (ids < outside), ids, outside)  # (B, T)
         is_text = tf.gather(self.is_text, ids)  # (B, T)

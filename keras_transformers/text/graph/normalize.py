@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache, partial, reduce
 from typing import Any
 
 import numpy as np
@@ -108,10 +109,10 @@ class BertNormalizer(tf.Module):
         lowercase = config["lowercase"]
         strip = lowercase if config["strip_accents"] is None else config["strip_accents"]
         clean = config["clean_text"]
-        before = [Mapping.cleaning()] * clean + [Mapping.shipped("decompose")] * strip
-        after = [Mapping.dropping("mark")] * strip + [Mapping.shipped("lower")] * lowercase
+        before = ("clean",) * clean + ("decompose",) * strip
+        after = ("strip",) * strip + ("lower",) * lowercase
         if not strip:
-            before, after = before + after, []
+            before, after = before + after, ()
         self.before, self.after = _replacer(before), _replacer(after)
         self.combining = PointTable(shipped()["combining"]) if strip else None
         chinese = shipped()["chinese"] * (shipped()["clean"] == 0 if clean else 1)
@@ -127,13 +128,22 @@ class BertNormalizer(tf.Module):
         return self.after(points) if self.after else points
 
 
-def _replacer(mappings: list[Mapping]) -> Replacer | None:
-    if not mappings:
-        return None
-    first, *others = mappings
-    for other in others:
-        first = first.then(other)
-    return Replacer(first)
+STEPS = {
+    "clean": Mapping.cleaning,
+    "decompose": partial(Mapping.shipped, "decompose"),
+    "strip": partial(Mapping.dropping, "mark"),
+    "lower": partial(Mapping.shipped, "lower"),
+}
+
+
+def _replacer(steps: tuple[str, ...]) -> Replacer | None:
+    return Replacer(_mapping(steps)) if steps else None
+
+
+@cache  # a quarter of a second, and every BERT has the same
+def _mapping(steps: tuple[str, ...]) -> Mapping:
+    first, *others = (STEPS[step]() for step in steps)
+    return reduce(Mapping.then, others, first)
 
 
 def _surround(points: Stream, mask: tf.Tensor) -> Stream:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import tensorflow as tf
 
 from keras_transformers.text.graph.refuse import refuse
@@ -37,9 +38,10 @@ class Trie(tf.Module):
                 ids[state] = entry_id
                 if len(ids) > MOST_STATES:
                     raise refuse("vocabulary", "with tokens that are too long", [f"up to {MOST_STATES} characters"])
-        transitions = tf.lookup.KeyValueTensorInitializer(list(states), list(states.values()), tf.int64, tf.int64)
+        pairs = (np.fromiter(column, np.int64, len(states)) for column in (states, states.values()))
+        transitions = tf.lookup.KeyValueTensorInitializer(*pairs)
         self.transitions = tf.lookup.StaticHashTable(transitions, -1)
-        self.ids = tf.constant(ids, tf.int32)
+        self.ids = tf.constant(np.array(ids, np.int32))
 
     def longest(
         self, points: tf.Tensor, at: tf.Tensor, end: tf.Tensor, state: tf.Tensor

@@ -60,6 +60,7 @@ def numbers(text: str) -> np.ndarray:
     return np.frombuffer(base64.b64decode(text), "<f4")
 
 
+@pytest.mark.integration
 def test_what_a_user_writes_is_data_and_never_markup(task):
     plain = page("a model", [run(task("classification"), Request("a film"))])
     hostile = page(HOSTILE, [run(task("classification"), Request(HOSTILE))])
@@ -135,6 +136,7 @@ def recorded_of(length: int, layers: int, heads: int, width: int) -> Map:
     return Map("self", tokens, tokens, Recorded(query, key, 1 / width**0.5, None, mask, weights))
 
 
+@pytest.mark.integration
 def test_a_page_of_a_long_text_and_a_large_model_is_bounded(task):
     shown = run(task("classification"), Request("a film"))._replace(maps=(recorded_of(200, 12, 12, 64),), switched=())
 
@@ -171,6 +173,7 @@ def test_tokens_of_a_changed_text_are_matched(before, after, expected):
     assert matches(before.split(), after.split()) == expected
 
 
+@pytest.mark.integration
 def test_a_view_is_what_a_form_holds(task):
     subject = task("masked_lm")
 

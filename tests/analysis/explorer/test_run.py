@@ -59,6 +59,7 @@ def test_an_answer_is_that_of_predict(task, name, request_):
     assert [str(head) for head, _ in shown.switched] == ["0.0", "0.1", "1.0", "1.1"]
 
 
+@pytest.mark.integration
 def test_gaps_stand_at_their_tokens(task):
     shown = run(task("masked_lm"), Request("a [MASK] film and a [MASK] day"))
 
@@ -66,6 +67,7 @@ def test_gaps_stand_at_their_tokens(task):
     assert [names[place.token] for place in shown.answer.places] == ["[MASK]", "[MASK]"]
 
 
+@pytest.mark.integration
 def test_an_answer_without_a_head_is_that_of_a_model_whose_rows_are_zero(task):
     subject, request = task("classification"), Request("a fine film")
 
@@ -106,6 +108,7 @@ def test_a_language_model_writes_what_generate_writes(task):
     assert [place.came for place in shown.answer.places] == [*names[1:], None]
 
 
+@pytest.mark.integration
 def test_a_draw_depends_on_its_seed_and_place_only(task):
     subject = task("causal_lm")
     texts = {
@@ -117,6 +120,7 @@ def test_a_draw_depends_on_its_seed_and_place_only(task):
     assert len(set(texts.values())) > 1
 
 
+@pytest.mark.integration
 def test_a_translation_has_three_kinds_of_attention(task):
     subject = task("seq2seq_lm")
 
@@ -194,6 +198,7 @@ def test_a_model_without_heads_is_refused(task, mixer):
         attention_of(subject.model, Head("self", 0, 0), "decoder")
 
 
+@pytest.mark.integration
 def test_numbers_that_are_not_finite_are_refused():
     tokenizer = Tokenizer.train(["a fine film"], 280, model="byte_pair")
     sizes = {"num_layers": 1, "num_heads": 1, "hidden_dim": 4, "max_length": 16}
@@ -209,6 +214,7 @@ def test_numbers_that_are_not_finite_are_refused():
         run(subject, Request("a fine film"))
 
 
+@pytest.mark.integration
 def test_places_of_a_long_text_are_bounded(task):
     tokenizer = task("causal_lm").tokenizer
     sizes = {"num_layers": 1, "num_heads": 1, "hidden_dim": 4, "max_length": 200}
@@ -222,6 +228,7 @@ def test_places_of_a_long_text_are_bounded(task):
     assert "The answer is shown at the last 64 of 100 tokens." in shown.notes
 
 
+@pytest.mark.integration
 def test_gaps_of_a_long_text_are_bounded(task):
     tokenizer = task("masked_lm").tokenizer
     sizes = {"num_layers": 1, "num_heads": 1, "hidden_dim": 4, "max_length": 200}

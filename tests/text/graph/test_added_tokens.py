@@ -53,6 +53,7 @@ def extended(request) -> Tokenizer:
     return Tokenizer(library)
 
 
+@pytest.mark.integration
 def test_random_text_of_tokens_and_near_misses(extended, mismatches):
     chance = random.Random(7)
     graph = compile_text(extended.to_json())
@@ -62,6 +63,7 @@ def test_random_text_of_tokens_and_near_misses(extended, mismatches):
     assert found >= {extended.token_to_id(token.content) for token in ADDED} - {extended.token_to_id("oob")}
 
 
+@pytest.mark.integration(quick=["cased"])
 def test_special_tokens_are_cut_out_before_normalising(tokenizer, graph):
     ids = graph.tokenize(["a[MASK]b [mask]"]).to_list()[0]
     assert ids == tokenizer.encode(["a[MASK]b [mask]"], special_tokens=False)[0].ids
@@ -91,6 +93,7 @@ BESIDE_PARTS = [
 ]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("prefixed", [False, True])
 def test_white_space_beside_tokens_is_swallowed_where_it_matters(mismatches, prefixed):
     library = Library.from_str(Tokenizer.train(["the cat, the  dog"], 270, model="byte_pair").to_json())
@@ -102,6 +105,7 @@ def test_white_space_beside_tokens_is_swallowed_where_it_matters(mismatches, pre
     assert {i for row in tokenizer.encode(texts) for i in row.ids} >= {library.token_to_id(t.content) for t in BESIDE}
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("flag", ["lstrip", "rstrip"])
 def test_white_space_on_one_side_is_swallowed_though_no_token_swallows_it_on_the_other(mismatches, flag):
     library = Library.from_str(Tokenizer.train(["the cat, the  dog"], 270, model="byte_pair").to_json())
@@ -111,6 +115,7 @@ def test_white_space_on_one_side_is_swallowed_though_no_token_swallows_it_on_the
     assert len(tokenizer.encode(texts[:1])[0].ids) < len(tokenizer.encode(["the <mas_> cat"])[0].ids)
 
 
+@pytest.mark.integration
 def test_memory_does_not_grow_with_texts_times_flagged_tokens():
     """Each match was compared with all of them: 3.6 GB for a megabyte and 5,000 tokens."""
     library = Library.from_str(Tokenizer.train(["the cat"], 270, model="byte_pair").to_json())

@@ -41,6 +41,7 @@ def different(library: Library, texts: list[str]) -> list:
     return [(text, a, b) for text, a, b in zip(texts, ours, theirs, strict=True) if a != b]
 
 
+@pytest.mark.integration(quick=["{'unk_token': None}"])
 @pytest.mark.parametrize(
     "options",
     [
@@ -64,6 +65,7 @@ def test_without_merges(vocabulary):
     assert not different(library, ["", "a cat", "xyz", "<unk> ca"])
 
 
+@pytest.mark.integration
 def test_ignore_merges():
     config = json.loads(trained().to_str())
     config["model"]["ignore_merges"] = True
@@ -73,6 +75,7 @@ def test_ignore_merges():
     assert not different(library, random_texts())
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("fuse", [True, False])
 def test_byte_fallback(fuse):
     library = Library(models.BPE(unk_token="<unk>", byte_fallback=True, fuse_unk=fuse))
@@ -88,6 +91,7 @@ def test_byte_fallback(fuse):
     assert not different(Library.from_str(json.dumps(config)), random_texts())
 
 
+@pytest.mark.integration
 def test_merges_in_any_order():
     """Also where a product merges at a lower rank than it is made at: then equal pairs may not all merge at once."""
     vocabulary = {token: i for i, token in enumerate(["a", "b", "ab", "aba", "aa", "aab", "ba"])}
@@ -126,6 +130,7 @@ def test_long_words(mismatches):
     assert graph.tokenize(tf.constant(texts)).to_list() == [row.ids for row in tokenizer.encode(texts)]
 
 
+@pytest.mark.integration
 def test_no_texts_and_empty_texts(mismatches):
     tokenizer = Tokenizer.train(CORPUS, 300, model="byte_pair")
     graph = compile_text(tokenizer.to_json(), pad_id=0)

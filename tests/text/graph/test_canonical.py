@@ -42,6 +42,7 @@ def test_random_letters_and_marks(form):
     assert run(texts) == [library(text) for text in texts]
 
 
+@pytest.mark.integration(quick=["-forms0"])
 @pytest.mark.parametrize(
     ("text", "forms"),
     [

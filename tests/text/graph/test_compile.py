@@ -29,6 +29,7 @@ TEXTS = [
 ]
 
 
+@pytest.mark.integration
 def test_ids_equal_the_library(tokenizer, graph, mismatches):
     assert not mismatches(tokenizer, graph, TEXTS)
     assert not mismatches(tokenizer, graph, TEXTS[::-1], TEXTS, max_length=32)
@@ -55,6 +56,7 @@ def test_empty_batch(graph):
     assert graph.tokenize(empty).nrows() == 0
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("tokenizer", [True], indirect=True)
 def test_eager_function_and_dataset_agree(tokenizer, graph):
     texts = tf.constant(["the cat", "a dog sat"])

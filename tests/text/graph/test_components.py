@@ -186,6 +186,7 @@ def pipeline(request):
     return library, compile_text(library.to_str(), pad_id=0)
 
 
+@pytest.mark.integration(quick=["words"])
 def test_ids_and_places(pipeline, mismatches):
     library, graph = pipeline
     chance = random.Random(3)
@@ -223,6 +224,7 @@ def test_characters_that_are_not_known_are_left_out_where_the_library_refuses():
     assert row == library.encode("ab").ids
 
 
+@pytest.mark.integration(quick=["sequence"])
 @pytest.mark.parametrize(
     "post_processor",
     [

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from keras_transformers.text.graph.compile import compile_text
 from keras_transformers.text.tokenizer import Tokenizer
@@ -49,6 +50,22 @@ def test_ids_outside_the_vocabulary_are_left_out(tokenizer, graph):
 def test_empty_rows_and_batches(graph):
     assert texts_of(graph, np.zeros((2, 0), "int32")) == ["", ""]
     assert texts_of(graph, np.zeros((0, 4), "int32")) == []
+
+
+@pytest.mark.integration(quick=["cased"])
+def test_the_table_is_made_by_the_first_call_also_inside_a_function(tokenizer, tmp_path):
+    module = compile_text(tokenizer.to_json())
+    assert not hasattr(module.decoder, "texts")
+    spec = tf.TensorSpec([None, None], tf.int32)
+    decode = tf.function(module.decode, input_signature=[spec], autograph=False)
+    ids = np.array([tokenizer.encode(["the cat"])[0].ids], "int32")
+    expected = tokenizer.decode(ids)
+    assert [text.decode() for text in decode(ids).numpy()] == expected
+    assert texts_of(module, ids) == expected  # the tables do not belong to the traced function
+
+    tf.saved_model.save(module, tmp_path, {"decode": decode})
+    served = tf.saved_model.load(tmp_path).signatures["decode"](ids=tf.constant(ids))
+    assert [text.decode() for text in next(iter(served.values())).numpy()] == expected
 
 
 @pytest.mark.data

@@ -63,10 +63,12 @@ def count_mismatches(tokenizer, mismatches, seed: int | str, rows: int, typed: l
     return found
 
 
+@pytest.mark.integration
 def test_small_vocabulary(tokenizer, mismatches):
     assert not count_mismatches(tokenizer, mismatches, seed=0, rows=200)
 
 
+@pytest.mark.integration
 def test_bytes(mismatches):
     tokenizer = Tokenizer.train(BYTE_CORPUS, 300, model="byte_pair")
     assert not count_mismatches(tokenizer, mismatches, seed=1, rows=400, typed=GPT2_TYPED)
@@ -80,6 +82,7 @@ def test_bytes_come_back():
     assert decode == texts
 
 
+@pytest.mark.integration
 def test_long_words_are_unknown_and_cost_little(tokenizer, graph, mismatches):
     texts = [letter * 10_000 for letter in "abß中"] + ["\u0301\u0316" * 5_000, "[MASK]" * 2_000, "a" * 10_000 + " b"]
     assert not mismatches(tokenizer, graph, texts, max_length=512)

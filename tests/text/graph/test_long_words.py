@@ -24,6 +24,7 @@ LETTERS = "".join(CHANCE.choices(string.ascii_lowercase, k=400_000)).encode()
 TEXTS = [b"a" * 400_000, LETTERS, b"\xff" * 400_000, "😀".encode() * 100_000]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", ["mini_bert_en", "gpt_mini_en", "transformer_mini_en_de"])
 def test_bundled_models_read_long_text_in_a_moment(name):
     """A text that is one word took 1.7 s (byte pairs) to 2.5 s (unigram) for 100,000 letters, squared or not; these
@@ -64,6 +65,7 @@ def text_of(chance: random.Random, letters: str) -> str:
     return "".join(chance.choices(letters, weights, k=chance.randrange(1, 200)))
 
 
+@pytest.mark.integration
 def test_many_merges_at_once_give_the_librarys_ids():
     for seed in range(12):
         chance = random.Random(seed)
@@ -88,6 +90,7 @@ def test_digits_take_few_rounds():
     assert row == [tokenizer.encode(digits[-1:])[0].ids]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("length", [63, 64, 200, 1_000])
 def test_long_words_are_cut_where_no_piece_spans(length, monkeypatch):
     """The library's ids, for unsplit text, too: there a word is as long as the text."""
@@ -102,6 +105,7 @@ def test_long_words_are_cut_where_no_piece_spans(length, monkeypatch):
     assert graph.tokenize(texts).to_list() == expected
 
 
+@pytest.mark.integration
 def test_a_word_that_pieces_span_everywhere_is_cut_in_blocks(monkeypatch):
     """Only there ids differ from the library's: one remainder for each block, not one for all."""
     monkeypatch.setattr(unigram, "LONGEST", 64)

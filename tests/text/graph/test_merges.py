@@ -85,6 +85,7 @@ def test_any_order_takes_few_rounds(seed, rounds):
 CHAIN = {"a": 0, "b": 1, "ab": 2, "aba": 3}, [("ab", "a"), ("a", "b")]  # in "ababab..." each awaits the one before it
 
 
+@pytest.mark.integration
 def test_a_chain_of_merges_takes_a_fixed_number_of_rounds(rounds, monkeypatch):
     monkeypatch.setattr(module, "BLOCK", 64)
     texts = ["ab" * 3_000]
@@ -92,6 +93,7 @@ def test_a_chain_of_merges_takes_a_fixed_number_of_rounds(rounds, monkeypatch):
     assert module.MOST_ROUNDS < len(rounds) <= module.MOST_ROUNDS + module.BLOCK
 
 
+@pytest.mark.integration
 def test_many_rounds_give_the_librarys_ids(rounds):
     """Tokens of one letter, the longest left part first, as converters order equal scores; and a chain of parts."""
     runs = ["a" * length for length in range(1, 32)]

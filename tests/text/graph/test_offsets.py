@@ -49,6 +49,7 @@ def characters(normalizer: n.Normalizer) -> Library:
     return library
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", NORMALIZERS)
 def test_each_character_through_normalisers(mismatches, name):
     library, chance = characters(NORMALIZERS[name]), random.Random(name)
@@ -105,6 +106,7 @@ TYPED = [
 PARTS = ["<mask>", "[R]", "[B] ", "the", "Ġ", "é", "日", "\u0301", " ", "  ", "\t", "\n", "\u3000", "\u0085", "\x1c"]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("number", range(len(TRIMS)))
 @pytest.mark.parametrize("normalizer", [None, n.Nmt(), n.NFC()], ids=["typed", "cleaned", "composed"])
 def test_spaces_at_the_ends_of_tokens_are_trimmed(mismatches, number, normalizer):
@@ -118,6 +120,7 @@ def test_spaces_at_the_ends_of_tokens_are_trimmed(mismatches, number, normalizer
     assert not mismatches(Tokenizer(library), graph, texts, pairs, max_length=30)
 
 
+@pytest.mark.integration
 def test_unknown_spaces_of_unigram_are_trimmed(mismatches):
     """The library gives an unknown piece its letters, so it finds spaces in it."""
     library = Library(models.Unigram([("<unk>", -1.0), ("a", -2.0), (" a", -2.0), ("Ġ", -2.0)], 0, False))
@@ -148,6 +151,7 @@ def trained(request) -> tuple[Tokenizer, TextGraph]:
     return tokenizer, compile_text(tokenizer.to_json(), pad_id=0)
 
 
+@pytest.mark.integration
 def test_nothing_is_tracked_if_nobody_asks(trained, monkeypatch):
     _, graph = trained
 
@@ -162,6 +166,7 @@ def test_nothing_is_tracked_if_nobody_asks(trained, monkeypatch):
         graph.encode(texts, max_length=9, with_offsets=True)
 
 
+@pytest.mark.integration
 def test_saved_model(trained, tmp_path, graph_rows, library_row):
     tokenizer, graph = trained
     module = tf.Module()

@@ -39,6 +39,7 @@ def test_cleaning_and_dropping():
     assert mapped(Mapping.dropping("mark"), ["a\u0301\u0316é"]) == ["aé"]
 
 
+@pytest.mark.integration
 def test_composition_is_one_after_the_other():
     decompose, drop, lower = Mapping.shipped("decompose"), Mapping.dropping("mark"), Mapping.shipped("lower")
     assert mapped(decompose.then(drop).then(lower), ["ÀÉ Ệ ß"]) == ["ae e ß"]

@@ -28,6 +28,7 @@ def traced(tokenizer, monkeypatch) -> tuple[TextGraph, list]:
     return compile_text(tokenizer.to_json()), traces
 
 
+@pytest.mark.integration
 def test_one_trace_serves_functions_data_sets_and_pairs(traced):
     graph, traces = traced
     encode = functools.partial(graph.encode, max_length=8)
@@ -49,6 +50,7 @@ def test_lists_of_texts_and_any_batch():
     assert [function(tf.constant(["a"] * n, tf.string)).shape[0] for n in range(3)] == [0, 1, 2]
 
 
+@pytest.mark.integration
 def test_loops_are_traced_once_for_eager_calls_and_are_part_of_other_traces():
     traces = []
 
@@ -62,6 +64,7 @@ def test_loops_are_traced_once_for_eager_calls_and_are_part_of_other_traces():
     assert len(traces) == 2 and not any("Call" in op.type for op in ops)
 
 
+@pytest.mark.integration
 def test_a_saved_model_holds_the_graph_once(traced, tmp_path):
     graph, _ = traced
     module = tf.Module()

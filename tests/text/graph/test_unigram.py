@@ -27,6 +27,7 @@ def letters() -> tuple:
     return pair([("a", -2.0), ("b", -2.0), ("c", -2.0), ("ab", -1.0), ("bc", -2.0), ("d", -1.0), ("dd", -2.0)])
 
 
+@pytest.mark.integration(quick=["dd-pieces3", "-pieces7", "aab-pieces1"])
 @pytest.mark.parametrize(
     ("text", "pieces"),
     [
@@ -46,6 +47,7 @@ def test_cuts_by_hand(letters, text, pieces):
     assert tokenize([text]).to_list() == [ids] == [library.encode(text).ids]
 
 
+@pytest.mark.integration
 def test_long_words_among_short_ones_cost_little():
     chance = random.Random(0)
     rows = [(letter, -5.0) for letter in string.ascii_lowercase]
@@ -59,6 +61,7 @@ def test_long_words_among_short_ones_cost_little():
     assert found == [row.ids for row in library.encode_batch(texts)]
 
 
+@pytest.mark.integration
 def test_pieces_inside_pieces_of_any_length():
     """Many ways to cut, of equal sums too; words that end beside others that go on."""
     chance = random.Random(5)
@@ -69,12 +72,14 @@ def test_pieces_inside_pieces_of_any_length():
         assert tokenize(texts).to_list() == [row.ids for row in library.encode_batch(texts)]
 
 
+@pytest.mark.integration
 def test_scores_whose_sums_are_infinite():
     library, tokenize = pair([("a", 1e308), ("aa", 1.7e308), ("b", -1e308), ("bb", -1.7e308), ("c", -1.0)])
     texts = ["aaaaaaa", "bbbbbbb", "abab", "aaabbbccc", "bbbbcaaaa", "bxbxxb"]
     assert tokenize(texts).to_list() == [row.ids for row in library.encode_batch(texts)]
 
 
+@pytest.mark.integration
 def test_memory_does_not_grow_with_the_longest_piece():
     """Scores of all places and lengths took 3.4 GB for a megabyte and a piece of 100 letters."""
     library, tokenize = pair([("a", -3.0), ("b", -3.0), ("a" * 100, -2.0)])
@@ -85,6 +90,7 @@ def test_memory_does_not_grow_with_the_longest_piece():
     assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 < 200e6
 
 
+@pytest.mark.integration
 def test_eager_calls_take_long_words_in_a_moment():
     """Each letter took 4 ms: a word of 5,000 letters more than 20 s."""
     graph = compile_text(Library(models.Unigram([("<unk>", 0.0), ("ab", -1.0)], 0, False)).to_str(), pad_id=0)
@@ -93,6 +99,7 @@ def test_eager_calls_take_long_words_in_a_moment():
     assert time.process_time() - begin < 5  # 0.3 s where the machine is quiet
 
 
+@pytest.mark.integration
 def test_long_tokens_are_compiled_without_asking_the_library_for_each():
     """It looks at all pieces inside of them: for these tokens 31,000 each."""
     rows = [("a" * n, -1.0 * n) for n in range(1, 251)]
@@ -114,6 +121,7 @@ def test_a_token_that_is_too_long_is_refused():
         compile_text(library.to_str(), pad_id=0)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("byte_fallback", [False, True])
 def test_typed_unknown_token_beside_unknown_letters(byte_fallback):
     """It is one token with them; or letters as they are, if those are spelled in bytes."""
@@ -130,6 +138,7 @@ def test_typed_unknown_token_beside_unknown_letters(byte_fallback):
     assert tokenize(texts).to_list() == [row.ids for row in library.encode_batch(texts)]
 
 
+@pytest.mark.integration
 def test_of_a_token_that_is_listed_twice_the_last_counts():
     library, tokenize = pair([("a", -9.0), ("b", -1.0), ("ab", -8.0), ("a", -1.0)])
     assert tokenize(["ab"]).to_list() == [library.encode("ab").ids] == [[4, 2]]

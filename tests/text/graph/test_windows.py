@@ -65,6 +65,7 @@ def library_windows(tokenizer, library_row, questions, contexts, max_length, str
     return windows
 
 
+@pytest.mark.integration(quick=["trimmed-48-16"])
 @pytest.mark.parametrize(("max_length", "stride"), [(40, 1), (48, 16), (64, 40)])
 def test_windows_are_those_of_the_library(tokenizer, graph, graph_rows, library_row, max_length, stride):
     chance = random.Random(max_length)
@@ -79,6 +80,7 @@ def test_windows_are_those_of_the_library(tokenizer, graph, graph_rows, library_
     assert rows["row"].dtype == "int32" and len(ours) > len(questions) and len(refused) < 20
 
 
+@pytest.mark.integration
 def test_segments_are_those_of_the_template_in_every_window(graph_rows, library_row):
     """A defect of the library: in all windows but the first, the second text has the segment 1, whatever it should."""
     tokenizer = Tokenizer.train(["a b c d"] * 2, 60)
@@ -130,6 +132,7 @@ def test_a_context_of_many_words(graph):
     assert context[start:stop] == context.split()[-1] and stop == len(context)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("tokenizer", ["wordpiece"], indirect=True)
 def test_saved_model_and_no_pairs(graph, tmp_path):
     module = tf.Module()

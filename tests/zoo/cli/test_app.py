@@ -47,12 +47,14 @@ def test_no_command_is_help():
     assert run().strip() == run("--help").strip()
 
 
+@pytest.mark.integration
 def test_help_list_and_describe_come_without_keras():
     done = python("-W", "ignore", "-c", WITHOUT_KERAS)
     assert (done.returncode, done.stderr) == (0, "")
     assert "bert_base_en_uncased" in done.stdout
 
 
+@pytest.mark.integration
 @pytest.mark.skipif(sys.platform == "darwin", reason="TensorFlow for macOS has no oneDNN")
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="it is switched on for x86 alone")
 @pytest.mark.parametrize(("environment", "on"), [({}, True), ({"TF_ENABLE_ONEDNN_OPTS": "0"}, False)])
@@ -74,10 +76,10 @@ REFUSED = {
     "no recipe": (("train", "bert_base_en_cased", "--data", ".", "--out", "x"), "there is no recipe"),
     "no data": (("train", "mini_bert_en", "--data", "no/such", "--out", "x"), "there is no folder no/such"),
     "no file": (("finetune", "--train", "no.csv"), "no.csv: there is no such file"),
-    "test alone": (("finetune", "--test", "no.csv"), "without --train"),
+    "test alone": (("finetune", "--test", __file__), "without --train"),
     "no text": (("predict", "mini_bert_en"), "received no text"),
-    "texts and file": (("predict", "mini_bert_en", "a", "--file", "a.csv"), "give one of them"),
-    "no folder": (("evaluate", "no/such", "--data", "x.csv"), "there is no folder 'no/such'"),
+    "texts and file": (("predict", "mini_bert_en", "a", "--file", __file__), "give one of them"),
+    "no folder": (("evaluate", "no/such", "--data", __file__), "there is no folder 'no/such'"),
 }
 
 
@@ -89,12 +91,14 @@ def test_mistakes_are_told_in_one_line(case):
     assert re.search(message, printed), printed
 
 
+@pytest.mark.integration
 def test_the_exit_code_and_the_line_of_an_error():
     done = python("-m", "zoo", "describe", "bert_bas")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("error: there is no model 'bert_bas'") and done.stderr.count("\n") == 1
 
 
+@pytest.mark.integration
 def test_texts_and_patterns_that_no_tokenizer_takes(folders, table, tmp_path):
     """Each is one line that says what to mend; a pattern of endless time was a panic, past every `except Exception`."""
     code, printed = fail("predict", folders["classification"], "fine", "half \ud83d")

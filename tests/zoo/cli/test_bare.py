@@ -28,6 +28,7 @@ def test_values_become_those_of_json(value, expected):
     json.dumps(bare.plain(value))
 
 
+@pytest.mark.integration
 def test_it_answers_as_the_task_does(folders, tmp_path):
     """A pair here: `finetune` asks for a text."""
     task = zoo.load(folders["classification"])

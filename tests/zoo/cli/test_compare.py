@@ -34,6 +34,7 @@ def cells(lines: list[str], *first: str) -> list[str]:
     return found[len(first) :]
 
 
+@pytest.mark.integration
 def test_theory_beside_what_is_counted(lines):
     assert cells(lines, "attention", "scores and mixing") == ["T² d", "8,192", "2.00 (2)", "1.00 (1)"]
     assert cells(lines, "attention, window", "scores and mixing") == ["r T d", "8,192", "2.00 (1)", "1.00 (1)"]
@@ -44,6 +45,7 @@ def test_theory_beside_what_is_counted(lines):
     assert cells(lines, "SimpleRNN", "activation bytes")[0] == ""
 
 
+@pytest.mark.integration
 def test_where_they_cross(lines):
     assert cells(lines, "attention", "against") == ["d = 16", "d = 32"]
     assert cells(lines, "scores and mixing", "SimpleRNN") == ["16", "32"]
@@ -51,6 +53,7 @@ def test_where_they_cross(lines):
     assert cells(lines, "with projections", "LSTM") == ["32", "64"]
 
 
+@pytest.mark.integration
 def test_what_was_counted_is_said(lines):
     text = "\n".join(lines)
     for part in ("T = 16 positions and width d = 16; k = 2, r = 3", "T = 8, 16 and d = 16, 32", "do not grow with T"):
@@ -58,6 +61,7 @@ def test_what_was_counted_is_said(lines):
     assert "\n\n\n" not in text  # paragraphs and tables as Markdown has them
 
 
+@pytest.mark.integration
 def test_the_table_of_a_terminal(lines):
     printed = run(*SMALL)
     assert max(map(len, printed.splitlines())) <= 100

@@ -16,6 +16,7 @@ def described(*arguments: str) -> str:
     return " ".join(run("describe", *arguments).split())  # a long line is wrapped
 
 
+@pytest.mark.integration(quick=["cnn_encoder"])
 @pytest.mark.parametrize("name", zoo.names())
 def test_describe(name):
     entry, text = zoo.describe(name), described(name)
@@ -25,6 +26,7 @@ def test_describe(name):
     assert "B of weights in float32" in text and "FLOPs a token" in text
 
 
+@pytest.mark.integration
 def test_what_a_token_costs():
     """BERT base: 438 MB on disk, and 2 x 85 million weights of the blocks and 12 x 4 x 512 x 768 of attention."""
     text = described("bert_base_en_uncased")
@@ -34,6 +36,7 @@ def test_what_a_token_costs():
     assert "memory 6.23 GB of weights in float32" in described("gpt2_xl")
 
 
+@pytest.mark.integration
 def test_what_a_token_of_two_stacks_costs():
     flops = flops_per_token(zoo.describe("transformer_tiny").config, 256)
     assert f"{flops / 1e6:.3g} MFLOPs a token of the target, with the source, at 256 tokens" in described(

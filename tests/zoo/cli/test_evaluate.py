@@ -12,13 +12,17 @@ import zoo
 FORMATS = {"rows.csv": (), "rows.tsv": ("--text", "0", "--label", "1"), "rows.jsonl": ()}
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", FORMATS)
 def test_evaluate(folders, table, name):
     printed = json.loads(run("evaluate", folders["classification"], "--data", table(name, ROWS), *FORMATS[name]))
     task = zoo.load(folders["classification"])
-    assert printed == pytest.approx(task.evaluate(list(LABELS), list(LABELS.values())))
+    expected = task.evaluate(list(LABELS), list(LABELS.values()))
+    assert {key: printed[key] for key in expected} == pytest.approx(expected)
+    assert printed["classes"].keys() == {"bad", "good"} and sum(map(sum, printed["confusion"]["counts"])) == 4
 
 
+@pytest.mark.integration
 def test_evaluate_language_models(folders, table, tmp_path):
     assert "perplexity" in run("evaluate", folders["masked_lm"], "--data", table("rows.csv", ROWS))
     text = tmp_path / "valid.txt"

@@ -18,6 +18,7 @@ from zoo.cli.explore_page import HOST, frame, longer, serve
 in_a_browser = pytest.mark.slow
 
 
+@pytest.mark.integration
 def test_a_file_is_written(folders, tmp_path):
     file = tmp_path / "page.html"
 
@@ -28,6 +29,7 @@ def test_a_file_is_written(folders, tmp_path):
     assert "Inside classification" in text and '"a dull film"' in text
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", ["masked_lm", "pretraining", "causal_lm", "seq2seq_lm"])
 def test_every_kind_of_model_has_an_example(folders, tmp_path, name):
     run("explore", folders[name], "--html", tmp_path / "page.html")
@@ -60,7 +62,7 @@ def test_a_folder_is_no_file(folders, tmp_path):
 
 
 def test_a_folder_that_does_not_exist_is_refused_before_anything_is_loaded(tmp_path):
-    code, error = fail("explore", "no such model", "--html", tmp_path / "none" / "page.html")
+    code, error = fail("explore", "gpt2", "--html", tmp_path / "none" / "page.html")
 
     assert (code, "there is no folder" in error) == (2, True), error
 
@@ -96,6 +98,7 @@ def test_without_gradio_the_error_says_what_to_install(folders, monkeypatch):
     assert "pip install 'keras_transformers[explore]'" in fail("explore", folders["classification"])[1]
 
 
+@pytest.mark.integration
 def test_an_error_is_shown_as_text():
     shown = frame(zoo.load("mini_bert_en"), "mini_bert_en", View("<b>a</b> [MASK]", without="<script>"))
 
@@ -103,6 +106,7 @@ def test_an_error_is_shown_as_text():
     assert "&lt;script&gt;" in shown and "<script" not in shown
 
 
+@pytest.mark.integration
 def test_a_document_cannot_end_its_frame():
     shown = frame(zoo.load("mini_bert_en"), '"><script>alert(1)</script>', View('"> [MASK]'))
 
@@ -110,6 +114,7 @@ def test_a_document_cannot_end_its_frame():
     assert "alert(1)" in html.unescape(shown)
 
 
+@pytest.mark.integration
 def test_a_text_grows_by_one_token_and_an_error_leaves_it():
     task = zoo.load("gpt_mini_en")
 

@@ -8,13 +8,14 @@ import shutil
 
 import keras
 import pytest
-from command_line import ROWS, fail, invoke, run
+from command_line import LABELS, ROWS, fail, invoke, run
 
 import zoo
 from keras_transformers.tasks import Task
 from zoo.cli import finetune
 
 
+@pytest.mark.integration
 def test_finetune_goes_all_the_way(folders, table, tmp_path):
     """With the answer of the export from a process of its own."""
     out = tmp_path / "out"
@@ -31,6 +32,7 @@ def test_finetune_goes_all_the_way(folders, table, tmp_path):
     assert answer["probabilities"] == pytest.approx(list(served["probabilities"].values()), abs=1e-4)
 
 
+@pytest.mark.integration
 def test_finetune_pairs_with_several_labels_without_a_header(folders, table, tmp_path, served):
     rows = [{"a": "a fine film", "b": "the day", "c": "x|y"}, {"a": "a dull book", "b": "the play", "c": ""}]
     out, export = tmp_path / "out", tmp_path / "served" / "1"
@@ -42,13 +44,53 @@ def test_finetune_pairs_with_several_labels_without_a_header(folders, table, tmp
     assert served == [["a fine film", "the day"]]
 
 
+@pytest.mark.integration
 def test_finetune_numbers(folders, table, tmp_path, served):
     rows = [{"text": "a fine film", "stars": 4.5}, {"text": "a dull book", "stars": 1}]
     train = table("train.jsonl", rows)
     options = ("--label", "stars", "--problem", "regression", "--out", tmp_path / "out", "--learning-rate", "0.001")
     printed = run("finetune", folders["masked_lm"], "--train", train, "--test", train, *options)
-    assert "mean_absolute_error" in printed and "learning_rate 0.001" in printed
+    assert "mean_absolute_error" in printed and "learning rate 0.001" in printed
     assert zoo.load(tmp_path / "out").labels == ("stars",)
+
+
+@pytest.mark.integration
+def test_one_table_is_split_and_the_best_epoch_kept(folders, table, tmp_path, served):
+    """What is printed of the epochs, the report and the saved model agree."""
+    words = {"good": ("fine", "warm", "bright"), "bad": ("dull", "grey", "cold")}
+    rows = [
+        {"text": f"a {word} {noun}", "label": label}
+        for noun in ("film", "day", "song", "book", "play")
+        for label, adjectives in words.items()
+        for word in adjectives
+    ]
+    file = tmp_path / "reports" / "report.json"
+    options = ("--epochs", 3, "--learning-rate", "0.05", "--split", "0.2", "--out", tmp_path / "out")
+    printed = run("finetune", folders["masked_lm"], "--train", table("my.csv", rows), *options, "--report", file)
+    lines = printed.splitlines()
+    assert lines[0] == f"{tmp_path / 'my.csv'}: 24 rows to train, 6 held out"
+    place = next(number for number, line in enumerate(lines) if line.split()[:2] == ["epoch", "loss"])
+    assert lines[place] == "   epoch     loss  held-out accuracy  held-out loss  seconds"
+    epochs = [line.split() for line in lines[place + 1 : place + 4]]
+    assert [epoch[0] for epoch in epochs] == ["1/3", "2/3", "3/3"]
+    kept = max(range(3), key=lambda epoch: (float(epochs[epoch][2]), epoch))
+    assert f"Epoch {kept + 1} of 3 was kept, the best on the 6 rows held out." in printed
+    report = json.loads(file.read_text())
+    assert report["accuracy"] == pytest.approx(float(epochs[kept][2]), abs=1e-4)
+    assert f"  accuracy {report['accuracy']:.4f}" in lines
+    assert sum(map(sum, report["confusion"]["counts"])) == 6
+    assert all(scores["support"] == 3 for scores in report["classes"].values())
+    assert served == [[next(row["text"] for row in rows if row["text"] == served[0][0])]]
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("count", [1, 2])
+def test_tiny_tables(folders, table, tmp_path, served, count):
+    rows = [{"text": text, "stars": 2.0} for text in (*LABELS, "the dull song")][:count]
+    options = ("--label", "stars", "--problem", "regression", "--epochs", 1, "--out", tmp_path / "out")
+    printed = run("finetune", folders["masked_lm"], "--train", table("few.csv", rows), *options)
+    assert ("too few to hold some out; nothing is measured" in printed) is (count == 1)
+    assert ("mean_absolute_error" in printed) is (count > 1)
 
 
 @pytest.mark.slow
@@ -114,6 +156,7 @@ def test_labels_of_the_test_file_are_checked_before_the_work(table, monkeypatch,
     assert re.search(message, printed), printed
 
 
+@pytest.mark.integration
 def test_what_else_is_wrong_with_the_test_file_is_told_before_the_work(folders, table, tmp_path, monkeypatch):
     monkeypatch.setattr(Task, "fit", never)
     blank = [{"text": "a fine film", "label": " "}]
@@ -135,7 +178,8 @@ def test_the_working_directory_is_refused_before_the_work(table, monkeypatch, tm
     assert ". is the working directory, so it is not replaced" in message
 
 
-@pytest.mark.parametrize("name", ["evaluate", "export", "serve"])
+@pytest.mark.integration(quick=["evaluate"])
+@pytest.mark.parametrize("name", ["predict", "export", "serve"])
 def test_an_error_after_fit_says_where_the_model_is(command, tmp_path, monkeypatch, name):
     def broken(*_, **__):
         raise ValueError("no more")
@@ -149,6 +193,7 @@ def test_an_error_after_fit_says_where_the_model_is(command, tmp_path, monkeypat
     assert zoo.load(tmp_path / "out").labels == ("bad", "good")
 
 
+@pytest.mark.integration
 def test_an_interrupted_fit_is_kept(command, tmp_path, monkeypatch):
     """Beside the folder that was there before, which may hold a better model; a second interrupt leaves at once."""
     fit = Task.fit
@@ -170,6 +215,7 @@ def test_an_interrupted_fit_is_kept(command, tmp_path, monkeypatch):
     assert len(list(tmp_path.glob("*out*"))) == 1
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("error", [None, KeyboardInterrupt])
 def test_a_model_that_cannot_be_saved_where_it_should_is_saved_beside(command, folders, tmp_path, monkeypatch, error):
     """A note was put there while it learnt."""

@@ -19,6 +19,7 @@ def text_file(tmp_path):
     return path
 
 
+@pytest.mark.integration
 def test_finetune_on_a_text_file(folders, text_file, tmp_path, served):
     out = tmp_path / "out"
     files = ("--train", text_file, "--test", text_file)
@@ -35,6 +36,7 @@ def test_finetune_on_a_text_file(folders, text_file, tmp_path, served):
     assert answer["text"] == "a fine" and answer["generated_text"] == zoo.load(out).generate(["a fine"])[0]
 
 
+@pytest.mark.integration
 def test_finetune_on_inputs_and_targets(folders, table, tmp_path, served):
     rows = [{"text": "a fine film", "label": " a fine day"}, {"text": "a dull book", "label": " a dull play"}]
     files = ("--train", table("pairs.csv", rows), "--out", tmp_path / "out")
@@ -56,6 +58,7 @@ def test_finetune_errors(folders, tmp_path):
         assert message in fail(*command, "--train", tmp_path / name, "--label", "b")[1]
 
 
+@pytest.mark.integration
 def test_finetune_translations(folders, table, tmp_path, served):
     rows = [{"en": "a fine film", "de": "ein guter Film"}, {"en": "a dull book", "de": "ein fades Buch"}]
     command = ("finetune", folders["seq2seq_lm"], "--task", "seq2seq_lm", "--out", tmp_path / "out")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from command_line import fail, invoke, run
 
 import zoo
 
 
+@pytest.mark.integration
 def test_generate_prints_prompt_and_text(folders):
     options = {"max_new_tokens": 6, "temperature": 0.7, "seed": 3}
     expected = zoo.load(folders["causal_lm"]).generate(["a fine", "the"], **options)
@@ -15,18 +17,21 @@ def test_generate_prints_prompt_and_text(folders):
     assert run("generate", folders["causal_lm"], *flags, stdin="a fine\n") == f"a fine{expected[0]}\n"
 
 
+@pytest.mark.integration
 def test_generate_by_beams(folders):
     expected = zoo.load(folders["causal_lm"]).generate(["a fine"], max_new_tokens=6, num_beams=2)[0]
     command = ("generate", folders["causal_lm"], "a fine", "--max-new-tokens", 6, "--num-beams", 2)
     assert run(*command) == f"a fine{expected}\n"
 
 
+@pytest.mark.integration
 def test_generate_errors(folders):
     assert "masked_lm, which writes no text" in fail("generate", folders["masked_lm"], "a")[1]
-    assert "give one of them" in fail("generate", folders["causal_lm"], "a", "--file", "b.txt")[1]
+    assert "give one of them" in fail("generate", folders["causal_lm"], "a", "--file", __file__)[1]
     assert "top_p must be in" in fail("generate", folders["causal_lm"], "a", "--top-p", 2)[1]
 
 
+@pytest.mark.integration
 def test_translate_line_for_line(folders, tmp_path):
     """Blank lines stay; what the command prints is what the task writes."""
     lines = ["a fine film", "", "the long play"]
@@ -39,6 +44,7 @@ def test_translate_line_for_line(folders, tmp_path):
     assert run("generate", folders["seq2seq_lm"], *options, stdin="\n".join(lines)) == printed
 
 
+@pytest.mark.integration
 def test_translate_as_many_lines_as_there_are(folders, tmp_path):
     """A line ends with a line feed, wherever else a text breaks; what is cut or cannot be translated is told."""
     path = tmp_path / "lines.txt"

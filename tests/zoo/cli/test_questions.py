@@ -35,13 +35,14 @@ def test_finetune_goes_all_the_way(folders, file, tmp_path):
     """With the answer of the export from a process of its own."""
     options = ("--task", "question_answering", "--train", file, "--test", file, "--epochs", "1")
     lines = run("finetune", folders["masked_lm"], *options, "--out", tmp_path / "out").splitlines()
-    assert all(any(line.startswith(f"  {name} ") for line in lines) for name in ("exact_match", "f1", "span_accuracy"))
+    assert all(any(line.startswith(f"  {name} ") for line in lines) for name in ("exact_match", "f1"))
     answer = json.loads(lines[-1].removeprefix("  answer"))
     (expected,) = zoo.load(tmp_path / "out").predict(QUESTIONS[:1], CONTEXTS[:1])
     assert (answer["answer"], answer["start"]) == (expected["answer"], expected["start"])
     assert answer["score"] == pytest.approx(expected["score"], abs=1e-4)
 
 
+@pytest.mark.integration
 def test_finetune_asks_the_export(folders, file, tmp_path, served):
     options = ("--task", "question_answering", "--train", file, "--epochs", "1")
     run("finetune", folders["masked_lm"], *options, "--out", tmp_path / "out")
@@ -52,7 +53,8 @@ def test_finetune_asks_the_export(folders, file, tmp_path, served):
 def test_evaluate_and_predict(model, file, table):
     task = zoo.load(model)
     printed = json.loads(run("evaluate", model, "--data", file))
-    assert printed == pytest.approx(task.evaluate(QUESTIONS, ANSWERS, pairs=CONTEXTS))
+    measured = task.evaluate(QUESTIONS, ANSWERS, pairs=CONTEXTS)
+    assert all(printed[name] == pytest.approx(measured[name]) for name in ("exact_match", "f1"))
     expected = [answer["answer"] for answer in task.predict(QUESTIONS, CONTEXTS)]
     both = [text for pair in zip(QUESTIONS, CONTEXTS, strict=True) for text in pair]
     rows = [{"question": q, "context": c} for q, c in zip(QUESTIONS, CONTEXTS, strict=True)]
@@ -70,6 +72,7 @@ def test_what_a_file_gives(file):
     assert requests(["a", "b", "c", "d"], None, Columns(), KIND) == (["a", "c"], ["b", "d"], None)
 
 
+@pytest.mark.integration
 def test_what_is_refused(folders, model, file, tmp_path):
     wrong = questions.write_squad(tmp_path / "wrong.json", **(ROWS | {"answers": [(3, "fine"), None]}))
     options = ("--task", "question_answering", "--out", tmp_path / "out")

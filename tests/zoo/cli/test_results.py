@@ -9,12 +9,15 @@ from pathlib import Path
 
 import pytest
 from command_line import fail, run
+from rich.console import Console
 
 import zoo
+from zoo.cli import app
 
 README = Path(__file__).parents[3] / "README.md"
 
 
+@pytest.mark.integration
 def test_the_table_of_the_readme_is_what_it_prints():
     printed = run("results", "--markdown").strip()
     assert printed in README.read_text(encoding="utf-8"), "put the output of `python -m zoo results --markdown` there"
@@ -26,9 +29,17 @@ def test_every_result_is_shown():
     assert {"mini_bert_en", "transformer_tiny"} <= set(found)
     markdown = run("results", "--markdown")
     for name in found:
-        assert f"`{name}`" in markdown and name[:9] in text  # long names are folded
+        assert f"`{name}`" in markdown and f"{name}\n" in text
         for result in zoo.describe(name).results:
             assert f"{result.metric} {result.value:.4g}" in markdown and f"`{result.command}`" in markdown
+
+
+def test_commands_are_whole_lines_and_the_rest_fits_80_columns(monkeypatch):
+    monkeypatch.setattr(app, "console", lambda: Console(width=80))
+    lines = [line.strip() for line in run("results").splitlines()]
+    commands = {f"python {result.command}" for name in zoo.names() for result in zoo.describe(name).results}
+    assert commands <= set(lines)
+    assert max(len(line) for line in lines if line not in commands) <= 80
 
 
 def test_some_models():

@@ -48,6 +48,7 @@ def test_finetune_goes_all_the_way(folders, files, tmp_path):
     assert zoo.load(tmp_path / "out").labels == NAMES
 
 
+@pytest.mark.integration
 def test_finetune_on_entities(folders, files, tmp_path, served):
     options = ("--task", "token_classification", "--train", files[".jsonl"], "--epochs", "1")
     run("finetune", folders["masked_lm"], *options, "--out", tmp_path / "out")
@@ -55,10 +56,13 @@ def test_finetune_on_entities(folders, files, tmp_path, served):
     assert served == [[TEXTS[0]]]
 
 
+@pytest.mark.integration
 def test_evaluate(model, files):
     printed = json.loads(run("evaluate", model, "--data", files[".annotated"]))
-    assert printed == pytest.approx(zoo.load(model).evaluate(WORDS, LABELS))
-    assert printed.keys() == {"accuracy", "cross_entropy", "precision", "recall", "f1"}
+    measured = zoo.load(model).evaluate(WORDS, LABELS)
+    shared = {"accuracy", "precision", "recall", "f1"}
+    assert {key: printed[key] for key in shared} == pytest.approx({key: measured[key] for key in shared})
+    assert printed["classes"].keys() == {"place", "time"}
 
 
 def test_examples_of_files(files):
@@ -69,6 +73,7 @@ def test_examples_of_files(files):
         assert examples_of(kind, path, Columns()) == expected
 
 
+@pytest.mark.integration
 def test_predict(model, files):
     answers = [json.loads(line) for line in run("predict", model, "--file", files[".conll"]).splitlines()]
     assert [answer["text"] for answer in answers] == TEXTS

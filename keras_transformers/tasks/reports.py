@@ -1,0 +1,205 @@
+"""What answers to labelled texts say of a model: metrics, scores by class, the worst answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from keras_transformers.tasks.labels import Labels
+from keras_transformers.training.best_epoch import BestEpoch
+from keras_transformers.training.class_scores import class_scores, confusion, macro_f1, total_scores
+from keras_transformers.training.embedding_metrics import spearman
+
+if TYPE_CHECKING:
+    from keras_transformers.tasks.parts import Parts
+    from keras_transformers.tasks.task import Task
+
+Report = dict[str, Any]
+Answers = list[dict[str, Any]]
+Wrong = Mapping[int, tuple[float, dict[str, Any]]]  # by row: how bad it is, and what is told of it
+WORST = 20  # wrong answers that are told
+LEAST = float(np.finfo(np.float32).tiny)  # a probability whose logarithm is finite
+
+
+def measure(task: Task, texts: Any, labels: Any = None, *, pairs: Any = None, batch_size: int = 32) -> Report:
+    """Measure a task on labelled texts, reading each once.
+
+    Use it where `Task.evaluate` says too little. What there is depends on the task; language models and pre-training
+    have the metrics of `evaluate` alone.
+
+    Args:
+        task: The task.
+        texts, labels, pairs: As for `Task.evaluate`, in memory.
+        batch_size: Texts at a time.
+
+    Returns:
+        Metrics by name, as from `evaluate`; and, all of it ready for `json.dumps`:
+        `classes`: by label, or type of entity, `precision`, `recall`, `f1`, `support` and `predicted`;
+        `confusion`: `labels`, and in `counts` a row for each right label, with how often it was answered as each;
+        `worst`: wrong answers, those first that the model is surest of, with `text`, `label` (what is right),
+        `predicted`, and a number that says how bad it is.
+
+    Raises:
+        ValueError: As from `Task.evaluate`.
+
+    Example:
+
+    >>> from keras_transformers.families import bert
+    >>> from keras_transformers.tasks import Task
+    >>> from keras_transformers.text.tokenizer import Tokenizer
+    >>> tokenizer = Tokenizer.train(["a fine film", "a dull film"], vocabulary_size=60)
+    >>> config = bert(tokenizer.vocabulary_size, num_layers=1, num_heads=2, hidden_dim=8, max_length=16)
+    >>> task = Task("classification", config, tokenizer, labels=["bad", "good"])
+    >>> sorted(measure(task, ["a fine film", "a dull film"], ["good", "bad"]))
+    ['accuracy', 'classes', 'confusion', 'cross_entropy', 'macro_f1', 'worst']
+    """
+    if task.parts.report is None:
+        return task.evaluate(texts, labels, pairs=pairs, batch_size=batch_size)
+    if labels is None:
+        raise ValueError(f"{task.name} needs labels, one a text, to evaluate: received None.")
+    task.dataset(texts, labels, pairs=pairs, shuffle=False)  # says what is wrong with them, and what is cut
+    return task.parts.report(texts, labels, pairs, task.predict(texts, pairs, batch_size=batch_size))
+
+
+def best_epoch(parts: Parts) -> BestEpoch:
+    """Return the callback that keeps the best epoch of a task, by its metric over the validation rows."""
+    metric = next(metric for metric in parts.metrics()[parts.label_output] if metric.name == parts.judged_by)
+    prefix = f"{parts.label_output}_" if len(parts.model.output) > 1 else ""
+    return BestEpoch(f"val_{prefix}{metric.name}", metric._direction)
+
+
+def worst(texts: Any, pairs: Any, wrong: Wrong) -> list[dict[str, Any]]:
+    """Return the worst of wrong answers, beside their texts.
+
+    Example:
+
+    >>> worst(["a", "b"], None, {0: (0.5, {"label": "x"}), 1: (0.9, {"label": "y"})})
+    [{'text': 'b', 'label': 'y'}, {'text': 'a', 'label': 'x'}]
+    """
+    rows = sorted(wrong, key=lambda row: -wrong[row][0])[:WORST]
+    named = {"text": texts} | ({} if pairs is None else {"text_pair": pairs})
+    return [{name: _shown(column[row]) for name, column in named.items()} | wrong[row][1] for row in rows]
+
+
+def _shown(text: Any) -> Any:
+    """A text; words are joined, choices stay a list."""
+    return text if isinstance(text, str) else " ".join(text)
+
+
+def label_report(classes: Labels) -> Callable[..., Report]:
+    """Return the report of a classifier or regression.
+
+    Args:
+        classes: Its labels.
+    """
+    reports = {"single_label": _of_classes, "multi_label": _of_sets, "regression": _of_numbers}
+
+    def report(texts: Any, labels: Any, pairs: Any, answers: Answers) -> Report:
+        name = "scores" if classes.problem == "regression" else "probabilities"
+        values = np.array([[*answer[name].values()] for answer in answers], np.float64)  # (N, C)
+        found, wrong = reports[classes.problem](classes, classes.to_numbers(labels), values)
+        return {**found, "worst": worst(texts, pairs, wrong)}
+
+    return report
+
+
+def _of_classes(classes: Labels, true: np.ndarray, probabilities: np.ndarray) -> tuple[Report, Wrong]:
+    names, found, rows = classes.names, probabilities.argmax(axis=1), np.arange(len(true))
+    true = true.astype(np.int64).reshape(-1)
+    counts = confusion(true, found, len(names))  # (C, C)
+    scores = class_scores(names, counts.diagonal(), counts.sum(axis=0), counts.sum(axis=1))
+    sure = probabilities[rows, found]
+    wrong = {
+        int(row): (
+            sure[row],
+            {"label": names[true[row]], "predicted": names[found[row]], "probability": float(sure[row])},
+        )
+        for row in rows[true != found]
+    }
+    measured = {
+        "accuracy": float(np.mean(true == found)),
+        "cross_entropy": float(-np.log(np.maximum(probabilities[rows, true], LEAST)).mean()),
+        "macro_f1": macro_f1(scores),
+    }
+    return {**measured, "classes": scores, "confusion": {"labels": [*names], "counts": counts.tolist()}}, wrong
+
+
+def _of_sets(classes: Labels, true: np.ndarray, probabilities: np.ndarray) -> tuple[Report, Wrong]:
+    true, found = true.astype(bool), probabilities >= 0.5  # (N, C)
+    counts = (true & found).sum(axis=0), found.sum(axis=0), true.sum(axis=0)  # (C,) each
+    scores = class_scores(classes.names, *counts)
+    surest = np.where(true != found, np.maximum(probabilities, 1 - probabilities), 0.0).max(axis=1, initial=0.0)  # (N,)
+
+    def names(row: np.ndarray) -> list[str]:
+        return [name for name, chosen in zip(classes.names, row, strict=True) if chosen]
+
+    wrong = {
+        int(row): (
+            surest[row],
+            {"label": names(true[row]), "predicted": names(found[row]), "probability": float(surest[row])},
+        )
+        for row in np.flatnonzero(surest)
+    }
+    measured = {"binary_accuracy": float(np.mean(true == found)), "f1": total_scores(*counts)["f1"]}
+    return {**measured, "macro_f1": macro_f1(scores), "classes": scores}, wrong
+
+
+def _of_numbers(classes: Labels, true: np.ndarray, found: np.ndarray) -> tuple[Report, Wrong]:
+    true = true.astype(np.float64).reshape(len(found), -1)  # (N, C)
+    errors = np.abs(found - true)
+    measured = {"mean_absolute_error": float(errors.mean())}
+    if len(classes.names) == 1:
+        measured |= _correlations(true[:, 0], found[:, 0])
+    of_row = errors.mean(axis=1)
+    said = zip(map(_number, true), map(_number, found), of_row, strict=True)
+    wrong = {
+        row: (error, {"label": right, "predicted": answer, "error": float(error)})
+        for row, (right, answer, error) in enumerate(said)
+        if error
+    }
+    return measured, wrong
+
+
+def _number(values: np.ndarray) -> float | list[float]:
+    return float(values[0]) if len(values) == 1 else values.tolist()
+
+
+def _correlations(true: np.ndarray, found: np.ndarray) -> dict[str, float]:
+    one, other = true - true.mean(), found - found.mean()
+    spread = np.sqrt((one @ one) * (other @ other))
+    return {"pearson": float(one @ other / spread) if spread else 0.0, "spearman": spearman(true, found)}
+
+
+def similarity_report(texts: Any, labels: Any, pairs: Any, answers: Answers) -> Report:
+    """Return how well the cosines of pairs agree with their scores, and where they do not."""
+    true, found = np.asarray(labels, np.float64), np.array([answer["similarity"] for answer in answers])
+    errors = np.abs(true - found)
+    wrong = {
+        row: (error, {"label": float(true[row]), "predicted": float(found[row]), "error": float(error)})
+        for row, error in enumerate(errors)
+    }
+    return {**_correlations(true, found), "worst": worst(texts, pairs, wrong)}
+
+
+def pair_report(texts: Any, labels: Any, pairs: Any, answers: Answers) -> Report:
+    """Return how many pairs are rightly told to belong together or not, and the surest wrong answers."""
+    true, found = np.asarray(labels, np.float64), np.array([answer["probability"] for answer in answers])
+    is_wrong = (true > 0) != (found > 0.5)  # as `BinaryAccuracy` has it
+    wrong = {
+        int(row): (abs(found[row] - 0.5), {"label": float(true[row]), "predicted": float(found[row])})
+        for row in np.flatnonzero(is_wrong)
+    }
+    return {"binary_accuracy": float(1 - is_wrong.mean()), "worst": worst(texts, pairs, wrong)}
+
+
+def choice_report(texts: Any, labels: Any, pairs: Any, answers: Answers) -> Report:
+    """Return how often the right choice is made, and the surest wrong ones."""
+    wrong = {}
+    for row, (right, choices, answer) in enumerate(zip(labels, pairs, answers, strict=True)):
+        if answer["choice"] != right:
+            probability = answer["probabilities"][answer["choice"]]
+            said = {"label": choices[right], "predicted": choices[answer["choice"]], "probability": probability}
+            wrong[row] = probability, said
+    return {"accuracy": 1 - len(wrong) / len(answers), "worst": worst(texts, None, wrong)}

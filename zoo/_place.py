@@ -1,0 +1,68 @@
+"""What a name stands for: a model of the zoo, a folder, a repository or a preset. Without Keras."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from keras_transformers.checkpoints import hub
+from keras_transformers.checkpoints.folder import left_behind
+from keras_transformers.outside import nearest, resolved
+from zoo._entry import Entry, describe, is_known
+
+
+def stands_for(name: str | os.PathLike) -> Entry | Path | str:
+    """Look up what `zoo.load` would load; nothing is read or downloaded.
+
+    Args:
+        name: As for `zoo.load`.
+
+    Returns:
+        The entry of a model of the zoo; a folder; or a str that begins with `hf:` or `keras-nlp:`.
+
+    Raises:
+        ValueError: There is no such name or folder (the message has the nearest ones), or it is both.
+
+    Example:
+
+    >>> stands_for("gpt_mini_en").bundled
+    True
+    """
+    text = os.fspath(name)
+    if text.startswith("hf:"):
+        hub.parse(text)  # an error for what can be no repository
+    if text.startswith(("hf:", "keras-nlp:")):
+        return text
+    resolved(text)  # an error for what can be no path
+    return describe(text) if is_known(text) and not _is_meant(name) else _existing(text)
+
+
+def _is_meant(folder: str | os.PathLike) -> bool:
+    """Whether a name of the zoo stands for a folder: a `Path` does, where there is one; a str could be either.
+
+    Raises:
+        ValueError: A str that is either.
+    """
+    place = Path(folder)
+    if not isinstance(folder, str):
+        return place.is_dir()
+    if (place / "config.json").is_file():
+        entry = describe(folder)
+        own = str(entry.folder) if entry.bundled else entry.source
+        remedy = f", or {own!r} for that of the zoo" if own else ""
+        raise ValueError(
+            f"{folder!r} is a model of the zoo and a folder here: write './{folder}' for the folder{remedy}."
+        )
+    return False
+
+
+def _existing(folder: str) -> Path:
+    if (path := Path(folder)).is_dir():
+        return path
+    if former := left_behind(folder):
+        raise ValueError(f"there is no folder {folder!r}: a save was interrupted. Rename {former}, the old one, to it.")
+    if os.sep in folder:
+        raise ValueError(
+            f"there is no folder {folder!r}. Give a folder, a name of zoo.names(), or 'hf:org/repo'.{nearest(folder)}"
+        )
+    return describe(folder)  # which raises: the error has the nearest names

@@ -1,0 +1,101 @@
+"""`Task.fit` on the command line: a line an epoch, the best epoch kept, and what is left when it is interrupted."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import keras
+
+from keras_transformers.tasks.reports import best_epoch
+from zoo.cli.app import AfterSaving, step
+from zoo.cli.parts import beside
+
+BETWEEN = 0.2  # seconds between two signs of life within an epoch
+
+
+class Epochs(keras.callbacks.Callback):
+    """Prints a table with a line an epoch, no wider than 80 columns; on a terminal also where the epoch is.
+
+    Args:
+        measured: What the table has, by its name in the logs: its header.
+        best: The callback that keeps the best epoch, which stands before this one; None without validation.
+
+    Attributes:
+        epoch, batch: Batches that are done, of the epoch with this number from 0.
+    """
+
+    def __init__(self, measured: dict[str, str], best: Any = None):
+        super().__init__()
+        self.measured, self.best, self.epoch, self.batch = measured, best, 0, 0
+        self.live, self.has_header = sys.stdout.isatty(), False
+
+    def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None):
+        self.epoch, self.batch, self.start, self.shown = epoch, 0, time.perf_counter(), 0.0
+
+    def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None):
+        self.batch, now = batch + 1, time.perf_counter()
+        if self.live and now - self.shown > BETWEEN:
+            self.shown = now
+            print(f"\r  epoch {self._place()}, batch {self.batch}/{self.params['steps']}", end="", flush=True)
+
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None):
+        if self.live:
+            print("\r" + " " * 60, end="\r")
+        if not self.has_header:
+            print("  ".join(["   epoch", *self.measured.values(), "seconds"]))
+            self.has_header = True
+        cells = [f"{self._place():>8}"]
+        cells += [f"{float(logs[name]):{len(header)}.4f}" for name, header in self.measured.items()]
+        cells += [f"{time.perf_counter() - self.start:7.1f}"]
+        cells += ["best"] if self.best is not None and self.best.best_epoch == epoch else []
+        print("  ".join(cells), flush=True)
+
+    def _place(self) -> str:
+        return f"{self.epoch + 1}/{self.params['epochs']}"
+
+
+def learn(
+    task: Any, examples: dict[str, list], held_out: dict[str, list] | None, fit: dict[str, Any], out: Path
+) -> int:
+    """`Task.fit`, measured on held-out rows after each epoch; on Ctrl-C the model so far is saved.
+
+    A second Ctrl-C ends that too.
+
+    Returns:
+        The number from 1 of the epoch whose weights the model has.
+    """
+    best = None if held_out is None else best_epoch(task.parts)
+    measured = {"loss": f"{'loss':>7}"}
+    if best is not None:
+        measured |= {name: f"held-out {name.removeprefix('val_')}" for name in (best.monitor, "val_loss")}
+    epochs = Epochs(measured, best)
+    validation = None if held_out is None else tuple(held_out.get(name) for name in ("texts", "labels", "pairs"))
+    callbacks = [epochs] if best is None else [best, epochs]
+    try:
+        task.fit(**examples, validation_data=validation, verbose=0, callbacks=callbacks, **fit)
+    except KeyboardInterrupt:
+        if not epochs.epoch and not epochs.batch:
+            print("\ninterrupted before the first step: there is nothing to save")
+            raise
+        total = epochs.params
+        batches = f"{epochs.batch} of {total['steps']} batches of epoch {epochs.epoch + 1} of {total['epochs']}"
+        print(f"\ninterrupted after {batches}; not evaluated, not exported")
+        save(task, beside(out))
+        raise
+    return fit["epochs"] if best is None or best.best_epoch is None else best.best_epoch + 1
+
+
+def save(task: Any, folder: Path) -> None:
+    """`Task.save`; if that fails, as where somebody has put a file there since the start, to a new folder."""
+    try:
+        with step(f"save {folder}"):
+            task.save(folder)
+    except Exception as error:
+        spare = folder.with_name(f"{folder.name}-{time.strftime('%Y%m%d-%H%M%S')}")
+        print()
+        with step(f"save {spare}"):
+            task.save(spare)
+        raise AfterSaving(f"The model is saved in {spare}.") from error

@@ -1,0 +1,98 @@
+"""What `tasks.reports.measure` says of a model, for a terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+CLASSES, PAIRS, WORST = 20, 10, 5  # lines of each part, at most
+LABEL = 24  # letters of a label
+PARTS = ("classes", "confusion", "worst")
+
+
+def show(report: dict[str, Any], console: Console) -> None:
+    """Print the metrics, scores by class, what is taken for what, and the worst answers, no wider than the console.
+
+    Args:
+        report: From `measure`, or `Task.evaluate`.
+        console: Where to.
+    """
+    for name, value in report.items():
+        if name not in PARTS:
+            console.print(f"  {name} {_number(value)}")
+    for name, table_of in (("classes", _classes), ("confusion", _confusion), ("worst", _worst)):
+        if report.get(name):
+            title, table = table_of(report[name], console.width)
+            console.print(f"\n{title}", table, sep="\n", end="")
+
+
+def _number(value: Any) -> str:
+    return ", ".join(map(_number, value)) if isinstance(value, list) else f"{value:.4f}"
+
+
+def _classes(classes: dict[str, dict[str, float]], width: int) -> tuple[str, Table]:
+    title, rows = "by label", [*classes.items()]
+    if len(rows) > CLASSES:
+        rows = sorted((row for row in rows if row[1]["support"]), key=lambda row: row[1]["f1"])[:CLASSES]
+        title = f"by label, the {len(rows)} of {len(classes)} with the lowest F1"
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("label", no_wrap=True, max_width=width - 44)
+    for header in ("precision", "recall", "F1", "texts"):
+        table.add_column(header, justify="right", no_wrap=True)
+    for name, scores in rows:
+        table.add_row(name, *(f"{scores[key]:.2f}" for key in ("precision", "recall", "f1")), str(scores["support"]))
+    return title, table
+
+
+def _confusion(confusion: dict[str, Any], width: int) -> tuple[str, Table]:
+    """The matrix where it fits; else the pairs that are confused most often."""
+    labels, counts = confusion["labels"], np.array(confusion["counts"])
+    names = [f"{number} {label}" for number, label in enumerate(labels, 1)]
+    of_names = min(max(map(len, names)), LABEL)
+    if 3 + of_names + len(labels) * (2 + max(len(str(counts.max())), len(str(len(labels))))) > width:
+        return _pairs(labels, counts, width)
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("", no_wrap=True, max_width=of_names)
+    for number in range(1, len(labels) + 1):
+        table.add_column(str(number), justify="right", no_wrap=True)
+    for name, row in zip(names, counts, strict=True):
+        table.add_row(name, *(str(count) if count else "." for count in row))
+    return "right labels (rows) and answers (columns)", table
+
+
+def _pairs(labels: list[str], counts: np.ndarray, width: int) -> tuple[str, Table]:
+    others = counts * (1 - np.eye(len(labels), dtype=counts.dtype))
+    most = np.argsort(-others, axis=None, kind="stable")[:PAIRS]
+    table = Table(box=box.SIMPLE_HEAD)
+    for header in ("right label", "answer"):
+        table.add_column(header, no_wrap=True, max_width=(width - 20) // 2)
+    table.add_column("times", justify="right")
+    for right, answer in zip(*np.unravel_index(most, counts.shape), strict=True):
+        if others[right, answer]:
+            table.add_row(labels[right], labels[answer], str(others[right, answer]))
+    return "most often confused", table
+
+
+def _worst(worst: list[dict[str, Any]], width: int) -> tuple[str, Table]:
+    measure = [name for name in worst[0] if name not in ("text", "text_pair", "label", "predicted")]
+    table = Table(box=box.SIMPLE_HEAD, width=width)
+    table.add_column("text", no_wrap=True, ratio=1)
+    for header in ("right", "answered"):
+        table.add_column(header, no_wrap=True, max_width=min(LABEL, width // 4))
+    for header in measure:
+        table.add_column(header, justify="right", no_wrap=True)
+    for row in worst[:WORST]:
+        text = " / ".join(_words(row[name]) for name in ("text", "text_pair") if name in row)
+        table.add_row(text, _words(row["label"]), _words(row["predicted"]), *(f"{row[name]:.2f}" for name in measure))
+    return "worst answers", table
+
+
+def _words(value: Any) -> str:
+    """A text in one line, labels with commas, or a number."""
+    if isinstance(value, list):
+        return ", ".join(map(_words, value)) or "none"
+    return " ".join(value.split()) if isinstance(value, str) else f"{value:.2f}"

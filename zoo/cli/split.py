@@ -1,0 +1,88 @@
+"""Rows to learn from and rows that are held out, from one table."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+Rows = dict[str, Any]  # columns, as `data.examples_of` gives them
+MANY = 10  # held-out rows that are not too many, however few the rows are
+
+
+def split_rows(
+    rows: Rows, fraction: float, seed: int, classes: Sequence[Hashable] | None = None, by: str = "texts"
+) -> tuple[Rows, Rows | None]:
+    """Split a table in two, each part in the table's order.
+
+    Rows whose text is the same, but for case and spaces, stay together. Of each class with two texts or more, one at
+    least is held out, and one at least is learnt from; where there are so many classes that this would hold out more
+    than twice the fraction, the smallest ones are left to the rows to learn from.
+
+    Args:
+        rows: Columns of one length.
+        fraction: Of the rows, to hold out.
+        seed: Of the choice.
+        classes: One a row, to hold out the fraction of each; None for rows without.
+        by: The column whose equal texts stay together.
+
+    Returns:
+        The rows to learn from, and those held out; None where there are too few for both.
+
+    Example:
+
+    >>> texts, labels = ["a", "b", "c", "d", "A ", "e"], ["x", "x", "y", "y", "x", "z"]
+    >>> learnt, held_out = split_rows({"texts": texts, "labels": labels}, 0.2, 0, labels)
+    >>> sorted(held_out["labels"]), "z" in learnt["labels"]
+    (['x', 'y'], True)
+    """
+    strata: dict[Hashable, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    class_of: dict[str, Hashable] = {}
+    for row, text in enumerate(map(_key, rows[by])):
+        label = class_of.setdefault(text, classes[row] if classes is not None else None)
+        strata[label][text].append(row)
+    order = random.Random(seed)
+    held_out = set()
+    for texts, count in _counts([list(texts.values()) for texts in strata.values()], fraction):
+        order.shuffle(texts)
+        held_out.update(_pick(texts, count))
+    if not held_out:
+        return rows, None
+    return tuple(
+        {
+            name: [value for row, value in enumerate(column) if (row in held_out) is chosen]
+            for name, column in rows.items()
+        }
+        for chosen in (False, True)
+    )
+
+
+def _key(text: Any) -> str:
+    """What is the same for texts that are the same to a reader; words, or choices, are joined."""
+    return " ".join((text if isinstance(text, str) else " ".join(text)).split()).casefold()
+
+
+def _counts(strata: list[list[list[int]]], fraction: float) -> list[tuple[list[list[int]], int]]:
+    """The texts of each class, each with its rows, and how many rows of it to hold out."""
+    sizes = [sum(map(len, texts)) for texts in strata]
+    counts = [
+        max(1, round(fraction * size)) if len(texts) > 1 else 0 for texts, size in zip(strata, sizes, strict=True)
+    ]
+    wanted = fraction * sum(sizes)
+    room = max(MANY, round(2 * wanted))
+    if sum(counts) > room:
+        room = max(MANY, round(wanted))
+        for place in sorted(range(len(sizes)), key=lambda place: -sizes[place]):
+            counts[place] = min(counts[place], room)
+            room -= counts[place]
+    return list(zip(strata, counts, strict=True))
+
+
+def _pick(texts: list[list[int]], count: int) -> list[int]:
+    """The rows of some texts, `count` if that can be, never of all of them."""
+    picked: list[int] = []
+    for rows in texts[:-1]:
+        if len(picked) + len(rows) <= count:
+            picked += rows
+    return picked or (min(texts, key=len) if count else [])
