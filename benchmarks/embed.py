@@ -85,20 +85,22 @@ def onnxruntime(folder: Path, texts: list[str]) -> Callable[[], np.ndarray]:
     tokenizer.enable_padding()
     model = transformers.AutoModel.from_pretrained(folder, attn_implementation="eager").eval()
     names, ids = ["input_ids", "attention_mask", "token_type_ids"], torch.ones(2, 16, dtype=torch.long)
+
+    class States(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.model = model
+
+        def forward(self, *inputs):
+            return self.model(**dict(zip(names, inputs, strict=True))).last_hidden_state
+
     axes = {name: {0: "rows", 1: "tokens"} for name in (*names, "states")}
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = THREADS
     with tempfile.TemporaryDirectory() as temporary:
         file = f"{temporary}/model.onnx"
-        torch.onnx.export(
-            model,
-            (ids, ids, 0 * ids),
-            file,
-            input_names=names,
-            output_names=["states"],
-            dynamic_axes=axes,
-            dynamo=False,
-        )
+        named = {"input_names": names, "output_names": ["states"], "dynamic_axes": axes}
+        torch.onnx.export(States(), (ids, ids, 0 * ids), file, **named, dynamo=False)
         session = onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
 
     def vectors(batch: list[str]) -> np.ndarray:

@@ -243,9 +243,8 @@ class Task:
 
         Args:
             texts, labels, pairs: As for `dataset`.
-            batch_size: Rows at a time.
+            batch_size, verbose: As for `OnePass.predict`.
             dataset_options: For `dataset`; no text is left out, whatever they say.
-            verbose: As for `OnePass.predict`.
 
         Returns:
             Metrics by name, lists for those of several values. Keras' `loss`, a mean of batch means, is left out.
@@ -259,9 +258,9 @@ class Task:
     ) -> Any:
         """A data set of all texts, once: in their order where it matters, else those of like length together."""
         check_learnable(self.kind, self.parts, texts, labels, pairs)
-        settings = {"batch_size": batch_size, "pairs": pairs, **(options or {})}
+        settings = {"batch_size": batch_size, "pairs": pairs, "by_length": self.parts.rows_alone, **(options or {})}
         every = {"shuffle": False, "drop_remainder": False, "accumulation_steps": 1, "class_weight": None}
-        return self.dataset(texts, labels, **(settings | every), by_length=self.parts.rows_alone)
+        return self.dataset(texts, labels, **(settings | every))
 
     __repr__ = described
     predict = of_answers("predict", "Answers texts: `OnePass.predict`, or of language models `Writing.predict`.")
