@@ -34,6 +34,7 @@ def batches(
     buckets: Sequence[int] | None = None,
     accumulation_steps: int = 1,
     drop_remainder: bool = False,
+    by_length: bool = False,
 ) -> Batches | BatchSequence:
     """Makes the data set that `model.fit` takes.
 
@@ -56,6 +57,8 @@ def batches(
         accumulation_steps: int, that of the optimizer. Batches then have sample weights with which the accumulated
             step equals that of one large batch.
         drop_remainder: bool, leave out the rows that do not fill a batch.
+        by_length: bool, with `shuffle=False`: the longest rows first, so that batches hold rows of like length, where
+            rows are in memory and have lengths. For an evaluation in which each row counts by itself.
 
     Returns:
         `Batches`, a `tf.data.Dataset`; on backends other than TensorFlow `BatchSequence`, a
@@ -82,6 +85,8 @@ def batches(
     batching = Batching(
         batch_size, seed, shuffle, max_length, tuple(buckets), accumulation_steps, drop_remainder, batch_tokens
     )
+    if by_length:
+        source = _by_length(source, shuffle)
     num_batches = _num_batches(source, batching)
 
     if keras.backend.backend() == "tensorflow":
@@ -89,6 +94,25 @@ def batches(
     if num_batches is None:
         raise ValueError("A Stream needs the TensorFlow backend: set KERAS_BACKEND=tensorflow, or pass lists.")
     return BatchSequence(source, objective, batching, num_batches)
+
+
+def longest_first(lengths: np.ndarray) -> np.ndarray:
+    """The order of rows by their lengths, (rows,) or (rows, sides): the longest first, equal ones as they are.
+
+    Example:
+
+    >>> longest_first(np.array([2, 5, 2, 7])).tolist()
+    [3, 1, 0, 2]
+    """
+    lengths = lengths.reshape(len(lengths), -1)
+    return np.lexsort([*-lengths.T, -lengths.max(axis=1)])  # the last key is the primary one
+
+
+def _by_length(source: Source, shuffle: bool) -> Source:
+    if shuffle:
+        raise ValueError("Received by_length=True and shuffle=True: leave one out; shuffled batches are by length too.")
+    in_memory = hasattr(source, "lengths") and hasattr(source, "__getitem__")
+    return source[longest_first(source.lengths)] if in_memory else source
 
 
 def _num_batches(source: Source, batching: Batching) -> int | None:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import threading
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 
 from keras_transformers.outside import check_file
 
@@ -59,17 +57,14 @@ def read_table(
     """
     path = Path(path)
     columns = [column for column in (text, text_pair, label) if column is not None]
-    with _any_length():
-        rows = list(_records(path, columns))
-    if not rows:
-        raise ValueError(f"{path}: no rows; expected at least one.")
+    rows = list(read_rows(path, columns))
     values = dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True))
     for column in (text, text_pair):
         check_strings(path, column, values.get(column, ()))
     return Table(values[text], values.get(text_pair), values.get(label))
 
 
-def check_columns(path: str | Path, columns: list[str | int]) -> None:
+def check_columns(path: str | Path, columns: Sequence[str | int]) -> None:
     """Raises a `ValueError` if a table cannot be read up to its first row; call it before long work.
 
     Args:
@@ -89,28 +84,55 @@ def check_columns(path: str | Path, columns: list[str | int]) -> None:
     ...
     ValueError: ...reviews.csv, line 1: no column 'lable'; the file has 'text', 'label'.
     """
-    with _any_length():
-        next(_records(Path(path), columns), None)
+    next(_records(Path(path), columns), None)
 
 
-def _records(path: Path, columns: list[str | int]) -> Iterator[list]:
+def read_rows(path: str | Path, columns: Sequence[str | int]) -> Iterator[list[Any]]:
+    """Yields the rows of a file, read as they are asked for: for files larger than memory.
+
+    Args:
+        path: as for `read_table`.
+        columns: names or numbers, at least one.
+
+    Yields:
+        The values of the columns.
+
+    Raises:
+        ValueError: as for `read_table`, once the row is reached.
+    """
+    rows = _records(Path(path), columns)
+    first = next(rows, None)
+    if first is None:
+        raise ValueError(f"{path}: no rows; expected at least one.")
+    yield first
+    yield from rows
+
+
+def _records(path: Path, columns: Sequence[str | int]) -> Iterator[list[Any]]:
     if len({type(column) for column in columns}) > 1:
         raise ValueError(f"Received columns {columns}: expected all names (a file with a header) or all numbers.")
     records = _json_records if path.suffix == ".jsonl" else _separated_records
-    return records(path, _decoded(path), columns)
+    with _lines(path) as lines:
+        try:
+            yield from records(path, lines, columns)
+        except UnicodeDecodeError:
+            read_utf8(path)  # says which line it is
+            raise
 
 
-def check_strings(path: Path, column: str | int | None, values: Iterable[Any]):
+def check_strings(path: Path, column: str | int | None, values: Iterable[Any], first: int = 1):
     """Raises a `ValueError` with the row number if a value is not a string, as is possible in JSON lines."""
-    for number, value in enumerate(values, 1):
+    for number, value in enumerate(values, first):
         if not isinstance(value, str):
             raise ValueError(f"{path}, row {number}: {column!r} is {value!r}; expected a string.")
 
 
-def _decoded(path: Path) -> str:
+def _lines(path: Path) -> TextIO:
+    """The file, opened to read its lines: JSON lines end with a line feed only."""
     if path.suffix not in FORMATS:
         raise ValueError(f"Received {path}: expected a file named {', '.join(FORMATS)}.")
-    return read_utf8(path)
+    check_file(path)
+    return path.open(encoding="utf-8-sig", newline="\n" if path.suffix == ".jsonl" else "")
 
 
 def read_utf8(path: Path) -> str:
@@ -126,12 +148,12 @@ def read_utf8(path: Path) -> str:
         ) from None
 
 
-def _separated_records(path: Path, content: str, columns: list) -> Iterator[list[str]]:
+def _separated_records(path: Path, lines: TextIO, columns: Sequence) -> Iterator[list[str]]:
     options = {"strict": True} if path.suffix == ".csv" else {"delimiter": "\t", "quoting": csv.QUOTE_NONE}
-    reader = csv.reader(io.StringIO(content, newline=""), **options)
+    reader = csv.reader(lines, **options)
     wanted, width = None, 0
     try:
-        for row in filter(None, reader):
+        for row in filter(None, _of_any_length(reader)):
             if wanted is None:
                 wanted, width = _places(path, row, columns), len(row)
                 if isinstance(columns[0], str):
@@ -145,18 +167,21 @@ def _separated_records(path: Path, content: str, columns: list) -> Iterator[list
         raise ValueError(f"{path}, line {reader.line_num}: {error}.") from None
 
 
-@contextmanager
-def _any_length() -> Iterator[None]:
-    """Lifts the limit of `csv`, 131,072 characters per field, which all threads share."""
-    with LIMIT_LOCK:
-        limit = csv.field_size_limit(ANY_LENGTH)
-        try:
-            yield
-        finally:
-            csv.field_size_limit(limit)
+def _of_any_length(reader: Iterator[list[str]]) -> Iterator[list[str]]:
+    """Lifts the limit of `csv`, 131,072 characters per field, which all threads share: for one row at a time."""
+    while True:
+        with LIMIT_LOCK:
+            limit = csv.field_size_limit(ANY_LENGTH)
+            try:
+                row = next(reader, None)
+            finally:
+                csv.field_size_limit(limit)
+        if row is None:
+            return
+        yield row
 
 
-def _places(path: Path, row: list[str], columns: list) -> list[int]:
+def _places(path: Path, row: list[str], columns: Sequence) -> list[int]:
     known = row if isinstance(columns[0], str) else range(len(row))
     for column in columns:
         if column not in known:
@@ -166,14 +191,14 @@ def _places(path: Path, row: list[str], columns: list) -> list[int]:
     return [known.index(column) for column in columns]
 
 
-def _json_records(path: Path, content: str, columns: list) -> Iterator[list]:
+def _json_records(path: Path, lines: TextIO, columns: Sequence) -> Iterator[list]:
     names = []
 
     def with_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         names[:] = [name for name, _ in pairs]  # the outermost object comes last
         return dict(pairs)
 
-    for number, line in enumerate(content.split("\n"), 1):
+    for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:

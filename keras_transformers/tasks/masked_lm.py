@@ -56,6 +56,7 @@ def masked_lm(setup: Setup, *, whole_word: bool = False) -> Parts:
         losses=lambda: {"logits": losses.CrossEntropy()},
         metrics=lambda: {"logits": [metrics.Accuracy(), metrics.Perplexity()]},
         answers=gap_fills(setup, model, "logits"),
+        rows_alone=False,  # masks are drawn for a batch
         judged_by="perplexity",
     )
 

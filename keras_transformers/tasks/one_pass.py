@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -11,7 +11,9 @@ import keras
 import numpy as np
 
 from keras_transformers.keras_private import strategy_of
+from keras_transformers.tasks.by_length import answer_chunks, chunk_sizes, read_chunks, token_counts
 from keras_transformers.tasks.parts import Setup
+from keras_transformers.tasks.progress import Progress, count_of
 from keras_transformers.tasks.readers import GraphReader, PythonReader, Reader, Tensors
 from keras_transformers.tasks.serving import check_counts, check_exportable, current_service, merged_service
 from keras_transformers.tasks.sources import lacks_pairs
@@ -90,14 +92,19 @@ class OnePass:
         self.made_service = None
 
     def predict(
-        self, texts: Sequence[str], pairs: Sequence[str] | None = None, *, batch_size: int = 32
+        self, texts: Iterable[str], pairs: Iterable[str] | None = None, *, batch_size: int = 32, verbose: Any = "auto"
     ) -> list[dict[str, Any]]:
         """Answer texts, by the same traced function that `export` saves (on the TensorFlow backend).
+
+        Texts of like length are read together, which needs less padding; answers are in the order given. For more texts
+        than fit in memory, see `predict_stream`.
 
         Args:
             texts: Any number of strings.
             pairs: The second text of each pair, where the task takes pairs.
             batch_size: Texts at a time.
+            verbose: `"auto"`, a progress bar on a terminal for more than some seconds of work; 0, none; 1, a bar; 2, a
+                line at the end.
 
         Returns:
             One dict a text, with `truncated` and, of a classifier: single label, `label` and `probabilities` (by
@@ -114,21 +121,40 @@ class OnePass:
         Raises:
             ValueError: The texts are one str, there are pairs where the task takes none, or not as many as texts.
         """
+        return [*self._answers(texts, pairs, batch_size, verbose, growing=False)]
+
+    def predict_stream(
+        self, texts: Iterable[str], pairs: Iterable[str] | None = None, *, batch_size: int = 32, verbose: Any = 0
+    ) -> Iterator[dict[str, Any]]:
+        """Answer texts one by one: as `predict`, for more of them than fit in memory, or to have the first ones soon.
+
+        Args:
+            texts, pairs: As for `predict`; iterators are read some thousands at a time, at first some dozens.
+            batch_size, verbose: As for `predict`.
+
+        Returns:
+            An iterator of what `predict` gives, in the order of the texts.
+
+        Raises:
+            ValueError: As for `predict`; for what an iterator gives, once it is read.
+        """
+        return self._answers(texts, pairs, batch_size, verbose, growing=True)
+
+    def _answers(self, texts: Any, pairs: Any, batch_size: Any, verbose: Any, growing: bool) -> Iterator[dict]:
         columns = [texts] if pairs is None else [texts, pairs]
         name = self._signature(len(columns))
-        columns = [read(column) for read, column in zip(self.read_columns, columns, strict=False)]
-        if len(set(map(len, columns))) > 1:
-            raise ValueError(
-                f"received {len(columns[0])} texts and {len(columns[1])} pairs: expected one pair for each text."
-            )
         (batch_size,) = check_counts(batch_size=batch_size)
-        service, answers = self.service, []
-        for start in range(0, len(columns[0]), batch_size):
-            answer = service.run(name, [column[start : start + batch_size] for column in columns])
-            for row in zip(*answer.values(), strict=True):
-                row = dict(zip(answer, row, strict=True))
-                answers.append({**self.describe(row), "truncated": bool(row["truncated"])})
-        return answers
+        progress = Progress(verbose, count_of(texts))
+        chunks = read_chunks(columns, self.read_columns, chunk_sizes(batch_size, growing))
+        lengths = token_counts(self.setup.tokenizer, self.setup.max_length)
+        return answer_chunks(chunks, partial(self._answer, name), lengths, batch_size, progress)
+
+    def _answer(self, name: str, rows: list[tuple]) -> Iterator[dict[str, Any]]:
+        """What a signature says of rows."""
+        answer = self.service.run(name, [*map(list, zip(*rows, strict=True))])
+        for row in zip(*answer.values(), strict=True):
+            row = dict(zip(answer, row, strict=True))
+            yield {**self.describe(row), "truncated": bool(row["truncated"])}
 
     def _signature(self, count: int) -> str:
         """The name of the signature that takes so many texts a row."""

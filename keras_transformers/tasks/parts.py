@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -22,6 +22,7 @@ from keras_transformers.tensor import Tensor
 from keras_transformers.text.tokenizer import Tokenizer, check_texts
 
 if TYPE_CHECKING:
+    from keras_transformers.tasks.evaluation import Scorer
     from keras_transformers.text.graph.compile import TextGraph
 
 
@@ -165,6 +166,9 @@ class Answers(Protocol):
     def predict(self, texts: Any, *arguments: Any, **options: Any) -> list[dict[str, Any]]:
         """One dict a text."""
 
+    def predict_stream(self, texts: Any, *arguments: Any, **options: Any) -> Iterator[dict[str, Any]]:
+        """The same, one after the other, as texts are read."""
+
     def export(self, folder: str, **options: Any) -> None:
         """Write a SavedModel."""
 
@@ -189,8 +193,10 @@ class Parts:
         loss_weights: Of the losses by output; None for 1 each.
         label_layer: The layer whose last axis is that of the labels; None where there is none.
         saved_options: The values of `kind.saved_options`.
-        scores: What `evaluate` measures besides the metrics, on the answers: from texts, labels, pairs and a batch size
-            to numbers by name. None for nothing.
+        scorer: What `evaluate` measures besides the metrics: makes a `Scorer` from texts, labels and pairs. None for
+            nothing.
+        rows_alone: Whether what is measured of a row depends on that row alone, not on those beside it: `evaluate` then
+            puts rows of like length together.
         judged_by: The metric of `label_output` by which one epoch is better than another.
         report: What `reports.measure` says of answers: from texts, labels, pairs and what `predict` gives for them to
             a dict for JSON. None where `evaluate` says all.
@@ -213,7 +219,8 @@ class Parts:
     loss_weights: dict[str, float] | None = None
     label_layer: str | None = None
     saved_options: Mapping[str, Any] = field(default_factory=dict)
-    scores: Callable[..., dict[str, float]] | None = None
+    scorer: Callable[[Any, Any, Any], Scorer] | None = None
+    rows_alone: bool = True
     judged_by: str = "accuracy"
     report: Callable[..., dict[str, Any]] | None = None
     saved: Callable[[], dict[str, Any]] = dict

@@ -56,6 +56,7 @@ def pretraining(setup: Setup, *, whole_word: bool = False) -> Parts:
             NEXT_SENTENCE: [metrics.Accuracy()],
         },
         answers=gap_fills(setup, model, MASKED_LM),
+        rows_alone=False,  # masks are drawn for a batch
         label_output=MASKED_LM,
     )
 

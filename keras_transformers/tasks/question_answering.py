@@ -26,8 +26,9 @@ from keras_transformers.tasks.span_answers import (
     describe_answer,
 )
 from keras_transformers.tasks.span_chunks import Spec, in_chunks
+from keras_transformers.tasks.span_scores import AnswerScorer
 from keras_transformers.tasks.span_source import check_answers, check_pairs, span_source
-from keras_transformers.tasks.span_windows import Windows, first_windows, plan_windows
+from keras_transformers.tasks.span_windows import Windows, encode_windows, first_windows, plan_windows
 from keras_transformers.training.span_losses import SpanCrossEntropy
 from keras_transformers.training.span_metrics import MeanSpanCrossEntropy, SpanAccuracy, answer_scores
 
@@ -98,6 +99,8 @@ def question_answering(
     states, mask = backbone.output["hidden_states"], backbone.input["padding_mask"]  # (B, T, D), (B, T)
     outputs = {"logits": span_head(setup.config, states, mask, setup.dtype), **setup.optional_outputs(backbone)}
     model = keras.Model(backbone.input, outputs, name="question_answering_model")
+    # `best_spans` takes memory for each length, and no span is longer than what a window has of text.
+    options = options._replace(max_answer_length=min(options.max_answer_length, windows.room))
     signature = Signature(("question", "context"), _answerer(model, windows, max_windows, options))
     answers = OnePass(setup, model, {"serving_default": signature}, describe_answer)
     return Parts(
@@ -108,7 +111,7 @@ def question_answering(
         losses=lambda: {"logits": SpanCrossEntropy()},
         metrics=lambda: {"logits": [SpanAccuracy(), MeanSpanCrossEntropy()]},
         answers=answers,
-        scores=_scores(answers),
+        scorer=_scorer(setup, windows, max_windows, options),
         judged_by="span_accuracy",
         report=_report,
         attributes=saved_options,
@@ -151,8 +154,6 @@ def _checked(num_candidates: Any, max_answer_length: Any, no_answer: Any, null_t
 
 
 def _answerer(model: keras.Model, windows: Windows, max_windows: int, options: SpanOptions) -> Callable[..., Tensors]:
-    # `best_spans` takes memory for each length, and no span is longer than what a window has of text.
-    options = options._replace(max_answer_length=min(options.max_answer_length, windows.room))
     spans = (1 + options.num_candidates, 2)
     specs = {"numbers": Spec("float32", spans), "places": Spec("int32", spans)}
 
@@ -171,15 +172,13 @@ def _answerer(model: keras.Model, windows: Windows, max_windows: int, options: S
     return answer
 
 
-def _scores(answers: OnePass) -> Callable[..., dict[str, float]]:
-    """What `evaluate` measures besides: exact match and F1 of the answers."""
-
-    def scores(texts: Any, labels: Any, pairs: Any, batch_size: int) -> dict[str, float]:
+def _scorer(setup: Setup, windows: Windows, max_windows: int, options: SpanOptions) -> Callable[..., AnswerScorer]:
+    def scorer(texts: Any, labels: Any, pairs: Any) -> AnswerScorer:
         questions, contexts = check_pairs(texts, pairs)
-        found = answers.predict(questions, contexts, batch_size=batch_size)
-        return answer_scores([row["answer"] for row in found], _right(labels, contexts))
+        encoded, _ = encode_windows(setup.tokenizer, questions, contexts, windows)
+        return AnswerScorer(encoded, contexts, _right(labels, contexts), max_windows, options)
 
-    return scores
+    return scorer
 
 
 def _right(labels: Any, contexts: list[str]) -> list[list[str]]:

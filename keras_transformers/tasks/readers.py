@@ -101,9 +101,23 @@ class PythonReader:
         width = int(rows.lengths.max())
         arrays = rows.padded(width, self.setup.config.pad_id)
         if with_offsets:
-            offsets, word_ids = np.zeros((len(encoded), width, 2), np.int32), np.full((len(encoded), width), -1)
-            for number, row in enumerate(encoded):
-                offsets[number, : len(row.ids)] = row.offsets
-                word_ids[number, : len(row.ids)] = [-1 if word is None else word for word in row.word_ids]
-            arrays |= {"offsets": offsets, "word_ids": word_ids.astype(np.int32)}
+            arrays |= places_of(encoded, width)
         return {name: keras.ops.convert_to_tensor(array) for name, array in arrays.items()}
+
+
+def places_of(encoded: Sequence[Encoded], width: int) -> dict[str, np.ndarray]:
+    """Where the tokens of B encoded texts stand.
+
+    Args:
+        encoded: Of at most `width` tokens each.
+        width: T.
+
+    Returns:
+        int32 `offsets` (B, T, 2) and `word_ids` (B, T), as of a `Reader`.
+    """
+    offsets = np.zeros((len(encoded), width, 2), np.int32)
+    word_ids = np.full((len(encoded), width), -1, np.int32)
+    for number, row in enumerate(encoded):
+        offsets[number, : len(row.ids)] = row.offsets
+        word_ids[number, : len(row.ids)] = [-1 if word is None else word for word in row.word_ids]
+    return {"offsets": offsets, "word_ids": word_ids}

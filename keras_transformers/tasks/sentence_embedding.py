@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from numbers import Number
 from typing import Any, NamedTuple
 
@@ -20,7 +21,6 @@ from keras_transformers.tasks.readers import Reader, Tensors
 from keras_transformers.tasks.reports import similarity_report
 from keras_transformers.tasks.search import search
 from keras_transformers.tasks.text_groups import Columns, group_source
-from keras_transformers.text.checks import check_texts
 from keras_transformers.training import embedding_losses, embedding_metrics
 from keras_transformers.training.embedding_losses import cosine
 
@@ -87,10 +87,15 @@ def sentence_embedding(setup: Setup, *, loss: str = "ranking", pooling: str = "m
     learning, embedder = LEARNING[loss], _embedder(setup, pooling, normalize)
     answers = OnePass(setup, embedder, _signatures(embedder), _describe)
 
-    def embed(texts: Sequence[str], *, batch_size: int = 32) -> np.ndarray:
+    def embed(texts: Iterable[str], *, batch_size: int = 32, verbose: Any = "auto") -> np.ndarray:
         """The vectors of texts: float32 (N, D)."""
-        vectors = [answer["embedding"] for answer in answers.predict(texts, batch_size=batch_size)]
+        found = answers.predict(texts, batch_size=batch_size, verbose=verbose)
+        vectors = [answer["embedding"] for answer in found]
         return np.stack(vectors) if vectors else np.zeros((0, setup.config.hidden_dim), np.float32)
+
+    def search_texts(*arguments: Any, verbose: Any = "auto", **options: Any) -> list[list[dict[str, Any]]]:
+        """The texts of a collection that are nearest to each query: `tasks.search.search`."""
+        return search(partial(embed, verbose=verbose), *arguments, **options)
 
     return Parts(
         grouped(embedder, "embedding_model"),
@@ -104,12 +109,13 @@ def sentence_embedding(setup: Setup, *, loss: str = "ranking", pooling: str = "m
         label_needed=learning.labels,
         pairs_needed=learning.sizes[0] > 1,
         saved=lambda: {"sentence_transformer": {"pooling": pooling, "normalize": normalize}},
-        scores=_spearman(answers) if loss == "cosine" else None,
+        scorer=(lambda texts, labels, pairs: Spearman()) if loss == "cosine" else None,
+        rows_alone=loss != "ranking",  # which tells a row's texts from those of its batch
         judged_by=learning.metric().name,
         report=similarity_report if loss == "cosine" else None,
         attributes={
             "loss": loss, "pooling": pooling, "normalize": normalize, "embed": embed,
-            "search": lambda *arguments, **options: search(embed, *arguments, **options),
+            "search": search_texts,
         },
     )  # fmt: skip
 
@@ -192,12 +198,18 @@ def _numbers(labels: Any, columns: Columns) -> np.ndarray | None:
     return np.array([numbers[label] for label in labels], np.int32)
 
 
-def _spearman(answers: OnePass) -> Callable[..., dict[str, float]]:
-    """What `evaluate` measures besides: Spearman's correlation of cosines and scores."""
+class Spearman:
+    """The `Scorer` of pairs with a score: Spearman's correlation with the cosines of their vectors."""
 
-    def scores(texts: Any, labels: Any, pairs: Any, batch_size: int) -> dict[str, float]:
-        pairs = [pair if isinstance(pair, str) else pair[0] for pair in pairs]
-        similar = answers.predict(check_texts("texts", texts), pairs, batch_size=batch_size)
-        return {"spearman": embedding_metrics.spearman([row["similarity"] for row in similar], labels)}
+    def __init__(self):
+        self.found: list[tuple[np.ndarray, np.ndarray]] = []
 
-    return scores
+    def add(self, inputs: Any, labels: Any, outputs: Any) -> None:
+        """Take the cosines of the first two texts of each row."""
+        vectors = outputs["embedding"]  # (B, G, D)
+        self.found.append((ops.convert_to_numpy(cosine(vectors[:, 0], vectors[:, 1])), np.asarray(labels)))
+
+    def result(self) -> dict[str, float]:
+        """Return `spearman`."""
+        cosines, labels = (np.concatenate(column) for column in zip(*self.found, strict=True))
+        return {"spearman": embedding_metrics.spearman(cosines, labels)}

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any, final
 
 import keras
-import numpy as np
 
 from keras_transformers.checkpoints.huggingface import save_folder
 from keras_transformers.checkpoints.names import architecture_of
 from keras_transformers.config import TransformerConfig
 from keras_transformers.data.pipeline import batches
+from keras_transformers.tasks.evaluation import evaluate
 from keras_transformers.tasks.objectives import full_objective
 from keras_transformers.tasks.parts import Setup, described, find_kind, keyword_names
 from keras_transformers.tasks.sources import check_has_length, check_learnable, fit_callbacks, kept
@@ -200,7 +200,7 @@ class Task:
             validation_data: `(texts, labels)` or `(texts, labels, pairs)`, or a data set, evaluated after each epoch.
             seed: Of order and masks.
             resume: Folder in which `Resume` saves the run; the same call goes on where a run in it was stopped.
-            dataset_options: For `dataset`; validation leaves no text out and keeps their order, whatever they say.
+            dataset_options: For `dataset`; validation leaves no text out, whatever they say.
             optimizer_options: More of `AdamW`, such as `beta_2` and `epsilon`.
             compile_options: For `compile`.
             **fit_options: For `keras.Model.fit`, such as `callbacks`, `verbose`.
@@ -237,34 +237,34 @@ class Task:
         pairs: Sequence[str] | None = None,
         batch_size: int = 32,
         dataset_options: dict[str, Any] | None = None,
+        verbose: Any = "auto",
     ) -> dict[str, float | list[float]]:
         """The task's metrics, over real targets.
 
         Args:
             texts, labels, pairs: As for `dataset`.
-            batch_size: Rows at a time.
-            dataset_options: For `dataset`; no text is left out and their order is kept, whatever they say.
+            batch_size, verbose: As for `OnePass.predict`.
+            dataset_options: For `dataset`; no text is left out, whatever they say.
 
         Returns:
             Metrics by name, lists for those of several values. Keras' `loss`, a mean of batch means, is left out.
         """
-        texts, labels, pairs = map(kept, (texts, labels, pairs))  # measured twice: by the model, and its answers
-        dataset = self._evaluation(texts, labels, pairs, batch_size, dataset_options)
-        results = self.model.evaluate(dataset, return_dict=True, verbose=0)
-        measured = {name: np.asarray(value).tolist() for name, value in results.items() if not name.endswith("loss")}
-        return measured | (self.parts.scores(texts, labels, pairs, batch_size) if self.parts.scores else {})
+        rows = [*map(kept, (texts, labels, pairs))]  # read twice: by the data set, and the scorer
+        dataset = self._evaluation(*rows, batch_size, dataset_options)
+        return evaluate(self.model, dataset, self.parts.scorer and self.parts.scorer(*rows), verbose)
 
     def _evaluation(
         self, texts: Any, labels: Any = None, pairs: Any = None, batch_size: int = 32, options: Any = None
     ) -> Any:
-        """A data set of all texts, once and in their order."""
+        """A data set of all texts, once: in their order where it matters, else those of like length together."""
         check_learnable(self.kind, self.parts, texts, labels, pairs)
-        settings = {"batch_size": batch_size, "pairs": pairs, **(options or {})}
+        settings = {"batch_size": batch_size, "pairs": pairs, "by_length": self.parts.rows_alone, **(options or {})}
         every = {"shuffle": False, "drop_remainder": False, "accumulation_steps": 1, "class_weight": None}
         return self.dataset(texts, labels, **(settings | every))
 
     __repr__ = described
     predict = of_answers("predict", "Answers texts: `OnePass.predict`, or of language models `Writing.predict`.")
+    predict_stream = of_answers("predict_stream", "Answers texts as they come: `predict_stream` of these.")
     generate = of_answers("generate", "Writes texts, where the task does: `Writing.generate`.")
     stream = of_answers("stream", "Writes one text, piece by piece as it grows: `Writing.stream`.")
     export = of_answers("export", "Writes a SavedModel: `OnePass.export`, or of language models `Writing.export`.")

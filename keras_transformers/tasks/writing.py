@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import keras
@@ -14,7 +15,9 @@ from keras_transformers.generation.request import Request, check_bias, knobs_of,
 from keras_transformers.generation.spelling import spell
 from keras_transformers.heads import language_model_head
 from keras_transformers.keras_private import strategy_of
+from keras_transformers.tasks.by_length import answer_chunks, chunk_sizes, read_chunks, token_counts
 from keras_transformers.tasks.parts import Setup
+from keras_transformers.tasks.progress import Progress
 from keras_transformers.tasks.serving import check_counts, check_exportable, current_service, merged_service
 from keras_transformers.text.tokenizer import Tokenizer, check_texts
 from keras_transformers.training import metrics
@@ -73,12 +76,13 @@ class Writing:
         num_sequences: int = 1,
         token_bias: Mapping[int, float] | None = None,
         batch_size: int = 16,
+        verbose: Any = "auto",
         **knobs: Any,
     ) -> list[dict[str, Any]]:
         """What `generate` gives, with scores.
 
         Args:
-            texts, stop, num_beams, num_sequences, token_bias, batch_size, **knobs: As for `generate`.
+            texts, stop, num_beams, num_sequences, token_bias, batch_size, verbose, **knobs: As for `generate`.
 
         Returns:
             One dict a text: `generated_text`, `score` (the sum of the log-probabilities that the model gives to its
@@ -89,14 +93,35 @@ class Writing:
         texts, num_beams = check_texts("texts", texts), self.num_beams if num_beams is None else num_beams
         num_beams, num_sequences, batch_size = _checked_counts(num_beams, num_sequences, batch_size)
         request, service = self.request(len(texts), stop, token_bias, knobs, num_beams), self.service
-        # Texts of like length need less padding and end together; the longest, which need most memory, come first.
-        order = np.argsort([-len(text) for text in texts], kind="stable")
-        answers = []
-        for start in range(0, len(texts), batch_size):
-            rows = order[start : start + batch_size]
-            columns = service.answer([texts[row] for row in rows], num_sequences, request.rows(rows), num_beams)
-            answers += [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        return [answers[place] for place in np.argsort(order)]
+
+        def answer(rows: list[tuple]) -> Iterator[dict[str, Any]]:
+            texts, numbers = map(list, zip(*rows, strict=True))
+            columns = service.answer(texts, num_sequences, request.rows(numbers), num_beams)
+            return (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+
+        chunks = read_chunks([texts, range(len(texts))], [list, list], chunk_sizes(batch_size, growing=False))
+        count, progress = token_counts(self.setup.tokenizer, self.setup.max_length), Progress(verbose, len(texts))
+        lengths = lambda rows: count([(text,) for text, _ in rows])  # noqa: E731
+        return [*answer_chunks(chunks, answer, lengths, batch_size, progress)]
+
+    def predict_stream(self, texts: Iterable[str], *, batch_size: int = 16, **options: Any) -> Iterator[dict[str, Any]]:
+        """What `predict` gives, one text after the other: for an iterator of more than fit in memory.
+
+        Args:
+            texts: Strings; those of an iterator are read some hundreds at a time.
+            batch_size, **options: As for `generate`, each one value for all texts.
+
+        Returns:
+            An iterator of dicts, in the order of the texts.
+
+        Raises:
+            ValueError: As for `predict`; for what an iterator gives, once it is read.
+        """
+        (batch_size,) = check_counts(batch_size=batch_size)
+        sizes = chunk_sizes(batch_size, growing=True, most=0)
+        chunks = read_chunks([texts], [partial(check_texts, "texts")], sizes)
+        options = {"batch_size": batch_size, "verbose": 0} | options
+        return (answer for rows in chunks for answer in self.predict([text for (text,) in rows], **options))
 
     def generate(self, texts: Sequence[str], **options: Any) -> list[str] | list[list[str]]:
         """Continue prompts, or rewrite texts (translate them, say), by the same traced function that `export` saves.
@@ -120,7 +145,8 @@ class Writing:
                 `stop`, at most 64 strings, of at most 1,024 bytes, before the first of which a text ends;
                 `num_sequences` (1) for each prompt, with beams the best;
                 `token_bias`, a number to add to the logits of tokens, by id, minus infinity to suppress one;
-                `batch_size` (16), prompts at a time, those of like length together.
+                `batch_size` (16), prompts at a time, those of like length together; `verbose`, as for
+                `OnePass.predict`.
 
         Returns:
             The new texts, without the prompts; with `num_sequences` > 1 a list of them for each prompt.

@@ -2,7 +2,7 @@ import csv
 
 import pytest
 
-from keras_transformers.data.tables import Table, read_table
+from keras_transformers.data.tables import Table, check_columns, read_rows, read_table
 
 
 @pytest.fixture
@@ -92,3 +92,23 @@ def test_shared_data_sets(data_dir):
     assert len(sst2.texts) == 6920 and set(sst2.labels) == {"0", "1"}
     banking = read_table(data_dir / "banking77" / "train.csv", label="category")
     assert len(banking.texts) == 10003 and len(set(banking.labels)) == 77
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", b"text\na\nb\nc,d\n", "line 4: 2 fields"),
+        ("a.jsonl", b'{"text": "a"}\n{"text": "b"}\n[]\n', "line 3: expected a JSON object"),
+        ("a.csv", b"text\na\nb\n" + b"\xe9\n" * 9, "line 4: byte 0xe9 is not UTF-8"),
+    ],
+)
+def test_rows_before_a_fault_are_read(write, name, content, message):
+    content = (
+        content.replace(b"b\n", b"b\n" * 9000, 1) if b"\xe9" in content else content
+    )  # a file is decoded in blocks
+    path = write(name, content)
+    check_columns(path, ["text"])
+    rows = read_rows(path, ["text"])
+    assert [next(rows), next(rows)] == [["a"], ["b"]]
+    with pytest.raises(ValueError, match=message.replace("line 4: byte", "line 9003: byte")):
+        list(rows)

@@ -5,10 +5,22 @@ from __future__ import annotations
 import io
 import math
 import sys
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from keras_transformers.data.tables import FORMATS, Table, check_columns, check_strings, read_table, read_utf8
+from keras_transformers.data.tables import (
+    FORMATS,
+    Table,
+    check_columns,
+    check_strings,
+    read_rows,
+    read_table,
+    read_utf8,
+)
+
+Row = tuple[Any, ...]  # a text, and perhaps what goes with it
 
 
 class Columns(NamedTuple):
@@ -107,18 +119,46 @@ def requests(texts: list[str], file: Path | None, columns: Columns, kind: Any = 
         if kind is not None and kind.lists_pairs:
             return choices_of(kind.name, texts)
         return paired(kind.name, texts) if kind is not None and kind.needs_pairs else Table(texts, None, None)
-    if kind is None or kind.read is None or file.suffix == ".csv" or columns != Columns():
+    if kind is None or not of_task(file, columns, kind):
         return read_table(file, columns.text, columns.text_pair)
     texts, _, *pairs = kind.read(file, labelled=False)
     return Table([as_text(text) for text in texts], *(pairs or [None]), None)
 
 
-def checked_texts(texts: list[str], file: Path | None, columns: Columns) -> list[str]:
-    """The texts to answer, if they are not in a file; a file is checked, as far as that goes without the task."""
-    if texts or not file:
-        return given(texts, file)
-    check_header(file, columns)
-    return []
+def of_task(file: Path, columns: Columns, kind: Any) -> bool:
+    """Whether a file has the format of a task, rather than columns of texts."""
+    return kind.read is not None and file.suffix != ".csv" and columns == Columns()
+
+
+def checked_texts(texts: list[str], file: Path | None, columns: Columns) -> Iterator[str]:
+    """The texts to answer, if they are not in a file; a file is checked, as far as that goes without the task.
+
+    Lines of stdin are read as they are asked for, but for the first: there must be one.
+    """
+    if file and not texts:
+        check_header(file, columns)
+        return iter(())
+    lines = iter(()) if texts or sys.stdin.isatty() else (line.rstrip("\r\n") for line in sys.stdin)
+    first = next(lines, None)
+    return iter(given(texts, file)) if first is None else chain([first], lines)
+
+
+def rows_of(texts: Iterator[str], file: Path | None, columns: Columns, kind: Any) -> Iterator[Row]:
+    """What `requests` gives, row by row; the rows of a table, and lines, are read as they are asked for."""
+    if file is not None and not of_task(file, columns, kind):
+        return table_rows(file, [name for name in columns[:2] if name is not None])
+    if file is None and not (kind.needs_pairs or kind.lists_pairs):
+        return zip(texts)
+    table = requests([*texts], file, columns, kind)
+    return zip(*(column for column in table[:2] if column is not None), strict=True)
+
+
+def table_rows(file: Path, names: list[str | int]) -> Iterator[Row]:
+    """The texts of a table, and their second ones; a `ValueError` names the row where one is no string."""
+    for number, row in enumerate(read_rows(file, names), 1):
+        for name, value in zip(names, row, strict=True):
+            check_strings(file, name, [value], first=number)
+        yield tuple(row)
 
 
 def choices_of(name: str, texts: list[str]) -> Table:

@@ -11,8 +11,6 @@ from typer import Argument
 from zoo.cli.app import MaxLength, Model, app, examples, of_data, of_model, of_writing, readable
 from zoo.cli.data import given
 
-ROWS = 128  # lines at a time, from which batches of like length are made
-
 
 @app.command(
     epilog=examples(
@@ -68,15 +66,13 @@ def generate(
 def rewrite(task: Any, lines: list[str], options: dict[str, Any]) -> None:
     """One line for each; blank ones stay blank, and what else cannot be answered, or is cut, is told on stderr."""
     failed = 0
-    for start in range(0, len(lines), ROWS):
-        chunk = lines[start : start + ROWS]
-        for number, (line, answer) in enumerate(zip(chunk, task.predict(chunk, **options), strict=True), start + 1):
-            print(" ".join(answer["generated_text"].split("\n")), flush=True)
-            if answer["error"] and line.strip():
-                failed += 1
-                print(f"line {number}: {answer['error']}", file=sys.stderr)
-            elif answer["truncated"]:
-                print(f"line {number}: cut to {task.max_length} tokens.", file=sys.stderr)
+    for number, (line, answer) in enumerate(zip(lines, task.predict_stream(lines, **options), strict=True), 1):
+        print(" ".join(answer["generated_text"].split("\n")), flush=True)
+        if answer["error"] and line.strip():
+            failed += 1
+            print(f"line {number}: {answer['error']}", file=sys.stderr)
+        elif answer["truncated"]:
+            print(f"line {number}: cut to {task.max_length} tokens.", file=sys.stderr)
     if failed:
         raise ValueError(f"{failed} of {len(lines)} lines could not be answered.")
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator
+from itertools import chain, tee
+from operator import itemgetter
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Argument
 
+from zoo.cli.answers import check_out, written
 from zoo.cli.app import (
     BatchSize,
     MaxLength,
@@ -19,15 +22,17 @@ from zoo.cli.app import (
     app,
     examples,
     of_data,
+    of_output,
     readable,
 )
-from zoo.cli.data import Columns, checked_texts, requests
+from zoo.cli.data import Columns, Row, checked_texts, rows_of
 
 
 @app.command(
     epilog=examples(
         'predict runs/finetuned "Where is my parcel?" "Please cancel my order."',
         "predict runs/finetuned --file messages.csv > answers.jsonl",
+        "predict runs/finetuned --file messages.csv --out answers.csv",
         "predict runs/finetuned < lines.txt",
         'predict runs/questions "Where is Ann?" "Ann is in Oslo."',
         'predict runs/endings "He opened the door" "and went in." "and ate it."',
@@ -42,6 +47,10 @@ def predict(
         Path | None,
         of_data(callback=readable, help="CSV, TSV or JSON lines; of words also CoNLL, of questions SQuAD JSON."),
     ] = None,
+    out: Annotated[
+        Path | None,
+        of_output(help="Where to write answers: CSV, TSV or JSON lines by its name; printed if not given."),
+    ] = None,
     text: Text = "text",
     text_pair: TextPair = None,
     task: TaskName = None,
@@ -49,16 +58,24 @@ def predict(
     batch_size: BatchSize = 32,
     max_length: MaxLength = None,
 ) -> None:
-    """Answer texts; prints a JSON object for each."""
+    """Answer texts as they are read; prints a JSON object for each."""
     columns = Columns(text, text_pair, None)
-    texts = checked_texts(texts or [], file, columns)
+    check_out(out, file)
+    lines = checked_texts(texts or [], file, columns)
     import zoo
 
     loaded = zoo.load(model, task, max_length=max_length, no_answer=no_answer)
-    table = requests(texts, file, columns, loaded.kind)
-    for start in range(0, len(table.texts), batch_size):
-        batch = slice(start, start + batch_size)
-        asked = {"text": table.texts[batch]} | ({"text_pair": table.pairs[batch]} if table.pairs else {})
-        for *request, answer in zip(*asked.values(), loaded.predict(*asked.values()), strict=True):
-            line = {**dict(zip(asked, request, strict=True)), **answer}
-            print(json.dumps(line, ensure_ascii=False, default=lambda array: array.tolist()), flush=True)
+    rows, *asked = columns_of(rows_of(lines, file, columns, loaded.kind))
+    answers = loaded.predict_stream(*asked, batch_size=batch_size, verbose=0 if out is None else "auto")
+    with written(out) as write:
+        for row, answer in zip(rows, answers, strict=True):
+            write({**dict(zip(("text", "text_pair"), row, strict=False)), **answer})
+
+
+def columns_of(rows: Iterator[Row]) -> Iterator[Iterator[Any]]:
+    """The rows and then each of their columns, as iterators that keep no row that all of them have given."""
+    first = next(rows)
+    rows, *copies = tee(chain([first], rows), 1 + len(first))
+    yield rows
+    for place, copy in enumerate(copies):
+        yield map(itemgetter(place), copy)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import json
 
 import pytest
-from command_line import LABELS, ROWS, fail, run
+from command_line import LABELS, ROWS, fail, invoke, run
+
+from zoo.cli.predict import columns_of
 
 
 def json_lines(text: str) -> list[dict]:
@@ -61,3 +64,39 @@ def test_predict_takes_pairs_and_choices_as_arguments(folders, tmp_path):
 def test_predict_takes_a_task(folders):
     (answer,) = json_lines(run("predict", folders["masked_lm"], "a film", "--task", "sentence_embedding"))
     assert len(answer["embedding"]) == 16
+
+
+@pytest.mark.integration
+def test_predict_writes_a_table(folders, table, tmp_path):
+    out = tmp_path / "answers.csv"
+    assert run("predict", folders["classification"], "--file", table("rows.csv", ROWS), "--out", out) == ""
+    rows = [*csv.DictReader(out.open(encoding="utf-8", newline=""))]
+    assert [row["text"] for row in rows] == list(LABELS)
+    assert [*rows[0]] == ["text", "label", "probabilities.bad", "probabilities.good", "truncated"]
+    assert all(len(row["probabilities.bad"]) <= 6 for row in rows)
+    assert "expected two files" in fail("predict", folders["classification"], "--file", out, "--out", out)[1]
+
+
+@pytest.mark.integration
+def test_predict_keeps_the_answers_before_a_broken_row(folders, tmp_path):
+    file, out = tmp_path / "rows.csv", tmp_path / "answers.csv"
+    file.write_text("text\n" + "a fine film\n" * 6 + "one,two\n")
+    result = invoke("predict", folders["classification"], "--file", file, "--out", out, "--batch-size", "2")
+    assert result.exit_code == 2 and f"{file}, line 8: 2 fields" in result.stderr
+    assert len(out.read_text().splitlines()) == 5  # a header, and the first chunk: two batches
+
+
+def test_columns_keep_no_row_that_all_have_given():
+    class Text(str):
+        living = 0
+
+        def __init__(self, _):
+            Text.living += 1
+
+        def __del__(self):
+            Text.living -= 1
+
+    rows, texts = columns_of((Text(number),) for number in range(2000))
+    for number, (row, text) in enumerate(zip(rows, texts, strict=True)):
+        assert row == (text,)
+        assert Text.living < 200, number

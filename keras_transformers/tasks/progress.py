@@ -1,0 +1,62 @@
+"""A progress bar for work that may be short: there is none then."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+import keras
+
+PATIENCE = 3.0  # seconds of work without a bar
+CHOICES = ("auto", 0, 1, 2)
+
+
+class Progress:
+    """Keras' progress bar, shown on a terminal once the work has taken some seconds.
+
+    Args:
+        verbose: `"auto"`, a bar on a terminal for more than some seconds of work; 0, none; 1, a bar; 2, one line at the
+            end.
+        total: How much there is to do; None where nobody knows.
+        unit: What is counted.
+
+    Raises:
+        ValueError: `verbose` is none of these.
+
+    Example:
+
+    >>> Progress(0, total=2).add(1)
+    """
+
+    def __init__(self, verbose: Any, total: int | None = None, unit: str = "text"):
+        if verbose not in CHOICES:
+            raise ValueError(f"verbose must be one of {CHOICES}: received {verbose!r}.")
+        self.total, self.done, self.shown = total, 0, False
+        auto = verbose == "auto"
+        self.begin = time.monotonic() + (PATIENCE if auto else 0.0)  # when it may be shown
+        verbose = int(sys.stdout is not None and sys.stdout.isatty()) if auto else verbose
+        self.bar = keras.utils.Progbar(total, verbose=verbose, unit_name=unit) if verbose else None
+
+    def add(self, count: int) -> None:
+        """Count what was done, and show it."""
+        self.done += count
+        if self.bar is not None and time.monotonic() >= self.begin:
+            self.shown = True
+            self.bar.update(self.done)
+
+    def finish(self) -> None:
+        """End the line, where the total was not known before."""
+        if self.shown and self.total is None:
+            self.bar.update(self.done, finalize=True)
+
+
+def count_of(texts: Any) -> int | None:
+    """How many texts there are; None where only reading them tells.
+
+    Example:
+
+    >>> count_of(["a", "b"]), count_of(iter("ab"))
+    (2, None)
+    """
+    return len(texts) if hasattr(texts, "__len__") else None
