@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 import yaml
@@ -81,7 +82,8 @@ def options(arguments: list[str]) -> dict[str, Any]:
     assert arguments[:3] == ["-m", "zoo", "finetune"]
     from zoo.__main__ import app
 
-    return get_command(app).commands["finetune"].make_context("finetune", arguments[3:]).params
+    with patch("zoo.cli.app.check_file"):  # the files are the reader's
+        return get_command(app).commands["finetune"].make_context("finetune", arguments[3:]).params
 
 
 def start_pod(variables: dict[str, str], outcome: str, index: int = 0, workers: int = 2) -> subprocess.Popen:
