@@ -48,10 +48,15 @@ def _time_collection(phase: str, info: dict):
         collected["seconds"] += time.process_time() - collected["since"]
 
 
+TRACING = re.compile(r"keras_transformers/(tasks/|data/\w*stream\.py)")  # modules whose examples trace text graphs
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]):
-    """Leave in the quick set the parameters that `integration(quick=[...])` names."""
+    """Leave in the quick set the parameters that `integration(quick=[...])` names; mark the examples of tasks."""
     for item in items:
+        if isinstance(item, pytest.DoctestItem) and TRACING.match(item.nodeid):
+            item.add_marker("integration")
         parameters = getattr(getattr(item, "callspec", None), "id", None)
         for mark in [mark for mark in item.own_markers if mark.name == "integration"]:
             if parameters in mark.kwargs.get("quick", ()):

@@ -171,6 +171,7 @@ def test_bytes_that_are_not_text(task):
     assert {tuple(column.shape) for name, column in none.items() if name != "truncated"} == {(0, 1)}
 
 
+@pytest.mark.integration
 def test_python_reads_as_the_graph_does(task):
     from keras_transformers.tasks.one_pass import EagerService
 

@@ -50,6 +50,7 @@ def test_learns_both_tasks_with_the_first_block_frozen():
     assert all(np.array_equal(a, b) for a, b in zip(first, after, strict=True))
 
 
+@pytest.mark.integration
 def test_padding_changes_no_step():
     wide = [{k: np.pad(v, ((0, 0), (0, 5))) for k, v in X.items()}, dict(Y)]
     wide[1]["labels"] = np.pad(Y["labels"], ((0, 0), (0, 5)), constant_values=-1)
