@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from threading import Lock
 from typing import Any
 
 import keras
@@ -13,6 +14,7 @@ from keras_transformers.keras_private import record_gradient
 from keras_transformers.tensor import Tensor
 
 NAME = "KerasTransformersGradient"
+LOCK = Lock()
 
 
 def custom_gradient(function: Callable) -> Callable:
@@ -82,8 +84,13 @@ def _in_graph(function: Callable, tensors: tuple[Tensor, ...]) -> Tensor:
     return outputs[0]
 
 
-@cache
 def _register() -> None:
+    with LOCK:  # two threads may trace their first models at once, and TensorFlow refuses a second registration
+        _register_once()
+
+
+@cache
+def _register_once() -> None:
     import tensorflow as tf
 
     @tf.RegisterGradient(NAME)

@@ -258,9 +258,9 @@ class Task:
     ) -> Any:
         """A data set of all texts, once: in their order where it matters, else those of like length together."""
         check_learnable(self.kind, self.parts, texts, labels, pairs)
-        settings = {"batch_size": batch_size, "pairs": pairs, "by_length": self.parts.rows_alone, **(options or {})}
+        settings = {"batch_size": batch_size, "pairs": pairs, **(options or {})}
         every = {"shuffle": False, "drop_remainder": False, "accumulation_steps": 1, "class_weight": None}
-        return self.dataset(texts, labels, **(settings | every))
+        return self.dataset(texts, labels, **(settings | every | {"by_length": self.parts.rows_alone}))
 
     __repr__ = described
     predict = of_answers("predict", "Answers texts: `OnePass.predict`, or of language models `Writing.predict`.")

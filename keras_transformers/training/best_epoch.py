@@ -55,6 +55,8 @@ class BestEpoch(keras.callbacks.Callback):
         if self.monitor not in (logs or {}):
             raise ValueError(f"{self.monitor} is not measured in this fit, which has {sorted(logs or {})}.")
         value = float(logs[self.monitor])
+        if not all(math.isfinite(logs.get(name, 0.0)) for name in ("loss", "val_loss")):
+            value = math.nan  # it has diverged, whatever it answers
         if self.best is None or math.isnan(self.best) or self.sign * value >= self.sign * self.best:
             self.best, self.best_epoch, self.best_weights = value, epoch, self.model.get_weights()
 

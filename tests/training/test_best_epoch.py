@@ -50,6 +50,15 @@ def test_the_best_epoch_is_kept(values, direction, expected):
     assert sum(np.array_equal(kept, other) for other in of_epochs) == 1
 
 
+def test_an_epoch_that_has_diverged_is_not_kept():
+    """Whatever it answers: an accuracy may stay, that of the answer 0 for every text."""
+    best = BestEpoch("val_accuracy", "up")
+    best.set_model(keras.Sequential([keras.Input((1,)), keras.layers.Dense(1)]))
+    for epoch, loss in enumerate([0.5, float("nan"), float("inf")]):
+        best.on_epoch_end(epoch, {"loss": loss, "val_loss": 0.5, "val_accuracy": 0.3})
+    assert best.best_epoch == 0
+
+
 def test_what_is_refused():
     with pytest.raises(ValueError, match="direction='sideways'; expected one of"):
         BestEpoch("val_loss", "sideways")

@@ -4,32 +4,39 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
 from keras_transformers.data.tables import FORMATS
+from zoo.cli.app import check_new_file
 
 DIGITS = 4
 SPACES = str.maketrans("\t\r\n", "   ")  # TSV has no quotes
 Write = Callable[[dict[str, Any]], None]
 
 
-def shortened(value: Any) -> Any:
-    """Return a value as JSON has it, arrays as lists, with floats of four significant digits.
+def as_json(value: Any, digits: int | None = None) -> Any:
+    """Return a value as JSON has it: arrays as lists, None for a float that is not finite.
+
+    Args:
+        value: Numbers, strings, arrays; lists and dicts of them.
+        digits: Significant digits of floats; None for all.
 
     Example:
 
-    >>> shortened({"score": 0.123456, "places": (1, 2.0), "label": "good"})
-    {'score': 0.1235, 'places': [1, 2.0], 'label': 'good'}
+    >>> as_json({"score": 0.123456, "places": (1, float("nan")), "label": "good"}, digits=4)
+    {'score': 0.1235, 'places': [1, None], 'label': 'good'}
     """
     value = value.tolist() if hasattr(value, "tolist") else value
-    if isinstance(value, float):
-        return float(f"{value:.{DIGITS}g}")
+    if isinstance(value, float):  # JSON has no NaN and no infinity
+        rounded = value if digits is None else float(f"{value:.{digits}g}")
+        return rounded if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {name: shortened(part) for name, part in value.items()}
-    return [shortened(part) for part in value] if isinstance(value, (list, tuple)) else value
+        return {name: as_json(part, digits) for name, part in value.items()}
+    return [as_json(part, digits) for part in value] if isinstance(value, (list, tuple)) else value
 
 
 def flattened(answer: Mapping[str, Any]) -> dict[str, str]:
@@ -62,10 +69,7 @@ def check_out(out: Path | None, file: Path | None) -> None:
         return
     if out.suffix not in FORMATS:
         raise ValueError(f"received --out {out}: expected a file named {', '.join(FORMATS)}.")
-    if not out.parent.is_dir():
-        raise ValueError(f"received --out {out}: there is no folder {out.parent}.")
-    if file is not None and out.resolve() == file.resolve():
-        raise ValueError(f"received {out} as --file and --out: expected two files.")
+    check_new_file("--out", out, file)
 
 
 @contextmanager
@@ -78,9 +82,9 @@ def written(out: Path | None) -> Iterator[Write]:
         yield (lambda answer: _flushed(stream, json_line(answer))) if out.suffix == ".jsonl" else _rows(stream, out)
 
 
-def json_line(answer: Mapping[str, Any]) -> str:
-    """Return an answer as a JSON object in one line."""
-    return json.dumps(shortened(answer), ensure_ascii=False)
+def json_line(answer: Mapping[str, Any], digits: int | None = DIGITS) -> str:
+    """Return an answer, or a report, as a JSON object in one line."""
+    return json.dumps(as_json(answer, digits), ensure_ascii=False)
 
 
 def _flushed(stream: TextIO, line: str) -> None:
@@ -94,7 +98,7 @@ def _rows(stream: TextIO, out: Path) -> Write:
     lines = csv.writer(stream, lineterminator="\n")
 
     def write(answer: dict[str, Any]) -> None:
-        cells = flattened(shortened(answer))
+        cells = flattened(as_json(answer, DIGITS))
         if not names:
             names.extend(cells)
             put(names)

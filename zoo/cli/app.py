@@ -92,6 +92,14 @@ def readable(path: Path | None) -> Path | None:
     return path
 
 
+def check_new_file(option: str, path: Path, *read: Path | None) -> None:
+    """A `ValueError` for a file that cannot be written, or that a command reads, under whatever name."""
+    if not path.parent.is_dir():
+        raise ValueError(f"received {option} {path}: there is no folder {path.parent}.")
+    if any(other is not None and path.exists() and path.samefile(other) for other in read):
+        raise ValueError(f"received {path} for {option}, which is a file to read: expected another one.")
+
+
 def loadable(name: str | None) -> str | None:
     """What `zoo.load` takes for a name, checked as far as that goes without Keras and the hub."""
     if name is None:

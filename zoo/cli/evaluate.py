@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated
 
+from zoo.cli.answers import json_line
 from zoo.cli.app import (
     BatchSize,
     Label,
@@ -67,6 +67,6 @@ def evaluate(
     rows = examples_of(loaded.kind, data, columns, loaded.parts.attributes.get("problem"))
     report = measure(loaded, **rows, batch_size=batch_size)
     if as_json or not sys.stdout.isatty():
-        print(json.dumps(report, ensure_ascii=False))
+        print(json_line(report, digits=None))
     else:
         show(report, console())

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 from zoo.cli import bare
+from zoo.cli.answers import json_line
 from zoo.cli.app import (
     AfterSaving,
     BatchSize,
@@ -22,6 +23,7 @@ from zoo.cli.app import (
     Text,
     TextPair,
     app,
+    check_new_file,
     console,
     examples,
     of_data,
@@ -142,7 +144,7 @@ def finetune(
     fit = {"epochs": epochs, "learning_rate": learning_rate, "batch_size": batch_size, "seed": seed, "resume": resume}
     files = Files(train, test, Columns(text, text_pair, label), problem.value, split)
     folders = Folders(out, export or Path(f"{out}-export", "1"), report)
-    folders.check()
+    folders.check(train, test)
     for path in (train, test):
         check_header(path, files.columns.labelled() if task == "classification" else files.columns)
     with quiet_unless_chief(load["strategy"]):
@@ -156,8 +158,8 @@ class Folders(NamedTuple):
     export: Path  # the SavedModel
     report: Path | None = None  # the report as JSON
 
-    def check(self) -> None:
-        """A `ValueError`, before the work, if one cannot be written at its end."""
+    def check(self, *read: Path | None) -> None:
+        """A `ValueError`, before the work, if one cannot be written at its end, or is a file that is read."""
         from keras_transformers.checkpoints.folder import check_target
 
         check_target(self.out)
@@ -170,6 +172,8 @@ class Folders(NamedTuple):
             )
         if self.report is not None and (self.report.is_dir() or {one, other} & {*self.report.resolve().parents}):
             raise ValueError(f"--report {self.report} is a folder, or in one that is written: give another file.")
+        if self.report is not None:
+            check_new_file("--report", self.report, *read)
 
 
 def run(name: str, task: str, files: Files, load: dict[str, Any], given: dict[str, Any], folders: Folders) -> None:
@@ -225,7 +229,7 @@ def tell(report: dict[str, Any], lines: list[str], file: Path | None, is_chief: 
     print(*lines, sep="\n", flush=True)
     if file is not None and is_chief:
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(report, ensure_ascii=False), encoding="utf-8")
+        file.write_text(json_line(report, digits=None), encoding="utf-8")
 
 
 def serve(export: Path, request: list[str]) -> None:

@@ -57,8 +57,9 @@ def test_rows_stay_where_the_work_is_interrupted(tmp_path):
 
 @pytest.mark.parametrize(
     ("out", "message"),
-    [("a.txt", r"\.csv, \.tsv, \.jsonl"), ("no/a.csv", "there is no folder"), ("rows.csv", "expected two files")],
+    [("a.txt", r"\.csv, \.tsv, \.jsonl"), ("no/a.csv", "there is no folder"), ("rows.csv", "a file to read")],
 )
 def test_what_is_refused(tmp_path, out, message):
+    (tmp_path / "rows.csv").touch()
     with pytest.raises(ValueError, match=message):
         check_out(Path(tmp_path, out), tmp_path / "rows.csv")

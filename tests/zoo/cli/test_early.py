@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from command_line import python
+from command_line import fail, python
 
 RUN = """
 import json, os, sys
@@ -86,3 +86,16 @@ def test_mistakes_are_told_without_keras(tmp_path):
         code, printed, error = json.loads(line)
         assert (code, printed, error.count("\n")) == (2, "", 1), (command, error)
         assert message in error, (command, error)
+
+
+def test_what_is_read_is_not_written_over(tmp_path):
+    """Under whatever name: a report would end the table that it is about."""
+    table, other = tmp_path / "table.csv", tmp_path / "other.csv"
+    table.write_text("text,label\na,x\nb,y\n")
+    other.hardlink_to(table)
+    common = "finetune", "--train", table, "--out", tmp_path / "model"
+    for report in (table, other):
+        assert "which is a file to read" in fail(*common, "--report", report)[1]
+    assert "there is no folder" in fail(*common, "--report", tmp_path / "no" / "report.json")[1]
+    assert "which is a file to read" in fail(*common, "--split", 0, "--test", other, "--report", table)[1]
+    assert table.read_text() == "text,label\na,x\nb,y\n"

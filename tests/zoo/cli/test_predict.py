@@ -74,7 +74,7 @@ def test_predict_writes_a_table(folders, table, tmp_path):
     assert [row["text"] for row in rows] == list(LABELS)
     assert [*rows[0]] == ["text", "label", "probabilities.bad", "probabilities.good", "truncated"]
     assert all(len(row["probabilities.bad"]) <= 6 for row in rows)
-    assert "expected two files" in fail("predict", folders["classification"], "--file", out, "--out", out)[1]
+    assert "a file to read" in fail("predict", folders["classification"], "--file", out, "--out", out)[1]
 
 
 @pytest.mark.integration
