@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import keras
 import numpy as np
 
+from keras_transformers.data.batching import BUCKETS
 from keras_transformers.keras_private import strategy_of
 from keras_transformers.tasks.by_length import answer_chunks, chunk_sizes, read_chunks, token_counts
 from keras_transformers.tasks.parts import Setup
@@ -261,7 +262,8 @@ class EagerService:
     """
 
     def __init__(self, answers: OnePass):
-        self.signatures, self.read = answers.signatures, PythonReader(answers.setup)
+        # Few lengths, as JAX compiles every operation once for each: batches by length have nearly as many as texts do.
+        self.signatures, self.read = answers.signatures, PythonReader(answers.setup, BUCKETS)
 
     def run(self, name: str, columns: Sequence[Sequence[str]]) -> dict[str, np.ndarray]:
         """The named columns of the answer of a signature, as arrays."""

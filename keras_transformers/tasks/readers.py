@@ -79,10 +79,11 @@ class PythonReader:
 
     Args:
         setup: Of the task.
+        buckets: Lengths in tokens; a batch is padded to the next of them. Where there is none, to its longest row.
     """
 
-    def __init__(self, setup: Setup):
-        self.setup = setup
+    def __init__(self, setup: Setup, buckets: Sequence[int] = ()):
+        self.setup, self.buckets = setup, sorted(min(bucket, setup.max_length) for bucket in buckets)
 
     def __call__(
         self, texts: Sequence[str], pairs: Sequence[str] | None = None, *, with_offsets: bool = False
@@ -98,7 +99,8 @@ class PythonReader:
 
     def _tensors(self, encoded: Sequence[Encoded], with_offsets: bool) -> Tensors:
         rows = rows_of(encoded, self.setup.config)
-        width = int(rows.lengths.max())
+        longest = int(rows.lengths.max())
+        width = next((bucket for bucket in self.buckets if bucket >= longest), longest)
         arrays = rows.padded(width, self.setup.config.pad_id)
         if with_offsets:
             arrays |= places_of(encoded, width)

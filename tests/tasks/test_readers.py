@@ -56,3 +56,10 @@ def test_a_question_is_cut_inside_a_character_of_several_tokens(max_length):
     asked = [" ".join(chance.choices(words, k=60)) for _ in range(40)] + ["한국어는 어디에서 쓰나요 " * 20] * 2
     read = [" ".join(chance.choices(words, k=chance.randint(0, 90))) for _ in range(40)] + ["Oslo", "한국어 " * 90]
     assert all(same_windows(setup, [asked, read], max_length, 8)["truncated"][-2:])
+
+
+def test_python_pads_to_buckets(setup):
+    """A compiler sees few lengths; what is beyond the largest bucket is padded to its longest row."""
+    texts = ["a", "a " * 9, "a " * 20]
+    widths = [PythonReader(setup, (4, 16))([text])["token_ids"].shape[1] for text in texts]
+    assert widths[:2] == [4, 16] and widths[2] == PythonReader(setup)(texts)["token_ids"].shape[1]
