@@ -67,8 +67,9 @@ def length_of(x: Tensor) -> Tensor | int:
 
 
 def find_activation(name: str) -> Any:
-    """The activation function of a name: one of Keras', or `"gelu_tanh"`."""
-    return gelu_tanh if name == "gelu_tanh" else keras.activations.get(name)
+    """The activation function of a name: one of Keras', or one of this module."""
+    own = {"gelu_tanh": gelu_tanh, "silu": silu, "swish": silu}
+    return own[name] if name in own else keras.activations.get(name)
 
 
 def lean_gelu(x: Tensor) -> Tensor:
@@ -105,3 +106,21 @@ def lean_gelu(x: Tensor) -> Tensor:
 def gelu_tanh(x: Tensor) -> Tensor:
     """GELU by its tanh approximation; registered with Keras, so that a layer that uses it can be saved."""
     return keras.activations.gelu(x, approximate=True)
+
+
+@keras.saving.register_keras_serializable("keras_transformers")
+def silu(x: Tensor) -> Tensor:
+    """SiLU: TensorFlow's own registers its gradient once more in each graph, which is kept for ever with it."""
+    if keras.backend.backend() != "tensorflow":
+        return keras.activations.silu(x)
+    import tensorflow as tf
+
+    def function(x):
+        def gradient(upstream):
+            with tf.control_dependencies([upstream]):  # else the sigmoid of the forward pass would be kept for it
+                share = tf.sigmoid(x)
+            return (upstream * (share * (1 + x * (1 - share))),)
+
+        return x * tf.sigmoid(x), gradient
+
+    return custom_gradient(function)(x)

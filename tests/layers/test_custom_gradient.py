@@ -12,7 +12,7 @@ from gradients import gradients
 from keras import ops
 
 from keras_transformers.layers.custom_gradient import custom_gradient
-from keras_transformers.layers.dense import lean_gelu
+from keras_transformers.layers.dense import find_activation, lean_gelu
 from keras_transformers.layers.long_attention import long_attention
 from keras_transformers.layers.remat import recompute
 from keras_transformers.training.losses import cross_entropy
@@ -130,11 +130,17 @@ def multiply(x):
 
 
 WEIGHT = keras.Variable(3.0)
-USERS = [lean_gelu, lambda x: cross_entropy(np.array([1]), x[None])[0], attend, multiply]
+ACTIVATIONS = {name: find_activation(name) for name in ("relu", "gelu", "gelu_tanh", "silu", "swish", "tanh")}
+USERS = ACTIVATIONS | {
+    "lean gelu": lean_gelu,
+    "cross entropy": lambda x: cross_entropy(np.array([1]), x[None])[0],
+    "long attention": attend,
+    "recompute": multiply,
+}
 
 
 @only_tensorflow
-@pytest.mark.parametrize("function", USERS, ids=["gelu", "cross entropy", "long attention", "recompute"])
+@pytest.mark.parametrize("function", USERS.values(), ids=USERS)
 def test_a_graph_is_freed(function):
     import tensorflow as tf
     from tensorflow.python.framework.ops import gradient_registry

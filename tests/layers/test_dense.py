@@ -9,7 +9,7 @@ from arrays import to_numpy, tolerance
 from gradients import gradients
 from keras import ops
 
-from keras_transformers.layers.dense import dense_initializer, lean_gelu
+from keras_transformers.layers.dense import dense_initializer, lean_gelu, silu
 
 INPUTS, UNITS = 60, 90
 
@@ -39,3 +39,10 @@ def test_lean_gelu_is_gelu(dtype):
     np.testing.assert_allclose(to_numpy(lean_gelu(x)), numbers * below, **tolerance(dtype))
     np.testing.assert_allclose(to_numpy(lean_gelu(x)), to_numpy(keras.activations.gelu(x)), **tolerance(dtype))
     np.testing.assert_allclose(gradients(lean_gelu, x)[0], below + numbers * density, **tolerance(dtype))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_silu_is_that_of_keras(dtype):
+    x = ops.cast(np.linspace(-20, 20, 4001), dtype)
+    np.testing.assert_array_equal(to_numpy(silu(x)), to_numpy(keras.activations.silu(x)))
+    np.testing.assert_array_equal(gradients(silu, x)[0], gradients(keras.activations.silu, x)[0])
