@@ -69,6 +69,8 @@ def check_out(out: Path | None, file: Path | None) -> None:
         return
     if out.suffix not in FORMATS:
         raise ValueError(f"received --out {out}: expected a file named {', '.join(FORMATS)}.")
+    if not out.parent.is_dir():
+        raise ValueError(f"received --out {out}: there is no folder {out.parent}.")
     check_new_file("--out", out, file)
 
 

@@ -93,9 +93,7 @@ def readable(path: Path | None) -> Path | None:
 
 
 def check_new_file(option: str, path: Path, *read: Path | None) -> None:
-    """A `ValueError` for a file that cannot be written, or that a command reads, under whatever name."""
-    if not path.parent.is_dir():
-        raise ValueError(f"received {option} {path}: there is no folder {path.parent}.")
+    """A `ValueError` for a file to write that a command reads, under whatever name."""
     if any(other is not None and path.exists() and path.samefile(other) for other in read):
         raise ValueError(f"received {path} for {option}, which is a file to read: expected another one.")
 

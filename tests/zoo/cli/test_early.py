@@ -96,6 +96,5 @@ def test_what_is_read_is_not_written_over(tmp_path):
     common = "finetune", "--train", table, "--out", tmp_path / "model"
     for report in (table, other):
         assert "which is a file to read" in fail(*common, "--report", report)[1]
-    assert "there is no folder" in fail(*common, "--report", tmp_path / "no" / "report.json")[1]
     assert "which is a file to read" in fail(*common, "--split", 0, "--test", other, "--report", table)[1]
     assert table.read_text() == "text,label\na,x\nb,y\n"

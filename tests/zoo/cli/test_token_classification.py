@@ -10,6 +10,7 @@ from command_line import fail, run
 
 import zoo
 from keras_transformers.tasks.parts import find_kind
+from zoo.cli.answers import DIGITS, as_json
 from zoo.cli.data import Columns, examples_of, requests
 
 WORDS, LABELS = [["a", "fine", "U.S.", "film"], ["the", "day"]], [["O", "O", "B-place", "O"], ["B-time", "I-time"]]
@@ -78,7 +79,8 @@ def test_predict(model, files):
     answers = [json.loads(line) for line in run("predict", model, "--file", files[".conll"]).splitlines()]
     assert [answer["text"] for answer in answers] == TEXTS
     expected = zoo.load(model).predict(TEXTS)
-    assert [{"text": text, **answer} for text, answer in zip(TEXTS, expected, strict=True)] == answers
+    expected = [{"text": text, **answer} for text, answer in zip(TEXTS, expected, strict=True)]
+    assert answers == [as_json(answer, DIGITS) for answer in expected]
 
 
 def test_requests_of_files(files, table, tmp_path):
