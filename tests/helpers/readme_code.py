@@ -55,7 +55,9 @@ def python_differences(page: str) -> Iterator[str]:
 def shell_differences(page: str, folder: Path) -> Iterator[str]:
     """The same of the commands that a block of text follows, run in a folder with this Python."""
     root, programs = Path(__file__).resolve().parents[2], Path(sys.executable).parent
-    environment = {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(root)}
+    # Of a reader: a log level that tests set lets TensorFlow say more.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("TF_")}
+    environment |= {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(root)}
     for command, shown in SHELL.findall(page):
         command = SET_UP.sub("python", command)
         done = subprocess.run(["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True)

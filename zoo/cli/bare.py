@@ -31,7 +31,8 @@ def main(folder: str, *texts: str) -> None:
     else:
         names = next(names for names in INPUTS if len(names) == len(texts) and frozenset(names) in signatures)
     rows = {name: tf.constant([text]) for name, text in zip(names, texts, strict=True)}
-    print(json.dumps({name: plain(value[0].numpy()) for name, value in signatures[frozenset(names)](**rows).items()}))
+    answer = signatures[frozenset(names)](**rows)
+    print(json.dumps({name: plain(answer[name][0].numpy()) for name in sorted(answer)}))
 
 
 def plain(value):
