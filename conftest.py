@@ -15,7 +15,7 @@ import pytest
 
 COSTLY = ("integration", "slow", "parity", "data", "ray")
 MOST = 2.0  # seconds of processor time of a test without a marker: a slow and busy CPU takes four times what is allowed
-MOST_END_TO_END = 12.0  # on a fast CPU that is idle, the longest takes 4
+MOST_END_TO_END = 20.0  # on a fast CPU that is idle, most take 4, the longest 7.4
 SPENT = pytest.StashKey[float]()
 collected = {"since": 0.0, "seconds": 0.0}  # processor time of the garbage collector, which no test is to blame for
 
@@ -48,7 +48,7 @@ def _time_collection(phase: str, info: dict):
         collected["seconds"] += time.process_time() - collected["since"]
 
 
-TRACING = re.compile(r"keras_transformers/(tasks/|data/\w*stream\.py)")  # modules whose examples trace text graphs
+TRACING = re.compile(r"keras_transformers/(tasks/|data/\w*stream\.py)|zoo/_load\.py")  # their examples trace graphs
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -171,6 +171,7 @@ def test_a_partial_file_is_never_returned(hub, tmp_path):
     assert not list(tmp_path.rglob("model.safetensors"))
 
 
+@pytest.mark.integration
 def test_a_broken_transfer_is_no_lasting_harm(hub, tmp_path):
     hub.cut = "once"
     with contextlib.suppress(ValueError):  # recent versions of huggingface_hub try again by themselves

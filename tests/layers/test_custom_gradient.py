@@ -140,6 +140,7 @@ USERS = ACTIVATIONS | {
 
 
 @only_tensorflow
+@pytest.mark.integration(quick=["lean gelu", "silu", "cross entropy"])
 @pytest.mark.parametrize("function", USERS.values(), ids=USERS)
 def test_a_graph_is_freed(function):
     import tensorflow as tf

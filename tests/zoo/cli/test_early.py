@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from command_line import fail, python
 
 RUN = """
@@ -73,6 +74,7 @@ CASES = {
 }
 
 
+@pytest.mark.integration
 def test_mistakes_are_told_without_keras(tmp_path):
     for name, text in NEW_FILES.items():
         (tmp_path / name).write_text(text)
