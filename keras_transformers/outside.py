@@ -74,7 +74,7 @@ def check_file(path: str | Path) -> None:
 
 
 def nearest(path: str | Path) -> str:
-    """A sentence with what there is beside a path that does not exist, and is called almost like it; or nothing."""
+    """Return a sentence with the names most like a path that does not exist, in its folder; empty if there are none."""
     path = Path(path)
     with contextlib.suppress(OSError):
         near = difflib.get_close_matches(path.name, [other.name for other in path.parent.iterdir()], cutoff=0.7)
@@ -120,7 +120,7 @@ def decoded(content: bytes, path: str | Path) -> str:
 
 
 def brief(record: Any) -> str:
-    """A dataclass as its arguments make it again: those that are not the defaults.
+    """Return the code that makes a dataclass again: its arguments that differ from the defaults.
 
     Example:
 

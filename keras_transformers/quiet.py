@@ -34,7 +34,7 @@ class QuietImport:
 
     @classmethod
     def find_spec(cls, name: str, path: Any = None, target: Any = None) -> Any:
-        """What the other finders find, with a loader that is quiet."""
+        """Return the spec that the other finders give, with a quiet loader."""
         if name != "tensorflow":
             return None
         from importlib.util import find_spec
@@ -82,7 +82,7 @@ def without_start_up_messages() -> Iterator[None]:
 
 
 def _filter() -> Any:
-    """The process; None where stderr is closed, as some services start theirs, or where Python cannot be started."""
+    """Start the process that filters; return None if stderr is closed, as some services do, or Python cannot start."""
     program = os.path.basename(sys.executable or "")  # that of a frozen program, or of uWSGI, would start it once more
     if sys.stderr is None or "python" not in program.lower() or getattr(sys, "frozen", False):
         return None

@@ -22,5 +22,5 @@ def __getattr__(name: str):
 
 
 def __dir__() -> list[str]:
-    """The public names and those of modules, for completion; not what this file imports for itself."""
+    """List the public names and the module's attributes, for completion."""
     return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -219,7 +219,7 @@ def find(
 
 
 def _sizes(entry: Entry) -> Checkpoint:
-    """The checkpoint of a model that has no weights."""
+    """Return the checkpoint of a model that has sizes but no weights."""
     if entry.tokenizer is None:
         raise no_weights(entry)
     config, task, tokenizers, assign = of_sizes(entry)

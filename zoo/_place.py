@@ -38,7 +38,7 @@ def stands_for(name: str | os.PathLike) -> Entry | Path | str:
 
 
 def _is_meant(folder: str | os.PathLike) -> bool:
-    """Whether a name of the zoo stands for a folder: a `Path` does, where there is one; a str could be either.
+    """Return whether a name of the zoo stands for a folder: a `Path` does if it exists; a str could be either.
 
     Raises:
         ValueError: A str that is either.

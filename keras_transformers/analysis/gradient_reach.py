@@ -99,7 +99,7 @@ def whole_texts(config: TransformerConfig, model: keras.Model) -> States:
 
 
 def truncated_texts(config: TransformerConfig, model: keras.Model, every: int) -> States:
-    """The same with truncated back-propagation: what is carried from part to part of a text has no gradient.
+    """Compute the same with truncated back-propagation: states carried from part to part have no gradient.
 
     The numbers are those of the whole text. Paper: Williams and Peng 1990, https://doi.org/10.1162/neco.1990.2.4.490.
 

@@ -97,7 +97,7 @@ def batches(
 
 
 def longest_first(lengths: np.ndarray) -> np.ndarray:
-    """The order of rows by their lengths, (rows,) or (rows, sides): the longest first, equal ones as they are.
+    """Return the indices that sort rows by their lengths, (rows,) or (rows, sides), the longest first; stable.
 
     Example:
 

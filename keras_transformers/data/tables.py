@@ -128,7 +128,7 @@ def check_strings(path: Path, column: str | int | None, values: Iterable[Any], f
 
 
 def _lines(path: Path) -> TextIO:
-    """The file, opened to read its lines: JSON lines end with a line feed only."""
+    """Open a file to read its lines; JSON lines end with a line feed only."""
     if path.suffix not in FORMATS:
         raise ValueError(f"Received {path}: expected a file named {', '.join(FORMATS)}.")
     check_file(path)

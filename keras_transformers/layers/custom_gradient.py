@@ -18,7 +18,7 @@ LOCK = Lock()
 
 
 def custom_gradient(function: Callable) -> Callable:
-    """`keras.ops.custom_gradient` of one output, without what TensorFlow keeps of it for ever.
+    """Decorate a function of one output like `keras.ops.custom_gradient`, without the graphs that TensorFlow keeps.
 
     In a graph `tf.custom_gradient` registers every gradient under a name of its own, with all that the gradient refers
     to, which is the graph: no graph of a training step would be freed. Here one name is registered, and the operation
@@ -47,7 +47,7 @@ def custom_gradient(function: Callable) -> Callable:
 
 
 def in_graph() -> bool:
-    """Whether TensorFlow is making a graph.
+    """Return whether TensorFlow is building a graph.
 
     Example:
 

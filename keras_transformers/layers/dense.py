@@ -67,7 +67,7 @@ def length_of(x: Tensor) -> Tensor | int:
 
 
 def find_activation(name: str) -> Any:
-    """The activation function of a name: one of Keras', or one of this module."""
+    """Return the activation function of a name: from Keras, or from this module."""
     own = {"gelu_tanh": gelu_tanh, "silu": silu, "swish": silu}
     return own[name] if name in own else keras.activations.get(name)
 
@@ -110,7 +110,7 @@ def gelu_tanh(x: Tensor) -> Tensor:
 
 @keras.saving.register_keras_serializable("keras_transformers")
 def silu(x: Tensor) -> Tensor:
-    """SiLU: TensorFlow's own registers its gradient once more in each graph, which is kept for ever with it."""
+    """Compute x * sigmoid(x). `tf.nn.silu` registers a gradient for each graph, which is then never freed."""
     if keras.backend.backend() != "tensorflow":
         return keras.activations.silu(x)
     import tensorflow as tf

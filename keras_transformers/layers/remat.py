@@ -104,7 +104,7 @@ def _remat(run: Callable, *tensors: Tensor) -> Any:
 
 
 def _recomputed(function: Callable) -> Callable:
-    """`keras.remat` in a graph, which TensorFlow would keep for ever: see `custom_gradient`."""
+    """Do what `keras.remat` does in a graph, which TensorFlow would then never free: see `custom_gradient`."""
     import tensorflow as tf
 
     def forward(zero, *tensors):
@@ -123,7 +123,7 @@ def _recomputed(function: Callable) -> Callable:
 
 
 def _zero_after(upstream: Tensor) -> Tensor:
-    """A zero () that is there with the gradient; XLA heeds no control dependencies, and 0 * x would be simplified."""
+    """Return a zero () that depends on the gradient; XLA ignores control dependencies and simplifies 0 * x."""
     first = ops.max(ops.cast(ops.reshape(upstream, (-1,))[:1], "float32"))
     return ops.where(first == first, 0.0, float("nan"))
 

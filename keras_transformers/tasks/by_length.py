@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from keras_transformers.data.pipeline import longest_first
 from keras_transformers.tasks.progress import Progress
 from keras_transformers.text.tokenizer import Tokenizer
 
@@ -115,7 +116,7 @@ def answer_chunks(
     """
     for rows in chunks:
         several = len(rows) > batch_size
-        order = np.argsort(-lengths(rows), kind="stable") if several else np.arange(len(rows))
+        order = longest_first(lengths(rows)) if several else np.arange(len(rows))
         answers: list[Any] = [None] * len(rows)
         for begin in range(0, len(rows), batch_size):
             batch = order[begin : begin + batch_size].tolist()

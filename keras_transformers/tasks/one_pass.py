@@ -151,7 +151,7 @@ class OnePass:
         return answer_chunks(chunks, partial(self._answer, name), lengths, batch_size, progress)
 
     def _answer(self, name: str, rows: list[tuple]) -> Iterator[dict[str, Any]]:
-        """What a signature says of rows."""
+        """Yield the answer of a signature to each row."""
         answer = self.service.run(name, [*map(list, zip(*rows, strict=True))])
         for row in zip(*answer.values(), strict=True):
             row = dict(zip(answer, row, strict=True))

@@ -20,6 +20,7 @@ from keras_transformers.number_checks import is_size
 from keras_transformers.outside import shown
 from keras_transformers.tensor import Tensor
 from keras_transformers.text.tokenizer import Tokenizer, check_texts
+from keras_transformers.training.best_epoch import BestEpoch
 
 if TYPE_CHECKING:
     from keras_transformers.tasks.evaluation import Scorer
@@ -167,7 +168,7 @@ class Answers(Protocol):
         """One dict a text."""
 
     def predict_stream(self, texts: Any, *arguments: Any, **options: Any) -> Iterator[dict[str, Any]]:
-        """The same, one after the other, as texts are read."""
+        """Yield the same, one after the other, as texts are read."""
 
     def export(self, folder: str, **options: Any) -> None:
         """Write a SavedModel."""
@@ -227,9 +228,15 @@ class Parts:
     saved_tokenizer: Any = None
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
+    def best_epoch(self) -> BestEpoch:
+        """Make the callback that keeps the epoch that is best by `judged_by` over the validation rows."""
+        metric = next(metric for metric in self.metrics()[self.label_output] if metric.name == self.judged_by)
+        prefix = f"{self.label_output}_" if len(self.model.output) > 1 else ""
+        return BestEpoch(f"val_{prefix}{metric.name}", metric._direction)
+
 
 def described(task: Any) -> str:
-    """One line about a task: its name, the model, parameters, labels, and the longest text in tokens."""
+    """Return one line about a task: its name, the model, parameters, labels, and the longest text in tokens."""
     config, labels = task.config, task.parts.attributes.get("labels")
     layers = " + ".join(str(count) for count in (config.num_layers, config.num_decoder_layers) if count)
     model = f"{config.family} of {layers} layers x {config.hidden_dim}"

@@ -52,7 +52,7 @@ class Progress:
 
 
 def count_of(texts: Any) -> int | None:
-    """How many texts there are; None where only reading them tells.
+    """Return the number of texts; None for an iterator.
 
     Example:
 

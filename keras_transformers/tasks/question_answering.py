@@ -95,10 +95,7 @@ def question_answering(
     windows = plan_windows(setup.tokenizer, setup.max_length, stride)
     (max_windows,) = check_counts(max_windows=max_windows)
     saved_options = {**options._asdict(), "stride": windows.stride, "max_windows": max_windows}
-    backbone = encoder(setup.config, outputs=setup.outputs, dtype=setup.dtype)
-    states, mask = backbone.output["hidden_states"], backbone.input["padding_mask"]  # (B, T, D), (B, T)
-    outputs = {"logits": span_head(setup.config, states, mask, setup.dtype), **setup.optional_outputs(backbone)}
-    model = keras.Model(backbone.input, outputs, name="question_answering_model")
+    model = _model(setup)
     # `best_spans` takes memory for each length, and no span is longer than what a window has of text.
     options = options._replace(max_answer_length=min(options.max_answer_length, windows.room))
     signature = Signature(("question", "context"), _answerer(model, windows, max_windows, options))
@@ -153,6 +150,13 @@ def _checked(num_candidates: Any, max_answer_length: Any, no_answer: Any, null_t
     return SpanOptions(*counts, no_answer, float(null_threshold))
 
 
+def _model(setup: Setup) -> keras.Model:
+    backbone = encoder(setup.config, outputs=setup.outputs, dtype=setup.dtype)
+    states, mask = backbone.output["hidden_states"], backbone.input["padding_mask"]  # (B, T, D), (B, T)
+    outputs = {"logits": span_head(setup.config, states, mask, setup.dtype), **setup.optional_outputs(backbone)}
+    return keras.Model(backbone.input, outputs, name="question_answering_model")
+
+
 def _answerer(model: keras.Model, windows: Windows, max_windows: int, options: SpanOptions) -> Callable[..., Tensors]:
     spans = (1 + options.num_candidates, 2)
     specs = {"numbers": Spec("float32", spans), "places": Spec("int32", spans)}
@@ -186,7 +190,7 @@ def _right(labels: Any, contexts: list[str]) -> list[list[str]]:
 
 
 def _report(texts: Any, labels: Any, pairs: Any, answers: list[dict[str, Any]]) -> dict[str, Any]:
-    """Exact match and F1, and the wrong answers that the model is surest of."""
+    """Return exact match and F1, and the wrong answers with the highest scores."""
     found, right = [row["answer"] for row in answers], _right(labels, pairs)
     wrong = {}
     for row, (answer, texts_of) in enumerate(zip(answers, right, strict=True)):

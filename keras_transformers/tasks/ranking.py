@@ -106,7 +106,7 @@ def _ranker(answers: OnePass) -> Callable[..., list[dict[str, Any]]]:
     def rank(
         query: str, documents: Sequence[str], *, top: int | None = None, batch_size: int = 32, verbose: Any = "auto"
     ) -> list[dict[str, Any]]:
-        """Documents by their score for a query, best first: dicts of `index`, `score` and `text`."""
+        """Sort documents by their score for a query, best first: dicts of `index`, `score` and `text`."""
         documents = check_texts("documents", documents)
         (top,) = check_counts(top=max(len(documents), 1) if top is None else top)
         found = answers.predict([query] * len(documents), documents, batch_size=batch_size, verbose=verbose)

@@ -108,7 +108,7 @@ class PythonReader:
 
 
 def places_of(encoded: Sequence[Encoded], width: int) -> dict[str, np.ndarray]:
-    """Where the tokens of B encoded texts stand.
+    """Return the offsets and word numbers of the tokens of B encoded texts.
 
     Args:
         encoded: Of at most `width` tokens each.

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from keras_transformers.tasks.labels import Labels
-from keras_transformers.training.best_epoch import BestEpoch
 from keras_transformers.training.class_scores import class_scores, confusion, macro_f1, total_scores
 from keras_transformers.training.embedding_metrics import spearman
 
 if TYPE_CHECKING:
-    from keras_transformers.tasks.parts import Parts
     from keras_transformers.tasks.task import Task
 
 Report = dict[str, Any]
@@ -63,13 +61,6 @@ def measure(task: Task, texts: Any, labels: Any = None, *, pairs: Any = None, ba
     return task.parts.report(texts, labels, pairs, task.predict(texts, pairs, batch_size=batch_size))
 
 
-def best_epoch(parts: Parts) -> BestEpoch:
-    """Return the callback that keeps the best epoch of a task, by its metric over the validation rows."""
-    metric = next(metric for metric in parts.metrics()[parts.label_output] if metric.name == parts.judged_by)
-    prefix = f"{parts.label_output}_" if len(parts.model.output) > 1 else ""
-    return BestEpoch(f"val_{prefix}{metric.name}", metric._direction)
-
-
 def worst(texts: Any, pairs: Any, wrong: Wrong) -> list[dict[str, Any]]:
     """Return the worst of wrong answers, beside their texts.
 
@@ -84,7 +75,7 @@ def worst(texts: Any, pairs: Any, wrong: Wrong) -> list[dict[str, Any]]:
 
 
 def _shown(text: Any) -> Any:
-    """A text; words are joined, choices stay a list."""
+    """Return a text; its words are joined."""
     return text if isinstance(text, str) else " ".join(text)
 
 

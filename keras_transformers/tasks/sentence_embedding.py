@@ -88,13 +88,13 @@ def sentence_embedding(setup: Setup, *, loss: str = "ranking", pooling: str = "m
     answers = OnePass(setup, embedder, _signatures(embedder), _describe)
 
     def embed(texts: Iterable[str], *, batch_size: int = 32, verbose: Any = "auto") -> np.ndarray:
-        """The vectors of texts: float32 (N, D)."""
+        """Return the vectors of texts: float32 (N, D)."""
         found = answers.predict(texts, batch_size=batch_size, verbose=verbose)
         vectors = [answer["embedding"] for answer in found]
         return np.stack(vectors) if vectors else np.zeros((0, setup.config.hidden_dim), np.float32)
 
     def search_texts(*arguments: Any, verbose: Any = "auto", **options: Any) -> list[list[dict[str, Any]]]:
-        """The texts of a collection that are nearest to each query: `tasks.search.search`."""
+        """Find the texts of a collection that are nearest to each query: `tasks.search.search`."""
         return search(partial(embed, verbose=verbose), *arguments, **options)
 
     return Parts(

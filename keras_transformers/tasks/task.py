@@ -239,7 +239,7 @@ class Task:
         dataset_options: dict[str, Any] | None = None,
         verbose: Any = "auto",
     ) -> dict[str, float | list[float]]:
-        """The task's metrics, over real targets.
+        """Compute the task's metrics over rows with targets.
 
         Args:
             texts, labels, pairs: As for `dataset`.
@@ -256,7 +256,7 @@ class Task:
     def _evaluation(
         self, texts: Any, labels: Any = None, pairs: Any = None, batch_size: int = 32, options: Any = None
     ) -> Any:
-        """A data set of all texts, once: in their order where it matters, else those of like length together."""
+        """Make a data set of all texts, once: in their order where it matters, else sorted by length."""
         check_learnable(self.kind, self.parts, texts, labels, pairs)
         settings = {"batch_size": batch_size, "pairs": pairs, **(options or {})}
         every = {"shuffle": False, "drop_remainder": False, "accumulation_steps": 1, "class_weight": None}

@@ -79,7 +79,7 @@ class Writing:
         verbose: Any = "auto",
         **knobs: Any,
     ) -> list[dict[str, Any]]:
-        """What `generate` gives, with scores.
+        """Return what `generate` writes, with scores.
 
         Args:
             texts, stop, num_beams, num_sequences, token_bias, batch_size, verbose, **knobs: As for `generate`.
@@ -101,11 +101,10 @@ class Writing:
 
         chunks = read_chunks([texts, range(len(texts))], [list, list], chunk_sizes(batch_size, growing=False))
         count, progress = token_counts(self.setup.tokenizer, self.setup.max_length), Progress(verbose, len(texts))
-        lengths = lambda rows: count([(text,) for text, _ in rows])  # noqa: E731
-        return [*answer_chunks(chunks, answer, lengths, batch_size, progress)]
+        return [*answer_chunks(chunks, answer, lambda rows: count([row[:1] for row in rows]), batch_size, progress)]
 
     def predict_stream(self, texts: Iterable[str], *, batch_size: int = 16, **options: Any) -> Iterator[dict[str, Any]]:
-        """What `predict` gives, one text after the other: for an iterator of more than fit in memory.
+        """Yield what `predict` returns, one text after the other: for more texts than fit in memory.
 
         Args:
             texts: Strings; those of an iterator are read some hundreds at a time.
@@ -117,10 +116,10 @@ class Writing:
         Raises:
             ValueError: As for `predict`; for what an iterator gives, once it is read.
         """
-        (batch_size,) = check_counts(batch_size=batch_size)
+        options = {"batch_size": batch_size, "verbose": 0} | options
+        self.predict([], **options)  # refuses options before a text is read
         sizes = chunk_sizes(batch_size, growing=True, most=0)
         chunks = read_chunks([texts], [partial(check_texts, "texts")], sizes)
-        options = {"batch_size": batch_size, "verbose": 0} | options
         return (answer for rows in chunks for answer in self.predict([text for (text,) in rows], **options))
 
     def generate(self, texts: Sequence[str], **options: Any) -> list[str] | list[list[str]]:

@@ -10,7 +10,6 @@ import tiny
 
 from keras_transformers.tasks.labels import make_labels
 from keras_transformers.tasks.reports import (
-    best_epoch,
     choice_report,
     label_report,
     measure,
@@ -154,5 +153,5 @@ def test_answers_agree_with_evaluate():
     ],
 )
 def test_what_epochs_are_judged_by(make, monitor, sign):
-    best = best_epoch(make().parts)
+    best = make().parts.best_epoch()
     assert (best.monitor, best.sign) == (monitor, sign)

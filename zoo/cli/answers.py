@@ -64,7 +64,7 @@ def _cell(value: Any) -> str:
 
 
 def check_out(out: Path | None, file: Path | None) -> None:
-    """A `ValueError` where answers cannot be written to a file."""
+    """Raise a `ValueError` if answers cannot be written to a file."""
     if out is None:
         return
     if out.suffix not in FORMATS:

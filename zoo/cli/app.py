@@ -86,20 +86,20 @@ app = typer.Typer(cls=Commands, add_completion=False, pretty_exceptions_enable=F
 
 
 def readable(path: Path | None) -> Path | None:
-    """A file that a command reads, checked before Keras is imported."""
+    """Check a file that a command reads, before Keras is imported; return it."""
     if path is not None:
         check_file(path)
     return path
 
 
 def check_new_file(option: str, path: Path, *read: Path | None) -> None:
-    """A `ValueError` for a file to write that a command reads, under whatever name."""
+    """Raise a `ValueError` if a file to write is one that the command reads, under any name."""
     if any(other is not None and path.exists() and path.samefile(other) for other in read):
         raise ValueError(f"received {path} for {option}, which is a file to read: expected another one.")
 
 
 def loadable(name: str | None) -> str | None:
-    """What `zoo.load` takes for a name, checked as far as that goes without Keras and the hub."""
+    """Check a name for `zoo.load`, as far as possible without Keras and the hub; return it."""
     if name is None:
         return None
     from keras_transformers.checkpoints.huggingface_config import read_config
@@ -115,7 +115,7 @@ def loadable(name: str | None) -> str | None:
 
 
 def task_name(name: str | None) -> str | None:
-    """The name of a task, checked."""
+    """Check the name of a task; return it."""
     from keras_transformers.checkpoints.names import task_names
 
     if name is not None and name not in task_names():
@@ -187,7 +187,7 @@ def console() -> Console:
 
 
 def hanging(begin: str, text: str) -> str:
-    """A text in lines as long as the terminal is wide, the others below the first; a command is one line, to copy."""
+    """Wrap a text to the terminal's width with a hanging indent; a command stays one line, to copy."""
     if text.startswith("python "):
         return f"{begin}{text}"
     options = {"initial_indent": begin, "subsequent_indent": " " * len(begin), "width": console().width}

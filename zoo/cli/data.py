@@ -36,7 +36,7 @@ class Columns(NamedTuple):
 
 
 def check_header(path: Path | None, columns: Columns) -> None:
-    """A `ValueError` for a table that lacks a column, before Keras is imported.
+    """Raise a `ValueError` if a table lacks a column, before Keras is imported.
 
     Of CSV all columns are needed. Other files may be of the task's own format, which is not known yet: of JSON lines,
     columns that were named are needed; and of TSV, where that of the texts was.
@@ -126,12 +126,12 @@ def requests(texts: list[str], file: Path | None, columns: Columns, kind: Any = 
 
 
 def of_task(file: Path, columns: Columns, kind: Any) -> bool:
-    """Whether a file has the format of a task, rather than columns of texts."""
+    """Return whether a file has the format of a task, rather than columns of texts."""
     return kind.read is not None and file.suffix != ".csv" and columns == Columns()
 
 
 def checked_texts(texts: list[str], file: Path | None, columns: Columns) -> Iterator[str]:
-    """The texts to answer, if they are not in a file; a file is checked, as far as that goes without the task.
+    """Return an iterator of the texts that are not in a file; a file is checked, as far as possible without the task.
 
     Lines of stdin are read as they are asked for, but for the first: there must be one.
     """
@@ -144,7 +144,7 @@ def checked_texts(texts: list[str], file: Path | None, columns: Columns) -> Iter
 
 
 def rows_of(texts: Iterator[str], file: Path | None, columns: Columns, kind: Any) -> Iterator[Row]:
-    """What `requests` gives, row by row; the rows of a table, and lines, are read as they are asked for."""
+    """Return an iterator of the rows of `requests`; rows of a table, and lines, are read as they are asked for."""
     if file is not None and not of_task(file, columns, kind):
         return table_rows(file, [name for name in columns[:2] if name is not None])
     if file is None and not (kind.needs_pairs or kind.lists_pairs):
@@ -154,7 +154,7 @@ def rows_of(texts: Iterator[str], file: Path | None, columns: Columns, kind: Any
 
 
 def table_rows(file: Path, names: list[str | int]) -> Iterator[Row]:
-    """The texts of a table, and their second ones; a `ValueError` names the row where one is no string."""
+    """Yield the texts of a table, and their second ones; a `ValueError` names the row where one is no string."""
     for number, row in enumerate(read_rows(file, names), 1):
         for name, value in zip(names, row, strict=True):
             check_strings(file, name, [value], first=number)

@@ -75,6 +75,15 @@ Split = Annotated[
 ]
 Epochs = Annotated[int | None, of_training(help="Passes over the texts; by their number if not given.", min=1)]
 Rate = Annotated[float | None, of_training(help="The peak; the model's own if not given.", min=0.0)]
+LoraRank = Annotated[int | None, of_model(help="Train adapters of this rank beside frozen weights.", min=1)]
+Remat = Annotated[bool, of_training("--remat", help="Compute inside blocks twice: less memory, more time.")]
+LmWeight = Annotated[
+    float | None, of_training(help="Of the language model's loss beside a classifier's, for decoders.", min=0.0)
+]
+ResumeFolder = Annotated[
+    Path | None,
+    of_training(help="Folder that keeps the run while it goes; the same command goes on where it stopped."),
+]
 
 
 @app.command(
@@ -106,26 +115,14 @@ def finetune(
     batch_size: BatchSize = 32,
     max_length: MaxLength = None,
     dtype: Annotated[str | None, of_model(help="A Keras dtype policy, such as mixed_bfloat16.")] = None,
-    lora_rank: Annotated[
-        int | None,
-        of_model(help="Train adapters of this rank beside frozen weights.", min=1),
-    ] = None,
-    remat: Annotated[
-        bool,
-        of_training("--remat", help="Compute inside blocks twice: less memory, more time."),
-    ] = False,
-    lm_weight: Annotated[
-        float | None,
-        of_training(help="Of the language model's loss beside a classifier's, for decoders.", min=0.0),
-    ] = None,
+    lora_rank: LoraRank = None,
+    remat: Remat = False,
+    lm_weight: LmWeight = None,
     loss: Loss = None,
     no_answer: NoAnswer = None,
     seed: Annotated[int, of_training(help="Of new weights, dropout, order and what is held out.")] = 0,
     strategy: Strategy = None,
-    resume: Annotated[
-        Path | None,
-        of_training(help="Folder that keeps the run while it goes; the same command goes on where it stopped."),
-    ] = None,
+    resume: ResumeFolder = None,
     out: Annotated[Path, of_output(help="Folder of the model, to load again.")] = Path("runs/finetuned"),
     export: Annotated[Path | None, of_output(help="Folder of the SavedModel.", show_default="OUT-export/1")] = None,
     report: Annotated[Path | None, of_output(help="File for the report, as JSON.")] = None,
@@ -159,7 +156,7 @@ class Folders(NamedTuple):
     report: Path | None = None  # the report as JSON
 
     def check(self, *read: Path | None) -> None:
-        """A `ValueError`, before the work, if one cannot be written at its end, or is a file that is read."""
+        """Raise a `ValueError`, before the work, if one cannot be written at its end, or is a file that is read."""
         from keras_transformers.checkpoints.folder import check_target
 
         check_target(self.out)
@@ -177,7 +174,7 @@ class Folders(NamedTuple):
 
 
 def run(name: str, task: str, files: Files, load: dict[str, Any], given: dict[str, Any], folders: Folders) -> None:
-    """Everything from a name to an export that answers; `load` and `given` are for `zoo.load` and `Task.fit`."""
+    """Do all steps from a name to an export that answers; `load` and `given` are for `zoo.load` and `Task.fit`."""
     import zoo
     from keras_transformers.tasks.parts import find_kind
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import keras
 
-from keras_transformers.tasks.reports import best_epoch
 from zoo.cli.app import AfterSaving, step
 from zoo.cli.parts import beside
 
@@ -60,14 +59,14 @@ class Epochs(keras.callbacks.Callback):
 def learn(
     task: Any, examples: dict[str, list], held_out: dict[str, list] | None, fit: dict[str, Any], out: Path
 ) -> int:
-    """`Task.fit`, measured on held-out rows after each epoch; on Ctrl-C the model so far is saved.
+    """Run `Task.fit`, measured on held-out rows after each epoch; on Ctrl-C the model so far is saved.
 
     A second Ctrl-C ends that too.
 
     Returns:
         The number from 1 of the epoch whose weights the model has.
     """
-    best = None if held_out is None else best_epoch(task.parts)
+    best = None if held_out is None else task.parts.best_epoch()
     measured = {"loss": f"{'loss':>7}"}
     if best is not None:
         measured |= {name: f"held-out {name.removeprefix('val_')}" for name in (best.monitor, "val_loss")}
@@ -89,7 +88,7 @@ def learn(
 
 
 def save(task: Any, folder: Path) -> None:
-    """`Task.save`; if that fails, as where somebody has put a file there since the start, to a new folder."""
+    """Save a task; if that fails, as where a file is in its place since the start, save it to a new folder."""
     try:
         with step(f"save {folder}"):
             task.save(folder)

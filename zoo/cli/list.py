@@ -19,7 +19,7 @@ def list_models(
     pattern: Annotated[str, Argument(help="Names, with the wildcards of the shell.")] = "*",
     bundled: Annotated[bool, Option("--bundled", help="Only models whose weights are in the package.")] = False,
 ) -> None:
-    """The models of the zoo: sizes, tasks, licences, and whether their weights are bundled."""
+    """List the models of the zoo: sizes, tasks, licences, and whether their weights are bundled."""
     found = names(pattern, True if bundled else None)
     if not found:
         raise ValueError(f"no {'bundled ' if bundled else ''}model is named like {pattern!r}; the zoo has {names()}.")
@@ -32,7 +32,7 @@ def list_models(
 
 
 def cells(entry: Entry) -> tuple[str, ...]:
-    """The row of a model: layers are their number times their width."""
+    """Return the row of a model; layers are their number times their width."""
     layers = entry.config.num_layers + (entry.config.num_decoder_layers or 0)
     size = f"{layers} x {entry.config.hidden_dim}"
     weights = "bundled" if entry.bundled else "hub" if entry.source else "none"
@@ -40,7 +40,7 @@ def cells(entry: Entry) -> tuple[str, ...]:
 
 
 def millions(number: int) -> str:
-    """A number of parameters in millions, with a decimal where there are few.
+    """Return a number of parameters in millions, with a decimal where there are few.
 
     Example:
 

@@ -35,7 +35,7 @@ class Parts(NamedTuple):
         return self.test or self.held_out
 
     def honest(self, epoch: int, epochs: int) -> list[str]:
-        """Lines on what the report is worth.
+        """Return lines on what the report is worth.
 
         Args:
             epoch: The one whose weights were kept, from 1.
@@ -64,7 +64,7 @@ class Files(NamedTuple):
     split: float | None = None  # of the training file, to hold out; None for `SPLIT`, or nothing beside a test file
 
     def checked(self, kind: Any) -> Files:
-        """The files of a task; without any, those of the bundled messages, if the task has labels.
+        """Check the files for a task; without any, return those of the bundled messages, if the task has labels.
 
         Args:
             kind: The `Kind` of task.
@@ -87,7 +87,7 @@ class Files(NamedTuple):
         return self._replace(train=MESSAGES / "train.csv", test=MESSAGES / "test.csv")
 
     def read(self, kind: Any, seed: int) -> tuple[Parts, dict[str, Any]]:
-        """The rows, and the options of `zoo.load` that follow from their labels. Says what is held out.
+        """Read the rows, and the options of `zoo.load` that follow from their labels; print what is held out.
 
         Args:
             kind: The `Kind` of task.
@@ -105,7 +105,7 @@ class Files(NamedTuple):
         return Parts(learnt, held_out, *(test or [None])), options
 
     def _said(self, learnt: Rows, held_out: Rows | None, has_classes: bool) -> list[str]:
-        """Lines on the split."""
+        """Return lines on the split."""
         count = len(learnt["texts"])
         if held_out is None:
             return [f"{self.train}: {count} row{'s' * (count > 1)}, too few to hold some out; nothing is measured"]
@@ -116,7 +116,7 @@ class Files(NamedTuple):
         return lines
 
     def _label_options(self, kind: Any, train: Rows, test: Rows | None = None) -> dict[str, Any]:
-        """The labels of a training file, checked against those of the test file, and what they are."""
+        """Return the labels of a training file, checked against those of the test file, and the problem."""
         if kind.labels_in is not None:
             if self.problem != "single_label":
                 raise ValueError(f"{kind.name} has one label a word: received --problem {self.problem}. Leave it out.")
@@ -128,7 +128,7 @@ class Files(NamedTuple):
 
 
 def request_of(kind: Any, rows: Rows) -> list[str]:
-    """What the export is asked: the first text, and its pair or choices; where texts are continued, its first words."""
+    """Return a request for the export: the first text with its pair or choices, or the first words to continue."""
     text = as_text(rows["texts"][0])
     if kind.writes_text and "labels" not in rows:
         return [" ".join(text.split()[:5])]
@@ -137,5 +137,5 @@ def request_of(kind: Any, rows: Rows) -> list[str]:
 
 
 def beside(out: Path) -> Path:
-    """Where an interrupted `fit` is saved: what is in `out` may be better."""
+    """Return the folder for an interrupted `fit`: the model in `out` may be better."""
     return out.with_name(f"{out.name}-interrupted")

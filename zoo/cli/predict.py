@@ -73,7 +73,7 @@ def predict(
 
 
 def columns_of(rows: Iterator[Row]) -> Iterator[Iterator[Any]]:
-    """The rows and then each of their columns, as iterators that keep no row that all of them have given."""
+    """Yield an iterator of the rows, then one of each column; a row is dropped once all of them have passed it."""
     first = next(rows)
     rows, *copies = tee(chain([first], rows), 1 + len(first))
     yield rows

@@ -49,7 +49,7 @@ def _classes(classes: dict[str, dict[str, float]], width: int) -> tuple[str, Tab
 
 
 def _confusion(confusion: dict[str, Any], width: int) -> tuple[str, Table]:
-    """The matrix where it fits; else the pairs that are confused most often."""
+    """Return the matrix where it fits, else the pairs that are confused most often."""
     labels, counts = confusion["labels"], np.array(confusion["counts"])
     names = [f"{number} {label}" for number, label in enumerate(labels, 1)]
     of_names = min(max(map(len, names)), LABEL)
@@ -92,7 +92,7 @@ def _worst(worst: list[dict[str, Any]], width: int) -> tuple[str, Table]:
 
 
 def _words(value: Any) -> str:
-    """A text in one line, labels with commas, or a number."""
+    """Return a text in one line, labels with commas, or a number as text."""
     if isinstance(value, list):
         return ", ".join(map(_words, value)) or "none"
     return " ".join(value.split()) if isinstance(value, str) else f"{value:.2f}"

@@ -31,7 +31,7 @@ def results(
 
 
 def paragraph(row: tuple[str, ...]) -> str:
-    """A measurement, and below it its command on a line of its own, however long: to be copied."""
+    """Wrap a measurement; its command stays on one line below, however long, to be copied."""
     _, data, measured, runs, minutes, command = row
     times = "1 run" if runs == "1" else f"{runs} runs"
     times += f" of {minutes} minutes" if minutes else ""

@@ -59,12 +59,12 @@ def split_rows(
 
 
 def _key(text: Any) -> str:
-    """What is the same for texts that are the same to a reader; words, or choices, are joined."""
+    """Return a key that is equal for texts that read the same; words, or choices, are joined."""
     return " ".join((text if isinstance(text, str) else " ".join(text)).split()).casefold()
 
 
 def _counts(strata: list[list[list[int]]], fraction: float) -> list[tuple[list[list[int]], int]]:
-    """The texts of each class, each with its rows, and how many rows of it to hold out."""
+    """Return the texts of each class with their rows, and how many rows of it to hold out."""
     sizes = [sum(map(len, texts)) for texts in strata]
     counts = [
         max(1, round(fraction * size)) if len(texts) > 1 else 0 for texts, size in zip(strata, sizes, strict=True)
@@ -80,7 +80,7 @@ def _counts(strata: list[list[list[int]]], fraction: float) -> list[tuple[list[l
 
 
 def _pick(texts: list[list[int]], count: int) -> list[int]:
-    """The rows of some texts, `count` if that can be, never of all of them."""
+    """Draw the rows of some texts, `count` if possible, never of all of them."""
     picked: list[int] = []
     for rows in texts[:-1]:
         if len(picked) + len(rows) <= count:
