@@ -4,8 +4,10 @@
 
 Each task has a process of its own, with a bundled model. In it each call is made `--times` times: `fit` and `evaluate`
 of a few rows, `predict`, `generate` with other settings each time, `export`, and `load`: a task made, used and dropped.
-Prints the memory of the process in MB after each (garbage collected, free memory given back to the system), then what
-was alive before the first and after the last: graphs of TensorFlow, and its registered gradients.
+Prints, after each call and a garbage collection, the memory of the process in MB, and what of it is in use: the rest
+lies free between pieces in use, and grows a little with each graph, for plain Keras too (less with `MALLOC_ARENA_MAX=1`
+in the environment). Then what was alive before the first call and after the last: graphs of TensorFlow, and its
+registered gradients. For Linux with glibc.
 """
 
 from __future__ import annotations
@@ -55,12 +57,25 @@ SETTINGS = [
 CALLS = ("fit", "evaluate", "predict", "generate", "export", "load")
 
 
-def memory() -> float:
-    """Return the resident memory of this process, in MB."""
+class MallInfo(ctypes.Structure):
+    """What `mallinfo2` of glibc returns, in bytes."""
+
+    names = (
+        "arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost",
+    )  # fmt: skip
+    _fields_ = [(name, ctypes.c_size_t) for name in names]
+
+
+def memory() -> tuple[float, float]:
+    """Return the resident memory of this process, and how much of it is in use, in MB."""
     gc.collect()
-    ctypes.CDLL("libc.so.6").malloc_trim(0)  # else memory that is free counts as long as it lies between pieces in use
+    libc = ctypes.CDLL("libc.so.6")
+    libc.mallinfo2.restype = MallInfo
+    libc.malloc_trim(0)  # gives back what can be
+    info = libc.mallinfo2()
     with open("/proc/self/status", encoding="ascii") as status:
-        return int(next(line for line in status if line.startswith("VmRSS")).split()[1]) / 1024
+        resident = int(next(line for line in status if line.startswith("VmRSS")).split()[1]) / 1024
+    return resident, (info.uordblks + info.hblkhd) / 2**20
 
 
 def alive() -> str:
@@ -105,7 +120,9 @@ def measure(name: str, chosen: list[str], times: int) -> None:
         for number in range(times):
             call(number)
             sizes.append(memory())
-        print(f"{name:21}{kind:9}{' '.join(f'{size:5.0f}' for size in sizes)} MB; {before} -> {alive()}", flush=True)
+        for what, row in zip(("process", "in use"), zip(*sizes, strict=True), strict=True):
+            print(f"{name:21}{kind:9}{what:8}{' '.join(f'{size:6.0f}' for size in row)} MB", flush=True)
+        print(f"{name:21}{kind:9}{before} -> {alive()}", flush=True)
 
 
 def main() -> None:

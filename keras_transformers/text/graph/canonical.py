@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from keras_transformers.text.graph.lookup import lookup_table
 from keras_transformers.text.graph.normalize import decompose
 from keras_transformers.text.graph.streams import Stream, Tracked, keep, row_starts, shift, stream
 from keras_transformers.text.graph.tables import Mapping, PointTable, Replacer, shipped
@@ -44,8 +45,7 @@ class Compose(Decompose):
         super().__init__(config)
         pairs = _pairs()
         keys = [letter * POINTS + mark for letter, mark in pairs]
-        initializer = tf.lookup.KeyValueTensorInitializer(keys, list(pairs.values()), tf.int64, tf.int32)
-        self.composites = tf.lookup.StaticHashTable(initializer, -1)
+        self.composites = lookup_table(keys, list(pairs.values()), tf.int64, tf.int32, -1)
         changes = shipped()["combining"] > 0
         changes[shipped()["decompose_keys"]] = True
         changes &= shipped()["composite"] == 0

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import tensorflow as tf
 
+from keras_transformers.text.graph.lookup import lookup_table
 from keras_transformers.text.graph.refuse import refuse
 from keras_transformers.text.graph.streams import Stream, Tracked, join, shift, stream
 
@@ -54,8 +55,7 @@ class Merges(tf.Module):
 
         keys = [*{-2, *_side_by_side(pairs, first, last, num_ids)}]  # never empty
         self.none = len(keys)  # the entry of pairs that no token holds
-        initializer = tf.lookup.KeyValueTensorInitializer(keys, list(range(self.none)), tf.int64, tf.int32)
-        self.entry = tf.lookup.StaticHashTable(initializer, self.none)
+        self.entry = lookup_table(keys, list(range(self.none)), tf.int64, tf.int32, self.none)
         self.rank = tf.constant([ranks.get(key, NEVER) for key in (*keys, -2)], tf.int32)
         # The lowest rank at which a product that ends in the left symbol merges with the right one, and the reverse.
         self.from_left, self.from_right = (

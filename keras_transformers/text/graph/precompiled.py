@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_transformers.text.charsmap import rules
+from keras_transformers.text.graph.lookup import lookup_table
 from keras_transformers.text.graph.probe import JOINS, NUM_CLUSTER_CLASSES, PICTURE, UNICODE_SIZE
 from keras_transformers.text.graph.split import piece_starts
 from keras_transformers.text.graph.streams import Stream, Tracked, replace, shift
@@ -45,8 +46,7 @@ class Precompiled(tf.Module):
                 several[_key([ord(character) for character in key])] = number
 
         self.single = PointTable(single)
-        initializer = tf.lookup.KeyValueTensorInitializer(list(several), list(several.values()), tf.int64, tf.int32)
-        self.several = tf.lookup.StaticHashTable(initializer, 0)
+        self.several = lookup_table(list(several), list(several.values()), tf.int64, tf.int32, 0)
         self.classes = PointTable(shipped()["cluster"])
         self.joins = tf.constant(JOINS)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import tensorflow as tf
 
+from keras_transformers.text.graph.lookup import lookup_table
 from keras_transformers.text.graph.refuse import refuse
 
 MOST_STATES = 1 << 23  # characters of all tokens together: 256,000 tokens of 32
@@ -39,8 +40,7 @@ class Trie(tf.Module):
                 if len(ids) > MOST_STATES:
                     raise refuse("vocabulary", "with tokens that are too long", [f"up to {MOST_STATES} characters"])
         pairs = (np.fromiter(column, np.int64, len(states)) for column in (states, states.values()))
-        transitions = tf.lookup.KeyValueTensorInitializer(*pairs)
-        self.transitions = tf.lookup.StaticHashTable(transitions, -1)
+        self.transitions = lookup_table(*pairs, tf.int64, tf.int64, -1)
         self.ids = tf.constant(np.array(ids, np.int32))
 
     def longest(

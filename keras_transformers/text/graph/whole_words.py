@@ -8,6 +8,7 @@ from typing import Any
 import tensorflow as tf
 import tokenizers
 
+from keras_transformers.text.graph.lookup import lookup_table
 from keras_transformers.text.graph.split import words
 from keras_transformers.text.graph.streams import Stream, Tracked, replace, stream
 from keras_transformers.text.graph.tables import TOKEN
@@ -25,8 +26,7 @@ class WholeWords(tf.Module):
     def __init__(self, known: dict[str, int] | dict[bytes, int], spell: Callable[[tf.Tensor, bool], Stream]):
         super().__init__()
         known = known or {b"": -1}  # a table cannot be empty
-        initializer = tf.lookup.KeyValueTensorInitializer(list(known), list(known.values()), tf.string, tf.int32)
-        self.known = tf.lookup.StaticHashTable(initializer, -1)
+        self.known = lookup_table(list(known), list(known.values()), tf.string, tf.int32, -1)
         self.spell = spell
 
     def __call__(self, points: Stream, starts: tf.Tensor) -> Stream:
