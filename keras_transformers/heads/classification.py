@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import keras
-
 from keras_transformers.config import TransformerConfig
-from keras_transformers.layers.dense import dense_initializer
+from keras_transformers.layers.dense import Dense, dense_initializer
 from keras_transformers.layers.dropout import Dropout
 from keras_transformers.tensor import Tensor
 
@@ -40,7 +38,7 @@ def classification_head(
     if num_classes < 1:
         raise ValueError(f"a classifier needs at least one class: received num_classes={num_classes}.")
     dropped = Dropout(config.dropout, dtype=dtype, name="classifier_dropout")(pooled)
-    layer = keras.layers.Dense(
+    layer = Dense(
         num_classes,
         use_bias=config.kind == "encoder",
         kernel_initializer=dense_initializer(config.initializer_range),

@@ -10,7 +10,7 @@ import keras
 from keras_transformers.config import TransformerConfig
 from keras_transformers.heads.masked_lm import OutputBias
 from keras_transformers.layers import TokenEmbedding
-from keras_transformers.layers.dense import dense_initializer
+from keras_transformers.layers.dense import Dense, dense_initializer
 from keras_transformers.tensor import Tensor
 
 
@@ -41,9 +41,7 @@ def language_model_head(
     if config.tie_embeddings:
         return logits_of(config, hidden_states, partial(embedding, reverse=True), add_bias)
     initializer = dense_initializer(config.initializer_range)
-    project = keras.layers.Dense(
-        config.vocabulary_size, use_bias=False, kernel_initializer=initializer, dtype=dtype, name="lm_head"
-    )
+    project = Dense(config.vocabulary_size, use_bias=False, kernel_initializer=initializer, dtype=dtype, name="lm_head")
     return logits_of(config, hidden_states, project, add_bias)
 
 

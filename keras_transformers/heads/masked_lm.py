@@ -7,7 +7,8 @@ from keras import ops
 
 from keras_transformers.config import TransformerConfig
 from keras_transformers.layers import TokenEmbedding
-from keras_transformers.layers.dense import dense_initializer, find_activation
+from keras_transformers.layers.dense import Dense, add_bias, dense_initializer, find_activation
+from keras_transformers.layers.gather import GatherTokens
 from keras_transformers.layers.residual import make_norm
 from keras_transformers.tensor import Tensor
 
@@ -20,7 +21,7 @@ class OutputBias(keras.layers.Layer):
         self.bias = self.add_weight(shape=(logits_shape[-1],), initializer="zeros", name="bias")
 
     def call(self, logits):
-        return logits + ops.cast(self.bias, logits.dtype)
+        return add_bias(logits, ops.cast(self.bias, logits.dtype))
 
 
 def masked_lm_head(
@@ -52,8 +53,8 @@ def masked_lm_head(
     >>> masked_lm_head(config, model.get_layer("token_embedding"), model.output["hidden_states"], positions).shape
     (None, None, 100)
     """
-    gathered = ops.take_along_axis(hidden_states, ops.expand_dims(mask_positions, -1), axis=1)
-    dense = keras.layers.Dense(
+    gathered = GatherTokens(dtype=dtype)(hidden_states, positions=mask_positions)  # (B, M, D)
+    dense = Dense(
         config.hidden_dim,
         activation=find_activation(config.activation),
         kernel_initializer=dense_initializer(config.initializer_range),

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import keras
-
 from keras_transformers.config import TransformerConfig
-from keras_transformers.layers.dense import dense_initializer
+from keras_transformers.layers.dense import Dense, dense_initializer
 from keras_transformers.tensor import Tensor
 
 
@@ -30,4 +28,4 @@ def next_sentence_head(config: TransformerConfig, pooled: Tensor, dtype: str | N
     (None, 2)
     """
     initializer = dense_initializer(config.initializer_range)
-    return keras.layers.Dense(2, kernel_initializer=initializer, dtype=dtype, name="next_sentence")(pooled)
+    return Dense(2, kernel_initializer=initializer, dtype=dtype, name="next_sentence")(pooled)

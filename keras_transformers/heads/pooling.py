@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import keras
 from keras import ops
 
 from keras_transformers.config import TransformerConfig
-from keras_transformers.layers.dense import dense_initializer
+from keras_transformers.layers.dense import Dense, dense_initializer
 from keras_transformers.tensor import Tensor
 
 
@@ -28,7 +27,7 @@ def pooler(config: TransformerConfig, hidden_states: Tensor, dtype: str | None =
     >>> pooler(config, keras.Input((None, 16))).shape
     (None, 16)
     """
-    layer = keras.layers.Dense(
+    layer = Dense(
         config.hidden_dim,
         activation="tanh",
         kernel_initializer=dense_initializer(config.initializer_range),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import keras
 from keras import ops
 
 from keras_transformers.config import TransformerConfig
-from keras_transformers.layers.dense import dense_initializer
+from keras_transformers.layers.dense import Dense, dense_initializer
 from keras_transformers.layers.masks import NEVER
 from keras_transformers.tensor import Tensor
 
@@ -34,8 +33,6 @@ def span_head(
     >>> span_head(config, keras.Input((None, 16)), keras.Input((None,))).shape
     (None, None, 2)
     """
-    layer = keras.layers.Dense(
-        2, kernel_initializer=dense_initializer(config.initializer_range), dtype=dtype, name="qa_outputs"
-    )
+    layer = Dense(2, kernel_initializer=dense_initializer(config.initializer_range), dtype=dtype, name="qa_outputs")
     logits = ops.cast(layer(hidden_states), "float32")  # (B, T, 2)
     return ops.where(ops.expand_dims(ops.not_equal(padding_mask, 0), -1), logits, NEVER)

@@ -1,4 +1,4 @@
-"""Dense layers for attention and feed-forward layers: their initialisers, shapes and activations."""
+"""Dense layers: their biases, initialisers, shapes and activations."""
 
 from __future__ import annotations
 
@@ -10,6 +10,66 @@ from keras import ops
 
 from keras_transformers.layers.custom_gradient import custom_gradient
 from keras_transformers.tensor import Tensor
+
+
+@keras.saving.register_keras_serializable("keras_transformers")
+class Dense(keras.layers.Dense):
+    """Keras' dense layer, whose bias learns from sums in float32.
+
+    It is called as Keras' class is, because that name is a part of where .weights.h5 files keep the weights.
+
+    Args:
+        units, use_bias, activation: As for `keras.layers.Dense`, as are all others.
+
+    Call arguments:
+        inputs: (..., D).
+        training: Whether gradients are needed.
+
+    Example:
+
+    >>> Dense(3, dtype="mixed_bfloat16")(np.ones((2, 5, 4), "float32"), training=True).shape
+    TensorShape([2, 5, 3])
+    """
+
+    def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
+        if not training or self.bias is None:
+            return super().call(inputs, training=training)
+        x = add_bias(ops.matmul(inputs, self.kernel), self.bias)  # (..., units)
+        return x if self.activation is None else self.activation(x)
+
+
+def add_bias(x: Tensor, bias: Tensor) -> Tensor:
+    """Add a bias whose gradient is summed in float32, in bfloat16 too.
+
+    TensorFlow's `BiasAddGrad` sums in bfloat16 on a CPU: of 4,096 gradients near 1 nearly nine tenths are lost, and the
+    error of random ones is 5 %. A product with a row of ones sums in float32, in 0.5 to 0.8 of the time.
+
+    Args:
+        x: (..., D).
+        bias: (D,), of the same dtype.
+
+    Returns:
+        (..., D).
+
+    Example:
+
+    >>> add_bias(np.array([[1.0, 2.0]]), np.array([0.5, 0.0])).numpy().tolist()
+    [[1.5, 2.0]]
+    """
+    if keras.backend.backend() != "tensorflow" or keras.backend.standardize_dtype(x.dtype) != "bfloat16":
+        return ops.add(x, bias)
+    import tensorflow as tf
+
+    def with_gradient(total, bias):
+        def gradient(upstream):
+            rows = tf.reshape(upstream, (-1, bias.shape[0]))  # (N, D)
+            return upstream, tf.matmul(tf.ones((1, tf.shape(rows)[0]), rows.dtype), rows)[0]
+
+        return total, gradient
+
+    # The sum is outside, so that it stays one operation with the product before it.
+    bias = ops.convert_to_tensor(bias)
+    return custom_gradient(with_gradient)(ops.add(x, ops.stop_gradient(bias)), bias)
 
 
 def dense_initializer(initializer_range: float | str | None, gain: float = 1.0) -> Any:
@@ -24,9 +84,7 @@ def dense_initializer(initializer_range: float | str | None, gain: float = 1.0) 
     return keras.initializers.TruncatedNormal(stddev=initializer_range)
 
 
-def built_dense(
-    owner: keras.layers.Layer, name: str, units: int, input_shape: tuple, gain: float = 1.0
-) -> keras.layers.Dense:
+def built_dense(owner: keras.layers.Layer, name: str, units: int, input_shape: tuple, gain: float = 1.0) -> Dense:
     """A dense layer with the `use_bias`, initialiser and dtype policy of its owner.
 
     Args:
@@ -40,7 +98,7 @@ def built_dense(
         A built layer.
     """
     own_range = owner.output_initializer_range if name == "output" else None
-    layer = keras.layers.Dense(
+    layer = Dense(
         units,
         use_bias=owner.use_bias,
         kernel_initializer=dense_initializer(owner.initializer_range if own_range is None else own_range, gain),
