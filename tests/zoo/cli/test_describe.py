@@ -9,6 +9,7 @@ import pytest
 from command_line import fail, run
 
 import zoo
+from keras_transformers.analysis import model_flops
 from keras_transformers.analysis.model_flops import flops_per_token
 
 
@@ -18,12 +19,27 @@ def described(*arguments: str) -> str:
 
 @pytest.mark.integration(quick=["cnn_encoder"])
 @pytest.mark.parametrize("name", zoo.names())
-def test_describe(name):
-    entry, text = zoo.describe(name), described(name)
+def test_describe(name, monkeypatch):
+    """Of the FLOPs, which take long to count, both that they are told and that they follow from the weights."""
+    counted = []
+    monkeypatch.setattr(
+        model_flops, "flops_per_token", lambda *arguments: counted.append(flops_per_token(*arguments)) or counted[0]
+    )
+    entry, text = zoo.describe(name), described(name, "--length", "16")
     for fact in (name, entry.summary, f"{entry.parameters:,}", entry.licence, entry.paper, entry.task):
         assert fact in text
     assert all(result.shown in text for result in entry.results)
     assert "B of weights in float32" in text and "FLOPs a token" in text
+    assert_two_flops_for_each_weight(entry, *counted)
+
+
+def assert_two_flops_for_each_weight(entry, flops):
+    """Assert it of each weight that a token meets; attention's FLOPs are few at 16 tokens, an embedding has none."""
+    config, met = entry.config, entry.parameters
+    if config.kind == "encoder":  # the pooler is for one token, the embeddings are looked up
+        looked_up = config.vocabulary_size + config.max_length + config.num_segments
+        met -= looked_up * config.hidden_dim + config.hidden_dim * (config.hidden_dim + 1)
+    assert 0.9 * met < flops / 2 < 1.25 * met
 
 
 @pytest.mark.integration
