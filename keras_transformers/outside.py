@@ -67,8 +67,10 @@ def check_file(path: str | Path) -> None:
     path = Path(path)
     if path.is_dir():
         raise ValueError(f"{path} is a folder: expected a file.")
-    if not path.is_file():
+    if not path.exists():
         raise ValueError(f"{path}: there is no such file.{nearest(path)}")
+    if not path.is_file():
+        raise ValueError(f"{path} is a pipe or a device: expected a regular file, which can be read more than once.")
     if not os.access(path, os.R_OK):
         raise ValueError(f"{path} does not allow to read it. Allow it, or give another file.")
 

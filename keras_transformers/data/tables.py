@@ -84,7 +84,7 @@ def check_columns(path: str | Path, columns: Sequence[str | int]) -> None:
     ...
     ValueError: ...reviews.csv, line 1: no column 'lable'; the file has 'text', 'label'.
     """
-    next(_records(Path(path), columns), None)
+    next(read_rows(path, columns))
 
 
 def read_rows(path: str | Path, columns: Sequence[str | int]) -> Iterator[list[Any]]:

@@ -53,7 +53,9 @@ def text_source(setup: Setup, read_labels: Callable[[Any], np.ndarray] | None = 
 
 def lacks_pairs(kind: Kind) -> ValueError:
     """The error of texts alone, for a task of pairs."""
-    return ValueError(f"{kind.name} takes pairs: received texts alone. Pass the second text of each as pairs.")
+    return ValueError(
+        f"{kind.name} takes pairs: received texts alone. Pass the second text of each as pairs (--text-pair)."
+    )
 
 
 def is_stream(texts: Any, labels: Any, pairs: Any = None) -> bool:

@@ -51,7 +51,9 @@ def check_pairs(questions: Any, contexts: Any) -> tuple[list[str], list[str]]:
     """Questions and their contexts; a `ValueError` if they are not as many texts, or none."""
     questions = check_texts("texts", questions)
     if contexts is None:
-        raise ValueError("question_answering received questions alone: pass the context of each one as pairs.")
+        raise ValueError(
+            "question_answering received questions alone: pass the context of each one as pairs (--text-pair)."
+        )
     contexts = check_texts("pairs", contexts)
     if len(questions) != len(contexts):
         raise ValueError(

@@ -37,6 +37,14 @@ def generate(task):
     return ask
 
 
+def test_a_stream_of_texts_refuses_options_before_it_reads(task):
+    texts = iter(["a"])
+    for options in ({"num_beams": 0}, {"batch_size": 2.5}, {"top_q": 1}, {"verbose": "loud"}):
+        with pytest.raises((ValueError, TypeError), match="received|unknown options"):
+            task.predict_stream(texts, **options)
+    assert next(texts) == "a"
+
+
 @pytest.mark.integration
 def test_stop_strings_that_are_too_long_or_too_many(generate):
     """A row gets an error; many empty ones are none."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 import csv
 import json
 import math
+import os
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
 from keras_transformers.data.tables import FORMATS
-from zoo.cli.app import check_new_file
+from zoo.cli.app import AfterSaving, check_new_file
 
 DIGITS = 4
 SPACES = str.maketrans("\t\r\n", "   ")  # TSV has no quotes
@@ -69,24 +71,46 @@ def check_out(out: Path | None, file: Path | None) -> None:
         return
     if out.suffix not in FORMATS:
         raise ValueError(f"received --out {out}: expected a file named {', '.join(FORMATS)}.")
+    if out.is_dir():
+        raise ValueError(f"received --out {out}, which is a folder: expected a file.")
     if not out.parent.is_dir():
         raise ValueError(f"received --out {out}: there is no folder {out.parent}.")
+    if not os.access(out.parent, os.W_OK):
+        raise ValueError(f"received --out {out}: {out.parent} does not allow to write in it.")
     check_new_file("--out", out, file)
 
 
 @contextmanager
 def written(out: Path | None) -> Iterator[Write]:
-    """Give a function that writes an answer, as it comes, to a file or to the terminal."""
+    """Yield a function that writes an answer, as it comes, to a file or to the terminal.
+
+    A file is written beside its place, as FILE.partial-PROCESS, and put there once it is complete.
+
+    Raises:
+        AfterSaving: What went wrong is its cause; the message says which file has the answers so far.
+    """
     if out is None:
-        yield lambda answer: print(json_line(answer), flush=True)
+        ascii_only = not (sys.stdout.encoding or "").lower().startswith("utf")
+        yield lambda answer: print(json_line(answer, ascii_only=ascii_only), flush=True)
         return
-    with out.open("w", encoding="utf-8", newline="") as stream:
-        yield (lambda answer: _flushed(stream, json_line(answer))) if out.suffix == ".jsonl" else _rows(stream, out)
+    out = out.resolve()
+    place = out if out.exists() and not out.is_file() else out.with_name(f"{out.name}.partial-{os.getpid()}")  # a pipe
+    try:
+        with place.open("w", encoding="utf-8", newline="") as stream:
+            yield (lambda answer: _flushed(stream, json_line(answer))) if out.suffix == ".jsonl" else _rows(stream, out)
+    except (Exception, KeyboardInterrupt) as error:
+        said = f"The answers so far are in {place}." if place.is_file() else f"{out} got a part of the answers."
+        if isinstance(error, KeyboardInterrupt):
+            print(f"\ninterrupted. {said}", file=sys.stderr)
+            raise
+        raise AfterSaving(said) from error
+    if place != out:
+        os.replace(place, out)
 
 
-def json_line(answer: Mapping[str, Any], digits: int | None = DIGITS) -> str:
+def json_line(answer: Mapping[str, Any], digits: int | None = DIGITS, ascii_only: bool = False) -> str:
     """Return an answer, or a report, as a JSON object in one line."""
-    return json.dumps(as_json(answer, digits), ensure_ascii=False)
+    return json.dumps(as_json(answer, digits), ensure_ascii=ascii_only)
 
 
 def _flushed(stream: TextIO, line: str) -> None:

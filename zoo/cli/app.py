@@ -5,6 +5,7 @@ Keras is imported by the verbs that need it, in their functions, so that help, `
 
 from __future__ import annotations
 
+import os
 import sys
 import textwrap
 import time
@@ -35,6 +36,10 @@ class Commands(TyperGroup):
         return super().invoke(context)
 
     def main(self, *arguments: Any, **options: Any) -> None:
+        if sys.stdout is None:  # closed
+            sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+        elif hasattr(sys.stdout, "reconfigure"):
+            sys.stdout.reconfigure(errors="backslashreplace")  # characters that the terminal's encoding lacks
         try:
             code = super().main(*arguments, **(options | {"standalone_mode": False}))
         except typer.Abort:
@@ -48,7 +53,7 @@ class Commands(TyperGroup):
 
 
 class AfterSaving(Exception):
-    """What went wrong once a model was saved is its cause; its message says where the model is."""
+    """What went wrong once something was saved: that is its cause; its message says where to find what was saved."""
 
 
 def explain(error: Exception) -> tuple[str, int]:
@@ -184,6 +189,17 @@ def zoo(
 def console() -> Console:
     """As wide as the terminal; wide enough for a table where there is none."""
     return Console(width=None if sys.stdout.isatty() else 100, highlight=False, markup=False)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number and its noun.
+
+    Example:
+
+    >>> counted(1, "row"), counted(2, "row")
+    ('1 row', '2 rows')
+    """
+    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def hanging(begin: str, text: str) -> str:

@@ -19,7 +19,8 @@ BLOCKED = (
 
 
 def main(folder: str, *texts: str) -> None:
-    """Print the answer as JSON."""
+    """Print the answer as JSON; the texts are a JSON list on standard input, if there are no arguments."""
+    texts = texts or json.load(sys.stdin)
     sys.modules.update(dict.fromkeys(BLOCKED))  # first: TensorFlow imports an installed Keras by itself
     runpy.run_path(QUIET)["QuietImport"].install()
     import tensorflow as tf

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -95,13 +95,11 @@ def label_names(rows: dict[str, list], columns: Columns, problem: str) -> list[s
     return names
 
 
-def check_known(path: Path, rows: dict[str, list], names: list[str]) -> None:
-    """A `ValueError` with the row where a label, or one of several, is not among the names."""
+def check_known(path: Path, rows: dict[str, list], names: Sequence[str], known_to: str) -> None:
+    """Raise a `ValueError` with the row where a label, or one of several, is not among the names."""
     for number, label in enumerate(rows["labels"], 1):
         if unknown := [name for name in (label if isinstance(label, list) else [label]) if name not in names]:
-            raise ValueError(
-                f"{path}, row {number}: unknown label {unknown[0]!r}; those of the training file are {names}."
-            )
+            raise ValueError(f"{path}, row {number}: unknown label {unknown[0]!r}; those of {known_to} are {[*names]}.")
 
 
 def requests(texts: list[str], file: Path | None, columns: Columns, kind: Any = None) -> Table:

@@ -24,7 +24,7 @@ from zoo.cli.app import (
     of_output,
     readable,
 )
-from zoo.cli.data import Columns, check_header, examples_of
+from zoo.cli.data import Columns, check_header, check_known, examples_of
 from zoo.cli.report import show
 
 
@@ -64,7 +64,10 @@ def evaluate(
     from keras_transformers.tasks.reports import measure
 
     loaded = zoo.load(model, task, max_length=max_length, loss=loss, no_answer=no_answer)
-    rows = examples_of(loaded.kind, data, columns, loaded.parts.attributes.get("problem"))
+    problem = loaded.parts.attributes.get("problem")
+    rows = examples_of(loaded.kind, data, columns, problem)
+    if problem in ("single_label", "multi_label"):
+        check_known(data, rows, loaded.labels, "the model")
     report = measure(loaded, **rows, batch_size=batch_size)
     if as_json or not sys.stdout.isatty():
         print(json_line(report, digits=None))

@@ -25,6 +25,7 @@ from zoo.cli.app import (
     app,
     check_new_file,
     console,
+    counted,
     examples,
     of_data,
     of_model,
@@ -183,7 +184,7 @@ def run(name: str, task: str, files: Files, load: dict[str, Any], given: dict[st
     parts, options = files.read(kind, given["seed"])
     title, count = f"load {name}", len(parts.train["texts"])
     if "labels" in options:
-        title += f" for {len(options['labels'])} label{'s' * (len(options['labels']) > 1)}"
+        title += f" for {counted(len(options['labels']), 'label')}"
     with step(title):
         loaded = zoo.load(name, task, **options, **load)
     fit = fit_options(name, given, count, kind.writes_text)
@@ -208,7 +209,7 @@ def learn_and_serve(
     save(task, folders.out)
     try:
         if measured := parts.test or parts.held_out:
-            with step(f"evaluate {len(measured['texts'])} held-out texts"):
+            with step(f"evaluate {counted(len(measured['texts']), 'held-out text')}"):
                 report = measure(task, **measured)
             tell(report, parts.honest(epoch, fit["epochs"]), folders.report, is_chief(strategy))
         with step(f"export {folders.export}"):
@@ -232,8 +233,9 @@ def tell(report: dict[str, Any], lines: list[str], file: Path | None, is_chief: 
 def serve(export: Path, request: list[str]) -> None:
     """Let the export answer a text, or a pair, in a fresh process where only TensorFlow can be imported."""
     with step("serve one request in a fresh process that imports only tensorflow"):
-        command = [sys.executable, bare.__file__, str(export), *request]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        command = [sys.executable, bare.__file__, str(export)]
+        asked = json.dumps(request)  # on standard input: an argument has no zero byte, and at most 128 KiB
+        done = subprocess.run(command, input=asked, capture_output=True, text=True, encoding="utf-8", check=False)
     if done.returncode:
         raise RuntimeError(f"the export did not answer: {done.stderr.strip().rpartition(chr(10))[-1]}")
     print("  request", json.dumps(request, ensure_ascii=False))

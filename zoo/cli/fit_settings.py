@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from zoo._entry import describe, names
+from zoo.cli.app import counted
 
 ROWS, EPOCHS = 480, 10  # that suit each other: the bundled messages, and most models; the file of a model may say other
 FEWEST, MOST = 3, 20  # epochs
@@ -45,10 +46,10 @@ def fit_options(name: str, given: dict[str, Any], rows: int, writes_text: bool =
 
 def told(fit: dict[str, Any], given: dict[str, Any], rows: int) -> str:
     """Return what is said of the settings of a fit."""
-    epochs = f"{fit['epochs']} epoch{'s' * (fit['epochs'] != 1)}"
+    epochs = counted(fit["epochs"], "epoch")
     rate, size = f"learning rate {fit['learning_rate']:g}", f"batches of {fit['batch_size']}"
-    said = f"fit {rows} texts: {epochs}, {rate}, {size}, seed {fit['seed']}"
+    said = f"fit {counted(rows, 'text')}: {epochs}, {rate}, {size}, seed {fit['seed']}"
     chosen = [f"--{key.replace('_', '-')}" for key in ("epochs", "learning_rate") if given.get(key) is None]
     if not chosen:
         return said
-    return f"{said}\n  chosen for {rows} texts; {' and '.join(chosen)} set{'' if chosen[1:] else 's'} others"
+    return f"{said}\n  chosen for {counted(rows, 'text')}; {' and '.join(chosen)} set{'' if chosen[1:] else 's'} others"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from pathlib import Path
@@ -24,12 +25,14 @@ class Epochs(keras.callbacks.Callback):
 
     Attributes:
         epoch, batch: Batches that are done, of the epoch with this number from 0.
+        losses: The mean training loss of each epoch, by its number.
     """
 
     def __init__(self, measured: dict[str, str], best: Any = None):
         super().__init__()
         self.measured, self.best, self.epoch, self.batch = measured, best, 0, 0
         self.live, self.has_header = sys.stdout.isatty(), False
+        self.losses: dict[int, float] = {}
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None):
         self.epoch, self.batch, self.start, self.shown = epoch, 0, time.perf_counter(), 0.0
@@ -41,6 +44,7 @@ class Epochs(keras.callbacks.Callback):
             print(f"\r  epoch {self._place()}, batch {self.batch}/{self.params['steps']}", end="", flush=True)
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None):
+        self.losses[epoch] = float(logs["loss"])
         if self.live:
             print("\r" + " " * 60, end="\r")
         if not self.has_header:
@@ -65,6 +69,9 @@ def learn(
 
     Returns:
         The number from 1 of the epoch whose weights the model has.
+
+    Raises:
+        ValueError: The loss of that epoch is not finite.
     """
     best = None if held_out is None else task.parts.best_epoch()
     measured = {"loss": f"{'loss':>7}"}
@@ -84,7 +91,14 @@ def learn(
         print(f"\ninterrupted after {batches}; not evaluated, not exported")
         save(task, beside(out))
         raise
-    return fit["epochs"] if best is None or best.best_epoch is None else best.best_epoch + 1
+    kept = fit["epochs"] if best is None or best.best_epoch is None else best.best_epoch + 1
+    loss = epochs.losses.get(kept - 1, 0.0)  # none of an epoch before the run was resumed
+    if not math.isfinite(loss):
+        raise ValueError(
+            f"the loss of epoch {kept} is {loss}: training has diverged, and nothing is saved. Expected finite losses: "
+            f"give a --learning-rate below {fit['learning_rate']:g}."
+        )
+    return kept
 
 
 def save(task: Any, folder: Path) -> None:

@@ -8,7 +8,7 @@ from rich import box
 from rich.table import Table
 from typer import Argument, Option
 
-from zoo._entry import Entry, describe, names
+from zoo._entry import Entry, describe, is_known, names
 from zoo.cli.app import app, examples, show
 
 COLUMNS = {"name": "left", "params": "right", "layers": "right", "task": "left", "licence": "left", "weights": "left"}
@@ -21,6 +21,8 @@ def list_models(
 ) -> None:
     """List the models of the zoo: sizes, tasks, licences, and whether their weights are bundled."""
     found = names(pattern, True if bundled else None)
+    if not found and not is_known(pattern) and not set(pattern) & set("*?["):
+        describe(pattern)  # which raises: the error has the nearest names
     if not found:
         raise ValueError(f"no {'bundled ' if bundled else ''}model is named like {pattern!r}; the zoo has {names()}.")
     table = Table(box=box.SIMPLE_HEAD, padding=0, show_edge=False)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from zoo._entry import BUNDLED
+from zoo.cli.app import counted
 from zoo.cli.data import Columns, as_text, check_known, examples_of, label_names
 from zoo.cli.split import Rows, split_rows
 
@@ -43,7 +44,8 @@ class Parts(NamedTuple):
         """
         if not self.held_out:
             return []
-        said = f"Epoch {epoch} of {epochs} was kept, the best on the {len(self.held_out['texts'])} rows held out. "
+        rows = counted(len(self.held_out["texts"]), "row")
+        said = f"Epoch {epoch} of {epochs} was kept, the best on the {rows} held out. "
         if self.test:
             said += "The rows of the test file had no part in that."
         else:
@@ -108,11 +110,12 @@ class Files(NamedTuple):
         """Return lines on the split."""
         count = len(learnt["texts"])
         if held_out is None:
-            return [f"{self.train}: {count} row{'s' * (count > 1)}, too few to hold some out; nothing is measured"]
-        lines = [f"{self.train}: {count} rows to train, {len(held_out['texts'])} held out"]
+            rows = counted(count, "row")
+            return [f"{self.train}: {rows} with too few different texts to hold some out; nothing is measured"]
+        lines = [f"{self.train}: {counted(count, 'row')} to train, {len(held_out['texts'])} held out"]
         if has_classes and (rare := sorted({*learnt["labels"]} - {*held_out["labels"]})):
             names = ", ".join(rare[:SHOWN]) + (", ..." if rare[SHOWN:] else "")
-            lines.append(f"  too rare to be measured, only learnt: {len(rare)} label{'s' * (len(rare) > 1)} ({names})")
+            lines.append(f"  too rare to be measured, only learnt: {counted(len(rare), 'label')} ({names})")
         return lines
 
     def _label_options(self, kind: Any, train: Rows, test: Rows | None = None) -> dict[str, Any]:
@@ -123,7 +126,7 @@ class Files(NamedTuple):
             return {"labels": kind.labels_in(train["labels"])}
         names = label_names(train, self.columns, self.problem)
         if test and self.problem != "regression":
-            check_known(self.test, test, names)
+            check_known(self.test, test, names, "the training file")
         return {"labels": names, "problem": self.problem}
 
 

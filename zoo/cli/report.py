@@ -11,16 +11,20 @@ from rich.table import Table
 
 CLASSES, PAIRS, WORST = 20, 10, 5  # lines of each part, at most
 LABEL = 24  # letters of a label
+NARROWEST = 60  # letters of a line, so that texts and labels can be read
 PARTS = ("classes", "confusion", "worst")
 
 
 def show(report: dict[str, Any], console: Console) -> None:
-    """Print the metrics, scores by class, what is taken for what, and the worst answers, no wider than the console.
+    """Print the metrics, scores by class, what is taken for what, and the worst answers.
+
+    Tables are as wide as the console, and at least `NARROWEST`: a terminal that is narrower wraps their lines.
 
     Args:
         report: From `measure`, or `Task.evaluate`.
         console: Where to.
     """
+    console.width = max(console.width, NARROWEST)
     for name, value in report.items():
         if name not in PARTS:
             console.print(f"  {name} {_number(value)}")

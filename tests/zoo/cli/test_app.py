@@ -13,6 +13,7 @@ import pytest
 from command_line import ROWS, fail, invoke, python, run
 
 import zoo
+from zoo.__main__ import app
 from zoo.cli import describe as describe_verb
 
 COMMANDS = ("list", "describe", "compare", "train", "finetune", "evaluate", "predict", "generate", "export")
@@ -35,6 +36,13 @@ import tensorflow
 tensorflow.zeros(1)
 print(os.environ["TF_ENABLE_ONEDNN_OPTS"])
 """
+
+
+def test_standard_output_may_be_closed(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    with pytest.raises(SystemExit) as end:
+        app(["list"])
+    assert not end.value.code
 
 
 @pytest.mark.parametrize("command", COMMANDS)

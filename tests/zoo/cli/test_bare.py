@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -38,3 +40,15 @@ def test_it_answers_as_the_task_does(folders, tmp_path):
     answer, (expected,) = json.loads(done.stdout), task.predict(["a fine film"], ["the day"])
     assert (answer["label"], answer["truncated"]) == (expected["label"], False)
     assert answer["probabilities"] == pytest.approx(list(expected["probabilities"].values()), abs=1e-4)
+
+
+@pytest.mark.integration
+def test_it_takes_texts_that_no_argument_can_hold(folders, tmp_path):
+    """A zero byte, an emoji, and more than the 128 KiB of an argument."""
+    zoo.load(folders["classification"]).export(tmp_path / "1")
+    text = "a fine\0film 😀 " + "day " * 50_000
+    done = subprocess.run(
+        [sys.executable, bare.__file__, str(tmp_path / "1")], input=json.dumps([text]), capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["label"] in ("bad", "good") and json.loads(done.stdout)["truncated"]

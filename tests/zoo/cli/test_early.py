@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 from command_line import fail, python
@@ -17,7 +18,12 @@ for command in json.loads(sys.argv[2]):
     done = CliRunner().invoke(app, command)
     print(json.dumps([done.exit_code, done.stdout, done.stderr]))
 """
-NEW_FILES = {"train.csv": "text,label\na,good\nb,bad\n", "pairs.jsonl": '{"a": "x", "b": "y"}\n', "notes.txt": "x\n"}
+NEW_FILES = {
+    "train.csv": "text,label\na,good\nb,bad\n",
+    "pairs.jsonl": '{"a": "x", "b": "y"}\n',
+    "notes.txt": "x\n",
+    "header.csv": "text\n",
+}
 MODELS = {
     "gpt_mini": "no model 'gpt_mini' in the zoo. The nearest names are ['gpt_mini_en'",
     "runs/finetund": "no folder 'runs/finetund'. Give a folder, a name of zoo.names(), or 'hf:org/repo'. The nearest "
@@ -60,6 +66,10 @@ CASES = {
         "c",
     ): "no 'c'; the object has 'a', ",
     ("predict", "mini_bert_en", "a", "--file", "train.csv"): "give one of them",
+    ("predict", "mini_bert_en", "--file", "header.csv"): "header.csv: no rows; expected at least one.",
+    ("predict", "mini_bert_en", "--file", "pipe.csv"): "pipe.csv is a pipe or a device: expected a regular file",
+    ("predict", "mini_bert_en", "a", "--out", "folder.csv"): "folder.csv, which is a folder: expected a file",
+    ("list", "mini_bert_n"): "nearest names are ['mini_bert_en'",
     ("generate", "gpt_mini_en", "--file", "notse.txt"): "nearest names there are ['notes.txt']",
     ("finetune", "--train", "train.csv", "--label", "lable"): "no column 'lable'; the file has 'text', 'label'",
     ("finetune", "--train", "pairs.jsonl", "--text", "a"): "no 'label'; the object has 'a', 'b'",
@@ -79,6 +89,8 @@ def test_mistakes_are_told_without_keras(tmp_path):
     for name, text in NEW_FILES.items():
         (tmp_path / name).write_text(text)
     (tmp_path / "runs" / "finetuned").mkdir(parents=True)
+    (tmp_path / "folder.csv").mkdir()
+    os.mkfifo(tmp_path / "pipe.csv")
     cases = CASES | {(verb, model, *rest): text for verb, rest in VERBS.items() for model, text in MODELS.items()}
 
     done = python("-c", RUN, str(tmp_path), json.dumps(list(cases)))

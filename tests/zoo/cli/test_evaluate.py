@@ -32,4 +32,5 @@ def test_evaluate_language_models(folders, table, tmp_path):
 
 def test_labels_that_the_model_does_not_know(folders, table):
     file = table("other.csv", [{"text": "a song", "label": "so-so"}])
-    assert "unknown label 'so-so'" in fail("evaluate", folders["classification"], "--data", file)[1]
+    error = fail("evaluate", folders["classification"], "--data", file)[1]
+    assert f"{file}, row 1: unknown label 'so-so'; those of the model are ['bad', 'good']" in error

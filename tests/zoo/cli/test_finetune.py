@@ -55,6 +55,15 @@ def test_finetune_numbers(folders, table, tmp_path, served):
 
 
 @pytest.mark.integration
+def test_a_run_that_diverges_is_told_and_not_saved(folders, table, tmp_path, served):
+    out = tmp_path / "out"
+    options = ("--train", table("train.csv", ROWS), "--learning-rate", 1e30, "--epochs", 3, "--split", 0, "--out", out)
+    result = invoke("finetune", folders["masked_lm"], *options)
+    assert result.exit_code == 2 and [*tmp_path.glob("out*")] == []
+    assert "training has diverged, and nothing is saved" in result.stderr and "below 1e+30" in result.stderr
+
+
+@pytest.mark.integration
 def test_one_table_is_split_and_the_best_epoch_kept(folders, table, tmp_path, served):
     """What is printed of the epochs, the report and the saved model agree."""
     words = {"good": ("fine", "warm", "bright"), "bad": ("dull", "grey", "cold")}
@@ -89,7 +98,7 @@ def test_tiny_tables(folders, table, tmp_path, served, count):
     rows = [{"text": text, "stars": 2.0} for text in (*LABELS, "the dull song")][:count]
     options = ("--label", "stars", "--problem", "regression", "--epochs", 1, "--out", tmp_path / "out")
     printed = run("finetune", folders["masked_lm"], "--train", table("few.csv", rows), *options)
-    assert ("too few to hold some out; nothing is measured" in printed) is (count == 1)
+    assert ("too few different texts to hold some out; nothing is measured" in printed) is (count == 1)
     assert ("mean_absolute_error" in printed) is (count > 1)
 
 

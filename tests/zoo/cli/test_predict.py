@@ -83,7 +83,9 @@ def test_predict_keeps_the_answers_before_a_broken_row(folders, tmp_path):
     file.write_text("text\n" + "a fine film\n" * 6 + "one,two\n")
     result = invoke("predict", folders["classification"], "--file", file, "--out", out, "--batch-size", "2")
     assert result.exit_code == 2 and f"{file}, line 8: 2 fields" in result.stderr
-    assert len(out.read_text().splitlines()) == 5  # a header, and the first chunk: two batches
+    (partial,) = tmp_path.glob("answers.csv*")
+    assert partial != out and f"The answers so far are in {partial}." in result.stderr
+    assert len(partial.read_text().splitlines()) == 5  # a header, and the first chunk: two batches
 
 
 def test_columns_keep_no_row_that_all_have_given():

@@ -7,14 +7,14 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from zoo.cli.report import show
+from zoo.cli.report import NARROWEST, show
 
 
 def shown(report, width=80):
     file = StringIO()
     show(report, Console(file=file, width=width, highlight=False, markup=False))
     lines = [line.rstrip() for line in file.getvalue().splitlines()]
-    assert max(map(len, lines)) <= width
+    assert max(map(len, lines)) <= max(width, NARROWEST)
     return lines
 
 
@@ -76,6 +76,14 @@ def test_worst_answers(row, expected):
     (line,) = [line for line in shown({"worst": [row] * 1}) if line.startswith("  a")]
     assert all(part in line for part in expected), line
     assert len([line for line in shown({"worst": [row] * 9}) if line.startswith("  a")]) == 5
+
+
+def test_labels_and_texts_can_be_read_where_the_terminal_is_narrow():
+    _, classes, _ = of_classes(3)
+    worst = [{"text": "a long text of words", "label": "label_1x", "predicted": "label_2x", "probability": 0.987}]
+    lines = shown({"classes": classes, "worst": worst}, width=30)
+    assert lines == shown({"classes": classes, "worst": worst}, width=NARROWEST)
+    assert all(any(line.startswith(begin) for line in lines) for begin in ("  label_1x", "  a long text"))
 
 
 def test_nothing_wrong():
