@@ -10,6 +10,7 @@ from keras import ops
 
 from keras_transformers.generation.request import Request
 from keras_transformers.generation.state import State
+from keras_transformers.layers.gather import take_at
 from keras_transformers.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -127,8 +128,8 @@ def ban_ngrams(logits: Tensor, token_ids: Tensor, lengths: Tensor, size: Tensor)
 
     def compare(back, same):
         """Where the token `back` before equals the row's own token `back` before its end."""
-        before = ops.take_along_axis(token_ids, ops.maximum(places - back, 0), axis=1)
-        last = ops.take_along_axis(token_ids, ops.maximum(lengths - back, 0), axis=1)
+        before = ops.take(token_ids, ops.maximum(places[0] - back, 0), axis=1)
+        last = take_at(token_ids, ops.maximum(lengths - back, 0))
         fits = ops.logical_and(before == last, places >= back)
         return back + 1, ops.logical_and(same, ops.logical_or(fits, back >= size))
 
@@ -145,7 +146,7 @@ def _scatter(logits: Tensor, token_ids: Tensor, change: Callable) -> Tensor:
     rows, columns = ops.shape(token_ids)[0], ops.shape(token_ids)[1]
     spare = ops.pad(logits, ((0, 0), (0, 1)))  # a last column for those that are none
     places = ops.where(token_ids < 0, logits.shape[-1], token_ids)
-    new = change(ops.take_along_axis(spare, places, axis=1))
+    new = change(take_at(spare, places))
     row = ops.broadcast_to(ops.expand_dims(ops.arange(rows, dtype="int32"), 1), (rows, columns))
     indices = ops.reshape(ops.stack([row, ops.cast(places, "int32")], axis=-1), (-1, 2))
     return ops.scatter_update(spare, indices, ops.reshape(new, (-1,)))[:, :-1]

@@ -17,6 +17,7 @@ from keras_transformers.generation.request import Request
 from keras_transformers.generation.spelling import NOTHING_YET, TokenBytes
 from keras_transformers.generation.state import BEYOND, Cache, Source, State, first_state
 from keras_transformers.generation.stop import NO_BYTE, NOWHERE, StopStrings, find_stop
+from keras_transformers.layers.gather import take_at
 from keras_transformers.models.decoder import prefill, step
 from keras_transformers.tensor import Tensor
 
@@ -110,7 +111,7 @@ class Program:
         order = ops.repeat(ops.arange(ops.shape(lengths)[0], dtype="int32"), number)  # (B * n,)
         token_ids, lengths, limit = (ops.take(x, order, axis=0) for x in (token_ids, lengths, limit))
         request = request.repeated(number)
-        last = ops.take_along_axis(token_ids, ops.expand_dims(lengths - 1, 1), axis=1)[:, 0]
+        last = take_at(token_ids, ops.expand_dims(ops.maximum(lengths - 1, 0), 1))[:, 0]
         last_entry = ops.full_like(last, NOTHING_YET) if source else last
         state = first_state(cache.rows(order), token_ids, lengths, limit, last_entry, request.stop)
         return method.begin(state, request), request
@@ -147,7 +148,7 @@ class Program:
         """Logits (B, V) behind the last token of each row, and the cache with its key and value."""
         places = ops.expand_dims(ops.maximum(state.lengths - 1, 0), 1)  # (B, 1)
         inputs = {
-            "token_ids": ops.take_along_axis(state.token_ids, places, axis=1),  # (B, 1)
+            "token_ids": take_at(state.token_ids, places),  # (B, 1)
             "cache_positions": places,
             "cache": state.cache.blocks,
         }

@@ -10,6 +10,7 @@ from keras_transformers.generation.penalties import BANNED
 from keras_transformers.generation.program import Program
 from keras_transformers.generation.request import Request
 from keras_transformers.generation.state import State
+from keras_transformers.layers.gather import take_at
 from keras_transformers.tensor import Tensor
 
 COLDEST = 1e-20  # logits divided by less can overflow; a sample is the likeliest token at far higher temperatures
@@ -27,7 +28,7 @@ class Sampling:
         changed = penalties.apply(logits, state, request, program)  # (B, V)
         seeds = ops.stack([request.seed, request.sequence * 2**20 + state.num_new], axis=1)  # (B, 2)
         token = choose(changed, request, seeds)  # (B,)
-        chosen = ops.take_along_axis(logits, ops.expand_dims(token, 1), axis=1)[:, 0]
+        chosen = take_at(logits, ops.expand_dims(token, 1))[:, 0]
         score = ops.where(state.finished, 0.0, chosen - ops.logsumexp(logits, axis=-1))
         return program.append(state, token, request.stop)._replace(score=state.score + score)
 

@@ -159,7 +159,8 @@ class GenerationService:
         names = list(knobs_of(num_beams, self.has_source))
 
         def serve(text):
-            request = tf.nest.map_structure(lambda x: tf.repeat(x, tf.size(text), axis=0), _tensors(defaults))
+            rows = tf.size(text)  # tiled: `tf.repeat` takes ten ops for each of the knobs
+            request = tf.nest.map_structure(lambda x: tf.tile(x, [rows] + [1] * (len(x.shape) - 1)), _tensors(defaults))
             return _squeezed(self.run(text, tf.fill(tf.shape(text), ""), sequences, request, num_beams), sequences)
 
         def generate(text, stop, *knobs):

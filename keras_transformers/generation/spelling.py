@@ -14,6 +14,7 @@ from keras import ops
 
 from keras_transformers.config import TransformerConfig
 from keras_transformers.generation.stop import NO_BYTE
+from keras_transformers.layers.gather import take_at
 from keras_transformers.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -148,4 +149,4 @@ def _joined(first: Tensor, second: Tensor) -> Tensor:
     size, places = first.shape[1], ops.arange(first.shape[1] + second.shape[1], dtype="int32")
     count = ops.sum(ops.cast(first != NO_BYTE, "int32"), axis=1, keepdims=True)
     both = ops.pad(ops.concatenate([first, second], axis=1), [(0, 0), (0, size)], constant_values=NO_BYTE)
-    return ops.take_along_axis(both, ops.where(places < count, places, places - count + size), axis=1)
+    return take_at(both, ops.where(places < count, places, places - count + size))

@@ -9,6 +9,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_transformers.layers.gather import take_at
 from keras_transformers.tensor import Tensor
 
 NO_BYTE = 256  # equals no byte
@@ -75,4 +76,4 @@ def find_stop(tail: Tensor, new: Tensor, stops: StopStrings) -> tuple[Tensor, Te
     before = bytes_in < most - ops.expand_dims(lengths, 3)
     found = ops.logical_and(ops.all(ops.logical_or(same, before), axis=-1), lengths > 0)  # (B, n, W)
     first = ops.min(ops.where(found, ends + 1 - lengths, NOWHERE), axis=(1, 2))  # (B,)
-    return ops.take_along_axis(window, count + ops.arange(most - 1, dtype="int32"), axis=1), first
+    return take_at(window, count + ops.arange(most - 1, dtype="int32")), first

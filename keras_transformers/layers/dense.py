@@ -32,10 +32,15 @@ class Dense(keras.layers.Dense):
     """
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
-        if not training or self.bias is None:
+        if training is None or training is False or self.bias is None:
             return super().call(inputs, training=training)
         x = add_bias(ops.matmul(inputs, self.kernel), self.bias)  # (..., units)
         return x if self.activation is None else self.activation(x)
+
+    def quantize(self, mode: str, type_check: bool = True, *arguments: Any, **options: Any) -> None:
+        super().quantize(
+            mode, type_check and type(self) is not Dense, *arguments, **options
+        )  # Keras refuses subclasses
 
 
 def add_bias(x: Tensor, bias: Tensor) -> Tensor:

@@ -1,20 +1,42 @@
-"""Hidden states of some positions."""
+"""What stands at some positions of each row."""
 
 from __future__ import annotations
 
 import keras
 from keras import ops
 
-from keras_transformers.layers.dense import length_of, without_length
 from keras_transformers.tensor import Tensor
+
+
+def take_at(values: Tensor, positions: Tensor) -> Tensor:
+    """Take what stands at some positions of each row.
+
+    `keras.ops.take_along_axis` does so, too: on TensorFlow by some forty operations, and number by number, so that of
+    32 x 128 tokens of width 768 those of 20 positions take five times as long, forward and backward.
+
+    Args:
+        values: (B, T, ...).
+        positions: Integer (B, M), each from 0 and below T.
+
+    Returns:
+        (B, M, ...).
+
+    Example:
+
+    >>> take_at(np.array([[1, 2, 3], [4, 5, 6]]), np.array([[2, 0], [1, 1]])).numpy().tolist()
+    [[3, 1], [5, 5]]
+    """
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        return tf.gather(values, tf.cast(positions, "int32"), batch_dims=1)
+    axes, positions = tuple(range(2, len(values.shape))), ops.cast(positions, "int32")
+    return ops.take_along_axis(values, ops.expand_dims(positions, axes) if axes else positions, axis=1)
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
 class GatherTokens(keras.layers.Layer):
     """Gather the hidden states of some positions of each text.
-
-    `keras.ops.take_along_axis` gathers number by number on TensorFlow: of 32 x 128 tokens of width 768, 20 a text take
-    five times as long, forward and backward.
 
     Call arguments:
         hidden_states: (B, T, D).
@@ -31,9 +53,7 @@ class GatherTokens(keras.layers.Layer):
     """
 
     def call(self, hidden_states: Tensor, positions: Tensor) -> Tensor:
-        first = ops.arange(ops.shape(hidden_states)[0], dtype="int32") * length_of(hidden_states)  # (B,)
-        places = ops.cast(positions, "int32") + ops.expand_dims(first, 1)  # (B, M), in B * T
-        return ops.take(without_length(hidden_states), places, axis=0)  # (B, M, D)
+        return take_at(hidden_states, positions)  # (B, M, D)
 
     def compute_output_shape(self, hidden_states_shape: tuple, positions_shape: tuple) -> tuple:
         return (*positions_shape, hidden_states_shape[-1])

@@ -12,6 +12,7 @@ from keras_transformers.layers.attention import Attention
 from keras_transformers.layers.cache import attend_as_queries_of_one_row
 from keras_transformers.layers.dense import built_dense, without_length
 from keras_transformers.layers.dropout import Dropout
+from keras_transformers.layers.gather import take_at
 from keras_transformers.layers.mixers import make_mixer
 from keras_transformers.layers.recurrence import CELLS
 from keras_transformers.layers.remat import Block, rematerialized
@@ -160,7 +161,7 @@ class MixerDecoderBlock(Block):
         if self.encoder != "state":
             return {}
         last = ops.sum(ops.cast(encoder_attention_mask, "int32"), axis=-1, keepdims=True) - 1  # (B, 1, 1)
-        last = ops.take_along_axis(encoder_hidden_states, ops.maximum(last, 0), axis=1)  # (B, 1, D)
+        last = take_at(encoder_hidden_states, ops.maximum(last[..., 0], 0))  # (B, 1, D)
         states = [ops.tanh(dense(without_length(last))) for dense in self.first_states]  # (B, U)
         return {name: state[:, None, None] for name, state in zip(self.mixer.parts, states, strict=True)}
 

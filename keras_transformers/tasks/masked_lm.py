@@ -11,6 +11,7 @@ from keras import ops
 
 from keras_transformers.data.masked_lm import MaskedLM
 from keras_transformers.heads import masked_lm_head
+from keras_transformers.layers.gather import take_at
 from keras_transformers.layers.masks import true_first
 from keras_transformers.models import encoder
 from keras_transformers.tasks.one_pass import OnePass, look_up, text_signatures
@@ -93,7 +94,7 @@ def gap_fills(setup: Setup, model: keras.Model, output: str) -> OnePass:
         logits = ops.cast(outputs[output], "float32")[..., : tokenizer.vocabulary_size]  # (B, M, V)
         probabilities, ids = ops.top_k(ops.softmax(logits), TOP)  # (B, M, TOP)
 
-        chosen = ops.take_along_axis(inputs["token_ids"], inputs["mask_positions"], axis=1)  # (B, M)
+        chosen = take_at(inputs["token_ids"], inputs["mask_positions"])  # (B, M)
         is_gap = ops.expand_dims(chosen == tokenizer.mask_id, -1)
         tokens = look_up(vocabulary(), ops.where(is_gap, ids, -1))
         return {"tokens": tokens, "probabilities": ops.where(is_gap, probabilities, 0.0)}

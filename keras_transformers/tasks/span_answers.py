@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from keras import ops
 
+from keras_transformers.layers.gather import take_at
 from keras_transformers.layers.masks import NEVER
 from keras_transformers.tasks.readers import Tensors
 from keras_transformers.tasks.token_answers import cut_out
@@ -54,8 +55,8 @@ def best_spans(logits: Tensor, windows: Tensors, options: SpanOptions) -> Tensor
     probabilities = ops.softmax(logits, axis=1)
     total, first, last = _best_pairs(ops.where(is_context[..., None], logits, NEVER), options)  # (W, N) each
 
-    score = _at(probabilities[..., 0], first) * _at(probabilities[..., 1], last)  # (W, N)
-    places = _at(windows["offsets"][..., 0], first), _at(windows["offsets"][..., 1], last)
+    score = take_at(probabilities[..., 0], first) * take_at(probabilities[..., 1], last)  # (W, N)
+    places = take_at(windows["offsets"][..., 0], first), take_at(windows["offsets"][..., 1], last)
     null = ops.stack([ops.sum(logits[:, 0], axis=-1), ops.prod(probabilities[:, 0], axis=-1)], axis=-1)  # (W, 2)
     return {
         "numbers": ops.concatenate([null[:, None], ops.stack([total, score], axis=-1)], axis=1),
@@ -83,11 +84,6 @@ def _best_pairs(logits: Tensor, options: SpanOptions) -> tuple[Tensor, Tensor, T
     return ops.where(real, total, NEVER), ops.where(real, first, 0), ops.where(real, first + more, 0)
 
 
-def _at(values: Tensor, positions: Tensor) -> Tensor:
-    """Values (W, T) at positions (W, N)."""
-    return ops.take_along_axis(values, positions, axis=1)
-
-
 def best_of_texts(found: Tensors, row: Tensor, count: Any, options: SpanOptions) -> Tensors:
     """The best spans of each text, from those of its windows.
 
@@ -111,8 +107,8 @@ def best_of_texts(found: Tensors, row: Tensor, count: Any, options: SpanOptions)
     numbers, places = (ops.take(found[name], window, axis=0) for name in ("numbers", "places"))  # (B, M, 1 + N, 2)
 
     null = ops.where(real[..., None], numbers[:, :, 0], -NEVER)  # (B, M, 2)
-    worst = ops.argmin(null[..., 0], axis=1)[:, None, None]  # (B, 1, 1)
-    null = ops.take_along_axis(null, worst, axis=1)[:, 0]  # (B, 2)
+    worst = ops.argmin(null[..., 0], axis=1)[:, None]  # (B, 1)
+    null = take_at(null, worst)[:, 0]  # (B, 2)
 
     flat = (-1, ops.shape(real)[1] * options.num_candidates)
     total = ops.where(real[..., None], numbers[:, :, 1:, 0], NEVER)  # (B, M, N)
@@ -126,7 +122,7 @@ def _distinct(spans: Tensors, count: int) -> Tensors:
     total, picked = spans["total"], []
     for _ in range(count):
         best = ops.argmax(total, axis=1)[:, None]  # (B, 1)
-        pick = {name: ops.take_along_axis(values, best, axis=1) for name, values in (spans | {"total": total}).items()}
+        pick = {name: take_at(values, best) for name, values in (spans | {"total": total}).items()}
         same = (spans["start"] == pick["start"]) & (spans["end"] == pick["end"])  # (B, K)
         total = ops.where(same, NEVER, total)
         picked.append({name: ops.where(pick["total"] > IMPOSSIBLE, value, 0) for name, value in pick.items()})

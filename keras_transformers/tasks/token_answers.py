@@ -9,6 +9,7 @@ import numpy as np
 from keras import ops
 
 from keras_transformers.data.token_labels import TokenLabels
+from keras_transformers.layers.gather import take_at
 from keras_transformers.layers.masks import true_first
 from keras_transformers.tasks.one_pass import look_up
 from keras_transformers.tasks.readers import Tensors
@@ -46,10 +47,10 @@ def label_words(logits: Tensor, word_ids: Tensor, offsets: Tensor) -> Tensors:
     begin, end = true_first(first)[:, :width], true_first(last)[:, :width]  # (B, W) each
     return {
         "real": real,
-        "label": ops.take_along_axis(ops.cast(ops.argmax(logits, axis=-1), "int32"), begin, axis=1),
-        "start": ops.take_along_axis(offsets[..., 0], begin, axis=1),
-        "end": ops.take_along_axis(offsets[..., 1], end, axis=1),
-        "score": ops.take_along_axis(ops.max(ops.softmax(logits), axis=-1), begin, axis=1),
+        "label": take_at(ops.cast(ops.argmax(logits, axis=-1), "int32"), begin),
+        "start": take_at(offsets[..., 0], begin),
+        "end": take_at(offsets[..., 1], end),
+        "score": take_at(ops.max(ops.softmax(logits), axis=-1), begin),
     }
 
 
@@ -73,9 +74,9 @@ def find_entities(words: Tensors, labels: TokenLabels) -> Tensors:
     kinds = ops.take(ops.convert_to_tensor(labels.kinds), classes)  # (B, W), -1 outside of entities
     return {
         "real": real,
-        "kind": ops.take_along_axis(kinds, first, axis=1),
-        "start": ops.take_along_axis(words["start"], first, axis=1),
-        "end": ops.take_along_axis(words["end"], last, axis=1),
+        "kind": take_at(kinds, first),
+        "start": take_at(words["start"], first),
+        "end": take_at(words["end"], last),
         "score": _means(ops.where(kinds >= 0, words["score"], 0.0), starts, first, last),
     }
 

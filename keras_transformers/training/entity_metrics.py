@@ -9,6 +9,7 @@ import keras
 from keras import ops
 
 from keras_transformers.data.token_labels import TokenLabels
+from keras_transformers.layers.gather import take_at
 from keras_transformers.layers.masks import true_first
 from keras_transformers.tensor import Tensor
 
@@ -53,7 +54,7 @@ def entity_counts(y_true: Tensor, y_pred: Tensor, labels: TokenLabels) -> Tensor
     order = true_first(targets >= 0)
     classes = ops.stack([targets, ops.cast(ops.argmax(y_pred, axis=-1), "int32")])  # (2, B, T)
     classes = ops.where(targets >= 0, classes, len(labels.names))
-    true, found = (ops.take_along_axis(row, order, axis=1) for row in ops.unstack(classes, 2))  # (B, T) each
+    true, found = (take_at(row, order) for row in ops.unstack(classes, 2))  # (B, T) each
 
     (true_starts, true_ends), (starts, ends) = entity_bounds(true, labels), entity_bounds(found, labels)
     kinds = ops.convert_to_tensor(labels.kinds)
@@ -62,8 +63,8 @@ def entity_counts(y_true: Tensor, y_pred: Tensor, labels: TokenLabels) -> Tensor
     # The next end of either is the same word where an end of both comes next.
     any_end, both_end = true_ends | ends, true_ends & ends  # (B, T)
     number = ops.cumsum(ops.cast(any_end, "int32"), axis=1) - ops.cast(any_end, "int32")  # (B, T), of the next end
-    next_end = ops.take_along_axis(true_first(any_end), number, axis=1)  # (B, T), its column
-    correct = same_start & ops.take_along_axis(both_end, next_end, axis=1)
+    next_end = take_at(true_first(any_end), number)  # (B, T), its column
+    correct = same_start & take_at(both_end, next_end)
     return ops.stack([ops.sum(ops.cast(flags, "int32")) for flags in (correct, starts, true_starts)])
 
 

@@ -13,6 +13,7 @@ import keras
 from keras import ops
 
 from keras_transformers.layers.custom_gradient import custom_gradient
+from keras_transformers.layers.gather import take_at
 from keras_transformers.training.distribute import all_reduce_sum
 
 
@@ -50,7 +51,7 @@ def _flat_cross_entropy(labels: Any, logits: Any, smoothing: float) -> Any:
 
     def function(logits):
         log_total = ops.logsumexp(logits, axis=-1)  # (N,)
-        target_logits = ops.squeeze(ops.take_along_axis(logits, labels[:, None], axis=-1), axis=-1)  # (N,)
+        target_logits = take_at(logits, labels[:, None])[:, 0]  # (N,)
         values = log_total - (1.0 - smoothing) * target_logits
         if smoothing:
             values -= smoothing * ops.mean(logits, axis=-1)

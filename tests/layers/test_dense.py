@@ -90,3 +90,23 @@ def test_biases_of_any_number_of_rows(shape):
     of_x, of_bias = gradients(add_bias, x, bias)
     assert of_x.shape == shape
     np.testing.assert_array_equal(of_bias, np.full(4, np.prod(shape[:-1])))
+
+
+@pytest.mark.parametrize("mode", ["int8", "float8"])
+def test_it_is_quantized_as_that_of_keras(mode):
+    model = keras.Sequential([keras.Input((8,)), Dense(4)])
+    model.quantize(mode)
+    assert model.layers[0].quantization_mode == mode
+
+    class Other(Dense):
+        pass
+
+    with pytest.raises(NotImplementedError):
+        keras.Sequential([keras.Input((8,)), Other(4)]).layers[0].quantize(mode)
+
+
+def test_whether_it_learns_may_be_known_in_the_graph_only():
+    layer = Dense(3)
+    layer.build((None, 4))
+    found = layer(np.ones((2, 4), "float32"), training=ops.convert_to_tensor(True))
+    np.testing.assert_array_equal(to_numpy(found), to_numpy(layer(np.ones((2, 4), "float32"))))

@@ -7,7 +7,7 @@ from arrays import normal, to_numpy
 from gradients import gradients
 from keras import ops
 
-from keras_transformers.layers.gather import GatherTokens
+from keras_transformers.layers.gather import GatherTokens, take_at
 
 SHAPES = [(3, 5, 4), (1, 1, 1)]
 if keras.backend.backend() == "tensorflow":  # JAX gathers nothing from no rows
@@ -33,7 +33,7 @@ def test_it_is_take_along_axis(shape, count, dtype):
     np.testing.assert_array_equal(gradients(found, states)[0], expected)
 
 
-@pytest.mark.parametrize("integers", ["int32", "int64"])
+@pytest.mark.parametrize("integers", ["int32", "int64", "uint8"])
 def test_in_a_model_of_open_sizes(integers):
     states, positions = keras.Input((None, 4)), keras.Input((None,), dtype=integers)
     model = keras.Model([states, positions], GatherTokens()(states, positions=positions))
@@ -41,3 +41,11 @@ def test_in_a_model_of_open_sizes(integers):
     for rows, length in ((2, 3), (1, 6)):
         x, places = normal(rows, length, 4), np.array([[length - 1, 0]] * rows)
         np.testing.assert_array_equal(to_numpy(model([x, places])), x[:, [length - 1, 0]])
+
+
+def test_rows_of_numbers_and_of_matrices():
+    for shape in ((2, 5), (2, 5, 3, 4)):
+        values, positions = normal(*shape), np.array([[4, 0, 4], [1, 1, 2]], "int32")
+        np.testing.assert_array_equal(
+            to_numpy(take_at(values, positions)), [values[0, positions[0]], values[1, positions[1]]]
+        )

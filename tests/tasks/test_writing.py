@@ -40,7 +40,7 @@ def generate(task):
 def test_a_stream_of_texts_refuses_options_before_it_reads(task):
     texts = iter(["a"])
     for options in ({"num_beams": 0}, {"batch_size": 2.5}, {"top_q": 1}, {"verbose": "loud"}):
-        with pytest.raises((ValueError, TypeError), match="received|unknown options"):
+        with pytest.raises((ValueError, TypeError), match=r"received|unknown options"):
             task.predict_stream(texts, **options)
     assert next(texts) == "a"
 

@@ -6,6 +6,7 @@ import csv
 import json
 import math
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,9 +14,11 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from keras_transformers.data.tables import FORMATS
+from keras_transformers.outside import resolved
 from zoo.cli.app import AfterSaving, check_new_file
 
 DIGITS = 4
+LETTERS = 40  # of a file's name that the name of its partial file begins with: names have up to 255 bytes
 SPACES = str.maketrans("\t\r\n", "   ")  # TSV has no quotes
 Write = Callable[[dict[str, Any]], None]
 
@@ -71,12 +74,13 @@ def check_out(out: Path | None, file: Path | None) -> None:
         return
     if out.suffix not in FORMATS:
         raise ValueError(f"received --out {out}: expected a file named {', '.join(FORMATS)}.")
-    if out.is_dir():
+    place = resolved(out)
+    if place.is_dir():
         raise ValueError(f"received --out {out}, which is a folder: expected a file.")
-    if not out.parent.is_dir():
-        raise ValueError(f"received --out {out}: there is no folder {out.parent}.")
-    if not os.access(out.parent, os.W_OK):
-        raise ValueError(f"received --out {out}: {out.parent} does not allow to write in it.")
+    if not place.parent.is_dir():
+        raise ValueError(f"received --out {out}: there is no folder {place.parent}.")
+    if not os.access(place if place.exists() else place.parent, os.W_OK):
+        raise ValueError(f"received --out {out}, which may not be written. Allow it, or give another file.")
     check_new_file("--out", out, file)
 
 
@@ -84,7 +88,8 @@ def check_out(out: Path | None, file: Path | None) -> None:
 def written(out: Path | None) -> Iterator[Write]:
     """Yield a function that writes an answer, as it comes, to a file or to the terminal.
 
-    A file is written beside its place, as FILE.partial-PROCESS, and put there once it is complete.
+    A file is written beside its place, as FILE.partial-PROCESS, and put there once it is complete; a pipe, a device or
+    a file in a folder that may not be written is written as it is.
 
     Raises:
         AfterSaving: What went wrong is its cause; the message says which file has the answers so far.
@@ -94,17 +99,21 @@ def written(out: Path | None) -> Iterator[Write]:
         yield lambda answer: print(json_line(answer, ascii_only=ascii_only), flush=True)
         return
     out = out.resolve()
-    place = out if out.exists() and not out.is_file() else out.with_name(f"{out.name}.partial-{os.getpid()}")  # a pipe
+    replaced = not out.exists() or (out.is_file() and os.access(out.parent, os.W_OK))
+    place = out.with_name(f"{out.name[:LETTERS]}.partial-{os.getpid()}") if replaced else out
+    stream = place.open("w", encoding="utf-8", newline="")
     try:
-        with place.open("w", encoding="utf-8", newline="") as stream:
+        with stream:
+            if replaced and out.exists():
+                shutil.copymode(out, place)
             yield (lambda answer: _flushed(stream, json_line(answer))) if out.suffix == ".jsonl" else _rows(stream, out)
     except (Exception, KeyboardInterrupt) as error:
-        said = f"The answers so far are in {place}." if place.is_file() else f"{out} got a part of the answers."
+        said = f"The answers so far are in {place}."
         if isinstance(error, KeyboardInterrupt):
             print(f"\ninterrupted. {said}", file=sys.stderr)
             raise
         raise AfterSaving(said) from error
-    if place != out:
+    if replaced:
         os.replace(place, out)
 
 

@@ -74,6 +74,31 @@ def test_a_device_is_written_as_it_is(tmp_path):
     assert file.is_symlink() and [*tmp_path.iterdir()] == [file]
 
 
+def test_the_permissions_of_the_old_file_stay(tmp_path):
+    file = tmp_path / "a.jsonl"
+    file.touch(mode=0o600)
+    with written(file) as write:
+        assert part_of(file).stat().st_mode & 0o777 == 0o600  # before there is an answer in it
+        write(ANSWERS[0])
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_name_may_be_as_long_as_names_can_be(tmp_path):
+    file = tmp_path / ("ä" * 124 + ".jsonl")
+    check_out(file, None)
+    with written(file) as write:
+        write(ANSWERS[0])
+    assert [*tmp_path.iterdir()] == [file]
+
+
+def test_a_full_disk_is_told(tmp_path):
+    file = tmp_path / "a.jsonl"
+    file.symlink_to("/dev/full")
+    with pytest.raises(AfterSaving) as told, written(file) as write:
+        write(ANSWERS[0])
+    assert isinstance(told.value.__cause__, OSError)
+
+
 def test_a_link_is_followed(tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "a.jsonl").symlink_to(tmp_path / "folder" / "b.jsonl")
@@ -98,10 +123,13 @@ def test_the_terminal_may_have_another_encoding(monkeypatch, encoding):
         ("no/a.csv", "there is no folder"),
         ("rows.csv", "a file to read"),
         ("folder.csv", "a folder: expected a file"),
+        ("loop.csv", "is no path"),
+        ("x" * 252 + ".csv", "is no path"),
     ],
 )
 def test_what_is_refused(tmp_path, out, message):
     (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "loop.csv").symlink_to("loop.csv")
     (tmp_path / "rows.csv").touch()
     with pytest.raises(ValueError, match=message):
         check_out(Path(tmp_path, out), tmp_path / "rows.csv")
