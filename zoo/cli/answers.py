@@ -107,14 +107,17 @@ def written(out: Path | None) -> Iterator[Write]:
             if replaced and out.exists():
                 shutil.copymode(out, place)
             yield (lambda answer: _flushed(stream, json_line(answer))) if out.suffix == ".jsonl" else _rows(stream, out)
+        if replaced:
+            shutil.move(place, out)  # which copies where a file cannot be replaced: mounted in a container
     except (Exception, KeyboardInterrupt) as error:
+        if replaced and not place.stat().st_size:
+            place.unlink()
+            raise
         said = f"The answers so far are in {place}."
         if isinstance(error, KeyboardInterrupt):
             print(f"\ninterrupted. {said}", file=sys.stderr)
             raise
         raise AfterSaving(said) from error
-    if replaced:
-        os.replace(place, out)
 
 
 def json_line(answer: Mapping[str, Any], digits: int | None = DIGITS, ascii_only: bool = False) -> str:

@@ -66,6 +66,26 @@ def test_a_failure_keeps_the_old_file_and_the_answers_so_far(tmp_path, capsys, e
     assert str(part_of(file)) in str(told.value) + capsys.readouterr().err
 
 
+def test_nothing_is_left_where_there_was_no_answer(tmp_path):
+    with pytest.raises(KeyboardInterrupt), written(tmp_path / "a.csv"):
+        raise KeyboardInterrupt
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_a_file_that_cannot_be_replaced_is_written_over(tmp_path, monkeypatch):
+    """As one that is mounted in a container."""
+    file = tmp_path / "a.jsonl"
+    file.write_text("old")
+
+    def busy(*_):
+        raise OSError("Device or resource busy")
+
+    monkeypatch.setattr("os.rename", busy)
+    with written(file) as write:
+        write(ANSWERS[0])
+    assert json.loads(file.read_text())["label"] == "x" and [*tmp_path.iterdir()] == [file]
+
+
 def test_a_device_is_written_as_it_is(tmp_path):
     file = tmp_path / "a.jsonl"
     file.symlink_to("/dev/null")
