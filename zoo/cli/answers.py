@@ -95,8 +95,7 @@ def written(out: Path | None) -> Iterator[Write]:
         AfterSaving: What went wrong is its cause; the message says which file has the answers so far.
     """
     if out is None:
-        ascii_only = not (sys.stdout.encoding or "").lower().startswith("utf")
-        yield lambda answer: print(json_line(answer, ascii_only=ascii_only), flush=True)
+        yield print_json
         return
     out = out.resolve()
     replaced = not out.exists() or (out.is_file() and os.access(out.parent, os.W_OK))
@@ -118,6 +117,12 @@ def written(out: Path | None) -> Iterator[Write]:
             print(f"\ninterrupted. {said}", file=sys.stderr)
             raise
         raise AfterSaving(said) from error
+
+
+def print_json(answer: Mapping[str, Any], digits: int | None = DIGITS) -> None:
+    """Print an answer, or a report, as a JSON object in one line, escaped where the terminal's encoding is not UTF."""
+    ascii_only = not (sys.stdout.encoding or "").lower().startswith("utf")
+    print(json_line(answer, digits, ascii_only), flush=True)
 
 
 def json_line(answer: Mapping[str, Any], digits: int | None = DIGITS, ascii_only: bool = False) -> str:

@@ -46,7 +46,8 @@ def check_header(path: Path | None, columns: Columns) -> None:
     named = [column for column in columns if column is not None]
     if path.suffix != ".csv" and columns.text == Columns().text:
         named = named[1:] if path.suffix == ".jsonl" or columns.text_pair is not None else []
-    check_columns(path, named)
+    if named:
+        check_columns(path, named)
 
 
 def read_labelled(path: Path, columns: Columns, problem: str) -> Table:

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-from zoo.cli.answers import json_line
+from zoo.cli.answers import print_json
 from zoo.cli.app import (
     BatchSize,
     Label,
@@ -70,6 +70,6 @@ def evaluate(
         check_known(data, rows, loaded.labels, "the model")
     report = measure(loaded, **rows, batch_size=batch_size)
     if as_json or not sys.stdout.isatty():
-        print(json_line(report, digits=None))
+        print_json(report, digits=None)
     else:
         show(report, console())

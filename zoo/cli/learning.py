@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import keras
+from keras import ops
 
 from zoo.cli.app import AfterSaving, step
 from zoo.cli.parts import beside
 
+LARGEST = 1e12  # of a weight: products of a few such overflow float32
 BETWEEN = 0.2  # seconds between two signs of life within an epoch
 
 
@@ -71,7 +73,7 @@ def learn(
         The number from 1 of the epoch whose weights the model has.
 
     Raises:
-        ValueError: The loss of that epoch is not finite.
+        ValueError: Training has diverged.
     """
     best = None if held_out is None else task.parts.best_epoch()
     measured = {"loss": f"{'loss':>7}"}
@@ -93,12 +95,19 @@ def learn(
         raise
     kept = fit["epochs"] if best is None or best.best_epoch is None else best.best_epoch + 1
     loss = epochs.losses.get(kept - 1, 0.0)  # none of an epoch before the run was resumed
-    if not math.isfinite(loss):
-        raise ValueError(
-            f"the loss of epoch {kept} is {loss}: training has diverged, and nothing is saved. Expected finite losses: "
-            f"give a --learning-rate below {fit['learning_rate']:g}."
-        )
+    _check_converged(task, kept, loss, fit["learning_rate"])
     return kept
+
+
+def _check_converged(task: Any, epoch: int, loss: float, rate: float) -> None:
+    """Raise a `ValueError` if the loss is not finite, or weights are so large that the next one would not be."""
+    if not math.isfinite(loss) or not all(
+        float(ops.max(ops.abs(weight))) < LARGEST for weight in task.model.trainable_variables
+    ):
+        raise ValueError(
+            f"training has diverged, and nothing is saved: the loss of epoch {epoch} is {loss:.4g}, or its weights "
+            f"are beyond {LARGEST:g}. Give a --learning-rate below {rate:g}."
+        )
 
 
 def save(task: Any, folder: Path) -> None:

@@ -43,5 +43,5 @@ def lookup_table(
 
 
 def _destroy(handle: tf.Tensor) -> None:
-    with tf.init_scope():  # garbage may be collected while a graph is built
+    with tf.__internal__.eager_context.eager_mode():  # garbage may be collected while a graph is built
         tf.raw_ops.DestroyResourceOp(resource=handle, ignore_lookup_error=True)

@@ -48,6 +48,18 @@ def test_a_table_may_be_freed_while_a_graph_is_built():
         tf.raw_ops.LookupTableSizeV2(table_handle=handle)
 
 
+def test_a_table_may_be_freed_inside_a_graph_of_tensorflow_1(capsys):
+    """As `tf.saved_model.save` builds one."""
+    tables = [make()]
+    handle = tf.identity(tables[0].resource_handle)
+    with tf.Graph().as_default():
+        tables.clear()
+        gc.collect()
+    with pytest.raises(tf.errors.NotFoundError):
+        tf.raw_ops.LookupTableSizeV2(table_handle=handle)
+    assert not capsys.readouterr().err
+
+
 def test_the_table_of_a_loaded_export_is_not_freed_with_the_one_it_was_saved_from(tmp_path):
     module = tf.Module()
     module.table = make()

@@ -23,6 +23,18 @@ def test_evaluate(folders, table, name):
 
 
 @pytest.mark.integration
+def test_a_tab_separated_file_may_have_a_header(folders, tmp_path):
+    file = tmp_path / "rows.tsv"
+    file.write_text("text\tlabel\n" + "".join(f"{row['text']}\t{row['label']}\n" for row in ROWS))
+    assert (
+        sum(map(sum, json.loads(run("evaluate", folders["classification"], "--data", file))["confusion"]["counts"]))
+        == 4
+    )
+    file.write_text("text\tlabel\n")
+    assert "rows.tsv: no rows; expected at least one." in fail("evaluate", folders["classification"], "--data", file)[1]
+
+
+@pytest.mark.integration
 def test_evaluate_language_models(folders, table, tmp_path):
     assert "perplexity" in run("evaluate", folders["masked_lm"], "--data", table("rows.csv", ROWS))
     text = tmp_path / "valid.txt"
