@@ -30,6 +30,7 @@ def classification_head(
 
     Example:
 
+    >>> import keras
     >>> from keras_transformers.families import bert
     >>> config = bert(vocabulary_size=100, num_layers=1, num_heads=2, hidden_dim=16)
     >>> classification_head(config, keras.Input((16,)), num_classes=3).shape

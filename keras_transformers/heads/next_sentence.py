@@ -22,6 +22,7 @@ def next_sentence_head(config: TransformerConfig, pooled: Tensor, dtype: str | N
 
     Example:
 
+    >>> import keras
     >>> from keras_transformers.families import bert
     >>> config = bert(vocabulary_size=100, num_layers=1, num_heads=2, hidden_dim=16)
     >>> next_sentence_head(config, keras.Input((16,))).shape

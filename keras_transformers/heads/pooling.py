@@ -22,6 +22,7 @@ def pooler(config: TransformerConfig, hidden_states: Tensor, dtype: str | None =
 
     Example:
 
+    >>> import keras
     >>> from keras_transformers.families import bert
     >>> config = bert(vocabulary_size=100, num_layers=1, num_heads=2, hidden_dim=16)
     >>> pooler(config, keras.Input((None, 16))).shape

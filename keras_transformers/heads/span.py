@@ -28,6 +28,7 @@ def span_head(
 
     Example:
 
+    >>> import keras
     >>> from keras_transformers.families import bert
     >>> config = bert(vocabulary_size=100, num_layers=1, num_heads=2, hidden_dim=16)
     >>> span_head(config, keras.Input((None, 16)), keras.Input((None,))).shape
