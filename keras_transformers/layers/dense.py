@@ -38,9 +38,8 @@ class Dense(keras.layers.Dense):
         return x if self.activation is None else self.activation(x)
 
     def quantize(self, mode: str, type_check: bool = True, *arguments: Any, **options: Any) -> None:
-        super().quantize(
-            mode, type_check and type(self) is not Dense, *arguments, **options
-        )  # Keras refuses subclasses
+        type_check = type_check and type(self) is not Dense  # Keras refuses all subclasses of its class
+        super().quantize(mode, type_check, *arguments, **options)
 
 
 def add_bias(x: Tensor, bias: Tensor) -> Tensor:

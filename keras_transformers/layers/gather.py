@@ -1,4 +1,4 @@
-"""What stands at some positions of each row."""
+"""Values at some positions of each row."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from keras_transformers.tensor import Tensor
 
 
 def take_at(values: Tensor, positions: Tensor) -> Tensor:
-    """Take what stands at some positions of each row.
+    """Gather the values at some positions of each row.
 
-    `keras.ops.take_along_axis` does so, too: on TensorFlow by some forty operations, and number by number, so that of
-    32 x 128 tokens of width 768 those of 20 positions take five times as long, forward and backward.
+    `keras.ops.take_along_axis` does the same by some forty operations on TensorFlow, and number by number: 20 positions
+    of 32 x 128 tokens of width 768 take five times as long, forward and backward.
 
     Args:
         values: (B, T, ...).
