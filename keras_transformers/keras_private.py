@@ -7,6 +7,7 @@ where a new version of Keras has changed what it stands on.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import keras
@@ -140,6 +141,16 @@ def record_gradient(name: str, inputs: list[Any], outputs: list[Any]) -> None:
     import tensorflow as tf
 
     tf.__internal__.record_gradient(name, inputs, (), outputs)
+
+
+def eager_mode() -> AbstractContextManager:
+    """Return a context in which TensorFlow runs operations at once, inside any graph.
+
+    The public `tf.init_scope` does so inside a `tf.function`, and stays in the graph inside a `tf.Graph`.
+    """
+    import tensorflow as tf
+
+    return tf.__internal__.eager_context.eager_mode()
 
 
 def input_datasets(dataset: Any) -> list[Any]:

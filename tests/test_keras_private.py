@@ -234,3 +234,18 @@ def test_methods_that_our_optimizers_override_are_called(base, method, gradient)
     optimizer = Counting(*([keras.optimizers.SGD()] if base is keras.optimizers.LossScaleOptimizer else []))
     optimizer.apply([np.full(1, gradient, "float32")], [keras.Variable([1.0])])
     assert calls
+
+
+@only_tensorflow
+def test_eager_mode_leaves_any_graph():
+    import tensorflow as tf
+
+    def double():
+        with keras_private.eager_mode():
+            return int(tf.constant(2) * 2)
+
+    with tf.Graph().as_default():
+        assert double() == 4
+    found = []
+    tf.function(lambda: found.append(double()))()
+    assert found == [4]

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from keras_transformers.keras_private import eager_mode
+
 
 def lookup_table(
     keys: Sequence[Any] | np.ndarray,
@@ -43,5 +45,5 @@ def lookup_table(
 
 
 def _destroy(handle: tf.Tensor) -> None:
-    with tf.__internal__.eager_context.eager_mode():  # garbage may be collected while a graph is built
+    with eager_mode():  # garbage may be collected while a graph is built
         tf.raw_ops.DestroyResourceOp(resource=handle, ignore_lookup_error=True)
