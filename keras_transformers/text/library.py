@@ -41,6 +41,20 @@ def refusals_as_errors(path: Any) -> Iterator[None]:
         raise ValueError(f"{path} is nothing that `tokenizers` can read: {str(error)[:MOST_LETTERS]}") from error
 
 
+def uncached(model: tokenizers.models.Model) -> tokenizers.models.Model:
+    """Stop a model from caching the words that it cuts, which the library keeps after the model is gone; return it.
+
+    Example:
+
+    >>> model = uncached(tokenizers.models.BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")]))
+    >>> [token.value for token in model.tokenize("aab")]
+    ['a', 'ab']
+    """
+    if hasattr(model, "_resize_cache"):
+        model._resize_cache(0)
+    return model
+
+
 def count_ids(library: tokenizers.Tokenizer) -> int:
     """The largest id + 1, which is the size of all tables by id.
 

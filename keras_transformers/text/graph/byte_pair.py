@@ -14,6 +14,7 @@ from keras_transformers.text.graph.refuse import refuse
 from keras_transformers.text.graph.streams import Stream, shift
 from keras_transformers.text.graph.tracking import tracked_in_rows
 from keras_transformers.text.graph.whole_words import WholeWords
+from keras_transformers.text.library import uncached
 from keras_transformers.text.pipeline import parts
 
 SPACE = "▁"
@@ -33,7 +34,7 @@ class BytePair(tf.Module):
         self.of_bytes = "ByteLevel" in [part["type"] for part in parts(pipeline["pre_tokenizer"])]
         self.letters = Letters(config, byte_letters().get if self.of_bytes else ord)
         self.merges = _merges(config)
-        self.words = WholeWords(self._whole_words(config, library.model), self._spell)
+        self.words = WholeWords(self._whole_words(config, uncached(library.model)), self._spell)
         self.cuts_at_spaces = not self.of_bytes and _never_spans_spaces(config)
 
     def __call__(self, points: Stream, starts: tf.Tensor) -> Stream:

@@ -14,6 +14,7 @@ from keras_transformers.text.graph.trace import traced_loop
 from keras_transformers.text.graph.tracking import tracked_in_rows
 from keras_transformers.text.graph.trie import Trie
 from keras_transformers.text.graph.whole_words import WholeWords
+from keras_transformers.text.library import uncached
 
 UNKNOWN_PENALTY = 10.0  # an unknown letter scores the lowest piece's score minus this
 NEVER = float("-inf")
@@ -70,7 +71,8 @@ class Unigram(tf.Module):
         self.scores = tf.constant([*scores, min(scores) - UNKNOWN_PENALTY], tf.float64)  # the last: an unknown letter's
         specs = [tf.TensorSpec([None], kind) for kind in (tf.int32, tf.int64)]
         self._last_pieces = traced_loop(self._search, specs)
-        alone = {token: library.model.tokenize(token) for token in ids if len(token) <= LONGEST_KNOWN}
+        model = uncached(library.model)
+        alone = {token: model.tokenize(token) for token in ids if len(token) <= LONGEST_KNOWN}
         self.words = WholeWords({token: row[0].id for token, row in alone.items() if len(row) == 1}, self._pieces)
 
     def __call__(self, points: Stream, starts: tf.Tensor) -> Stream:
