@@ -127,7 +127,7 @@ def ban_ngrams(logits: Tensor, token_ids: Tensor, lengths: Tensor, size: Tensor)
     lengths, size = lengths[:, None], size[:, None]
 
     def compare(back, same):
-        """Where the token `back` before equals the row's own token `back` before its end."""
+        """Mark the places where the token `back` before equals the row's own token `back` before its end."""
         before = ops.take(token_ids, ops.maximum(places[0] - back, 0), axis=1)
         last = take_at(token_ids, ops.maximum(lengths - back, 0))
         fits = ops.logical_and(before == last, places >= back)

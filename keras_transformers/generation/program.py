@@ -145,7 +145,7 @@ class Program:
         return ops.while_loop(unfinished, grow, begin)[1]
 
     def _read(self, state: State) -> tuple[Tensor, Cache]:
-        """Logits (B, V) behind the last token of each row, and the cache with its key and value."""
+        """Compute the logits (B, V) behind the last token of each row, and the cache with its key and value."""
         places = ops.expand_dims(ops.maximum(state.lengths - 1, 0), 1)  # (B, 1)
         inputs = {
             "token_ids": take_at(state.token_ids, places),  # (B, 1)

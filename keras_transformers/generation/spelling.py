@@ -145,7 +145,7 @@ def _rows(table: Tensor, index: Tensor) -> Tensor:
 
 
 def _joined(first: Tensor, second: Tensor) -> Tensor:
-    """Bytes (B, R) and (B, W) end to end: (B, R + W), filled with `NO_BYTE`."""
+    """Concatenate bytes (B, R) and (B, W) to (B, R + W), with `NO_BYTE` at the end."""
     size, places = first.shape[1], ops.arange(first.shape[1] + second.shape[1], dtype="int32")
     count = ops.sum(ops.cast(first != NO_BYTE, "int32"), axis=1, keepdims=True)
     both = ops.pad(ops.concatenate([first, second], axis=1), [(0, 0), (0, size)], constant_values=NO_BYTE)

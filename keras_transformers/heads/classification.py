@@ -11,7 +11,7 @@ from keras_transformers.tensor import Tensor
 def classification_head(
     config: TransformerConfig, pooled: Tensor, num_classes: int, dtype: str | None = None
 ) -> Tensor:
-    """Dropout, then a dense layer, on one vector per text.
+    """Apply dropout, then a dense layer, to one vector per text.
 
     The same head serves single-label and multi-label classification and regression: the loss tells them apart. That of
     a decoder has no bias, as in `transformers`.

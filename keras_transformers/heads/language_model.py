@@ -17,7 +17,7 @@ from keras_transformers.tensor import Tensor
 def language_model_head(
     config: TransformerConfig, embedding: TokenEmbedding, hidden_states: Tensor, dtype: str | None = None
 ) -> Tensor:
-    """The next token: the tied output projection or a dense layer of its own, with a scale or a bias in some families.
+    """Predict the next token by the tied projection or a dense layer, with a scale or a bias in some families.
 
     Args:
         config: Sizes and options.

@@ -8,7 +8,7 @@ from keras_transformers.tensor import Tensor
 
 
 def next_sentence_head(config: TransformerConfig, pooled: Tensor, dtype: str | None = None) -> Tensor:
-    """Whether the second segment follows the first: class 0 = it does, class 1 = it is a random one.
+    """Predict whether the second segment follows the first: class 0 = it does, class 1 = it is a random one.
 
     Paper: Devlin et al. 2018, https://arxiv.org/abs/1810.04805.
 

@@ -10,7 +10,7 @@ from keras_transformers.tensor import Tensor
 
 
 def pooler(config: TransformerConfig, hidden_states: Tensor, dtype: str | None = None) -> Tensor:
-    """BERT's pooler: a dense layer with tanh on the hidden state of the first token, `[CLS]`.
+    """Apply BERT's pooler: a dense layer with tanh on the hidden state of the first token, `[CLS]`.
 
     Args:
         config: Sizes and options.

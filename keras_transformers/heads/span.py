@@ -13,7 +13,7 @@ from keras_transformers.tensor import Tensor
 def span_head(
     config: TransformerConfig, hidden_states: Tensor, padding_mask: Tensor, dtype: str | None = None
 ) -> Tensor:
-    """A dense layer with two outputs on each token: is it the first one of the answer, is it the last one.
+    """Predict for each token, by a dense layer of two outputs, whether it is the first or the last of the answer.
 
     Paper: Devlin et al. 2018, section 4.2, https://arxiv.org/abs/1810.04805.
 

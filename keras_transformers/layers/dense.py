@@ -89,7 +89,7 @@ def dense_initializer(initializer_range: float | str | None, gain: float = 1.0) 
 
 
 def built_dense(owner: keras.layers.Layer, name: str, units: int, input_shape: tuple, gain: float = 1.0) -> Dense:
-    """A dense layer with the `use_bias`, initialiser and dtype policy of its owner.
+    """Build a dense layer with the `use_bias`, initialiser and dtype policy of its owner.
 
     Args:
         owner: The layer that it is a part of.

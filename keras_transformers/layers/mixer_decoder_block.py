@@ -149,7 +149,7 @@ class MixerDecoderBlock(Block):
         return hidden_states, new_cache | _crossing(cross_cache), *scores
 
     def _cross_cache(self, encoder_hidden_states, encoder_attention_mask, cache) -> dict:
-        """What comes from the encoder, by names of the cache: read from it, or the states to begin with."""
+        """Return what comes from the encoder, by names of the cache: read from it, or the states to begin with."""
         has_source = encoder_hidden_states is not None or cache is not None
         if (self.encoder and not has_source) or (not self.encoder and encoder_hidden_states is not None):
             raise ValueError(

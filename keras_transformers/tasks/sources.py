@@ -52,7 +52,7 @@ def text_source(setup: Setup, read_labels: Callable[[Any], np.ndarray] | None = 
 
 
 def lacks_pairs(kind: Kind) -> ValueError:
-    """The error of texts alone, for a task of pairs."""
+    """Return the error of texts alone, for a task of pairs."""
     return ValueError(
         f"{kind.name} takes pairs: received texts alone. Pass the second text of each as pairs (--text-pair)."
     )

@@ -26,7 +26,7 @@ class SpanOptions(NamedTuple):
 
 
 def best_spans(logits: Tensor, windows: Tensors, options: SpanOptions) -> Tensors:
-    """The best spans of each window, found among all of them, and the score of having no answer.
+    """Find the best spans of each window, among all of them, and the score of having no answer.
 
     Args:
         logits: (W, T, 2), of first and last tokens.
@@ -85,7 +85,7 @@ def _best_pairs(logits: Tensor, options: SpanOptions) -> tuple[Tensor, Tensor, T
 
 
 def best_of_texts(found: Tensors, row: Tensor, count: Any, options: SpanOptions) -> Tensors:
-    """The best spans of each text, from those of its windows.
+    """Find the best spans of each text, from those of its windows.
 
     Windows overlap, so that several may have found the same span: the best one counts. The windows that lack an answer
     say so: having none is as good as in the window where it is worst.
@@ -118,7 +118,7 @@ def best_of_texts(found: Tensors, row: Tensor, count: Any, options: SpanOptions)
 
 
 def _distinct(spans: Tensors, count: int) -> Tensors:
-    """The best spans (B, N) of (B, K), no two with the same place; zeros where there are fewer."""
+    """Find the best spans (B, N) of (B, K), no two with the same place; zeros where there are fewer."""
     total, picked = spans["total"], []
     for _ in range(count):
         best = ops.argmax(total, axis=1)[:, None]  # (B, 1)

@@ -48,7 +48,7 @@ def span_source(setup: Setup, windows: Windows) -> Callable[..., Rows]:
 
 
 def check_pairs(questions: Any, contexts: Any) -> tuple[list[str], list[str]]:
-    """Questions and their contexts; a `ValueError` if they are not as many texts, or none."""
+    """Check questions and their contexts; raise a `ValueError` if they are not as many texts, or none."""
     questions = check_texts("texts", questions)
     if contexts is None:
         raise ValueError(

@@ -19,7 +19,7 @@ from keras_transformers.training.entity_metrics import entity_bounds
 
 
 def label_words(logits: Tensor, word_ids: Tensor, offsets: Tensor) -> Tensors:
-    """One label for each word of the tokenizer, that of its first token.
+    """Label each word of the tokenizer as its first token.
 
     Args:
         logits: (B, T, C).
@@ -55,7 +55,7 @@ def label_words(logits: Tensor, word_ids: Tensor, offsets: Tensor) -> Tensors:
 
 
 def find_entities(words: Tensors, labels: TokenLabels) -> Tensors:
-    """Entities from labelled words; a label that begins none properly, such as `I-x` after `O`, begins one.
+    """Find entities in labelled words; a label that begins none properly, such as `I-x` after `O`, begins one.
 
     Args:
         words: From `label_words`.

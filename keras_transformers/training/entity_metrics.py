@@ -40,7 +40,7 @@ def entity_bounds(classes: Tensor, labels: TokenLabels) -> tuple[Tensor, Tensor]
 
 
 def entity_counts(y_true: Tensor, y_pred: Tensor, labels: TokenLabels) -> Tensor:
-    """Numbers of entities that are found correctly, that are found, and that there are.
+    """Count the entities that are found correctly, that are found, and that there are.
 
     Args:
         y_true: (B, T) integers; negative: not the first token of a word.

@@ -26,10 +26,8 @@ def test_evaluate(folders, table, name):
 def test_a_tab_separated_file_may_have_a_header(folders, tmp_path):
     file = tmp_path / "rows.tsv"
     file.write_text("text\tlabel\n" + "".join(f"{row['text']}\t{row['label']}\n" for row in ROWS))
-    assert (
-        sum(map(sum, json.loads(run("evaluate", folders["classification"], "--data", file))["confusion"]["counts"]))
-        == 4
-    )
+    report = json.loads(run("evaluate", folders["classification"], "--data", file))
+    assert sum(map(sum, report["confusion"]["counts"])) == 4
     file.write_text("text\tlabel\n")
     assert "rows.tsv: no rows; expected at least one." in fail("evaluate", folders["classification"], "--data", file)[1]
 

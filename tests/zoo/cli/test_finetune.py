@@ -59,19 +59,8 @@ def test_finetune_numbers(folders, table, tmp_path, served):
 def test_a_run_that_diverges_is_told_and_not_saved(folders, table, tmp_path, served, epochs):
     """In the only step, too, whose loss is finite as it is taken before the update."""
     out = tmp_path / "out"
-    options = (
-        "--train",
-        table("train.csv", ROWS),
-        "--learning-rate",
-        1e30,
-        "--epochs",
-        epochs,
-        "--split",
-        0,
-        "--out",
-        out,
-    )
-    result = invoke("finetune", folders["masked_lm"], *options)
+    options = ("--train", table("train.csv", ROWS), "--split", 0, "--learning-rate", 1e30, "--epochs", epochs)
+    result = invoke("finetune", folders["masked_lm"], *options, "--out", out)
     assert result.exit_code == 2 and [*tmp_path.glob("out*")] == []
     assert "training has diverged, and nothing is saved" in result.stderr and "below 1e+30" in result.stderr
 
