@@ -153,6 +153,25 @@ def eager_mode() -> AbstractContextManager:
     return tf.__internal__.eager_context.eager_mode()
 
 
+def mask_of(x: Any) -> Any | None:
+    """Return the mask that Keras carries with a tensor, boolean (B, T); None where there is none.
+
+    A layer of several tensors gets those masks by arguments with Keras' names only, `{argument}_mask`.
+    """
+    from keras.src.backend import get_keras_mask
+
+    return get_keras_mask(x)
+
+
+def with_mask_of(x: Any, other: Any) -> Any:
+    """Return a tensor, which carries the mask of another one from now on: operations drop it."""
+    from keras.src.backend import set_keras_mask
+
+    if (mask := mask_of(other)) is not None:
+        set_keras_mask(x, mask)
+    return x
+
+
 def input_datasets(dataset: Any) -> list[Any]:
     """The `tf.data.Dataset`s that one was made from: one for `take`, several for `zip`, none for a source.
 

@@ -8,11 +8,14 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_transformers.keras_private import mask_of
 from keras_transformers.layers.cache import write_cache
 from keras_transformers.layers.chunks import CHUNK, Visible, checked_reach, chunk_size, width
 from keras_transformers.layers.dense import built_dense, length_of, with_length, without_length
 from keras_transformers.layers.dropout import Dropout, nth_seed
+from keras_transformers.layers.given_masks import Sizes, checked_attention, checked_padding
 from keras_transformers.layers.long_attention import long_attention
+from keras_transformers.layers.masks import combine
 from keras_transformers.layers.products import attention_weights, mix
 from keras_transformers.layers.rotary import rotate
 
@@ -49,7 +52,11 @@ class Attention(keras.layers.Layer):
     Call arguments:
         hidden_states: Queries come from here, (B, T, D).
         context: Keys and values come from here, (B, S, D); `hidden_states` itself when None (self-attention).
-        attention_mask: Boolean (B|1, 1|T, S), True = may attend. A row that may attend nothing gives finite numbers.
+        attention_mask: True or 1 = may attend, (B|1, 1|T, S); also (T, S), (B|1, 1, 1|T, S) and, with a mask for each
+            head, (B|1, N, T, S). A row that may attend nothing gives finite numbers.
+        padding_mask: (B, S), non-zero where a key is real; without a `cache` the mask that Keras carries with
+            `context`, or with `hidden_states` in self-attention, when None. Beside an `attention_mask` both hold.
+        use_causal_mask: Whether queries see no later keys: in self-attention without a cache.
         documents: Integer (B, T), of self-attention without a cache: the text of each token, from 1, 0 for padding.
             A query sees the keys of its own text. The same as `document_mask(documents)` in linear memory.
         position_bias: Added to the scaled products, (B|1, N, T, S).
@@ -102,6 +109,7 @@ class Attention(keras.layers.Layer):
         self.output_initializer_range = output_initializer_range
         self.linear_from = linear_from
         self.reach = checked_reach(reach)
+        self.supports_masking = True
         if num_heads % self.num_kv_heads:
             raise ValueError(
                 f"num_kv_heads must divide num_heads: received num_heads={num_heads}, num_kv_heads={num_kv_heads}."
@@ -130,6 +138,8 @@ class Attention(keras.layers.Layer):
         context=None,
         *,
         attention_mask=None,
+        padding_mask=None,
+        use_causal_mask=False,
         documents=None,
         position_bias=None,
         rotary=None,
@@ -139,7 +149,8 @@ class Attention(keras.layers.Layer):
         training=None,
     ):
         length, is_cached = length_of(hidden_states), cache is not None
-        self._check_keys(context, documents, is_cached)
+        reach = (self.reach[0], 0) if use_causal_mask else self.reach
+        self._check_keys(context, documents, is_cached, reach)
         query = self._project(self.query, hidden_states, length, self.num_heads)  # (B, N, T, H)
         if rotary is not None:
             query = rotate(query, rotary)  # (B, N, T, H)
@@ -152,7 +163,10 @@ class Attention(keras.layers.Layer):
         scale = 1 / math.sqrt(self.head_dim) if self.scale is None else self.scale
         query = query * ops.cast(scale, query.dtype)  # (B, N, T, H)
         key, value = cache["key"], cache["value"]  # (B, K, S, H)
-        visible = Visible(attention_mask) if is_cached else Visible(attention_mask, documents, self.reach)
+        if padding_mask is None and not is_cached:
+            padding_mask = mask_of(hidden_states if context is None else context)
+        attention_mask, position_bias = self._given(attention_mask, padding_mask, position_bias, query, key)
+        visible = Visible(attention_mask) if is_cached else Visible(attention_mask, documents, reach)
         if self._is_short(query.shape[2], is_cached):
             weights = self._weights(query, key, visible.whole(length), position_bias)  # (B, N, T, S)
             mixed = mix(self.dropout(weights, training=training), value)  # (B, N, T, H)
@@ -164,12 +178,24 @@ class Attention(keras.layers.Layer):
         output = with_length(self.output_dense(self._merge(mixed)), length)  # (B, T, D)
         return (output, cache, weights) if self.return_scores else (output, cache)
 
-    def _check_keys(self, context, documents, is_cached: bool):
+    def _given(self, attention_mask, padding_mask, position_bias, query, key):
+        """One mask (B|1, 1|T, S) and one bias (B|1, N, T, S) for all that was given, or None."""
+        sizes = Sizes(query.shape[0], self.num_heads, query.shape[2], key.shape[2])
+        bias = None
+        if attention_mask is not None:
+            attention_mask, bias = checked_attention(attention_mask, sizes)
+        if padding_mask is not None:
+            attention_mask = combine(attention_mask, checked_padding(padding_mask, sizes))
+        if bias is not None:
+            position_bias = bias if position_bias is None else bias + ops.cast(position_bias, bias.dtype)
+        return attention_mask, position_bias
+
+    def _check_keys(self, context, documents, is_cached: bool, reach):
         is_given = documents is not None
-        if (is_given and is_cached) or (context is not None and (is_given or self.reach != (None, None))):
+        if (is_given and is_cached) or (context is not None and (is_given or reach != (None, None))):
             raise ValueError(
                 f"documents are of self-attention without a cache, and reach is of self-attention: received a "
-                f"{'cache' if is_cached else 'context'} with reach={self.reach} and "
+                f"{'cache' if is_cached else 'context'} with reach={reach} and "
                 f"{'documents' if is_given else 'no documents'}. Say in attention_mask which keys may be seen."
             )
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import keras
 
+from keras_transformers.keras_private import mask_of
 from keras_transformers.layers.attention import LINEAR_FROM, Attention
 from keras_transformers.layers.cache import attend_as_queries_of_one_row
 from keras_transformers.layers.dropout import Dropout
@@ -39,8 +40,10 @@ class DecoderBlock(Block):
         hidden_states: (B, T, D).
         encoder_hidden_states: (B, S', D); needed by a cross-attending block that is called without a cache.
         attention_mask: Boolean (B|1, 1|T, S), True = may attend. The caller makes it causal (`causal_mask`), once
-            for all blocks.
+            for all blocks; or asks for it by `use_causal_mask`.
         encoder_attention_mask: Boolean (B, 1, S').
+        padding_mask, use_causal_mask: As in `Attention`, for the self-attention.
+        encoder_padding_mask: (B, S'), as `padding_mask`, for the cross-attention.
         documents, position_bias, rotary: As in `Attention`, for the self-attention.
         cache: See above; each (B, K, S, H). `cross_key` and `cross_value` may have B / n rows, one for n successive
             rows of `hidden_states`: the beams of a text.
@@ -120,6 +123,9 @@ class DecoderBlock(Block):
         *,
         attention_mask=None,
         encoder_attention_mask=None,
+        padding_mask=None,
+        encoder_padding_mask=None,
+        use_causal_mask=False,
         documents=None,
         position_bias=None,
         rotary=None,
@@ -131,10 +137,12 @@ class DecoderBlock(Block):
         def attend(x):
             positions = {"position_bias": position_bias, "rotary": rotary, "cache_positions": cache_positions}
             options = {"attention_mask": attention_mask, "documents": documents, "in_place": in_place}
+            options |= {"padding_mask": padding_mask, "use_causal_mask": use_causal_mask}
             return self.attention(x, cache=_part(cache), training=training, **positions, **options)
 
         def cross_attend(x):
             options = {"attention_mask": encoder_attention_mask, "training": training}
+            options["padding_mask"] = encoder_padding_mask
             if cache is None:
                 return self.cross_attention(x, encoder_hidden_states, **options)
             return attend_as_queries_of_one_row(self.cross_attention, x, _part(cache, "cross_"), **options)
@@ -143,6 +151,8 @@ class DecoderBlock(Block):
             return (self.feed_forward(x, training=training),)
 
         self._check(encoder_hidden_states, cache)
+        if padding_mask is None and cache is None:
+            padding_mask = mask_of(hidden_states)
         add = partial(residual, dropout=partial(self.dropout, training=training), norm_order=self.norm_order)
         hidden_states, new_cache, *scores = add(hidden_states, attend, self.attention_norm)  # (B, T, D)
 

@@ -24,6 +24,7 @@ class TokenEmbedding(keras.layers.Layer):
         num_segments: Rows of the segment table; 0 for none.
         scale: Whether embeddings are multiplied by sqrt(D), as in the original Transformer (not the projection).
         initializer_range: Standard deviation of the truncated normal initialiser; None for Glorot uniform.
+        mask_zero: Whether token 0 is padding: the embeddings then carry a mask, as those of `keras.layers.Embedding`.
 
     Call arguments:
         inputs: Integer token ids (B, T), or with `reverse=True` hidden states (..., D).
@@ -51,9 +52,12 @@ class TokenEmbedding(keras.layers.Layer):
         num_segments: int = 0,
         scale: bool = False,
         initializer_range: float | None = 0.02,
+        mask_zero: bool = False,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
+        self.mask_zero = mask_zero
+        self.supports_masking = True
         self.vocabulary_size = vocabulary_size
         self.hidden_dim = hidden_dim
         self.num_segments = num_segments
@@ -81,6 +85,10 @@ class TokenEmbedding(keras.layers.Layer):
             return embeddings
         segment_ids = ops.zeros_like(inputs) if segment_ids is None else segment_ids
         return embeddings + take_rows(self.segment_embeddings, segment_ids, self.compute_dtype, training)
+
+    def compute_mask(self, inputs, previous_mask=None):
+        is_ids = keras.backend.is_int_dtype(inputs.dtype)  # not with `reverse=True`
+        return ops.not_equal(inputs, 0) if self.mask_zero and is_ids else previous_mask
 
     def compute_output_spec(self, inputs, segment_ids=None, reverse=False, training=None):
         if reverse:

@@ -7,6 +7,7 @@ from typing import Any
 
 import keras
 
+from keras_transformers.keras_private import mask_of
 from keras_transformers.layers.attention import LINEAR_FROM, Attention
 from keras_transformers.layers.dropout import Dropout
 from keras_transformers.layers.feed_forward import FeedForward
@@ -38,6 +39,7 @@ class EncoderBlock(Block):
     Call arguments:
         hidden_states: (B, T, D).
         attention_mask: Boolean (B|1, 1|T, T), True = may attend.
+        padding_mask, use_causal_mask: As in `Attention`.
         documents, position_bias, rotary: As in `Attention`.
 
     Returns:
@@ -96,15 +98,26 @@ class EncoderBlock(Block):
 
     @rematerialized
     def call(
-        self, hidden_states, *, attention_mask=None, documents=None, position_bias=None, rotary=None, training=None
+        self,
+        hidden_states,
+        *,
+        attention_mask=None,
+        padding_mask=None,
+        use_causal_mask=False,
+        documents=None,
+        position_bias=None,
+        rotary=None,
+        training=None,
     ):
         def attend(x):
-            visible = {"attention_mask": attention_mask, "documents": documents}
+            visible = {"attention_mask": attention_mask, "padding_mask": padding_mask, "documents": documents}
+            visible["use_causal_mask"] = use_causal_mask
             return self.attention(x, **visible, position_bias=position_bias, rotary=rotary, training=training)
 
         def feed_forward(x):
             return (self.feed_forward(x, training=training),)
 
+        padding_mask = mask_of(hidden_states) if padding_mask is None else padding_mask
         add = partial(residual, dropout=partial(self.dropout, training=training), norm_order=self.norm_order)
         hidden_states, _, *scores = add(hidden_states, attend, self.attention_norm)  # (B, T, D)
         (hidden_states,) = add(hidden_states, feed_forward, self.feed_forward_norm)  # (B, T, D)

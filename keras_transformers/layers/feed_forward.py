@@ -58,6 +58,7 @@ class FeedForward(keras.layers.Layer):
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
+        self.supports_masking = True
         self.intermediate_dim = intermediate_dim
         self.activation = find_activation(activation)
         self.gated = gated

@@ -102,6 +102,7 @@ class LearnedPositions(keras.layers.Layer):
 
     def __init__(self, max_length: int, initializer_range: float | None = 0.02, **kwargs: Any):
         super().__init__(**kwargs)
+        self.supports_masking = True
         self.max_length = max_length
         self.initializer_range = initializer_range
 
@@ -155,6 +156,7 @@ class SinusoidalPositions(keras.layers.Layer):
 
     def __init__(self, layout: str = "interleaved", max_wavelength: float = 10000.0, **kwargs: Any):
         super().__init__(**kwargs)
+        self.supports_masking = True
         if layout not in POSITION_LAYOUTS:
             raise ValueError(f"layout must be one of {POSITION_LAYOUTS}: received {layout!r}.")
         self.layout = layout

@@ -9,7 +9,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_transformers.keras_private import all_layers
+from keras_transformers.keras_private import all_layers, with_mask_of
 from keras_transformers.layers.custom_gradient import custom_gradient, in_graph
 from keras_transformers.layers.dropout import GIVEN_SEEDS, Dropout
 from keras_transformers.tensor import Tensor
@@ -24,6 +24,10 @@ class Block(keras.layers.Layer):
     """
 
     remat = False
+
+    def __init__(self, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.supports_masking = True
 
 
 def rematerialized(call: Callable) -> Callable:
@@ -73,7 +77,10 @@ def recompute(function: Callable[[Any], Any], inputs: Any, dropouts: Sequence[Dr
 
     def run(zero, *tensors):
         # On TensorFlow `zero` comes with the gradient: what is computed without it would be kept from the start on.
-        given = {place: tensor + ops.cast(zero, tensor.dtype) for place, tensor in zip(places, tensors, strict=True)}
+        given = {
+            place: with_mask_of(tensor + ops.cast(zero, tensor.dtype), flat[place])
+            for place, tensor in zip(places, tensors, strict=True)
+        }
         values = keras.tree.pack_sequence_as(inputs, [given.get(place, value) for place, value in enumerate(flat)])
         draws[:] = [_Draws(start + ops.cast(zero, start.dtype)) for start in starts]
         token = GIVEN_SEEDS.set({id(dropout): drawn for dropout, drawn in zip(dropouts, draws, strict=True)})

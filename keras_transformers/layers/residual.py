@@ -58,5 +58,7 @@ def make_norm(norm: str, epsilon: float, dtype: str, name: str, use_bias: bool =
     if norm == "layer":
         return LayerNormalization(epsilon=epsilon, center=use_bias, dtype=dtype, name=name)
     if norm == "rms":
-        return keras.layers.RMSNormalization(epsilon=epsilon, dtype=dtype, name=name)
+        layer = keras.layers.RMSNormalization(epsilon=epsilon, dtype=dtype, name=name)
+        layer.supports_masking = True  # Keras' own does not say so, and would warn
+        return layer
     raise ValueError(f"norm must be 'layer' or 'rms': received {norm!r}.")

@@ -1,0 +1,138 @@
+"""Masks as a user of Keras gives them: their shapes and values checked, and made the one kind that attention takes."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_transformers.layers.masks import NEVER, padding_mask
+from keras_transformers.tensor import Tensor
+
+
+class Sizes(NamedTuple):
+    """The sizes of an attention, None where they are not known yet."""
+
+    batch: int | None  # B
+    heads: int | None  # N
+    queries: int | None  # T
+    keys: int | None  # S
+
+
+def checked_padding(mask: Any, sizes: Sizes, name: str = "padding_mask") -> Tensor:
+    """Check the mask of padding keys, and make an attention mask of it.
+
+    Args:
+        mask: (B, S), Boolean or 0 and 1: 1 where a key is real.
+        sizes: Of the attention.
+        name: Of the argument, for errors.
+
+    Returns:
+        Boolean (B, 1, S).
+
+    Raises:
+        ValueError: It has another shape, or other numbers.
+
+    Example:
+
+    >>> checked_padding(np.array([[1, 1, 0]]), Sizes(1, 2, 3, 3)).shape.as_list()
+    [1, 1, 3]
+    """
+    shape = tuple(mask.shape)
+    if not _fits(shape, (sizes.batch, sizes.keys)):
+        raise ValueError(
+            f"{name} must be (batch, keys), {_told((sizes.batch, sizes.keys))} here: received {_told(shape)}. A mask "
+            "of queries and keys is an attention_mask."
+        )
+    return padding_mask(_booleans(mask, name))
+
+
+def checked_attention(mask: Any, sizes: Sizes) -> tuple[Tensor | None, Tensor | None]:
+    """Check a mask of queries and keys.
+
+    Args:
+        mask: Boolean or 0 and 1, 1 where a query may see a key: (T, S), (B|1, 1|T, S), (B|1, 1, 1|T, S) or, with a
+            mask for each head, (B|1, N, T, S).
+        sizes: Of the attention.
+
+    Returns:
+        A boolean mask (B|1, 1|T, S) or None; and a bias float32 (B|1, N, T, S), which hides the keys of each head, or
+        None.
+
+    Raises:
+        ValueError: It has another shape, a shape that can be read in two ways, or other numbers.
+
+    Example:
+
+    >>> checked_attention(np.ones((3, 3), bool), Sizes(1, 2, 3, 3))[0].shape.as_list()
+    [1, 3, 3]
+    """
+    shape = tuple(mask.shape)
+    batch, heads, queries, keys = sizes
+    if len(shape) == 2:
+        _check_pair(shape, sizes)
+        return ops.expand_dims(_booleans(mask), 0), None  # (1, T, S)
+    if len(shape) == 3 and _fits(shape, (batch, queries, keys)):
+        return _booleans(mask), None
+    if len(shape) == 4 and shape[1] == 1 and _fits(shape, (batch, 1, queries, keys)):
+        return ops.squeeze(_booleans(mask), 1), None
+    if len(shape) == 4 and shape[1] == heads and _fits(shape, (batch, heads, queries, keys)):
+        return None, ops.where(_booleans(mask), 0.0, NEVER)
+    raise ValueError(
+        "attention_mask must be (queries, keys), (batch, queries, keys), (batch, 1, queries, keys) or (batch, heads, "
+        f"queries, keys), with batch, heads, queries, keys = {_told(sizes)} here: received {_told(shape)}."
+    )
+
+
+def _check_pair(shape: tuple, sizes: Sizes) -> None:
+    as_padding = _fits(shape, (sizes.batch, sizes.keys))
+    if as_padding or not _fits(shape, (sizes.queries, sizes.keys)):
+        both = as_padding and _fits(shape, (sizes.queries, sizes.keys))
+        raise ValueError(
+            f"attention_mask of shape {_told(shape)} {'can be' if both else 'is not'} (queries, keys), "
+            f"{_told((sizes.queries, sizes.keys))} here"
+            + (", and can be (batch, keys)" if both else "")
+            + ": pass a mask of padding as padding_mask, and one of queries and keys as (1, queries, keys)."
+        )
+
+
+def _fits(shape: tuple, expected: tuple) -> bool:
+    """Whether a shape can be another one, where sizes are not known or are 1 for all but the last one."""
+    if len(shape) != len(expected):
+        return False
+    pairs = [*zip(shape, expected, strict=True)]
+    known = [one is None or other is None or one == other for one, other in pairs]
+    return known[-1] and all(fits or one == 1 for fits, (one, _) in zip(known, pairs, strict=True))
+
+
+def _booleans(mask: Any, name: str = "attention_mask") -> Tensor:
+    mask = ops.convert_to_tensor(mask)
+    dtype = keras.backend.standardize_dtype(mask.dtype)
+    if dtype == "bool":
+        return mask
+    values = _values(mask)
+    if values is None and "float" in dtype:
+        raise ValueError(
+            f"{name} must be Boolean, or 0 and 1: received {dtype} in a graph, where a sum with the scores, of 0 and "
+            f"-1e9, looks the same. Cast it: ops.cast({name}, 'bool')."
+        )
+    if values is not None and not np.isin(values, (0, 1)).all():
+        raise ValueError(
+            f"{name} must be Boolean, or 0 and 1: received numbers from {values.min():g} to {values.max():g}. For a "
+            "mask that is added to the scores, pass mask == 0."
+        )
+    return ops.cast(mask, "bool")
+
+
+def _values(mask: Any) -> np.ndarray | None:
+    """Return the numbers of a mask; None in a graph, where there are none yet."""
+    try:
+        return np.asarray(ops.convert_to_numpy(mask))
+    except (NotImplementedError, TypeError):
+        return None
+
+
+def _told(sizes: tuple) -> str:
+    return f"({', '.join('?' if size is None else str(size) for size in sizes)})"

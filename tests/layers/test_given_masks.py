@@ -1,0 +1,196 @@
+"""Masks as users of Keras give them: carried by tensors, or by name in any shape that has one reading."""
+
+from __future__ import annotations
+
+import warnings
+
+import keras
+import numpy as np
+import pytest
+from arrays import normal, to_numpy, tolerance
+from keras import ops
+
+from keras_transformers.layers import (
+    Attention,
+    DecoderBlock,
+    Dropout,
+    EncoderBlock,
+    FeedForward,
+    LayerNormalization,
+    LearnedPositions,
+    SinusoidalPositions,
+    TokenEmbedding,
+)
+
+B, N, T, D = 2, 2, 5, 8
+SHORT = np.array([[3, 4, 5], [7, 8, 9]])
+PADDED = np.pad(SHORT, ((0, 0), (0, 4)))
+LAYERS = {
+    "attention": lambda **options: Attention(N, **options),
+    "long attention": lambda **options: Attention(N, linear_from=1, **options),
+    "encoder": lambda **options: EncoderBlock(N, 16, **options),
+    "pre-norm encoder": lambda **options: EncoderBlock(N, 16, norm="rms", norm_order="pre", **options),
+    "decoder": lambda **options: DecoderBlock(N, 16, **options),
+    "feed-forward": lambda **options: FeedForward(16, **options),
+    "norm": LayerNormalization,
+    "dropout": lambda **options: Dropout(0.1, **options),
+    "learned positions": lambda **options: LearnedPositions(10, **options),
+    "sinusoidal positions": SinusoidalPositions,
+}
+EMBEDDINGS = {
+    "ours": lambda **options: TokenEmbedding(20, D, num_segments=2, mask_zero=True, **options),
+    "Keras'": lambda **options: keras.layers.Embedding(20, D, mask_zero=True, **options),
+}
+MASK = np.random.default_rng(0).random((B, T, T)) < 0.6
+MASK[:, :, 0] = True
+
+
+def first(outputs):
+    return outputs[0] if isinstance(outputs, (tuple, list)) else outputs
+
+
+@pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16"])
+@pytest.mark.parametrize("embedding", EMBEDDINGS)
+@pytest.mark.parametrize("name", LAYERS)
+def test_padding_changes_nothing_behind_an_embedding(name, embedding, dtype):
+    """Of the mask that Keras carries, without a warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        token_ids = keras.Input((None,), dtype="int32")
+        x = EMBEDDINGS[embedding](dtype=dtype)(token_ids)
+        x = first(LAYERS[name](dtype=dtype)(x))
+        x = first(LAYERS[name](dtype=dtype)(x))  # the mask is handed on
+        model = keras.Model(token_ids, keras.layers.GlobalAveragePooling1D()(x))
+        for number, weight in enumerate(model.weights):
+            weight.assign(normal(*weight.shape, seed=number))
+        short, padded = to_numpy(model(SHORT)), to_numpy(model(PADDED))
+    limit = 1e-5 if dtype == "float32" else 5e-2
+    np.testing.assert_allclose(padded, short, atol=limit, rtol=limit)
+    assert not np.allclose(to_numpy(model(np.where(PADDED, PADDED, 11))), short, atol=1e-3)
+
+
+def test_in_sequential_and_time_series():
+    layers = [keras.layers.Masking(), EncoderBlock(N, 16), EncoderBlock(N, 16), keras.layers.GlobalAveragePooling1D()]
+    model = keras.Sequential(layers)
+    series = normal(B, 3, D)
+    padded = np.pad(series, ((0, 0), (0, 4), (0, 0)))
+    np.testing.assert_allclose(to_numpy(model(padded)), to_numpy(model(series)), atol=1e-6)
+
+
+@pytest.mark.parametrize(("remat", "jit_compile"), [(False, False), (True, False), (False, True)])
+def test_fit_with_remat_and_xla(remat, jit_compile):
+    """Blocks that are computed twice, compiled ones, and `fit`."""
+    block = EncoderBlock(N, 16)
+    block.remat = remat
+    layers = [keras.layers.Embedding(20, D, mask_zero=True), block, keras.layers.GlobalAveragePooling1D()]
+    keras.utils.set_random_seed(0)
+    model = keras.Sequential([keras.Input((None,), dtype="int32"), *layers])
+    model.compile("sgd", "mse", jit_compile=jit_compile)
+    start = model.get_weights()
+    after = []
+    for token_ids in (SHORT, PADDED):
+        model.set_weights(start)
+        model.fit(token_ids, np.ones((2, D)), verbose=0)
+        after.append(model.get_weights())
+    for one, other in zip(*after, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-5)
+
+
+@pytest.mark.parametrize("linear_from", [None, 1])
+@pytest.mark.parametrize("dtype", ["bool", "int32", "uint8", "float32"])
+def test_masks_of_every_shape(dtype, linear_from):
+    attention, x = Attention(N, linear_from=linear_from), normal(B, T, D)
+    expected = to_numpy(attention(x, attention_mask=MASK)[0])
+
+    def found(mask, x=x, **options):
+        return to_numpy(attention(x, attention_mask=mask, **options)[0])
+
+    mask = MASK.astype(dtype)
+    for same in (mask, mask[:, None], np.repeat(mask[:, None], N, axis=1)):
+        np.testing.assert_allclose(found(same), expected, **tolerance("float32"))
+    one = to_numpy(attention(x, attention_mask=MASK[:1])[0])
+    for same in (mask[0], mask[:1], mask[:1, None], np.repeat(mask[:1, None], N, axis=1)):
+        np.testing.assert_allclose(found(same), one, **tolerance("float32"))
+    padding = np.arange(T) < np.array([[2], [4]])
+    both = to_numpy(attention(x, attention_mask=MASK & padding[:, None])[0])
+    np.testing.assert_allclose(found(mask, padding_mask=padding.astype(dtype)), both, **tolerance("float32"))
+    rows = to_numpy(attention(x, padding_mask=padding.astype(dtype))[0])
+    for same in (padding.astype(dtype)[:, None], padding.astype(dtype)[:, None, None]):
+        np.testing.assert_allclose(found(same), rows, **tolerance("float32"))
+
+
+@pytest.mark.parametrize("linear_from", [None, 1])
+def test_a_mask_for_each_head(linear_from):
+    """A query that may see one key has its value."""
+    attention, x = Attention(N, linear_from=linear_from, return_scores=True), normal(B, T, D)
+    mask = np.random.default_rng(1).random((B, N, T, T)) < 0.5
+    mask[..., 0] = True
+    weights = to_numpy(attention(x, attention_mask=mask)[-1])
+    assert (weights[~mask] == 0).all()
+    np.testing.assert_allclose(weights.sum(-1), 1, rtol=1e-5)
+    bias = normal(1, N, T, T, seed=2)
+    weights = to_numpy(attention(x, attention_mask=mask, position_bias=bias)[-1])
+    assert (weights[~mask] == 0).all() and np.isfinite(weights).all()
+    blind = to_numpy(attention(x, attention_mask=np.zeros((B, N, T, T), bool))[0])
+    assert np.isfinite(blind).all()
+
+
+@pytest.mark.parametrize("name", ["attention", "long attention", "encoder", "decoder"])
+def test_use_causal_mask(name):
+    layer, x = LAYERS[name](), normal(B, T, D)
+    causal = np.tril(np.ones((1, T, T), bool))
+    expected = to_numpy(first(layer(x, attention_mask=causal)))
+    np.testing.assert_allclose(to_numpy(first(layer(x, use_causal_mask=True))), expected, **tolerance("float32"))
+    with pytest.raises(ValueError, match="reach is of self-attention"):
+        Attention(N)(x, context=x, use_causal_mask=True)
+
+
+def test_the_mask_of_the_context():
+    """Of an encoder's states, carried or by name."""
+    decoder, x = DecoderBlock(N, 16, cross_attention=True), normal(B, T, D)
+    short, padding = normal(B, 3, D, seed=1), np.array([[1, 1, 1, 0]] * B)
+    padded = np.concatenate([short, normal(B, 1, D, seed=2)], axis=1)
+    expected = to_numpy(decoder(x, short)[0])
+    by_name = decoder(x, padded, encoder_padding_mask=padding)[0]
+    zeros = np.concatenate([short, np.zeros((B, 1, D))], axis=1).astype("float32")
+    carried = decoder(x, keras.layers.Masking()(zeros))[0]
+    for found in (by_name, carried):
+        np.testing.assert_allclose(to_numpy(found), expected, **tolerance("float32"))
+
+
+@pytest.mark.parametrize(
+    ("mask", "message"),
+    [
+        (
+            np.ones((B, T)),
+            r"shape \(2, 5\) is not \(queries, keys\), \(5, 5\) here: pass a mask of padding as padding_",
+        ),
+        (np.ones((B, T + 1, T)), r"batch, heads, queries, keys = \(2, 2, 5, 5\) here: received \(2, 6, 5\)"),
+        (np.ones((B, 3, T, T)), r"received \(2, 3, 5, 5\)"),
+        (np.ones(T), r"received \(5\)"),
+        (
+            np.where(MASK, 0.0, -1e9),
+            "numbers from -1e\\+09 to 0. For a mask that is added to the scores, pass mask == 0",
+        ),
+        (np.where(MASK, 0, -10_000), "numbers from -10000 to 0"),
+    ],
+)
+def test_what_is_refused(mask, message):
+    with pytest.raises(ValueError, match=message):
+        Attention(N)(normal(B, T, D), attention_mask=mask)
+
+
+def test_a_shape_with_two_readings_is_refused():
+    with pytest.raises(ValueError, match=r"can be \(queries, keys\), \(2, 2\) here, and can be \(batch, keys\)"):
+        Attention(N)(normal(2, 2, D), attention_mask=np.ones((2, 2), bool))
+    with pytest.raises(ValueError, match=r"padding_mask must be \(batch, keys\), \(2, 5\) here: received \(2, 5, 5\)"):
+        Attention(N)(normal(B, T, D), padding_mask=MASK)
+
+
+def test_a_float_mask_in_a_graph_is_refused():
+    states, mask = keras.Input((None, D)), keras.Input((None, None))
+    model = keras.Model([states, mask], Attention(N)(states, attention_mask=mask)[0])
+    with pytest.raises(ValueError, match="received float32 in a graph"):
+        model.predict([normal(B, T, D), MASK.astype("float32")], verbose=0)
+    model = keras.Model([states, mask], Attention(N)(states, attention_mask=ops.cast(mask, "bool"))[0])
+    assert model.predict([normal(B, T, D), MASK.astype("float32")], verbose=0).shape == (B, T, D)
