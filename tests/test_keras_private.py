@@ -8,6 +8,7 @@ from __future__ import annotations
 import keras
 import numpy as np
 import pytest
+from arrays import to_numpy
 
 from keras_transformers import keras_private
 
@@ -249,3 +250,17 @@ def test_eager_mode_leaves_any_graph():
     found = []
     tf.function(lambda: found.append(double()))()
     assert found == [4]
+
+
+def test_masks_that_keras_carries():
+    """On eager tensors, and on those of a call inside a layer."""
+    x = keras.layers.Masking()(np.array([[[1.0], [0.0]]], "float32"))
+    np.testing.assert_array_equal(to_numpy(keras_private.mask_of(x)), [[True, False]])
+    other = keras.ops.multiply(x, 2.0)
+    assert keras_private.mask_of(other) is None
+    np.testing.assert_array_equal(
+        to_numpy(keras_private.mask_of(keras_private.with_mask_of(other, x))), [[True, False]]
+    )
+    layer = keras.layers.Lambda(lambda x: keras_private.mask_of(x), output_shape=(2,))
+    layer.supports_masking = True
+    np.testing.assert_array_equal(to_numpy(layer(x)), [[True, False]])

@@ -115,7 +115,7 @@ class _Observed:
         if getattr(block, "cross_attention", None) is not None:
             states = self._after_attention(hidden_states, attention_mask=inputs["attention_mask"], **positions)
             queries = _normed(block, block.cross_attention_norm, states)
-            keys, mask = inputs["encoder_hidden_states"], inputs["encoder_attention_mask"]
+            keys, mask = inputs["context"], inputs["encoder_attention_mask"]
             self._note("cross", block.cross_attention, queries, keys, mask)
         return block(hidden_states, **inputs)
 

@@ -10,20 +10,23 @@ from keras import ops
 
 from keras_transformers.keras_private import mask_of
 from keras_transformers.layers.cache import write_cache
+from keras_transformers.layers.checks import check_rates, check_shape, check_sizes, check_vectors
 from keras_transformers.layers.chunks import CHUNK, Visible, checked_reach, chunk_size, width
 from keras_transformers.layers.dense import built_dense, length_of, with_length, without_length
 from keras_transformers.layers.dropout import Dropout, nth_seed
 from keras_transformers.layers.given_masks import Sizes, checked_attention, checked_padding
 from keras_transformers.layers.long_attention import long_attention
-from keras_transformers.layers.masks import combine
+from keras_transformers.layers.masks import combine, reach_mask
+from keras_transformers.layers.options import DenseOwner
+from keras_transformers.layers.outputs import ReturnsCache, asked
 from keras_transformers.layers.products import attention_weights, mix
-from keras_transformers.layers.rotary import rotate
+from keras_transformers.layers.rotary import check_rotary, rotate
 
 LINEAR_FROM = 4096
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
-class Attention(keras.layers.Layer):
+class Attention(ReturnsCache, DenseOwner):
     """Scaled dot-product attention with several heads: self-attention, cross-attention, and both with a cache.
 
     Each output is the mean of the values, weighted by the softmax of the scaled query-key products.
@@ -37,7 +40,9 @@ class Attention(keras.layers.Layer):
         scale: Factor of the query-key products; `1 / sqrt(H)` when None.
         dropout: Rate on the attention weights.
         use_bias: Whether the four projections have biases.
-        return_scores: Whether the attention weights (before dropout) are returned as well.
+        return_scores: Whether each call returns the attention weights (before dropout) as well. A layer that one model
+            calls both with and without them needs it: calls of a functional model's layer return the same structure.
+        return_cache: Whether each call returns the cache as well.
         initializer_range: Standard deviation of the truncated normal initialiser; None for Glorot uniform (queries,
             keys and values as if they were one matrix, as fairseq has it), `"fan_in"` for `1 / sqrt(inputs)`. Without
             a number queries are made to fit `scale`, so that the initial scores do not depend on it.
@@ -49,14 +54,17 @@ class Attention(keras.layers.Layer):
             `(w, w)` a window. In self-attention without a cache the layer hides all others by itself, and long texts
             take time and memory for those in the window only; beside a cache, `attention_mask` says everything.
 
+        kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, kernel_constraint, bias_constraint:
+            Of the four dense layers, as `keras.layers.Dense` takes them. A `kernel_initializer` replaces the ranges.
+
     Call arguments:
         hidden_states: Queries come from here, (B, T, D).
-        context: Keys and values come from here, (B, S, D); `hidden_states` itself when None (self-attention).
+        context: Keys and values come from here, (B, S, any width); `hidden_states` when None (self-attention).
         attention_mask: True or 1 = may attend, (B|1, 1|T, S); also (T, S), (B|1, 1, 1|T, S) and, with a mask for each
             head, (B|1, N, T, S). A row that may attend nothing gives finite numbers.
         padding_mask: (B, S), non-zero where a key is real; without a `cache` the mask that Keras carries with
             `context`, or with `hidden_states` in self-attention, when None. Beside an `attention_mask` both hold.
-        use_causal_mask: Whether queries see no later keys: in self-attention without a cache.
+        use_causal_mask: Whether a query sees no later keys. Its place is its number, or that in `cache_positions`.
         documents: Integer (B, T), of self-attention without a cache: the text of each token, from 1, 0 for padding.
             A query sees the keys of its own text. The same as `document_mask(documents)` in linear memory.
         position_bias: Added to the scaled products, (B|1, N, T, S).
@@ -66,21 +74,27 @@ class Attention(keras.layers.Layer):
         cache_positions: Integer (B, T), where in the cache each token of `hidden_states` belongs.
         in_place: Whether TensorFlow may overwrite the given cache, for loops that do not use it again. If not, it is
             copied at each call. Other backends ignore it.
+        return_attention_scores: Whether this call returns the attention weights; `return_scores` when None.
+        return_cache: Whether this call returns the cache; what the layer was made for when None. A call that is given a
+            `cache` returns one always.
 
     Returns:
-        `(output, cache)`, or `(output, cache, scores)` with `return_scores`: output (B, T, D), cache as above, scores
+        The output (B, T, D). Where more is asked for, a tuple: the output; the cache, as above; the attention weights
         (B, N, T, S), float.
 
     Raises:
         ValueError: `num_kv_heads` does not divide `num_heads`, or the input's width is not divisible by `num_heads`;
-            `reach` is no pair of numbers; `documents` or a `reach` where the keys are not of `hidden_states`.
+            `reach` is no pair of numbers; `documents` or a `reach` where the keys are not of `hidden_states`; an input
+            or a mask has another shape or dtype.
 
     Example:
 
     >>> attention = Attention(num_heads=2)
-    >>> output, cache = attention(np.ones((1, 3, 8)), attention_mask=np.array([[[True, True, False]]]))
-    >>> tuple(output.shape), tuple(cache["key"].shape)
-    ((1, 3, 8), (1, 2, 3, 4))
+    >>> attention(np.ones((1, 3, 8)), padding_mask=np.array([[1, 1, 0]])).shape.as_list()
+    [1, 3, 8]
+    >>> output, scores = attention(np.ones((1, 3, 8)), use_causal_mask=True, return_attention_scores=True)
+    >>> scores.shape.as_list()
+    [1, 2, 3, 3]
     """
 
     def __init__(
@@ -96,15 +110,18 @@ class Attention(keras.layers.Layer):
         output_initializer_range: float | None = None,
         linear_from: int | None = LINEAR_FROM,
         reach: tuple[int | None, int | None] = (None, None),
+        return_cache: bool = False,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
+        check_sizes(num_heads=num_heads, head_dim=head_dim, num_kv_heads=num_kv_heads, linear_from=linear_from)
+        check_rates(dropout=dropout)
         self.num_heads = num_heads
         self.head_dim = head_dim
         self.num_kv_heads = num_kv_heads or num_heads
         self.scale = scale
         self.use_bias = use_bias
-        self.return_scores = return_scores
+        self.return_scores, self.return_cache = return_scores, return_cache
         self.initializer_range = initializer_range
         self.output_initializer_range = output_initializer_range
         self.linear_from = linear_from
@@ -117,6 +134,8 @@ class Attention(keras.layers.Layer):
         self.dropout = Dropout(dropout, dtype=self.dtype_policy.name, name="dropout")
 
     def build(self, hidden_states_shape, context_shape=None):
+        check_shape(hidden_states_shape)
+        check_shape(context_shape or hidden_states_shape, "context")
         width = hidden_states_shape[-1]
         if self.head_dim is None and width % self.num_heads:
             raise ValueError(
@@ -146,58 +165,60 @@ class Attention(keras.layers.Layer):
         cache=None,
         cache_positions=None,
         in_place=False,
+        return_attention_scores=None,
+        return_cache=None,
         training=None,
     ):
+        wanted = asked(self, cache, return_cache, return_attention_scores)
         length, is_cached = length_of(hidden_states), cache is not None
-        reach = (self.reach[0], 0) if use_causal_mask else self.reach
-        self._check_keys(context, documents, is_cached, reach)
-        query = self._project(self.query, hidden_states, length, self.num_heads)  # (B, N, T, H)
-        if rotary is not None:
-            query = rotate(query, rotary)  # (B, N, T, H)
+        self._check_call(hidden_states, context, documents, rotary, cache)
+        source = hidden_states if context is None else context
+        query = self._query(hidden_states, rotary, length)  # (B, N, T, H)
+        if not is_cached:
+            cache = self._keys_and_values(source, rotary)  # (B, K, S, H)
+        elif cache_positions is not None:
+            cache = write_cache(self._keys_and_values(source, rotary), cache, cache_positions, in_place)  # (B, K, S, H)
 
-        if cache is None or cache_positions is not None:
-            new_cache = self._keys_and_values(hidden_states if context is None else context, rotary)  # (B, K, T|S, H)
-            is_first = cache is None
-            cache = new_cache if is_first else write_cache(new_cache, cache, cache_positions, in_place)  # (B, K, S, H)
-
-        scale = 1 / math.sqrt(self.head_dim) if self.scale is None else self.scale
-        query = query * ops.cast(scale, query.dtype)  # (B, N, T, H)
         key, value = cache["key"], cache["value"]  # (B, K, S, H)
         if padding_mask is None and not is_cached:
-            padding_mask = mask_of(hidden_states if context is None else context)
-        attention_mask, position_bias = self._given(attention_mask, padding_mask, position_bias, query, key)
-        visible = Visible(attention_mask) if is_cached else Visible(attention_mask, documents, reach)
-        if self._is_short(query.shape[2], is_cached):
-            weights = self._weights(query, key, visible.whole(length), position_bias)  # (B, N, T, S)
-            mixed = mix(self.dropout(weights, training=training), value)  # (B, N, T, H)
+            padding_mask = mask_of(source)  # (B, S)
+        sizes = Sizes(query.shape[0], self.num_heads, query.shape[2], key.shape[2])
+        attention_mask, position_bias = _given(attention_mask, padding_mask, position_bias, sizes)
+        visible = Visible(attention_mask)
+        reach = (self.reach[0], 0) if use_causal_mask else self.reach
+        if not is_cached and context is None:
+            visible = Visible(attention_mask, documents, reach)
+        elif use_causal_mask:
+            visible = Visible(combine(attention_mask, _reach_mask(cache_positions, length, key, reach)))  # (1|B, T, S)
+
+        is_short, scores = self._is_short(query.shape[2], is_cached), []
+        if is_short or wanted.scores:  # a graph leaves out those of long texts where nobody reads them
+            scores = [self._weights(query, key, visible.whole(length), position_bias)]  # (B, N, T, S)
+        if is_short:
+            mixed = mix(self.dropout(scores[0], training=training), value)  # (B, N, T, H)
         else:
             mixed = self._mix_long(query, key, value, visible, position_bias, training)  # (B, N, T, H)
-            if self.return_scores:  # a graph leaves them out where nobody asks for them
-                weights = self._weights(query, key, visible.whole(length), position_bias)  # (B, N, T, S)
-
         output = with_length(self.output_dense(self._merge(mixed)), length)  # (B, T, D)
-        return (output, cache, weights) if self.return_scores else (output, cache)
+        return wanted.outputs(output, cache, scores)
 
-    def _given(self, attention_mask, padding_mask, position_bias, query, key):
-        """One mask (B|1, 1|T, S) and one bias (B|1, N, T, S) for all that was given, or None."""
-        sizes = Sizes(query.shape[0], self.num_heads, query.shape[2], key.shape[2])
-        bias = None
-        if attention_mask is not None:
-            attention_mask, bias = checked_attention(attention_mask, sizes)
-        if padding_mask is not None:
-            attention_mask = combine(attention_mask, checked_padding(padding_mask, sizes))
-        if bias is not None:
-            position_bias = bias if position_bias is None else bias + ops.cast(position_bias, bias.dtype)
-        return attention_mask, position_bias
+    def _query(self, hidden_states, rotary, length):
+        """Queries times the scale, (B, N, T, H)."""
+        query = self._project(self.query, hidden_states, length, self.num_heads)
+        query = query if rotary is None else rotate(query, rotary)
+        scale = 1 / math.sqrt(self.head_dim) if self.scale is None else self.scale
+        return query * ops.cast(scale, query.dtype)
 
-    def _check_keys(self, context, documents, is_cached: bool, reach):
-        is_given = documents is not None
-        if (is_given and is_cached) or (context is not None and (is_given or reach != (None, None))):
+    def _check_call(self, hidden_states, context, documents, rotary, cache):
+        check_vectors(hidden_states=hidden_states, context=context)
+        is_given, has_reach = documents is not None, self.reach != (None, None)
+        if (is_given and cache is not None) or (context is not None and (is_given or has_reach)):
             raise ValueError(
                 f"documents are of self-attention without a cache, and reach is of self-attention: received a "
-                f"{'cache' if is_cached else 'context'} with reach={reach} and "
+                f"{'context' if cache is None else 'cache'} with reach={self.reach} and "
                 f"{'documents' if is_given else 'no documents'}. Say in attention_mask which keys may be seen."
             )
+        if rotary is not None:
+            check_rotary(rotary, hidden_states.shape[1], self._head_dim(hidden_states.shape[-1]), context)
 
     def _is_short(self, length: int | None, is_cached: bool) -> bool:
         """Whether all scores may exist at one time."""
@@ -236,19 +257,39 @@ class Attention(keras.layers.Layer):
             x = ops.transpose(x, (0, 2, 1, 3))  # (B, T, N, H)
         return ops.reshape(x, (-1, self.num_heads * self.head_dim))
 
-    def compute_output_spec(self, hidden_states, context=None, *, cache=None, **inputs):
+    def compute_output_spec(
+        self, hidden_states, context=None, *, cache=None, return_attention_scores=None, return_cache=None,
+        attention_mask=None, padding_mask=None, documents=None, rotary=None, **inputs
+    ):  # fmt: skip
+        self._check_call(hidden_states, context, documents, rotary, cache)
+        wanted = asked(self, cache, return_cache, return_attention_scores)
         batch, length, width = hidden_states.shape
-        if cache is None:
-            source = hidden_states if context is None else context
-            shape = (batch, self.num_kv_heads, source.shape[1], self._head_dim(width))
-            cache = {name: keras.KerasTensor(shape, dtype=self.compute_dtype) for name in ("key", "value")}
-        else:
-            cache = {name: keras.KerasTensor(cache[name].shape, dtype=cache[name].dtype) for name in ("key", "value")}
+        source = hidden_states if context is None else context
+        shape = (batch, self.num_kv_heads, source.shape[1], self._head_dim(width))
+        cache = cache or dict.fromkeys(("key", "value"), keras.KerasTensor(shape, dtype=self.compute_dtype))
+        new = {name: keras.KerasTensor(cache[name].shape, dtype=cache[name].dtype) for name in ("key", "value")}
+        scores = (batch, self.num_heads, length, new["key"].shape[2])
+        _given(attention_mask, padding_mask, None, Sizes(*scores))
         output = keras.KerasTensor((batch, length, width), dtype=self.compute_dtype)
-        if not self.return_scores:
-            return output, cache
-        scores = (batch, self.num_heads, length, cache["key"].shape[2])
-        return output, cache, keras.KerasTensor(scores, dtype=self.compute_dtype)
+        return wanted.outputs(output, new, [keras.KerasTensor(scores, dtype=self.compute_dtype)])
 
     def _head_dim(self, width: int) -> int:
         return self.head_dim or width // self.num_heads
+
+
+def _reach_mask(cache_positions, length, key, reach):
+    """The mask of queries at given places, or at 0, 1, 2, ..., and keys (B, K, S, H): boolean (1|B, T, S)."""
+    queries = ops.arange(length, dtype="int32")[None] if cache_positions is None else cache_positions  # (1|B, T)
+    return reach_mask(ops.cast(queries, "int32"), ops.arange(ops.shape(key)[2], dtype="int32")[None], *reach)
+
+
+def _given(attention_mask, padding_mask, position_bias, sizes):
+    """One mask (B|1, 1|T, S) and one bias (B|1, N, T, S) for all that was given, or None."""
+    bias = None
+    if attention_mask is not None:
+        attention_mask, bias = checked_attention(attention_mask, sizes)
+    if padding_mask is not None:
+        attention_mask = combine(attention_mask, checked_padding(padding_mask, sizes))
+    if bias is not None:
+        position_bias = bias if position_bias is None else bias + ops.cast(position_bias, bias.dtype)
+    return attention_mask, position_bias

@@ -8,19 +8,24 @@ import keras
 from keras import ops
 
 from keras_transformers.layers.cache import read_cache, write_cache
+from keras_transformers.layers.checks import check_shape, check_sizes, check_vectors
 from keras_transformers.layers.dense import (
     built_dense,
     dense_initializer,
+    dense_options,
     find_activation,
     length_of,
     with_length,
     without_length,
 )
+from keras_transformers.layers.given_masks import key_mask
+from keras_transformers.layers.options import DenseOwner
+from keras_transformers.layers.outputs import ReturnsCache, asked
 from keras_transformers.number_checks import is_size
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
-class Convolution(keras.layers.Layer):
+class Convolution(ReturnsCache, DenseOwner):
     """A convolution over positions with the call of self-attention: to both sides, or to the past with a cache.
 
     An encoder's sees `kernel_size // 2` tokens to each side, a decoder's the token and `kernel_size - 1` before it.
@@ -33,25 +38,29 @@ class Convolution(keras.layers.Layer):
         kernel_size: Tokens that an output sees; an odd number, so that an encoder sees as many on either side.
         activation: Name of the Keras activation of the channels; of the gates, with `gated`.
         gated: Whether U more channels gate the others.
-        use_bias, initializer_range, output_initializer_range: As in `Attention`.
+        use_bias, initializer_range, output_initializer_range, return_cache: As in `Attention`.
+        kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, kernel_constraint, bias_constraint:
+            Of the convolution and the dense layer, as in `Attention`.
 
     Call arguments:
         hidden_states: (B, T, D).
         positions: Integer (1|B, T), of each token in its text, which begins at 0; `attention_mask` where it is None.
         attention_mask: Boolean (B, 1, T), True where a token is real; all are when None.
+        padding_mask: (B, T), the same; the mask that Keras carries with `hidden_states` when both are None.
         cache: `{"key"}`, (B, 1, S, D), with `cache_positions`.
         cache_positions: Integer (B, T).
-        in_place: As in `Attention`.
+        in_place, return_cache: As in `Attention`.
 
     Returns:
-        `(output, cache)`: output (B, T, D).
+        The output (B, T, D), or a pair of it and the cache, as in `Attention`; without `positions` the cache is empty.
 
     Raises:
         ValueError: `kernel_size` is no odd number.
 
     Example:
 
-    >>> output, cache = Convolution(units=6)(np.ones((1, 3, 4)), positions=np.arange(3)[None])
+    >>> layer, positions = Convolution(units=6), np.arange(3)[None]
+    >>> output, cache = layer(np.ones((1, 3, 4)), positions=positions, return_cache=True)
     >>> tuple(output.shape), tuple(cache["key"].shape)
     ((1, 3, 4), (1, 1, 3, 4))
     """
@@ -62,49 +71,51 @@ class Convolution(keras.layers.Layer):
         self,
         units: int,
         kernel_size: int = 3,
-        activation: str = "gelu",
+        activation: Any = "gelu",
         gated: bool = False,
         use_bias: bool = True,
         initializer_range: float | str | None = None,
         output_initializer_range: float | None = None,
+        return_cache: bool = False,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
+        check_sizes(units=units)
+        self.supports_masking, self.return_cache = True, return_cache
         if not is_size(kernel_size) or kernel_size % 2 != 1:
             raise ValueError(f"kernel_size must be an odd number from 1 on: received {kernel_size!r}.")
         self.units, self.kernel_size, self.activation, self.gated = units, kernel_size, activation, gated
         self.use_bias, self.initializer_range = use_bias, initializer_range
         self.output_initializer_range = output_initializer_range
-        self.convolve = keras.layers.Conv1D(
-            2 * units if gated else units,
-            kernel_size,
-            use_bias=use_bias,
-            kernel_initializer=dense_initializer(initializer_range),
-            dtype=self.dtype_policy.name,
-            name="convolve",
-        )
+        options = {"kernel_initializer": dense_initializer(initializer_range), **dense_options(self)}
+        options |= {"use_bias": use_bias, "dtype": self.dtype_policy.name, "name": "convolve"}
+        self.convolve = keras.layers.Conv1D(2 * units if gated else units, kernel_size, **options)
 
     def build(self, hidden_states_shape):
+        check_shape(hidden_states_shape)
         width = hidden_states_shape[-1]
         self.convolve.build((None, None, width))  # of any length, shorter than the kernel too
         is_as_wide = self.units == width
         self.output_dense = None if is_as_wide else built_dense(self, "output", width, (None, None, self.units))
 
     def call(
-        self, hidden_states, *, positions=None, attention_mask=None, cache=None, cache_positions=None, in_place=False
-    ):
-        length = length_of(hidden_states)
+        self, hidden_states, *, positions=None, attention_mask=None, padding_mask=None, cache=None,
+        cache_positions=None, in_place=False, return_cache=None
+    ):  # fmt: skip
+        check_vectors(hidden_states=hidden_states)
+        wanted, length, new = asked(self, cache, return_cache), length_of(hidden_states), {}
         if positions is None:
-            channels, new = self.convolve(self._padded(hidden_states, attention_mask)), {}  # (B, T, U)
+            attention_mask = key_mask(hidden_states, attention_mask, padding_mask)  # (B, 1, T)
+            channels = self.convolve(self._padded(hidden_states, attention_mask))  # (B, T, U)
         else:
             new = {"key": ops.expand_dims(hidden_states, 1)}  # (B, 1, T, D)
             new = new if cache is None else write_cache(new, cache, cache_positions, in_place)  # (B, 1, S, D)
             windows = self._windows(new["key"], positions, cache_positions, length)  # (B * T, k, D)
             channels = with_length(self.convolve(windows)[:, 0], length)  # (B, T, U)
         outputs = self._activate(channels)
-        if self.output_dense is None:
-            return outputs, new
-        return with_length(self.output_dense(without_length(outputs)), length), new
+        if self.output_dense is not None:
+            outputs = with_length(self.output_dense(without_length(outputs)), length)  # (B, T, D)
+        return wanted.outputs(outputs, new)
 
     def _activate(self, channels):
         function = find_activation(self.activation)
@@ -135,10 +146,10 @@ class Convolution(keras.layers.Layer):
         windows = ops.where(ops.expand_dims(in_text, -1), windows, 0)
         return ops.reshape(windows, (-1, self.kernel_size, inputs.shape[-1]))
 
-    def compute_output_spec(self, hidden_states, *, positions=None, cache=None, **inputs):
+    def compute_output_spec(self, hidden_states, *, positions=None, cache=None, return_cache=None, **inputs):
+        check_vectors(hidden_states=hidden_states)
         output = keras.KerasTensor(hidden_states.shape, dtype=self.compute_dtype)
-        if positions is None:
-            return output, {}
         batch, length, width = hidden_states.shape
         shape = (batch, 1, length, width) if cache is None else cache["key"].shape
-        return output, {"key": keras.KerasTensor(shape, dtype=self.compute_dtype)}
+        new = {} if positions is None else {"key": keras.KerasTensor(shape, dtype=self.compute_dtype)}
+        return asked(self, cache, return_cache).outputs(output, new)

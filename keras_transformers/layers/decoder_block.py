@@ -8,176 +8,183 @@ from typing import Any
 import keras
 
 from keras_transformers.keras_private import mask_of
-from keras_transformers.layers.attention import LINEAR_FROM, Attention
+from keras_transformers.layers.attention import Attention
 from keras_transformers.layers.cache import attend_as_queries_of_one_row
+from keras_transformers.layers.checks import check_rates
 from keras_transformers.layers.dropout import Dropout
 from keras_transformers.layers.feed_forward import FeedForward
+from keras_transformers.layers.options import share_out
+from keras_transformers.layers.outputs import ReturnsCache, asked
 from keras_transformers.layers.remat import Block, rematerialized
-from keras_transformers.layers.residual import make_norm, residual
+from keras_transformers.layers.residual import make_norm
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
-class DecoderBlock(Block):
-    """Masked self-attention, cross-attention on request, then a feed-forward layer; with a cache for decoding.
+class DecoderBlock(ReturnsCache, Block):
+    """Causal self-attention, cross-attention on request, then a feed-forward layer; with a cache for decoding.
 
     The cache is plain tensors, in and out: `{"key", "value"}`, with cross-attention `{"cross_key", "cross_value"}` as
-    well. Called without a cache, the block returns the keys and values of the whole sequence (prefill). Called with
-    one, it writes those of the new tokens at `cache_positions` and attends over the whole cache; the keys and values of
-    the encoder are then read from the cache.
+    well. Asked for it in a call without one, the block returns the keys and values of the whole sequence (prefill).
+    Called with one, it writes those of the new tokens at `cache_positions` and attends over the whole cache; the keys
+    and values of the encoder are then read from the cache.
     Papers: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762; GPT, Radford et al. 2018.
 
     Args:
         num_heads: Attention heads, N.
         intermediate_dim: Width of the feed-forward layer.
         cross_attention: Whether the block attends to an encoder.
-        head_dim, num_kv_heads, scale, attention_dropout, return_scores, linear_from, reach: As in `Attention`.
-        dropout, activation_dropout, activation, gated, norm, norm_order, epsilon, use_bias, initializer_range: As in
-            `EncoderBlock`.
-        output_initializer_range: As in `Attention`, for the feed-forward layer too.
-        attention_norm: As in `EncoderBlock`.
+        dropout, attention_dropout, activation_dropout, activation, norm, norm_order, epsilon, use_bias, attention_norm:
+            As in `EncoderBlock`.
+        return_cache: Whether each call returns the cache as well.
+        **options: As in `EncoderBlock`. Those of `Attention` are of both attentions, but for `reach`, which is of the
+            self-attention.
+
+    Attributes:
+        attention_class: As in `EncoderBlock`.
 
     Call arguments:
         hidden_states: (B, T, D).
-        encoder_hidden_states: (B, S', D); needed by a cross-attending block that is called without a cache.
-        attention_mask: Boolean (B|1, 1|T, S), True = may attend. The caller makes it causal (`causal_mask`), once
-            for all blocks; or asks for it by `use_causal_mask`.
-        encoder_attention_mask: Boolean (B, 1, S').
-        padding_mask, use_causal_mask: As in `Attention`, for the self-attention.
-        encoder_padding_mask: (B, S'), as `padding_mask`, for the cross-attention.
-        documents, position_bias, rotary: As in `Attention`, for the self-attention.
+        context: (B, S', any width), the encoder's states; needed by a cross-attending block that is called without a
+            cache.
+        padding_mask: As in `Attention`, for the self-attention.
+        use_causal_mask: Whether a token sees none behind itself. With False, `attention_mask` says all.
+        encoder_attention_mask: As `attention_mask`, for the cross-attention: (B, 1, S').
+        encoder_padding_mask: As `padding_mask`, for the cross-attention: (B, S').
         cache: See above; each (B, K, S, H). `cross_key` and `cross_value` may have B / n rows, one for n successive
             rows of `hidden_states`: the beams of a text.
-        cache_positions: Integer (B, T), where each token of `hidden_states` belongs.
-        in_place: As in `Attention`.
+        attention_mask, documents, position_bias, rotary, cache_positions, in_place: As in `Attention`, for the
+            self-attention.
+        return_attention_scores, return_cache: As in `Attention`.
 
     Returns:
-        `(hidden_states, cache)`; with `return_scores` followed by the weights of the self-attention (B, N, T, S) and,
-        where there is one, of the cross-attention (B, N, T, S').
+        Hidden states (B, T, D). Where more is asked for, a tuple: the hidden states; the cache; the weights of the
+        self-attention (B, N, T, S) and, where there is one, of the cross-attention (B, N, T, S').
 
     Raises:
-        ValueError: A cross-attending block gets neither a cache nor `encoder_hidden_states`.
+        ValueError: A cross-attending block gets neither a cache nor a context; or as `Attention` does.
 
     Example:
 
-    >>> from keras_transformers.layers import causal_mask
-    >>> block, positions = DecoderBlock(num_heads=2, intermediate_dim=16), np.arange(3)[None]
-    >>> hidden_states, cache = block(np.ones((1, 3, 8)), attention_mask=causal_mask(positions, positions))
-    >>> tuple(cache["key"].shape)
-    (1, 2, 3, 4)
+    >>> block = DecoderBlock(num_heads=2, intermediate_dim=16)
+    >>> block(np.ones((1, 3, 8))).shape.as_list()
+    [1, 3, 8]
+    >>> hidden_states, cache = block(np.ones((1, 3, 8)), return_cache=True)
+    >>> cache["key"].shape.as_list()
+    [1, 2, 3, 4]
     """
+
+    attention_class = Attention
 
     def __init__(
         self,
         num_heads: int,
         intermediate_dim: int,
         cross_attention: bool = False,
-        head_dim: int | None = None,
-        num_kv_heads: int | None = None,
-        scale: float | None = None,
         dropout: float = 0.0,
         attention_dropout: float = 0.0,
-        activation: str = "gelu",
-        gated: bool = False,
+        activation_dropout: float = 0.0,
+        activation: Any = "gelu",
         norm: str = "layer",
         norm_order: str = "pre",
         epsilon: float = 1e-5,
         use_bias: bool = True,
-        return_scores: bool = False,
-        initializer_range: float | str | None = 0.02,
-        output_initializer_range: float | None = None,
-        activation_dropout: float = 0.0,
         attention_norm: bool = True,
-        linear_from: int | None = LINEAR_FROM,
-        reach: tuple[int | None, int | None] = (None, None),
-        **kwargs: Any,
+        return_cache: bool = False,
+        **options: Any,
     ):
-        super().__init__(**kwargs)
-        self.norm_order, self.return_scores = norm_order, return_scores
-        shared = {"use_bias": use_bias, "initializer_range": initializer_range, "dtype": self.dtype_policy.name}
-        shared |= {"output_initializer_range": output_initializer_range}
-        heads = {"num_heads": num_heads, "head_dim": head_dim, "num_kv_heads": num_kv_heads, "scale": scale, **shared}
-        heads |= {"dropout": attention_dropout, "return_scores": return_scores, "linear_from": linear_from}
-        inner = {"intermediate_dim": intermediate_dim, "activation": activation, "gated": gated, **shared}
-        norms = {"norm": norm, "epsilon": epsilon, "dtype": shared["dtype"], "use_bias": use_bias}
-        self.attention = Attention(name="attention", reach=reach, **heads)
-        self.attention_norm = make_norm(name="attention_norm", **norms) if attention_norm else None
-        self.cross_attention = Attention(name="cross_attention", **heads) if cross_attention else None
-        self.cross_attention_norm = make_norm(name="cross_attention_norm", **norms) if cross_attention else None
-        self.feed_forward = FeedForward(name="feed_forward", dropout=activation_dropout, **inner)
-        self.feed_forward_norm = make_norm(name="feed_forward_norm", **norms)
+        heads, inner, others = share_out(options, self.attention_class, FeedForward)
+        super().__init__(norm_order=norm_order, **others)
+        check_rates(dropout=dropout, attention_dropout=attention_dropout, activation_dropout=activation_dropout)
+        shared: dict[str, Any] = {"use_bias": use_bias, "dtype": self.dtype_policy.name}
+        make = partial(make_norm, norm, epsilon, **shared)
+        heads |= {"num_heads": num_heads, "dropout": attention_dropout, **shared}
+        inner |= {"dropout": activation_dropout, "activation": activation, **shared}
+        self.attention = self.attention_class(name="attention", **heads)
+        self.attention_norm = make(name="attention_norm") if attention_norm else None
+        heads.pop("reach", None)
+        self.cross_attention = self.attention_class(name="cross_attention", **heads) if cross_attention else None
+        self.cross_attention_norm = make(name="cross_attention_norm") if cross_attention else None
+        self.feed_forward = FeedForward(intermediate_dim, name="feed_forward", **inner)
+        self.feed_forward_norm = make(name="feed_forward_norm")
         self.dropout = Dropout(dropout, dtype=shared["dtype"], name="dropout")
+        self.return_scores, self.return_cache = self.attention.return_scores, return_cache
 
-    def build(self, hidden_states_shape, encoder_hidden_states_shape=None):
+    def build(self, hidden_states_shape, context_shape=None):
         for layer in (self.attention, self.attention_norm, self.feed_forward, self.feed_forward_norm):
             if layer is not None:
                 layer.build(hidden_states_shape)
         if self.cross_attention is not None:
-            self.cross_attention.build(hidden_states_shape, encoder_hidden_states_shape)
+            self.cross_attention.build(hidden_states_shape, context_shape)
             self.cross_attention_norm.build(hidden_states_shape)
 
     @rematerialized
     def call(
         self,
         hidden_states,
-        encoder_hidden_states=None,
+        context=None,
         *,
-        attention_mask=None,
-        encoder_attention_mask=None,
         padding_mask=None,
+        use_causal_mask=True,
+        encoder_attention_mask=None,
         encoder_padding_mask=None,
-        use_causal_mask=False,
-        documents=None,
-        position_bias=None,
-        rotary=None,
         cache=None,
-        cache_positions=None,
-        in_place=False,
+        return_attention_scores=None,
+        return_cache=None,
         training=None,
+        **kwargs,
     ):
-        def attend(x):
-            positions = {"position_bias": position_bias, "rotary": rotary, "cache_positions": cache_positions}
-            options = {"attention_mask": attention_mask, "documents": documents, "in_place": in_place}
-            options |= {"padding_mask": padding_mask, "use_causal_mask": use_causal_mask}
-            return self.attention(x, cache=_part(cache), training=training, **positions, **options)
-
-        def cross_attend(x):
-            options = {"attention_mask": encoder_attention_mask, "training": training}
-            options["padding_mask"] = encoder_padding_mask
-            if cache is None:
-                return self.cross_attention(x, encoder_hidden_states, **options)
-            return attend_as_queries_of_one_row(self.cross_attention, x, _part(cache, "cross_"), **options)
-
-        def feed_forward(x):
-            return (self.feed_forward(x, training=training),)
-
-        self._check(encoder_hidden_states, cache)
+        self._check(context, cache)
+        wanted = asked(self, cache, return_cache, return_attention_scores)
+        asks = {"return_cache": True, "return_attention_scores": wanted.scores, "training": training}
+        source = {"attention_mask": encoder_attention_mask, "padding_mask": encoder_padding_mask}
         if padding_mask is None and cache is None:
             padding_mask = mask_of(hidden_states)
-        add = partial(residual, dropout=partial(self.dropout, training=training), norm_order=self.norm_order)
-        hidden_states, new_cache, *scores = add(hidden_states, attend, self.attention_norm)  # (B, T, D)
 
+        def attend(x):
+            own = {"padding_mask": padding_mask, "use_causal_mask": use_causal_mask, "cache": _part(cache)}
+            return self.attention(x, **own, **asks, **kwargs)
+
+        def cross_attend(x):
+            if cache is None:
+                return self.cross_attention(x, context, **source, **asks)
+            return attend_as_queries_of_one_row(self.cross_attention, x, _part(cache, "cross_"), **source, **asks)
+
+        add = self.adder(training)
+        hidden_states, new, *scores = add(hidden_states, attend, self.attention_norm)  # (B, T, D)
         if self.cross_attention is not None:
-            hidden_states, cross_cache, *cross_scores = add(hidden_states, cross_attend, self.cross_attention_norm)
-            new_cache, scores = _with_cross(new_cache, cross_cache), scores + cross_scores
+            hidden_states, cross, *cross_scores = add(hidden_states, cross_attend, self.cross_attention_norm)
+            new, scores = _with_cross(new, cross), scores + cross_scores
+        feed_forward = partial(self.feed_forward, training=training)
+        hidden_states, *_ = add(hidden_states, feed_forward, self.feed_forward_norm)  # (B, T, D)
+        return wanted.outputs(hidden_states, new, scores)
 
-        (hidden_states,) = add(hidden_states, feed_forward, self.feed_forward_norm)  # (B, T, D)
-        return hidden_states, new_cache, *scores
-
-    def _check(self, encoder_hidden_states, cache):
-        if self.cross_attention is None and encoder_hidden_states is not None:
-            raise ValueError("encoder_hidden_states were given to a block made with cross_attention=False.")
-        if self.cross_attention is not None and encoder_hidden_states is None and cache is None:
+    def _check(self, context, cache):
+        if self.cross_attention is None and context is not None:
             raise ValueError(
-                "a cross-attending block needs encoder_hidden_states, or a cache that holds cross_key and cross_value."
+                "a context was given to a block made with cross_attention=False. The second input of a DecoderBlock is "
+                "the encoder's states; masks are given by name."
+            )
+        if self.cross_attention is not None and context is None and cache is None:
+            raise ValueError(
+                "a cross-attending block needs a context, the encoder's states: block(hidden_states, context); or a "
+                "cache that holds cross_key and cross_value."
             )
 
-    def compute_output_spec(self, hidden_states, encoder_hidden_states=None, *, cache=None, **inputs):
-        outputs = self.attention.compute_output_spec(hidden_states, cache=_part(cache))
-        if self.cross_attention is None:
-            return outputs
-        cross_cache = _part(cache, "cross_")
-        cross = self.cross_attention.compute_output_spec(hidden_states, encoder_hidden_states, cache=cross_cache)
-        return outputs[0], _with_cross(outputs[1], cross[1]), *outputs[2:], *cross[2:]
+    def compute_output_spec(
+        self, hidden_states, context=None, *, encoder_attention_mask=None, encoder_padding_mask=None, cache=None,
+        return_attention_scores=None, return_cache=None, training=None, **kwargs
+    ):  # fmt: skip
+        self._check(context, cache)
+        asks = {"return_cache": True, "return_attention_scores": True}
+        output, new, scores = self.attention.compute_output_spec(hidden_states, cache=_part(cache), **asks, **kwargs)
+        scores = [scores]
+        if self.cross_attention is not None:
+            source = {"attention_mask": encoder_attention_mask, "padding_mask": encoder_padding_mask}
+            if cache is not None:
+                source = {"cache": _part(cache, "cross_")}  # perhaps of fewer rows
+            _, cross, weights = self.cross_attention.compute_output_spec(hidden_states, context, **source, **asks)
+            new, scores = _with_cross(new, cross), [*scores, weights]
+        return asked(self, cache, return_cache, return_attention_scores).outputs(output, new, scores)
 
 
 def _part(cache: dict | None, prefix: str = "") -> dict | None:

@@ -9,6 +9,7 @@ import keras
 from keras import ops
 
 from keras_transformers.layers.custom_gradient import custom_gradient
+from keras_transformers.layers.options import DenseOwner, fresh
 from keras_transformers.tensor import Tensor
 
 
@@ -88,12 +89,13 @@ def dense_initializer(initializer_range: float | str | None, gain: float = 1.0) 
     return keras.initializers.TruncatedNormal(stddev=initializer_range)
 
 
-def built_dense(owner: keras.layers.Layer, name: str, units: int, input_shape: tuple, gain: float = 1.0) -> Dense:
-    """Build a dense layer with the `use_bias`, initialiser and dtype policy of its owner.
+def built_dense(owner: DenseOwner, name: str, units: int, input_shape: tuple, gain: float = 1.0) -> Dense:
+    """Build a dense layer with the `use_bias`, initialisers, regularisers, constraints and dtype policy of its owner.
 
     Args:
         owner: The layer that it is a part of.
-        name: Of the dense layer; `"output"` is initialised by `output_initializer_range`, if the owner has one.
+        name: Of the dense layer; `"output"` is initialised by `output_initializer_range`, if the owner has one. Both
+            are left aside where the owner was given a `kernel_initializer`.
         units: Width of its output.
         input_shape: Shape that it is built for.
         gain: As in `dense_initializer`.
@@ -102,15 +104,18 @@ def built_dense(owner: keras.layers.Layer, name: str, units: int, input_shape: t
         A built layer.
     """
     own_range = owner.output_initializer_range if name == "output" else None
-    layer = Dense(
-        units,
-        use_bias=owner.use_bias,
-        kernel_initializer=dense_initializer(owner.initializer_range if own_range is None else own_range, gain),
-        dtype=owner.dtype_policy.name,
-        name=name,
-    )
+    initializer = dense_initializer(owner.initializer_range if own_range is None else own_range, gain)
+    options = {"use_bias": owner.use_bias, "kernel_initializer": initializer, **dense_options(owner)}
+    layer = Dense(units, dtype=owner.dtype_policy.name, name=name, **options)
     layer.build(input_shape)
     return layer
+
+
+def dense_options(owner: DenseOwner) -> dict[str, Any]:
+    """Return the options of a dense layer that its owner was given, each an object of its own."""
+    getters = {"initializer": keras.initializers.get, "regularizer": keras.regularizers.get}
+    getters["constraint"] = keras.constraints.get
+    return {name: fresh(getters[name.split("_")[1]], value) for name, value in owner.options.items()}
 
 
 def without_length(x: Tensor) -> Tensor:
@@ -128,10 +133,10 @@ def length_of(x: Tensor) -> Tensor | int:
     return ops.shape(x)[1] if x.shape[1] is None else x.shape[1]
 
 
-def find_activation(name: str) -> Any:
-    """Return the activation function of a name: from Keras, or from this module."""
+def find_activation(activation: Any) -> Any:
+    """Return the activation function of a name, from Keras or from this module; of a configuration; or as it is."""
     own = {"gelu_tanh": gelu_tanh, "silu": silu, "swish": silu}
-    return own[name] if name in own else keras.activations.get(name)
+    return own[activation] if activation in [*own] else keras.activations.get(activation)
 
 
 def lean_gelu(x: Tensor) -> Tensor:

@@ -8,11 +8,14 @@ from typing import Any
 import keras
 
 from keras_transformers.keras_private import mask_of
-from keras_transformers.layers.attention import LINEAR_FROM, Attention
+from keras_transformers.layers.attention import Attention
+from keras_transformers.layers.checks import check_rates
 from keras_transformers.layers.dropout import Dropout
 from keras_transformers.layers.feed_forward import FeedForward
+from keras_transformers.layers.options import share_out
+from keras_transformers.layers.outputs import asked
 from keras_transformers.layers.remat import Block, rematerialized
-from keras_transformers.layers.residual import make_norm, residual
+from keras_transformers.layers.residual import make_norm
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
@@ -25,71 +28,72 @@ class EncoderBlock(Block):
     Args:
         num_heads: Attention heads, N.
         intermediate_dim: Width of the feed-forward layer.
-        head_dim, num_kv_heads, scale, attention_dropout, return_scores, linear_from, reach: As in `Attention`.
         dropout: Rate on the output of each sublayer.
+        attention_dropout: Rate on the attention weights.
         activation_dropout: Rate between the two feed-forward layers.
-        activation, gated: As in `FeedForward`.
+        activation: As in `FeedForward`.
         norm: `"layer"` or `"rms"`.
         norm_order: `"post"` or `"pre"`.
         epsilon: Of the normalisations.
-        use_bias: Whether dense layers have biases.
-        initializer_range: As in `Attention`.
+        use_bias: Whether dense layers and layer norms have biases.
         attention_norm: Whether there is a normalisation for the self-attention.
+        **options: Those of `Attention` (`head_dim`, `num_kv_heads`, `scale`, `return_scores`, `linear_from`, `reach`,
+            ...) and of `FeedForward` (`gated`, ...); those of both go to both (`initializer_range`,
+            `kernel_initializer`, `kernel_regularizer`, ...). Others are of every Keras layer.
+
+    Attributes:
+        attention_class: The class of the attention; a subclass of the block may choose its own.
 
     Call arguments:
         hidden_states: (B, T, D).
-        attention_mask: Boolean (B|1, 1|T, T), True = may attend.
-        padding_mask, use_causal_mask: As in `Attention`.
-        documents, position_bias, rotary: As in `Attention`.
+        attention_mask, padding_mask, use_causal_mask, documents, position_bias, rotary, return_attention_scores: As in
+            `Attention`.
 
     Returns:
-        Hidden states (B, T, D); with `return_scores` a pair of them and the attention weights (B, N, T, T).
+        Hidden states (B, T, D); with `return_attention_scores`, or where the block is made with `return_scores`, a pair
+        of them and the attention weights (B, N, T, T).
+
+    Raises:
+        ValueError: As `Attention` does.
 
     Example:
 
-    >>> block = EncoderBlock(num_heads=2, intermediate_dim=16)
-    >>> tuple(block(np.ones((1, 3, 8)), attention_mask=np.ones((1, 1, 3), bool)).shape)
+    >>> block = EncoderBlock(num_heads=2, intermediate_dim=16, num_kv_heads=1, gated=True)
+    >>> tuple(block(np.ones((1, 3, 8)), padding_mask=np.array([[1, 1, 0]])).shape)
     (1, 3, 8)
     """
+
+    attention_class = Attention
+    return_cache = False
 
     def __init__(
         self,
         num_heads: int,
         intermediate_dim: int,
-        head_dim: int | None = None,
-        num_kv_heads: int | None = None,
-        scale: float | None = None,
         dropout: float = 0.0,
         attention_dropout: float = 0.0,
-        activation: str = "gelu",
-        gated: bool = False,
+        activation_dropout: float = 0.0,
+        activation: Any = "gelu",
         norm: str = "layer",
         norm_order: str = "post",
         epsilon: float = 1e-12,
         use_bias: bool = True,
-        return_scores: bool = False,
-        initializer_range: float | str | None = 0.02,
-        activation_dropout: float = 0.0,
         attention_norm: bool = True,
-        linear_from: int | None = LINEAR_FROM,
-        reach: tuple[int | None, int | None] = (None, None),
-        **kwargs: Any,
+        **options: Any,
     ):
-        super().__init__(**kwargs)
-        dtype = self.dtype_policy.name
-        self.norm_order = norm_order
-        self.return_scores = return_scores
-        shared = {"use_bias": use_bias, "initializer_range": initializer_range, "dtype": dtype}
-        heads = {"num_heads": num_heads, "head_dim": head_dim, "num_kv_heads": num_kv_heads, "scale": scale, **shared}
-        heads |= {"dropout": attention_dropout, "return_scores": return_scores, "linear_from": linear_from}
-        inner = {"intermediate_dim": intermediate_dim, "activation": activation, "gated": gated, **shared}
-        norms = {"norm": norm, "epsilon": epsilon, "dtype": dtype, "use_bias": use_bias}
-
-        self.attention = Attention(name="attention", reach=reach, **heads)
-        self.feed_forward = FeedForward(name="feed_forward", dropout=activation_dropout, **inner)
-        self.attention_norm = make_norm(name="attention_norm", **norms) if attention_norm else None
-        self.feed_forward_norm = make_norm(name="feed_forward_norm", **norms)
-        self.dropout = Dropout(dropout, dtype=dtype, name="dropout")
+        heads, inner, others = share_out(options, self.attention_class, FeedForward)
+        super().__init__(norm_order=norm_order, **others)
+        check_rates(dropout=dropout, attention_dropout=attention_dropout, activation_dropout=activation_dropout)
+        shared: dict[str, Any] = {"use_bias": use_bias, "dtype": self.dtype_policy.name}
+        make = partial(make_norm, norm, epsilon, **shared)
+        heads |= {"num_heads": num_heads, "dropout": attention_dropout, **shared}
+        inner |= {"dropout": activation_dropout, "activation": activation, **shared}
+        self.attention = self.attention_class(name="attention", **heads)
+        self.feed_forward = FeedForward(intermediate_dim, name="feed_forward", **inner)
+        self.attention_norm = make(name="attention_norm") if attention_norm else None
+        self.feed_forward_norm = make(name="feed_forward_norm")
+        self.dropout = Dropout(dropout, dtype=shared["dtype"], name="dropout")
+        self.return_scores = self.attention.return_scores
 
     def build(self, hidden_states_shape):
         for layer in (self.attention, self.attention_norm, self.feed_forward, self.feed_forward_norm):
@@ -97,36 +101,19 @@ class EncoderBlock(Block):
                 layer.build(hidden_states_shape)
 
     @rematerialized
-    def call(
-        self,
-        hidden_states,
-        *,
-        attention_mask=None,
-        padding_mask=None,
-        use_causal_mask=False,
-        documents=None,
-        position_bias=None,
-        rotary=None,
-        training=None,
-    ):
+    def call(self, hidden_states, *, padding_mask=None, return_attention_scores=None, training=None, **kwargs):
         def attend(x):
-            visible = {"attention_mask": attention_mask, "padding_mask": padding_mask, "documents": documents}
-            visible["use_causal_mask"] = use_causal_mask
-            return self.attention(x, **visible, position_bias=position_bias, rotary=rotary, training=training)
+            return self.attention(x, padding_mask=padding_mask, training=training, **more, **kwargs)
 
-        def feed_forward(x):
-            return (self.feed_forward(x, training=training),)
-
+        wanted = asked(self, return_attention_scores=return_attention_scores)
+        more = {"return_attention_scores": wanted.scores, "return_cache": False}
         padding_mask = mask_of(hidden_states) if padding_mask is None else padding_mask
-        add = partial(residual, dropout=partial(self.dropout, training=training), norm_order=self.norm_order)
-        hidden_states, _, *scores = add(hidden_states, attend, self.attention_norm)  # (B, T, D)
-        (hidden_states,) = add(hidden_states, feed_forward, self.feed_forward_norm)  # (B, T, D)
-        return (hidden_states, *scores) if self.return_scores else hidden_states
+        add = self.adder(training)
+        hidden_states, *scores = add(hidden_states, attend, self.attention_norm)  # (B, T, D)
+        hidden_states, *_ = add(hidden_states, partial(self.feed_forward, training=training), self.feed_forward_norm)
+        return wanted.outputs(hidden_states, None, scores)
 
-    def compute_output_spec(self, hidden_states, **inputs):
-        output = keras.KerasTensor(hidden_states.shape, dtype=self.compute_dtype)
-        if not self.return_scores:
-            return output
-        batch, length, _ = hidden_states.shape
-        scores = (batch, self.attention.num_heads, length, length)
-        return output, keras.KerasTensor(scores, dtype=self.compute_dtype)
+    def compute_output_spec(self, hidden_states, *, return_attention_scores=None, training=None, **kwargs):
+        scores = asked(self, return_attention_scores=return_attention_scores).scores
+        more = {"return_attention_scores": scores, "return_cache": False}
+        return self.attention.compute_output_spec(hidden_states, **more, **kwargs)

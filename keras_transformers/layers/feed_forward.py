@@ -6,6 +6,7 @@ from typing import Any
 
 import keras
 
+from keras_transformers.layers.checks import check_rates, check_shape, check_sizes, check_vectors
 from keras_transformers.layers.dense import (
     built_dense,
     find_activation,
@@ -15,10 +16,11 @@ from keras_transformers.layers.dense import (
     without_length,
 )
 from keras_transformers.layers.dropout import Dropout
+from keras_transformers.layers.options import DenseOwner
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
-class FeedForward(keras.layers.Layer):
+class FeedForward(DenseOwner):
     """Two dense layers with an activation between, applied to every position alike; gated on request.
 
     Plain: `output(activation(intermediate(x)))`; gated: `output(activation(gate(x)) * intermediate(x))`.
@@ -26,19 +28,25 @@ class FeedForward(keras.layers.Layer):
 
     Args:
         intermediate_dim: Width between the two layers.
-        activation: Name of a Keras activation; `"gelu"` is the exact one, `"gelu_tanh"` its approximation.
+        activation: Name of a Keras activation, or a function; `"gelu"` is the exact one, `"gelu_tanh"` its
+            approximation.
         gated: Whether a second projection gates the first.
         use_bias: Whether the dense layers have biases.
         initializer_range: Standard deviation of the truncated normal initialiser; None for Glorot uniform, `"fan_in"`
             for `1 / sqrt(inputs)`.
         output_initializer_range: The same for the output layer; `initializer_range` when None.
         dropout: Rate between the two layers.
+        kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, kernel_constraint, bias_constraint:
+            Of all dense layers, as in `Attention`.
 
     Call arguments:
         hidden_states: (B, T, D).
 
     Returns:
         (B, T, D).
+
+    Raises:
+        ValueError: A size or a rate is none, or the input is not (B, T, D) of floating-point numbers.
 
     Example:
 
@@ -49,7 +57,7 @@ class FeedForward(keras.layers.Layer):
     def __init__(
         self,
         intermediate_dim: int,
-        activation: str = "relu",
+        activation: Any = "relu",
         gated: bool = False,
         use_bias: bool = True,
         initializer_range: float | str | None = 0.02,
@@ -58,6 +66,8 @@ class FeedForward(keras.layers.Layer):
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
+        check_sizes(intermediate_dim=intermediate_dim)
+        check_rates(dropout=dropout)
         self.supports_masking = True
         self.intermediate_dim = intermediate_dim
         self.activation = find_activation(activation)
@@ -68,12 +78,14 @@ class FeedForward(keras.layers.Layer):
         self.dropout = Dropout(dropout, dtype=self.dtype_policy.name, name="dropout")
 
     def build(self, hidden_states_shape):
+        check_shape(hidden_states_shape)
         self.intermediate = built_dense(self, "intermediate", self.intermediate_dim, hidden_states_shape)
         self.gate = built_dense(self, "gate", self.intermediate_dim, hidden_states_shape) if self.gated else None
         inner_shape = (*hidden_states_shape[:-1], self.intermediate_dim)
         self.output_dense = built_dense(self, "output", hidden_states_shape[-1], inner_shape)
 
     def call(self, hidden_states, training=None):
+        check_vectors(hidden_states=hidden_states)
         flat = without_length(hidden_states)  # (B * T, D)
         activation = lean_gelu if training and self.activation is keras.activations.gelu else self.activation
         inner = self.intermediate(flat)  # (B * T, intermediate_dim)
@@ -82,4 +94,5 @@ class FeedForward(keras.layers.Layer):
         return with_length(flat, length_of(hidden_states))  # (B, T, D)
 
     def compute_output_spec(self, hidden_states, training=None):
+        check_vectors(hidden_states=hidden_states)
         return keras.KerasTensor(hidden_states.shape, dtype=self.compute_dtype)

@@ -8,7 +8,9 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_transformers.layers.masks import NEVER, padding_mask
+from keras_transformers.keras_private import mask_of
+from keras_transformers.layers.checks import told, values_of
+from keras_transformers.layers.masks import NEVER, combine
 from keras_transformers.tensor import Tensor
 
 
@@ -43,10 +45,34 @@ def checked_padding(mask: Any, sizes: Sizes, name: str = "padding_mask") -> Tens
     shape = tuple(mask.shape)
     if not _fits(shape, (sizes.batch, sizes.keys)):
         raise ValueError(
-            f"{name} must be (batch, keys), {_told((sizes.batch, sizes.keys))} here: received {_told(shape)}. A mask "
+            f"{name} must be (batch, keys), {told((sizes.batch, sizes.keys))} here: received {told(shape)}. A mask "
             "of queries and keys is an attention_mask."
         )
-    return padding_mask(_booleans(mask, name))
+    return ops.expand_dims(_booleans(mask, name), 1)
+
+
+def key_mask(hidden_states: Any, attention_mask: Any = None, padding_mask: Any = None) -> Tensor | None:
+    """Return the mask of real tokens, for layers whose tokens have no keys of their own.
+
+    Args:
+        hidden_states: (B, T, D); they may carry a mask of Keras, which counts where neither mask is given.
+        attention_mask: Boolean (B, 1, T), or None.
+        padding_mask: (B, T), as `checked_padding` takes it, or None.
+
+    Returns:
+        Boolean (B, 1, T), or None where all tokens are real.
+
+    Example:
+
+    >>> key_mask(np.ones((1, 3, 8)), padding_mask=np.array([[1, 1, 0]])).shape.as_list()
+    [1, 1, 3]
+    """
+    if attention_mask is None and padding_mask is None:
+        padding_mask = mask_of(hidden_states)
+    if padding_mask is None:
+        return attention_mask
+    batch, length, _ = hidden_states.shape
+    return combine(attention_mask, checked_padding(padding_mask, Sizes(batch, None, length, length)))
 
 
 def checked_attention(mask: Any, sizes: Sizes) -> tuple[Tensor | None, Tensor | None]:
@@ -82,7 +108,7 @@ def checked_attention(mask: Any, sizes: Sizes) -> tuple[Tensor | None, Tensor | 
         return None, ops.where(_booleans(mask), 0.0, NEVER)
     raise ValueError(
         "attention_mask must be (queries, keys), (batch, queries, keys), (batch, 1, queries, keys) or (batch, heads, "
-        f"queries, keys), with batch, heads, queries, keys = {_told(sizes)} here: received {_told(shape)}."
+        f"queries, keys), with batch, heads, queries, keys = {told(sizes)} here: received {told(shape)}."
     )
 
 
@@ -91,8 +117,8 @@ def _check_pair(shape: tuple, sizes: Sizes) -> None:
     if as_padding or not _fits(shape, (sizes.queries, sizes.keys)):
         both = as_padding and _fits(shape, (sizes.queries, sizes.keys))
         raise ValueError(
-            f"attention_mask of shape {_told(shape)} {'can be' if both else 'is not'} (queries, keys), "
-            f"{_told((sizes.queries, sizes.keys))} here"
+            f"attention_mask of shape {told(shape)} {'can be' if both else 'is not'} (queries, keys), "
+            f"{told((sizes.queries, sizes.keys))} here"
             + (", and can be (batch, keys)" if both else "")
             + ": pass a mask of padding as padding_mask, and one of queries and keys as (1, queries, keys)."
         )
@@ -108,11 +134,11 @@ def _fits(shape: tuple, expected: tuple) -> bool:
 
 
 def _booleans(mask: Any, name: str = "attention_mask") -> Tensor:
-    mask = ops.convert_to_tensor(mask)
+    mask = mask if isinstance(mask, keras.KerasTensor) else ops.convert_to_tensor(mask)
     dtype = keras.backend.standardize_dtype(mask.dtype)
     if dtype == "bool":
         return mask
-    values = _values(mask)
+    values = values_of(mask)
     if values is None and "float" in dtype:
         raise ValueError(
             f"{name} must be Boolean, or 0 and 1: received {dtype} in a graph, where a sum with the scores, of 0 and "
@@ -124,15 +150,3 @@ def _booleans(mask: Any, name: str = "attention_mask") -> Tensor:
             "mask that is added to the scores, pass mask == 0."
         )
     return ops.cast(mask, "bool")
-
-
-def _values(mask: Any) -> np.ndarray | None:
-    """Return the numbers of a mask; None in a graph, where there are none yet."""
-    try:
-        return np.asarray(ops.convert_to_numpy(mask))
-    except (NotImplementedError, TypeError):
-        return None
-
-
-def _told(sizes: tuple) -> str:
-    return f"({', '.join('?' if size is None else str(size) for size in sizes)})"

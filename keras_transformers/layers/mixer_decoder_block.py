@@ -10,17 +10,21 @@ from keras import ops
 
 from keras_transformers.layers.attention import Attention
 from keras_transformers.layers.cache import attend_as_queries_of_one_row
-from keras_transformers.layers.dense import built_dense, without_length
+from keras_transformers.layers.checks import check_rates
+from keras_transformers.layers.dense import built_dense, length_of, without_length
 from keras_transformers.layers.dropout import Dropout
 from keras_transformers.layers.gather import take_at
+from keras_transformers.layers.given_masks import key_mask
 from keras_transformers.layers.mixers import make_mixer
+from keras_transformers.layers.options import DENSE_OPTIONS, share_out
+from keras_transformers.layers.outputs import ReturnsCache, asked
 from keras_transformers.layers.recurrence import CELLS
 from keras_transformers.layers.remat import Block, rematerialized
-from keras_transformers.layers.residual import make_norm, residual
+from keras_transformers.layers.residual import make_norm
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
-class MixerDecoderBlock(Block):
+class MixerDecoderBlock(ReturnsCache, Block):
     """A recurrent layer or a convolution over the past, then cross-attention on request; with a cache for decoding.
 
     Beside an encoder that it does not attend to, a recurrent block begins with states made from the last real state of
@@ -33,21 +37,25 @@ class MixerDecoderBlock(Block):
         mixer, intermediate_dim, kernel_size, gated, activation, dropout, norm, norm_order, epsilon, use_bias,
             initializer_range, output_initializer_range: As in `MixerEncoderBlock`.
         encoder: `"attention"` for cross-attention, `"state"` for states to begin with, None where there is no encoder.
-        num_heads, head_dim, num_kv_heads, scale, attention_dropout, return_scores: Of the cross-attention.
+        num_heads: Of the cross-attention.
+        attention_dropout: Rate on its weights.
+        return_cache: As in `DecoderBlock`.
+        **options: Of `Attention`, for the cross-attention; `kernel_initializer` and its kind for all dense layers.
 
     Call arguments:
         hidden_states: (B, T, D).
-        positions: Integer (1|B, T), of each token in its text: where it is 0, a text begins.
-        encoder_hidden_states: (B, S', D); needed with an encoder and without a cache.
-        encoder_attention_mask: Boolean (B, 1, S').
+        context: (B, S', any width), the encoder's states; needed with an encoder and without a cache.
+        positions: Integer (1|B, T), of each token in its text: where it is 0, a text begins; when None those in a row
+            of one text.
+        encoder_attention_mask, encoder_padding_mask: As in `DecoderBlock`; (B, 1, S') and (B, S').
         cache: As the block returns it; parts whose names begin with `cross_` may have B / n rows, as in `DecoderBlock`.
         cache_positions: Integer (B, T), successive, where each token of `hidden_states` belongs.
-        in_place: As in `Attention`.
+        in_place, return_attention_scores, return_cache: As in `Attention`.
 
     Returns:
-        `(hidden_states, cache)`; with cross-attention and `return_scores` followed by its weights (B, N, T, S'). The
-        cache has the parts of `Recurrence` or `Convolution`, and `cross_key` and `cross_value`: those of the
-        cross-attention, or the states to begin with, (B, 1, 1, U).
+        Hidden states (B, T, D). Where more is asked for, a tuple: the hidden states; the cache; with cross-attention
+        its weights (B, N, T, S'). The cache has the parts of `Recurrence` or `Convolution`, and `cross_key` and
+        `cross_value`: those of the cross-attention, or the states to begin with, (B, 1, 1, U).
 
     Raises:
         ValueError: The mixer is unknown, or a convolution is to begin with a state; an encoder is given to a block made
@@ -56,7 +64,7 @@ class MixerDecoderBlock(Block):
     Example:
 
     >>> block = MixerDecoderBlock("lstm", intermediate_dim=16)
-    >>> hidden_states, cache = block(np.ones((1, 3, 8)), positions=np.arange(3)[None])
+    >>> hidden_states, cache = block(np.ones((1, 3, 8)), return_cache=True)
     >>> tuple(cache["value"].shape)
     (1, 1, 3, 16)
     """
@@ -67,14 +75,10 @@ class MixerDecoderBlock(Block):
         intermediate_dim: int,
         encoder: str | None = None,
         num_heads: int = 1,
-        head_dim: int | None = None,
-        num_kv_heads: int | None = None,
-        scale: float | None = None,
         attention_dropout: float = 0.0,
-        return_scores: bool = False,
         kernel_size: int = 3,
         gated: bool = False,
-        activation: str = "tanh",
+        activation: Any = "tanh",
         dropout: float = 0.0,
         norm: str = "layer",
         norm_order: str = "pre",
@@ -82,35 +86,39 @@ class MixerDecoderBlock(Block):
         use_bias: bool = True,
         initializer_range: float | str | None = None,
         output_initializer_range: float | None = None,
-        **kwargs: Any,
+        return_cache: bool = False,
+        **options: Any,
     ):
-        super().__init__(**kwargs)
+        heads, others = share_out(options, Attention)
+        super().__init__(norm_order=norm_order, **others)
+        check_rates(dropout=dropout, attention_dropout=attention_dropout)
         _check_encoder(encoder, mixer)
-        dtype, attends = self.dtype_policy.name, encoder == "attention"
-        self.encoder, self.norm_order, self.intermediate_dim = encoder, norm_order, intermediate_dim
+        self.encoder, self.intermediate_dim, self.return_cache = encoder, intermediate_dim, return_cache
         self.use_bias, self.initializer_range = use_bias, initializer_range
         self.output_initializer_range = output_initializer_range
-        shared = {"use_bias": use_bias, "initializer_range": initializer_range, "dtype": dtype}
+        self.options = {name: heads[name] for name in DENSE_OPTIONS if name in heads}
+        shared = {"use_bias": use_bias, "initializer_range": initializer_range, "dtype": self.dtype_policy.name}
         shared |= {"output_initializer_range": output_initializer_range}
-        heads = {"num_heads": num_heads, "head_dim": head_dim, "num_kv_heads": num_kv_heads, "scale": scale, **shared}
-        heads |= {"dropout": attention_dropout, "return_scores": return_scores, "linear_from": None}
-        recurrent, mixing = {"carries_first": encoder == "state"}, {"activation": activation, "name": "mixer", **shared}
+        make = partial(make_norm, norm, epsilon, shared["dtype"], use_bias=use_bias)
+        heads = {"linear_from": None, **heads, "num_heads": num_heads, "dropout": attention_dropout, **shared}
+        mixing = {**self.options, "activation": activation, "name": "mixer", **shared}
+        recurrent = {"carries_first": encoder == "state"}
         self.mixer = make_mixer(mixer, intermediate_dim, recurrent, kernel_size, gated, **mixing)
-        self.mixer_norm = make_norm(norm, epsilon, dtype, "mixer_norm", use_bias)
+        self.mixer_norm, attends = make("mixer_norm"), encoder == "attention"
         self.cross_attention = Attention(name="cross_attention", **heads) if attends else None
-        cross_norm = "cross_attention_norm"
-        self.cross_attention_norm = make_norm(norm, epsilon, dtype, cross_norm, use_bias) if attends else None
-        self.dropout = Dropout(dropout, dtype=dtype, name="dropout")
+        self.cross_attention_norm = make("cross_attention_norm") if attends else None
+        self.dropout = Dropout(dropout, dtype=shared["dtype"], name="dropout")
+        self.return_scores = attends and self.cross_attention.return_scores
 
-    def build(self, hidden_states_shape, encoder_hidden_states_shape=None):
+    def build(self, hidden_states_shape, context_shape=None):
         self.mixer.build(hidden_states_shape)
         self.mixer_norm.build(hidden_states_shape)
         self.first_states = []
         if self.cross_attention is not None:
-            self.cross_attention.build(hidden_states_shape, encoder_hidden_states_shape)
+            self.cross_attention.build(hidden_states_shape, context_shape)
             self.cross_attention_norm.build(hidden_states_shape)
         elif self.encoder:
-            shape = (None, encoder_hidden_states_shape[-1])
+            shape = (None, (context_shape or hidden_states_shape)[-1])
             names = [f"first_{name}" for name in self.mixer.parts]
             self.first_states = [built_dense(self, name, self.intermediate_dim, shape) for name in names]
 
@@ -118,66 +126,83 @@ class MixerDecoderBlock(Block):
     def call(
         self,
         hidden_states,
-        encoder_hidden_states=None,
+        context=None,
         *,
-        positions,
+        positions=None,
         encoder_attention_mask=None,
+        encoder_padding_mask=None,
         cache=None,
         cache_positions=None,
         in_place=False,
+        return_attention_scores=None,
+        return_cache=None,
         training=None,
     ):
-        cross_cache = self._cross_cache(encoder_hidden_states, encoder_attention_mask, cache)
+        self._check(context, cache)
+        wanted = asked(self, cache, return_cache, return_attention_scores)
+        if positions is None:
+            places = ops.arange(length_of(hidden_states), dtype="int32")[None]  # (1, T)
+            positions = places if cache is None else cache_positions  # (1|B, T)
+        cross_cache = self._cross_cache(context, encoder_attention_mask, encoder_padding_mask, cache)
 
         def mix(x):
             own = cache and {name: cache[name] for name in self.mixer.parts}
             first = {"first": _first(cross_cache, hidden_states)} if self.encoder == "state" else {}
             writes = {"cache": own, "cache_positions": cache_positions, "in_place": in_place} if cache else {}
-            return self.mixer(x, positions=positions, **first, **writes)
+            return self.mixer(x, positions=positions, return_cache=True, **first, **writes)
 
         def cross_attend(x):
-            options = {"attention_mask": encoder_attention_mask, "training": training}
+            options = {"attention_mask": encoder_attention_mask, "padding_mask": encoder_padding_mask}
+            options |= {"return_cache": True, "return_attention_scores": wanted.scores, "training": training}
             if cache is None:
-                return self.cross_attention(x, encoder_hidden_states, **options)
+                return self.cross_attention(x, context, **options)
             return attend_as_queries_of_one_row(self.cross_attention, x, cross_cache, **options)
 
-        add = partial(residual, dropout=partial(self.dropout, training=training), norm_order=self.norm_order)
+        add, scores = self.adder(training), []
         hidden_states, new_cache = add(hidden_states, mix, self.mixer_norm)  # (B, T, D)
-        scores = []
         if self.cross_attention is not None:
             hidden_states, cross_cache, *scores = add(hidden_states, cross_attend, self.cross_attention_norm)
-        return hidden_states, new_cache | _crossing(cross_cache), *scores
+        return wanted.outputs(hidden_states, new_cache | _crossing(cross_cache), scores)
 
-    def _cross_cache(self, encoder_hidden_states, encoder_attention_mask, cache) -> dict:
-        """Return what comes from the encoder, by names of the cache: read from it, or the states to begin with."""
-        has_source = encoder_hidden_states is not None or cache is not None
-        if (self.encoder and not has_source) or (not self.encoder and encoder_hidden_states is not None):
+    def _check(self, context, cache):
+        has_source = context is not None or cache is not None
+        if (self.encoder and not has_source) or (not self.encoder and context is not None):
             raise ValueError(
-                f"encoder={self.encoder!r} of a block: expected encoder_hidden_states, or a cache with what comes from "
-                "them, where there is an encoder, and no such states where there is none."
+                f"encoder={self.encoder!r} of a block: expected a context, the encoder's states, or a cache with what "
+                "comes from them, where there is an encoder, and no context where there is none."
             )
+
+    def _cross_cache(self, context, attention_mask, padding_mask, cache) -> dict:
+        """Return what comes from the encoder, by names of the cache: read from it, or the states to begin with."""
         if cache is not None:
             return {name[len("cross_") :]: part for name, part in cache.items() if name.startswith("cross_")}
         if self.encoder != "state":
             return {}
-        last = ops.sum(ops.cast(encoder_attention_mask, "int32"), axis=-1, keepdims=True) - 1  # (B, 1, 1)
-        last = take_at(encoder_hidden_states, ops.maximum(last[..., 0], 0))  # (B, 1, D)
+        real = key_mask(context, attention_mask, padding_mask)  # (B, 1, S')
+        real = ops.ones((ops.shape(context)[0], 1, length_of(context))) if real is None else real
+        last = ops.sum(ops.cast(real, "int32"), axis=-1, keepdims=True) - 1  # (B, 1, 1)
+        last = take_at(context, ops.maximum(last[..., 0], 0))  # (B, 1, D)
         states = [ops.tanh(dense(without_length(last))) for dense in self.first_states]  # (B, U)
         return {name: state[:, None, None] for name, state in zip(self.mixer.parts, states, strict=True)}
 
-    def compute_output_spec(self, hidden_states, encoder_hidden_states=None, *, positions, cache=None, **inputs):
-        output, new_cache = self.mixer.compute_output_spec(hidden_states, positions=positions, cache=cache)
+    def compute_output_spec(
+        self, hidden_states, context=None, *, cache=None, return_attention_scores=None, return_cache=None, **inputs
+    ):
+        self._check(context, cache)
+        wanted, scores = asked(self, cache, return_cache, return_attention_scores), []
+        output, new_cache = self.mixer.compute_output_spec(
+            hidden_states, positions=hidden_states, cache=cache, return_cache=True
+        )
         if self.encoder == "attention":
             cross = cache and {name: cache[f"cross_{name}"] for name in ("key", "value")}
-            attended = self.cross_attention.compute_output_spec(hidden_states, encoder_hidden_states, cache=cross)
-            return output, new_cache | _crossing(attended[1]), *attended[2:]
-        if self.encoder is None:
-            return output, new_cache
+            asks = {"return_cache": True, "return_attention_scores": True, "cache": cross}
+            _, cross, *scores = self.cross_attention.compute_output_spec(hidden_states, context, **asks)
+            return wanted.outputs(output, new_cache | _crossing(cross), scores)
         one = (hidden_states.shape[0], 1, 1, self.intermediate_dim)
-        shapes = {name: one if cache is None else cache[f"cross_{name}"].shape for name in self.mixer.parts}
-        return output, new_cache | _crossing(
-            {name: keras.KerasTensor(shape, dtype=self.compute_dtype) for name, shape in shapes.items()}
-        )
+        names = self.mixer.parts if self.encoder else ()
+        shapes = {name: one if cache is None else cache[f"cross_{name}"].shape for name in names}
+        cross = {name: keras.KerasTensor(shape, dtype=self.compute_dtype) for name, shape in shapes.items()}
+        return wanted.outputs(output, new_cache | _crossing(cross))
 
 
 def _check_encoder(encoder: str | None, mixer: str) -> None:

@@ -7,10 +7,13 @@ from typing import Any
 
 import keras
 
+from keras_transformers.layers.checks import check_rates
 from keras_transformers.layers.dropout import Dropout
+from keras_transformers.layers.given_masks import key_mask
 from keras_transformers.layers.mixers import make_mixer
+from keras_transformers.layers.options import DENSE_OPTIONS
 from keras_transformers.layers.remat import Block, rematerialized
-from keras_transformers.layers.residual import make_norm, residual
+from keras_transformers.layers.residual import make_norm
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
@@ -31,10 +34,12 @@ class MixerEncoderBlock(Block):
         dropout: Rate on the output of each sublayer.
         norm, norm_order, epsilon: As in `EncoderBlock`.
         use_bias, initializer_range, output_initializer_range: As in `Recurrence`.
+        kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, kernel_constraint, bias_constraint:
+            As in `Recurrence`.
 
     Call arguments:
         hidden_states: (B, T, D).
-        attention_mask: Boolean (B, 1, T), True where a token is real; padding is at the end.
+        attention_mask, padding_mask: As in `Recurrence`.
 
     Returns:
         (B, T, D).
@@ -49,6 +54,7 @@ class MixerEncoderBlock(Block):
     (1, 3, 8)
     """
 
+    extra_options = DENSE_OPTIONS
     return_scores = False
 
     def __init__(
@@ -58,7 +64,7 @@ class MixerEncoderBlock(Block):
         bidirectional: bool = True,
         kernel_size: int = 3,
         gated: bool = False,
-        activation: str = "tanh",
+        activation: Any = "tanh",
         dropout: float = 0.0,
         norm: str = "layer",
         norm_order: str = "pre",
@@ -68,13 +74,13 @@ class MixerEncoderBlock(Block):
         output_initializer_range: float | None = None,
         **kwargs: Any,
     ):
-        super().__init__(**kwargs)
+        super().__init__(norm_order=norm_order, **kwargs)
+        check_rates(dropout=dropout)
         dtype = self.dtype_policy.name
-        self.norm_order = norm_order
         shared = {"use_bias": use_bias, "initializer_range": initializer_range, "dtype": dtype}
-        shared |= {"output_initializer_range": output_initializer_range, "activation": activation, "name": "mixer"}
+        shared |= {"output_initializer_range": output_initializer_range, "activation": activation, **self.options}
         recurrent = {"bidirectional": bidirectional}
-        self.mixer = make_mixer(mixer, intermediate_dim, recurrent, kernel_size, gated, **shared)
+        self.mixer = make_mixer(mixer, intermediate_dim, recurrent, kernel_size, gated, name="mixer", **shared)
         self.mixer_norm = make_norm(norm, epsilon, dtype, "mixer_norm", use_bias)
         self.dropout = Dropout(dropout, dtype=dtype, name="dropout")
 
@@ -83,12 +89,10 @@ class MixerEncoderBlock(Block):
         self.mixer_norm.build(hidden_states_shape)
 
     @rematerialized
-    def call(self, hidden_states, *, attention_mask, training=None):
-        def mix(x):
-            return self.mixer(x, attention_mask=attention_mask)
-
-        dropout = partial(self.dropout, training=training)
-        return residual(hidden_states, mix, self.mixer_norm, dropout, self.norm_order)[0]  # (B, T, D)
+    def call(self, hidden_states, *, attention_mask=None, padding_mask=None, training=None):
+        attention_mask = key_mask(hidden_states, attention_mask, padding_mask)  # (B, 1, T)
+        mix = partial(self.mixer, attention_mask=attention_mask, return_cache=False)
+        return self.adder(training)(hidden_states, mix, self.mixer_norm)[0]  # (B, T, D)
 
     def compute_output_spec(self, hidden_states, **inputs):
-        return keras.KerasTensor(hidden_states.shape, dtype=self.compute_dtype)
+        return self.mixer.compute_output_spec(hidden_states)

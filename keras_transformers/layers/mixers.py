@@ -6,6 +6,7 @@ from typing import Any
 
 import keras
 
+from keras_transformers.layers.checks import check_choice
 from keras_transformers.layers.convolution import Convolution
 from keras_transformers.layers.recurrence import CELLS, Recurrence
 
@@ -15,7 +16,7 @@ MIXERS = (*CELLS, "convolution")
 def make_mixer(
     mixer: str, units: int, recurrent: dict[str, Any], kernel_size: int, gated: bool, **shared: Any
 ) -> keras.layers.Layer:
-    """The mixing layer of a name.
+    """Build the mixing layer of a name.
 
     Args:
         mixer: One of `MIXERS`.
@@ -32,8 +33,7 @@ def make_mixer(
     >>> make_mixer("convolution", 8, {}, kernel_size=3, gated=False).units
     8
     """
-    if mixer not in MIXERS:
-        raise ValueError(f"mixer must be one of {MIXERS}: received {mixer!r}.")
+    check_choice(mixer, MIXERS, "mixer")
     if mixer in CELLS:
         return Recurrence(mixer, units, **recurrent, **shared)
     return Convolution(units, kernel_size=kernel_size, gated=gated, **shared)

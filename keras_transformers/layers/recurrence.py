@@ -9,14 +9,19 @@ import keras
 from keras import ops
 
 from keras_transformers.layers.cache import read_cache, write_cache
+from keras_transformers.layers.checks import check_shape, check_sizes, check_vectors
 from keras_transformers.layers.dense import (
     built_dense,
     dense_initializer,
+    dense_options,
     find_activation,
     length_of,
     with_length,
     without_length,
 )
+from keras_transformers.layers.given_masks import key_mask
+from keras_transformers.layers.options import DenseOwner
+from keras_transformers.layers.outputs import ReturnsCache, asked
 
 # Keras' cell of each kind, and what the cache calls its states: the output and, of an LSTM, the cell state.
 CELLS: dict[str, tuple[type, tuple[str, ...]]] = {
@@ -63,7 +68,7 @@ class RestartingCell(keras.layers.Layer):
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
-class Recurrence(keras.layers.Layer):
+class Recurrence(ReturnsCache, DenseOwner):
     """A recurrent layer with the call of self-attention: from one way, or from both, with a cache for decoding.
 
     The cache holds the states after each token: `key` the output and, of an LSTM, `value` the cell state. So a step
@@ -80,25 +85,30 @@ class Recurrence(keras.layers.Layer):
         activation: Name of the Keras activation of the states.
         use_bias, initializer_range, output_initializer_range: As in `Attention`; the weights from state to state are
             orthogonal.
+        return_cache: As in `Attention`.
+        kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, kernel_constraint, bias_constraint:
+            Of the inputs' weights, and of the dense layer, as in `Attention`.
 
     Call arguments:
         hidden_states: (B, T, D).
         positions: Integer (1|B, T), of each token in its text, which begins at 0; `attention_mask` where it is None.
         attention_mask: Boolean (B, 1, T), True where a token is real; padding is at the end. All are when None.
+        padding_mask: (B, T), the same; the mask that Keras carries with `hidden_states` when both are None.
         first: With `carries_first`, the states to begin with, by their names in the cache, each (B, U).
         cache: `{"key"}`, of an LSTM `{"key", "value"}`, each (B, 1, S, U), with `cache_positions`.
         cache_positions: Integer (B, T), successive in each row.
-        in_place: As in `Attention`.
+        in_place, return_cache: As in `Attention`.
 
     Returns:
-        `(output, cache)`: output (B, T, D).
+        The output (B, T, D), or a pair of it and the cache, as in `Attention`; without `positions` the cache is empty.
 
     Raises:
         ValueError: The kind is unknown, or the units of two ways are an odd number.
 
     Example:
 
-    >>> output, cache = Recurrence("gru", units=6)(np.ones((1, 3, 4)), positions=np.arange(3)[None])
+    >>> layer, positions = Recurrence("gru", units=6), np.arange(3)[None]
+    >>> output, cache = layer(np.ones((1, 3, 4)), positions=positions, return_cache=True)
     >>> tuple(output.shape), tuple(cache["key"].shape)
     ((1, 3, 4), (1, 1, 3, 6))
     """
@@ -109,13 +119,16 @@ class Recurrence(keras.layers.Layer):
         units: int,
         bidirectional: bool = False,
         carries_first: bool = False,
-        activation: str = "tanh",
+        activation: Any = "tanh",
         use_bias: bool = True,
         initializer_range: float | str | None = None,
         output_initializer_range: float | None = None,
+        return_cache: bool = False,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
+        check_sizes(units=units)
+        self.supports_masking, self.return_cache = True, return_cache
         if kind not in CELLS:
             raise ValueError(f"kind must be one of {tuple(CELLS)}: received {kind!r}.")
         if bidirectional and units % 2:
@@ -129,13 +142,14 @@ class Recurrence(keras.layers.Layer):
 
     def _layer(self, name: str, units: int) -> keras.layers.RNN:
         dtype, initializer = self.dtype_policy.name, dense_initializer(self.initializer_range)
-        options = {"use_bias": self.use_bias, "kernel_initializer": initializer}
+        options = {"use_bias": self.use_bias, "kernel_initializer": initializer, **dense_options(self)}
         options["activation"] = find_activation(self.activation)
         cell = CELLS[self.kind][0](units, dtype=dtype, name="cell", **options)
         restarting = RestartingCell(cell, self.carries_first, dtype=dtype, name="restarting")
         return keras.layers.RNN(restarting, return_sequences=True, dtype=dtype, name=name)
 
     def build(self, hidden_states_shape):
+        check_shape(hidden_states_shape)
         width = hidden_states_shape[-1]
         for layer in (self.forward, self.backward):
             if layer is not None:
@@ -149,13 +163,17 @@ class Recurrence(keras.layers.Layer):
         *,
         positions=None,
         attention_mask=None,
+        padding_mask=None,
         first=None,
         cache=None,
         cache_positions=None,
         in_place=False,
+        return_cache=None,
     ):
+        check_vectors(hidden_states=hidden_states)
+        wanted, new = asked(self, cache, return_cache), {}
         if positions is None:
-            outputs, new = self._both_ways(hidden_states, attention_mask), {}  # (B, T, U)
+            outputs = self._both_ways(hidden_states, key_mask(hidden_states, attention_mask, padding_mask))  # (B, T, U)
         else:
             first = [first[name] for name in self.parts] if first else []
             begin = self._begin(hidden_states, first, cache, cache_positions)
@@ -163,10 +181,9 @@ class Recurrence(keras.layers.Layer):
             outputs = states[0]  # (B, T, U)
             new = {name: ops.expand_dims(part, 1) for name, part in zip(self.parts, states, strict=True)}
             new = new if cache is None else write_cache(new, cache, cache_positions, in_place)  # (B, 1, S, U)
-        if self.output_dense is None:
-            return outputs, new
-        length = length_of(hidden_states)
-        return with_length(self.output_dense(without_length(outputs)), length), new
+        if self.output_dense is not None:
+            outputs = with_length(self.output_dense(without_length(outputs)), length_of(hidden_states))  # (B, T, D)
+        return wanted.outputs(outputs, new)
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -205,10 +222,10 @@ class Recurrence(keras.layers.Layer):
         inputs = ops.concatenate([hidden_states, goes_on], axis=-1)  # (B, T, D + 1)
         return ops.split(layer(inputs, initial_state=list(states)), len(self.parts), axis=-1)
 
-    def compute_output_spec(self, hidden_states, *, positions=None, cache=None, **inputs):
+    def compute_output_spec(self, hidden_states, *, positions=None, cache=None, return_cache=None, **inputs):
+        check_vectors(hidden_states=hidden_states)
         output = keras.KerasTensor(hidden_states.shape, dtype=self.compute_dtype)
-        if positions is None:
-            return output, {}
         shape = (hidden_states.shape[0], 1, hidden_states.shape[1], self.units)
-        shapes = {name: shape if cache is None else cache[name].shape for name in self.parts}
-        return output, {name: keras.KerasTensor(size, dtype=self.compute_dtype) for name, size in shapes.items()}
+        shapes = {name: shape if cache is None else cache[name].shape for name in self.parts if positions is not None}
+        new = {name: keras.KerasTensor(size, dtype=self.compute_dtype) for name, size in shapes.items()}
+        return asked(self, cache, return_cache).outputs(output, new)

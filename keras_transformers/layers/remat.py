@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 import keras
 from keras import ops
 
 from keras_transformers.keras_private import all_layers, with_mask_of
+from keras_transformers.layers.checks import check_choice
 from keras_transformers.layers.custom_gradient import custom_gradient, in_graph
 from keras_transformers.layers.dropout import GIVEN_SEEDS, Dropout
+from keras_transformers.layers.options import Layer
+from keras_transformers.layers.residual import residual
 from keras_transformers.tensor import Tensor
 
 
-class Block(keras.layers.Layer):
+class Block(Layer):
     """What all blocks share.
+
+    Args:
+        norm_order: `"post"` or `"pre"`, of all sublayers.
 
     Attributes:
         remat: Whether a training step computes what is inside the block twice, instead of keeping it. It is set on
@@ -25,9 +31,15 @@ class Block(keras.layers.Layer):
 
     remat = False
 
-    def __init__(self, **kwargs: Any):
+    def __init__(self, norm_order: str, **kwargs: Any):
         super().__init__(**kwargs)
+        check_choice(norm_order, ("post", "pre"), "norm_order")
+        self.norm_order = norm_order
         self.supports_masking = True
+
+    def adder(self, training: bool | None) -> Callable:
+        """Return `residual` with the dropout and the order of this block."""
+        return partial(residual, dropout=partial(self.dropout, training=training), norm_order=self.norm_order)
 
 
 def rematerialized(call: Callable) -> Callable:

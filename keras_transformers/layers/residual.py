@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import keras
 
+from keras_transformers.layers.checks import check_choice
 from keras_transformers.layers.layer_norm import LayerNormalization
 from keras_transformers.tensor import Tensor
 
@@ -20,13 +21,13 @@ def residual(
 
     Args:
         hidden_states: (B, T, D).
-        sublayer: Called with (B, T, D); returns a tuple whose first member is (B, T, D).
+        sublayer: Called with (B, T, D); returns (B, T, D), or a tuple whose first member is that.
         norm: The normalisation; None for none, where a block goes without it.
         dropout: The dropout on the sublayer's output.
         norm_order: `"post"` or `"pre"`.
 
     Returns:
-        The sublayer's tuple, its first member replaced by the new hidden states.
+        A tuple: the new hidden states (B, T, D), and what else the sublayer returns.
 
     Example:
 
@@ -34,7 +35,8 @@ def residual(
     (array([1.]), 'more')
     """
     norm = norm or (lambda x: x)
-    output, *more = sublayer(norm(hidden_states) if norm_order == "pre" else hidden_states)
+    outputs = sublayer(norm(hidden_states) if norm_order == "pre" else hidden_states)
+    output, *more = outputs if isinstance(outputs, tuple) else (outputs,)
     added = hidden_states + dropout(output)  # (B, T, D)
     return (added if norm_order == "pre" else norm(added), *more)
 
@@ -55,10 +57,9 @@ def make_norm(norm: str, epsilon: float, dtype: str, name: str, use_bias: bool =
     Raises:
         ValueError: The norm is unknown.
     """
+    check_choice(norm, ("layer", "rms"), "norm")
     if norm == "layer":
         return LayerNormalization(epsilon=epsilon, center=use_bias, dtype=dtype, name=name)
-    if norm == "rms":
-        layer = keras.layers.RMSNormalization(epsilon=epsilon, dtype=dtype, name=name)
-        layer.supports_masking = True  # Keras' own does not say so, and would warn
-        return layer
-    raise ValueError(f"norm must be 'layer' or 'rms': received {norm!r}.")
+    layer = keras.layers.RMSNormalization(epsilon=epsilon, dtype=dtype, name=name)
+    layer.supports_masking = True  # Keras' own does not say so, and would warn
+    return layer

@@ -74,3 +74,34 @@ def rotate(x: Tensor, rotary: tuple[Tensor, Tensor]) -> Tensor:
     first, second = ops.split(ops.cast(x, "float32"), 2, axis=-1)  # (B, N, T, H / 2)
     turned = ops.concatenate([first * cosines - second * sines, second * cosines + first * sines], axis=-1)
     return ops.cast(turned, x.dtype)
+
+
+def check_rotary(rotary: tuple[Tensor, Tensor], length: int | None, head_dim: int, context: Tensor | None) -> None:
+    """Check that rotary positions are of the tokens and the heads that they are to turn.
+
+    Args:
+        rotary: Cosines and sines, each (1|B, T, H / 2).
+        length: T, None where it is not known.
+        head_dim: H.
+        context: Of cross-attention, whose keys have other positions than its queries.
+
+    Raises:
+        ValueError: They are no pair, or have other sizes; or there is a context.
+
+    Example:
+
+    >>> check_rotary(RotaryPositions(head_dim=8)(np.arange(3)[None]), 3, 8, None)
+    """
+    if context is not None:
+        raise ValueError("rotary positions are of self-attention: received a context, whose keys have other positions.")
+    shapes = [tuple(part.shape) for part in rotary] if isinstance(rotary, (tuple, list)) else [tuple(rotary.shape)]
+    expected = (None, length, head_dim // 2)
+    if len(shapes) != 2 or not all(len(shape) == 3 and _is_of(shape, expected) for shape in shapes):
+        raise ValueError(
+            f"rotary must be a pair (cosines, sines), each (1 or batch, {length or '?'}, {head_dim // 2}), as "
+            f"RotaryPositions(head_dim={head_dim}) gives them for the positions of hidden_states: received {shapes}."
+        )
+
+
+def _is_of(shape: tuple, expected: tuple) -> bool:
+    return all(None in pair or pair[0] == pair[1] for pair in zip(shape, expected, strict=True))

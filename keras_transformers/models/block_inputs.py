@@ -28,8 +28,8 @@ def block_inputs(
     Returns:
         For each block a dict of `attention_mask`, boolean (1|B, 1|T, S), or, where texts may be long and the block
         makes its mask itself, `attention_mask` or `documents`; and, where it has positions that are not in the
-        embeddings, `rotary` or `position_bias`. Recurrent blocks and convolutions of a decoder take `positions` alone,
-        as these tell where a text begins.
+        embeddings, `rotary` or `position_bias`; for a decoder `use_causal_mask`. Recurrent blocks and convolutions of
+        a decoder take `positions` alone, as these tell where a text begins.
     """
     if config.mixer != "attention":
         block_input = {"positions": queries} if side == "decoder" else {"attention_mask": attention_mask}
@@ -57,4 +57,6 @@ def block_inputs(
         bias = {"position_bias": layers["positions"](queries, keys)} if "positions" in layers else {}
         positions = [bias] * len(blocks)
 
-    return [{**visible[window], **own_positions} for window, own_positions in zip(windows, positions, strict=True)]
+    causal = {"use_causal_mask": False} if side == "decoder" else {}  # the masks say it, or the block's own reach
+    pairs = zip(windows, positions, strict=True)
+    return [{**visible[window], **own_positions, **causal} for window, own_positions in pairs]

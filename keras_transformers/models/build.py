@@ -32,6 +32,11 @@ OPTIONAL_OUTPUTS["decoder"] = OPTIONAL_OUTPUTS["encoder"]
 OPTIONAL_OUTPUTS["encoder_decoder"] = (
     *OPTIONAL_OUTPUTS["decoder"], "cross_attention_scores", "encoder_attention_scores", "all_encoder_hidden_states",
 )  # fmt: skip
+# Fields of the configuration that are options of a block, or of a layer inside it, by the same names.
+BLOCK_OPTIONS = (
+    "num_heads", "intermediate_dim", "head_dim", "num_kv_heads", "dropout", "attention_dropout", "activation",
+    "activation_dropout", "gated", "norm", "norm_order", "epsilon", "use_bias", "initializer_range",
+)  # fmt: skip
 Layers = Mapping[str, keras.layers.Layer]
 
 
@@ -136,10 +141,7 @@ def rotary_names(config: TransformerConfig, side: str) -> dict[float, str]:
 def _blocks(config: TransformerConfig, side: str, outputs: Sequence[str], dtype: str) -> list[keras.layers.Layer]:
     if config.mixer != "attention":
         return _mixer_blocks(config, side, dtype)
-    names = ("num_heads", "intermediate_dim", "head_dim", "num_kv_heads", "dropout", "attention_dropout", "activation",
-            "activation_dropout", "gated", "norm", "norm_order", "epsilon", "use_bias",
-            "initializer_range")  # fmt: skip
-    options: dict[str, Any] = {name: getattr(config, name) for name in names}
+    options: dict[str, Any] = {name: getattr(config, name) for name in BLOCK_OPTIONS}
     options |= {"scale": config.attention_scale, "dtype": dtype}
     if not has_long_texts(config):
         options["linear_from"] = None  # as fast as can be: no text is long
@@ -149,6 +151,7 @@ def _blocks(config: TransformerConfig, side: str, outputs: Sequence[str], dtype:
     if side == "decoder":
         block_class = DecoderBlock
         options |= {"cross_attention": two_stacks, "output_initializer_range": config.output_initializer_range}
+        options["return_cache"] = True  # for `prefill`: a cache that nobody lists as an output costs nothing
         # Alignments may be asked for at any time; weights that nobody lists as an output cost nothing.
         options["return_scores"] |= two_stacks
     blocks = [config.block(index, side) for index in range(config.num_blocks(side))]
@@ -184,6 +187,7 @@ def _mixer_blocks(config: TransformerConfig, side: str, dtype: str) -> list[kera
             "encoder": reads if two_stacks else None,
             "scale": config.attention_scale,
             "return_scores": config.cross_attention,
+            "return_cache": True,
         }
     options |= {name: getattr(config, name) for name in names} | {"dtype": dtype}
     return [block_class(name=f"{side}_block_{index}", **options) for index in range(config.num_blocks(side))]

@@ -167,7 +167,7 @@ def walk(
         documents: Integer (B, T), the text of each token, as `document_mask` takes it; without a cache.
         cache: Of every block.
         in_place: As `step` says.
-        **encoder_inputs: `encoder_hidden_states` and `encoder_attention_mask`, as blocks take them.
+        **encoder_inputs: `context` and `encoder_attention_mask`, as blocks take them.
 
     Returns:
         The hidden states, (B, T, D) each: the embeddings, and the output of every block, the last one normed; the cache

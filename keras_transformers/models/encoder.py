@@ -89,9 +89,9 @@ def encode_source(
         inputs: `encoder_token_ids` and `encoder_padding_mask`, each int32 (B, S).
 
     Returns:
-        What `walk` returns, and what the blocks of the decoder take of it: `encoder_hidden_states` (B, S, D) and
+        What `walk` returns, and what the blocks of the decoder take of it: `context` (B, S, D) and
         `encoder_attention_mask`, boolean (B, 1, S).
     """
     attention_mask = padding_mask(inputs["encoder_padding_mask"])  # (B, 1, S)
     states, scores = walk(config, build.stack(layers, "encoder"), inputs["encoder_token_ids"], attention_mask)
-    return states, scores, {"encoder_hidden_states": states[-1], "encoder_attention_mask": attention_mask}
+    return states, scores, {"context": states[-1], "encoder_attention_mask": attention_mask}

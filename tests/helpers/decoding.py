@@ -18,7 +18,8 @@ class Stack:
 
     def __init__(self, positions: str | None, cross_attention: bool = False, dtype: str = "float32", **options: Any):
         head_dim = D // N
-        self.blocks = [DecoderBlock(N, 12, cross_attention, dtype=dtype, name=f"b{i}", **options) for i in range(2)]
+        options |= {"cross_attention": cross_attention, "dtype": dtype, "return_cache": True}
+        self.blocks = [DecoderBlock(N, 12, name=f"b{index}", **options) for index in range(2)]
         self.positions = {
             None: None,
             "rotary": RotaryPositions(head_dim, name="rotary"),
@@ -28,7 +29,7 @@ class Stack:
         self.encoder_inputs = {}
         if cross_attention:
             mask = np.array([[[True, True, True]], [[True, False, True]]])
-            self.encoder_inputs = {"encoder_hidden_states": normal(B, 3, D, seed=7), "encoder_attention_mask": mask}
+            self.encoder_inputs = {"context": normal(B, 3, D, seed=7), "encoder_attention_mask": mask}
         self.layers = [*self.blocks, *([self.positions] if self.positions else [])]
         self.full(normal(B, T, D))
         for layer in self.layers:
@@ -62,7 +63,7 @@ class Stack:
         prompt = np.arange(PROMPTS.max())[None]
         _, caches = self(hidden_states[:, : PROMPTS.max()], prompt, prompt, **self.encoder_inputs)
         caches, steps = make_room(caches), []
-        inputs = {name: value for name, value in self.encoder_inputs.items() if name != "encoder_hidden_states"}
+        inputs = {name: value for name, value in self.encoder_inputs.items() if name != "context"}
         for index in range(T - PROMPTS.max()):
             queries = PROMPTS[:, None] + index
             token = np.take_along_axis(hidden_states, queries[..., None], axis=1)

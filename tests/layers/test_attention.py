@@ -39,6 +39,7 @@ CASES = pairwise(
     dropout=[0.0, 0.5],
     use_bias=[True, False],
     return_scores=[False, True],
+    return_cache=[True, False],
     initializer_range=[0.02, None],
     linear_from=[4096, 2],
 )
@@ -74,7 +75,7 @@ def test_worked_example_of_cross_attention():
     np.testing.assert_array_equal(scores, [[12, 3.75, -10.75], [-20, -11.5, 25.5]])
     np.testing.assert_allclose(scores / 3, [[4, 1.25, -3.5833], [-6.6667, -3.8333, 8.5]], atol=5e-5)
 
-    output, _, weights = to_numpy(dictionary(scale=1 / 3)(queries[None], memory[None]))
+    output, weights = to_numpy(dictionary(scale=1 / 3)(queries[None], memory[None]))
 
     np.testing.assert_allclose(weights[0, 0], softmax(scores / 3), atol=1e-6)
     np.testing.assert_allclose(weights[0, 0], [[0.94, 0.06, 0.00], [0.00, 0.00, 1.00]], atol=5e-3)
@@ -88,7 +89,7 @@ def test_worked_example_of_masked_self_attention():
     expected = [[2, -3.5, 7, -1], [-3.5, 7.25, -11.5, 5.5], [7, -11.5, 25, -1], [-1, 5.5, -1, 13]]
     np.testing.assert_array_equal(scores, expected)
 
-    output, _, weights = to_numpy(dictionary(scale=1)(inputs[None], attention_mask=mask[None]))
+    output, weights = to_numpy(dictionary(scale=1)(inputs[None], attention_mask=mask[None]))
 
     np.testing.assert_allclose(weights[0, 0], softmax(np.where(mask, scores, -np.inf)), atol=1e-6)
     np.testing.assert_allclose(weights[0, 0, 3], [0, 0.0006, 0, 0.9994], atol=5e-5)
@@ -106,7 +107,7 @@ def test_scale_defaults_to_the_formulas():
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_weights_of_few_keys(number):
     queries, keys = normal(1, T, 2), normal(1, number, 2, seed=1)
-    _, _, weights = to_numpy(dictionary(scale=1)(queries, keys))
+    _, weights = to_numpy(dictionary(scale=1)(queries, keys))
     np.testing.assert_allclose(weights[0, 0], softmax(queries[0] @ keys[0].T), atol=1e-6)
 
 
@@ -118,7 +119,7 @@ def test_padding_changes_nothing(num_kv_heads, dtype):
     randomize_built(attention, {"hidden_states": hidden_states})
 
     def run(hidden_states, mask):
-        return attention(hidden_states, attention_mask=padding_mask(mask))[0]
+        return attention(hidden_states, attention_mask=padding_mask(mask))
 
     check_padding(run, hidden_states, np.array([5, 3, 1]), dtype)
 
@@ -129,7 +130,7 @@ def test_a_row_that_may_attend_nothing_is_finite(dtype):
     mask = np.array([[[True] * T, [False] * T, [True] * T]])
     arguments = {"hidden_states": normal(1, T, D, scale=10), "attention_mask": mask}
     randomize_built(attention, arguments)
-    assert np.isfinite(to_numpy(attention(**arguments)[0])).all()
+    assert np.isfinite(to_numpy(attention(**arguments))).all()
 
 
 def test_grouped_heads_are_repeated_heads():
@@ -148,24 +149,24 @@ def test_grouped_heads_are_repeated_heads():
         if name in ("key", "value"):
             weights = [repeat(weight) for weight in weights]
         getattr(many, name).set_weights(weights)
-    expected = to_numpy(many(hidden_states)[0])
-    np.testing.assert_allclose(to_numpy(few(hidden_states)[0]), expected, **tolerance("float32"))
+    expected = to_numpy(many(hidden_states))
+    np.testing.assert_allclose(to_numpy(few(hidden_states)), expected, **tolerance("float32"))
 
 
 def test_rotary_attention_depends_on_distances_only():
     hidden_states = normal(B, T, D)
     attention = randomize_built(Attention(N), {"hidden_states": hidden_states})
     rotary = RotaryPositions(D // N)
-    near, far = (to_numpy(attention(hidden_states, rotary=rotary(np.arange(T)[None] + k))[0]) for k in (0, 20))
+    near, far = (to_numpy(attention(hidden_states, rotary=rotary(np.arange(T)[None] + k))) for k in (0, 20))
     np.testing.assert_allclose(near, far, atol=1e-4)
-    assert np.abs(near - to_numpy(attention(hidden_states)[0])).max() > 1e-2
+    assert np.abs(near - to_numpy(attention(hidden_states))).max() > 1e-2
 
 
 def test_a_cache_keeps_what_is_not_written():
     inputs = arguments("cached", N, D // N)
     attention = randomize_built(Attention(N), inputs)
     old, new = inputs["cache"]["value"], to_numpy(attention(**inputs)[1]["value"])
-    fresh = to_numpy(attention(inputs["hidden_states"])[1]["value"])
+    fresh = to_numpy(attention(inputs["hidden_states"], return_cache=True)[1]["value"])
     for row, positions in enumerate(inputs["cache_positions"]):
         np.testing.assert_allclose(new[row][:, positions], fresh[row], atol=1e-6)
         rest = np.setdiff1d(np.arange(S), positions)
@@ -189,7 +190,7 @@ def test_a_cache_may_be_overwritten(dtype):
 def test_weights_sum_to_one_over_the_keys_that_may_be_attended():
     attention = Attention(N, return_scores=True)
     inputs = arguments("masked", N, D // N)
-    weights = to_numpy(randomize_built(attention, inputs)(**inputs)[2])
+    weights = to_numpy(randomize_built(attention, inputs)(**inputs)[1])
     np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-6)
     assert not weights[np.broadcast_to(~inputs["attention_mask"][:, None], weights.shape)].any()
 
@@ -214,7 +215,7 @@ def test_parity_with_keras_multi_head_attention():
     theirs.set_weights([ops.reshape(weight, other.shape) for weight, other in pairs])
     mask = combine(padding_mask(np.arange(S) < np.array([[3], [5]])), np.ones((B, T, S), bool))
     expected = theirs(query, context, attention_mask=mask)
-    output, _ = ours(query, context, attention_mask=mask)
+    output = ours(query, context, attention_mask=mask)
     np.testing.assert_allclose(to_numpy(output), to_numpy(expected), **tolerance("float32"))
 
 

@@ -36,7 +36,7 @@ def test_it_is_the_layer_of_keras(kernel_size, padding):
     theirs = keras.layers.Conv1D(D, kernel_size, padding=padding, activation="relu")
     theirs(x)
     theirs.set_weights([to_numpy(weight) for weight in randomize(layer).weights])
-    np.testing.assert_allclose(to_numpy(layer(x, **where)[0]), to_numpy(theirs(x)), atol=1e-5)
+    np.testing.assert_allclose(to_numpy(layer(x, **where)), to_numpy(theirs(x)), atol=1e-5)
 
 
 def test_gates():
@@ -46,7 +46,7 @@ def test_gates():
     kernel, bias = (to_numpy(weight) for weight in randomize(layer).weights)
     channels = x @ kernel[0] + bias
     expected = channels[..., :D] / (1 + np.exp(-channels[..., D:]))
-    np.testing.assert_allclose(to_numpy(layer(x, positions=POSITIONS)[0]), expected, atol=1e-5)
+    np.testing.assert_allclose(to_numpy(layer(x, positions=POSITIONS)), expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("kernel_size", [4, 0, -1, 3.0, "3", True])
@@ -58,12 +58,12 @@ def test_no_such_kernel(kernel_size):
 def test_a_text_shorter_than_the_kernel():
     """The first one that a layer gets, too."""
     layer = Convolution(D, kernel_size=5)
-    short = layer(normal(B, 1, D), positions=np.zeros((1, 1), "int32"))[0]
-    whole = layer(normal(B, 1, D).repeat(T, axis=1), positions=np.arange(T)[None])[0]
+    short = layer(normal(B, 1, D), positions=np.zeros((1, 1), "int32"))
+    whole = layer(normal(B, 1, D).repeat(T, axis=1), positions=np.arange(T)[None])
     np.testing.assert_allclose(to_numpy(short), to_numpy(whole)[:, :1], atol=1e-6)
 
 
 def test_without_a_mask_all_tokens_are_real():
     layer, x = Convolution(U), normal(B, T, D)
     found, expected = layer(x), layer(x, attention_mask=np.ones((B, 1, T), bool))
-    np.testing.assert_array_equal(to_numpy(found[0]), to_numpy(expected[0]))
+    np.testing.assert_array_equal(to_numpy(found), to_numpy(expected))

@@ -24,7 +24,7 @@ def arguments(cross_attention: bool, cached: bool, kv_heads: int = N) -> dict:
         inputs["encoder_attention_mask"] = np.array([[[True] * 4], [[True, False, True, True]]])
         names += ["cross_key", "cross_value"]
         if not cached:
-            inputs["encoder_hidden_states"] = normal(B, 4, D, seed=1)
+            inputs["context"] = normal(B, 4, D, seed=1)
     if not cached:
         return inputs | {"attention_mask": CAUSAL}
     lengths = {"key": S, "value": S, "cross_key": 4, "cross_value": 4}
@@ -45,6 +45,7 @@ CASES = pairwise(
     norm_order=["pre", "post"],
     use_bias=[True, False],
     return_scores=[False, True],
+    return_cache=[True, False],
 )
 CASES.append({"cross_attention": True, "cached": False, "num_kv_heads": None, "attention_norm": False})
 
@@ -63,9 +64,9 @@ def test_without_the_norm_of_the_attention():
     inputs = arguments(cross_attention=False, cached=False)
     block = randomize_built(DecoderBlock(N, F, attention_norm=False), inputs)
     hidden_states, mask = inputs["hidden_states"], inputs["attention_mask"]
-    added = hidden_states + to_numpy(block.attention(hidden_states, attention_mask=mask)[0])
+    added = hidden_states + to_numpy(block.attention(hidden_states, attention_mask=mask))
     expected = added + to_numpy(block.feed_forward(block.feed_forward_norm(added)))
-    np.testing.assert_allclose(to_numpy(block(**inputs)[0]), expected, **tolerance("float32"))
+    np.testing.assert_allclose(to_numpy(block(**inputs)), expected, **tolerance("float32"))
 
 
 STACKS = pairwise(
@@ -120,7 +121,7 @@ def test_later_tokens_change_nothing_with_dropout(cross_attention):
     block = randomize_built(DecoderBlock(N, F, cross_attention, dropout=0.3, attention_dropout=0.3), inputs)
 
     def run(hidden_states):
-        return block(**(inputs | {"hidden_states": hidden_states}), training=True)[0]
+        return block(**(inputs | {"hidden_states": hidden_states}), training=True)
 
     check_causal(same_dropout(block, run), inputs["hidden_states"])
 
@@ -129,7 +130,7 @@ def test_a_row_that_may_attend_nothing_is_finite():
     inputs = arguments(cross_attention=True, cached=False)
     inputs |= {"attention_mask": CAUSAL & False, "encoder_attention_mask": inputs["encoder_attention_mask"] & False}
     block = randomize_built(DecoderBlock(N, F, cross_attention=True), inputs)
-    assert np.isfinite(to_numpy(block(**inputs)[0])).all()
+    assert np.isfinite(to_numpy(block(**inputs))).all()
 
 
 def graphs(stack: Stack) -> tuple[keras.Model, keras.Model, keras.Model]:
@@ -161,7 +162,7 @@ def graphs(stack: Stack) -> tuple[keras.Model, keras.Model, keras.Model]:
 
 def _without_encoder(inputs: dict) -> dict:
     """After the first step the encoder's keys and values are in the cache; its mask is all that is still needed."""
-    return {name: value for name, value in inputs.items() if name != "encoder_hidden_states"}
+    return {name: value for name, value in inputs.items() if name != "context"}
 
 
 @pytest.mark.integration
@@ -191,7 +192,7 @@ def test_three_functional_graphs_over_the_same_layers(cross_attention, tmp_path)
 
 
 def test_cross_attention_needs_an_encoder():
-    with pytest.raises(ValueError, match="needs encoder_hidden_states, or a cache"):
+    with pytest.raises(ValueError, match="needs a context, the encoder's states"):
         DecoderBlock(N, F, cross_attention=True)(normal(B, 3, D))
     with pytest.raises(ValueError, match="cross_attention=False"):
         DecoderBlock(N, F)(normal(B, 3, D), normal(B, 4, D))
@@ -201,6 +202,6 @@ def test_cross_attention_needs_an_encoder():
 def test_dropout_acts_in_training_only():
     inputs = arguments(cross_attention=True, cached=False)
     block = randomize_built(DecoderBlock(N, F, cross_attention=True, dropout=0.5), inputs)
-    still, again, dropped = (to_numpy(block(**inputs, training=training)[0]) for training in (False, False, True))
+    still, again, dropped = (to_numpy(block(**inputs, training=training)) for training in (False, False, True))
     np.testing.assert_array_equal(still, again)
     assert np.abs(still - dropped).max() > 0.1

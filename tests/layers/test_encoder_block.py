@@ -74,7 +74,7 @@ def test_without_the_norm_of_the_attention():
     hidden_states = normal(B, T, D)
     block = EncoderBlock(N, F, norm_order="pre", attention_norm=False)
     randomize_built(block, {"hidden_states": hidden_states})
-    added = hidden_states + to_numpy(block.attention(hidden_states)[0])
+    added = hidden_states + to_numpy(block.attention(hidden_states))
     expected = added + to_numpy(block.feed_forward(block.feed_forward_norm(added)))
     np.testing.assert_allclose(to_numpy(block(hidden_states)), expected, **tolerance("float32"))
     assert not [weight.path for weight in block.weights if "attention_norm" in weight.path]

@@ -100,21 +100,21 @@ def test_fit_with_remat_and_xla(remat, jit_compile):
 @pytest.mark.parametrize("dtype", ["bool", "int32", "uint8", "float32"])
 def test_masks_of_every_shape(dtype, linear_from):
     attention, x = Attention(N, linear_from=linear_from), normal(B, T, D)
-    expected = to_numpy(attention(x, attention_mask=MASK)[0])
+    expected = to_numpy(attention(x, attention_mask=MASK))
 
     def found(mask, x=x, **options):
-        return to_numpy(attention(x, attention_mask=mask, **options)[0])
+        return to_numpy(attention(x, attention_mask=mask, **options))
 
     mask = MASK.astype(dtype)
     for same in (mask, mask[:, None], np.repeat(mask[:, None], N, axis=1)):
         np.testing.assert_allclose(found(same), expected, **tolerance("float32"))
-    one = to_numpy(attention(x, attention_mask=MASK[:1])[0])
+    one = to_numpy(attention(x, attention_mask=MASK[:1]))
     for same in (mask[0], mask[:1], mask[:1, None], np.repeat(mask[:1, None], N, axis=1)):
         np.testing.assert_allclose(found(same), one, **tolerance("float32"))
     padding = np.arange(T) < np.array([[2], [4]])
-    both = to_numpy(attention(x, attention_mask=MASK & padding[:, None])[0])
+    both = to_numpy(attention(x, attention_mask=MASK & padding[:, None]))
     np.testing.assert_allclose(found(mask, padding_mask=padding.astype(dtype)), both, **tolerance("float32"))
-    rows = to_numpy(attention(x, padding_mask=padding.astype(dtype))[0])
+    rows = to_numpy(attention(x, padding_mask=padding.astype(dtype)))
     for same in (padding.astype(dtype)[:, None], padding.astype(dtype)[:, None, None]):
         np.testing.assert_allclose(found(same), rows, **tolerance("float32"))
 
@@ -137,12 +137,30 @@ def test_a_mask_for_each_head(linear_from):
 
 @pytest.mark.parametrize("name", ["attention", "long attention", "encoder", "decoder"])
 def test_use_causal_mask(name):
-    layer, x = LAYERS[name](), normal(B, T, D)
+    layer, x, options = LAYERS[name](), normal(B, T, D), {"use_causal_mask": False} if name == "decoder" else {}
     causal = np.tril(np.ones((1, T, T), bool))
-    expected = to_numpy(first(layer(x, attention_mask=causal)))
+    expected = to_numpy(first(layer(x, attention_mask=causal, **options)))
     np.testing.assert_allclose(to_numpy(first(layer(x, use_causal_mask=True))), expected, **tolerance("float32"))
-    with pytest.raises(ValueError, match="reach is of self-attention"):
-        Attention(N)(x, context=x, use_causal_mask=True)
+
+
+def test_a_causal_mask_for_a_context():
+    """As Keras has it: query i sees the first i + 1 keys."""
+    attention, x, context = Attention(N), normal(B, T, D), normal(B, T + 1, D, seed=1)
+    causal = np.tril(np.ones((1, T, T + 1), bool))
+    expected = to_numpy(attention(x, context, attention_mask=causal))
+    np.testing.assert_allclose(to_numpy(attention(x, context, use_causal_mask=True)), expected, **tolerance("float32"))
+
+
+@pytest.mark.parametrize("reach", [(None, None), (1, 0)])
+def test_a_causal_mask_beside_a_cache(reach):
+    """Token by token, as at once: by `cache_positions` alone."""
+    decoder, x = DecoderBlock(N, 16, reach=reach), normal(B, T, D)
+    expected, cache = to_numpy(decoder(x)), None
+    cache = {name: np.zeros((B, N, T + 2, D // N), "float32") for name in ("key", "value")}
+    for start, end in ((0, 2), (2, 3), (3, T)):
+        places = np.arange(start, end)[None].repeat(B, axis=0)
+        output, cache = decoder(x[:, start:end], cache=cache, cache_positions=places)
+        np.testing.assert_allclose(to_numpy(output), expected[:, start:end], **tolerance("float32"))
 
 
 def test_the_mask_of_the_context():
@@ -150,10 +168,10 @@ def test_the_mask_of_the_context():
     decoder, x = DecoderBlock(N, 16, cross_attention=True), normal(B, T, D)
     short, padding = normal(B, 3, D, seed=1), np.array([[1, 1, 1, 0]] * B)
     padded = np.concatenate([short, normal(B, 1, D, seed=2)], axis=1)
-    expected = to_numpy(decoder(x, short)[0])
-    by_name = decoder(x, padded, encoder_padding_mask=padding)[0]
+    expected = to_numpy(decoder(x, short))
+    by_name = decoder(x, padded, encoder_padding_mask=padding)
     zeros = np.concatenate([short, np.zeros((B, 1, D))], axis=1).astype("float32")
-    carried = decoder(x, keras.layers.Masking()(zeros))[0]
+    carried = decoder(x, keras.layers.Masking()(zeros))
     for found in (by_name, carried):
         np.testing.assert_allclose(to_numpy(found), expected, **tolerance("float32"))
 
@@ -189,8 +207,7 @@ def test_a_shape_with_two_readings_is_refused():
 
 def test_a_float_mask_in_a_graph_is_refused():
     states, mask = keras.Input((None, D)), keras.Input((None, None))
-    model = keras.Model([states, mask], Attention(N)(states, attention_mask=mask)[0])
     with pytest.raises(ValueError, match="received float32 in a graph"):
-        model.predict([normal(B, T, D), MASK.astype("float32")], verbose=0)
-    model = keras.Model([states, mask], Attention(N)(states, attention_mask=ops.cast(mask, "bool"))[0])
+        Attention(N)(states, attention_mask=mask)
+    model = keras.Model([states, mask], Attention(N)(states, attention_mask=ops.cast(mask, "bool")))
     assert model.predict([normal(B, T, D), MASK.astype("float32")], verbose=0).shape == (B, T, D)

@@ -138,7 +138,7 @@ def test_layers_are_the_same_from_a_length_on(kv_heads, dtype):
     randomize_built(short, {"hidden_states": x})
     long.build(x.shape)
     long.set_weights(short.get_weights())
-    found, expected = (to_numpy(layer(x, attention_mask=mask)[0]) for layer in (long, short))
+    found, expected = (to_numpy(layer(x, attention_mask=mask)) for layer in (long, short))
     np.testing.assert_allclose(found, expected, **tolerance(dtype))
 
 
@@ -223,12 +223,12 @@ def test_dropout_draws_alike_forwards_and_backwards():
 
     def output(x):
         state.assign(start)
-        return attention(x, training=True)[0]
+        return attention(x, training=True)
 
     (gradient,) = gradients(lambda x: ops.square(output(x)), x)
     ahead, behind = (float(ops.sum(ops.square(output(x + step * direction)))) for step in (3e-3, -3e-3))
     assert np.sum(gradient * direction) == pytest.approx((ahead - behind) / 6e-3, rel=1e-2)
-    assert np.abs(to_numpy(output(x)) - to_numpy(attention(x, training=True)[0])).max() > 1e-3
+    assert np.abs(to_numpy(output(x)) - to_numpy(attention(x, training=True))).max() > 1e-3
 
 
 def test_reach_and_documents_are_of_self_attention():
@@ -255,7 +255,7 @@ def test_chunks_draw_apart():
     attention.build((None, None, 2))
     attention.set_weights([np.eye(2)] * 4)
     rows = np.ones((1, 600, 2), "float32")
-    first, second = (to_numpy(attention(rows, training=True)[0])[0, :, 0] for _ in range(2))
+    first, second = (to_numpy(attention(rows, training=True))[0, :, 0] for _ in range(2))
     assert len(np.unique(first)) > 30 and np.abs(first - second).max() > 1e-3
     assert np.abs(first[:256] - first[256:512]).max() > 1e-3
 
@@ -268,7 +268,7 @@ attention = Attention(1, {options})
 def gradient(x):
     with tf.GradientTape() as tape:
         tape.watch(x)
-        total = tf.reduce_sum(attention(x, documents=tf.ones((1, tf.shape(x)[1]), "int32"))[0])
+        total = tf.reduce_sum(attention(x, documents=tf.ones((1, tf.shape(x)[1]), "int32")))
     return tape.gradient(total, x)
 def step(length):
     gradient(tf.ones((1, length, 8))).numpy()

@@ -23,7 +23,7 @@ each_case = pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(map
 def arguments(case):
     inputs = {"hidden_states": normal(B, T, D), "positions": POSITIONS}
     if "encoder" in case:
-        inputs |= {"encoder_hidden_states": normal(B, S, D, seed=1), "encoder_attention_mask": MASK}
+        inputs |= {"context": normal(B, S, D, seed=1), "encoder_attention_mask": MASK}
     return inputs
 
 
@@ -37,10 +37,10 @@ def test_layer(case, tmp_path):
 @each_case
 def test_layer_with_a_cache(case, tmp_path):
     options, inputs = {"intermediate_dim": U} | case, arguments(case)
-    cache = to_numpy(MixerDecoderBlock(**options)(**inputs)[1])
+    cache = to_numpy(MixerDecoderBlock(**options)(**inputs, return_cache=True)[1])
     cache = {name: np.tile(part, (1, 1, 1 if "cross" in name else 3, 1)) for name, part in cache.items()}
     inputs |= {"cache": cache, "cache_positions": 1 + POSITIONS, "positions": 1 + POSITIONS}
-    inputs.pop("encoder_hidden_states", None)
+    inputs.pop("context", None)
     if case.get("encoder") != "attention":
         inputs.pop("encoder_attention_mask", None)
     # Built with its encoder: a block of a model is built so, and called with a cache later.
@@ -57,7 +57,7 @@ def test_layer_with_a_cache(case, tmp_path):
 @pytest.mark.parametrize("case", CASES[1:3], ids=["state", "attention"])
 def test_beams_share_what_comes_from_the_encoder(case):
     block = randomize_built(MixerDecoderBlock(intermediate_dim=U, **case), arguments(case))
-    _, cache, *_ = block(**arguments(case))
+    _, cache, *_ = block(**arguments(case), return_cache=True)
     cache = to_numpy(cache)
     own = {name: part.repeat(2, axis=0) for name, part in cache.items() if not name.startswith("cross")}
     shared = {name: part for name, part in cache.items() if name.startswith("cross")}
@@ -72,7 +72,7 @@ def test_beams_share_what_comes_from_the_encoder(case):
 def test_errors():
     with pytest.raises(ValueError, match=r"encoder must be 'attention', 'state'.*received 'state' with mixer='conv"):
         MixerDecoderBlock("convolution", U, encoder="state")
-    with pytest.raises(ValueError, match="encoder='attention' of a block: expected encoder_hidden_states"):
+    with pytest.raises(ValueError, match="encoder='attention' of a block: expected a context"):
         MixerDecoderBlock("gru", U, encoder="attention")(normal(B, T, D), positions=POSITIONS)
-    with pytest.raises(ValueError, match=r"encoder=None of a block.*no such states"):
+    with pytest.raises(ValueError, match=r"encoder=None of a block.*no context where"):
         MixerDecoderBlock("gru", U)(normal(B, T, D), normal(B, S, D), positions=POSITIONS)

@@ -42,10 +42,10 @@ def test_it_is_the_layer_of_keras(kind):
     """One text a row, and no dense layer behind."""
     ours, theirs = Recurrence(kind, D), KINDS[kind](D, return_sequences=True)
     x = normal(B, T, D)
-    output, cache = ours(x, positions=np.arange(T)[None])
+    ours(x, positions=np.arange(T)[None])
     theirs(x)
     theirs.set_weights([to_numpy(weight) for weight in randomize(ours).weights])
-    output, cache = ours(x, positions=np.arange(T)[None])
+    output, cache = ours(x, positions=np.arange(T)[None], return_cache=True)
     np.testing.assert_allclose(to_numpy(output), to_numpy(theirs(x)), atol=1e-6)
     np.testing.assert_array_equal(to_numpy(cache["key"])[:, 0], to_numpy(output))
 
@@ -61,7 +61,7 @@ def test_both_ways_are_those_of_keras(kind):
     theirs(x)
     theirs.set_weights([to_numpy(weight) for weight in ours.weights])
     expected = to_numpy(theirs(x, mask=MASK[:, 0]))
-    np.testing.assert_allclose(to_numpy(ours(x, attention_mask=MASK)[0])[MASK[:, 0]], expected[MASK[:, 0]], atol=1e-6)
+    np.testing.assert_allclose(to_numpy(ours(x, attention_mask=MASK))[MASK[:, 0]], expected[MASK[:, 0]], atol=1e-6)
 
 
 @each_kind
@@ -69,17 +69,17 @@ def test_a_text_begins_anew_with_the_first_states(kind):
     layer, x = Recurrence(kind, U, carries_first=True), normal(B, T, D)
     layer(x, positions=POSITIONS, first=states(kind))
     randomize(layer)
-    output = to_numpy(layer(x, positions=POSITIONS, first=states(kind))[0])
-    alone = to_numpy(layer(x[:, 2:], positions=np.arange(3)[None], first=states(kind))[0])
+    output = to_numpy(layer(x, positions=POSITIONS, first=states(kind)))
+    alone = to_numpy(layer(x[:, 2:], positions=np.arange(3)[None], first=states(kind)))
     np.testing.assert_allclose(output[1, 2:], alone[1], atol=1e-6)
-    others = to_numpy(layer(x, positions=POSITIONS, first=states(kind, seed=30))[0])
+    others = to_numpy(layer(x, positions=POSITIONS, first=states(kind, seed=30)))
     assert np.abs(output - others).max(axis=-1).min() > 1e-4
 
 
 def test_first_states_go_by_their_names():
     layer, x, first = Recurrence("lstm", U, carries_first=True), normal(B, T, D), states("lstm")
-    expected = layer(x, positions=POSITIONS, first=first)[0]
-    found = layer(x, positions=POSITIONS, first=dict(reversed(first.items())))[0]
+    expected = layer(x, positions=POSITIONS, first=first)
+    found = layer(x, positions=POSITIONS, first=dict(reversed(first.items())))
     np.testing.assert_array_equal(to_numpy(found), to_numpy(expected))
 
 
@@ -88,7 +88,7 @@ def test_without_a_mask_all_tokens_are_real():
     """With an activation of our own, which Keras does not know by this name."""
     layer, x = Recurrence("gru", U, bidirectional=True, activation="gelu_tanh"), normal(B, T, D)
     found, expected = layer(x), layer(x, attention_mask=np.ones((B, 1, T), bool))
-    np.testing.assert_array_equal(to_numpy(found[0]), to_numpy(expected[0]))
+    np.testing.assert_array_equal(to_numpy(found), to_numpy(expected))
 
 
 def test_errors():

@@ -31,12 +31,12 @@ BLOCKS = {
     ),
     "decoder": (
         lambda: DecoderBlock(4, 16, cross_attention=True, num_kv_heads=2, gated=True, norm="rms", **RATES),
-        {"hidden_states": normal(B, T, D), "encoder_hidden_states": normal(B, T, D, seed=1)},
+        {"hidden_states": normal(B, T, D), "context": normal(B, T, D, seed=1)},
         {"attention_mask": MASK, "encoder_attention_mask": REAL, "rotary": ROTARY},
     ),
     "mixer_decoder": (
         lambda: MixerDecoderBlock("lstm", 16, encoder="state", dropout=0.3),
-        {"hidden_states": normal(B, T, D), "encoder_hidden_states": normal(B, T, D, seed=1)},
+        {"hidden_states": normal(B, T, D), "context": normal(B, T, D, seed=1)},
         {"positions": np.arange(T)[None], "encoder_attention_mask": REAL},
     ),
 }

@@ -1,0 +1,138 @@
+"""Checks of what a layer is given, in words of this library, before TensorFlow or JAX refuses it in theirs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_transformers.number_checks import is_number, is_size
+
+
+def check_sizes(**sizes: Any) -> None:
+    """Check that sizes are positive integers; None passes.
+
+    Example:
+
+    >>> check_sizes(num_heads=8, head_dim=None)
+    """
+    if wrong := {name: size for name, size in sizes.items() if size is not None and not is_size(size)}:
+        raise ValueError(f"{', '.join(wrong)} must be a positive integer: received {wrong}.")
+
+
+def check_rates(**rates: Any) -> None:
+    """Check that rates of dropout are numbers in [0, 1).
+
+    Example:
+
+    >>> check_rates(dropout=0.1)
+    """
+    if wrong := {name: rate for name, rate in rates.items() if not is_number(rate) or not 0 <= rate < 1}:
+        raise ValueError(f"{', '.join(wrong)} must be a number from 0 to less than 1: received {wrong}.")
+
+
+def check_choice(value: Any, choices: tuple, name: str) -> None:
+    """Check that a value is one of several.
+
+    Example:
+
+    >>> check_choice("pre", ("post", "pre"), "norm_order")
+    """
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {choices}: received {value!r}.")
+
+
+def check_shape(shape: Any, name: str = "hidden_states") -> None:
+    """Check the shape of vectors: (batch, length, width), the width known.
+
+    Example:
+
+    >>> check_shape((None, None, 8))
+    """
+    shape = tuple(shape)
+    if len(shape) != 3:
+        more = "Reshape it, or call the layer in keras.layers.TimeDistributed." if len(shape) > 3 else ""
+        raise ValueError(f"{name} must be (batch, length, width): received {told(shape)}. {more}".rstrip())
+    if shape[-1] is None:
+        raise ValueError(f"the width of {name} must be known: received {told(shape)}. Give it in keras.Input.")
+
+
+def check_vectors(**inputs: Any) -> None:
+    """Check the shapes and the dtypes of vectors, by name; None passes.
+
+    Example:
+
+    >>> check_vectors(hidden_states=np.ones((1, 3, 8)), context=None)
+    """
+    for name, x in inputs.items():
+        if x is None:
+            continue
+        check_shape(x.shape, name)
+        dtype = keras.backend.standardize_dtype(x.dtype)
+        if not keras.backend.is_float_dtype(dtype):
+            raise ValueError(
+                f"{name} must be vectors of floating-point numbers: received {dtype}. Token ids become vectors in "
+                "TokenEmbedding; other integers are cast, ops.cast(x, 'float32')."
+            )
+
+
+def check_numbers_of_rows(ids: Any, rows: int, what: str, remedy: str) -> None:
+    """Check that numbers of rows of a table are in it, where their values are known: a graph has none yet.
+
+    TensorFlow on a GPU and JAX would take zeros, NaN or some other row without a word.
+
+    Args:
+        ids: Integers (...).
+        rows: Of the table.
+        what: What they are, for the error.
+        remedy: What to do.
+
+    Raises:
+        ValueError: A number is not in [0, rows), or they are no integers.
+
+    Example:
+
+    >>> check_numbers_of_rows(np.array([0, 9]), 10, "token ids", "")
+    """
+    dtype = keras.backend.standardize_dtype(ids.dtype)
+    if not keras.backend.is_int_dtype(dtype) and not _are_whole(ids):
+        raise ValueError(f"{what} must be integers: received {dtype}.")
+    values = values_of(ids)
+    if values is not None and values.size and not 0 <= values.min() <= values.max() < rows:
+        wrong = values.min() if values.min() < 0 else values.max()
+        raise ValueError(f"{what} must be from 0 to {rows - 1}: received {wrong}. {remedy}")
+
+
+def _are_whole(ids: Any) -> bool:
+    """Whether numbers of a floating-point dtype stand for integers, as `keras.layers.Embedding` allows."""
+    values = values_of(ids)
+    return values is None or (np.isfinite(values).all() and (values == np.floor(values)).all())
+
+
+def values_of(x: Any) -> np.ndarray | None:
+    """Return the numbers of a tensor; None in a graph, where there are none yet.
+
+    Example:
+
+    >>> values_of(np.array([1, 2])).tolist()
+    [1, 2]
+    """
+    if isinstance(x, np.ndarray):
+        return x
+    try:
+        return np.asarray(ops.convert_to_numpy(x))
+    except (NotImplementedError, TypeError, ValueError, AttributeError):
+        return None
+
+
+def told(sizes: tuple) -> str:
+    """Return a shape as an error shows it.
+
+    Example:
+
+    >>> told((2, None, 8))
+    '(2, ?, 8)'
+    """
+    return f"({', '.join('?' if size is None else str(size) for size in sizes)})"

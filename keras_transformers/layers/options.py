@@ -1,0 +1,106 @@
+"""Arguments of layers: which layer inside takes which, and those that Keras does not save by itself."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import keras
+import numpy as np
+
+DENSE_OPTIONS = (
+    "kernel_initializer", "bias_initializer", "kernel_regularizer", "bias_regularizer", "kernel_constraint",
+    "bias_constraint",
+)  # fmt: skip
+PLAIN = (str, int, float, bool, type(None))
+
+
+class Layer(keras.layers.Layer):
+    """A layer whose arguments may be initialisers, regularisers, constraints, dtype policies and named functions.
+
+    Keras writes the `get_config` of a layer whose arguments are plain Python values. Others are given to it as Keras
+    serialises them, so `__init__` takes either.
+
+    Attributes:
+        extra_options: Names of the arguments that the layer takes by `**kwargs`, beside Keras' own.
+        options: Values of those that were given, by name.
+    """
+
+    extra_options: tuple[str, ...] = ()
+
+    def __new__(cls, *arguments: Any, **options: Any) -> Layer:
+        arguments, options = keras.tree.map_structure(_serialized, (arguments, options))
+        return super().__new__(cls, *arguments, **options)
+
+    def __init__(self, **kwargs: Any):
+        given = {name: kwargs.pop(name) for name in self.extra_options if name in kwargs}
+        super().__init__(**kwargs)
+        self.options = given
+
+
+class DenseOwner(Layer):
+    """A layer with dense layers inside, which take Keras' options of a dense layer from it."""
+
+    extra_options = DENSE_OPTIONS
+
+
+def _serialized(value: Any) -> Any:
+    """Return plain values for what Keras can serialise; other values as they are."""
+    if isinstance(value, PLAIN):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if inspect.isfunction(value) and value.__name__ == "<lambda>":  # Keras would warn now, and refuses it in `save`
+        return value
+    try:
+        return keras.saving.serialize_keras_object(value)
+    except (TypeError, ValueError):
+        return value
+
+
+def option_names(layer_class: type) -> set[str]:
+    """Return the names of the arguments of a layer's constructor, but for Keras' own.
+
+    Example:
+
+    >>> from keras_transformers.layers import FeedForward
+    >>> "gated" in option_names(FeedForward), "kernel_regularizer" in option_names(FeedForward)
+    (True, True)
+    """
+    classes = [cls for cls in layer_class.__mro__ if cls not in Layer.__mro__]
+    signatures = [inspect.signature(cls.__init__) for cls in classes if "__init__" in vars(cls)]
+    named = {name for signature in signatures for name in signature.parameters}
+    return (named | set(getattr(layer_class, "extra_options", ()))) - {"self", "kwargs"}
+
+
+def share_out(options: Mapping[str, Any], *layer_classes: type) -> list[dict[str, Any]]:
+    """Give each layer inside a layer those options that its constructor takes.
+
+    Args:
+        options: By name. What several layers take goes to each of them.
+        *layer_classes: Of the layers inside.
+
+    Returns:
+        The options of each layer, and the rest.
+
+    Example:
+
+    >>> from keras_transformers.layers import Attention, FeedForward
+    >>> share_out({"scale": 1.0, "gated": True, "name": "block"}, Attention, FeedForward)
+    [{'scale': 1.0}, {'gated': True}, {'name': 'block'}]
+    """
+    names = [*map(option_names, layer_classes)]
+    shares = [{name: options[name] for name in options if name in own} for own in names]
+    return [*shares, {name: value for name, value in options.items() if not any(name in own for own in names)}]
+
+
+def fresh(get: Callable[[Any], Any], value: Any) -> Any:
+    """Return an initialiser, regulariser or constraint of its own for a layer: initialisers without seed differ then.
+
+    Args:
+        get: `keras.initializers.get`, or one like it.
+        value: What it takes: an object, a name, a configuration, None.
+    """
+    found = get(value)
+    return type(found).from_config(found.get_config()) if hasattr(found, "get_config") else found
