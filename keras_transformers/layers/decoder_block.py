@@ -36,7 +36,7 @@ class DecoderBlock(ReturnsCache, Block):
         dropout, attention_dropout, activation_dropout, activation, norm, norm_order, epsilon, use_bias, attention_norm:
             As in `EncoderBlock`.
         return_cache: Whether each call returns the cache as well.
-        **options: As in `EncoderBlock`. Those of `Attention` are of both attentions, but for `reach`, which is of the
+        **kwargs: As in `EncoderBlock`. Those of `Attention` are of both attentions, but for `reach`, which is of the
             self-attention.
 
     Attributes:
@@ -90,9 +90,9 @@ class DecoderBlock(ReturnsCache, Block):
         use_bias: bool = True,
         attention_norm: bool = True,
         return_cache: bool = False,
-        **options: Any,
+        **kwargs: Any,
     ):
-        heads, inner, others = share_out(options, self.attention_class, FeedForward)
+        heads, inner, others = share_out(kwargs, self.attention_class, FeedForward)
         super().__init__(norm_order=norm_order, **others)
         check_rates(dropout=dropout, attention_dropout=attention_dropout, activation_dropout=activation_dropout)
         shared: dict[str, Any] = {"use_bias": use_bias, "dtype": self.dtype_policy.name}
@@ -123,33 +123,37 @@ class DecoderBlock(ReturnsCache, Block):
         hidden_states,
         context=None,
         *,
+        attention_mask=None,
         padding_mask=None,
         use_causal_mask=True,
         encoder_attention_mask=None,
         encoder_padding_mask=None,
+        documents=None,
+        position_bias=None,
+        rotary=None,
         cache=None,
+        cache_positions=None,
+        in_place=False,
         return_attention_scores=None,
         return_cache=None,
         training=None,
-        **kwargs,
     ):
         self._check(context, cache)
         wanted = asked(self, cache, return_cache, return_attention_scores)
         asks = {"return_cache": True, "return_attention_scores": wanted.scores, "training": training}
-        source = {"attention_mask": encoder_attention_mask, "padding_mask": encoder_padding_mask}
         if padding_mask is None and cache is None:
             padding_mask = mask_of(hidden_states)
-
-        def attend(x):
-            own = {"padding_mask": padding_mask, "use_causal_mask": use_causal_mask, "cache": _part(cache)}
-            return self.attention(x, **own, **asks, **kwargs)
+        visible = {"attention_mask": attention_mask, "padding_mask": padding_mask, "documents": documents}
+        visible |= {"use_causal_mask": use_causal_mask, "position_bias": position_bias, "rotary": rotary}
+        writes = {"cache": _part(cache), "cache_positions": cache_positions, "in_place": in_place}
+        source = {"attention_mask": encoder_attention_mask, "padding_mask": encoder_padding_mask}
 
         def cross_attend(x):
             if cache is None:
                 return self.cross_attention(x, context, **source, **asks)
             return attend_as_queries_of_one_row(self.cross_attention, x, _part(cache, "cross_"), **source, **asks)
 
-        add = self.adder(training)
+        attend, add = partial(self.attention, **visible, **writes, **asks), self.adder(training)
         hidden_states, new, *scores = add(hidden_states, attend, self.attention_norm)  # (B, T, D)
         if self.cross_attention is not None:
             hidden_states, cross, *cross_scores = add(hidden_states, cross_attend, self.cross_attention_norm)

@@ -37,7 +37,7 @@ class EncoderBlock(Block):
         epsilon: Of the normalisations.
         use_bias: Whether dense layers and layer norms have biases.
         attention_norm: Whether there is a normalisation for the self-attention.
-        **options: Those of `Attention` (`head_dim`, `num_kv_heads`, `scale`, `return_scores`, `linear_from`, `reach`,
+        **kwargs: Those of `Attention` (`head_dim`, `num_kv_heads`, `scale`, `return_scores`, `linear_from`, `reach`,
             ...) and of `FeedForward` (`gated`, ...); those of both go to both (`initializer_range`,
             `kernel_initializer`, `kernel_regularizer`, ...). Others are of every Keras layer.
 
@@ -79,9 +79,9 @@ class EncoderBlock(Block):
         epsilon: float = 1e-12,
         use_bias: bool = True,
         attention_norm: bool = True,
-        **options: Any,
+        **kwargs: Any,
     ):
-        heads, inner, others = share_out(options, self.attention_class, FeedForward)
+        heads, inner, others = share_out(kwargs, self.attention_class, FeedForward)
         super().__init__(norm_order=norm_order, **others)
         check_rates(dropout=dropout, attention_dropout=attention_dropout, activation_dropout=activation_dropout)
         shared: dict[str, Any] = {"use_bias": use_bias, "dtype": self.dtype_policy.name}
@@ -101,16 +101,28 @@ class EncoderBlock(Block):
                 layer.build(hidden_states_shape)
 
     @rematerialized
-    def call(self, hidden_states, *, padding_mask=None, return_attention_scores=None, training=None, **kwargs):
-        def attend(x):
-            return self.attention(x, padding_mask=padding_mask, training=training, **more, **kwargs)
-
+    def call(
+        self,
+        hidden_states,
+        *,
+        attention_mask=None,
+        padding_mask=None,
+        use_causal_mask=False,
+        documents=None,
+        position_bias=None,
+        rotary=None,
+        return_attention_scores=None,
+        training=None,
+    ):
         wanted = asked(self, return_attention_scores=return_attention_scores)
-        more = {"return_attention_scores": wanted.scores, "return_cache": False}
         padding_mask = mask_of(hidden_states) if padding_mask is None else padding_mask
-        add = self.adder(training)
+        visible = {"attention_mask": attention_mask, "padding_mask": padding_mask, "documents": documents}
+        visible |= {"use_causal_mask": use_causal_mask, "position_bias": position_bias, "rotary": rotary}
+        asks = {"return_attention_scores": wanted.scores, "return_cache": False, "training": training}
+        attend, add = partial(self.attention, **visible, **asks), self.adder(training)
         hidden_states, *scores = add(hidden_states, attend, self.attention_norm)  # (B, T, D)
-        hidden_states, *_ = add(hidden_states, partial(self.feed_forward, training=training), self.feed_forward_norm)
+        feed_forward = partial(self.feed_forward, training=training)
+        hidden_states, *_ = add(hidden_states, feed_forward, self.feed_forward_norm)  # (B, T, D)
         return wanted.outputs(hidden_states, None, scores)
 
     def compute_output_spec(self, hidden_states, *, return_attention_scores=None, training=None, **kwargs):

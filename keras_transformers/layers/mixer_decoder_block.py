@@ -40,7 +40,7 @@ class MixerDecoderBlock(ReturnsCache, Block):
         num_heads: Of the cross-attention.
         attention_dropout: Rate on its weights.
         return_cache: As in `DecoderBlock`.
-        **options: Of `Attention`, for the cross-attention; `kernel_initializer` and its kind for all dense layers.
+        **kwargs: Of `Attention`, for the cross-attention; `kernel_initializer` and its kind for all dense layers.
 
     Call arguments:
         hidden_states: (B, T, D).
@@ -87,9 +87,9 @@ class MixerDecoderBlock(ReturnsCache, Block):
         initializer_range: float | str | None = None,
         output_initializer_range: float | None = None,
         return_cache: bool = False,
-        **options: Any,
+        **kwargs: Any,
     ):
-        heads, others = share_out(options, Attention)
+        heads, others = share_out(kwargs, Attention)
         super().__init__(norm_order=norm_order, **others)
         check_rates(dropout=dropout, attention_dropout=attention_dropout)
         _check_encoder(encoder, mixer)

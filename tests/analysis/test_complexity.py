@@ -87,8 +87,8 @@ def test_a_loop_over_independent_parts_is_not_recurrent():
     assert (found.multiply_adds, found.sequential_steps, found.recurrent_steps) == (T * D, 1, 0)
 
 
-# One key gets all the weight: queries and scores are not computed, nor keys where no cache is asked for.
-ONE_POSITION = {"attention": 64 - 16 + 4, "attention, grouped heads": 48 - 16 + 4, "block": 192 - 32 + 4}
+# One key gets all the weight: queries, keys and scores are not computed.
+ONE_POSITION = {"attention": 64 - 32 + 4, "attention, grouped heads": 48 - 16 - 8 + 4, "block": 192 - 32 + 4}
 
 
 @pytest.mark.parametrize("case", BY_HAND)
