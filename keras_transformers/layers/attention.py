@@ -14,7 +14,7 @@ from keras_transformers.layers.checks import check_rates, check_shape, check_siz
 from keras_transformers.layers.chunks import CHUNK, Visible, checked_reach, chunk_size, width
 from keras_transformers.layers.dense import built_dense, length_of, with_length, without_length
 from keras_transformers.layers.dropout import Dropout, nth_seed
-from keras_transformers.layers.given_masks import Sizes, checked_attention, checked_padding
+from keras_transformers.layers.given_masks import Sizes, check_bias, checked_attention, checked_padding
 from keras_transformers.layers.long_attention import long_attention
 from keras_transformers.layers.masks import combine, reach_mask
 from keras_transformers.layers.options import DenseOwner
@@ -259,7 +259,7 @@ class Attention(ReturnsCache, DenseOwner):
 
     def compute_output_spec(
         self, hidden_states, context=None, *, cache=None, return_attention_scores=None, return_cache=None,
-        attention_mask=None, padding_mask=None, documents=None, rotary=None, **inputs
+        attention_mask=None, padding_mask=None, documents=None, position_bias=None, rotary=None, **inputs
     ):  # fmt: skip
         self._check_call(hidden_states, context, documents, rotary, cache)
         wanted = asked(self, cache, return_cache, return_attention_scores)
@@ -269,7 +269,7 @@ class Attention(ReturnsCache, DenseOwner):
         cache = cache or dict.fromkeys(("key", "value"), keras.KerasTensor(shape, dtype=self.compute_dtype))
         new = {name: keras.KerasTensor(cache[name].shape, dtype=cache[name].dtype) for name in ("key", "value")}
         scores = (batch, self.num_heads, length, new["key"].shape[2])
-        _given(attention_mask, padding_mask, None, Sizes(*scores))
+        _given(attention_mask, padding_mask, position_bias, Sizes(*scores))
         output = keras.KerasTensor((batch, length, width), dtype=self.compute_dtype)
         return wanted.outputs(output, new, [keras.KerasTensor(scores, dtype=self.compute_dtype)])
 
@@ -286,6 +286,8 @@ def _reach_mask(cache_positions, length, key, reach):
 def _given(attention_mask, padding_mask, position_bias, sizes):
     """One mask (B|1, 1|T, S) and one bias (B|1, N, T, S) for all that was given, or None."""
     bias = None
+    if position_bias is not None:
+        check_bias(position_bias, sizes)
     if attention_mask is not None:
         attention_mask, bias = checked_attention(attention_mask, sizes)
     if padding_mask is not None:

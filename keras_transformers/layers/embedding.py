@@ -8,12 +8,12 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_transformers.layers.dense import dense_initializer
-from keras_transformers.layers.tables import add_table, take_rows
+from keras_transformers.layers.checks import check_numbers_of_rows, check_sizes
+from keras_transformers.layers.tables import TableOwner, add_table, take_rows
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
-class TokenEmbedding(keras.layers.Layer):
+class TokenEmbedding(TableOwner):
     """Sum of token and segment embeddings; with `reverse=True`, the tied output projection.
 
     Tied weights: Press & Wolf 2016, https://arxiv.org/abs/1608.05859.
@@ -25,6 +25,8 @@ class TokenEmbedding(keras.layers.Layer):
         scale: Whether embeddings are multiplied by sqrt(D), as in the original Transformer (not the projection).
         initializer_range: Standard deviation of the truncated normal initialiser; None for Glorot uniform.
         mask_zero: Whether token 0 is padding: the embeddings then carry a mask, as those of `keras.layers.Embedding`.
+        embeddings_initializer, embeddings_regularizer, embeddings_constraint: Of the tables, as for
+            `keras.layers.Embedding`. An initialiser replaces the range.
 
     Call arguments:
         inputs: Integer token ids (B, T), or with `reverse=True` hidden states (..., D).
@@ -35,7 +37,8 @@ class TokenEmbedding(keras.layers.Layer):
         (B, T, D), or with `reverse=True` logits (..., V).
 
     Raises:
-        ValueError: `segment_ids` are given to a layer without segments.
+        ValueError: `segment_ids` are given to a layer without segments; or an id is not in its table, where the values
+            are known: in a graph TensorFlow refuses it on a CPU, takes zeros on a GPU, and JAX takes NaN.
 
     Example:
 
@@ -56,6 +59,7 @@ class TokenEmbedding(keras.layers.Layer):
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
+        check_sizes(vocabulary_size=vocabulary_size, hidden_dim=hidden_dim, num_segments=num_segments or None)
         self.mask_zero = mask_zero
         self.supports_masking = True
         self.vocabulary_size = vocabulary_size
@@ -65,17 +69,16 @@ class TokenEmbedding(keras.layers.Layer):
         self.initializer_range = initializer_range
 
     def build(self, inputs_shape, segment_ids_shape=None):
-        initializer = dense_initializer(self.initializer_range)
-        self.embeddings = add_table(self, self.vocabulary_size, self.hidden_dim, initializer, "embeddings")
+        self.embeddings = add_table(self, self.vocabulary_size, self.hidden_dim, "embeddings")
         self.segment_embeddings = None
         if self.num_segments:
-            self.segment_embeddings = add_table(
-                self, self.num_segments, self.hidden_dim, initializer, "segment_embeddings"
-            )
+            self.segment_embeddings = add_table(self, self.num_segments, self.hidden_dim, "segment_embeddings")
 
     def call(self, inputs, segment_ids=None, reverse=False, training=None):
         if reverse:
             return ops.matmul(inputs, ops.transpose(ops.cast(self.embeddings, inputs.dtype)))
+        remedy = "Make the embedding with the vocabulary_size of the tokenizer."
+        check_numbers_of_rows(inputs, self.vocabulary_size, "token ids", remedy)
         embeddings = take_rows(self.embeddings, inputs, self.compute_dtype)
         if self.scale:
             embeddings = embeddings * ops.cast(math.sqrt(self.hidden_dim), embeddings.dtype)
@@ -84,6 +87,7 @@ class TokenEmbedding(keras.layers.Layer):
         if not self.num_segments:
             return embeddings
         segment_ids = ops.zeros_like(inputs) if segment_ids is None else segment_ids
+        check_numbers_of_rows(segment_ids, self.num_segments, "segment ids", "Raise num_segments.")
         return embeddings + take_rows(self.segment_embeddings, segment_ids, self.compute_dtype, training)
 
     def compute_mask(self, inputs, previous_mask=None):

@@ -112,6 +112,20 @@ def checked_attention(mask: Any, sizes: Sizes) -> tuple[Tensor | None, Tensor | 
     )
 
 
+def check_bias(bias: Any, sizes: Sizes) -> None:
+    """Check that a bias of the scores is (B|1, N, T, S).
+
+    Example:
+
+    >>> check_bias(np.zeros((1, 2, 3, 3)), Sizes(4, 2, 3, 3))
+    """
+    if not _fits(tuple(bias.shape), sizes):
+        raise ValueError(
+            f"position_bias must be (1 or batch, heads, queries, keys), {told(sizes)} here: received "
+            f"{told(tuple(bias.shape))}."
+        )
+
+
 def _check_pair(shape: tuple, sizes: Sizes) -> None:
     as_padding = _fits(shape, (sizes.batch, sizes.keys))
     if as_padding or not _fits(shape, (sizes.queries, sizes.keys)):

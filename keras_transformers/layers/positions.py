@@ -9,8 +9,8 @@ import numpy as np
 from keras import ops
 
 from keras_transformers.config import POSITION_LAYOUTS
-from keras_transformers.layers.dense import dense_initializer
-from keras_transformers.layers.tables import add_rows, add_table, take_rows
+from keras_transformers.layers.checks import check_numbers_of_rows, check_shape, check_sizes, check_vectors
+from keras_transformers.layers.tables import TableOwner, add_rows, add_table, take_rows
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
@@ -75,7 +75,7 @@ class DocumentPositions(keras.layers.Layer):
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
-class LearnedPositions(keras.layers.Layer):
+class LearnedPositions(TableOwner):
     """Adds one learned vector per position.
 
     Papers: Gehring et al. 2017, https://arxiv.org/abs/1705.03122; BERT, https://arxiv.org/abs/1810.04805.
@@ -83,6 +83,7 @@ class LearnedPositions(keras.layers.Layer):
     Args:
         max_length: Rows of the table.
         initializer_range: Standard deviation of the truncated normal initialiser; None for Glorot uniform.
+        embeddings_initializer, embeddings_regularizer, embeddings_constraint: As in `TokenEmbedding`.
 
     Call arguments:
         hidden_states: (B, T, D), T at most `max_length`.
@@ -92,7 +93,7 @@ class LearnedPositions(keras.layers.Layer):
         (B, T, D).
 
     Raises:
-        ValueError: The sequence is known to be longer than `max_length`.
+        ValueError: The sequence is known to be longer than `max_length`, or a position to be no row of the table.
 
     Example:
 
@@ -102,27 +103,35 @@ class LearnedPositions(keras.layers.Layer):
 
     def __init__(self, max_length: int, initializer_range: float | None = 0.02, **kwargs: Any):
         super().__init__(**kwargs)
+        check_sizes(max_length=max_length)
         self.supports_masking = True
         self.max_length = max_length
         self.initializer_range = initializer_range
 
     def build(self, hidden_states_shape):
-        initializer = dense_initializer(self.initializer_range)
-        self.embeddings = add_table(self, self.max_length, hidden_states_shape[-1], initializer, "embeddings")
+        check_shape(hidden_states_shape)
+        self.embeddings = add_table(self, self.max_length, hidden_states_shape[-1], "embeddings")
 
     def call(self, hidden_states, positions=None):
+        check_vectors(hidden_states=hidden_states)
         length = ops.shape(hidden_states)[1]
-        if isinstance(length, int) and length > self.max_length:
+        self._check_length(hidden_states.shape[1])
+        table = ops.convert_to_tensor(self.embeddings)
+        if positions is None:
+            return add_rows(hidden_states, table[:length])
+        check_numbers_of_rows(positions, self.max_length, "positions", "Build the layer with a larger max_length.")
+        return add_rows(hidden_states, take_rows(table, positions, table.dtype))
+
+    def _check_length(self, length):
+        if length is not None and length > self.max_length:
             raise ValueError(
                 f"the sequence has {length} tokens and the position table {self.max_length} rows: cut the text "
                 "(max_length=... of the tokenizer), or build the model with a larger max_length."
             )
-        table = ops.convert_to_tensor(self.embeddings)
-        if positions is None:
-            return add_rows(hidden_states, table[:length])
-        return add_rows(hidden_states, take_rows(table, positions, table.dtype))
 
     def compute_output_spec(self, hidden_states, positions=None):
+        check_vectors(hidden_states=hidden_states)
+        self._check_length(hidden_states.shape[1] if positions is None else None)
         return keras.KerasTensor(hidden_states.shape, dtype=hidden_states.dtype)
 
 
@@ -163,10 +172,12 @@ class SinusoidalPositions(keras.layers.Layer):
         self.max_wavelength = max_wavelength
 
     def build(self, hidden_states_shape):
+        check_shape(hidden_states_shape)
         if hidden_states_shape[-1] % 2:
             raise ValueError(f"sinusoidal positions need an even width: received {hidden_states_shape[-1]}.")
 
     def call(self, hidden_states, positions=None):
+        check_vectors(hidden_states=hidden_states)
         width = hidden_states.shape[-1]
         if positions is None:
             positions = ops.expand_dims(ops.arange(ops.shape(hidden_states)[1]), 0)
@@ -186,4 +197,5 @@ class SinusoidalPositions(keras.layers.Layer):
         return np.power(float(self.max_wavelength), -np.arange(width // 2) / max(steps, 1)).astype("float32")
 
     def compute_output_spec(self, hidden_states, positions=None):
+        check_vectors(hidden_states=hidden_states)
         return keras.KerasTensor(hidden_states.shape, dtype=hidden_states.dtype)

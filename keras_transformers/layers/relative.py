@@ -9,11 +9,12 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_transformers.layers.tables import add_table, take_rows
+from keras_transformers.layers.checks import check_sizes
+from keras_transformers.layers.tables import TableOwner, add_table, take_rows
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
-class RelativePositionBias(keras.layers.Layer):
+class RelativePositionBias(TableOwner):
     """T5's learned bias per head and bucket of distances, shared by all blocks of a stack.
 
     Near distances have a bucket each, farther ones share buckets of logarithmic width.
@@ -24,6 +25,7 @@ class RelativePositionBias(keras.layers.Layer):
         num_buckets: Rows of the table.
         max_distance: Distances from here on share the last bucket.
         bidirectional: Whether later keys have buckets of their own (encoders) or share bucket 0 (decoders).
+        embeddings_initializer, embeddings_regularizer, embeddings_constraint: As in `TokenEmbedding`; Glorot uniform.
 
     Call arguments:
         query_positions: Integer (1|B, T).
@@ -39,6 +41,8 @@ class RelativePositionBias(keras.layers.Layer):
     (1, 2, 3, 3)
     """
 
+    initializer_range = None
+
     def __init__(
         self,
         num_heads: int,
@@ -48,13 +52,14 @@ class RelativePositionBias(keras.layers.Layer):
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
+        check_sizes(num_heads=num_heads, num_buckets=num_buckets, max_distance=max_distance)
         self.num_heads = num_heads
         self.num_buckets = num_buckets
         self.max_distance = max_distance
         self.bidirectional = bidirectional
 
     def build(self, query_positions_shape, key_positions_shape=None):
-        self.embeddings = add_table(self, self.num_buckets, self.num_heads, "glorot_uniform", "embeddings")
+        self.embeddings = add_table(self, self.num_buckets, self.num_heads, "embeddings")
 
     def call(self, query_positions, key_positions):
         distances = _distances(query_positions, key_positions)  # (1|B, T, S)
@@ -103,6 +108,7 @@ class ALiBi(keras.layers.Layer):
 
     def __init__(self, num_heads: int, **kwargs: Any):
         super().__init__(**kwargs)
+        check_sizes(num_heads=num_heads)
         self.num_heads = num_heads
 
     def call(self, query_positions, key_positions):

@@ -8,6 +8,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_transformers.layers.checks import check_sizes, told
 from keras_transformers.tensor import Tensor
 
 
@@ -41,6 +42,7 @@ class RotaryPositions(keras.layers.Layer):
 
     def __init__(self, head_dim: int, max_wavelength: float = 10000.0, **kwargs: Any):
         super().__init__(**kwargs)
+        check_sizes(head_dim=head_dim)
         if head_dim % 2:
             raise ValueError(f"rotary positions pair the units of a head: head_dim must be even, received {head_dim}.")
         self.head_dim = head_dim
@@ -94,12 +96,13 @@ def check_rotary(rotary: tuple[Tensor, Tensor], length: int | None, head_dim: in
     """
     if context is not None:
         raise ValueError("rotary positions are of self-attention: received a context, whose keys have other positions.")
-    shapes = [tuple(part.shape) for part in rotary] if isinstance(rotary, (tuple, list)) else [tuple(rotary.shape)]
-    expected = (None, length, head_dim // 2)
+    parts = rotary if isinstance(rotary, (tuple, list)) else [rotary]
+    shapes, expected = [tuple(part.shape) for part in parts], (None, length, head_dim // 2)
     if len(shapes) != 2 or not all(len(shape) == 3 and _is_of(shape, expected) for shape in shapes):
         raise ValueError(
             f"rotary must be a pair (cosines, sines), each (1 or batch, {length or '?'}, {head_dim // 2}), as "
-            f"RotaryPositions(head_dim={head_dim}) gives them for the positions of hidden_states: received {shapes}."
+            f"RotaryPositions(head_dim={head_dim}) gives them for the positions of hidden_states: received "
+            f"{', '.join(map(told, shapes))}."
         )
 
 

@@ -6,6 +6,8 @@ import keras
 from keras import ops
 
 from keras_transformers.layers.custom_gradient import custom_gradient
+from keras_transformers.layers.dense import dense_initializer
+from keras_transformers.layers.options import Layer, fresh
 from keras_transformers.tensor import Tensor
 
 # Up to so many rows the gradient is a product. Forward and backward of 32 x 128 tokens of width 768, ms of one CPU core
@@ -15,15 +17,28 @@ from keras_transformers.tensor import Tensor
 FEW_ROWS = 8
 
 
-def add_table(
-    layer: keras.layers.Layer, rows: int, width: int, initializer: keras.initializers.Initializer | str, name: str
-) -> keras.Variable:
+class TableOwner(Layer):
+    """A layer with learned tables, which take Keras' options of an embedding from it."""
+
+    extra_options = ("embeddings_initializer", "embeddings_regularizer", "embeddings_constraint")
+
+
+def add_table(layer: TableOwner, rows: int, width: int, name: str) -> keras.Variable:
     """Add the weight (rows, width) of a layer that reads rows of it.
+
+    Its initialiser is the layer's `embeddings_initializer` or, where none was given, that of `initializer_range`.
 
     It is not cast before it is read: the gradient would be a scatter in half precision, which loses most digits where
     many tokens have one row (4,096 gradients near 1 sum up to 512), and takes 30 of 48 ms of a step on a GPU.
     """
-    return layer.add_weight(shape=(rows, width), initializer=initializer, name=name, autocast=False)
+    given = layer.options
+    options = {
+        "initializer": fresh(keras.initializers.get, given.get("embeddings_initializer"))
+        or dense_initializer(layer.initializer_range),
+        "regularizer": keras.regularizers.get(given.get("embeddings_regularizer")),
+        "constraint": keras.constraints.get(given.get("embeddings_constraint")),
+    }
+    return layer.add_weight(shape=(rows, width), name=name, autocast=False, **options)
 
 
 def take_rows(table: Tensor, ids: Tensor, dtype: str, training: bool | None = False) -> Tensor:

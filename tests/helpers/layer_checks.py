@@ -63,7 +63,7 @@ def _check_config(layer: keras.Layer) -> None:
     config = layer.get_config()
     json.dumps(config)  # plain values only
     twin = type(layer).from_config(config)
-    assert twin.get_config() == config
+    assert twin.get_config() == config and twin.name == layer.name
     assert type(layer).from_config(twin.get_config()).get_config() == config
 
 
