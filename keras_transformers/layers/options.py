@@ -9,6 +9,8 @@ from typing import Any
 import keras
 import numpy as np
 
+from keras_transformers.keras_private import all_layers
+
 DENSE_OPTIONS = (
     "kernel_initializer", "bias_initializer", "kernel_regularizer", "bias_regularizer", "kernel_constraint",
     "bias_constraint",
@@ -37,6 +39,28 @@ class Layer(keras.layers.Layer):
         given = {name: kwargs.pop(name) for name in self.extra_options if name in kwargs}
         super().__init__(**kwargs)
         self.options = given
+
+    def get_build_config(self) -> dict[str, Any] | None:
+        """Return the shapes that the layer was built for, and how layers inside were quantized since."""
+        modes = [getattr(layer, "quantization_mode", None) for layer in all_layers(self)]
+        config = super().get_build_config()
+        return {**(config or {}), "quantization_modes": modes} if any(modes) else config
+
+    def build_from_config(self, config: dict[str, Any]) -> None:
+        """Build the layer as it was saved: layers inside have no configuration of their own in the file."""
+        config = {**(config or {})}
+        modes = config.pop("quantization_modes", [])
+        super().build_from_config(config)
+        for layer, mode in zip(all_layers(self), modes, strict=False):
+            if mode:
+                layer.quantize(mode)
+
+    def compute_output_shape(self, *input_shapes: tuple, **named_shapes: tuple) -> Any:
+        """Return the shapes of the outputs, which `keras.layers.TimeDistributed` asks for."""
+        inputs = [keras.KerasTensor(shape, dtype=self.compute_dtype) for shape in input_shapes]
+        named = {name.removesuffix("_shape"): shape for name, shape in named_shapes.items()}
+        named = {name: keras.KerasTensor(shape, dtype=self.compute_dtype) for name, shape in named.items()}
+        return keras.tree.map_structure(lambda tensor: tensor.shape, self.compute_output_spec(*inputs, **named))
 
 
 class DenseOwner(Layer):

@@ -10,6 +10,7 @@ from keras import ops
 
 from keras_transformers.config import POSITION_LAYOUTS
 from keras_transformers.layers.checks import check_numbers_of_rows, check_shape, check_sizes, check_vectors
+from keras_transformers.layers.options import Layer
 from keras_transformers.layers.tables import TableOwner, add_rows, add_table, take_rows
 
 
@@ -136,7 +137,7 @@ class LearnedPositions(TableOwner):
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
-class SinusoidalPositions(keras.layers.Layer):
+class SinusoidalPositions(Layer):
     """Adds sines and cosines of the position, in geometrically spaced wavelengths.
 
     Nothing is learned, so any length works. Paper: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762.
