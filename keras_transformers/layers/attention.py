@@ -10,11 +10,11 @@ from keras import ops
 
 from keras_transformers.keras_private import mask_of
 from keras_transformers.layers.cache import write_cache
-from keras_transformers.layers.checks import check_rates, check_shape, check_sizes, check_vectors
+from keras_transformers.layers.checks import check_rates, check_rows, check_shape, check_sizes, check_vectors
 from keras_transformers.layers.chunks import CHUNK, Visible, checked_reach, chunk_size, width
 from keras_transformers.layers.dense import built_dense, length_of, with_length, without_length
 from keras_transformers.layers.dropout import Dropout, nth_seed
-from keras_transformers.layers.given_masks import Sizes, check_bias, checked_attention, checked_padding
+from keras_transformers.layers.given_masks import Sizes, combined
 from keras_transformers.layers.long_attention import long_attention
 from keras_transformers.layers.masks import combine, reach_mask
 from keras_transformers.layers.options import DenseOwner
@@ -183,7 +183,7 @@ class Attention(ReturnsCache, DenseOwner):
         if padding_mask is None and not is_cached:
             padding_mask = mask_of(source)  # (B, S)
         sizes = Sizes(query.shape[0], self.num_heads, query.shape[2], key.shape[2])
-        attention_mask, position_bias = _given(attention_mask, padding_mask, position_bias, sizes)
+        attention_mask, position_bias = combined(attention_mask, padding_mask, documents, position_bias, sizes)
         visible = Visible(attention_mask)
         reach = (self.reach[0], 0) if use_causal_mask else self.reach
         if not is_cached and context is None:
@@ -210,6 +210,7 @@ class Attention(ReturnsCache, DenseOwner):
 
     def _check_call(self, hidden_states, context, documents, rotary, cache):
         check_vectors(hidden_states=hidden_states, context=context)
+        check_rows(hidden_states, context)
         is_given, has_reach = documents is not None, self.reach != (None, None)
         if (is_given and cache is not None) or (context is not None and (is_given or has_reach)):
             raise ValueError(
@@ -269,7 +270,7 @@ class Attention(ReturnsCache, DenseOwner):
         cache = cache or dict.fromkeys(("key", "value"), keras.KerasTensor(shape, dtype=self.compute_dtype))
         new = {name: keras.KerasTensor(cache[name].shape, dtype=cache[name].dtype) for name in ("key", "value")}
         scores = (batch, self.num_heads, length, new["key"].shape[2])
-        _given(attention_mask, padding_mask, position_bias, Sizes(*scores))
+        combined(attention_mask, padding_mask, documents, position_bias, Sizes(*scores))
         output = keras.KerasTensor((batch, length, width), dtype=self.compute_dtype)
         return wanted.outputs(output, new, [keras.KerasTensor(scores, dtype=self.compute_dtype)])
 
@@ -281,17 +282,3 @@ def _reach_mask(cache_positions, length, key, reach):
     """The mask of queries at given places, or at 0, 1, 2, ..., and keys (B, K, S, H): boolean (1|B, T, S)."""
     queries = ops.arange(length, dtype="int32")[None] if cache_positions is None else cache_positions  # (1|B, T)
     return reach_mask(ops.cast(queries, "int32"), ops.arange(ops.shape(key)[2], dtype="int32")[None], *reach)
-
-
-def _given(attention_mask, padding_mask, position_bias, sizes):
-    """One mask (B|1, 1|T, S) and one bias (B|1, N, T, S) for all that was given, or None."""
-    bias = None
-    if position_bias is not None:
-        check_bias(position_bias, sizes)
-    if attention_mask is not None:
-        attention_mask, bias = checked_attention(attention_mask, sizes)
-    if padding_mask is not None:
-        attention_mask = combine(attention_mask, checked_padding(padding_mask, sizes))
-    if bias is not None:
-        position_bias = bias if position_bias is None else bias + ops.cast(position_bias, bias.dtype)
-    return attention_mask, position_bias

@@ -53,8 +53,9 @@ def check_shape(shape: Any, name: str = "hidden_states") -> None:
     """
     shape = tuple(shape)
     if len(shape) != 3:
-        more = "Reshape it, or call the layer in keras.layers.TimeDistributed." if len(shape) > 3 else ""
-        raise ValueError(f"{name} must be (batch, length, width): received {told(shape)}. {more}".rstrip())
+        remedies = {2: "Add the axis of the length: ops.expand_dims(x, 1).", 1: "Add the axis of the batch: x[None]."}
+        remedy = remedies.get(len(shape), "Reshape it, or call the layer in keras.layers.TimeDistributed.")
+        raise ValueError(f"{name} must be (batch, length, width): received {told(shape)}. {remedy}")
     if shape[-1] is None:
         raise ValueError(f"the width of {name} must be known: received {told(shape)}. Give it in keras.Input.")
 
@@ -76,6 +77,18 @@ def check_vectors(**inputs: Any) -> None:
                 f"{name} must be vectors of floating-point numbers: received {dtype}. Token ids become vectors in "
                 "TokenEmbedding; other integers are cast, ops.cast(x, 'float32')."
             )
+
+
+def check_rows(hidden_states: Any, context: Any | None) -> None:
+    """Check that a context (B, S, E) has as many rows as the hidden states (B, T, D), where both are known.
+
+    Example:
+
+    >>> check_rows(np.ones((2, 3, 8)), np.ones((2, 5, 8)))
+    """
+    rows = [x.shape[0] for x in (hidden_states, context) if x is not None and x.shape[0] is not None]
+    if len(set(rows)) > 1:
+        raise ValueError(f"hidden_states and context must have the same batch size: received {rows[0]} and {rows[1]}.")
 
 
 def check_numbers_of_rows(ids: Any, rows: int, what: str, remedy: str) -> None:
@@ -107,6 +120,8 @@ def check_numbers_of_rows(ids: Any, rows: int, what: str, remedy: str) -> None:
 
 def _are_whole(ids: Any) -> bool:
     """Whether numbers of a floating-point dtype stand for integers, as `keras.layers.Embedding` allows."""
+    if not keras.backend.is_float_dtype(keras.backend.standardize_dtype(ids.dtype)):
+        return False
     values = values_of(ids)
     return values is None or (np.isfinite(values).all() and (values == np.floor(values)).all())
 

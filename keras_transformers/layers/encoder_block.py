@@ -46,8 +46,8 @@ class EncoderBlock(Block):
 
     Call arguments:
         hidden_states: (B, T, D).
-        attention_mask, padding_mask, use_causal_mask, documents, position_bias, rotary, return_attention_scores: As in
-            `Attention`.
+        padding_mask, attention_mask, use_causal_mask, documents, position_bias, rotary, return_attention_scores: As in
+            `Attention`; the masks by position, too.
 
     Returns:
         Hidden states (B, T, D); with `return_attention_scores`, or where the block is made with `return_scores`, a pair
@@ -104,9 +104,9 @@ class EncoderBlock(Block):
     def call(
         self,
         hidden_states,
-        *,
-        attention_mask=None,
         padding_mask=None,
+        attention_mask=None,
+        *,
         use_causal_mask=False,
         documents=None,
         position_bias=None,
@@ -125,7 +125,10 @@ class EncoderBlock(Block):
         hidden_states, *_ = add(hidden_states, feed_forward, self.feed_forward_norm)  # (B, T, D)
         return wanted.outputs(hidden_states, None, scores)
 
-    def compute_output_spec(self, hidden_states, *, return_attention_scores=None, training=None, **kwargs):
+    def compute_output_spec(
+        self, hidden_states, padding_mask=None, attention_mask=None, *, return_attention_scores=None, **kwargs
+    ):
         scores = asked(self, return_attention_scores=return_attention_scores).scores
-        more = {"return_attention_scores": scores, "return_cache": False}
-        return self.attention.compute_output_spec(hidden_states, **more, **kwargs)
+        masks = {"padding_mask": padding_mask, "attention_mask": attention_mask}
+        asks = {"return_attention_scores": scores, "return_cache": False}
+        return self.attention.compute_output_spec(hidden_states, **masks, **asks, **kwargs)

@@ -23,6 +23,43 @@ class Sizes(NamedTuple):
     keys: int | None  # S
 
 
+def combined(
+    attention_mask: Any, padding_mask: Any, documents: Any, position_bias: Any, sizes: Sizes
+) -> tuple[Tensor | None, Tensor | None]:
+    """Check what a call of attention was given, and make one mask and one bias of it.
+
+    Args:
+        attention_mask: As `checked_attention` takes it, or None.
+        padding_mask: As `checked_padding` takes it, or None.
+        documents: Integer (B, T), or None.
+        position_bias: (B|1, N, T, S), or None.
+        sizes: Of the attention.
+
+    Returns:
+        A boolean mask (B|1, 1|T, S) or None, of both masks; and a bias (B|1, N, T, S) or None.
+
+    Raises:
+        ValueError: One of them has another shape, or other numbers.
+
+    Example:
+
+    >>> combined(np.ones((1, 3, 3)), np.array([[1, 1, 0]]), None, None, Sizes(1, 2, 3, 3))[0].shape.as_list()
+    [1, 3, 3]
+    """
+    bias = None
+    if documents is not None:
+        check_documents(documents, sizes)
+    if position_bias is not None:
+        check_bias(position_bias, sizes)
+    if attention_mask is not None:
+        attention_mask, bias = checked_attention(attention_mask, sizes)
+    if padding_mask is not None:
+        attention_mask = combine(attention_mask, checked_padding(padding_mask, sizes))
+    if bias is not None:
+        position_bias = bias if position_bias is None else bias + ops.cast(position_bias, bias.dtype)
+    return attention_mask, position_bias
+
+
 def checked_padding(mask: Any, sizes: Sizes, name: str = "padding_mask") -> Tensor:
     """Check the mask of padding keys, and make an attention mask of it.
 
@@ -42,6 +79,7 @@ def checked_padding(mask: Any, sizes: Sizes, name: str = "padding_mask") -> Tens
     >>> checked_padding(np.array([[1, 1, 0]]), Sizes(1, 2, 3, 3)).shape.as_list()
     [1, 1, 3]
     """
+    mask = mask if hasattr(mask, "shape") else np.asarray(mask)
     shape = tuple(mask.shape)
     if not _fits(shape, (sizes.batch, sizes.keys)):
         raise ValueError(
@@ -95,6 +133,7 @@ def checked_attention(mask: Any, sizes: Sizes) -> tuple[Tensor | None, Tensor | 
     >>> checked_attention(np.ones((3, 3), bool), Sizes(1, 2, 3, 3))[0].shape.as_list()
     [1, 3, 3]
     """
+    mask = mask if hasattr(mask, "shape") else np.asarray(mask)
     shape = tuple(mask.shape)
     batch, heads, queries, keys = sizes
     if len(shape) == 2:
@@ -110,6 +149,20 @@ def checked_attention(mask: Any, sizes: Sizes) -> tuple[Tensor | None, Tensor | 
         "attention_mask must be (queries, keys), (batch, queries, keys), (batch, 1, queries, keys) or (batch, heads, "
         f"queries, keys), with batch, heads, queries, keys = {told(sizes)} here: received {told(shape)}."
     )
+
+
+def check_documents(documents: Any, sizes: Sizes) -> None:
+    """Check that the texts of tokens are given as (B, T).
+
+    Example:
+
+    >>> check_documents(np.array([[1, 1, 2]]), Sizes(1, 2, 3, 3))
+    """
+    if not _fits(tuple(documents.shape), (sizes.batch, sizes.queries)):
+        raise ValueError(
+            f"documents must be (batch, length), {told((sizes.batch, sizes.queries))} here: received "
+            f"{told(tuple(documents.shape))}."
+        )
 
 
 def check_bias(bias: Any, sizes: Sizes) -> None:
