@@ -10,6 +10,7 @@ import keras
 from keras_transformers.number_checks import is_size, is_token_id
 from keras_transformers.outside import shown
 from keras_transformers.tensor import Tensor
+from keras_transformers.text.checks import check_text
 from keras_transformers.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -106,11 +107,11 @@ def strings(texts: Any) -> Tensor:
     import tensorflow as tf
 
     if not (isinstance(texts, keras.KerasTensor) or tf.is_tensor(texts)):
+        _check_python(texts)
         try:
             texts = tf.convert_to_tensor(texts, tf.string)
-        except (TypeError, ValueError) as error:  # the latter is also what a lone surrogate gives
-            told = shown(texts)
-            raise ValueError(f"expected strings, a list of str or a tensor: received {told} ({error}).") from error
+        except (TypeError, ValueError) as error:
+            raise _no_strings(texts) from error
     if texts.dtype not in ("string", tf.string):
         raise ValueError(
             f"expected strings: received a tensor of {getattr(texts.dtype, 'name', texts.dtype)}. In a model they come "
@@ -121,6 +122,23 @@ def strings(texts: Any) -> Tensor:
     if len(texts.shape) > 1 and tuple(texts.shape[1:]) != (1,):
         raise ValueError(f"expected one string a row, (batch,) or (batch, 1): received the shape {tuple(texts.shape)}.")
     return texts
+
+
+def _check_python(texts: Any) -> None:
+    """Refuse lists of anything else, of which TensorFlow would make a row each, and text that it cannot hold."""
+    rows = [texts] if isinstance(texts, str) else texts
+    for row, text in enumerate(rows if isinstance(rows, (list, tuple)) else ()):
+        if not isinstance(text, (str, bytes)):
+            raise _no_strings(texts)
+        if isinstance(text, str):
+            check_text("inputs", text, row)
+
+
+def _no_strings(texts: Any) -> ValueError:
+    return ValueError(
+        f"expected strings, as a tensor, an array or a list of str: received {shown(texts)}. Rows of two texts need "
+        "Tokenize(pairs=True)."
+    )
 
 
 def may_be_equal(one: Sequence[int | None], other: Sequence[int | None]) -> bool:

@@ -33,6 +33,7 @@ class TextLayer(keras.layers.Layer):
     Args:
         tokenizer: A `Tokenizer`.
         pad_id: The id that rows are padded with.
+        **kwargs: Of a layer; `dtype` is that of the inputs, which a `keras.Sequential` asks its first layer for.
     """
 
     def __init__(self, tokenizer: Tokenizer, pad_id: int, **kwargs: Any):
@@ -113,7 +114,7 @@ class Tokenize(TextLayer):
     ):
         check_tokenizer("Tokenize", tokenizer)
         _check_outputs(outputs)
-        super().__init__(tokenizer, padding_of(tokenizer, pad_id), **kwargs)
+        super().__init__(tokenizer, padding_of(tokenizer, pad_id), **{"dtype": "string", **kwargs})
         check_length(self.graph, max_length, pairs)
         if pad_to_max_length and max_length is None:
             raise ValueError("pad_to_max_length=True needs a max_length: received None. Pass both, or neither.")
@@ -199,20 +200,22 @@ class Detokenize(TextLayer):
 
     def __init__(self, tokenizer: Tokenizer, **kwargs: Any):
         check_tokenizer("Detokenize", tokenizer)
-        super().__init__(tokenizer, own_padding(tokenizer) or 0, **kwargs)
+        super().__init__(tokenizer, own_padding(tokenizer) or 0, **{"dtype": "int32", **kwargs})
 
     def __call__(self, token_ids, **kwargs):
-        is_list = isinstance(token_ids, (list, tuple))  # Keras takes none
-        return super().__call__(keras.ops.convert_to_tensor(token_ids) if is_list else token_ids, **kwargs)
+        if not isinstance(token_ids, keras.KerasTensor):
+            token_ids = keras.ops.convert_to_tensor(token_ids)
+        dtype = keras.backend.standardize_dtype(token_ids.dtype)
+        if len(token_ids.shape) != 2 or not dtype.startswith(("int", "uint")):
+            raise ValueError(f"Detokenize takes integers (batch, length): received {dtype} {tuple(token_ids.shape)}.")
+        return super().__call__(token_ids, **kwargs)
 
     def call(self, token_ids):
         import tensorflow as tf
 
-        _check_ids(token_ids)
         return self.graph.decode(tf.cast(token_ids, tf.int32))  # (B,)
 
     def compute_output_spec(self, token_ids):
-        _check_ids(token_ids)
         return keras.KerasTensor(token_ids.shape[:1], "string")
 
 
@@ -220,9 +223,3 @@ def _check_outputs(outputs: Any) -> None:
     names = [outputs] if isinstance(outputs, str) else outputs
     if not isinstance(names, (list, tuple)) or not names or not set(names) <= set(OUTPUTS):
         raise ValueError(f"outputs must be one of {OUTPUTS}, or a list of them: received {shown(outputs)}.")
-
-
-def _check_ids(token_ids: Any) -> None:
-    dtype = keras.backend.standardize_dtype(token_ids.dtype)
-    if len(token_ids.shape) != 2 or not dtype.startswith(("int", "uint")):
-        raise ValueError(f"Detokenize takes integers (batch, length): received {dtype} {tuple(token_ids.shape)}.")

@@ -62,7 +62,7 @@ class Tokenizer(Vocabulary):
         """Read the content of a tokenizer.json: the inverse of `to_json`."""
         if not isinstance(tokenizer_json, str):
             raise ValueError(f"Expected the content of a tokenizer.json, a str: received {shown(tokenizer_json)}.")
-        return cls(folder_files.parse_json(tokenizer_json.encode("utf-8", "replace"), "the str"))
+        return cls(folder_files.parse_json(tokenizer_json.encode("utf-8", "replace"), "this str"))
 
     @classmethod
     def from_folder(cls, folder: str | Path) -> Tokenizer:
