@@ -28,7 +28,7 @@ def own_model(*names: str, length: int | None = None, head: Any = None) -> keras
     mask = inputs.get("padding_mask")
     embedding = TokenEmbedding(tiny.tokenizer().vocabulary_size, 8, num_segments=2, initializer_range=1.0)
     states = embedding(inputs["token_ids"], segment_ids=inputs.get("segment_ids"))
-    states = states + LearnedPositions(16)(states)
+    states = LearnedPositions(16)(states)
     states = EncoderBlock(num_heads=2, intermediate_dim=8)(states, padding_mask=mask)
     pooled = keras.layers.GlobalAveragePooling1D()(states, mask=mask)
     return keras.Model(inputs, (head or keras.layers.Dense(2, name="logits"))(pooled))
