@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import keras
 import numpy as np
+from keras import ops
 
 from keras_transformers.checkpoints.folder import check_target
 from keras_transformers.keras_private import strategy_of
@@ -119,7 +120,11 @@ def _reader(named: NamedModel, tokenizer: Tokenizer, max_length: int | None, pad
 
 
 def _as_they_are(outputs: Tensors, inputs: Tensors) -> Tensors:
-    return outputs
+    """Return the outputs, in float32 where they are in half precision, which not all clients know."""
+    return {
+        name: ops.cast(value, "float32") if keras.backend.is_float_dtype(value.dtype) else value
+        for name, value in outputs.items()
+    }
 
 
 def _labelled(named: NamedModel, read: GraphReader, classes: Labels, from_logits: bool) -> Answer:
@@ -132,10 +137,10 @@ def _labelled(named: NamedModel, read: GraphReader, classes: Labels, from_logits
         )
     _check_shape(named.output[name].shape, len(classes.names))
     if classes.problem != "regression":
-        _check_scale(_tried(named, read)[name], classes.problem == "single_label", from_logits)
+        _check_scale(_tried(named, read)[name].astype("float32"), classes.problem == "single_label", from_logits)
 
     def answer(outputs: Tensors, inputs: Tensors) -> Tensors:
-        others = {other: value for other, value in outputs.items() if other != name}
+        others = _as_they_are({other: value for other, value in outputs.items() if other != name}, inputs)
         labelled = answer_labels(classes, outputs[name], from_logits)
         if taken := sorted(others.keys() & labelled.keys()):
             raise ValueError(f"outputs of the model have the names of the answer's: {taken}. Rename them.")
@@ -181,4 +186,4 @@ def _tried(named: NamedModel, read: GraphReader, **numbers: int) -> dict[str, np
     encoded = read(tf.constant(TRIED))
     encoded |= {name: tf.fill(tf.shape(encoded[name]), number) for name, number in numbers.items()}
     outputs = named({name: encoded[name] for name in named.input})
-    return {name: keras.ops.convert_to_numpy(value).astype("float32") for name, value in outputs.items()}
+    return {name: ops.convert_to_numpy(value) for name, value in outputs.items()}

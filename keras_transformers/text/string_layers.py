@@ -74,7 +74,8 @@ class Tokenize(TextLayer):
         pad_to_max_length: Whether all rows have `max_length` tokens, a static shape as XLA and TPUs need behind
             `tf.data`. If not, as many as the longest of the batch.
         outputs: Names of the columns that are returned: of `token_ids`, `segment_ids`, `padding_mask` and `truncated`.
-            One name, a str, for that tensor instead of a dict.
+            One name, a str, for that tensor instead of a dict: in a `keras.Sequential`, `"token_ids"` before a
+            `TokenEmbedding(mask_zero=True)`, which hides padding of id 0.
         pad_id: The id that `token_ids` are padded with; None for the tokenizer's.
 
     Call arguments:

@@ -140,6 +140,20 @@ def test_models_that_end_in_an_activation(head, options, tmp_path):
 
 
 @pytest.mark.integration
+@pytest.mark.parametrize("labels", [None, 2])
+def test_half_precision_is_answered_in_float32(labels, tmp_path):
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    try:
+        model = small(dtype="mixed_bfloat16")
+    finally:
+        keras.config.set_dtype_policy("float32")
+    assert model.output.dtype == "bfloat16"
+    export_text(model, tiny.tokenizer(), tmp_path / "1", labels=labels, max_length=8)
+    answer = ask(tmp_path / "1", TEXTS)
+    assert answer["probabilities" if labels else "logits"].dtype == np.float32
+
+
+@pytest.mark.integration
 def test_rows_of_a_fixed_length(tmp_path):
     model = own_model(length=12)
     export_text(model, tiny.tokenizer(), tmp_path / "1")

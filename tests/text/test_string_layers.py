@@ -6,6 +6,7 @@ import copy
 import gc
 import json
 import pickle
+import time
 import weakref
 
 import bare
@@ -69,6 +70,26 @@ def test_rows_are_those_of_the_library(tokenizer, options, pairs):
     rows = as_lists(layer(TEXTS if pairs is None else (TEXTS, pairs)))
     assert rows == library_rows(tokenizer, TEXTS, pairs, options.get("max_length"))
     assert rows["truncated"][-1] == bool(options)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("vocabulary", ["bert_vocab", "gpt2_vocab"])
+def test_real_text_of_real_vocabularies(data_dir, vocabulary):
+    """And its layers are copied without parsing a tokenizer again."""
+    folder = data_dir / vocabulary
+    is_bert = vocabulary == "bert_vocab"
+    tokenizer = Tokenizer.from_vocab(folder / "vocab.txt") if is_bert else Tokenizer.from_folder(folder)
+    texts = (data_dir / "tinyshakespeare" / "input.txt").read_text("utf-8").split("\n\n")[:500]
+    rows = Tokenize(tokenizer, max_length=64, pad_id=3, outputs=["token_ids", "padding_mask"])(texts)
+    ids, mask = (column.numpy() for column in rows.values())
+    encoded = [row.ids for row in tokenizer.encode(texts, max_length=64)]
+    assert [row[kept == 1].tolist() for row, kept in zip(ids, mask, strict=True)] == encoded
+    layer = Detokenize(tokenizer)
+    written = layer(np.where(mask == 1, ids, -1)).numpy()
+    assert [text.decode() for text in written] == tokenizer.decode(encoded)
+    begin = time.process_time()
+    assert keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(layer)).graph is layer.graph
+    assert time.process_time() - begin < 1
 
 
 @pytest.mark.parametrize(
