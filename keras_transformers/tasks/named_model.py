@@ -50,8 +50,11 @@ class NamedModel:
         self.model = model
         self.input = _named_inputs(model.input)
         self.output = self._named(model.output)
-        if "truncated" in self.output:
-            raise ValueError("an output of the model is named truncated, as that of a text that was cut: rename it.")
+        if "truncated" in self.output or len(self.output) < len(tree.flatten(model.output)):
+            raise ValueError(
+                f"two outputs would have one name: received {[*self.output]}, and truncated is that of a text that was "
+                "cut. Rename them, or return a dict: keras.Model(model.input, {'name': output, ...})."
+            )
 
     @property
     def length(self) -> int | None:

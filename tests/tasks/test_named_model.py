@@ -58,6 +58,12 @@ def test_the_longest_row():
     assert NamedModel(both).longest == 5 and NamedModel(both).length is None
 
 
+def twice(x: keras.KerasTensor) -> list[keras.KerasTensor]:
+    """What one layer gives in two places."""
+    layer = keras.layers.Embedding(9, 2, name="both")
+    return [layer(x), layer(x + 1)]
+
+
 class Subclass(keras.Model):
     def call(self, inputs):
         return inputs
@@ -73,7 +79,11 @@ class Subclass(keras.Model):
         (lambda: keras.Model(x := symbol("segment_ids"), x * 2), "received {'segment_ids'"),
         (lambda: keras.Model(x := keras.Input((), name="token_ids"), x * 2), r"one input \(batch, length\)"),
         (lambda: keras.Model([x := symbol("token_ids", 3), y := symbol("padding_mask")], x * y), r"\(None, 3\)"),
-        (lambda: keras.Model(x := symbol("token_ids"), {"truncated": x * 2}), "named truncated.*: rename it"),
+        (lambda: keras.Model(x := symbol("token_ids"), {"truncated": x * 2}), r"\['truncated'\], .* Rename"),
+        (
+            lambda: keras.Model(x := symbol("token_ids"), twice(x)),
+            r"two outputs would have one name: received \['both'\]",
+        ),
     ],
 )
 def test_models_that_are_refused(make, message):
