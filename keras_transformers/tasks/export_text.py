@@ -109,14 +109,14 @@ def _reader(named: NamedModel, tokenizer: Tokenizer, max_length: int | None, pad
     from keras_transformers.text.graph.shared import graph_of
 
     graph = graph_of(tokenizer, padding_of(tokenizer, pad_id))
-    check_length(graph, max_length, pairs="segment_ids" in named.input)
     longest = named.longest
-    if max_length is None and longest is None:
+    max_length = longest if max_length is None else max_length
+    check_length(graph, max_length, pairs="segment_ids" in named.input)
+    if max_length is None:
         raise ValueError("the model does not say how long a text may be: pass max_length, its most tokens.")
-    if longest and (max_length or 0) > longest:
+    if longest and max_length > longest:
         raise ValueError(f"max_length must be at most {longest}, the most tokens of the model: received {max_length}.")
-    check_length(graph, max_length or longest, pairs="segment_ids" in named.input)
-    return GraphReader(graph, int(max_length or longest), named.length)
+    return GraphReader(graph, int(max_length), named.length)
 
 
 def _as_they_are(outputs: Tensors, inputs: Tensors) -> Tensors:

@@ -13,7 +13,7 @@ import tensorflow as tf
 import tiny
 
 from keras_transformers.layers import EncoderBlock, LearnedPositions, TokenEmbedding
-from keras_transformers.tasks.export_text import export_text
+from keras_transformers.tasks.export_text import _check_scale, export_text
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.training.lora import add_lora
 
@@ -185,6 +185,8 @@ def test_adapters_are_merged(tmp_path):
     assert np.abs(after - before).max() > 1e-2
     export_text(model, tiny.tokenizer(), tmp_path / "1")
     np.testing.assert_allclose(ask(tmp_path / "1", TEXTS)["logits"], after, atol=1e-4)
+    stored = [name for name, _ in tf.train.list_variables(str(tmp_path / "1" / "variables" / "variables"))]
+    assert sum(name.endswith("VARIABLE_VALUE") for name in stored) == len(own_model().variables)
 
 
 def small(size: int = 80, **head: Any) -> keras.Model:
@@ -228,6 +230,15 @@ def test_what_is_refused_before_anything_is_written(make, options, message, tmp_
     assert [*tmp_path.iterdir()] == []
 
 
+def test_numbers_that_may_be_logits_or_probabilities_are_taken_as_told():
+    _check_scale(np.array([[0.5, 0.6]]), is_single=False, from_logits=True)
+    _check_scale(np.array([[0.5, 0.6]]), is_single=False, from_logits=False)
+    _check_scale(np.array([[0.5, 0.6]]), is_single=True, from_logits=True)
+    _check_scale(np.array([[0.5, 0.5], [1.0, 0.0]]), is_single=True, from_logits=False)
+    with pytest.raises(ValueError, match=r"this one gives \[0\.5, 0\.6\]"):
+        _check_scale(np.array([[0.5, 0.6]]), is_single=True, from_logits=False)
+
+
 @pytest.mark.integration
 def test_names_that_would_stand_for_two_outputs(tmp_path):
     with pytest.raises(ValueError, match=r"names of the answer's: \['label'\]. Rename them"):
@@ -240,7 +251,7 @@ def test_other_refusals(tmp_path, monkeypatch):
             export_text(small(), wrong, tmp_path / "1")
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(ValueError, match=r"holds no saved_model\.pb, so it is not replaced"):
-        export_text(small(), tiny.tokenizer(), tmp_path, max_length=8)
+        export_text(small(), tiny.tokenizer(), tmp_path)  # told before anything else
     with pytest.raises(ValueError, match="no token for padding: pass pad_id"):
         export_text(small(), Tokenizer.train(["abc"], model="character"), tmp_path / "1", max_length=8)
     monkeypatch.setattr("keras_transformers.tasks.serving.on_tensorflow", lambda: False)

@@ -134,7 +134,7 @@ def test_in_a_data_set(tokenizer, is_batch):
     spec = dataset.element_spec["token_ids"]
     assert spec.shape.as_list() == [2 if is_batch else None, 8] and spec.dtype == tf.int32
     assert as_lists(next(iter(dataset))) == as_lists(layer(TWO))
-    assert layer.variables == []
+    assert layer.variables == [] and not layer.supports_jit
 
 
 @pytest.mark.integration
@@ -257,7 +257,10 @@ def test_texts_are_those_of_the_library(tokenizer):
     for ids in (rows, np.array(rows, np.int64), tf.constant(rows)):
         assert [text.decode() for text in Detokenize(tokenizer)(ids).numpy()] == expected
     assert Detokenize(tokenizer)(np.full((2, 3), -1)).numpy().tolist() == [b"", b""]
-    assert Detokenize(tokenizer).graph is Tokenize(tokenizer).graph
+    for other in (tokenizer, Tokenizer.train(CORPUS, model="words")):  # with the ids 0 and 1 for padding
+        assert Detokenize(other).graph is Tokenize(other).graph
+    model = keras.Sequential([Detokenize(tokenizer)])
+    assert model(tf.constant(rows))[0].numpy().decode() == expected[0] and model.inputs[0].dtype == "int32"
 
 
 @pytest.mark.integration
