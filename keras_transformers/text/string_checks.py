@@ -142,7 +142,7 @@ def _no_strings(texts: Any) -> ValueError:
 
 
 def may_be_equal(one: Sequence[int | None], other: Sequence[int | None]) -> bool:
-    """Whether two shapes, None where a size is not known, may be the same.
+    """Return whether two shapes, None where a size is not known, may be the same.
 
     Example:
 

@@ -59,7 +59,7 @@ def text_model(tokenizer) -> keras.Model:
     return keras.Model(text, keras.layers.Dense(2)(pooled))
 
 
-@pytest.mark.integration(quick=["cut"])
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("options", "pairs"),
     [({}, None), ({"max_length": 8}, None), ({"max_length": 9}, TEXTS[::-1])],
