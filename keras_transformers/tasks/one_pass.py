@@ -231,6 +231,8 @@ class TracedService:
         self.module.graph = read.graph
         # The variables, not the model: an optimizer hangs on a compiled model, and would be saved too.
         self.module.weights = [variable.value for variable in model.variables]
+        kept = tf.saved_model.experimental.TrackableResource  # tables that layers of a model of one's own may have
+        self.module.tables = [part for part in tf.train.TrackableView(model).descendants() if isinstance(part, kept)]
         self.signatures = {name: _traced(signature, read) for name, signature in signatures.items()}
         self.traces: dict[str, Any] = {}
 

@@ -175,6 +175,18 @@ def test_a_sequential_model_and_a_padding_of_its_own(tmp_path):
 
 
 @pytest.mark.integration
+def test_tables_of_layers_are_kept(tmp_path):
+    ids = keras.Input((None,), dtype="int32", name="token_ids")
+    rank = keras.layers.IntegerLookup(vocabulary=list(range(5, 40)), name="rank")
+    model = keras.Model(ids, rank(ids))
+    export_text(model, tiny.tokenizer(), tmp_path / "1", max_length=8)
+    (row,) = tiny.tokenizer().encode(TEXTS[:1])
+    assert ask(tmp_path / "1", TEXTS[:1])["rank"].tolist() == [
+        [max(number - 4, 0) if number < 40 else 0 for number in row.ids]
+    ]
+
+
+@pytest.mark.integration
 def test_adapters_are_merged(tmp_path):
     model = own_model()
     before = by_hand(model, TEXTS)
