@@ -34,6 +34,9 @@ if TYPE_CHECKING:  # for editors and type checkers: the names below once more
     from keras_transformers.models import encoder as encoder
     from keras_transformers.models import encoder_decoder as encoder_decoder
     from keras_transformers.tasks import Task as Task
+    from keras_transformers.tasks.export_text import export_text as export_text
+    from keras_transformers.text.string_layers import Detokenize as Detokenize
+    from keras_transformers.text.string_layers import Tokenize as Tokenize
     from keras_transformers.text.tokenizer import Tokenizer as Tokenizer
     from keras_transformers.training.averaging import AverageEpochs as AverageEpochs
     from keras_transformers.training.freeze import freeze as freeze
@@ -66,6 +69,8 @@ _NAMES = {
     ],
     "models": ["encoder", "decoder", "encoder_decoder"],
     "tasks": ["Task"],
+    "tasks.export_text": ["export_text"],
+    "text.string_layers": ["Tokenize", "Detokenize"],
     "text.tokenizer": ["Tokenizer"],
     "training.averaging": ["AverageEpochs"],
     "training.freeze": ["freeze"],

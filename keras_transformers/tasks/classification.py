@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import keras
-from keras import ops
 
 from keras_transformers.data.classification import Classification
 from keras_transformers.data.next_token import WithNextToken
 from keras_transformers.data.protocols import Objective
 from keras_transformers.heads import classification_head, language_model_head, last_token, pooler
 from keras_transformers.models import decoder, encoder
+from keras_transformers.tasks.label_answers import answer_labels, describe_labels
 from keras_transformers.tasks.labels import Labels, make_labels
-from keras_transformers.tasks.one_pass import Answer, Describe, OnePass, look_up, text_signatures
+from keras_transformers.tasks.one_pass import OnePass, text_signatures
 from keras_transformers.tasks.parts import Kind, Parts, Setup
 from keras_transformers.tasks.readers import Tensors
 from keras_transformers.tasks.reports import label_report
@@ -79,7 +79,9 @@ def classification(
         setup = setup.with_tokenizer(with_end_token(setup.tokenizer, config.eos_ids[0]))
     model = _model(setup, classes, bool(lm_weight))
     served = _served(model)
-    signatures = text_signatures(setup, served, _answer(classes))
+
+    def answer(outputs: Tensors, inputs: Tensors) -> Tensors:
+        return answer_labels(classes, outputs["logits"])
 
     def objective() -> Objective:
         objective = Classification(len(classes.names), classes.problem, config.pad_id)
@@ -89,6 +91,7 @@ def classification(
         of_labels = {"logits": LOSSES[classes.problem]()}
         return of_labels | ({LANGUAGE_MODEL: losses.CrossEntropy()} if lm_weight else {})
 
+    signatures = text_signatures(setup.kind.takes_pairs, served, answer)
     return Parts(
         model,
         setup.tokenizer,
@@ -96,7 +99,7 @@ def classification(
         objective=objective,
         losses=make_losses,
         metrics=lambda: _metrics(classes) | ({LANGUAGE_MODEL: [metrics.Perplexity()]} if lm_weight else {}),
-        answers=OnePass(setup, served, signatures, _describe(classes)),
+        answers=OnePass(setup, served, signatures, describe_labels(classes)),
         class_weights=classes.class_weights,
         label_layer="classifier",
         loss_weights={"logits": 1.0, LANGUAGE_MODEL: lm_weight} if lm_weight else None,
@@ -156,30 +159,3 @@ def _metrics(classes: Labels) -> dict[str, list[keras.metrics.Metric]]:
         "regression": [metrics.MeanAbsoluteError, *([metrics.Pearson] if len(classes.names) == 1 else [])],
     }
     return {"logits": [make() for make in of_problem[classes.problem]]}
-
-
-def _answer(classes: Labels) -> Answer:
-    def answer(outputs: Tensors, inputs: Tensors) -> Tensors:
-        logits = ops.cast(outputs["logits"], "float32")  # (B, C)
-        if classes.problem == "regression":
-            return {"scores": logits}
-        if classes.problem == "single_label":
-            label = look_up(classes.names, ops.argmax(logits, axis=-1))  # (B,)
-            return {"label": label, "probabilities": ops.softmax(logits)}
-        probabilities = ops.sigmoid(logits)
-        indices = ops.where(probabilities >= 0.5, ops.arange(len(classes.names)), -1)  # (B, C)
-        return {"labels": look_up(classes.names, indices), "probabilities": probabilities}
-
-    return answer
-
-
-def _describe(classes: Labels) -> Describe:
-    def describe(row: Mapping[str, Any]) -> dict[str, Any]:
-        answer = {name: value for name, value in row.items() if name == "label"}
-        if "labels" in row:
-            answer["labels"] = [name for name in row["labels"] if name]
-        for name in row.keys() & {"probabilities", "scores"}:
-            answer[name] = dict(zip(classes.names, row[name].tolist(), strict=True))
-        return answer
-
-    return describe

@@ -99,7 +99,7 @@ def gap_fills(setup: Setup, model: keras.Model, output: str) -> OnePass:
         tokens = look_up(vocabulary(), ops.where(is_gap, ids, -1))
         return {"tokens": tokens, "probabilities": ops.where(is_gap, probabilities, 0.0)}
 
-    signatures = text_signatures(setup, model, answer, more_inputs)
+    signatures = text_signatures(setup.kind.takes_pairs, model, answer, more_inputs)
     return OnePass(setup, model, signatures, _describe, examples={"text": ["warm [MASK]"]})
 
 

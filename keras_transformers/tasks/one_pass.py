@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import keras
 import numpy as np
@@ -22,6 +22,9 @@ from keras_transformers.tensor import Tensor
 from keras_transformers.text.strings import decoded
 from keras_transformers.text.tokenizer import check_texts
 from keras_transformers.training.distribute import is_chief, on_tensorflow
+
+if TYPE_CHECKING:
+    from keras_transformers.tasks.named_model import NamedModel
 
 Answer = Callable[[Tensors, Tensors], Tensors]  # from a model's outputs and inputs
 Describe = Callable[[Mapping[str, Any]], dict[str, Any]]  # from a row of that
@@ -43,16 +46,16 @@ def no_more_inputs(token_ids: Tensor) -> Tensors:
 
 
 def text_signatures(
-    setup: Setup,
-    model: keras.Model,
+    takes_pairs: bool,
+    model: keras.Model | NamedModel,
     answer: Answer,
     more_inputs: Callable[[Tensor], Tensors] = no_more_inputs,
 ) -> dict[str, Signature]:
-    """The signatures of a task that reads a text, or a pair of texts in one row: `serving_default` and `pair`.
+    """Return the signatures of what reads a text, or a pair of texts in one row: `serving_default` and `pair`.
 
     Args:
-        setup: Of the task.
-        model: A functional model with the inputs that the tokenizer and `more_inputs` give.
+        takes_pairs: Whether there is a `pair`.
+        model: With a dict of the inputs that the tokenizer and `more_inputs` give.
         answer: From the model's outputs and inputs to a dict of named tensors, batch first.
         more_inputs: From token ids (B, T) to inputs of the model that the tokenizer does not give.
     """
@@ -64,7 +67,7 @@ def text_signatures(
         return {**answer(model(inputs, training=False), inputs), "truncated": encoded["truncated"]}
 
     single = {"serving_default": Signature(("text",), run)}
-    return single | ({"pair": Signature(("text", "text_pair"), run)} if setup.kind.takes_pairs else {})
+    return single | ({"pair": Signature(("text", "text_pair"), run)} if takes_pairs else {})
 
 
 class OnePass:
@@ -173,7 +176,9 @@ class OnePass:
 
     def make_service(self) -> TracedService | EagerService:
         """A service with the weights as they are."""
-        return (TracedService if on_tensorflow() else EagerService)(self)
+        if not on_tensorflow():
+            return EagerService(self)
+        return TracedService(self.model, self.signatures, GraphReader(self.setup.text_graph, self.setup.max_length))
 
     def export(self, folder: str) -> None:
         """Write a SavedModel from strings to answers, for TF Serving.
@@ -210,22 +215,25 @@ class TracedService:
     """Reader and signatures as TensorFlow functions, traced once.
 
     Args:
-        answers: Whose signatures are run.
+        model: Whose weights the signatures use.
+        signatures: To be traced, by name.
+        read: The reader that they are given.
 
     Attributes:
         module: The weights and tables, to be saved. Not the functions: as signatures they would be saved a second time.
         signatures: `tf.function`s of (B,) strings, by name.
     """
 
-    def __init__(self, answers: OnePass):
+    def __init__(self, model: keras.Model, signatures: Mapping[str, Signature], read: GraphReader):
         import tensorflow as tf
 
         self.module = tf.Module()
-        self.module.graph = answers.setup.text_graph
+        self.module.graph = read.graph
         # The variables, not the model: an optimizer hangs on a compiled model, and would be saved too.
-        self.module.weights = [variable.value for variable in answers.model.variables]
-        read = GraphReader(answers.setup)
-        self.signatures = {name: _traced(signature, read) for name, signature in answers.signatures.items()}
+        self.module.weights = [variable.value for variable in model.variables]
+        kept = tf.saved_model.experimental.TrackableResource  # tables that layers of a model of one's own may have
+        self.module.tables = [part for part in tf.train.TrackableView(model).descendants() if isinstance(part, kept)]
+        self.signatures = {name: _traced(signature, read) for name, signature in signatures.items()}
         self.traces: dict[str, Any] = {}
 
     def run(self, name: str, columns: Sequence[Sequence[str]]) -> dict[str, np.ndarray]:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
-from weakref import WeakKeyDictionary
 
 import keras
 import numpy as np
@@ -68,7 +67,6 @@ def keyword_names(function: Callable) -> set[str]:
 
 
 LABELLED = "classification"  # what a bare model is to do that is given labels
-GRAPHS: WeakKeyDictionary[Tokenizer, dict[int, TextGraph]] = WeakKeyDictionary()  # by padding; compiling takes a second
 
 
 def find_kind(name: str | None) -> Kind:
@@ -146,12 +144,9 @@ class Setup:
 
     def graph_of(self, tokenizer: Tokenizer) -> TextGraph:
         """A tokenizer as TensorFlow ops, with the model's padding: one graph for all tasks of the tokenizer."""
-        from keras_transformers.text.graph.compile import compile_text
+        from keras_transformers.text.graph.shared import graph_of
 
-        graphs, pad_id = GRAPHS.setdefault(tokenizer, {}), self.config.pad_id
-        if pad_id not in graphs:
-            graphs[pad_id] = compile_text(tokenizer.to_json(), pad_id)
-        return graphs[pad_id]
+        return graph_of(tokenizer, self.config.pad_id)
 
 
 class Answers(Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import keras
 import numpy as np
@@ -13,6 +13,9 @@ from keras_transformers.tasks.sources import rows_of
 from keras_transformers.tasks.span_windows import Windows, encode_windows
 from keras_transformers.tensor import Tensor
 from keras_transformers.text.encoded import Encoded
+
+if TYPE_CHECKING:
+    from keras_transformers.text.graph.compile import TextGraph
 
 Tensors = dict[str, Tensor]
 
@@ -51,27 +54,29 @@ class Reader(Protocol):
 
 
 class GraphReader:
-    """The reader of a task in TensorFlow ops.
+    """The reader of a task, or of a model of one's own, in TensorFlow ops.
 
     Args:
-        setup: Of the task.
+        graph: The tokenizer.
+        max_length: Longest text in tokens.
+        length: Tokens of each row, a static number, where the model takes no other; None for those of the longest.
     """
 
-    def __init__(self, setup: Setup):
-        self.setup, self.graph = setup, setup.text_graph
+    def __init__(self, graph: TextGraph, max_length: int, length: int | None = None):
+        self.graph, self.max_length, self.length = graph, max_length, length
 
     def __call__(self, texts: Any, pairs: Any = None, *, with_offsets: bool = False) -> Tensors:
         options = {"with_offsets": True} if with_offsets else {}
-        return self._tensors(self.graph.encode(texts, pairs, max_length=self.setup.max_length, **options))
+        return self._tensors(self.graph.encode(texts, pairs, max_length=self.max_length, **options))
 
     def windows(self, questions: Any, contexts: Any, windows: Windows) -> Tensors:
         options = {"max_length": windows.max_length, "stride": windows.stride, "most_question": windows.question_length}
         return self._tensors(self.graph.encode_windows(questions, contexts, **options))
 
     def _tensors(self, encoded: Tensors) -> Tensors:
-        import tensorflow as tf
+        from keras_transformers.text.graph.layout import model_inputs
 
-        return {name: column if name == "truncated" else tf.cast(column, tf.int32) for name, column in encoded.items()}
+        return model_inputs(encoded, self.graph.pad_id, self.length)
 
 
 class PythonReader:

@@ -14,12 +14,12 @@ from keras_transformers.training.distribute import on_tensorflow
 from keras_transformers.training.lora import merged
 
 
-def check_exportable() -> None:
-    """Raises a `ValueError` where there is no TensorFlow."""
+def check_exportable(kept_by: str = "Save the folder with task.save") -> None:
+    """Raise a `ValueError` where there is no TensorFlow; it says how what is to be exported is kept until then."""
     if not on_tensorflow():
         raise ValueError(
-            f"only the TensorFlow backend can export a SavedModel: received {keras.backend.backend()!r}. Save the "
-            "folder with task.save, and export it in a process with KERAS_BACKEND=tensorflow."
+            f"only the TensorFlow backend can export a SavedModel: received {keras.backend.backend()!r}. "
+            f"{kept_by}, and export it in a process with KERAS_BACKEND=tensorflow."
         )
 
 

@@ -35,14 +35,18 @@ def read_json(path: str | Path) -> tokenizers.Tokenizer:
     """Read a tokenizer.json."""
     if not Path(path).is_file():
         raise ValueError(f"No tokenizer file at {path}. Expected a tokenizer.json.")
-    content = read_bytes(path, "a tokenizer.json")
+    return parse_json(read_bytes(path, "a tokenizer.json"), path)
+
+
+def parse_json(content: bytes, source: Any) -> tokenizers.Tokenizer:
+    """Parse the content of a tokenizer.json; `source` says in errors where it comes from."""
     try:
         with panics_as_errors():
             library = tokenizers.Tokenizer.from_buffer(content)
     except Exception as error:  # the library raises bare Exception, or ValueError
         said = str(error)[:MOST_LETTERS]
-        raise ValueError(f"{path} is not a tokenizer.json that `tokenizers` can read: {said}") from error
-    check_growth(library, path)
+        raise ValueError(f"{source} is not a tokenizer.json that `tokenizers` can read: {said}") from error
+    check_growth(library, source)
     return library
 
 

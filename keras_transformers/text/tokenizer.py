@@ -9,6 +9,7 @@ from typing import Any
 
 import tokenizers
 
+from keras_transformers.outside import shown
 from keras_transformers.text import bert, byte_pair, sentencepiece, spm_file
 from keras_transformers.text import folder as folder_files
 from keras_transformers.text.checks import check_texts
@@ -55,6 +56,13 @@ class Tokenizer(Vocabulary):
     def from_file(cls, path: str | Path) -> Tokenizer:
         """Read a tokenizer.json."""
         return cls(folder_files.read_json(path))
+
+    @classmethod
+    def from_json(cls, tokenizer_json: str) -> Tokenizer:
+        """Read the content of a tokenizer.json: the inverse of `to_json`."""
+        if not isinstance(tokenizer_json, str):
+            raise ValueError(f"Expected the content of a tokenizer.json, a str: received {shown(tokenizer_json)}.")
+        return cls(folder_files.parse_json(tokenizer_json.encode("utf-8", "replace"), "this str"))
 
     @classmethod
     def from_folder(cls, folder: str | Path) -> Tokenizer:
@@ -167,10 +175,10 @@ class Tokenizer(Vocabulary):
             texts = self._library.decode_batch(rows, skip_special_tokens=skip_special_tokens)
         return texts if is_batch else texts[0]
 
-    def to_json(self) -> str:
-        """The tokenizer.json of this tokenizer."""
+    def to_json(self, pretty: bool = True) -> str:
+        """Return the tokenizer.json of this tokenizer; without `pretty` on one line, for machines."""
         with self._guard():
-            return self._library.to_str(pretty=True)
+            return self._library.to_str(pretty=pretty)
 
     def save(self, folder: str | Path, max_length: int | None = None) -> None:
         """Write the files that `transformers` reads; tokenizer_config.json gets `max_length`."""

@@ -37,7 +37,7 @@ def test_windows(setup, max_length, stride):
 
 def same_windows(setup, columns, max_length, stride):
     plan = plan_windows(setup.tokenizer, max_length, stride)
-    ours = GraphReader(setup).windows(*map(tf.constant, columns), plan)
+    ours = GraphReader(setup.text_graph, setup.max_length).windows(*map(tf.constant, columns), plan)
     theirs = PythonReader(setup).windows(*columns, plan)
     assert ours.keys() == theirs.keys()
     for name, column in theirs.items():

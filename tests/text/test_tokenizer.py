@@ -118,3 +118,9 @@ def test_an_id_far_above_the_others_is_refused_at_once(tmp_path, tokenizer):
     with pytest.raises(ValueError, match=r"90 tokens with ids up to 1073741824: expected .* ids without large gaps"):
         Tokenizer.from_folder(tmp_path)
     assert time.process_time() - begin < 2
+
+
+def test_json_both_ways(tokenizer):
+    for text in (tokenizer.to_json(), tokenizer.to_json(pretty=False)):
+        assert Tokenizer.from_json(text).to_json() == tokenizer.to_json()
+    assert "\n" not in tokenizer.to_json(pretty=False)

@@ -54,6 +54,32 @@ def lay_out(parts: list[Part], pad_id: int, trim: Trim | None) -> dict[str, tf.T
     return {**rows, **_sources(located, column, trim)} if located else rows
 
 
+def model_inputs(rows: dict[str, tf.Tensor], pad_id: int, length: int | None = None) -> dict[str, tf.Tensor]:
+    """Return encoded rows as models take them: int32, but for `truncated`; and of a static length, if one is given.
+
+    Args:
+        rows: What `TextGraph.encode` or `encode_windows` returns, of at most `length` tokens.
+        pad_id: The id that `token_ids` are padded with, on the right.
+        length: T; None for that of the longest row.
+
+    Example:
+
+    >>> rows = {"token_ids": tf.constant([[5, 6]]), "padding_mask": tf.constant([[True, True]])}
+    >>> [column.numpy().tolist() for column in model_inputs(rows, 9, 4).values()]
+    [[[5, 6, 9, 9]], [[1, 1, 0, 0]]]
+    """
+    inputs = {name: column if name == "truncated" else tf.cast(column, tf.int32) for name, column in rows.items()}
+    if length is None:
+        return inputs
+    short = length - tf.shape(inputs["token_ids"])[1]
+
+    def widened(name: str, column: tf.Tensor) -> tf.Tensor:
+        padding = pad_id if name == "token_ids" else 0
+        return tf.ensure_shape(tf.pad(column, [[0, 0], [0, short]], constant_values=padding), [None, length])  # (B, T)
+
+    return {name: widened(name, column) if column.shape.rank == 2 else column for name, column in inputs.items()}
+
+
 def _sources(
     located: list[tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]], column: tf.Tensor, trim: Trim | None
 ) -> dict[str, tf.Tensor]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import tensorflow as tf
 
-from keras_transformers.text.graph.layout import Part, lay_out
+from keras_transformers.text.graph.layout import Part, lay_out, model_inputs
 from keras_transformers.text.graph.streams import Tracked, stream
 
 TEXTS = stream(tf.constant([10, 11, 12, 13]), tf.constant([0, 1, 1, 4], tf.int64))
@@ -40,3 +40,19 @@ def test_trimming_is_told_the_first_token_of_each_part():
     rows = lay_out([part, part], 0, trim)
     assert rows["offsets"].numpy()[1].tolist() == [[5, 6], [6, 7], [5, 6], [6, 7]]
     assert told == [[[0, 1], [1, 1]] * 2, [[True, True, False, False], [True, False, True, False]]]
+
+
+@pytest.mark.parametrize("length", [None, 5])
+def test_rows_as_inputs_of_a_model(length):
+    mask, cut = tf.constant([[True, True], [True, False]]), tf.constant([True, False])
+    rows = {"token_ids": tf.constant([[5, 6], [7, 9]]), "padding_mask": mask, "truncated": cut}
+    inputs = model_inputs(rows, 9, length)
+    more = 0 if length is None else length - 2
+    assert inputs["token_ids"].numpy().tolist() == [[5, 6] + [9] * more, [7, 9] + [9] * more]
+    assert inputs["padding_mask"].numpy().tolist() == [[1, 1] + [0] * more, [1, 0] + [0] * more]
+    assert inputs["truncated"] is cut
+    seen = []
+    spec = {name: tf.TensorSpec([None] * row.shape.rank, row.dtype) for name, row in rows.items()}
+    trace = tf.function(lambda rows: seen.append(model_inputs(rows, 9, length)["token_ids"].shape.as_list()))
+    trace.get_concrete_function(spec)
+    assert seen == [[None, length]]

@@ -1,0 +1,189 @@
+"""The export of a model of one's own: a SavedModel that takes text, as a task's."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_transformers.checkpoints.folder import check_target
+from keras_transformers.keras_private import strategy_of
+from keras_transformers.outside import MOST_LETTERS
+from keras_transformers.tasks.label_answers import answer_labels
+from keras_transformers.tasks.labels import Labels, make_labels
+from keras_transformers.tasks.named_model import NamedModel
+from keras_transformers.tasks.one_pass import Answer, TracedService, text_signatures
+from keras_transformers.tasks.readers import GraphReader, Tensors
+from keras_transformers.tasks.serving import check_exportable
+from keras_transformers.text.string_checks import check_length, check_tokenizer, padding_of
+from keras_transformers.text.tokenizer import Tokenizer
+from keras_transformers.training.distribute import is_chief
+from keras_transformers.training.lora import merged
+
+TRIED = ["warm up", "a", "it"]  # texts to look at the numbers of a model for
+CLOSE = 1e-2  # to 1, for the sum of probabilities, in half precision too
+
+
+def export_text(
+    model: keras.Model,
+    tokenizer: Tokenizer,
+    folder: str | os.PathLike,
+    *,
+    labels: Sequence[str] | int | None = None,
+    problem: str | None = None,
+    from_logits: bool = True,
+    max_length: int | None = None,
+    pad_id: int | None = None,
+) -> None:
+    """Write a SavedModel from strings to the answers of a model, for TF Serving: as `Task.export`, for any model.
+
+    Signatures: `serving_default` takes `text`; `pair`, where the model has `segment_ids`, `text` and `text_pair`: all
+    (B,) strings. Both return the model's outputs under their names, and `truncated` (B,) bool. With `labels`, the
+    output of the scores is replaced by what the export of a classifier has: single label, `label` (B,) and
+    `probabilities` (B, C); multi-label, `labels` (B, C), empty where a label does not apply, and `probabilities`;
+    regression, `scores` (B, C). Only core TensorFlow ops are used, if the model uses no others: neither Keras nor this
+    package is needed to serve it. A model that takes strings, with `Tokenize`, has its own `model.export`.
+
+    Args:
+        model: Functional or sequential, with inputs (B, T) named `token_ids` and perhaps `segment_ids` and
+            `padding_mask`; or with one input of any name, of token ids. Where T is fixed, rows are padded to it.
+        tokenizer: That of the texts the model learned from.
+        folder: Such as `"serving/own/1"`. Replaced if it is a SavedModel; an interrupted export leaves the old one. Of
+            several workers, the chief writes it.
+        labels: Names of the classes, or their number, where the model is a classifier: its one output, or that named
+            `logits` (without `from_logits`, `probabilities`), has shape (B, C). None for the outputs as they are,
+            without softmax.
+        problem: `"single_label"`, the default, `"multi_label"` or `"regression"`.
+        from_logits: Whether that output is logits, and probabilities are their softmax (multi-label: sigmoid). False
+            for a model that ends in an activation, whose output is exported as it is.
+        max_length: Longest text in tokens; longer ones are cut. Needed where neither the inputs nor `LearnedPositions`
+            in the model limit it.
+        pad_id: The id that rows are padded with; None for the tokenizer's.
+
+    Raises:
+        ValueError: Model and tokenizer do not fit each other, an argument is not what is said here, the model gives
+            probabilities where logits are expected or the reverse, the backend is not TensorFlow, or the folder holds
+            something else.
+
+    Example:
+
+    >>> import tempfile
+    >>> import tensorflow as tf
+    >>> tokenizer = Tokenizer.train(["a fine film", "a dull film"], vocabulary_size=60)
+    >>> model = keras.Sequential([
+    ...     keras.Input((None,), dtype="int32"), keras.layers.Embedding(60, 8, mask_zero=True),
+    ...     keras.layers.GlobalAveragePooling1D(), keras.layers.Dense(2),
+    ... ])
+    >>> folder = tempfile.mkdtemp()
+    >>> export_text(model, tokenizer, folder, labels=["negative", "positive"], max_length=32)
+    >>> answer = tf.saved_model.load(folder).signatures["serving_default"](text=tf.constant(["a fine film"]))
+    >>> sorted(answer)
+    ['label', 'probabilities', 'truncated']
+    """
+    check_exportable("Save the model with model.save")
+    check_tokenizer("export_text", tokenizer)
+    check_target(folder, marker="saved_model.pb")
+    named = NamedModel(model)
+    read = _reader(named, tokenizer, max_length, pad_id)
+    _check_largest_id(named, read, tokenizer.vocabulary_size - 1)
+    if labels is None and problem is not None:
+        raise ValueError(f"problem={problem!r} needs labels: received None.")
+    answer = _as_they_are if labels is None else _labelled(named, read, make_labels(labels, problem), from_logits)
+    if is_chief(strategy_of(model)):
+        _write(named, read, answer, folder)
+
+
+def _write(named: NamedModel, read: GraphReader, answer: Answer, folder: str | os.PathLike) -> None:
+    from keras_transformers.export import export
+
+    signatures = text_signatures("segment_ids" in named.input, named, answer)
+    with merged(named.model):
+        service = TracedService(named.model, signatures, read)
+        export(folder, service.module, service.signatures)
+
+
+def _reader(named: NamedModel, tokenizer: Tokenizer, max_length: int | None, pad_id: int | None) -> GraphReader:
+    from keras_transformers.text.graph.shared import graph_of
+
+    graph = graph_of(tokenizer, padding_of(tokenizer, pad_id))
+    longest = named.longest
+    max_length = longest if max_length is None else max_length
+    check_length(graph, max_length, pairs="segment_ids" in named.input)
+    if max_length is None:
+        raise ValueError("the model does not say how long a text may be: pass max_length, its most tokens.")
+    if longest and max_length > longest:
+        raise ValueError(f"max_length must be at most {longest}, the most tokens of the model: received {max_length}.")
+    return GraphReader(graph, int(max_length), named.length)
+
+
+def _as_they_are(outputs: Tensors, inputs: Tensors) -> Tensors:
+    """Return the outputs, in float32 where they are in half precision, which not all clients know."""
+    return {
+        name: ops.cast(value, "float32") if keras.backend.is_float_dtype(value.dtype) else value
+        for name, value in outputs.items()
+    }
+
+
+def _labelled(named: NamedModel, read: GraphReader, classes: Labels, from_logits: bool) -> Answer:
+    """Return the function of a classifier's answer, after a look at what the model gives."""
+    expected = "logits" if from_logits else "probabilities"
+    name = expected if expected in named.output else next(iter(named.output))
+    if len(named.output) > 1 and name != expected:
+        raise ValueError(
+            f"labels are for the model's one output, or that named {expected!r}: received {sorted(named.output)}."
+        )
+    _check_shape(named.output[name].shape, len(classes.names))
+    if classes.problem != "regression":
+        _check_scale(_tried(named, read)[name].astype("float32"), classes.problem == "single_label", from_logits)
+
+    def answer(outputs: Tensors, inputs: Tensors) -> Tensors:
+        others = _as_they_are({other: value for other, value in outputs.items() if other != name}, inputs)
+        labelled = answer_labels(classes, outputs[name], from_logits)
+        if taken := sorted(others.keys() & labelled.keys()):
+            raise ValueError(f"outputs of the model have the names of the answer's: {taken}. Rename them.")
+        return {**others, **labelled}
+
+    return answer
+
+
+def _check_shape(shape: tuple[int | None, ...], count: int) -> None:
+    if len(shape) != 2 or shape[1] != count:
+        one = ". A model with one sigmoid has one label: problem='multi_label'" if shape[-1] == 1 else ""
+        raise ValueError(f"{count} labels need an output (batch, {count}): received one of shape {shape}{one}.")
+
+
+def _check_scale(scores: np.ndarray, is_single: bool, from_logits: bool) -> None:
+    """Refuse a softmax of probabilities, and logits for probabilities: nobody would see it in an answer."""
+    are_shares = (scores >= 0).all() and (scores <= 1 + CLOSE).all()
+    if is_single:
+        are_shares &= (np.abs(scores.sum(-1) - 1) < CLOSE).all()
+    if is_single and are_shares and from_logits:
+        raise ValueError("the model gives probabilities already, rows that sum to 1: pass from_logits=False.")
+    if not are_shares and not from_logits:
+        told = [round(float(score), 3) for score in scores[0]]
+        raise ValueError(f"from_logits=False is for a model that gives probabilities: this one gives {told}, say.")
+
+
+def _check_largest_id(named: NamedModel, read: GraphReader, largest: int) -> None:
+    import tensorflow as tf
+
+    try:
+        _tried(named, read, token_ids=largest)
+    except tf.errors.InvalidArgumentError as error:
+        raise ValueError(
+            f"the model fails on the tokenizer's largest id, {largest}: they do not belong together, or an embedding "
+            f"has too few rows ({str(error)[:MOST_LETTERS]})."
+        ) from error
+
+
+def _tried(named: NamedModel, read: GraphReader, **numbers: int) -> dict[str, np.ndarray]:
+    """Return what the model gives for some texts, where columns of the tokenizer may be replaced by a number."""
+    import tensorflow as tf
+
+    encoded = read(tf.constant(TRIED))
+    encoded |= {name: tf.fill(tf.shape(encoded[name]), number) for name, number in numbers.items()}
+    outputs = named({name: encoded[name] for name in named.input})
+    return {name: ops.convert_to_numpy(value) for name, value in outputs.items()}

@@ -1,0 +1,153 @@
+"""Checks of what layers of strings, and exports that take text, are given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import keras
+
+from keras_transformers.number_checks import is_size, is_token_id
+from keras_transformers.outside import shown
+from keras_transformers.tensor import Tensor
+from keras_transformers.text.checks import check_text
+from keras_transformers.text.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from keras_transformers.text.graph.compile import TextGraph
+
+NO_LIMIT = 2**31 - 1  # tokens: the largest int32
+
+
+def check_tokenizer(who: str, tokenizer: Any) -> None:
+    """Check that there is a `Tokenizer`, and TensorFlow to compile it for.
+
+    Args:
+        who: Takes the tokenizer.
+        tokenizer: As a user has it.
+
+    Raises:
+        ValueError: One is missing.
+    """
+    if keras.config.backend() != "tensorflow":
+        raise ValueError(
+            f"{who} handles text in TensorFlow ops: received the backend {keras.config.backend()!r}. Encode texts "
+            "outside of the model, with Tokenizer.encode, or set KERAS_BACKEND=tensorflow."
+        )
+    if not isinstance(tokenizer, Tokenizer):
+        raise ValueError(
+            f"{who} takes a keras_transformers.Tokenizer: received a {type(tokenizer).__name__}. Make one with "
+            "Tokenizer.from_folder, from_file or train, or Tokenizer(library) of a tokenizers.Tokenizer."
+        )
+
+
+def padding_of(tokenizer: Tokenizer, pad_id: int | None) -> int:
+    """Return the id that rows are padded with.
+
+    Args:
+        tokenizer: Of the texts.
+        pad_id: What a user asks for; None for the tokenizer's.
+
+    Raises:
+        ValueError: It is no id, or the tokenizer has none.
+
+    Example:
+
+    >>> padding_of(Tokenizer.train(["the cat"], vocabulary_size=40), None)
+    0
+    """
+    if pad_id is None:
+        pad_id = own_padding(tokenizer)
+    if pad_id is None:
+        raise ValueError(
+            "the tokenizer has no token for padding: pass pad_id, an id such as 0, that rows are filled with."
+        )
+    if not is_token_id(pad_id, NO_LIMIT):
+        raise ValueError(f"pad_id must be the id of a token, an integer from 0 on: received {shown(pad_id)}.")
+    return int(pad_id)
+
+
+def own_padding(tokenizer: Tokenizer) -> int | None:
+    """Return the id of a tokenizer's token for padding; None if it has none."""
+    try:
+        return tokenizer.pad_id
+    except ValueError:
+        return None
+
+
+def check_length(graph: TextGraph, max_length: Any, pairs: bool) -> None:
+    """Check that a row has room for text.
+
+    Args:
+        graph: The `TextGraph` of a tokenizer.
+        max_length: The most tokens of a row; None for no limit.
+        pairs: Whether rows are made of two texts.
+
+    Raises:
+        ValueError: `max_length` is no integer, or the special tokens take all of it.
+    """
+    if max_length is None:
+        return
+    if not is_size(max_length):
+        raise ValueError(f"max_length must be a positive integer, or None for no limit: received {shown(max_length)}.")
+    graph.template.room(1 + bool(pairs), int(max_length))
+
+
+def strings(texts: Any) -> Tensor:
+    """Return strings as a user has them as a tensor (), (B,) or (B, 1), which may be symbolic.
+
+    Raises:
+        ValueError: They are none, or have another shape.
+
+    Example:
+
+    >>> strings(["a film", "a day"]).shape
+    TensorShape([2])
+    """
+    import tensorflow as tf
+
+    if not (isinstance(texts, keras.KerasTensor) or tf.is_tensor(texts)):
+        _check_python(texts)
+        try:
+            texts = tf.convert_to_tensor(texts, tf.string)
+        except (TypeError, ValueError) as error:
+            raise _no_strings(texts) from error
+    if texts.dtype not in ("string", tf.string):
+        raise ValueError(
+            f"expected strings: received a tensor of {getattr(texts.dtype, 'name', texts.dtype)}. In a model they come "
+            'from keras.Input((), dtype="string").'
+        )
+    if tf.is_tensor(texts) and texts.shape.rank is None:
+        texts = tf.ensure_shape(texts, [None])
+    if len(texts.shape) > 1 and tuple(texts.shape[1:]) != (1,):
+        raise ValueError(f"expected one string a row, (batch,) or (batch, 1): received the shape {tuple(texts.shape)}.")
+    return texts
+
+
+def _check_python(texts: Any) -> None:
+    """Refuse lists of anything else, of which TensorFlow would make a row each, and text that it cannot hold."""
+    rows = [texts] if isinstance(texts, str) else texts
+    for row, text in enumerate(rows if isinstance(rows, (list, tuple)) else ()):
+        if not isinstance(text, (str, bytes)):
+            raise _no_strings(texts)
+        if isinstance(text, str):
+            check_text("inputs", text, row)
+
+
+def _no_strings(texts: Any) -> ValueError:
+    return ValueError(
+        f"expected strings, as a tensor, an array or a list of str: received {shown(texts)}. Rows of two texts need "
+        "Tokenize(pairs=True)."
+    )
+
+
+def may_be_equal(one: Sequence[int | None], other: Sequence[int | None]) -> bool:
+    """Return whether two shapes, None where a size is not known, may be the same.
+
+    Example:
+
+    >>> may_be_equal((None, 1), (3, 1)), may_be_equal((2,), (3,))
+    (True, False)
+    """
+    pairs = zip(one, other, strict=False)
+    return len(one) == len(other) and all(None in pair or pair[0] == pair[1] for pair in pairs)
