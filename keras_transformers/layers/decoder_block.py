@@ -10,7 +10,7 @@ import keras
 from keras_transformers.keras_private import mask_of
 from keras_transformers.layers.attention import Attention
 from keras_transformers.layers.cache import attend_as_queries_of_one_row
-from keras_transformers.layers.checks import check_rates
+from keras_transformers.layers.checks import check_rates, check_vectors
 from keras_transformers.layers.dropout import Dropout
 from keras_transformers.layers.feed_forward import FeedForward
 from keras_transformers.layers.options import share_out
@@ -138,7 +138,7 @@ class DecoderBlock(ReturnsCache, Block):
         return_cache=None,
         training=None,
     ):
-        self._check(context, cache)
+        self._check(hidden_states, context, cache)
         wanted = asked(self, cache, return_cache, return_attention_scores)
         asks = {"return_cache": True, "return_attention_scores": wanted.scores, "training": training}
         if padding_mask is None and cache is None:
@@ -162,7 +162,8 @@ class DecoderBlock(ReturnsCache, Block):
         hidden_states, *_ = add(hidden_states, feed_forward, self.feed_forward_norm)  # (B, T, D)
         return wanted.outputs(hidden_states, new, scores)
 
-    def _check(self, context, cache):
+    def _check(self, hidden_states, context, cache):
+        check_vectors(hidden_states=hidden_states, context=context)
         if self.cross_attention is None and context is not None:
             raise ValueError(
                 "a context was given to a block made with cross_attention=False. The second input of a DecoderBlock is "
@@ -178,7 +179,7 @@ class DecoderBlock(ReturnsCache, Block):
         self, hidden_states, context=None, *, encoder_attention_mask=None, encoder_padding_mask=None, cache=None,
         return_attention_scores=None, return_cache=None, training=None, **kwargs
     ):  # fmt: skip
-        self._check(context, cache)
+        self._check(hidden_states, context, cache)
         asks = {"return_cache": True, "return_attention_scores": True}
         output, new, scores = self.attention.compute_output_spec(hidden_states, cache=_part(cache), **asks, **kwargs)
         scores = [scores]

@@ -9,7 +9,7 @@ import keras
 
 from keras_transformers.keras_private import mask_of
 from keras_transformers.layers.attention import Attention
-from keras_transformers.layers.checks import check_rates
+from keras_transformers.layers.checks import check_rates, check_vectors
 from keras_transformers.layers.dropout import Dropout
 from keras_transformers.layers.feed_forward import FeedForward
 from keras_transformers.layers.options import share_out
@@ -114,6 +114,7 @@ class EncoderBlock(Block):
         return_attention_scores=None,
         training=None,
     ):
+        check_vectors(hidden_states=hidden_states)
         wanted = asked(self, return_attention_scores=return_attention_scores)
         padding_mask = mask_of(hidden_states) if padding_mask is None else padding_mask
         visible = {"attention_mask": attention_mask, "padding_mask": padding_mask, "documents": documents}

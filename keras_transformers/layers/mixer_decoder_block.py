@@ -10,7 +10,7 @@ from keras import ops
 
 from keras_transformers.layers.attention import Attention
 from keras_transformers.layers.cache import attend_as_queries_of_one_row
-from keras_transformers.layers.checks import check_rates
+from keras_transformers.layers.checks import check_rates, check_vectors
 from keras_transformers.layers.dense import built_dense, length_of, without_length
 from keras_transformers.layers.dropout import Dropout
 from keras_transformers.layers.gather import take_at
@@ -138,7 +138,7 @@ class MixerDecoderBlock(ReturnsCache, Block):
         return_cache=None,
         training=None,
     ):
-        self._check(context, cache)
+        self._check(hidden_states, context, cache)
         wanted = asked(self, cache, return_cache, return_attention_scores)
         if positions is None:
             places = ops.arange(length_of(hidden_states), dtype="int32")[None]  # (1, T)
@@ -164,7 +164,8 @@ class MixerDecoderBlock(ReturnsCache, Block):
             hidden_states, cross_cache, *scores = add(hidden_states, cross_attend, self.cross_attention_norm)
         return wanted.outputs(hidden_states, new_cache | _crossing(cross_cache), scores)
 
-    def _check(self, context, cache):
+    def _check(self, hidden_states, context, cache):
+        check_vectors(hidden_states=hidden_states, context=context)
         has_source = context is not None or cache is not None
         if (self.encoder and not has_source) or (not self.encoder and context is not None):
             raise ValueError(
@@ -188,7 +189,7 @@ class MixerDecoderBlock(ReturnsCache, Block):
     def compute_output_spec(
         self, hidden_states, context=None, *, cache=None, return_attention_scores=None, return_cache=None, **inputs
     ):
-        self._check(context, cache)
+        self._check(hidden_states, context, cache)
         wanted, scores = asked(self, cache, return_cache, return_attention_scores), []
         output, new_cache = self.mixer.compute_output_spec(
             hidden_states, positions=hidden_states, cache=cache, return_cache=True

@@ -7,7 +7,7 @@ from typing import Any
 
 import keras
 
-from keras_transformers.layers.checks import check_rates
+from keras_transformers.layers.checks import check_rates, check_vectors
 from keras_transformers.layers.dropout import Dropout
 from keras_transformers.layers.given_masks import key_mask
 from keras_transformers.layers.mixers import make_mixer
@@ -90,6 +90,7 @@ class MixerEncoderBlock(Block):
 
     @rematerialized
     def call(self, hidden_states, *, attention_mask=None, padding_mask=None, training=None):
+        check_vectors(hidden_states=hidden_states)
         attention_mask = key_mask(hidden_states, attention_mask, padding_mask)  # (B, 1, T)
         mix = partial(self.mixer, attention_mask=attention_mask, return_cache=False)
         return self.adder(training)(hidden_states, mix, self.mixer_norm)[0]  # (B, T, D)

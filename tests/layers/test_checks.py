@@ -1,0 +1,186 @@
+"""Wrong arguments and inputs: refused in our words when a layer is built or first called, with values or without."""
+
+from __future__ import annotations
+
+import keras
+import numpy as np
+import pytest
+from arrays import normal, to_numpy
+
+from keras_transformers.layers import (
+    ALiBi,
+    Attention,
+    Convolution,
+    DecoderBlock,
+    EncoderBlock,
+    FeedForward,
+    LearnedPositions,
+    MixerDecoderBlock,
+    MixerEncoderBlock,
+    Recurrence,
+    RelativePositionBias,
+    RotaryPositions,
+    SinusoidalPositions,
+    TokenEmbedding,
+)
+
+B, T, D, N = 2, 5, 8, 2
+X = normal(B, T, D)
+VECTORS = {
+    "attention": lambda: Attention(N),
+    "encoder block": lambda: EncoderBlock(N, 16),
+    "decoder block": lambda: DecoderBlock(N, 16),
+    "feed-forward": lambda: FeedForward(16),
+    "learned positions": lambda: LearnedPositions(9),
+    "sinusoidal positions": lambda: SinusoidalPositions(),
+    "recurrence": lambda: Recurrence("gru", 4),
+    "convolution": lambda: Convolution(4),
+    "mixer encoder block": lambda: MixerEncoderBlock("gru", 4),
+    "mixer decoder block": lambda: MixerDecoderBlock("gru", 4),
+}
+INPUTS = {
+    "two axes": (X[0], r"must be \(batch, length, width\): received .*Add the axis of the length"),
+    "one axis": (X[0, 0], r"must be \(batch, length, width\): received \(8\). Add the axis of the batch|\(\?\)"),
+    "four axes": (X[None], "TimeDistributed"),
+    "integers": (
+        np.ones((B, T, D), "int32"),
+        "must be vectors of floating-point numbers: received int32.*TokenEmbedding",
+    ),
+    "Booleans": (np.ones((B, T, D), bool), "must be vectors of floating-point numbers: received bool"),
+}
+
+
+@pytest.mark.parametrize("is_symbolic", [False, True])
+@pytest.mark.parametrize("case", INPUTS)
+@pytest.mark.parametrize("name", VECTORS)
+def test_inputs_that_are_no_vectors(name, case, is_symbolic):
+    x, message = INPUTS[case]
+    if is_symbolic:
+        x = keras.Input(x.shape[1:], dtype=x.dtype)
+    with pytest.raises(ValueError, match=message):
+        VECTORS[name]()(x)
+
+
+@pytest.mark.parametrize("name", ["attention", "encoder block", "decoder block", "feed-forward"])
+def test_a_width_that_is_not_known(name):
+    with pytest.raises(ValueError, match=r"the width of hidden_states must be known: received \(\?, 5, \?\)"):
+        VECTORS[name]()(keras.Input((5, None)))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Attention(0), "num_heads must be a positive integer: received {'num_heads': 0}"),
+        (lambda: Attention(2.0), "num_heads must be a positive integer"),
+        (lambda: Attention(2, head_dim=0), "head_dim must be a positive integer"),
+        (lambda: Attention(2, num_kv_heads=0), "num_kv_heads must be a positive integer"),
+        (lambda: Attention(2, linear_from=-1), "linear_from must be a positive integer"),
+        (
+            lambda: Attention(2, dropout=1.0),
+            "dropout must be a number from 0 to less than 1: received {'dropout': 1.0}",
+        ),
+        (lambda: EncoderBlock("2", 8), "num_heads must be a positive integer"),
+        (lambda: EncoderBlock(2, 0), "intermediate_dim must be a positive integer"),
+        (lambda: EncoderBlock(2, 8, dropout=-0.1), "dropout must be a number from 0"),
+        (lambda: EncoderBlock(2, 8, attention_dropout="0.1"), "attention_dropout must be a number from 0"),
+        (lambda: DecoderBlock(2, 8, activation_dropout=2), "activation_dropout must be a number from 0"),
+        (lambda: DecoderBlock(2, 8, norm="batch"), r"norm must be one of \('layer', 'rms'\): received 'batch'"),
+        (lambda: EncoderBlock(2, 8, norm_order="both"), r"norm_order must be one of \('post', 'pre'\)"),
+        (lambda: FeedForward(True), "intermediate_dim must be a positive integer"),
+        (lambda: TokenEmbedding(0, 4), "vocabulary_size must be a positive integer"),
+        (lambda: TokenEmbedding(4, -4), "hidden_dim must be a positive integer"),
+        (lambda: LearnedPositions(0), "max_length must be a positive integer"),
+        (lambda: RotaryPositions(0), "head_dim must be a positive integer"),
+        (lambda: RelativePositionBias(0), "num_heads must be a positive integer"),
+        (lambda: ALiBi(0), "num_heads must be a positive integer"),
+        (lambda: Recurrence("gru", 0), "units must be a positive integer"),
+        (lambda: Convolution(0), "units must be a positive integer"),
+        (lambda: MixerEncoderBlock("gru", 4, dropout=1), "dropout must be a number from 0"),
+        (lambda: MixerDecoderBlock("gru", 4, attention_dropout=1), "attention_dropout must be a number from 0"),
+    ],
+)
+def test_arguments(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+ROTARY = {length: RotaryPositions(D // N)(np.arange(length)[None]) for length in (T, T - 1)}
+CALLS = {
+    "heads": (3, {}, "the width of the input must be divisible by num_heads=3: received 8"),
+    "context of other rows": (N, {"context": X[:1]}, "must have the same batch size: received 2 and 1"),
+    "context of two axes": (N, {"context": X[0]}, r"context must be \(batch, length, width\)"),
+    "integer context": (N, {"context": np.ones((B, 3, 4), int)}, "context must be vectors of floating-point numbers"),
+    "padding of other length": (N, {"padding_mask": np.ones((B, 4))}, r"padding_mask must be \(batch, keys\)"),
+    "mask of other length": (N, {"attention_mask": np.ones((B, T, 4), bool)}, r"received \(.*, 5, 4\)"),
+    "documents of other length": (N, {"documents": np.ones((B, 4), int)}, r"documents must be \(batch, length\)"),
+    "bias of other heads": (N, {"position_bias": normal(1, 3, T, T)}, r"position_bias must be \(1 or batch, heads"),
+    "rotary of other positions": (N, {"rotary": ROTARY[T - 1]}, r"rotary must be a pair \(cosines, sines\)"),
+    "rotary of other heads": (2 * N, {"rotary": ROTARY[T]}, r"RotaryPositions\(head_dim=2\) gives them"),
+    "cosines alone": (N, {"rotary": ROTARY[T][0]}, r"rotary must be a pair \(cosines, sines\)"),
+    "rotary and context": (N, {"context": X, "rotary": ROTARY[T]}, "rotary positions are of self-attention"),
+}
+
+
+@pytest.mark.parametrize("is_symbolic", [False, True])
+@pytest.mark.parametrize("name", CALLS)
+def test_calls_of_attention(name, is_symbolic):
+    heads, inputs, message = CALLS[name]
+    inputs = {"hidden_states": X} | inputs
+    if is_symbolic:
+        inputs = keras.tree.map_structure(to_symbolic, inputs)
+    with pytest.raises(ValueError, match=message):
+        Attention(heads)(**inputs)
+
+
+def to_symbolic(array):
+    dtype = keras.backend.standardize_dtype(array.dtype)
+    mask_dtype = "bool" if dtype == "float64" else dtype  # np.ones, a mask: a float one is refused for that
+    return keras.Input(batch_shape=tuple(array.shape), dtype=mask_dtype)
+
+
+@pytest.mark.parametrize("is_symbolic", [False, True])
+def test_a_context_that_is_missing_or_too_much(is_symbolic):
+    x = keras.Input((T, D)) if is_symbolic else X
+    with pytest.raises(ValueError, match=r"needs a context, the encoder's states: block\(hidden_states, context\)"):
+        DecoderBlock(N, 16, cross_attention=True)(x)
+    with pytest.raises(ValueError, match="a context was given to a block made with cross_attention=False"):
+        DecoderBlock(N, 16)(x, x)
+    with pytest.raises(ValueError, match="expected a context"):
+        MixerDecoderBlock("gru", 4, encoder="state")(x)
+
+
+@pytest.mark.parametrize(
+    ("layer", "inputs", "message"),
+    [
+        (TokenEmbedding(9, 4), {"inputs": [[9]]}, "token ids must be from 0 to 8: received 9. Make the embedding with"),
+        (TokenEmbedding(9, 4), {"inputs": [[3, -1]]}, "token ids must be from 0 to 8: received -1"),
+        (TokenEmbedding(9, 4), {"inputs": [[0.5]]}, "token ids must be integers: received float"),
+        (TokenEmbedding(9, 4), {"inputs": [[float("nan")]]}, "token ids must be integers: received float"),
+        (
+            TokenEmbedding(9, 4, 2),
+            {"inputs": [[1]], "segment_ids": [[2]]},
+            "segment ids must be from 0 to 1: received 2",
+        ),
+        (LearnedPositions(9), {"hidden_states": normal(1, 1, 4), "positions": [[9]]}, "positions must be from 0 to 8"),
+        (LearnedPositions(4), {"hidden_states": X}, "the sequence has 5 tokens and the position table 4 rows"),
+    ],
+)
+def test_numbers_that_are_in_no_table(layer, inputs, message):
+    """TensorFlow on a GPU and JAX would take zeros, NaN or another row."""
+    with pytest.raises(ValueError, match=message):
+        layer(**{name: np.asarray(value) for name, value in inputs.items()})
+
+
+def test_numbers_that_are_in_the_table():
+    embedding = TokenEmbedding(9, 4)
+    ids = np.array([[0, 8]])
+    np.testing.assert_array_equal(to_numpy(embedding(ids.astype("float32"))), to_numpy(embedding(ids)))
+    assert embedding(np.zeros((0, 3), int)).shape == (0, 3, 4)
+    assert embedding(np.zeros((2, 0), int)).shape == (2, 0, 4)
+    model = keras.Sequential([keras.Input((None,), dtype="int32"), embedding])
+    assert model.predict(ids, verbose=0).shape == (1, 2, 4)
+
+
+def test_a_text_that_is_too_long_is_seen_without_values():
+    with pytest.raises(ValueError, match="the sequence has 5 tokens and the position table 4 rows"):
+        LearnedPositions(4)(keras.Input((T, D)))
