@@ -17,8 +17,9 @@ from keras_transformers.layers.dropout import Dropout, nth_seed
 from keras_transformers.layers.given_masks import Sizes, combined
 from keras_transformers.layers.long_attention import long_attention
 from keras_transformers.layers.masks import combine, reach_mask
+from keras_transformers.layers.old_files import ReturnsCache
 from keras_transformers.layers.options import DenseOwner
-from keras_transformers.layers.outputs import ReturnsCache, asked
+from keras_transformers.layers.outputs import asked
 from keras_transformers.layers.products import attention_weights, mix
 from keras_transformers.layers.rotary import check_rotary, rotate
 

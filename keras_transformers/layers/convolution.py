@@ -19,8 +19,9 @@ from keras_transformers.layers.dense import (
     without_length,
 )
 from keras_transformers.layers.given_masks import key_mask
+from keras_transformers.layers.old_files import ReturnsCache
 from keras_transformers.layers.options import DenseOwner
-from keras_transformers.layers.outputs import ReturnsCache, asked
+from keras_transformers.layers.outputs import asked
 from keras_transformers.number_checks import is_size
 
 

@@ -13,8 +13,9 @@ from keras_transformers.layers.cache import attend_as_queries_of_one_row
 from keras_transformers.layers.checks import check_rates, check_vectors
 from keras_transformers.layers.dropout import Dropout
 from keras_transformers.layers.feed_forward import FeedForward
+from keras_transformers.layers.old_files import ReturnsCache
 from keras_transformers.layers.options import share_out
-from keras_transformers.layers.outputs import ReturnsCache, asked
+from keras_transformers.layers.outputs import asked
 from keras_transformers.layers.remat import Block, rematerialized
 from keras_transformers.layers.residual import make_norm
 

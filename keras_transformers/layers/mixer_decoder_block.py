@@ -16,8 +16,9 @@ from keras_transformers.layers.dropout import Dropout
 from keras_transformers.layers.gather import take_at
 from keras_transformers.layers.given_masks import key_mask
 from keras_transformers.layers.mixers import make_mixer
+from keras_transformers.layers.old_files import ReturnsCache
 from keras_transformers.layers.options import DENSE_OPTIONS, share_out
-from keras_transformers.layers.outputs import ReturnsCache, asked
+from keras_transformers.layers.outputs import asked
 from keras_transformers.layers.recurrence import CELLS
 from keras_transformers.layers.remat import Block, rematerialized
 from keras_transformers.layers.residual import make_norm

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import keras
-
 
 class Asked(NamedTuple):
     """What is asked for."""
@@ -40,14 +38,3 @@ def asked(
         bool(cache is not None or (layer.return_cache if return_cache is None else return_cache)),
         bool(layer.return_scores if return_attention_scores is None else return_attention_scores),
     )
-
-
-class ReturnsCache(keras.layers.Layer):
-    """A layer that can return a cache."""
-
-    return_scores = False
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Any:
-        """Build the layer; one that was saved by 0.1.0 or before, which always returned a cache, does so still."""
-        return super().from_config({"return_cache": True, **config})

@@ -20,8 +20,9 @@ from keras_transformers.layers.dense import (
     without_length,
 )
 from keras_transformers.layers.given_masks import key_mask
+from keras_transformers.layers.old_files import ReturnsCache
 from keras_transformers.layers.options import DenseOwner
-from keras_transformers.layers.outputs import ReturnsCache, asked
+from keras_transformers.layers.outputs import asked
 
 # Keras' cell of each kind, and what the cache calls its states: the output and, of an LSTM, the cell state.
 CELLS: dict[str, tuple[type, tuple[str, ...]]] = {

@@ -1,0 +1,34 @@
+"""What `.keras` files say that were written before layers returned one tensor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+
+OLD_NAME = "encoder_hidden_states"  # of the second input of decoder blocks, now `context`
+
+
+class ReturnsCache(keras.layers.Layer):
+    """A layer that can return a cache. Files that do not say whether it does are older: it always did then."""
+
+    return_scores = False
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Any:
+        """Build the layer from its configuration."""
+        return super().from_config({"return_cache": True, **config})
+
+    def build_from_config(self, config: dict[str, Any]) -> None:
+        """Build the layer for the shapes in its file."""
+        shapes = {_new(name): shape for name, shape in config.get("shapes_dict", {}).items()}
+        super().build_from_config({**config, **({"shapes_dict": shapes} if shapes else {})})
+
+    def __call__(self, *arguments: Any, **inputs: Any) -> Any:
+        """Call the layer."""
+        return super().__call__(*arguments, **{_new(name): value for name, value in inputs.items()})
+
+
+def _new(name: str) -> str:
+    """Return the name that an argument has now."""
+    return name.replace(OLD_NAME, "context")
