@@ -89,7 +89,9 @@ def dense_initializer(initializer_range: float | str | None, gain: float = 1.0) 
     return keras.initializers.TruncatedNormal(stddev=initializer_range)
 
 
-def built_dense(owner: DenseOwner, name: str, units: int, input_shape: tuple, gain: float = 1.0) -> Dense:
+def built_dense(
+    owner: DenseOwner, name: str, units: int, input_shape: tuple, gain: float = 1.0, **options: Any
+) -> Dense:
     """Build a dense layer with the `use_bias`, initialisers, regularisers, constraints and dtype policy of its owner.
 
     Args:
@@ -99,13 +101,14 @@ def built_dense(owner: DenseOwner, name: str, units: int, input_shape: tuple, ga
         units: Width of its output.
         input_shape: Shape that it is built for.
         gain: As in `dense_initializer`.
+        **options: Of the dense layer, in the place of its owner's.
 
     Returns:
         A built layer.
     """
     own_range = owner.output_initializer_range if name == "output" else None
     initializer = dense_initializer(owner.initializer_range if own_range is None else own_range, gain)
-    options = {"use_bias": owner.use_bias, "kernel_initializer": initializer, **dense_options(owner)}
+    options = {"use_bias": owner.use_bias, "kernel_initializer": initializer, **dense_options(owner), **options}
     layer = Dense(units, dtype=owner.dtype_policy.name, name=name, **options)
     layer.build(input_shape)
     return layer
