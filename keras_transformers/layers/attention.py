@@ -203,7 +203,7 @@ class Attention(ReturnsCache, DenseOwner):
         return wanted.outputs(output, cache, scores)
 
     def _query(self, hidden_states, rotary, length):
-        """Queries times the scale, (B, N, T, H)."""
+        """Return the queries times the scale, (B, N, T, H)."""
         query = self._project(self.query, hidden_states, length, self.num_heads)
         query = query if rotary is None else rotate(query, rotary)
         scale = 1 / math.sqrt(self.head_dim) if self.scale is None else self.scale
@@ -280,6 +280,6 @@ class Attention(ReturnsCache, DenseOwner):
 
 
 def _reach_mask(cache_positions, length, key, reach):
-    """The mask of queries at given places, or at 0, 1, 2, ..., and keys (B, K, S, H): boolean (1|B, T, S)."""
+    """Return the mask of queries at given places, or at 0, 1, 2, ..., and of keys (B, K, S, H): (1|B, T, S)."""
     queries = ops.arange(length, dtype="int32")[None] if cache_positions is None else cache_positions  # (1|B, T)
     return reach_mask(ops.cast(queries, "int32"), ops.arange(ops.shape(key)[2], dtype="int32")[None], *reach)

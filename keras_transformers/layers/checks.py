@@ -119,7 +119,7 @@ def check_numbers_of_rows(ids: Any, rows: int, what: str, remedy: str) -> None:
 
 
 def _are_whole(ids: Any) -> bool:
-    """Whether numbers of a floating-point dtype stand for integers, as `keras.layers.Embedding` allows."""
+    """Return whether numbers of a floating-point dtype stand for integers, as `keras.layers.Embedding` allows."""
     if not keras.backend.is_float_dtype(keras.backend.standardize_dtype(ids.dtype)):
         return False
     values = values_of(ids)

@@ -192,7 +192,7 @@ def _check_pair(shape: tuple, sizes: Sizes) -> None:
 
 
 def _fits(shape: tuple, expected: tuple) -> bool:
-    """Whether a shape can be another one, where sizes are not known or are 1 for all but the last one."""
+    """Return whether a shape can be another one, where sizes are not known or are 1 for all but the last one."""
     if len(shape) != len(expected):
         return False
     pairs = [*zip(shape, expected, strict=True)]

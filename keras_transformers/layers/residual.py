@@ -14,7 +14,7 @@ from keras_transformers.tensor import Tensor
 def residual(
     hidden_states: Tensor, sublayer: Callable, norm: Callable | None, dropout: Callable, norm_order: str
 ) -> tuple:
-    """One sublayer with its residual connection.
+    """Compute one sublayer with its residual connection.
 
     Post-norm is the paper's and BERT's, `norm(x + dropout(sublayer(x)))`; pre-norm is GPT-2's,
     `x + dropout(sublayer(norm(x)))`.

@@ -13,7 +13,7 @@ def block_inputs(
     config: TransformerConfig, layers: Layers, side: str, queries: Tensor, keys: Tensor,
     attention_mask: Tensor | None = None, documents: Tensor | None = None, is_cached: bool = False,
 ) -> list[dict[str, Tensor]]:  # fmt: skip
-    """The call arguments of each block of a stack; blocks that want the same share the same tensors.
+    """Return the call arguments of each block of a stack; blocks that want the same share the same tensors.
 
     Args:
         config: Says what each block wants.

@@ -157,7 +157,7 @@ def walk(
     documents: Tensor | None = None, cache: list[dict[str, Tensor]] | None = None, in_place: bool = False,
     **encoder_inputs: Tensor,
 ) -> tuple[list, list, dict[str, list]]:  # fmt: skip
-    """Through all layers of a decoder.
+    """Pass token ids through all layers of a decoder.
 
     Args:
         config: Sizes and options.

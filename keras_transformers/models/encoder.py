@@ -81,7 +81,7 @@ def walk(
 def encode_source(
     config: TransformerConfig, layers: build.Layers, inputs: Mapping[str, Tensor]
 ) -> tuple[list, dict[str, list], dict[str, Tensor]]:
-    """Through the encoder beside a decoder.
+    """Pass the source through the encoder beside a decoder.
 
     Args:
         config: Of a model of two stacks.
