@@ -63,6 +63,13 @@ class Layer(keras.layers.Layer):
         return keras.tree.map_structure(lambda tensor: tensor.shape, self.compute_output_spec(*inputs, **named))
 
 
+class Positional(Layer):
+    """A layer that gives positions, or what is made of them: a mask of its inputs is none of its outputs."""
+
+    def compute_mask(self, *inputs: Any, **named: Any) -> None:
+        """Return None: there is no mask."""
+
+
 class DenseOwner(Layer):
     """A layer with dense layers inside, which take Keras' options of a dense layer from it."""
 

@@ -10,12 +10,12 @@ from keras import ops
 
 from keras_transformers.config import POSITION_LAYOUTS
 from keras_transformers.layers.checks import check_numbers_of_rows, check_shape, check_sizes, check_vectors
-from keras_transformers.layers.options import Layer
+from keras_transformers.layers.options import Layer, Positional
 from keras_transformers.layers.tables import TableOwner, add_rows, add_table, take_rows
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
-class PositionIds(keras.layers.Layer):
+class PositionIds(Positional):
     """0, 1, 2, ... along an axis of a tensor: the positions that rotary, relative and causal layers take.
 
     Args:
@@ -45,7 +45,7 @@ class PositionIds(keras.layers.Layer):
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
-class DocumentPositions(keras.layers.Layer):
+class DocumentPositions(Positional):
     """The position of each token in its text, where a row may hold several texts.
 
     Call arguments:

@@ -10,11 +10,12 @@ import numpy as np
 from keras import ops
 
 from keras_transformers.layers.checks import check_sizes
+from keras_transformers.layers.options import Positional
 from keras_transformers.layers.tables import TableOwner, add_table, take_rows
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
-class RelativePositionBias(TableOwner):
+class RelativePositionBias(Positional, TableOwner):
     """T5's learned bias per head and bucket of distances, shared by all blocks of a stack.
 
     Near distances have a bucket each, farther ones share buckets of logarithmic width.
@@ -85,7 +86,7 @@ class RelativePositionBias(TableOwner):
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
-class ALiBi(keras.layers.Layer):
+class ALiBi(Positional):
     """A penalty on the scores that grows linearly with the distance, with one slope per head.
 
     Nothing is learned. Paper: Press et al. 2021, https://arxiv.org/abs/2108.12409.

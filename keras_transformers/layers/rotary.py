@@ -9,11 +9,12 @@ import numpy as np
 from keras import ops
 
 from keras_transformers.layers.checks import check_sizes, told
+from keras_transformers.layers.options import Positional
 from keras_transformers.tensor import Tensor
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
-class RotaryPositions(keras.layers.Layer):
+class RotaryPositions(Positional):
     """Cosines and sines of rotary position embedding, computed once for all blocks.
 
     Products of rotated queries and keys depend on the distance of their positions only. The layout is that of

@@ -11,13 +11,21 @@ from arrays import normal, to_numpy, tolerance
 from keras import ops
 
 from keras_transformers.layers import (
+    ALiBi,
     Attention,
+    Convolution,
     DecoderBlock,
+    DocumentPositions,
     Dropout,
     EncoderBlock,
     FeedForward,
     LayerNormalization,
     LearnedPositions,
+    MixerEncoderBlock,
+    PositionIds,
+    Recurrence,
+    RelativePositionBias,
+    RotaryPositions,
     SinusoidalPositions,
     TokenEmbedding,
 )
@@ -31,6 +39,9 @@ LAYERS = {
     "encoder": lambda **options: EncoderBlock(N, 16, **options),
     "pre-norm encoder": lambda **options: EncoderBlock(N, 16, norm="rms", norm_order="pre", **options),
     "decoder": lambda **options: DecoderBlock(N, 16, **options),
+    "recurrence": lambda **options: Recurrence("gru", 6, bidirectional=True, **options),
+    "convolution": lambda **options: Convolution(6, **options),
+    "mixer encoder": lambda **options: MixerEncoderBlock("lstm", 6, **options),
     "feed-forward": lambda **options: FeedForward(16, **options),
     "norm": LayerNormalization,
     "dropout": lambda **options: Dropout(0.1, **options),
@@ -49,6 +60,7 @@ def first(outputs):
     return outputs[0] if isinstance(outputs, (tuple, list)) else outputs
 
 
+@pytest.mark.integration(quick=[f"{name}-ours-float32" for name in ("attention", "encoder", "decoder", "feed-forward")])
 @pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16"])
 @pytest.mark.parametrize("embedding", EMBEDDINGS)
 @pytest.mark.parametrize("name", LAYERS)
@@ -69,6 +81,25 @@ def test_padding_changes_nothing_behind_an_embedding(name, embedding, dtype):
     assert not np.allclose(to_numpy(model(np.where(PADDED, PADDED, 11))), short, atol=1e-3)
 
 
+@pytest.mark.parametrize("kind", ["rotary", "relative", "alibi", "documents"])
+def test_positions_of_masked_states(kind):
+    """Without a warning, and the mask stays with the states."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        token_ids = keras.Input((None,), dtype="int32")
+        x = EMBEDDINGS["ours"]()(token_ids)
+        places = PositionIds()(x)
+        inputs = {
+            "rotary": lambda: {"rotary": RotaryPositions(D // N)(places)},
+            "relative": lambda: {"position_bias": RelativePositionBias(N)(places, places)},
+            "alibi": lambda: {"position_bias": ALiBi(N)(places, places)},
+            "documents": lambda: {"documents": DocumentPositions()(token_ids) * 0 + 1},
+        }[kind]()
+        x = EncoderBlock(N, 16)(x, **inputs)
+        model = keras.Model(token_ids, keras.layers.GlobalAveragePooling1D()(x))
+        np.testing.assert_allclose(to_numpy(model(PADDED)), to_numpy(model(SHORT)), atol=1e-6)
+
+
 def test_in_sequential_and_time_series():
     layers = [keras.layers.Masking(), EncoderBlock(N, 16), EncoderBlock(N, 16), keras.layers.GlobalAveragePooling1D()]
     model = keras.Sequential(layers)
@@ -77,6 +108,7 @@ def test_in_sequential_and_time_series():
     np.testing.assert_allclose(to_numpy(model(padded)), to_numpy(model(series)), atol=1e-6)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(("remat", "jit_compile"), [(False, False), (True, False), (False, True)])
 def test_fit_with_remat_and_xla(remat, jit_compile):
     """Blocks that are computed twice, compiled ones, and `fit`."""
