@@ -226,7 +226,9 @@ class Attention(ReturnsCache, DenseOwner):
         """Whether all scores may exist at one time."""
         if self.linear_from is None or is_cached:
             return True
-        return length is not None and length < self.linear_from
+        if not isinstance(length, int):  # any: TensorFlow gives None; JAX a symbol, which has no number of chunks
+            return length is not None
+        return length < self.linear_from
 
     def _weights(self, query, key, attention_mask, position_bias):
         """(B, N, T, S)."""
