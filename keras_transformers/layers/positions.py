@@ -87,8 +87,8 @@ class LearnedPositions(TableOwner):
         embeddings_initializer, embeddings_regularizer, embeddings_constraint: As in `TokenEmbedding`.
 
     Call arguments:
-        hidden_states: (B, T, D), T at most `max_length`.
-        positions: Integer (1|B, T); 0, 1, 2, ... when None.
+        hidden_states: (B, T, D).
+        positions: Integer (1|B, T), each below `max_length`; 0, 1, 2, ... when None.
 
     Returns:
         (B, T, D).
@@ -115,16 +115,17 @@ class LearnedPositions(TableOwner):
 
     def call(self, hidden_states, positions=None):
         check_vectors(hidden_states=hidden_states)
-        length = ops.shape(hidden_states)[1]
-        self._check_length(hidden_states.shape[1])
-        table = ops.convert_to_tensor(self.embeddings)
+        length, table = ops.shape(hidden_states)[1], ops.convert_to_tensor(self.embeddings)
         if positions is None:
-            return add_rows(hidden_states, table[:length])
+            self._check_length(length)
+            if isinstance(length, int) or ops.is_tensor(length):
+                return add_rows(hidden_states, table[:length])
+            positions = ops.arange(length)[None]  # (1, T): JAX infers shapes with lengths that cannot end a slice
         check_numbers_of_rows(positions, self.max_length, "positions", "Build the layer with a larger max_length.")
         return add_rows(hidden_states, take_rows(table, positions, table.dtype))
 
     def _check_length(self, length):
-        if length is not None and length > self.max_length:
+        if isinstance(length, int) and length > self.max_length:
             raise ValueError(
                 f"the sequence has {length} tokens and the position table {self.max_length} rows: cut the text "
                 "(max_length=... of the tokenizer), or build the model with a larger max_length."

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 
+import keras
 import numpy as np
 import pytest
 from arrays import normal, to_numpy
@@ -20,6 +21,23 @@ LAYERS = [
     (SinusoidalPositions, {"layout": "halves", "max_wavelength": 100.0}),
     (SinusoidalPositions, {"layout": "fairseq"}),
 ]
+
+
+def test_learned_positions_of_any_length_in_a_layer_of_a_users_own():
+    """Keras infers its shape on JAX with lengths that are no numbers."""
+
+    class Own(keras.layers.Layer):
+        def build(self, shape):
+            self.positions = LearnedPositions(9)
+            self.positions.build(shape)
+
+        def call(self, x):
+            return self.positions(x)
+
+    inputs = keras.Input((None, 4))
+    model = keras.Model(inputs, Own()(inputs))
+    assert model.predict(np.zeros((2, 3, 4)), verbose=0).shape == (2, 3, 4)
+    assert LearnedPositions(2)(np.zeros((1, 3, 4)), positions=np.array([[0, 1, 1]])).shape == (1, 3, 4)
 
 
 @pytest.mark.parametrize(("layer_class", "options"), LAYERS)
