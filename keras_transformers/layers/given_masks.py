@@ -211,7 +211,7 @@ def _booleans(mask: Any, name: str = "attention_mask") -> Tensor:
             f"{name} must be Boolean, or 0 and 1: received {dtype} in a graph, where a sum with the scores, of 0 and "
             f"-1e9, looks the same. Cast it: ops.cast({name}, 'bool')."
         )
-    if values is not None and not np.isin(values, (0, 1)).all():
+    if values is not None and not ((values == 0) | (values == 1)).all():
         raise ValueError(
             f"{name} must be Boolean, or 0 and 1: received numbers from {values.min():g} to {values.max():g}. For a "
             "mask that is added to the scores, pass mask == 0."
