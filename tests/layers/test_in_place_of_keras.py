@@ -29,12 +29,14 @@ from in_place import (
 )
 from keras import ops
 
-# The dense layers inside keras_hub's decoder warn that they lose the mask of Keras; ours are of another type.
-IGNORED = ("ignore::DeprecationWarning", "ignore:Layer .* .of type EinsumDense. was passed an input with a mask")
-pytestmark = pytest.mark.filterwarnings("error", *IGNORED)
+# The dense layers inside keras_hub's decoder warn that they lose the mask of Keras; ours are of another type. What the
+# tests before left behind may be collected during these.
+IGNORED = ("ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+THEIRS = "ignore:Layer .* .of type EinsumDense. was passed an input with a mask"
+pytestmark = pytest.mark.filterwarnings("error", *IGNORED, THEIRS)
 
 B, T, S = 3, 5, 7
-LENGTHS = (1, 6, 17)
+LENGTHS = (1, 6, 13)
 EQUAL = {"atol": 1e-5, "rtol": 1e-5}
 MASK = np.random.default_rng(0).random((B, T, T)) < 0.6
 MASK[:, :, 0] = True
@@ -234,6 +236,7 @@ def test_a_step_of_training():
         np.testing.assert_allclose(other.reshape(one.shape), one, **EQUAL)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("mask_zero", [False, True])
 def test_a_translator_with_attention_of_its_own(mask_zero):
     makes = (their_attention, our_attention)
@@ -265,7 +268,7 @@ def check_translators(theirs, ours):
 
 def test_an_image_classifier():
     theirs, ours = same(*map(image_classifier, (their_attention, our_attention)))
-    for size in (4, 12, 20):
+    for size in (4, 12):
         check_equal(theirs, ours, normal(2, size, size, 3))
 
 
