@@ -9,7 +9,7 @@ from keras import ops
 from layer_checks import IDLE_WEIGHTS, check_layer, randomize_built
 from pairs import pairwise
 
-from keras_transformers.layers import Attention, RotaryPositions, combine, padding_mask
+from keras_transformers.layers import Attention, RotaryPositions, padding_mask
 
 B, T, S, D, N = 2, 3, 5, 8, 4
 
@@ -200,23 +200,6 @@ def test_errors_name_the_sizes():
         Attention(4, num_kv_heads=3)
     with pytest.raises(ValueError, match=r"num_heads=3: received 8.*head_dim"):
         Attention(3)(normal(B, T, D))
-
-
-@pytest.mark.parity
-def test_parity_with_keras_multi_head_attention():
-    import keras
-
-    theirs = keras.layers.MultiHeadAttention(N, key_dim=D // N)
-    ours = Attention(N)
-    query, context = normal(B, T, D), normal(B, S, D, seed=1)
-    randomize_built(ours, {"hidden_states": query, "context": context})
-    theirs.build(query.shape, context.shape)
-    pairs = zip(ours.weights, theirs.weights, strict=True)
-    theirs.set_weights([ops.reshape(weight, other.shape) for weight, other in pairs])
-    mask = combine(padding_mask(np.arange(S) < np.array([[3], [5]])), np.ones((B, T, S), bool))
-    expected = theirs(query, context, attention_mask=mask)
-    output = ours(query, context, attention_mask=mask)
-    np.testing.assert_allclose(to_numpy(output), to_numpy(expected), **tolerance("float32"))
 
 
 @pytest.mark.parity

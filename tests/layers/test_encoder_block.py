@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import keras
 import numpy as np
 import pytest
 from arrays import normal, to_numpy, tolerance
@@ -88,25 +87,3 @@ def test_dropout_acts_in_training_only():
     first, second = (to_numpy(block(hidden_states, training=True)) for _ in range(2))
     assert np.abs(first - expected).max() > 1e-2
     assert np.abs(first - second).max() > 1e-2
-
-
-@pytest.mark.parity
-@pytest.mark.parametrize("norm_order", ["post", "pre"])
-def test_parity_with_keras_nlp(norm_order):
-    from keras_nlp.layers import TransformerEncoder
-
-    hidden_states = normal(B, T, D)
-    ours = EncoderBlock(N, F, activation="relu", norm_order=norm_order, epsilon=1e-5)
-    randomize_built(ours, {"hidden_states": hidden_states})
-    theirs = TransformerEncoder(F, N, normalize_first=norm_order == "pre", layer_norm_epsilon=1e-5)
-    mask = np.array([[1, 1, 1], [1, 1, 0]])
-    theirs(hidden_states, padding_mask=mask)
-
-    parts = (ours.attention, ours.attention_norm, ours.feed_forward_norm, ours.feed_forward)  # their order
-    weights = [weight for part in parts for weight in part.weights]
-    theirs.set_weights(
-        [keras.ops.reshape(weight, other.shape) for weight, other in zip(weights, theirs.weights, strict=True)]
-    )
-    expected = to_numpy(theirs(hidden_states, padding_mask=mask))
-    output = to_numpy(ours(hidden_states, attention_mask=padding_mask(mask)))
-    np.testing.assert_allclose(output, expected, **tolerance("float32"))

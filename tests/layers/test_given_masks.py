@@ -7,7 +7,7 @@ import warnings
 import keras
 import numpy as np
 import pytest
-from arrays import normal, to_numpy, tolerance
+from arrays import normal, randomize, to_numpy, tolerance
 from keras import ops
 
 from keras_transformers.layers import (
@@ -48,6 +48,7 @@ LAYERS = {
     "learned positions": lambda **options: LearnedPositions(10, **options),
     "sinusoidal positions": SinusoidalPositions,
 }
+BY_NAME = [*LAYERS][:8]  # that take masks by name
 EMBEDDINGS = {
     "ours": lambda **options: TokenEmbedding(20, D, num_segments=2, mask_zero=True, **options),
     "Keras'": lambda **options: keras.layers.Embedding(20, D, mask_zero=True, **options),
@@ -98,6 +99,44 @@ def test_positions_of_masked_states(kind):
         x = EncoderBlock(N, 16)(x, **inputs)
         model = keras.Model(token_ids, keras.layers.GlobalAveragePooling1D()(x))
         np.testing.assert_allclose(to_numpy(model(PADDED)), to_numpy(model(SHORT)), atol=1e-6)
+
+
+def padding_error(layer, call):
+    """The greatest change of a real row by padding, of which Keras' mask tells, or one by name: `call(x, mask)`."""
+    randomize(layer, scale=0.2)
+    short, padding = normal(B, 3, D), np.array([[1, 1, 1, 0, 0]] * B, bool)
+    zeros, others = (np.concatenate([short, rest], axis=1) for rest in (np.zeros((B, 2, D)), normal(B, 2, D, seed=1)))
+    outputs = call(keras.layers.Masking()(zeros), None), call(others.astype("float32"), padding)
+    return max(np.abs(to_numpy(output)[:, :3] - to_numpy(call(short, None))).max() for output in outputs)
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_padding_changes_no_real_row(name):
+    layer = LAYERS[name]()
+    layer.build((B, None, D))
+    assert padding_error(layer, lambda x, mask: first(layer(x, padding_mask=mask))) <= 1e-6
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("name", ["attention", "encoder", "pre-norm encoder", "decoder"])
+def test_padding_changes_no_real_row_of_keras_nlp(name):
+    """By the same measure: the limit is none that only ours could pass."""
+    from keras_nlp.layers import TransformerDecoder, TransformerEncoder
+
+    if name == "attention":
+        layer = keras.layers.MultiHeadAttention(N, D // N)
+        layer.build((B, None, D), (B, None, D))
+        error = padding_error(
+            layer, lambda x, mask: layer(x, x, attention_mask=None if mask is None else mask[:, None])
+        )
+    else:
+        kind, takes = (
+            (TransformerDecoder, "decoder_padding_mask") if name == "decoder" else (TransformerEncoder, "padding_mask")
+        )
+        layer = kind(16, N, normalize_first=name != "encoder")
+        layer.build((B, None, D))
+        error = padding_error(layer, lambda x, mask: layer(x, **{takes: mask}))
+    assert error <= 1e-6
 
 
 def test_in_sequential_and_time_series():
@@ -205,7 +244,7 @@ def test_the_mask_of_the_context():
     zeros = np.concatenate([short, np.zeros((B, 1, D))], axis=1).astype("float32")
     carried = decoder(x, keras.layers.Masking()(zeros))
     for found in (by_name, carried):
-        np.testing.assert_allclose(to_numpy(found), expected, **tolerance("float32"))
+        np.testing.assert_allclose(to_numpy(found), expected, atol=1e-6)
 
 
 @pytest.mark.parametrize(
