@@ -4,7 +4,8 @@
 
 The model is one layer, between an input (B, any length, 256) and a dense layer of one unit: 4 heads, 1,024 units inside
 the feed-forward layer of a block, float32, no dropout; the decoder is causal and has no cross-attention. B is 8 for
-T = 128, else 1,024 / T and at least 1. `forward` is `predict_on_batch`, `step` is `train_on_batch` with SGD.
+T = 128, else 1,024 / T and at least 1. `forward` is `predict_on_batch`, `step` is `train_on_batch` with SGD, both as
+`compile` makes them: by XLA.
 Each length, layer and side is a process of its own in each turn, in turns: both have the same weights and inputs, and
 the first thing compared are their outputs. Each call is made once, then again for a second and at least twice. Peak
 memory is that of the process, less what it had before it made a model; for `step` it is that of both calls. Ratios are
