@@ -107,7 +107,7 @@ class Attention(ReturnsCache, DenseOwner):
         dropout: float = 0.0,
         use_bias: bool = True,
         return_scores: bool = False,
-        initializer_range: float | str | None = 0.02,
+        initializer_range: float | str | None = None,
         output_initializer_range: float | None = None,
         linear_from: int | None = LINEAR_FROM,
         reach: tuple[int | None, int | None] = (None, None),

@@ -60,7 +60,7 @@ class FeedForward(DenseOwner):
         activation: Any = "relu",
         gated: bool = False,
         use_bias: bool = True,
-        initializer_range: float | str | None = 0.02,
+        initializer_range: float | str | None = None,
         output_initializer_range: float | None = None,
         dropout: float = 0.0,
         **kwargs: Any,

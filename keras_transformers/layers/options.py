@@ -31,6 +31,11 @@ class Layer(keras.layers.Layer):
 
     extra_options: tuple[str, ...] = ()
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "call" in vars(cls):
+            _name_arguments(cls.call, super(cls, cls).call)
+
     def __new__(cls, *arguments: Any, **options: Any) -> Layer:
         arguments, options = keras.tree.map_structure(_serialized, (arguments, options))
         return super().__new__(cls, *arguments, **options)
@@ -74,6 +79,20 @@ class DenseOwner(Layer):
     """A layer with dense layers inside, which take Keras' options of a dense layer from it."""
 
     extra_options = DENSE_OPTIONS
+
+
+def _name_arguments(call: Callable, overridden: Callable) -> None:
+    """Give a `call` that ends in **kwargs, of a user's subclass, the signature with the names that these stand for.
+
+    Keras refuses tensors and other values side by side in **kwargs.
+    """
+    own, inherited = (inspect.signature(function).parameters for function in (call, overridden))
+    open_ended = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
+    named = [parameter for parameter in own.values() if parameter.kind is not parameter.VAR_KEYWORD]
+    if len(named) < len(own):
+        more = [parameter for name, parameter in inherited.items() if name not in own]
+        more = [part.replace(kind=part.KEYWORD_ONLY) for part in more if part.kind not in open_ended]
+        call.__signature__ = inspect.Signature([*named, *more])  # type: ignore[attr-defined]
 
 
 def _serialized(value: Any) -> Any:

@@ -174,12 +174,23 @@ def test_a_block_of_another_attention(block_class):
     plain, block, x = block_class(N, 16, norm_order="pre"), own(N, 16, norm_order="pre", factor=1.0), normal(B, T, D)
     plain(x), block(x)
     block.set_weights(plain.get_weights())
-    np.testing.assert_array_equal(to_numpy(block(x)), to_numpy(plain(x)))
+    masks = {"padding_mask": np.arange(T) < np.array([[2], [T]]), "use_causal_mask": True}
+    for inputs in ({}, masks):
+        np.testing.assert_array_equal(to_numpy(block(x, **inputs)), to_numpy(plain(x, **inputs)))
+    symbols = {"hidden_states": keras.Input((T, D)), "padding_mask": keras.Input((T,), dtype="bool")}
+    model = keras.Model(symbols, block(**symbols))
+    given = {"hidden_states": x, "padding_mask": masks["padding_mask"]}
+    np.testing.assert_allclose(to_numpy(model(given)), to_numpy(plain(**given)), atol=1e-6)
     assert isinstance(block.attention, Doubled)
     other = own(N, 16, norm_order="pre")
     other(x)
     other.set_weights(plain.get_weights())
     assert np.abs(to_numpy(other(x)) - to_numpy(plain(x))).max() > 1e-4
+
+
+def test_a_call_that_ends_in_kwargs_has_names():
+    assert list(inspect.signature(Doubled.call).parameters) == list(inspect.signature(Attention.call).parameters)
+    assert list(inspect.signature(FeedForward.call).parameters) == ["self", "hidden_states", "training"]
 
 
 def test_fresh_initialisers_draw_anew():
