@@ -18,7 +18,7 @@ NOTEBOOK = json.loads((ROOT / "notebooks" / "07_build_your_own.ipynb").read_text
 def test_its_code_is_that_of_the_notebook():
     cells = ["".join(cell["source"]) for cell in NOTEBOOK["cells"]]
     blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    assert len(blocks) == 9
+    assert len(blocks) == 10
     assert [block for block in blocks if block.strip() not in cells] == []
 
 
