@@ -87,7 +87,7 @@ class LearnedPositions(TableOwner):
         embeddings_initializer, embeddings_regularizer, embeddings_constraint: As in `TokenEmbedding`.
 
     Call arguments:
-        hidden_states: (B, T, D).
+        hidden_states: (B, T, D), T at most `max_length`.
         positions: Integer (1|B, T), each below `max_length`; 0, 1, 2, ... when None.
 
     Returns:
@@ -116,8 +116,8 @@ class LearnedPositions(TableOwner):
     def call(self, hidden_states, positions=None):
         check_vectors(hidden_states=hidden_states)
         length, table = ops.shape(hidden_states)[1], ops.convert_to_tensor(self.embeddings)
+        self._check_length(length)
         if positions is None:
-            self._check_length(length)
             if isinstance(length, int) or ops.is_tensor(length):
                 return add_rows(hidden_states, table[:length])
             positions = ops.arange(length)[None]  # (1, T): JAX infers shapes with lengths that cannot end a slice
@@ -133,7 +133,7 @@ class LearnedPositions(TableOwner):
 
     def compute_output_spec(self, hidden_states, positions=None):
         check_vectors(hidden_states=hidden_states)
-        self._check_length(hidden_states.shape[1] if positions is None else None)
+        self._check_length(hidden_states.shape[1])
         return keras.KerasTensor(hidden_states.shape, dtype=hidden_states.dtype)
 
 

@@ -182,5 +182,6 @@ def test_numbers_that_are_in_the_table():
 
 
 def test_a_text_that_is_too_long_is_seen_without_values():
-    with pytest.raises(ValueError, match="the sequence has 5 tokens and the position table 4 rows"):
-        LearnedPositions(4)(keras.Input((T, D)))
+    for options in ({}, {"positions": keras.Input((T,), dtype="int32")}):
+        with pytest.raises(ValueError, match="the sequence has 5 tokens and the position table 4 rows"):
+            LearnedPositions(4)(keras.Input((T, D)), **options)

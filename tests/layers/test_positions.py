@@ -37,7 +37,6 @@ def test_learned_positions_of_any_length_in_a_layer_of_a_users_own():
     inputs = keras.Input((None, 4))
     model = keras.Model(inputs, Own()(inputs))
     assert model.predict(np.zeros((2, 3, 4)), verbose=0).shape == (2, 3, 4)
-    assert LearnedPositions(2)(np.zeros((1, 3, 4)), positions=np.array([[0, 1, 1]])).shape == (1, 3, 4)
 
 
 @pytest.mark.parametrize(("layer_class", "options"), LAYERS)
