@@ -152,7 +152,7 @@ def kept_of_block(width: int, heads: int, length: int, dtype: str, linear_from: 
     def gradients(x, values):
         with tf.GradientTape() as tape:
             tape.watch([x, *(value for value in values if value.dtype.is_floating)])
-            outputs = tf.nest.flatten(call_with(block, values, x, training=True))[0]
+            outputs = tf.nest.flatten(call_with(block, values, x, training=True, use_causal_mask=False))[0]
             total = tf.reduce_sum(outputs)
         forward = {operation.name for operation in x.graph.get_operations()}
         found = tape.gradient(total, [x, *(value for value in values if value.dtype.is_floating)])
