@@ -137,7 +137,8 @@ def values_of(x: Any) -> np.ndarray | None:
     if isinstance(x, np.ndarray):
         return x
     try:
-        return np.asarray(ops.convert_to_numpy(x))
+        # NumPy asked to convert a tensor of TensorFlow itself warns.
+        return np.asarray(x.numpy() if keras.backend.backend() == "tensorflow" else ops.convert_to_numpy(x))
     except (NotImplementedError, TypeError, ValueError, AttributeError):
         return None
 

@@ -130,12 +130,12 @@ def test_several_labels():
 def test_regression():
     task = tiny.classifier(["stars"], problem="regression")
     stars = [5.0 if name == "good" else 1.0 for name in tiny.LABELS]
-    task.fit(TEXTS, stars, **tiny.FIT)
+    task.fit(TEXTS, stars, **(tiny.FIT | {"epochs": 40, "learning_rate": 5e-3}))  # any seed learns it
     scores = np.array([answer["scores"]["stars"] for answer in task.predict(TEXTS)])
     results = task.evaluate(TEXTS, stars, batch_size=7)
     expected = {"mean_absolute_error": np.abs(scores - stars).mean(), "pearson": np.corrcoef(scores, stars)[0, 1]}
     assert results == pytest.approx(expected, abs=1e-4)
-    assert results["pearson"] > 0.8
+    assert results["pearson"] > 0.99
     with pytest.raises(ValueError, match="nan"):
         task.dataset(TEXTS[:1], [float("nan")])
 

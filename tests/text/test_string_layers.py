@@ -170,7 +170,7 @@ def test_it_learns_from_strings_in_a_sequential_model(tokenizer):
     model = keras.Sequential(layers)
     model.compile(keras.optimizers.Adam(0.05), "mse")
     texts, labels = tf.constant(TWO), np.array([0.0, 1.0])
-    assert min(model.fit(texts, labels, epochs=20, verbose=0).history["loss"]) < 0.01
+    assert min(model.fit(texts, labels, epochs=40, verbose=0).history["loss"]) < 0.01
     assert model.inputs[0].dtype == "string"
     np.testing.assert_allclose(model.predict(texts, verbose=0)[1:], model.predict(texts[1:], verbose=0), atol=1e-5)
 
@@ -359,7 +359,7 @@ for name in ("Tokenize", "Detokenize"):
 """
 
 
-@pytest.mark.integration
+@pytest.mark.slow
 def test_on_jax_it_says_what_to_do():
     for line in processes.run_on_jax(ON_JAX).splitlines():
         assert "received the backend 'jax'. Encode texts outside of the model, with Tokenizer.encode" in line
