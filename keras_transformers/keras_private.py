@@ -163,11 +163,11 @@ def mask_of(x: Any) -> Any | None:
     return get_keras_mask(x)
 
 
-def with_mask_of(x: Any, other: Any) -> Any:
-    """Return a tensor, which carries the mask of another one from now on: operations drop it."""
+def with_mask(x: Any, mask: Any | None) -> Any:
+    """Return a tensor, which carries a mask of Keras from now on, if there is one."""
     from keras.src.backend import set_keras_mask
 
-    if (mask := mask_of(other)) is not None:
+    if mask is not None:
         set_keras_mask(x, mask)
     return x
 

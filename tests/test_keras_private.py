@@ -259,7 +259,7 @@ def test_masks_that_keras_carries():
     other = keras.ops.multiply(x, 2.0)
     assert keras_private.mask_of(other) is None
     np.testing.assert_array_equal(
-        to_numpy(keras_private.mask_of(keras_private.with_mask_of(other, x))), [[True, False]]
+        to_numpy(keras_private.mask_of(keras_private.with_mask(other, keras_private.mask_of(x)))), [[True, False]]
     )
     layer = keras.layers.Lambda(lambda x: keras_private.mask_of(x), output_shape=(2,))
     layer.supports_masking = True

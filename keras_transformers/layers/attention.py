@@ -10,7 +10,14 @@ from keras import ops
 
 from keras_transformers.keras_private import mask_of
 from keras_transformers.layers.cache import write_cache
-from keras_transformers.layers.checks import check_rates, check_rows, check_shape, check_sizes, check_vectors
+from keras_transformers.layers.checks import (
+    check_integers,
+    check_rates,
+    check_rows,
+    check_shape,
+    check_sizes,
+    check_vectors,
+)
 from keras_transformers.layers.chunks import CHUNK, Visible, checked_reach, chunk_size, width
 from keras_transformers.layers.dense import built_dense, length_of, with_length, without_length
 from keras_transformers.layers.dropout import Dropout, nth_seed
@@ -211,6 +218,7 @@ class Attention(ReturnsCache, DenseOwner):
 
     def _check_call(self, hidden_states, context, documents, rotary, cache):
         check_vectors(hidden_states=hidden_states, context=context)
+        check_integers(documents=documents)
         check_rows(hidden_states, context)
         is_given, has_reach = documents is not None, self.reach != (None, None)
         if (is_given and cache is not None) or (context is not None and (is_given or has_reach)):

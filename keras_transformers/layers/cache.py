@@ -7,6 +7,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_transformers.layers.checks import check_integers
 from keras_transformers.layers.dense import length_of, with_length, without_length
 from keras_transformers.tensor import Tensor
 
@@ -31,6 +32,7 @@ def write_cache(
     >>> np.array(cache["key"])[0, 0].tolist()
     [[0.0, 0.0], [1.0, 1.0], [0.0, 0.0]]
     """
+    check_integers(cache_positions=positions)
     rows = _flat_rows(positions, next(iter(cache.values())))
     return {name: _update_rows(cache[name], rows, part, in_place) for name, part in new.items()}
 

@@ -91,6 +91,21 @@ def check_rows(hidden_states: Any, context: Any | None) -> None:
         raise ValueError(f"hidden_states and context must have the same batch size: received {rows[0]} and {rows[1]}.")
 
 
+def check_integers(**inputs: Any) -> None:
+    """Check that numbers, by name, are integers; None passes.
+
+    A layer in half precision rounds numbers of a floating-point dtype: 257 becomes 256.
+
+    Example:
+
+    >>> check_integers(positions=np.array([[0, 1]]), documents=None)
+    """
+    for name, x in inputs.items():
+        dtype = "int32" if x is None else keras.backend.standardize_dtype(x.dtype)
+        if not keras.backend.is_int_dtype(dtype):
+            raise ValueError(f"{name} must be integers: received {dtype}. Cast them: ops.cast({name}, 'int32').")
+
+
 def check_numbers_of_rows(ids: Any, rows: int, what: str, remedy: str) -> None:
     """Check that numbers of rows of a table are in it, where their values are known: a graph has none yet.
 

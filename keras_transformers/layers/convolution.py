@@ -105,9 +105,11 @@ class Convolution(ReturnsCache, DenseOwner):
     ):  # fmt: skip
         check_vectors(hidden_states=hidden_states)
         wanted, length, new = asked(self, cache, return_cache), length_of(hidden_states), {}
+        attention_mask = key_mask(hidden_states, attention_mask, padding_mask)  # (B, 1, T)
+        if attention_mask is not None:
+            hidden_states = ops.where(ops.expand_dims(attention_mask[:, 0], -1), hidden_states, 0)
         if positions is None:
-            attention_mask = key_mask(hidden_states, attention_mask, padding_mask)  # (B, 1, T)
-            channels = self.convolve(self._padded(hidden_states, attention_mask))  # (B, T, U)
+            channels = self.convolve(self._padded(hidden_states))  # (B, T, U)
         else:
             new = {"key": ops.expand_dims(hidden_states, 1)}  # (B, 1, T, D)
             new = new if cache is None else write_cache(new, cache, cache_positions, in_place)  # (B, 1, S, D)
@@ -125,12 +127,9 @@ class Convolution(ReturnsCache, DenseOwner):
         channels, gates = ops.split(channels, 2, axis=-1)
         return channels * function(gates)
 
-    def _padded(self, hidden_states, attention_mask):
-        """Real tokens between zeros, (B, T + k - 1, D)."""
+    def _padded(self, hidden_states):
+        """Return tokens between zeros, (B, T + k - 1, D)."""
         half = self.kernel_size // 2
-        if attention_mask is not None:
-            real = ops.expand_dims(attention_mask[:, 0], -1)  # (B, T, 1)
-            hidden_states = ops.where(real, hidden_states, 0)
         return ops.pad(hidden_states, [(0, 0), (half, half), (0, 0)])
 
     def _windows(self, inputs, positions, cache_positions, length):

@@ -8,6 +8,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_transformers.keras_private import with_mask
 from keras_transformers.layers.checks import check_numbers_of_rows, check_sizes
 from keras_transformers.layers.tables import TableOwner, add_table, take_rows
 
@@ -62,6 +63,7 @@ class TokenEmbedding(TableOwner):
         check_sizes(vocabulary_size=vocabulary_size, hidden_dim=hidden_dim, num_segments=num_segments or None)
         self.mask_zero = mask_zero
         self.supports_masking = True
+        self.autocast = False  # ids may be numbers of a floating-point dtype, as those of keras.Input are
         self.vocabulary_size = vocabulary_size
         self.hidden_dim = hidden_dim
         self.num_segments = num_segments
@@ -76,25 +78,31 @@ class TokenEmbedding(TableOwner):
 
     def call(self, inputs, segment_ids=None, reverse=False, training=None):
         if reverse:
+            inputs = ops.cast(inputs, self.compute_dtype)
             return ops.matmul(inputs, ops.transpose(ops.cast(self.embeddings, inputs.dtype)))
         remedy = "Make the embedding with the vocabulary_size of the tokenizer."
         check_numbers_of_rows(inputs, self.vocabulary_size, "token ids", remedy)
-        embeddings = take_rows(self.embeddings, inputs, self.compute_dtype)
+        embeddings = take_rows(self.embeddings, inputs, self.compute_dtype)  # (B, T, D)
         if self.scale:
             embeddings = embeddings * ops.cast(math.sqrt(self.hidden_dim), embeddings.dtype)
         if segment_ids is not None and not self.num_segments:
             raise ValueError("segment_ids were given, but this embedding has num_segments=0: leave them out.")
         if not self.num_segments:
-            return embeddings
+            return self._masked(embeddings, inputs)
         segment_ids = ops.zeros_like(inputs) if segment_ids is None else segment_ids
         check_numbers_of_rows(segment_ids, self.num_segments, "segment ids", "Raise num_segments.")
-        return embeddings + take_rows(self.segment_embeddings, segment_ids, self.compute_dtype, training)
+        embeddings += take_rows(self.segment_embeddings, segment_ids, self.compute_dtype, training)
+        return self._masked(embeddings, inputs)
+
+    def _masked(self, embeddings, token_ids):
+        """Give embeddings their mask here, as `compute_mask` does not know `reverse`: ids may be of a float dtype."""
+        return with_mask(embeddings, ops.not_equal(token_ids, 0) if self.mask_zero else None)
 
     def compute_mask(self, inputs, previous_mask=None):
-        is_ids = keras.backend.is_int_dtype(inputs.dtype)  # not with `reverse=True`
+        is_ids = keras.backend.is_int_dtype(keras.backend.standardize_dtype(inputs.dtype))
         return ops.not_equal(inputs, 0) if self.mask_zero and is_ids else previous_mask
 
     def compute_output_spec(self, inputs, segment_ids=None, reverse=False, training=None):
         if reverse:
             return keras.KerasTensor((*inputs.shape[:-1], self.vocabulary_size), dtype=self.compute_dtype)
-        return keras.KerasTensor((*inputs.shape, self.hidden_dim), dtype=self.compute_dtype)
+        return self._masked(keras.KerasTensor((*inputs.shape, self.hidden_dim), dtype=self.compute_dtype), inputs)

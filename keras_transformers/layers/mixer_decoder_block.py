@@ -8,6 +8,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_transformers.keras_private import mask_of
 from keras_transformers.layers.attention import Attention
 from keras_transformers.layers.cache import attend_as_queries_of_one_row
 from keras_transformers.layers.checks import check_rates, check_vectors
@@ -48,6 +49,7 @@ class MixerDecoderBlock(ReturnsCache, Block):
         context: (B, S', any width), the encoder's states; needed with an encoder and without a cache.
         positions: Integer (1|B, T), of each token in its text: where it is 0, a text begins; when None those in a row
             of one text.
+        padding_mask: (B, T), as in `Recurrence`; of a call without a cache.
         encoder_attention_mask, encoder_padding_mask: As in `DecoderBlock`; (B, 1, S') and (B, S').
         cache: As the block returns it; parts whose names begin with `cross_` may have B / n rows, as in `DecoderBlock`.
         cache_positions: Integer (B, T), successive, where each token of `hidden_states` belongs.
@@ -130,6 +132,7 @@ class MixerDecoderBlock(ReturnsCache, Block):
         context=None,
         *,
         positions=None,
+        padding_mask=None,
         encoder_attention_mask=None,
         encoder_padding_mask=None,
         cache=None,
@@ -144,13 +147,16 @@ class MixerDecoderBlock(ReturnsCache, Block):
         if positions is None:
             places = ops.arange(length_of(hidden_states), dtype="int32")[None]  # (1, T)
             positions = places if cache is None else cache_positions  # (1|B, T)
+        if padding_mask is None and cache is None:
+            padding_mask = mask_of(hidden_states)  # (B, T)
         cross_cache = self._cross_cache(context, encoder_attention_mask, encoder_padding_mask, cache)
 
         def mix(x):
             own = cache and {name: cache[name] for name in self.mixer.parts}
             first = {"first": _first(cross_cache, hidden_states)} if self.encoder == "state" else {}
             writes = {"cache": own, "cache_positions": cache_positions, "in_place": in_place} if cache else {}
-            return self.mixer(x, positions=positions, return_cache=True, **first, **writes)
+            options = {"positions": positions, "padding_mask": padding_mask, "return_cache": True}
+            return self.mixer(x, **options, **first, **writes)
 
         def cross_attend(x):
             options = {"attention_mask": encoder_attention_mask, "padding_mask": encoder_padding_mask}
@@ -181,9 +187,9 @@ class MixerDecoderBlock(ReturnsCache, Block):
         if self.encoder != "state":
             return {}
         real = key_mask(context, attention_mask, padding_mask)  # (B, 1, S')
-        real = ops.ones((ops.shape(context)[0], 1, length_of(context))) if real is None else real
-        last = ops.sum(ops.cast(real, "int32"), axis=-1, keepdims=True) - 1  # (B, 1, 1)
-        last = take_at(context, ops.maximum(last[..., 0], 0))  # (B, 1, D)
+        real = ops.ones((ops.shape(context)[0], 1, length_of(context)), "bool") if real is None else real
+        last = ops.max(ops.where(real, ops.arange(length_of(context), dtype="int32"), 0), axis=-1)  # (B, 1)
+        last = take_at(context, last)  # (B, 1, D)
         states = [ops.tanh(dense(without_length(last))) for dense in self.first_states]  # (B, U)
         return {name: state[:, None, None] for name, state in zip(self.mixer.parts, states, strict=True)}
 

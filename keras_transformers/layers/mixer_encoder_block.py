@@ -7,9 +7,9 @@ from typing import Any
 
 import keras
 
+from keras_transformers.keras_private import mask_of
 from keras_transformers.layers.checks import check_rates, check_vectors
 from keras_transformers.layers.dropout import Dropout
-from keras_transformers.layers.given_masks import key_mask
 from keras_transformers.layers.mixers import make_mixer
 from keras_transformers.layers.options import DENSE_OPTIONS
 from keras_transformers.layers.remat import Block, rematerialized
@@ -91,8 +91,10 @@ class MixerEncoderBlock(Block):
     @rematerialized
     def call(self, hidden_states, *, attention_mask=None, padding_mask=None, training=None):
         check_vectors(hidden_states=hidden_states)
-        attention_mask = key_mask(hidden_states, attention_mask, padding_mask)  # (B, 1, T)
-        mix = partial(self.mixer, attention_mask=attention_mask, return_cache=False)
+        if attention_mask is None and padding_mask is None:
+            padding_mask = mask_of(hidden_states)  # (B, T)
+        masks = {"attention_mask": attention_mask, "padding_mask": padding_mask}
+        mix = partial(self.mixer, return_cache=False, **masks)
         return self.adder(training)(hidden_states, mix, self.mixer_norm)[0]  # (B, T, D)
 
     def compute_output_spec(self, hidden_states, **inputs):

@@ -69,7 +69,11 @@ class Layer(keras.layers.Layer):
 
 
 class Positional(Layer):
-    """A layer that gives positions, or what is made of them: a mask of its inputs is none of its outputs."""
+    """A layer of positions: it hands on no mask, and reads them in the dtype they have."""
+
+    def __init__(self, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.autocast = False
 
     def compute_mask(self, *inputs: Any, **named: Any) -> None:
         """Return None: there is no mask."""
@@ -105,7 +109,7 @@ def _serialized(value: Any) -> Any:
         return value
     try:
         return keras.saving.serialize_keras_object(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, NotImplementedError):
         return value
 
 
@@ -148,9 +152,14 @@ def share_out(options: Mapping[str, Any], *layer_classes: type) -> list[dict[str
 def fresh(get: Callable[[Any], Any], value: Any) -> Any:
     """Return an initialiser, regulariser or constraint of its own for a layer: initialisers without seed differ then.
 
+    One that has no configuration is shared.
+
     Args:
         get: `keras.initializers.get`, or one like it.
         value: What it takes: an object, a name, a configuration, None.
     """
     found = get(value)
-    return type(found).from_config(found.get_config()) if hasattr(found, "get_config") else found
+    try:
+        return type(found).from_config(found.get_config())
+    except (AttributeError, TypeError, NotImplementedError):
+        return found

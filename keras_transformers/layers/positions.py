@@ -9,7 +9,13 @@ import numpy as np
 from keras import ops
 
 from keras_transformers.config import POSITION_LAYOUTS
-from keras_transformers.layers.checks import check_numbers_of_rows, check_shape, check_sizes, check_vectors
+from keras_transformers.layers.checks import (
+    check_integers,
+    check_numbers_of_rows,
+    check_shape,
+    check_sizes,
+    check_vectors,
+)
 from keras_transformers.layers.options import Layer, Positional
 from keras_transformers.layers.tables import TableOwner, add_rows, add_table, take_rows
 
@@ -115,6 +121,7 @@ class LearnedPositions(TableOwner):
 
     def call(self, hidden_states, positions=None):
         check_vectors(hidden_states=hidden_states)
+        check_integers(positions=positions)
         length, table = ops.shape(hidden_states)[1], ops.convert_to_tensor(self.embeddings)
         self._check_length(length)
         if positions is None:
@@ -133,6 +140,7 @@ class LearnedPositions(TableOwner):
 
     def compute_output_spec(self, hidden_states, positions=None):
         check_vectors(hidden_states=hidden_states)
+        check_integers(positions=positions)
         self._check_length(hidden_states.shape[1])
         return keras.KerasTensor(hidden_states.shape, dtype=hidden_states.dtype)
 
@@ -180,6 +188,7 @@ class SinusoidalPositions(Layer):
 
     def call(self, hidden_states, positions=None):
         check_vectors(hidden_states=hidden_states)
+        check_integers(positions=positions)
         width = hidden_states.shape[-1]
         if positions is None:
             positions = ops.expand_dims(ops.arange(ops.shape(hidden_states)[1]), 0)
@@ -200,4 +209,5 @@ class SinusoidalPositions(Layer):
 
     def compute_output_spec(self, hidden_states, positions=None):
         check_vectors(hidden_states=hidden_states)
+        check_integers(positions=positions)
         return keras.KerasTensor(hidden_states.shape, dtype=hidden_states.dtype)

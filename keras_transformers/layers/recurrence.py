@@ -94,7 +94,8 @@ class Recurrence(ReturnsCache, DenseOwner):
         hidden_states: (B, T, D).
         positions: Integer (1|B, T), of each token in its text, which begins at 0; `attention_mask` where it is None.
         attention_mask: Boolean (B, 1, T), True where a token is real; padding is at the end. All are when None.
-        padding_mask: (B, T), the same; the mask that Keras carries with `hidden_states` when both are None.
+        padding_mask: (B, T), non-zero where a token is real; padding may be anywhere, and leaves the states as they
+            are. The mask that Keras carries with `hidden_states` when both are None.
         first: With `carries_first`, the states to begin with, by their names in the cache, each (B, U).
         cache: `{"key"}`, of an LSTM `{"key", "value"}`, each (B, 1, S, U), with `cache_positions`.
         cache_positions: Integer (B, T), successive in each row.
@@ -172,13 +173,16 @@ class Recurrence(ReturnsCache, DenseOwner):
         return_cache=None,
     ):
         check_vectors(hidden_states=hidden_states)
-        wanted, new = asked(self, cache, return_cache), {}
+        wanted, new, mask = asked(self, cache, return_cache), {}, None
+        if padding_mask is not None or attention_mask is None:
+            mask, attention_mask = key_mask(hidden_states, attention_mask, padding_mask), None  # (B, 1, T)
+        mask = None if mask is None else mask[:, 0]  # (B, T)
         if positions is None:
-            outputs = self._both_ways(hidden_states, key_mask(hidden_states, attention_mask, padding_mask))  # (B, T, U)
+            outputs = self._both_ways(hidden_states, attention_mask, mask)  # (B, T, U)
         else:
             first = [first[name] for name in self.parts] if first else []
             begin = self._begin(hidden_states, first, cache, cache_positions)
-            states = self._run(self.forward, hidden_states, positions > 0, [*begin, *first])
+            states = self._run(self.forward, hidden_states, positions > 0, [*begin, *first], mask)
             outputs = states[0]  # (B, T, U)
             new = {name: ops.expand_dims(part, 1) for name, part in zip(self.parts, states, strict=True)}
             new = new if cache is None else write_cache(new, cache, cache_positions, in_place)  # (B, 1, S, U)
@@ -201,27 +205,31 @@ class Recurrence(ReturnsCache, DenseOwner):
     def _zeros(self, hidden_states, units: int) -> list:
         return [ops.zeros((ops.shape(hidden_states)[0], units), self.compute_dtype) for _ in self.parts]
 
-    def _both_ways(self, hidden_states, attention_mask):
-        """Outputs of an encoder, those of both ways side by side: (B, T, U)."""
+    def _both_ways(self, hidden_states, attention_mask, mask):
+        """Return outputs of an encoder, both ways side by side: (B, T, U)."""
         if attention_mask is None:
             attention_mask = ops.ones((ops.shape(hidden_states)[0], 1, length_of(hidden_states)), "bool")  # (B, 1, T)
         real = attention_mask[:, 0]  # (B, T)
         begin = self._zeros(hidden_states, self.units // (2 if self.bidirectional else 1))
-        outputs = self._run(self.forward, hidden_states, ops.ones_like(real), begin)[0]
+        outputs = self._run(self.forward, hidden_states, ops.ones_like(real), begin, mask)[0]
         if self.backward is None:
             return outputs
         # From the end: padding comes first, and the text begins behind it.
         next_is_real = ops.pad(real[:, 1:], [(0, 0), (0, 1)])  # (B, T)
         inputs = (ops.flip(tensor, axis=1) for tensor in (hidden_states, next_is_real))
-        backward = ops.flip(self._run(self.backward, *inputs, begin)[0], axis=1)
+        mask = None if mask is None else ops.flip(mask, axis=1)  # (B, T)
+        backward = ops.flip(self._run(self.backward, *inputs, begin, mask)[0], axis=1)
         return ops.concatenate([outputs, backward], axis=-1)
 
-    def _run(self, layer: keras.layers.RNN, hidden_states, goes_on, states: Sequence) -> list:
-        """The states after each token, each (B, T, U); where `goes_on` (1|B, T) is False a text begins."""
+    def _run(self, layer: keras.layers.RNN, hidden_states, goes_on, states: Sequence, mask) -> list:
+        """Return the states after each token, each (B, T, U).
+
+        A text begins where `goes_on` (1|B, T) is False; states stay where `mask` (B, T) is False.
+        """
         goes_on = ops.cast(ops.expand_dims(goes_on, -1), hidden_states.dtype)  # (1|B, T, 1)
         goes_on = ops.broadcast_to(goes_on, (*ops.shape(hidden_states)[:2], 1))
         inputs = ops.concatenate([hidden_states, goes_on], axis=-1)  # (B, T, D + 1)
-        return ops.split(layer(inputs, initial_state=list(states)), len(self.parts), axis=-1)
+        return ops.split(layer(inputs, initial_state=list(states), mask=mask), len(self.parts), axis=-1)
 
     def compute_output_spec(self, hidden_states, *, positions=None, cache=None, return_cache=None, **inputs):
         check_vectors(hidden_states=hidden_states)

@@ -9,7 +9,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_transformers.keras_private import all_layers, with_mask_of
+from keras_transformers.keras_private import all_layers, mask_of, with_mask
 from keras_transformers.layers.checks import check_choice
 from keras_transformers.layers.custom_gradient import custom_gradient, in_graph
 from keras_transformers.layers.dropout import GIVEN_SEEDS, Dropout
@@ -90,7 +90,7 @@ def recompute(function: Callable[[Any], Any], inputs: Any, dropouts: Sequence[Dr
     def run(zero, *tensors):
         # On TensorFlow `zero` comes with the gradient: what is computed without it would be kept from the start on.
         given = {
-            place: with_mask_of(tensor + ops.cast(zero, tensor.dtype), flat[place])
+            place: with_mask(tensor + ops.cast(zero, tensor.dtype), mask_of(flat[place]))
             for place, tensor in zip(places, tensors, strict=True)
         }
         values = keras.tree.pack_sequence_as(inputs, [given.get(place, value) for place, value in enumerate(flat)])

@@ -171,6 +171,30 @@ def test_numbers_that_are_in_no_table(layer, inputs, message):
         layer(**{name: np.asarray(value) for name, value in inputs.items()})
 
 
+@pytest.mark.parametrize(
+    ("layer", "inputs"),
+    [
+        (LearnedPositions(9), {"positions": [[0, 1, 2, 3, 4]]}),
+        (SinusoidalPositions(), {"positions": [[0, 1, 2, 3, 4]]}),
+        (Attention(2), {"documents": [[1] * 5]}),
+        (DecoderBlock(2, 8), {"cache_positions": [[0, 1, 2, 3, 4]]}),
+    ],
+    ids=["learned", "sinusoidal", "documents", "cache"],
+)
+def test_positions_that_half_precision_would_round(layer, inputs):
+    """257 is 256 then."""
+    name, values = *inputs, np.array(next(iter(inputs.values())), "float32")
+    empty = {"cache": dict.fromkeys(("key", "value"), np.zeros((1, 2, 5, D // 2), "float32"))}
+    with pytest.raises(ValueError, match=rf"{name} must be integers: received float32. Cast them"):
+        layer(X, **{name: values}, **(empty if name == "cache_positions" else {}))
+
+
+def test_rotary_positions_are_not_rounded():
+    positions = np.array([[257.0, 4097.0]], "float32")
+    layer = RotaryPositions(8, dtype="mixed_bfloat16")
+    np.testing.assert_allclose(to_numpy(layer(positions)[0]), to_numpy(layer(positions.astype("int32"))[0]))
+
+
 def test_numbers_that_are_in_the_table():
     embedding = TokenEmbedding(9, 4)
     ids = np.array([[0, 8]])

@@ -10,6 +10,7 @@ import pytest
 from arrays import normal, randomize, to_numpy, tolerance
 from keras import ops
 
+from keras_transformers import keras_private
 from keras_transformers.layers import (
     ALiBi,
     Attention,
@@ -21,6 +22,7 @@ from keras_transformers.layers import (
     FeedForward,
     LayerNormalization,
     LearnedPositions,
+    MixerDecoderBlock,
     MixerEncoderBlock,
     PositionIds,
     Recurrence,
@@ -80,6 +82,60 @@ def test_padding_changes_nothing_behind_an_embedding(name, embedding, dtype):
     limit = 1e-5 if dtype == "float32" else 5e-2
     np.testing.assert_allclose(padded, short, atol=limit, rtol=limit)
     assert not np.allclose(to_numpy(model(np.where(PADDED, PADDED, 11))), short, atol=1e-3)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16"])
+@pytest.mark.parametrize("width", [D, 300])
+def test_ids_of_the_dtype_that_keras_inputs_have(width, dtype):
+    """Floating-point numbers: they make the same mask, whatever the width, and are not rounded."""
+    embedding = TokenEmbedding(300, width, mask_zero=True, dtype=dtype)
+    ids = np.pad(np.array([[257, 3]]), ((0, 0), (0, D - 2)))  # as many as the width
+    token_ids = keras.Input((D,))
+    model = keras.Model(token_ids, keras.layers.GlobalAveragePooling1D()(embedding(token_ids)))
+    real = to_numpy(embedding(ids))[:, :2].astype("float32")
+    np.testing.assert_allclose(to_numpy(model(ids.astype("float32"))), real.mean(1), atol=1e-2, rtol=1e-2)
+    assert embedding(normal(2, width), reverse=True).shape == (2, 300)
+    assert keras_private.mask_of(embedding(normal(2, width), reverse=True)) is None
+
+
+GAPS = {
+    "in front": [[0, 0, 1, 1, 1], [0, 1, 1, 1, 1]],
+    "between": [[1, 0, 1, 0, 1], [1, 1, 0, 0, 1]],
+    "behind": [[1, 1, 1, 0, 0], [1, 0, 0, 0, 0]],
+}
+
+
+@pytest.mark.parametrize("is_carried", [True, False], ids=["carried", "given"])
+@pytest.mark.parametrize("gaps", GAPS)
+@pytest.mark.parametrize("bidirectional", [False, True])
+@pytest.mark.parametrize("kind", ["lstm", "block"])
+def test_steps_that_are_missing_anywhere(kind, bidirectional, gaps, is_carried):
+    """States go past them, as those of Keras' recurrent layers do: real rows are those of the rows without gaps."""
+    mixers = {"lstm": lambda: Recurrence("lstm", 6, bidirectional), "block": lambda: MixerEncoderBlock("gru", 6, True)}
+    layer, x, mask = mixers[kind](), normal(B, T, D), np.array(GAPS[gaps], bool)
+    layer.build(x.shape)
+    randomize(layer, scale=0.3)
+    given = x if not is_carried else keras.layers.Masking(9.0)(np.where(mask[..., None], x, 9.0).astype("float32"))
+    outputs = to_numpy(layer(given, **({} if is_carried else {"padding_mask": mask})))
+    for row in range(B):
+        alone = to_numpy(layer(x[row : row + 1, mask[row]]))[0]
+        np.testing.assert_allclose(outputs[row, mask[row]], alone, atol=1e-6)
+
+
+@pytest.mark.parametrize("gaps", GAPS)
+@pytest.mark.parametrize("encoder", [None, "state"])
+def test_steps_that_are_missing_from_a_decoder(encoder, gaps):
+    """Nor from what it begins with."""
+    layer, x, context = MixerDecoderBlock("lstm", 6, encoder=encoder), normal(B, T, D), normal(B, T, D, seed=1)
+    layer.build(x.shape, *([x.shape] if encoder else []))
+    randomize(layer, scale=0.3)
+    mask = np.array(GAPS[gaps], bool)
+    contexts = {"context": context, "encoder_padding_mask": mask} if encoder else {}
+    outputs = to_numpy(layer(x, padding_mask=mask, **contexts))
+    for row in range(B):
+        source = {"context": context[row : row + 1, mask[row]]} if encoder else {}
+        alone = to_numpy(layer(x[row : row + 1, mask[row]], **source))[0]
+        np.testing.assert_allclose(outputs[row, mask[row]], alone, atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["rotary", "relative", "alibi", "documents"])

@@ -9,6 +9,7 @@ import keras
 import numpy as np
 import pytest
 from arrays import normal, to_numpy
+from keras import ops
 from layer_checks import functional
 
 from keras_transformers.layers import (
@@ -198,3 +199,27 @@ def test_fresh_initialisers_draw_anew():
     one, other = (to_numpy(fresh(keras.initializers.get, initializer)((3, 3))) for _ in range(2))
     assert np.abs(one - other).max() > 1e-3
     assert fresh(keras.regularizers.get, None) is None
+
+
+class Plain(keras.regularizers.Regularizer):
+    """Without a configuration."""
+
+    def __call__(self, x):
+        return 0.0 * ops.sum(x)
+
+
+class Filled(keras.initializers.Initializer):
+    """Whose configuration says nothing of its argument."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __call__(self, shape, dtype=None):
+        return ops.full(shape, self.value, dtype)
+
+
+def test_objects_that_cannot_be_saved_are_used():
+    """As by Keras' layers: `save` refuses them."""
+    layer = FeedForward(4, kernel_initializer=Filled(2.0), kernel_regularizer=Plain())
+    layer(normal(1, 2, 3))
+    assert len(layer.losses) == 2 and all((to_numpy(weight) == 2).all() for weight in names_of(layer.weights, "kernel"))
