@@ -60,6 +60,23 @@ def check_shape(shape: Any, name: str = "hidden_states") -> None:
         raise ValueError(f"the width of {name} must be known: received {told(shape)}. Give it in keras.Input.")
 
 
+def check_dense(x: Any, name: str) -> None:
+    """Check that a tensor has all its numbers in a rectangle.
+
+    Example:
+
+    >>> check_dense(np.ones((1, 3, 8)), "hidden_states")
+    """
+    kind = type(x).__name__
+    if getattr(x, "ragged", False) or kind == "RaggedTensor":
+        remedy = "ragged one. Pass x.to_tensor(), and padding_mask=tf.sequence_mask(x.row_lengths())"
+    elif getattr(x, "sparse", False) or kind == "SparseTensor":
+        remedy = "sparse one. Pass tf.sparse.to_dense(x)"
+    else:
+        return
+    raise ValueError(f"{name} must be a dense tensor: received a {remedy}.")
+
+
 def check_vectors(**inputs: Any) -> None:
     """Check the shapes and the dtypes of vectors, by name; None passes.
 
@@ -70,6 +87,7 @@ def check_vectors(**inputs: Any) -> None:
     for name, x in inputs.items():
         if x is None:
             continue
+        check_dense(x, name)
         check_shape(x.shape, name)
         dtype = keras.backend.standardize_dtype(x.dtype)
         if not keras.backend.is_float_dtype(dtype):

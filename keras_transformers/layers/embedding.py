@@ -9,7 +9,7 @@ import keras
 from keras import ops
 
 from keras_transformers.keras_private import with_mask
-from keras_transformers.layers.checks import check_numbers_of_rows, check_sizes
+from keras_transformers.layers.checks import check_dense, check_numbers_of_rows, check_sizes
 from keras_transformers.layers.tables import TableOwner, add_table, take_rows
 
 
@@ -80,6 +80,7 @@ class TokenEmbedding(TableOwner):
         if reverse:
             inputs = ops.cast(inputs, self.compute_dtype)
             return ops.matmul(inputs, ops.transpose(ops.cast(self.embeddings, inputs.dtype)))
+        check_dense(inputs, "token ids")
         remedy = "Make the embedding with the vocabulary_size of the tokenizer."
         check_numbers_of_rows(inputs, self.vocabulary_size, "token ids", remedy)
         embeddings = take_rows(self.embeddings, inputs, self.compute_dtype)  # (B, T, D)

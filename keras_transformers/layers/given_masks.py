@@ -9,7 +9,7 @@ import numpy as np
 from keras import ops
 
 from keras_transformers.keras_private import mask_of
-from keras_transformers.layers.checks import told, values_of
+from keras_transformers.layers.checks import check_dense, told, values_of
 from keras_transformers.layers.masks import NEVER, combine
 from keras_transformers.tensor import Tensor
 
@@ -79,8 +79,7 @@ def checked_padding(mask: Any, sizes: Sizes, name: str = "padding_mask") -> Tens
     >>> checked_padding(np.array([[1, 1, 0]]), Sizes(1, 2, 3, 3)).shape.as_list()
     [1, 1, 3]
     """
-    mask = mask if hasattr(mask, "shape") else np.asarray(mask)
-    shape = tuple(mask.shape)
+    mask, shape = _with_shape(mask, name)
     if not _fits(shape, (sizes.batch, sizes.keys)):
         raise ValueError(
             f"{name} must be (batch, keys), {told((sizes.batch, sizes.keys))} here: received {told(shape)}. A mask "
@@ -133,8 +132,7 @@ def checked_attention(mask: Any, sizes: Sizes) -> tuple[Tensor | None, Tensor | 
     >>> checked_attention(np.ones((3, 3), bool), Sizes(1, 2, 3, 3))[0].shape.as_list()
     [1, 3, 3]
     """
-    mask = mask if hasattr(mask, "shape") else np.asarray(mask)
-    shape = tuple(mask.shape)
+    mask, shape = _with_shape(mask, "attention_mask")
     batch, heads, queries, keys = sizes
     if len(shape) == 2:
         _check_pair(shape, sizes)
@@ -177,6 +175,13 @@ def check_bias(bias: Any, sizes: Sizes) -> None:
             f"position_bias must be (1 or batch, heads, queries, keys), {told(sizes)} here: received "
             f"{told(tuple(bias.shape))}."
         )
+
+
+def _with_shape(mask: Any, name: str) -> tuple[Any, tuple]:
+    """Return a mask, which may be a list, and its shape."""
+    mask = mask if hasattr(mask, "shape") else np.asarray(mask)
+    check_dense(mask, name)
+    return mask, tuple(mask.shape)
 
 
 def _check_pair(shape: tuple, sizes: Sizes) -> None:

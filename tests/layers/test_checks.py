@@ -189,6 +189,23 @@ def test_positions_that_half_precision_would_round(layer, inputs):
         layer(X, **{name: values}, **(empty if name == "cache_positions" else {}))
 
 
+@pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="tensors of TensorFlow")
+def test_tensors_that_are_not_dense():
+    import tensorflow as tf
+
+    ragged = tf.RaggedTensor.from_row_lengths(X.reshape(-1, D), [4, 6])
+    for layer, inputs in [
+        (EncoderBlock(N, 16), {"hidden_states": ragged}),
+        (FeedForward(16), {"hidden_states": keras.Input((None, D), ragged=True)}),
+        (Recurrence("gru", 4), {"hidden_states": X, "padding_mask": tf.ragged.constant([[1, 1], [1]])}),
+        (TokenEmbedding(9, 4), {"inputs": tf.ragged.constant([[1, 1], [1]])}),
+    ]:
+        with pytest.raises(ValueError, match=r"must be a dense tensor: received a ragged one. Pass x.to_tensor\(\)"):
+            layer(**inputs)
+    with pytest.raises(ValueError, match="received a sparse one"):
+        TokenEmbedding(9, 4)(tf.sparse.from_dense([[1, 2]]))
+
+
 def test_rotary_positions_are_not_rounded():
     positions = np.array([[257.0, 4097.0]], "float32")
     layer = RotaryPositions(8, dtype="mixed_bfloat16")
