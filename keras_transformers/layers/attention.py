@@ -9,9 +9,11 @@ import keras
 from keras import ops
 
 from keras_transformers.keras_private import mask_of
-from keras_transformers.layers.cache import write_cache
+from keras_transformers.layers.cache import check_cache, write_cache
 from keras_transformers.layers.checks import (
+    as_array,
     check_integers,
+    check_positive,
     check_rates,
     check_rows,
     check_shape,
@@ -85,6 +87,8 @@ class Attention(ReturnsCache, DenseOwner):
         return_attention_scores: Whether this call returns the attention weights; `return_scores` when None.
         return_cache: Whether this call returns the cache; what the layer was made for when None. A call that is given a
             `cache` returns one always.
+        mask: (B, T), of `hidden_states`, as Keras hands it to layers: the `padding_mask` of self-attention without a
+            cache, where none is given.
 
     Returns:
         The output (B, T, D). Where more is asked for, a tuple: the output; the cache, as above; the attention weights
@@ -124,6 +128,7 @@ class Attention(ReturnsCache, DenseOwner):
         super().__init__(**kwargs)
         check_sizes(num_heads=num_heads, head_dim=head_dim, num_kv_heads=num_kv_heads, linear_from=linear_from)
         check_rates(dropout=dropout)
+        check_positive(scale=scale)
         self.num_heads = num_heads
         self.head_dim = head_dim
         self.num_kv_heads = num_kv_heads or num_heads
@@ -143,6 +148,7 @@ class Attention(ReturnsCache, DenseOwner):
 
     def build(self, hidden_states_shape, context_shape=None):
         check_shape(hidden_states_shape)
+        self.expect_width(hidden_states_shape)
         check_shape(context_shape or hidden_states_shape, "context")
         width = hidden_states_shape[-1]
         if self.head_dim is None and width % self.num_heads:
@@ -175,11 +181,13 @@ class Attention(ReturnsCache, DenseOwner):
         in_place=False,
         return_attention_scores=None,
         return_cache=None,
+        mask=None,
         training=None,
     ):
         wanted = asked(self, cache, return_cache, return_attention_scores)
+        documents, position_bias = as_array(documents), as_array(position_bias)
         length, is_cached = length_of(hidden_states), cache is not None
-        self._check_call(hidden_states, context, documents, rotary, cache)
+        self._check_call(hidden_states, context, documents, rotary, cache, cache_positions)
         source = hidden_states if context is None else context
         query = self._query(hidden_states, rotary, length)  # (B, N, T, H)
         if not is_cached:
@@ -189,7 +197,7 @@ class Attention(ReturnsCache, DenseOwner):
 
         key, value = cache["key"], cache["value"]  # (B, K, S, H)
         if padding_mask is None and not is_cached:
-            padding_mask = mask_of(source)  # (B, S)
+            padding_mask = mask_of(source) if context is not None or mask is None else mask  # (B, S)
         sizes = Sizes(query.shape[0], self.num_heads, query.shape[2], key.shape[2])
         attention_mask, position_bias = combined(attention_mask, padding_mask, documents, position_bias, sizes)
         visible = Visible(attention_mask)
@@ -216,7 +224,7 @@ class Attention(ReturnsCache, DenseOwner):
         scale = 1 / math.sqrt(self.head_dim) if self.scale is None else self.scale
         return query * ops.cast(scale, query.dtype)
 
-    def _check_call(self, hidden_states, context, documents, rotary, cache):
+    def _check_call(self, hidden_states, context, documents, rotary, cache, cache_positions):
         check_vectors(hidden_states=hidden_states, context=context)
         check_integers(documents=documents)
         check_rows(hidden_states, context)
@@ -227,8 +235,11 @@ class Attention(ReturnsCache, DenseOwner):
                 f"{'context' if cache is None else 'cache'} with reach={self.reach} and "
                 f"{'documents' if is_given else 'no documents'}. Say in attention_mask which keys may be seen."
             )
+        batch, length, width = hidden_states.shape
         if rotary is not None:
-            check_rotary(rotary, hidden_states.shape[1], self._head_dim(hidden_states.shape[-1]), context)
+            check_rotary(rotary, length, self._head_dim(width), context)
+        sizes = dict.fromkeys(("key", "value"), self.part_shape(hidden_states.shape))
+        check_cache(cache, sizes, cache_positions, (batch, length), writes=False)
 
     def _is_short(self, length: int | None, is_cached: bool) -> bool:
         """Whether all scores may exist at one time."""
@@ -273,7 +284,8 @@ class Attention(ReturnsCache, DenseOwner):
         self, hidden_states, context=None, *, cache=None, return_attention_scores=None, return_cache=None,
         attention_mask=None, padding_mask=None, documents=None, position_bias=None, rotary=None, **inputs
     ):  # fmt: skip
-        self._check_call(hidden_states, context, documents, rotary, cache)
+        documents, position_bias = as_array(documents), as_array(position_bias)
+        self._check_call(hidden_states, context, documents, rotary, cache, inputs.get("cache_positions"))
         wanted = asked(self, cache, return_cache, return_attention_scores)
         batch, length, width = hidden_states.shape
         source = hidden_states if context is None else context
@@ -284,6 +296,10 @@ class Attention(ReturnsCache, DenseOwner):
         combined(attention_mask, padding_mask, documents, position_bias, Sizes(*scores))
         output = keras.KerasTensor((batch, length, width), dtype=self.compute_dtype)
         return wanted.outputs(output, new, [keras.KerasTensor(scores, dtype=self.compute_dtype)])
+
+    def part_shape(self, hidden_states_shape: tuple) -> tuple:
+        """Return the shape of a part of the cache for hidden states (B, T, D): (B, K, None, H)."""
+        return hidden_states_shape[0], self.num_kv_heads, None, self._head_dim(hidden_states_shape[-1])
 
     def _head_dim(self, width: int) -> int:
         return self.head_dim or width // self.num_heads

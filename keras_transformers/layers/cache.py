@@ -7,9 +7,52 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_transformers.layers.checks import check_integers
+from keras_transformers.layers.checks import check_integers, check_numbers_of_rows, may_be, told
 from keras_transformers.layers.dense import length_of, with_length, without_length
 from keras_transformers.tensor import Tensor
+
+
+def check_cache(cache: Any, sizes: dict[str, tuple], cache_positions: Any, queries: tuple, writes: bool = True) -> None:
+    """Check a cache, and the places in it of new tokens.
+
+    Args:
+        cache: What a call is given, or None.
+        sizes: (B, K, S, H) of each part, None where any will do.
+        cache_positions: Integer (B, T), or None.
+        queries: (B, T) of the new tokens, None where it is not known.
+        writes: Whether the new tokens must have places in a cache.
+
+    Raises:
+        ValueError: A part is missing or of another shape; the places are missing, of another shape, or not in it.
+
+    Example:
+
+    >>> check_cache({"key": np.zeros((1, 1, 3, 2))}, {"key": (1, 1, None, 2)}, np.array([[2]]), (1, 1))
+    """
+    if cache is None:
+        if cache_positions is not None:
+            raise ValueError("cache_positions are places in a cache: received them without a cache.")
+        return
+    parts = {name: tuple(cache[name].shape) for name in sizes if name in cache} if isinstance(cache, dict) else {}
+    if parts.keys() != sizes.keys() or not all(may_be(parts[name], sizes[name]) for name in parts):
+        raise ValueError(
+            f"a cache must be a dict of {', '.join(f'{name} {told(size)}' for name, size in sizes.items())}, (batch, "
+            "heads, room, width) each: received "
+            f"{', '.join(f'{name} {told(shape)}' for name, shape in parts.items()) or type(cache).__name__}."
+        )
+    if cache_positions is None:
+        if writes:
+            raise ValueError("a cache needs cache_positions, the places (batch, length) of the new tokens in it.")
+        return
+    check_integers(cache_positions=cache_positions)
+    if not may_be(tuple(cache_positions.shape), queries):
+        raise ValueError(
+            f"cache_positions must be (batch, length), {told(queries)} here: received "
+            f"{told(tuple(cache_positions.shape))}."
+        )
+    if isinstance(room := next(iter(parts.values()))[2], int):
+        remedy = "Make a cache with more room: pad its parts."
+        check_numbers_of_rows(cache_positions, room, "cache_positions", remedy)
 
 
 def write_cache(
@@ -32,7 +75,6 @@ def write_cache(
     >>> np.array(cache["key"])[0, 0].tolist()
     [[0.0, 0.0], [1.0, 1.0], [0.0, 0.0]]
     """
-    check_integers(cache_positions=positions)
     rows = _flat_rows(positions, next(iter(cache.values())))
     return {name: _update_rows(cache[name], rows, part, in_place) for name, part in new.items()}
 

@@ -8,7 +8,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_transformers.number_checks import is_number, is_size
+from keras_transformers.number_checks import is_finite, is_number, is_size
 
 
 def check_sizes(**sizes: Any) -> None:
@@ -31,6 +31,17 @@ def check_rates(**rates: Any) -> None:
     """
     if wrong := {name: rate for name, rate in rates.items() if not is_number(rate) or not 0 <= rate < 1}:
         raise ValueError(f"{', '.join(wrong)} must be a number from 0 to less than 1: received {wrong}.")
+
+
+def check_positive(**numbers: Any) -> None:
+    """Check that numbers are positive and finite; None passes.
+
+    Example:
+
+    >>> check_positive(scale=None, epsilon=1e-5)
+    """
+    if wrong := {name: x for name, x in numbers.items() if x is not None and not (is_finite(x) and x > 0)}:
+        raise ValueError(f"{', '.join(wrong)} must be a positive number: received {wrong}.")
 
 
 def check_choice(value: Any, choices: tuple, name: str) -> None:
@@ -56,8 +67,21 @@ def check_shape(shape: Any, name: str = "hidden_states") -> None:
         remedies = {2: "Add the axis of the length: ops.expand_dims(x, 1).", 1: "Add the axis of the batch: x[None]."}
         remedy = remedies.get(len(shape), "Reshape it, or call the layer in keras.layers.TimeDistributed.")
         raise ValueError(f"{name} must be (batch, length, width): received {told(shape)}. {remedy}")
+    if shape[1] == 0:
+        raise ValueError(f"{name} must have one token or more: received {told(shape)}.")
     if shape[-1] is None:
         raise ValueError(f"the width of {name} must be known: received {told(shape)}. Give it in keras.Input.")
+
+
+def as_array(x: Any) -> Any:
+    """Return a list as an array; tensors, arrays and None as they are.
+
+    Example:
+
+    >>> as_array([[1, 2]]).shape
+    (1, 2)
+    """
+    return x if x is None or hasattr(x, "shape") else np.asarray(x)
 
 
 def check_dense(x: Any, name: str) -> None:
@@ -87,9 +111,11 @@ def check_vectors(**inputs: Any) -> None:
     for name, x in inputs.items():
         if x is None:
             continue
+        if not hasattr(x, "shape"):
+            raise ValueError(f"{name} must be a tensor (batch, length, width): received a {type(x).__name__}.")
         check_dense(x, name)
         check_shape(x.shape, name)
-        dtype = keras.backend.standardize_dtype(x.dtype)
+        dtype = _dtype(x)
         if not keras.backend.is_float_dtype(dtype):
             raise ValueError(
                 f"{name} must be vectors of floating-point numbers: received {dtype}. Token ids become vectors in "
@@ -119,7 +145,7 @@ def check_integers(**inputs: Any) -> None:
     >>> check_integers(positions=np.array([[0, 1]]), documents=None)
     """
     for name, x in inputs.items():
-        dtype = "int32" if x is None else keras.backend.standardize_dtype(x.dtype)
+        dtype = "int32" if x is None else _dtype(x)
         if not keras.backend.is_int_dtype(dtype):
             raise ValueError(f"{name} must be integers: received {dtype}. Cast them: ops.cast({name}, 'int32').")
 
@@ -142,7 +168,7 @@ def check_numbers_of_rows(ids: Any, rows: int, what: str, remedy: str) -> None:
 
     >>> check_numbers_of_rows(np.array([0, 9]), 10, "token ids", "")
     """
-    dtype = keras.backend.standardize_dtype(ids.dtype)
+    dtype = _dtype(ids)
     if not keras.backend.is_int_dtype(dtype) and not _are_whole(ids):
         raise ValueError(f"{what} must be integers: received {dtype}.")
     values = values_of(ids)
@@ -151,9 +177,13 @@ def check_numbers_of_rows(ids: Any, rows: int, what: str, remedy: str) -> None:
         raise ValueError(f"{what} must be from 0 to {rows - 1}: received {wrong}. {remedy}")
 
 
+def _dtype(x: Any) -> str:
+    return keras.backend.standardize_dtype(x.dtype)
+
+
 def _are_whole(ids: Any) -> bool:
     """Return whether numbers of a floating-point dtype stand for integers, as `keras.layers.Embedding` allows."""
-    if not keras.backend.is_float_dtype(keras.backend.standardize_dtype(ids.dtype)):
+    if not keras.backend.is_float_dtype(_dtype(ids)):
         return False
     values = values_of(ids)
     return values is None or (np.isfinite(values).all() and (values == np.floor(values)).all())
@@ -174,6 +204,19 @@ def values_of(x: Any) -> np.ndarray | None:
         return np.asarray(x.numpy() if keras.backend.backend() == "tensorflow" else ops.convert_to_numpy(x))
     except (NotImplementedError, TypeError, ValueError, AttributeError):
         return None
+
+
+def may_be(shape: tuple, expected: tuple) -> bool:
+    """Return whether a shape may be another one, where None is any size.
+
+    Example:
+
+    >>> may_be((2, None), (2, 5)), may_be((2, 5), (3, 5))
+    (True, False)
+    """
+    if len(shape) != len(expected):
+        return False
+    return all(None in pair or pair[0] == pair[1] for pair in zip(shape, expected, strict=True))
 
 
 def told(sizes: tuple) -> str:

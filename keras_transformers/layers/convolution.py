@@ -7,7 +7,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_transformers.layers.cache import read_cache, write_cache
+from keras_transformers.layers.cache import check_cache, read_cache, write_cache
 from keras_transformers.layers.checks import check_shape, check_sizes, check_vectors
 from keras_transformers.layers.dense import (
     built_dense,
@@ -18,7 +18,7 @@ from keras_transformers.layers.dense import (
     with_length,
     without_length,
 )
-from keras_transformers.layers.given_masks import key_mask
+from keras_transformers.layers.given_masks import carried, key_mask
 from keras_transformers.layers.old_files import ReturnsCache
 from keras_transformers.layers.options import DenseOwner
 from keras_transformers.layers.outputs import asked
@@ -94,6 +94,7 @@ class Convolution(ReturnsCache, DenseOwner):
 
     def build(self, hidden_states_shape):
         check_shape(hidden_states_shape)
+        self.expect_width(hidden_states_shape)
         width = hidden_states_shape[-1]
         self.convolve.build((None, None, width))  # of any length, shorter than the kernel too
         is_as_wide = self.units == width
@@ -101,9 +102,14 @@ class Convolution(ReturnsCache, DenseOwner):
 
     def call(
         self, hidden_states, *, positions=None, attention_mask=None, padding_mask=None, cache=None,
-        cache_positions=None, in_place=False, return_cache=None
+        cache_positions=None, in_place=False, return_cache=None, mask=None
     ):  # fmt: skip
         check_vectors(hidden_states=hidden_states)
+        sizes = {"key": self.part_shape(hidden_states.shape)}
+        check_cache(cache, sizes, cache_positions, hidden_states.shape[:2])
+        if padding_mask is None and attention_mask is None:
+            padding_mask = carried(hidden_states, mask)
+        positions = cache_positions if positions is None else positions
         wanted, length, new = asked(self, cache, return_cache), length_of(hidden_states), {}
         attention_mask = key_mask(hidden_states, attention_mask, padding_mask)  # (B, 1, T)
         if attention_mask is not None:
@@ -119,6 +125,10 @@ class Convolution(ReturnsCache, DenseOwner):
         if self.output_dense is not None:
             outputs = with_length(self.output_dense(without_length(outputs)), length)  # (B, T, D)
         return wanted.outputs(outputs, new)
+
+    def part_shape(self, hidden_states_shape: tuple) -> tuple:
+        """Return the shape of a part of the cache for hidden states (B, T, D): (B, 1, None, D)."""
+        return hidden_states_shape[0], 1, None, hidden_states_shape[-1]
 
     def _activate(self, channels):
         function = find_activation(self.activation)

@@ -7,12 +7,12 @@ from typing import Any
 
 import keras
 
-from keras_transformers.keras_private import mask_of
 from keras_transformers.layers.attention import Attention
-from keras_transformers.layers.cache import attend_as_queries_of_one_row
+from keras_transformers.layers.cache import attend_as_queries_of_one_row, check_cache
 from keras_transformers.layers.checks import check_rates, check_vectors
 from keras_transformers.layers.dropout import Dropout
 from keras_transformers.layers.feed_forward import FeedForward
+from keras_transformers.layers.given_masks import carried
 from keras_transformers.layers.old_files import ReturnsCache
 from keras_transformers.layers.options import share_out
 from keras_transformers.layers.outputs import asked
@@ -111,6 +111,7 @@ class DecoderBlock(ReturnsCache, Block):
         self.return_scores, self.return_cache = self.attention.return_scores, return_cache
 
     def build(self, hidden_states_shape, context_shape=None):
+        self.expect_width(hidden_states_shape)
         for layer in (self.attention, self.attention_norm, self.feed_forward, self.feed_forward_norm):
             if layer is not None:
                 layer.build(hidden_states_shape)
@@ -137,13 +138,14 @@ class DecoderBlock(ReturnsCache, Block):
         in_place=False,
         return_attention_scores=None,
         return_cache=None,
+        mask=None,
         training=None,
     ):
-        self._check(hidden_states, context, cache)
+        self._check(hidden_states, context, cache, cache_positions)
         wanted = asked(self, cache, return_cache, return_attention_scores)
         asks = {"return_cache": True, "return_attention_scores": wanted.scores, "training": training}
         if padding_mask is None and cache is None:
-            padding_mask = mask_of(hidden_states)
+            padding_mask = carried(hidden_states, mask)
         visible = {"attention_mask": attention_mask, "padding_mask": padding_mask, "documents": documents}
         visible |= {"use_causal_mask": use_causal_mask, "position_bias": position_bias, "rotary": rotary}
         writes = {"cache": _part(cache), "cache_positions": cache_positions, "in_place": in_place}
@@ -163,7 +165,7 @@ class DecoderBlock(ReturnsCache, Block):
         hidden_states, *_ = add(hidden_states, feed_forward, self.feed_forward_norm)  # (B, T, D)
         return wanted.outputs(hidden_states, new, scores)
 
-    def _check(self, hidden_states, context, cache):
+    def _check(self, hidden_states, context, cache, cache_positions):
         check_vectors(hidden_states=hidden_states, context=context)
         if self.cross_attention is None and context is not None:
             raise ValueError(
@@ -175,12 +177,17 @@ class DecoderBlock(ReturnsCache, Block):
                 "a cross-attending block needs a context, the encoder's states: block(hidden_states, context); or a "
                 "cache that holds cross_key and cross_value."
             )
+        own = self.attention.part_shape(hidden_states.shape)
+        sizes = {"key": own, "value": own}
+        if self.cross_attention is not None:
+            sizes |= {"cross_key": (None, *own[1:]), "cross_value": (None, *own[1:])}
+        check_cache(cache, sizes, cache_positions, hidden_states.shape[:2])
 
     def compute_output_spec(
         self, hidden_states, context=None, *, encoder_attention_mask=None, encoder_padding_mask=None, cache=None,
         return_attention_scores=None, return_cache=None, training=None, **kwargs
     ):  # fmt: skip
-        self._check(hidden_states, context, cache)
+        self._check(hidden_states, context, cache, kwargs.get("cache_positions"))
         asks = {"return_cache": True, "return_attention_scores": True}
         output, new, scores = self.attention.compute_output_spec(hidden_states, cache=_part(cache), **asks, **kwargs)
         scores = [scores]

@@ -10,6 +10,7 @@ from keras import ops
 
 from keras_transformers.layers.custom_gradient import custom_gradient
 from keras_transformers.layers.options import DenseOwner, fresh
+from keras_transformers.number_checks import is_finite
 from keras_transformers.tensor import Tensor
 
 
@@ -86,6 +87,10 @@ def dense_initializer(initializer_range: float | str | None, gain: float = 1.0) 
         return keras.initializers.VarianceScaling(gain**2, "fan_avg", "uniform")
     if initializer_range == "fan_in":
         return keras.initializers.VarianceScaling(gain**2, "fan_in", "truncated_normal")
+    if not is_finite(initializer_range) or initializer_range < 0:
+        raise ValueError(
+            f"initializer_range must be a standard deviation, None or 'fan_in': received {initializer_range!r}."
+        )
     return keras.initializers.TruncatedNormal(stddev=initializer_range)
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import keras
 
-from keras_transformers.keras_private import mask_of
 from keras_transformers.layers.attention import Attention
 from keras_transformers.layers.checks import check_rates, check_vectors
 from keras_transformers.layers.dropout import Dropout
 from keras_transformers.layers.feed_forward import FeedForward
+from keras_transformers.layers.given_masks import carried
 from keras_transformers.layers.options import share_out
 from keras_transformers.layers.outputs import asked
 from keras_transformers.layers.remat import Block, rematerialized
@@ -96,6 +96,7 @@ class EncoderBlock(Block):
         self.return_scores = self.attention.return_scores
 
     def build(self, hidden_states_shape):
+        self.expect_width(hidden_states_shape)
         for layer in (self.attention, self.attention_norm, self.feed_forward, self.feed_forward_norm):
             if layer is not None:
                 layer.build(hidden_states_shape)
@@ -112,11 +113,12 @@ class EncoderBlock(Block):
         position_bias=None,
         rotary=None,
         return_attention_scores=None,
+        mask=None,
         training=None,
     ):
         check_vectors(hidden_states=hidden_states)
         wanted = asked(self, return_attention_scores=return_attention_scores)
-        padding_mask = mask_of(hidden_states) if padding_mask is None else padding_mask
+        padding_mask = carried(hidden_states, mask) if padding_mask is None else padding_mask
         visible = {"attention_mask": attention_mask, "padding_mask": padding_mask, "documents": documents}
         visible |= {"use_causal_mask": use_causal_mask, "position_bias": position_bias, "rotary": rotary}
         asks = {"return_attention_scores": wanted.scores, "return_cache": False, "training": training}

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import keras
-import numpy as np
 from keras import ops
 
 from keras_transformers.keras_private import mask_of
-from keras_transformers.layers.checks import check_dense, told, values_of
+from keras_transformers.layers.checks import as_array, check_dense, told, values_of
 from keras_transformers.layers.masks import NEVER, combine
 from keras_transformers.tensor import Tensor
 
@@ -86,6 +85,17 @@ def checked_padding(mask: Any, sizes: Sizes, name: str = "padding_mask") -> Tens
             "of queries and keys is an attention_mask."
         )
     return ops.expand_dims(_booleans(mask, name), 1)
+
+
+def carried(x: Any, mask: Any = None) -> Any | None:
+    """Return the mask of a tensor: as Keras hands it to a layer by name, or as the tensor carries it; None for none.
+
+    Example:
+
+    >>> carried(np.ones((1, 3, 8))) is None
+    True
+    """
+    return mask_of(x) if mask is None else mask
 
 
 def key_mask(hidden_states: Any, attention_mask: Any = None, padding_mask: Any = None) -> Tensor | None:
@@ -175,11 +185,17 @@ def check_bias(bias: Any, sizes: Sizes) -> None:
             f"position_bias must be (1 or batch, heads, queries, keys), {told(sizes)} here: received "
             f"{told(tuple(bias.shape))}."
         )
+    dtype = keras.backend.standardize_dtype(bias.dtype)
+    if not keras.backend.is_float_dtype(dtype):
+        raise ValueError(
+            f"position_bias is added to the scores, and must be of floating-point numbers: received {dtype}. A mask is "
+            "an attention_mask."
+        )
 
 
 def _with_shape(mask: Any, name: str) -> tuple[Any, tuple]:
     """Return a mask, which may be a list, and its shape."""
-    mask = mask if hasattr(mask, "shape") else np.asarray(mask)
+    mask = as_array(mask)
     check_dense(mask, name)
     return mask, tuple(mask.shape)
 
@@ -210,6 +226,8 @@ def _booleans(mask: Any, name: str = "attention_mask") -> Tensor:
     dtype = keras.backend.standardize_dtype(mask.dtype)
     if dtype == "bool":
         return mask
+    if dtype == "string":
+        raise ValueError(f"{name} must be Boolean, or 0 and 1: received strings.")
     values = values_of(mask)
     if values is None and "float" in dtype:
         raise ValueError(

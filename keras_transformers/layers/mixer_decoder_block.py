@@ -8,14 +8,13 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_transformers.keras_private import mask_of
 from keras_transformers.layers.attention import Attention
-from keras_transformers.layers.cache import attend_as_queries_of_one_row
+from keras_transformers.layers.cache import attend_as_queries_of_one_row, check_cache
 from keras_transformers.layers.checks import check_rates, check_vectors
 from keras_transformers.layers.dense import built_dense, length_of, without_length
 from keras_transformers.layers.dropout import Dropout
 from keras_transformers.layers.gather import take_at
-from keras_transformers.layers.given_masks import key_mask
+from keras_transformers.layers.given_masks import carried, key_mask
 from keras_transformers.layers.mixers import make_mixer
 from keras_transformers.layers.old_files import ReturnsCache
 from keras_transformers.layers.options import DENSE_OPTIONS, share_out
@@ -114,6 +113,7 @@ class MixerDecoderBlock(ReturnsCache, Block):
         self.return_scores = attends and self.cross_attention.return_scores
 
     def build(self, hidden_states_shape, context_shape=None):
+        self.expect_width(hidden_states_shape)
         self.mixer.build(hidden_states_shape)
         self.mixer_norm.build(hidden_states_shape)
         self.first_states = []
@@ -140,15 +140,16 @@ class MixerDecoderBlock(ReturnsCache, Block):
         in_place=False,
         return_attention_scores=None,
         return_cache=None,
+        mask=None,
         training=None,
     ):
-        self._check(hidden_states, context, cache)
+        self._check(hidden_states, context, cache, cache_positions)
         wanted = asked(self, cache, return_cache, return_attention_scores)
         if positions is None:
             places = ops.arange(length_of(hidden_states), dtype="int32")[None]  # (1, T)
             positions = places if cache is None else cache_positions  # (1|B, T)
         if padding_mask is None and cache is None:
-            padding_mask = mask_of(hidden_states)  # (B, T)
+            padding_mask = carried(hidden_states, mask)  # (B, T)
         cross_cache = self._cross_cache(context, encoder_attention_mask, encoder_padding_mask, cache)
 
         def mix(x):
@@ -171,7 +172,7 @@ class MixerDecoderBlock(ReturnsCache, Block):
             hidden_states, cross_cache, *scores = add(hidden_states, cross_attend, self.cross_attention_norm)
         return wanted.outputs(hidden_states, new_cache | _crossing(cross_cache), scores)
 
-    def _check(self, hidden_states, context, cache):
+    def _check(self, hidden_states, context, cache, cache_positions):
         check_vectors(hidden_states=hidden_states, context=context)
         has_source = context is not None or cache is not None
         if (self.encoder and not has_source) or (not self.encoder and context is not None):
@@ -179,6 +180,13 @@ class MixerDecoderBlock(ReturnsCache, Block):
                 f"encoder={self.encoder!r} of a block: expected a context, the encoder's states, or a cache with what "
                 "comes from them, where there is an encoder, and no context where there is none."
             )
+        sizes = dict.fromkeys(self.mixer.parts, self.mixer.part_shape(hidden_states.shape))
+        if self.encoder == "attention":
+            cross = None, *self.cross_attention.part_shape(hidden_states.shape)[1:]
+            sizes |= {"cross_key": cross, "cross_value": cross}
+        elif self.encoder:
+            sizes |= {f"cross_{name}": (None, *sizes[name][1:]) for name in self.mixer.parts}
+        check_cache(cache, sizes, cache_positions, hidden_states.shape[:2])
 
     def _cross_cache(self, context, attention_mask, padding_mask, cache) -> dict:
         """Return what comes from the encoder, by names of the cache: read from it, or the states to begin with."""
@@ -196,7 +204,7 @@ class MixerDecoderBlock(ReturnsCache, Block):
     def compute_output_spec(
         self, hidden_states, context=None, *, cache=None, return_attention_scores=None, return_cache=None, **inputs
     ):
-        self._check(hidden_states, context, cache)
+        self._check(hidden_states, context, cache, inputs.get("cache_positions"))
         wanted, scores = asked(self, cache, return_cache, return_attention_scores), []
         output, new_cache = self.mixer.compute_output_spec(
             hidden_states, positions=hidden_states, cache=cache, return_cache=True

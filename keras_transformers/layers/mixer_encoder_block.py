@@ -7,9 +7,9 @@ from typing import Any
 
 import keras
 
-from keras_transformers.keras_private import mask_of
 from keras_transformers.layers.checks import check_rates, check_vectors
 from keras_transformers.layers.dropout import Dropout
+from keras_transformers.layers.given_masks import carried
 from keras_transformers.layers.mixers import make_mixer
 from keras_transformers.layers.options import DENSE_OPTIONS
 from keras_transformers.layers.remat import Block, rematerialized
@@ -85,14 +85,15 @@ class MixerEncoderBlock(Block):
         self.dropout = Dropout(dropout, dtype=dtype, name="dropout")
 
     def build(self, hidden_states_shape):
+        self.expect_width(hidden_states_shape)
         self.mixer.build(hidden_states_shape)
         self.mixer_norm.build(hidden_states_shape)
 
     @rematerialized
-    def call(self, hidden_states, *, attention_mask=None, padding_mask=None, training=None):
+    def call(self, hidden_states, *, attention_mask=None, padding_mask=None, mask=None, training=None):
         check_vectors(hidden_states=hidden_states)
         if attention_mask is None and padding_mask is None:
-            padding_mask = mask_of(hidden_states)  # (B, T)
+            padding_mask = carried(hidden_states, mask)  # (B, T)
         masks = {"attention_mask": attention_mask, "padding_mask": padding_mask}
         mix = partial(self.mixer, return_cache=False, **masks)
         return self.adder(training)(hidden_states, mix, self.mixer_norm)[0]  # (B, T, D)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import keras
@@ -17,7 +18,8 @@ class ReturnsCache(keras.layers.Layer):
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
         """Build the layer from its configuration."""
-        return super().from_config({"return_cache": True, **config})
+        has_option = "return_cache" in inspect.signature(cls.__init__).parameters  # not so of a user's subclass
+        return super().from_config({**({"return_cache": True} if has_option else {}), **config})
 
     def build_from_config(self, config: dict[str, Any]) -> None:
         """Build the layer for the shapes in its file."""

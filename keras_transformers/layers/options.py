@@ -15,6 +15,9 @@ DENSE_OPTIONS = (
     "kernel_initializer", "bias_initializer", "kernel_regularizer", "bias_regularizer", "kernel_constraint",
     "bias_constraint",
 )  # fmt: skip
+MADE_BY_KERAS = (  # from their classes, too
+    keras.initializers.Initializer, keras.regularizers.Regularizer, keras.constraints.Constraint,
+)  # fmt: skip
 PLAIN = (str, int, float, bool, type(None))
 
 
@@ -44,6 +47,10 @@ class Layer(keras.layers.Layer):
         given = {name: kwargs.pop(name) for name in self.extra_options if name in kwargs}
         super().__init__(**kwargs)
         self.options = given
+
+    def expect_width(self, shape: tuple) -> None:
+        """Let Keras refuse inputs (..., D) of another width than those (..., D) that the layer is built for."""
+        self.input_spec = keras.layers.InputSpec(axes={-1: shape[-1]})
 
     def get_build_config(self) -> dict[str, Any] | None:
         """Return the shapes that the layer was built for, and how layers inside were quantized since."""
@@ -94,8 +101,8 @@ def _name_arguments(call: Callable, overridden: Callable) -> None:
     open_ended = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
     named = [parameter for parameter in own.values() if parameter.kind is not parameter.VAR_KEYWORD]
     if len(named) < len(own):
-        more = [parameter for name, parameter in inherited.items() if name not in own]
-        more = [part.replace(kind=part.KEYWORD_ONLY) for part in more if part.kind not in open_ended]
+        more = [part for name, part in inherited.items() if name not in own and part.kind not in open_ended]
+        more = [part.replace(kind=part.KEYWORD_ONLY) for part in more if part.default is not part.empty]
         call.__signature__ = inspect.Signature([*named, *more])  # type: ignore[attr-defined]
 
 
@@ -103,6 +110,8 @@ def _serialized(value: Any) -> Any:
     """Return plain values for what Keras can serialise; other values as they are."""
     if isinstance(value, PLAIN):
         return value
+    if inspect.isclass(value) and issubclass(value, MADE_BY_KERAS):
+        value = value()
     if isinstance(value, np.generic):
         return value.item()
     if inspect.isfunction(value) and value.__name__ == "<lambda>":  # Keras would warn now, and refuses it in `save`

@@ -117,6 +117,7 @@ class LearnedPositions(TableOwner):
 
     def build(self, hidden_states_shape):
         check_shape(hidden_states_shape)
+        self.expect_width(hidden_states_shape)
         self.embeddings = add_table(self, self.max_length, hidden_states_shape[-1], "embeddings")
 
     def call(self, hidden_states, positions=None):
@@ -183,6 +184,7 @@ class SinusoidalPositions(Layer):
 
     def build(self, hidden_states_shape):
         check_shape(hidden_states_shape)
+        self.expect_width(hidden_states_shape)
         if hidden_states_shape[-1] % 2:
             raise ValueError(f"sinusoidal positions need an even width: received {hidden_states_shape[-1]}.")
 

@@ -8,7 +8,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_transformers.layers.cache import read_cache, write_cache
+from keras_transformers.layers.cache import check_cache, read_cache, write_cache
 from keras_transformers.layers.checks import check_shape, check_sizes, check_vectors
 from keras_transformers.layers.dense import (
     built_dense,
@@ -19,7 +19,7 @@ from keras_transformers.layers.dense import (
     with_length,
     without_length,
 )
-from keras_transformers.layers.given_masks import key_mask
+from keras_transformers.layers.given_masks import carried, key_mask
 from keras_transformers.layers.old_files import ReturnsCache
 from keras_transformers.layers.options import DenseOwner
 from keras_transformers.layers.outputs import asked
@@ -152,6 +152,7 @@ class Recurrence(ReturnsCache, DenseOwner):
 
     def build(self, hidden_states_shape):
         check_shape(hidden_states_shape)
+        self.expect_width(hidden_states_shape)
         width = hidden_states_shape[-1]
         for layer in (self.forward, self.backward):
             if layer is not None:
@@ -171,12 +172,19 @@ class Recurrence(ReturnsCache, DenseOwner):
         cache_positions=None,
         in_place=False,
         return_cache=None,
+        mask=None,
     ):
         check_vectors(hidden_states=hidden_states)
-        wanted, new, mask = asked(self, cache, return_cache), {}, None
-        if padding_mask is not None or attention_mask is None:
+        sizes = dict.fromkeys(self.parts, self.part_shape(hidden_states.shape))
+        check_cache(cache, sizes, cache_positions, hidden_states.shape[:2])
+        wanted, new = asked(self, cache, return_cache), {}
+        if padding_mask is None and attention_mask is None:
+            padding_mask = carried(hidden_states, mask)
+        mask = None
+        if padding_mask is not None:
             mask, attention_mask = key_mask(hidden_states, attention_mask, padding_mask), None  # (B, 1, T)
-        mask = None if mask is None else mask[:, 0]  # (B, T)
+            mask = mask[:, 0]  # (B, T)
+        positions = cache_positions if positions is None else positions
         if positions is None:
             outputs = self._both_ways(hidden_states, attention_mask, mask)  # (B, T, U)
         else:
@@ -189,6 +197,10 @@ class Recurrence(ReturnsCache, DenseOwner):
         if self.output_dense is not None:
             outputs = with_length(self.output_dense(without_length(outputs)), length_of(hidden_states))  # (B, T, D)
         return wanted.outputs(outputs, new)
+
+    def part_shape(self, hidden_states_shape: tuple) -> tuple:
+        """Return the shape of a part of the cache for hidden states (B, T, D): (B, 1, None, U)."""
+        return hidden_states_shape[0], 1, None, self.units
 
     @property
     def parts(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import keras
 
-from keras_transformers.layers.checks import check_choice
+from keras_transformers.layers.checks import check_choice, check_positive
 from keras_transformers.layers.layer_norm import LayerNormalization
 from keras_transformers.tensor import Tensor
 
@@ -55,9 +55,10 @@ def make_norm(norm: str, epsilon: float, dtype: str, name: str, use_bias: bool =
         A Keras layer.
 
     Raises:
-        ValueError: The norm is unknown.
+        ValueError: The norm is unknown, or epsilon is no positive number.
     """
     check_choice(norm, ("layer", "rms"), "norm")
+    check_positive(epsilon=epsilon)
     if norm == "layer":
         return LayerNormalization(epsilon=epsilon, center=use_bias, dtype=dtype, name=name)
     layer = keras.layers.RMSNormalization(epsilon=epsilon, dtype=dtype, name=name)

@@ -8,7 +8,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_transformers.layers.checks import check_sizes, told
+from keras_transformers.layers.checks import check_sizes, may_be, told
 from keras_transformers.layers.options import Positional
 from keras_transformers.tensor import Tensor
 
@@ -99,13 +99,9 @@ def check_rotary(rotary: tuple[Tensor, Tensor], length: int | None, head_dim: in
         raise ValueError("rotary positions are of self-attention: received a context, whose keys have other positions.")
     parts = rotary if isinstance(rotary, (tuple, list)) else [rotary]
     shapes, expected = [tuple(part.shape) for part in parts], (None, length, head_dim // 2)
-    if len(shapes) != 2 or not all(len(shape) == 3 and _is_of(shape, expected) for shape in shapes):
+    if len(shapes) != 2 or not all(may_be(shape, expected) for shape in shapes):
         raise ValueError(
             f"rotary must be a pair (cosines, sines), each (1 or batch, {length or '?'}, {head_dim // 2}), as "
             f"RotaryPositions(head_dim={head_dim}) gives them for the positions of hidden_states: received "
             f"{', '.join(map(told, shapes))}."
         )
-
-
-def _is_of(shape: tuple, expected: tuple) -> bool:
-    return all(None in pair or pair[0] == pair[1] for pair in zip(shape, expected, strict=True))

@@ -161,7 +161,8 @@ class Tokenize(TextLayer):
         """Check inputs, and make tensors of them."""
         if not self.pairs:
             return strings(inputs)
-        if not isinstance(inputs, (tuple, list)) or len(inputs) != 2:
+        is_rows = isinstance(inputs, list) and any(isinstance(row, tuple) for row in inputs)  # not columns
+        if not isinstance(inputs, (tuple, list)) or len(inputs) != 2 or is_rows:
             raise ValueError(
                 "Tokenize(pairs=True) takes a tuple of two, the first and the second texts of the pairs: received "
                 f"{shown(inputs)}. Pass tokenize((texts, pairs))."
@@ -205,7 +206,10 @@ class Detokenize(TextLayer):
 
     def __call__(self, token_ids, **kwargs):
         if not isinstance(token_ids, keras.KerasTensor):
-            token_ids = keras.ops.convert_to_tensor(token_ids)
+            try:
+                token_ids = keras.ops.convert_to_tensor(token_ids)
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"Detokenize takes integers (batch, length): received {shown(token_ids)}.") from error
         dtype = keras.backend.standardize_dtype(token_ids.dtype)
         if len(token_ids.shape) != 2 or not dtype.startswith(("int", "uint")):
             raise ValueError(f"Detokenize takes integers (batch, length): received {dtype} {tuple(token_ids.shape)}.")
@@ -214,7 +218,9 @@ class Detokenize(TextLayer):
     def call(self, token_ids):
         import tensorflow as tf
 
-        return self.graph.decode(tf.cast(token_ids, tf.int32))  # (B,)
+        held = tf.cast(token_ids, tf.int32)
+        is_same = tf.equal(tf.cast(held, token_ids.dtype), token_ids)  # not of larger ids
+        return self.graph.decode(tf.where(is_same, held, -1))  # (B,)
 
     def compute_output_spec(self, token_ids):
         return keras.KerasTensor(token_ids.shape[:1], "string")

@@ -97,6 +97,11 @@ def test_a_width_that_is_not_known(name):
         (lambda: Convolution(0), "units must be a positive integer"),
         (lambda: MixerEncoderBlock("gru", 4, dropout=1), "dropout must be a number from 0"),
         (lambda: MixerDecoderBlock("gru", 4, attention_dropout=1), "attention_dropout must be a number from 0"),
+        (lambda: Attention(2, scale=float("nan")), "scale must be a positive number"),
+        (lambda: Attention(2, scale="large"), "scale must be a positive number"),
+        (lambda: EncoderBlock(2, 8, epsilon=-1), "epsilon must be a positive number: received {'epsilon': -1}"),
+        (lambda: FeedForward(8, initializer_range=-1)(X), "initializer_range must be a standard deviation"),
+        (lambda: FeedForward(8, initializer_range="x")(X), "initializer_range must be a standard deviation"),
     ],
 )
 def test_arguments(make, message):
@@ -114,6 +119,7 @@ CALLS = {
     "mask of other length": (N, {"attention_mask": np.ones((B, T, 4), bool)}, r"received \(.*, 5, 4\)"),
     "documents of other length": (N, {"documents": np.ones((B, 4), int)}, r"documents must be \(batch, length\)"),
     "bias of other heads": (N, {"position_bias": normal(1, 3, T, T)}, r"position_bias must be \(1 or batch, heads"),
+    "bias of Booleans": (N, {"position_bias": np.ones((1, N, T, T), bool)}, "received bool. A mask is an attention_"),
     "rotary of other positions": (N, {"rotary": ROTARY[T - 1]}, r"rotary must be a pair \(cosines, sines\)"),
     "rotary of other heads": (2 * N, {"rotary": ROTARY[T]}, r"RotaryPositions\(head_dim=2\) gives them"),
     "cosines alone": (N, {"rotary": ROTARY[T][0]}, r"rotary must be a pair \(cosines, sines\)"),
@@ -130,6 +136,74 @@ def test_calls_of_attention(name, is_symbolic):
         inputs = keras.tree.map_structure(to_symbolic, inputs)
     with pytest.raises(ValueError, match=message):
         Attention(heads)(**inputs)
+
+
+@pytest.mark.parametrize("name", VECTORS)
+def test_another_width_than_it_was_built_for(name):
+    layer = VECTORS[name]()
+    layer(X)
+    if name != "sinusoidal positions":
+        with pytest.raises(ValueError, match="expected axis -1 of input shape to have value 8"):
+            layer(X[..., :6])
+
+
+@pytest.mark.parametrize("name", VECTORS)
+def test_no_tokens(name):
+    """A reshape would make one row of two."""
+    with pytest.raises(ValueError, match=r"must have one token or more: received \(2, 0, 8\)"):
+        VECTORS[name]()(X[:, :0])
+
+
+CACHE = {"key": np.zeros((B, N, 7, D // N), "float32"), "value": np.zeros((B, N, 7, D // N), "float32")}
+CROSS = CACHE | {f"cross_{name}": part[:, :, :3] for name, part in CACHE.items()}
+STATES = {"key": np.zeros((B, 1, 7, 4), "float32")}
+PLACES = np.tile(np.arange(T), (B, 1))
+OF_THE_CACHE = {
+    "no places": (lambda: DecoderBlock(N, 16), {"cache": CACHE}, "a cache needs cache_positions"),
+    "no cache": (lambda: DecoderBlock(N, 16), {"cache_positions": PLACES}, "received them without a cache"),
+    "beyond": (lambda: Attention(N), {"cache": CACHE, "cache_positions": PLACES + 3}, "from 0 to 6: received 7. Make"),
+    "negative": (lambda: Attention(N), {"cache": CACHE, "cache_positions": PLACES - 1}, "from 0 to 6: received -1"),
+    "one axis": (
+        lambda: Attention(N),
+        {"cache": CACHE, "cache_positions": PLACES[0]},
+        r"here: received \(5\)",
+    ),
+    "one row": (lambda: Attention(N), {"cache": CACHE, "cache_positions": PLACES[:1]}, r"here: received \(1, 5\)"),
+    "no value": (lambda: Attention(N), {"cache": {"key": CACHE["key"]}}, r"received key \(2, 2, 7, 4\)\."),
+    "a tuple": (lambda: Attention(N), {"cache": (1, 2)}, "received tuple"),
+    "heads": (lambda: Attention(4), {"cache": CACHE, "cache_positions": PLACES}, r"key \(2, 4, \?, 2\).*received key"),
+    "no cross": (lambda: DecoderBlock(N, 16, True), {"cache": CACHE, "cache_positions": PLACES}, "cross_key"),
+    "units": (lambda: Recurrence("gru", 6), {"cache": STATES, "cache_positions": PLACES}, r"key \(2, 1, \?, 6\)"),
+    "channels": (lambda: Convolution(4), {"cache": STATES, "cache_positions": PLACES}, r"key \(2, 1, \?, 8\)"),
+    "mixer": (lambda: MixerDecoderBlock("gru", 4), {"cache": STATES, "cache_positions": PLACES + 3}, "received 7"),
+    "mixer, no places": (lambda: MixerDecoderBlock("gru", 4), {"cache": STATES}, "a cache needs cache_positions"),
+}
+
+
+@pytest.mark.parametrize("name", OF_THE_CACHE)
+def test_caches(name):
+    """A place that is not in a cache would be written to another head or row of it."""
+    make, inputs, message = OF_THE_CACHE[name]
+    with pytest.raises(ValueError, match=message):
+        make()(X, **inputs)
+
+
+def test_a_cache_that_fits():
+    block = DecoderBlock(N, 16, cross_attention=True)
+    assert block(X, X[:, :3], return_cache=True)[0].shape == X.shape
+    assert block(X, cache=CROSS, cache_positions=PLACES + 2)[0].shape == X.shape
+    assert Recurrence("gru", 4)(X, cache=STATES, cache_positions=PLACES)[0].shape == X.shape
+
+
+def test_lists_and_other_things():
+    attention, bias = Attention(N), normal(1, N, T, T)
+    lists = {"documents": [[1, 1, 2, 2, 2]] * B, "position_bias": bias.tolist(), "padding_mask": [[1] * T] * B}
+    arrays = {name: np.asarray(value, "int32" if name == "documents" else "float32") for name, value in lists.items()}
+    np.testing.assert_array_equal(to_numpy(attention(X, **lists)), to_numpy(attention(X, **arrays)))
+    with pytest.raises(ValueError, match="padding_mask must be Boolean, or 0 and 1: received strings"):
+        attention(X, padding_mask=[["yes"] * T] * B)
+    with pytest.raises(ValueError, match=r"expects 1 input\(s\), but it received 2"):
+        attention((X, X))
 
 
 def to_symbolic(array):
@@ -177,14 +251,14 @@ def test_numbers_that_are_in_no_table(layer, inputs, message):
         (LearnedPositions(9), {"positions": [[0, 1, 2, 3, 4]]}),
         (SinusoidalPositions(), {"positions": [[0, 1, 2, 3, 4]]}),
         (Attention(2), {"documents": [[1] * 5]}),
-        (DecoderBlock(2, 8), {"cache_positions": [[0, 1, 2, 3, 4]]}),
+        (DecoderBlock(2, 8), {"cache_positions": [[0, 1, 2, 3, 4]] * B}),
     ],
     ids=["learned", "sinusoidal", "documents", "cache"],
 )
 def test_positions_that_half_precision_would_round(layer, inputs):
     """257 is 256 then."""
     name, values = *inputs, np.array(next(iter(inputs.values())), "float32")
-    empty = {"cache": dict.fromkeys(("key", "value"), np.zeros((1, 2, 5, D // 2), "float32"))}
+    empty = {"cache": dict.fromkeys(("key", "value"), np.zeros((B, 2, 5, D // 2), "float32"))}
     with pytest.raises(ValueError, match=rf"{name} must be integers: received float32. Cast them"):
         layer(X, **{name: values}, **(empty if name == "cache_positions" else {}))
 

@@ -203,6 +203,38 @@ def test_in_sequential_and_time_series():
     np.testing.assert_allclose(to_numpy(model(padded)), to_numpy(model(series)), atol=1e-6)
 
 
+@pytest.mark.parametrize("name", BY_NAME)
+def test_masks_that_keras_passes_by_name(name):
+    """As `TimeDistributed` does: documents (B, 3, T) of sentences."""
+    layer = LAYERS[name]()
+    documents = np.stack([PADDED, PADDED[::-1], PADDED], axis=1)  # (B, 3, T)
+    embedded = keras.layers.Embedding(20, D, mask_zero=True)
+    each = keras.layers.TimeDistributed(layer)
+    short, padded = (first(each(embedded(x))) for x in (documents[..., :3], documents))
+    randomize(layer, scale=0.2)
+    short, padded = (to_numpy(first(each(embedded(x)))) for x in (documents[..., :3], documents))
+    np.testing.assert_allclose(padded[:, :, :3], short, atol=1e-6)
+
+
+class Tempered(Attention):
+    """Which touches its input, so that the mask is on it no more."""
+
+    def call(self, hidden_states, context=None, *, temperature=1.0, **inputs):
+        return super().call(hidden_states * temperature, context, **inputs)
+
+
+class Renamed(EncoderBlock):
+    def call(self, x, **inputs):
+        return super().call(x * 1.0, **inputs)
+
+
+@pytest.mark.parametrize("make", [lambda: Tempered(N), lambda: Renamed(N, 16)], ids=["attention", "renamed"])
+def test_subclasses_that_touch_their_input(make):
+    layer, embedding = make(), EMBEDDINGS["ours"]()
+    short, padded = (to_numpy(layer(embedding(ids))) for ids in (SHORT, PADDED))
+    np.testing.assert_allclose(padded[:, :3], short, atol=1e-6)
+
+
 @pytest.mark.integration
 @pytest.mark.parametrize(("remat", "jit_compile"), [(False, False), (True, False), (False, True)])
 def test_fit_with_remat_and_xla(remat, jit_compile):

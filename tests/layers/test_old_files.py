@@ -11,6 +11,7 @@ import pytest
 from arrays import randomize, to_numpy
 
 from keras_transformers import decoder, encoder_decoder, families
+from keras_transformers.layers import Attention, DecoderBlock
 
 IDS = np.array([[2, 5, 3, 7, 0, 0], [4, 4, 4, 4, 4, 4]])
 TINY = {"vocabulary_size": 50, "num_layers": 1, "num_heads": 2, "hidden_dim": 8}
@@ -47,3 +48,31 @@ def test_they_are_read(name, tmp_path):
     inputs = {tensor.name: IDS if "ids" in tensor.name else (IDS != 0).astype("int32") for tensor in model.inputs}
     loaded = keras.saving.load_model(tmp_path / "old.keras")
     keras.tree.map_structure(np.testing.assert_array_equal, to_numpy(loaded(inputs)), to_numpy(model(inputs)))
+
+
+@keras.saving.register_keras_serializable("tests")
+class Small(DecoderBlock):
+    """Of a user, with a constructor of its own."""
+
+    def __init__(self, width: int = 16, **kwargs):
+        super().__init__(num_heads=2, intermediate_dim=width, **kwargs)
+
+
+@keras.saving.register_keras_serializable("tests")
+class Closed(Attention):
+    def __init__(self, heads: int = 2):
+        super().__init__(num_heads=heads)
+
+    def get_config(self):
+        return {"heads": self.num_heads}
+
+
+@pytest.mark.parametrize("layer_class", [Small, Closed])
+def test_subclasses_of_a_user_are_none(layer_class, tmp_path):
+    """They do not name the option either."""
+    model = keras.Sequential([keras.Input((3, 8)), layer_class()])
+    model.save(tmp_path / "model.keras")
+    x = np.ones((1, 3, 8), "float32")
+    for twin in (keras.saving.load_model(tmp_path / "model.keras"), keras.models.clone_model(model)):
+        twin.set_weights(model.get_weights())
+        np.testing.assert_array_equal(to_numpy(twin(x)), to_numpy(model(x)))

@@ -201,6 +201,14 @@ def test_fresh_initialisers_draw_anew():
     assert fresh(keras.regularizers.get, None) is None
 
 
+def test_classes_of_initialisers(tmp_path):
+    layer = FeedForward(4, kernel_initializer=keras.initializers.Ones, bias_constraint=keras.constraints.NonNeg)
+    model = functional(layer, {"hidden_states": normal(1, 2, 3)})
+    model.save(tmp_path / "model.keras")
+    assert keras.saving.load_model(tmp_path / "model.keras").layers[-1].get_config() == layer.get_config()
+    assert all((to_numpy(weight) == 1).all() for weight in names_of(layer.weights, "kernel"))
+
+
 class Plain(keras.regularizers.Regularizer):
     """Without a configuration."""
 

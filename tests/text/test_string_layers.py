@@ -359,6 +359,21 @@ for name in ("Tokenize", "Detokenize"):
 """
 
 
+def test_ids_that_int32_cannot_hold_are_left_out(tokenizer):
+    ids = np.array([[5, 2**32 + 5, -1, 2**31, 5]])
+    expected = Detokenize(tokenizer)([[5, 5]])
+    assert Detokenize(tokenizer)(ids).numpy().tolist() == expected.numpy().tolist()
+    for ids in (None, [[1], [1, 2]]):
+        with pytest.raises(ValueError, match=r"Detokenize takes integers \(batch, length\): received"):
+            Detokenize(tokenizer)(ids)
+
+
+@pytest.mark.parametrize("pairs", [[("a", "b"), ("c", "d")], [("a", "b")] * 3, ["a"], "ab"], ids=str)
+def test_rows_of_pairs_are_no_columns(tokenizer, pairs):
+    with pytest.raises(ValueError, match=r"Tokenize\(pairs=True\) takes a tuple of two"):
+        Tokenize(tokenizer, pairs=True)(pairs)
+
+
 @pytest.mark.slow
 def test_on_jax_it_says_what_to_do():
     for line in processes.run_on_jax(ON_JAX).splitlines():
