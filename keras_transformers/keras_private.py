@@ -163,6 +163,11 @@ def mask_of(x: Any) -> Any | None:
     return get_keras_mask(x)
 
 
+def operation_of(symbol: keras.KerasTensor) -> Any:
+    """Return the layer or operation that gives a symbolic tensor of a functional model."""
+    return symbol._keras_history.operation
+
+
 def with_mask(x: Any, mask: Any | None) -> Any:
     """Return a tensor, which carries a mask of Keras from now on, if there is one."""
     from keras.src.backend import set_keras_mask

@@ -256,6 +256,9 @@ class Attention(ReturnsCache, DenseOwner):
     def _mix_long(self, query, key, value, visible, position_bias, training):
         """(B, N, T, H), in memory that is linear in T."""
         seed, length = self.dropout.next_seed(training), ops.shape(query)[2]
+        if position_bias is not None and position_bias.shape[2] == 1:  # of all queries; chunks take rows of it
+            batch, heads, _, keys = ops.shape(position_bias)
+            position_bias = ops.broadcast_to(position_bias, (batch, heads, length, keys))  # (B|1, N, T, S)
         draws = None if seed is None else lambda index, shape: self.dropout.multipliers(shape, nth_seed(seed, index))
         chunk = chunk_size(length, width(ops.shape(key)[2], CHUNK, visible.reach))
         return long_attention(query, key, value, visible, position_bias, draws, chunk)

@@ -9,7 +9,7 @@ import keras
 from keras import ops
 
 from keras_transformers.keras_private import with_mask
-from keras_transformers.layers.checks import check_dense, check_numbers_of_rows, check_sizes
+from keras_transformers.layers.checks import check_dense, check_numbers_of_rows, check_sizes, told
 from keras_transformers.layers.tables import TableOwner, add_table, take_rows
 
 
@@ -78,6 +78,7 @@ class TokenEmbedding(TableOwner):
 
     def call(self, inputs, segment_ids=None, reverse=False, training=None):
         if reverse:
+            self._check_width(inputs)
             inputs = ops.cast(inputs, self.compute_dtype)
             return ops.matmul(inputs, ops.transpose(ops.cast(self.embeddings, inputs.dtype)))
         check_dense(inputs, "token ids")
@@ -103,7 +104,14 @@ class TokenEmbedding(TableOwner):
         is_ids = keras.backend.is_int_dtype(keras.backend.standardize_dtype(inputs.dtype))
         return ops.not_equal(inputs, 0) if self.mask_zero and is_ids else previous_mask
 
+    def _check_width(self, hidden_states):
+        if hidden_states.shape[-1] != self.hidden_dim:
+            raise ValueError(
+                f"reverse=True takes hidden states (..., {self.hidden_dim}): received {told(hidden_states.shape)}."
+            )
+
     def compute_output_spec(self, inputs, segment_ids=None, reverse=False, training=None):
         if reverse:
+            self._check_width(inputs)
             return keras.KerasTensor((*inputs.shape[:-1], self.vocabulary_size), dtype=self.compute_dtype)
         return self._masked(keras.KerasTensor((*inputs.shape, self.hidden_dim), dtype=self.compute_dtype), inputs)

@@ -82,6 +82,8 @@ class EncoderBlock(Block):
         **kwargs: Any,
     ):
         heads, inner, others = share_out(kwargs, self.attention_class, FeedForward)
+        if heads.get("return_cache"):
+            raise ValueError("an EncoderBlock has no cache: received return_cache=True. A DecoderBlock has one.")
         super().__init__(norm_order=norm_order, **others)
         check_rates(dropout=dropout, attention_dropout=attention_dropout, activation_dropout=activation_dropout)
         shared: dict[str, Any] = {"use_bias": use_bias, "dtype": self.dtype_policy.name}

@@ -8,7 +8,7 @@ import keras
 from keras import ops
 
 from keras_transformers.keras_private import mask_of
-from keras_transformers.layers.checks import as_array, check_dense, told, values_of
+from keras_transformers.layers.checks import as_array, check_dense, may_be, told, values_of
 from keras_transformers.layers.masks import NEVER, combine
 from keras_transformers.tensor import Tensor
 
@@ -109,6 +109,9 @@ def key_mask(hidden_states: Any, attention_mask: Any = None, padding_mask: Any =
     Returns:
         Boolean (B, 1, T), or None where all tokens are real.
 
+    Raises:
+        ValueError: A mask has another shape, or other numbers.
+
     Example:
 
     >>> key_mask(np.ones((1, 3, 8)), padding_mask=np.array([[1, 1, 0]])).shape.as_list()
@@ -116,9 +119,17 @@ def key_mask(hidden_states: Any, attention_mask: Any = None, padding_mask: Any =
     """
     if attention_mask is None and padding_mask is None:
         padding_mask = mask_of(hidden_states)
+    batch, length, _ = hidden_states.shape
+    if attention_mask is not None:
+        attention_mask, shape = _with_shape(attention_mask, "attention_mask")
+        if not may_be(shape, (batch, 1, length)):
+            raise ValueError(
+                f"attention_mask of tokens without keys must be (batch, 1, length), {told((batch, 1, length))} here: "
+                f"received {told(shape)}. Pass (batch, length) as padding_mask."
+            )
+        attention_mask = _booleans(attention_mask)
     if padding_mask is None:
         return attention_mask
-    batch, length, _ = hidden_states.shape
     return combine(attention_mask, checked_padding(padding_mask, Sizes(batch, None, length, length)))
 
 

@@ -48,6 +48,17 @@ class Layer(keras.layers.Layer):
         super().__init__(**kwargs)
         self.options = given
 
+    @property
+    def dtype_policy(self) -> Any:
+        """The dtype policy, which layers inside share."""
+        return super().dtype_policy
+
+    @dtype_policy.setter
+    def dtype_policy(self, value: Any) -> None:
+        keras.layers.Layer.dtype_policy.fset(self, value)
+        for layer in all_layers(self)[1:]:
+            layer.dtype_policy = value
+
     def expect_width(self, shape: tuple) -> None:
         """Let Keras refuse inputs (..., D) of another width than those (..., D) that the layer is built for."""
         self.input_spec = keras.layers.InputSpec(axes={-1: shape[-1]})

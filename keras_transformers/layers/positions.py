@@ -10,11 +10,14 @@ from keras import ops
 
 from keras_transformers.config import POSITION_LAYOUTS
 from keras_transformers.layers.checks import (
+    as_array,
     check_integers,
     check_numbers_of_rows,
     check_shape,
     check_sizes,
     check_vectors,
+    may_be,
+    told,
 )
 from keras_transformers.layers.options import Layer, Positional
 from keras_transformers.layers.tables import TableOwner, add_rows, add_table, take_rows
@@ -121,8 +124,7 @@ class LearnedPositions(TableOwner):
         self.embeddings = add_table(self, self.max_length, hidden_states_shape[-1], "embeddings")
 
     def call(self, hidden_states, positions=None):
-        check_vectors(hidden_states=hidden_states)
-        check_integers(positions=positions)
+        positions = _checked(hidden_states, positions)
         length, table = ops.shape(hidden_states)[1], ops.convert_to_tensor(self.embeddings)
         self._check_length(length)
         if positions is None:
@@ -140,8 +142,7 @@ class LearnedPositions(TableOwner):
             )
 
     def compute_output_spec(self, hidden_states, positions=None):
-        check_vectors(hidden_states=hidden_states)
-        check_integers(positions=positions)
+        positions = _checked(hidden_states, positions)
         self._check_length(hidden_states.shape[1])
         return keras.KerasTensor(hidden_states.shape, dtype=hidden_states.dtype)
 
@@ -189,8 +190,7 @@ class SinusoidalPositions(Layer):
             raise ValueError(f"sinusoidal positions need an even width: received {hidden_states_shape[-1]}.")
 
     def call(self, hidden_states, positions=None):
-        check_vectors(hidden_states=hidden_states)
-        check_integers(positions=positions)
+        positions = _checked(hidden_states, positions)
         width = hidden_states.shape[-1]
         if positions is None:
             positions = ops.expand_dims(ops.arange(ops.shape(hidden_states)[1]), 0)
@@ -210,6 +210,19 @@ class SinusoidalPositions(Layer):
         return np.power(float(self.max_wavelength), -np.arange(width // 2) / max(steps, 1)).astype("float32")
 
     def compute_output_spec(self, hidden_states, positions=None):
-        check_vectors(hidden_states=hidden_states)
-        check_integers(positions=positions)
+        positions = _checked(hidden_states, positions)
         return keras.KerasTensor(hidden_states.shape, dtype=hidden_states.dtype)
+
+
+def _checked(hidden_states, positions):
+    """Check hidden states (B, T, D) and positions (1|B, T), which may be a list; return the positions."""
+    check_vectors(hidden_states=hidden_states)
+    positions = as_array(positions)
+    check_integers(positions=positions)
+    batch, length, _ = hidden_states.shape
+    if positions is not None and not any(may_be(tuple(positions.shape), (rows, length)) for rows in (1, batch)):
+        raise ValueError(
+            f"positions must be (1 or batch, length), {told((batch, length))} here: received "
+            f"{told(tuple(positions.shape))}."
+        )
+    return positions

@@ -180,10 +180,9 @@ class Recurrence(ReturnsCache, DenseOwner):
         wanted, new = asked(self, cache, return_cache), {}
         if padding_mask is None and attention_mask is None:
             padding_mask = carried(hidden_states, mask)
-        mask = None
+        attention_mask, mask = key_mask(hidden_states, attention_mask, padding_mask), None  # (B, 1, T)
         if padding_mask is not None:
-            mask, attention_mask = key_mask(hidden_states, attention_mask, padding_mask), None  # (B, 1, T)
-            mask = mask[:, 0]  # (B, T)
+            mask, attention_mask = attention_mask[:, 0], None  # (B, T)
         positions = cache_positions if positions is None else positions
         if positions is None:
             outputs = self._both_ways(hidden_states, attention_mask, mask)  # (B, T, U)

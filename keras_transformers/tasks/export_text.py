@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import Any
 
 import keras
 import numpy as np
 from keras import ops
 
 from keras_transformers.checkpoints.folder import check_target
-from keras_transformers.keras_private import strategy_of
+from keras_transformers.keras_private import operation_of, strategy_of
 from keras_transformers.outside import MOST_LETTERS
 from keras_transformers.tasks.label_answers import answer_labels
 from keras_transformers.tasks.labels import Labels, make_labels
@@ -88,7 +89,7 @@ def export_text(
     check_target(folder, marker="saved_model.pb")
     named = NamedModel(model)
     read = _reader(named, tokenizer, max_length, pad_id)
-    _check_largest_id(named, read, tokenizer.vocabulary_size - 1)
+    _check_largest_id(named, read, max(tokenizer.vocabulary_size - 1, read.graph.pad_id))
     if labels is None and problem is not None:
         raise ValueError(f"problem={problem!r} needs labels: received None.")
     answer = _as_they_are if labels is None else _labelled(named, read, make_labels(labels, problem), from_logits)
@@ -138,6 +139,8 @@ def _labelled(named: NamedModel, read: GraphReader, classes: Labels, from_logits
     _check_shape(named.output[name].shape, len(classes.names))
     if classes.problem != "regression":
         _check_scale(_tried(named, read)[name].astype("float32"), classes.problem == "single_label", from_logits)
+        if from_logits and _is_sigmoid(operation_of(named.output[name])):
+            raise ValueError("the model ends in a sigmoid and gives probabilities already: pass from_logits=False.")
 
     def answer(outputs: Tensors, inputs: Tensors) -> Tensors:
         others = _as_they_are({other: value for other, value in outputs.items() if other != name}, inputs)
@@ -147,6 +150,10 @@ def _labelled(named: NamedModel, read: GraphReader, classes: Labels, from_logits
         return {**others, **labelled}
 
     return answer
+
+
+def _is_sigmoid(operation: Any) -> bool:
+    return getattr(operation, "activation", None) is keras.activations.sigmoid or type(operation).__name__ == "Sigmoid"
 
 
 def _check_shape(shape: tuple[int | None, ...], count: int) -> None:
@@ -174,8 +181,8 @@ def _check_largest_id(named: NamedModel, read: GraphReader, largest: int) -> Non
         _tried(named, read, token_ids=largest)
     except tf.errors.InvalidArgumentError as error:
         raise ValueError(
-            f"the model fails on the tokenizer's largest id, {largest}: they do not belong together, or an embedding "
-            f"has too few rows ({str(error)[:MOST_LETTERS]})."
+            f"the model fails on the largest id of tokenizer and padding, {largest}: they do not belong together, or "
+            f"an embedding has too few rows ({str(error)[:MOST_LETTERS]})."
         ) from error
 
 

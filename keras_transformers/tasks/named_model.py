@@ -73,6 +73,11 @@ class NamedModel:
 
     def _named(self, outputs: Any) -> dict[str, Tensor]:
         if isinstance(outputs, dict):
+            if any(tree.is_nested(value) for value in outputs.values()):
+                raise ValueError(
+                    f"the model's outputs must be a dict of tensors: received {shown({**outputs})}. Name them, one a "
+                    "tensor: keras.Model(model.input, {'name': output, ...})."
+                )
             return outputs
         return dict(zip(self.model.output_names, tree.flatten(outputs), strict=True))
 

@@ -48,8 +48,9 @@ def add_lora(model: keras.Model, rank: int, alpha: float | None = None, train: I
     check_untrained(model)
     if not (layers := _dense_layers(model)):
         raise ValueError(
-            "adapters stand beside the dense layers of blocks: received a model whose blocks have none, but "
-            "convolutions or recurrent layers. Train it as it is; freeze(model, ...) holds some of its layers still."
+            "adapters stand beside the dense layers of blocks: received a model without blocks, or whose blocks have "
+            "convolutions or recurrent layers instead. Train it as it is; freeze(model, ...) holds some of its layers "
+            "still."
         )
     with scope(getattr(model, "distribute_strategy", None)):
         for layer in layers:

@@ -97,6 +97,7 @@ def test_a_width_that_is_not_known(name):
         (lambda: Convolution(0), "units must be a positive integer"),
         (lambda: MixerEncoderBlock("gru", 4, dropout=1), "dropout must be a number from 0"),
         (lambda: MixerDecoderBlock("gru", 4, attention_dropout=1), "attention_dropout must be a number from 0"),
+        (lambda: EncoderBlock(2, 8, return_cache=True), "an EncoderBlock has no cache: received return_cache=True"),
         (lambda: Attention(2, scale=float("nan")), "scale must be a positive number"),
         (lambda: Attention(2, scale="large"), "scale must be a positive number"),
         (lambda: EncoderBlock(2, 8, epsilon=-1), "epsilon must be a positive number: received {'epsilon': -1}"),
@@ -186,6 +187,52 @@ def test_caches(name):
     make, inputs, message = OF_THE_CACHE[name]
     with pytest.raises(ValueError, match=message):
         make()(X, **inputs)
+
+
+TOKENS = {
+    "causal": np.tril(np.ones((B, T, T), bool)),
+    "two axes": np.ones((B, T), bool),
+    "added": np.where(np.ones((B, 1, T)), 0.0, -1e9) - 1e9,
+}
+
+
+@pytest.mark.parametrize("mask", TOKENS)
+@pytest.mark.parametrize("name", ["recurrence", "convolution", "mixer encoder block"])
+def test_masks_of_tokens(name, mask):
+    with pytest.raises(ValueError, match=r"attention_mask (of tokens without keys )?must be"):
+        VECTORS[name]()(X, attention_mask=TOKENS[mask])
+
+
+@pytest.mark.parametrize("linear_from", [None, 1])
+def test_a_bias_and_a_mask_of_all_queries(linear_from):
+    attention, bias, mask = Attention(N, linear_from=linear_from), normal(1, N, 1, T), np.ones((1, N, 1, T), bool)
+    mask[..., 3:] = False
+    expected = attention(X, position_bias=np.repeat(bias, T, 2), attention_mask=np.repeat(mask, T, 2))
+    np.testing.assert_allclose(
+        to_numpy(attention(X, position_bias=bias, attention_mask=mask)), to_numpy(expected), atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("layer", [LearnedPositions(9), SinusoidalPositions()], ids=["learned", "sinusoidal"])
+def test_positions_of_other_tokens(layer):
+    np.testing.assert_array_equal(to_numpy(layer(X, positions=PLACES.tolist())), to_numpy(layer(X)))
+    for positions in (PLACES[:, :3], np.tile(PLACES[:1], (3, 1)), PLACES[0]):
+        with pytest.raises(ValueError, match=r"positions must be \(1 or batch, length\), \(2, 5\) here: received"):
+            layer(X, positions=positions)
+
+
+def test_states_of_another_width_for_the_projection():
+    with pytest.raises(ValueError, match=r"reverse=True takes hidden states \(..., 4\): received \(2, 5, 8\)"):
+        TokenEmbedding(9, 4)(X, reverse=True)
+
+
+@pytest.mark.parametrize("name", VECTORS)
+def test_a_policy_that_is_set_later(name):
+    layer = VECTORS[name]()
+    layer(X)
+    layer.dtype_policy = "mixed_bfloat16"
+    output = layer(X)
+    assert keras.backend.standardize_dtype(output.dtype) == "bfloat16"
 
 
 def test_a_cache_that_fits():

@@ -213,6 +213,11 @@ def two_outputs() -> keras.Model:
     return keras.Model(model.input, {"one": model.output, "label": model.output * 2, "logits": model.output})
 
 
+def nested() -> keras.Model:
+    model = small()
+    return keras.Model(model.input, {"one": {"a": model.output, "b": model.output * 2}})
+
+
 @pytest.mark.parametrize(
     ("make", "options", "message"),
     [
@@ -232,7 +237,13 @@ def two_outputs() -> keras.Model:
             "from_logits=False is for a model that gives probabilities: this one gives",
         ),
         (two_outputs, {"max_length": 8, "labels": 2, "from_logits": False}, "or that named 'probabilities'"),
-        (lambda: small(size=10), {"max_length": 8}, "fails on the tokenizer's largest id, 73"),
+        (lambda: small(size=10), {"max_length": 8}, "fails on the largest id of tokenizer and padding, 73"),
+        (small, {"max_length": 8, "pad_id": 10**6}, "largest id of tokenizer and padding, 1000000"),
+        (nested, {"max_length": 8}, "outputs must be a dict of tensors"),
+        (
+            lambda: small(activation="sigmoid"), {"max_length": 8, "labels": 2, "problem": "multi_label"},
+            "ends in a sigmoid and gives probabilities already: pass from_logits=False",
+        ),
         (small, {"max_length": 8, "pad_id": 0.5}, "pad_id must be the id of a token"),
     ],
 )  # fmt: skip

@@ -211,6 +211,6 @@ def test_a_rank_is_a_whole_number():
 
 def test_blocks_without_dense_layers():
     model = decoder(convolutional(vocabulary_size=50, num_layers=1, hidden_dim=16, max_length=16, kind="decoder"))
-    with pytest.raises(ValueError, match="received a model whose blocks have none, but convolutions"):
+    with pytest.raises(ValueError, match="received a model without blocks, or whose blocks have convolutions"):
         add_lora(model, rank=2)
     assert all(variable.trainable for variable in model.weights)
