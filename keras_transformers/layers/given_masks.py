@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import keras
+import numpy as np
 from keras import ops
 
 from keras_transformers.keras_private import mask_of
@@ -207,6 +208,8 @@ def check_bias(bias: Any, sizes: Sizes) -> None:
 def _with_shape(mask: Any, name: str) -> tuple[Any, tuple]:
     """Return a mask, which may be a list, and its shape."""
     mask = as_array(mask)
+    if isinstance(mask, np.ndarray) and mask.dtype.kind not in "biuf":
+        raise ValueError(f"{name} must be Boolean, or 0 and 1: received {mask.dtype}.")
     check_dense(mask, name)
     return mask, tuple(mask.shape)
 
@@ -238,7 +241,7 @@ def _booleans(mask: Any, name: str = "attention_mask") -> Tensor:
     if dtype == "bool":
         return mask
     if dtype == "string":
-        raise ValueError(f"{name} must be Boolean, or 0 and 1: received strings.")
+        raise ValueError(f"{name} must be Boolean, or 0 and 1: received {dtype}.")
     values = values_of(mask)
     if values is None and "float" in dtype:
         raise ValueError(

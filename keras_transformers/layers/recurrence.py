@@ -42,7 +42,8 @@ class RestartingCell(keras.layers.Layer):
             If not, they are zeros.
 
     Call arguments:
-        inputs: (B, D + 1), the last column is 0 where a text begins, else 1.
+        inputs: (B, D + 1), the last column is 0 where a text begins, else 1; or (B, D + 2), with a column of 0 where a
+            step is missing: the states stay. Keras' own masks, on JAX, need an output that is the first state.
         states: The cell's states, each (B, U), and those to begin with if they are carried along.
 
     Returns:
@@ -57,14 +58,18 @@ class RestartingCell(keras.layers.Layer):
         self.state_size = [*sizes, *(sizes if carries_first else ())]
 
     def build(self, inputs_shape):
-        self.cell.build((*inputs_shape[:-1], inputs_shape[-1] - 1))
+        self.width = inputs_shape[-1] - 1  # D
+        self.cell.build((*inputs_shape[:-1], self.width))
 
     def call(self, inputs, states):
-        x, goes_on = inputs[:, :-1], inputs[:, -1:] > 0  # (B, D), (B, 1)
+        x, goes_on = inputs[:, : self.width], inputs[:, self.width : self.width + 1] > 0  # (B, D), (B, 1)
         states, first = list(states[: self.number]), list(states[self.number :])
         begin = first or [ops.zeros_like(state) for state in states]
         states = [ops.where(goes_on, *pair) for pair in zip(states, begin, strict=True)]  # (B, U)
-        _, states = self.cell(x, states)
+        before, (_, states) = states, self.cell(x, states)
+        if inputs.shape[-1] > self.width + 1:
+            is_there = inputs[:, -1:] > 0  # (B, 1)
+            states = [ops.where(is_there, *pair) for pair in zip(states, before, strict=True)]  # (B, U)
         return ops.concatenate(states, axis=-1), [*states, *first]
 
 
@@ -237,10 +242,10 @@ class Recurrence(ReturnsCache, DenseOwner):
 
         A text begins where `goes_on` (1|B, T) is False; states stay where `mask` (B, T) is False.
         """
-        goes_on = ops.cast(ops.expand_dims(goes_on, -1), hidden_states.dtype)  # (1|B, T, 1)
-        goes_on = ops.broadcast_to(goes_on, (*ops.shape(hidden_states)[:2], 1))
-        inputs = ops.concatenate([hidden_states, goes_on], axis=-1)  # (B, T, D + 1)
-        return ops.split(layer(inputs, initial_state=list(states), mask=mask), len(self.parts), axis=-1)
+        columns = [ops.cast(ops.expand_dims(x, -1), hidden_states.dtype) for x in (goes_on, mask) if x is not None]
+        columns = [ops.broadcast_to(x, (*ops.shape(hidden_states)[:2], 1)) for x in columns]  # (B, T, 1)
+        inputs = ops.concatenate([hidden_states, *columns], axis=-1)  # (B, T, D + 1|2)
+        return ops.split(layer(inputs, initial_state=list(states)), len(self.parts), axis=-1)
 
     def compute_output_spec(self, hidden_states, *, positions=None, cache=None, return_cache=None, **inputs):
         check_vectors(hidden_states=hidden_states)

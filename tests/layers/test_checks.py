@@ -247,7 +247,7 @@ def test_lists_and_other_things():
     lists = {"documents": [[1, 1, 2, 2, 2]] * B, "position_bias": bias.tolist(), "padding_mask": [[1] * T] * B}
     arrays = {name: np.asarray(value, "int32" if name == "documents" else "float32") for name, value in lists.items()}
     np.testing.assert_array_equal(to_numpy(attention(X, **lists)), to_numpy(attention(X, **arrays)))
-    with pytest.raises(ValueError, match="padding_mask must be Boolean, or 0 and 1: received strings"):
+    with pytest.raises(ValueError, match="padding_mask must be Boolean, or 0 and 1: received "):
         attention(X, padding_mask=[["yes"] * T] * B)
     with pytest.raises(ValueError, match=r"expects 1 input\(s\), but it received 2"):
         attention((X, X))
