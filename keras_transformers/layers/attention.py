@@ -9,13 +9,12 @@ import keras
 from keras import ops
 
 from keras_transformers.keras_private import mask_of
-from keras_transformers.layers.cache import check_cache, write_cache
+from keras_transformers.layers.attention_checks import check_call
+from keras_transformers.layers.cache import write_cache
 from keras_transformers.layers.checks import (
     as_array,
-    check_integers,
     check_positive,
     check_rates,
-    check_rows,
     check_shape,
     check_sizes,
     check_vectors,
@@ -30,7 +29,7 @@ from keras_transformers.layers.old_files import ReturnsCache
 from keras_transformers.layers.options import DenseOwner
 from keras_transformers.layers.outputs import asked
 from keras_transformers.layers.products import attention_weights, mix
-from keras_transformers.layers.rotary import check_rotary, rotate
+from keras_transformers.layers.rotary import rotate
 
 LINEAR_FROM = 4096
 
@@ -224,22 +223,9 @@ class Attention(ReturnsCache, DenseOwner):
         scale = 1 / math.sqrt(self.head_dim) if self.scale is None else self.scale
         return query * ops.cast(scale, query.dtype)
 
-    def _check_call(self, hidden_states, context, documents, rotary, cache, cache_positions):
-        check_vectors(hidden_states=hidden_states, context=context)
-        check_integers(documents=documents)
-        check_rows(hidden_states, context)
-        is_given, has_reach = documents is not None, self.reach != (None, None)
-        if (is_given and cache is not None) or (context is not None and (is_given or has_reach)):
-            raise ValueError(
-                f"documents are of self-attention without a cache, and reach is of self-attention: received a "
-                f"{'context' if cache is None else 'cache'} with reach={self.reach} and "
-                f"{'documents' if is_given else 'no documents'}. Say in attention_mask which keys may be seen."
-            )
-        batch, length, width = hidden_states.shape
-        if rotary is not None:
-            check_rotary(rotary, length, self._head_dim(width), context)
-        sizes = dict.fromkeys(("key", "value"), self.part_shape(hidden_states.shape))
-        check_cache(cache, sizes, cache_positions, (batch, length), writes=False)
+    def _check_call(self, hidden_states, *inputs):
+        check_vectors(hidden_states=hidden_states)
+        check_call(self.part_shape(hidden_states.shape), self.reach, hidden_states, *inputs)
 
     def _is_short(self, length: int | None, is_cached: bool) -> bool:
         """Whether all scores may exist at one time."""
