@@ -185,7 +185,6 @@ class SinusoidalPositions(Layer):
 
     def build(self, hidden_states_shape):
         check_shape(hidden_states_shape)
-        self.expect_width(hidden_states_shape)
         if hidden_states_shape[-1] % 2:
             raise ValueError(f"sinusoidal positions need an even width: received {hidden_states_shape[-1]}.")
 
