@@ -8,7 +8,6 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_transformers.keras_private import mask_of
 from keras_transformers.layers.attention_checks import check_call
 from keras_transformers.layers.cache import write_cache
 from keras_transformers.layers.checks import (
@@ -17,12 +16,11 @@ from keras_transformers.layers.checks import (
     check_rates,
     check_shape,
     check_sizes,
-    check_vectors,
 )
 from keras_transformers.layers.chunks import CHUNK, Visible, checked_reach, chunk_size, width
 from keras_transformers.layers.dense import built_dense, length_of, with_length, without_length
 from keras_transformers.layers.dropout import Dropout, nth_seed
-from keras_transformers.layers.given_masks import Sizes, combined
+from keras_transformers.layers.given_masks import Sizes, carried, combined
 from keras_transformers.layers.long_attention import long_attention
 from keras_transformers.layers.masks import combine, reach_mask
 from keras_transformers.layers.old_files import ReturnsCache
@@ -165,28 +163,14 @@ class Attention(ReturnsCache, DenseOwner):
         self.output_dense = built_dense(self, "output", width, (None, None, self.num_heads * self.head_dim))
 
     def call(
-        self,
-        hidden_states,
-        context=None,
-        *,
-        attention_mask=None,
-        padding_mask=None,
-        use_causal_mask=False,
-        documents=None,
-        position_bias=None,
-        rotary=None,
-        cache=None,
-        cache_positions=None,
-        in_place=False,
-        return_attention_scores=None,
-        return_cache=None,
-        mask=None,
-        training=None,
-    ):
+        self, hidden_states, context=None, *, attention_mask=None, padding_mask=None, use_causal_mask=False,
+        documents=None, position_bias=None, rotary=None, cache=None, cache_positions=None, in_place=False,
+        return_attention_scores=None, return_cache=None, mask=None, training=None,
+    ):  # fmt: skip
         wanted = asked(self, cache, return_cache, return_attention_scores)
         documents, position_bias = as_array(documents), as_array(position_bias)
         length, is_cached = length_of(hidden_states), cache is not None
-        self._check_call(hidden_states, context, documents, rotary, cache, cache_positions)
+        check_call(self, hidden_states, context, documents, rotary, cache, cache_positions)
         source = hidden_states if context is None else context
         query = self._query(hidden_states, rotary, length)  # (B, N, T, H)
         if not is_cached:
@@ -196,7 +180,7 @@ class Attention(ReturnsCache, DenseOwner):
 
         key, value = cache["key"], cache["value"]  # (B, K, S, H)
         if padding_mask is None and not is_cached:
-            padding_mask = mask_of(source) if context is not None or mask is None else mask  # (B, S)
+            padding_mask = carried(source, mask if context is None else None)  # (B, S)
         sizes = Sizes(query.shape[0], self.num_heads, query.shape[2], key.shape[2])
         attention_mask, position_bias = combined(attention_mask, padding_mask, documents, position_bias, sizes)
         visible = Visible(attention_mask)
@@ -222,10 +206,6 @@ class Attention(ReturnsCache, DenseOwner):
         query = query if rotary is None else rotate(query, rotary)
         scale = 1 / math.sqrt(self.head_dim) if self.scale is None else self.scale
         return query * ops.cast(scale, query.dtype)
-
-    def _check_call(self, hidden_states, *inputs):
-        check_vectors(hidden_states=hidden_states)
-        check_call(self.part_shape(hidden_states.shape), self.reach, hidden_states, *inputs)
 
     def _is_short(self, length: int | None, is_cached: bool) -> bool:
         """Whether all scores may exist at one time."""
@@ -274,7 +254,7 @@ class Attention(ReturnsCache, DenseOwner):
         attention_mask=None, padding_mask=None, documents=None, position_bias=None, rotary=None, **inputs
     ):  # fmt: skip
         documents, position_bias = as_array(documents), as_array(position_bias)
-        self._check_call(hidden_states, context, documents, rotary, cache, inputs.get("cache_positions"))
+        check_call(self, hidden_states, context, documents, rotary, cache, inputs.get("cache_positions"))
         wanted = asked(self, cache, return_cache, return_attention_scores)
         batch, length, width = hidden_states.shape
         source = hidden_states if context is None else context

@@ -10,14 +10,13 @@ from keras_transformers.layers.rotary import check_rotary
 
 
 def check_call(
-    part_shape: tuple, reach: tuple, hidden_states: Any, context: Any, documents: Any, rotary: Any, cache: Any,
+    attention: Any, hidden_states: Any, context: Any, documents: Any, rotary: Any, cache: Any,
     cache_positions: Any,
 ) -> None:  # fmt: skip
     """Check the inputs of an `Attention` against each other.
 
     Args:
-        part_shape: (B, K, None, H), of a part of its cache.
-        reach: Of the layer.
+        attention: The layer, with its `reach` and its `part_shape`.
         hidden_states, context, documents, rotary, cache, cache_positions: As a call is given them.
 
     Raises:
@@ -25,19 +24,21 @@ def check_call(
 
     Example:
 
-    >>> check_call((1, 2, None, 4), (None, None), np.ones((1, 3, 8)), None, None, None, None, None)
+    >>> from keras_transformers.layers import Attention
+    >>> check_call(Attention(2), np.ones((1, 3, 8)), None, None, None, None, None)
     """
     check_vectors(hidden_states=hidden_states, context=context)
     check_integers(documents=documents)
     check_rows(hidden_states, context)
-    is_given, has_reach = documents is not None, reach != (None, None)
+    is_given, has_reach = documents is not None, attention.reach != (None, None)
     if (is_given and cache is not None) or (context is not None and (is_given or has_reach)):
         raise ValueError(
             f"documents are of self-attention without a cache, and reach is of self-attention: received a "
-            f"{'context' if cache is None else 'cache'} with reach={reach} and "
+            f"{'context' if cache is None else 'cache'} with reach={attention.reach} and "
             f"{'documents' if is_given else 'no documents'}. Say in attention_mask which keys may be seen."
         )
     batch, length, _ = hidden_states.shape
+    part_shape = attention.part_shape(hidden_states.shape)  # (B, K, None, H)
     if rotary is not None:
         check_rotary(rotary, length, part_shape[-1], context)
     check_cache(cache, dict.fromkeys(("key", "value"), part_shape), cache_positions, (batch, length), writes=False)

@@ -7,8 +7,9 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_transformers.layers.checks import check_integers, check_numbers_of_rows, may_be, told
+from keras_transformers.layers.checks import check_integers, check_numbers_of_rows, told
 from keras_transformers.layers.dense import length_of, with_length, without_length
+from keras_transformers.number_checks import may_be_equal
 from keras_transformers.tensor import Tensor
 
 
@@ -34,7 +35,7 @@ def check_cache(cache: Any, sizes: dict[str, tuple], cache_positions: Any, queri
             raise ValueError("cache_positions are places in a cache: received them without a cache.")
         return
     parts = {name: tuple(cache[name].shape) for name in sizes if name in cache} if isinstance(cache, dict) else {}
-    if parts.keys() != sizes.keys() or not all(may_be(parts[name], sizes[name]) for name in parts):
+    if parts.keys() != sizes.keys() or not all(may_be_equal(parts[name], sizes[name]) for name in parts):
         raise ValueError(
             f"a cache must be a dict of {', '.join(f'{name} {told(size)}' for name, size in sizes.items())}, (batch, "
             "heads, room, width) each: received "
@@ -45,7 +46,7 @@ def check_cache(cache: Any, sizes: dict[str, tuple], cache_positions: Any, queri
             raise ValueError("a cache needs cache_positions, the places (batch, length) of the new tokens in it.")
         return
     check_integers(cache_positions=cache_positions)
-    if not may_be(tuple(cache_positions.shape), queries):
+    if not may_be_equal(tuple(cache_positions.shape), queries):
         raise ValueError(
             f"cache_positions must be (batch, length), {told(queries)} here: received "
             f"{told(tuple(cache_positions.shape))}."

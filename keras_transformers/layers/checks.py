@@ -206,19 +206,6 @@ def values_of(x: Any) -> np.ndarray | None:
         return None
 
 
-def may_be(shape: tuple, expected: tuple) -> bool:
-    """Return whether a shape may be another one, where None is any size.
-
-    Example:
-
-    >>> may_be((2, None), (2, 5)), may_be((2, 5), (3, 5))
-    (True, False)
-    """
-    if len(shape) != len(expected):
-        return False
-    return all(None in pair or pair[0] == pair[1] for pair in zip(shape, expected, strict=True))
-
-
 def told(sizes: tuple) -> str:
     """Return a shape as an error shows it.
 

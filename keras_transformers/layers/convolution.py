@@ -18,7 +18,7 @@ from keras_transformers.layers.dense import (
     with_length,
     without_length,
 )
-from keras_transformers.layers.given_masks import carried, key_mask
+from keras_transformers.layers.given_masks import key_mask
 from keras_transformers.layers.old_files import ReturnsCache
 from keras_transformers.layers.options import DenseOwner
 from keras_transformers.layers.outputs import asked
@@ -51,6 +51,7 @@ class Convolution(ReturnsCache, DenseOwner):
         cache: `{"key"}`, (B, 1, S, D), with `cache_positions`.
         cache_positions: Integer (B, T).
         in_place, return_cache: As in `Attention`.
+        mask: (B, T), as Keras hands it to layers: the `padding_mask` where no mask is given.
 
     Returns:
         The output (B, T, D), or a pair of it and the cache, as in `Attention`; without `positions` the cache is empty.
@@ -107,11 +108,9 @@ class Convolution(ReturnsCache, DenseOwner):
         check_vectors(hidden_states=hidden_states)
         sizes = {"key": self.part_shape(hidden_states.shape)}
         check_cache(cache, sizes, cache_positions, hidden_states.shape[:2])
-        if padding_mask is None and attention_mask is None:
-            padding_mask = carried(hidden_states, mask)
         positions = cache_positions if positions is None else positions
         wanted, length, new = asked(self, cache, return_cache), length_of(hidden_states), {}
-        attention_mask = key_mask(hidden_states, attention_mask, padding_mask)  # (B, 1, T)
+        attention_mask = key_mask(hidden_states, attention_mask, padding_mask, mask)  # (B, 1, T)
         if attention_mask is not None:
             hidden_states = ops.where(ops.expand_dims(attention_mask[:, 0], -1), hidden_states, 0)
         if positions is None:

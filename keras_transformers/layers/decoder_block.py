@@ -56,6 +56,7 @@ class DecoderBlock(ReturnsCache, Block):
         attention_mask, documents, position_bias, rotary, cache_positions, in_place: As in `Attention`, for the
             self-attention.
         return_attention_scores, return_cache: As in `Attention`.
+        mask: (B, T), as Keras hands it to layers: the `padding_mask` where no mask is given.
 
     Returns:
         Hidden states (B, T, D). Where more is asked for, a tuple: the hidden states; the cache; the weights of the
@@ -121,26 +122,11 @@ class DecoderBlock(ReturnsCache, Block):
 
     @rematerialized
     def call(
-        self,
-        hidden_states,
-        context=None,
-        *,
-        attention_mask=None,
-        padding_mask=None,
-        use_causal_mask=True,
-        encoder_attention_mask=None,
-        encoder_padding_mask=None,
-        documents=None,
-        position_bias=None,
-        rotary=None,
-        cache=None,
-        cache_positions=None,
-        in_place=False,
-        return_attention_scores=None,
-        return_cache=None,
-        mask=None,
+        self, hidden_states, context=None, *, attention_mask=None, padding_mask=None, use_causal_mask=True,
+        encoder_attention_mask=None, encoder_padding_mask=None, documents=None, position_bias=None, rotary=None,
+        cache=None, cache_positions=None, in_place=False, return_attention_scores=None, return_cache=None, mask=None,
         training=None,
-    ):
+    ):  # fmt: skip
         self._check(hidden_states, context, cache, cache_positions)
         wanted = asked(self, cache, return_cache, return_attention_scores)
         asks = {"return_cache": True, "return_attention_scores": wanted.scores, "training": training}

@@ -48,6 +48,7 @@ class EncoderBlock(Block):
         hidden_states: (B, T, D).
         padding_mask, attention_mask, use_causal_mask, documents, position_bias, rotary, return_attention_scores: As in
             `Attention`; the masks by position, too.
+        mask: (B, T), as Keras hands it to layers: the `padding_mask` where no mask is given.
 
     Returns:
         Hidden states (B, T, D); with `return_attention_scores`, or where the block is made with `return_scores`, a pair

@@ -9,8 +9,9 @@ import numpy as np
 from keras import ops
 
 from keras_transformers.keras_private import mask_of
-from keras_transformers.layers.checks import as_array, check_dense, may_be, told, values_of
+from keras_transformers.layers.checks import as_array, check_dense, told, values_of
 from keras_transformers.layers.masks import NEVER, combine
+from keras_transformers.number_checks import may_be_equal
 from keras_transformers.tensor import Tensor
 
 
@@ -99,13 +100,16 @@ def carried(x: Any, mask: Any = None) -> Any | None:
     return mask_of(x) if mask is None else mask
 
 
-def key_mask(hidden_states: Any, attention_mask: Any = None, padding_mask: Any = None) -> Tensor | None:
+def key_mask(
+    hidden_states: Any, attention_mask: Any = None, padding_mask: Any = None, mask: Any = None
+) -> Tensor | None:
     """Return the mask of real tokens, for layers whose tokens have no keys of their own.
 
     Args:
         hidden_states: (B, T, D); they may carry a mask of Keras, which counts where neither mask is given.
         attention_mask: Boolean (B, 1, T), or None.
         padding_mask: (B, T), as `checked_padding` takes it, or None.
+        mask: (B, T), as Keras hands it to the layer by name, or None.
 
     Returns:
         Boolean (B, 1, T), or None where all tokens are real.
@@ -119,11 +123,11 @@ def key_mask(hidden_states: Any, attention_mask: Any = None, padding_mask: Any =
     [1, 1, 3]
     """
     if attention_mask is None and padding_mask is None:
-        padding_mask = mask_of(hidden_states)
+        padding_mask = carried(hidden_states, mask)
     batch, length, _ = hidden_states.shape
     if attention_mask is not None:
         attention_mask, shape = _with_shape(attention_mask, "attention_mask")
-        if not may_be(shape, (batch, 1, length)):
+        if not may_be_equal(shape, (batch, 1, length)):
             raise ValueError(
                 f"attention_mask of tokens without keys must be (batch, 1, length), {told((batch, 1, length))} here: "
                 f"received {told(shape)}. Pass (batch, length) as padding_mask."

@@ -53,6 +53,7 @@ class MixerDecoderBlock(ReturnsCache, Block):
         cache: As the block returns it; parts whose names begin with `cross_` may have B / n rows, as in `DecoderBlock`.
         cache_positions: Integer (B, T), successive, where each token of `hidden_states` belongs.
         in_place, return_attention_scores, return_cache: As in `Attention`.
+        mask: (B, T), as Keras hands it to layers: the `padding_mask` where no mask is given.
 
     Returns:
         Hidden states (B, T, D). Where more is asked for, a tuple: the hidden states; the cache; with cross-attention
@@ -127,22 +128,10 @@ class MixerDecoderBlock(ReturnsCache, Block):
 
     @rematerialized
     def call(
-        self,
-        hidden_states,
-        context=None,
-        *,
-        positions=None,
-        padding_mask=None,
-        encoder_attention_mask=None,
-        encoder_padding_mask=None,
-        cache=None,
-        cache_positions=None,
-        in_place=False,
-        return_attention_scores=None,
-        return_cache=None,
-        mask=None,
-        training=None,
-    ):
+        self, hidden_states, context=None, *, positions=None, padding_mask=None, encoder_attention_mask=None,
+        encoder_padding_mask=None, cache=None, cache_positions=None, in_place=False, return_attention_scores=None,
+        return_cache=None, mask=None, training=None,
+    ):  # fmt: skip
         self._check(hidden_states, context, cache, cache_positions)
         wanted = asked(self, cache, return_cache, return_attention_scores)
         if positions is None:

@@ -40,6 +40,7 @@ class MixerEncoderBlock(Block):
     Call arguments:
         hidden_states: (B, T, D).
         attention_mask, padding_mask: As in `Recurrence`.
+        mask: (B, T), as Keras hands it to layers: the `padding_mask` where no mask is given.
 
     Returns:
         (B, T, D).

@@ -50,7 +50,7 @@ class Layer(keras.layers.Layer):
 
     @property
     def dtype_policy(self) -> Any:
-        """The dtype policy, which layers inside share."""
+        """Return the dtype policy, which layers inside share."""
         return super().dtype_policy
 
     @dtype_policy.setter

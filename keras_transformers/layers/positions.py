@@ -16,11 +16,11 @@ from keras_transformers.layers.checks import (
     check_shape,
     check_sizes,
     check_vectors,
-    may_be,
     told,
 )
 from keras_transformers.layers.options import Layer, Positional
 from keras_transformers.layers.tables import TableOwner, add_rows, add_table, take_rows
+from keras_transformers.number_checks import may_be_equal
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
@@ -219,7 +219,7 @@ def _checked(hidden_states, positions):
     positions = as_array(positions)
     check_integers(positions=positions)
     batch, length, _ = hidden_states.shape
-    if positions is not None and not any(may_be(tuple(positions.shape), (rows, length)) for rows in (1, batch)):
+    if positions is not None and not any(may_be_equal(tuple(positions.shape), (rows, length)) for rows in (1, batch)):
         raise ValueError(
             f"positions must be (1 or batch, length), {told((batch, length))} here: received "
             f"{told(tuple(positions.shape))}."

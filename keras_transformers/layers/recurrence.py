@@ -105,6 +105,7 @@ class Recurrence(ReturnsCache, DenseOwner):
         cache: `{"key"}`, of an LSTM `{"key", "value"}`, each (B, 1, S, U), with `cache_positions`.
         cache_positions: Integer (B, T), successive in each row.
         in_place, return_cache: As in `Attention`.
+        mask: (B, T), as Keras hands it to layers: the `padding_mask` where no mask is given.
 
     Returns:
         The output (B, T, D), or a pair of it and the cache, as in `Attention`; without `positions` the cache is empty.

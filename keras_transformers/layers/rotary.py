@@ -8,8 +8,9 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_transformers.layers.checks import check_sizes, may_be, told
+from keras_transformers.layers.checks import check_sizes, told
 from keras_transformers.layers.options import Positional
+from keras_transformers.number_checks import may_be_equal
 from keras_transformers.tensor import Tensor
 
 
@@ -99,7 +100,7 @@ def check_rotary(rotary: tuple[Tensor, Tensor], length: int | None, head_dim: in
         raise ValueError("rotary positions are of self-attention: received a context, whose keys have other positions.")
     parts = rotary if isinstance(rotary, (tuple, list)) else [rotary]
     shapes, expected = [tuple(part.shape) for part in parts], (None, length, head_dim // 2)
-    if len(shapes) != 2 or not all(may_be(shape, expected) for shape in shapes):
+    if len(shapes) != 2 or not all(may_be_equal(shape, expected) for shape in shapes):
         raise ValueError(
             f"rotary must be a pair (cosines, sines), each (1 or batch, {length or '?'}, {head_dim // 2}), as "
             f"RotaryPositions(head_dim={head_dim}) gives them for the positions of hidden_states: received "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import keras
@@ -80,9 +81,6 @@ def classification(
     model = _model(setup, classes, bool(lm_weight))
     served = _served(model)
 
-    def answer(outputs: Tensors, inputs: Tensors) -> Tensors:
-        return answer_labels(classes, outputs["logits"])
-
     def objective() -> Objective:
         objective = Classification(len(classes.names), classes.problem, config.pad_id)
         return WithNextToken(objective, "logits", LANGUAGE_MODEL) if lm_weight else objective
@@ -91,7 +89,7 @@ def classification(
         of_labels = {"logits": LOSSES[classes.problem]()}
         return of_labels | ({LANGUAGE_MODEL: losses.CrossEntropy()} if lm_weight else {})
 
-    signatures = text_signatures(setup.kind.takes_pairs, served, answer)
+    signatures = text_signatures(setup.kind.takes_pairs, served, partial(_answer, classes))
     return Parts(
         model,
         setup.tokenizer,
@@ -108,6 +106,10 @@ def classification(
         saved=lambda: {"labels": list(classes.names), "problem": classes.problem},
         attributes={"labels": classes.names, "problem": classes.problem, "lm_weight": lm_weight},
     )
+
+
+def _answer(classes: Labels, outputs: Tensors, inputs: Tensors) -> Tensors:
+    return answer_labels(classes, outputs["logits"])
 
 
 KIND = Kind(

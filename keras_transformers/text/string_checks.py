@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import keras
@@ -139,15 +138,3 @@ def _no_strings(texts: Any) -> ValueError:
         f"expected strings, as a tensor, an array or a list of str: received {shown(texts)}. Rows of two texts need "
         "Tokenize(pairs=True)."
     )
-
-
-def may_be_equal(one: Sequence[int | None], other: Sequence[int | None]) -> bool:
-    """Return whether two shapes, None where a size is not known, may be the same.
-
-    Example:
-
-    >>> may_be_equal((None, 1), (3, 1)), may_be_equal((2,), (3,))
-    (True, False)
-    """
-    pairs = zip(one, other, strict=False)
-    return len(one) == len(other) and all(None in pair or pair[0] == pair[1] for pair in pairs)

@@ -9,12 +9,12 @@ from weakref import WeakValueDictionary
 import keras
 from keras import tree
 
+from keras_transformers.number_checks import may_be_equal
 from keras_transformers.outside import shown
 from keras_transformers.text.string_checks import (
     NO_LIMIT,
     check_length,
     check_tokenizer,
-    may_be_equal,
     own_padding,
     padding_of,
     strings,
