@@ -11,6 +11,7 @@ import tokenizers
 from keras_transformers.json_file import check_types, read_object
 from keras_transformers.outside import MOST_LETTERS, read_bytes, shown
 from keras_transformers.text import bert, byte_pair, marian, sentencepiece, spm_file
+from keras_transformers.text.added_tokens import add_tokens_of
 from keras_transformers.text.growth import check_growth
 from keras_transformers.text.library import panics_as_errors
 from keras_transformers.text.vocabulary import ROLES
@@ -58,12 +59,13 @@ def read(folder: str | Path) -> Read:
             f"{folder} holds two tokenizers, for source and target. Expected one: use Tokenizer.pair_from_folder."
         )
     kept = {T5_FILE: read_bytes(folder / T5_FILE)} if (folder / T5_FILE).is_file() else {}
-    if (folder / "tokenizer.json").is_file():
-        return read_json(folder / "tokenizer.json"), kept
     options = _options(folder)
-    if kept:
-        return _read_t5(folder, options), kept
-    return _read_vocabulary(folder, options), {}
+    if (folder / "tokenizer.json").is_file():
+        library = read_json(folder / "tokenizer.json")
+    else:
+        library = _read_t5(folder, options) if kept else _read_vocabulary(folder, options)
+    add_tokens_of(folder, library, options, CONFIG)
+    return library, kept
 
 
 def read_pair(folder: str | Path) -> tuple[Read, Read]:
@@ -144,10 +146,10 @@ def _read_vocabulary(folder: Path, options: dict[str, Any]) -> tokenizers.Tokeni
 def _check_byte_pair(folder: Path, options: dict[str, Any]) -> None:
     """Refuse pipelines that have a vocab.json and merges.txt, too, but would silently give other ids."""
     name = options.get("tokenizer_class", BYTE_PAIR_CLASSES[0]).removesuffix("Fast")
-    if name not in BYTE_PAIR_CLASSES or options.get("add_prefix_space") or (folder / "added_tokens.json").is_file():
+    if name not in BYTE_PAIR_CLASSES or options.get("add_prefix_space"):
         raise ValueError(
             f"Cannot build a {name[:100]} from vocab.json and merges.txt in {folder}: expected one of "
-            f"{list(BYTE_PAIR_CLASSES)}, without add_prefix_space and added_tokens.json. {_PROVIDE}"
+            f"{list(BYTE_PAIR_CLASSES)}, without add_prefix_space. {_PROVIDE}"
         )
 
 
