@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -28,6 +28,7 @@ class TokenStream:
         tokenize: a function from a string tensor (B,) to ragged ids (B, None): `TextGraph.tokenize`.
         max_length, packing, end_id: as for `next_token_source`. With shuffling, the first block of each epoch has a
             random shorter length.
+        begin_ids: ids before each text, and before inputs, not before targets.
         buffer_size: int, rows of `max_length` tokens in memory at a time.
 
     Raises:
@@ -59,6 +60,7 @@ class TokenStream:
         *,
         packing: str | None = None,
         end_id: int | None = None,
+        begin_ids: Sequence[int] = (),
         buffer_size: int = 1024,
     ):
         spec = texts.element_spec
@@ -71,6 +73,7 @@ class TokenStream:
         check_packing(packing, len(parts) == 2)
         self.texts, self.tokenize, self.max_length = texts, tokenize, max_length
         self.packing, self.end_id, self.buffer_size = packing, end_id, buffer_size
+        self.begin_ids = np.array(begin_ids, np.int32)
 
     @property
     def buckets(self) -> tuple[int, ...] | None:
@@ -117,8 +120,11 @@ class TokenStream:
         """Yields texts, and targets if any, in parts of at least so many tokens."""
         import tensorflow as tf
 
-        def tokenized(*texts):
-            return tuple((ids.values, ids.row_lengths()) for ids in map(self.tokenize, texts))
+        def tokenized(texts, *targets):
+            ids = self.tokenize(texts)  # (B, None)
+            begin = tf.broadcast_to(self.begin_ids, (ids.nrows(), self.begin_ids.size))  # (B, n)
+            texts = tf.concat([tf.RaggedTensor.from_tensor(begin), ids], axis=1)  # (B, None)
+            return tuple((ids.values, ids.row_lengths()) for ids in (texts, *map(self.tokenize, targets)))
 
         options = tf.data.Options()
         options.autotune.enabled = False

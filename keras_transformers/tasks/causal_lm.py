@@ -15,6 +15,7 @@ from keras_transformers.models import decoder
 from keras_transformers.tasks.parts import Kind, Parts, Setup
 from keras_transformers.tasks.sources import is_stream
 from keras_transformers.tasks.writing import Writing, language_model, language_model_metrics
+from keras_transformers.text.end_token import tokens_around, without_end_tokens
 from keras_transformers.training import losses
 
 
@@ -40,14 +41,16 @@ def causal_lm(setup: Setup, *, generation: Mapping[str, Any] | None = None) -> P
     >>> len(task.generate(["a fine", "a"], max_new_tokens=5, temperature=0.7, num_sequences=2)[0])
     2
     """
-    config = setup.config
+    config, tokenizer = setup.config, setup.tokenizer
+    end_id = next(iter([*config.eos_ids, *tokens_around(tokenizer)[1][-1:]]), None)
+    setup = setup.with_tokenizer(without_end_tokens(tokenizer))  # a prompt goes on; rows get the end token of the model
     model = language_model(setup, decoder(config, outputs=setup.outputs, dtype=setup.dtype))
     new_tokens = min(int(KNOBS["max_new_tokens"].neutral), setup.max_length // 2)
     writing = Writing(setup, model, setup.tokenizer, new_tokens, generation)
     return Parts(
         model,
-        setup.tokenizer,
-        source=_source(setup),
+        tokenizer,
+        source=_source(setup, end_id),
         objective=lambda: NextToken(config.vocabulary_size, config.pad_id),
         losses=lambda: {"logits": losses.CrossEntropy()},
         metrics=language_model_metrics,
@@ -60,7 +63,7 @@ def causal_lm(setup: Setup, *, generation: Mapping[str, Any] | None = None) -> P
 KIND = Kind("causal_lm", causal_lm, models=("decoder",), writes_text=True)
 
 
-def _source(setup: Setup) -> Callable[..., Source]:
+def _source(setup: Setup, end_id: int | None) -> Callable[..., Source]:
     def source(
         texts: Any,
         labels: Sequence[str] | None,
@@ -70,10 +73,11 @@ def _source(setup: Setup) -> Callable[..., Source]:
         buffer_size: int = 1024,
     ) -> Source:
         """Rows of tokens; what each option means stands in `Task.dataset`."""
-        options = {"packing": packing, "end_id": next(iter(setup.config.eos_ids), None)}
+        options = {"packing": packing, "end_id": end_id}
         if is_stream(texts, labels, pairs):
             tokenize = setup.text_graph.tokenize
-            return TokenStream(texts, tokenize, setup.max_length, buffer_size=buffer_size, **options)
+            options |= {"buffer_size": buffer_size, "begin_ids": tokens_around(setup.tokenizer)[0]}
+            return TokenStream(texts, tokenize, setup.max_length, **options)
         targets = None if labels is None else token_ids(labels, special_tokens=False)
         return next_token_source(token_ids(texts), setup.max_length, targets=targets, **options)
 

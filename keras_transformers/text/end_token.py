@@ -1,10 +1,11 @@
-"""Append an end token to every text: a classifier on a language model reads its answer there."""
+"""The tokens behind a text: a classifier on a language model needs one there, a prompt must have none."""
 
 from __future__ import annotations
 
 import json
 
 import tokenizers
+from tokenizers import processors
 
 from keras_transformers.text.pipeline import parts
 from keras_transformers.text.tokenizer import Tokenizer
@@ -58,6 +59,55 @@ def with_end_token(tokenizer: Tokenizer, end_id: int) -> Tokenizer:
         template = {"type": "Sequence", "processors": [*processors.values(), template]}
     config["post_processor"] = template
     return Tokenizer(tokenizers.Tokenizer.from_str(json.dumps(config)))
+
+
+def tokens_around(tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
+    """Return the ids of the special tokens that a tokenizer puts before and behind a text.
+
+    Example:
+
+    >>> tokens_around(Tokenizer.train(["a fine film"], 60))  # [CLS] and [SEP]
+    ([2], [3])
+    """
+    before, behind = [], []
+    for part in parts(tokenizer.post_processor()):
+        if part["type"] in ("RobertaProcessing", "BertProcessing"):
+            return [part["cls"][1]], [part["sep"][1]]
+        if part["type"] == "TemplateProcessing":
+            side = before
+            for piece in part["single"]:
+                if "Sequence" in piece:
+                    side = behind
+                else:
+                    side += part["special_tokens"][piece["SpecialToken"]["id"]]["ids"]
+    return before, behind
+
+
+def without_end_tokens(tokenizer: Tokenizer) -> Tokenizer:
+    """Leave out the special tokens behind a text, so that a language model goes on with it.
+
+    Args:
+        tokenizer: is not changed.
+
+    Returns:
+        A new `Tokenizer` for single texts; the given one, if it puts nothing behind them.
+
+    Example:
+
+    >>> tokenizer = Tokenizer.train(["a fine film"], 60)
+    >>> [tokenizer.id_to_token(i) for i in without_end_tokens(tokenizer).encode(["film"])[0].ids]
+    ['[CLS]', 'film']
+    """
+    before, behind = tokens_around(tokenizer)
+    if not behind:
+        return tokenizer
+    tokens = [(tokenizer.id_to_token(i), i) for i in before]
+    library = tokenizers.Tokenizer.from_str(tokenizer.to_json())
+    pieces = [*(token for token, _ in tokens), "$A"]
+    library.post_processor = processors.TemplateProcessing(
+        single=pieces, pair=[*pieces, "$B"], special_tokens=list(dict.fromkeys(tokens))
+    )
+    return Tokenizer(library)
 
 
 def _append_token(pieces: list[dict], token: str) -> list[dict]:

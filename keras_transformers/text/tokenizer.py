@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -179,6 +180,11 @@ class Tokenizer(Vocabulary):
         """Return the tokenizer.json of this tokenizer; without `pretty` on one line, for machines."""
         with self._guard():
             return self._library.to_str(pretty=pretty)
+
+    def post_processor(self) -> dict[str, Any] | None:
+        """Return the component of the tokenizer.json that puts special tokens around texts; None for none."""
+        component = self._library.post_processor
+        return None if component is None else json.loads(component.__getstate__())
 
     def save(self, folder: str | Path, max_length: int | None = None) -> None:
         """Write the files that `transformers` reads; tokenizer_config.json gets `max_length`."""
