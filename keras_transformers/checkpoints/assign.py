@@ -46,7 +46,10 @@ def assign(
         ValueError: Tensors are missing, have another shape, are not floats, or are unknown; the message lists them.
             Nothing has been assigned.
     """
-    optional_layers, fresh_layers = set(check_texts("missing_ok", missing_ok)), set(check_texts("fresh", fresh))
+    optional_layers, fresh_layers = (
+        set(check_texts("missing_ok", missing_ok, False)),
+        set(check_texts("fresh", fresh, False)),
+    )
     plan, kept, missing, misshaped, not_floats, used = [], [], [], [], [], set()
 
     for variable in model.weights:

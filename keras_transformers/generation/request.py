@@ -143,7 +143,7 @@ def make_request(
     stop = list(stop) if isinstance(stop, Iterable) and not isinstance(stop, str) else stop
     if not isinstance(stop, list) or not all(isinstance(string, str) and string for string in stop):
         raise ValueError(f"stop must be a list of str that are not empty: received {stop!r}.")
-    stop = [string.encode("utf-8") for string in check_texts("stop", stop)]
+    stop = [string.encode("utf-8") for string in check_texts("stop", stop, is_ordered=False)]
     if len(stop) > MOST_STRINGS or max(map(len, stop), default=0) > MOST_BYTES:
         raise ValueError(f"{TOO_MUCH} Received {len(stop)}, the longest of {max(map(len, stop)):,} bytes.")
     bias_ids, bias_values = np.array(list(token_bias), np.int32), np.array(list(token_bias.values()), np.float32)

@@ -10,6 +10,7 @@ import numpy as np
 
 from keras_transformers.data.classification import PROBLEMS
 from keras_transformers.number_checks import is_size
+from keras_transformers.outside import shown
 from keras_transformers.text.checks import check_texts, listed
 
 
@@ -112,7 +113,8 @@ def make_labels(labels: Sequence[str] | int | None, problem: str | None) -> Labe
     """Labels, checked.
 
     Args:
-        labels: Names of the classes, or their number.
+        labels: Names of the classes, in their order or with their numbers, as in `{"bad": 0, "good": 1}` or the
+            reverse; or how many there are.
         problem: As in `Labels`; `"single_label"` when None.
 
     Raises:
@@ -143,11 +145,28 @@ def _names(labels: Sequence[str] | int | None) -> tuple[str, ...]:
         if not is_size(labels):
             raise ValueError(f"labels must be names or a positive number: received {labels}.")
         return tuple(f"LABEL_{number}" for number in range(labels))
-    labels = tuple(labels)
+    labels = tuple(_by_number(labels) if isinstance(labels, Mapping) else label_rows(labels))
     are_names = all(isinstance(label, str) and label for label in labels)
     if not labels or not are_names or len(set(labels)) < len(labels):
         raise ValueError(f"labels must be different strings, at least one: received {list(labels)}.")
     return tuple(check_texts("labels", labels))
+
+
+def _by_number(labels: Mapping) -> list:
+    """Return names in the order of their numbers, from {name: number} or {number: name}."""
+    pairs = [
+        (name, number) if isinstance(name, str) and not isinstance(number, str) else (number, name)
+        for name, number in labels.items()
+    ]
+    try:
+        names = {int(number): name for name, number in pairs}
+    except (TypeError, ValueError):
+        names = {}
+    if sorted(names) != [*range(len(labels))]:
+        raise ValueError(
+            f"a dict of labels must have a number for each name, 0 to {len(labels) - 1}: received {shown({**labels})}."
+        )
+    return [names[number] for number in range(len(labels))]
 
 
 def _is_empty(row: Any) -> bool:

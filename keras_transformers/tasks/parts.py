@@ -127,7 +127,7 @@ class Setup:
                 f"max_length must be in [4, {config.max_length}], the model's, and whole: received {self.max_length!r}."
             )
         object.__setattr__(self, "max_length", int(self.max_length))
-        check_texts("outputs", self.outputs)
+        check_texts("outputs", self.outputs, is_ordered=False)
 
     def with_tokenizer(self, tokenizer: Tokenizer) -> Setup:
         """The same with another tokenizer."""

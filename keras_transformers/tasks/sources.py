@@ -93,6 +93,12 @@ def check_labelled(kind: Kind, texts: Any, labels: Any, label_needed: str = "") 
         raise ValueError(f"{kind.name} needs labels, one a text{each}, to fit or evaluate: received None.")
 
 
+def has_nothing_to_learn(kind: Kind, parts: Parts, texts: Any, labels: Any) -> bool:
+    """Return whether there are only texts, of a task that learns from labels."""
+    is_pair = isinstance(getattr(texts, "element_spec", None), tuple)  # a stream with labels, or with second texts
+    return bool(kind.needs_labels or parts.label_needed) and labels is None and not is_pair
+
+
 def check_learnable(kind: Kind, parts: Parts, texts: Any, labels: Any, pairs: Any) -> None:
     """A `ValueError` where texts lack the labels or the pairs that it takes to fit and evaluate."""
     check_labelled(kind, texts, labels, parts.label_needed)

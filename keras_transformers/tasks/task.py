@@ -15,7 +15,13 @@ from keras_transformers.data.pipeline import batches
 from keras_transformers.tasks.evaluation import evaluate
 from keras_transformers.tasks.objectives import full_objective
 from keras_transformers.tasks.parts import Setup, described, find_kind, keyword_names
-from keras_transformers.tasks.sources import check_has_length, check_learnable, fit_callbacks, kept
+from keras_transformers.tasks.sources import (
+    check_has_length,
+    check_learnable,
+    fit_callbacks,
+    has_nothing_to_learn,
+    kept,
+)
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.training.distribute import adapt_fit, on_tensorflow, scope
 from keras_transformers.training.lora import merged
@@ -136,7 +142,8 @@ class Task:
             texts: A list of strings; or a `tf.data.Dataset` of strings, (text, label), (text, pair) or
                 (text, pair, label), for corpora larger than memory, tokenised on the fly. Where the task has labels,
                 the last of several strings is one. Pre-training takes documents: see `tasks.pretraining`.
-            labels: One label a text; of a language model, what is to be written for each text. None to predict.
+            labels: One label a text; of a language model, what is to be written for each text. None to predict, in the
+                order of the texts unless `shuffle=True` is said.
             pairs: The second text of each pair.
             batch_size: Rows, over all replicas.
             batch_tokens: Instead, rows times their padded length at most; texts of like length stand together.
@@ -155,6 +162,8 @@ class Task:
         settings = {name: settings[name] for name in settings.keys() - (source_options.keys() - keyword_names(batches))}
         if pairs is not None and not (self.kind.takes_pairs or self.kind.takes_documents):
             raise ValueError(f"{self.name} takes no pairs, and received some. Leave them out.")
+        if has_nothing_to_learn(self.kind, self.parts, texts, labels):
+            settings = {"shuffle": False, **settings}  # `model.predict` answers in the order of the texts
         source = self.parts.source(texts, labels, pairs, **source_options)
         objective = full_objective(self.name, self.parts, self.outputs, class_weight)
         size = None if batch_tokens else batch_size

@@ -119,8 +119,8 @@ class _Files:
         if wrong:
             text, i = wrong[0]
             warnings.warn(
-                f"{self.source} gives {len(wrong)} tokens ids that do not follow the vocabulary, such as {shown(text)} "
-                f"{i}: it has {found[text]} here, as in `transformers`. Save the folder with the vocabulary of the model.",
+                f"{self.source} gives {len(wrong)} tokens ids that do not follow the vocabulary, such as {i} to "
+                f"{shown(text)}: it has {found[text]} here, as in `transformers`.",
                 stacklevel=2,
             )
 

@@ -8,11 +8,17 @@ from typing import Any
 
 import tokenizers
 
+from keras_transformers.outside import shown
+
 SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def listed(values: Any) -> list | None:
+def listed(values: Any, is_ordered: bool = True) -> list | None:
     """Values, one a row, as a list; None if they are none: one str, a dict, a number.
+
+    Raises:
+        ValueError: They are a table, of which iteration gives the names of the columns; or a set, where the order
+            matters.
 
     Example:
 
@@ -21,6 +27,14 @@ def listed(values: Any) -> list | None:
     """
     if isinstance(values, (str, bytes, Mapping)):
         return None
+    if any(hasattr(values, name) for name in ("columns", "column_names", "schema")):  # of whatever library
+        columns = [*getattr(values, "columns", getattr(values, "column_names", ()))]
+        raise ValueError(
+            f"expected one column, such as df['text']: received a {type(values).__name__} with the columns "
+            f"{shown(columns)}."
+        )
+    if is_ordered and isinstance(values, (set, frozenset)):
+        raise ValueError(f"expected a list, one value a row: received a {type(values).__name__}, which has no order.")
     try:
         values = iter(values)
     except TypeError:
@@ -28,13 +42,15 @@ def listed(values: Any) -> list | None:
     return list(values)
 
 
-def check_texts(name: str, texts: Sequence[str]) -> list[str]:
+def check_texts(name: str, texts: Sequence[str], is_ordered: bool = True) -> list[str]:
     """The texts as a list; a `ValueError` if they are no list, one str, not all str, or not valid Unicode."""
     if isinstance(texts, str):
         raise ValueError(f"Expected a list of str for `{name}`, received one str. Pass [text].")
-    rows = listed(texts)
+    rows = listed(texts, is_ordered)
     if rows is None:
         raise ValueError(f"Expected a list of str for `{name}`, received {type(texts).__name__}.")
+    if getattr(texts, "ndim", 1) > 1:
+        raise ValueError(f"Expected one column of str for `{name}`, such as texts[:, 0]: received {texts.shape}.")
     for row, text in enumerate(rows):
         check_text(name, text, row)
     return rows

@@ -44,7 +44,7 @@ def add_lora(model: keras.Model, rank: int, alpha: float | None = None, train: I
     """
     if not is_size(rank):
         raise ValueError(f"Received rank={rank}; expected a number of at least 1, such as 8.")
-    trained_layers = set(check_texts("train", train))
+    trained_layers = set(check_texts("train", train, is_ordered=False))
     check_untrained(model)
     if not (layers := _dense_layers(model)):
         raise ValueError(

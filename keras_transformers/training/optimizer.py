@@ -78,7 +78,7 @@ class AdamW(keras.optimizers.AdamW):
             raise ValueError(f"Received accumulation_steps={accumulation_steps}; expected at least 1.")
         self.clip_norm = clip_norm
         self.accumulation_steps = int(accumulation_steps)
-        self.no_decay = tuple(check_texts("no_decay", no_decay))
+        self.no_decay = tuple(check_texts("no_decay", no_decay, is_ordered=False))
 
     def build(self, variables: list) -> None:
         if self.built:
