@@ -52,7 +52,7 @@ def test_a_token_of_any_file(tmp_path, kind, has_json, file):
         "added": {"added": {"[E1]": size}},
         "decoder": {"config": {"added_tokens_decoder": {str(size): flags("[E1]", special=True)}}},
         "additional": {"config": {"additional_special_tokens": ["[E1]"]}},
-        "extra": {"config": {"extra_special_tokens": [{"__type": "AddedToken", **flags("[E1]")}]}},
+        "extra": {"config": {"extra_special_tokens": [{"__type": "AddedToken", **flags("[E1]", special=True)}]}},
         "special": {"special": {"additional_special_tokens": ["[E1]"]}},
         "role": {"special": {"eos_token": flags("[E1]")}},
     }[file]
