@@ -101,7 +101,8 @@ def make_generation(config: TransformerConfig, settings: Mapping[str, Any]) -> d
     """
     check_settings(settings)
     eos = list(config.eos_ids) if len(config.eos_ids) > 1 else next(iter(config.eos_ids), None)
-    ids = {"bos": config.bos_id, "eos": eos, "pad": config.pad_id, "decoder_start": config.decoder_start_id}
+    pad = config.pad_id or None if config.kind == "decoder" else config.pad_id  # 0 where a decoder has none
+    ids = {"bos": config.bos_id, "eos": eos, "pad": pad, "decoder_start": config.decoder_start_id}
     values = {f"{name}_token_id": number for name, number in ids.items() if number is not None}
     values |= {theirs: settings[ours] for ours, theirs in FIELDS.items() if ours in settings}
     if "suppressed_ids" in settings:

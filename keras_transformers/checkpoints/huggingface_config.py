@@ -16,7 +16,7 @@ PROBLEMS = {
     "multi_label": "multi_label_classification",
     "regression": "regression",
 }
-GENERATION = ("bos_token_id", "eos_token_id", "decoder_start_token_id")
+GENERATION = ("bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_id")
 TASK = "zoo_task"  # our own key: what `architectures` does not tell of the task
 FORGOTTEN = (
     "output_initializer_range",

@@ -121,18 +121,27 @@ def _fields(line: str) -> list[str]:
 def _conll_rows(path: Path, lines: Iterable[Line], column: Any, labelled: bool) -> Iterator[Row]:
     """Word and label of each row; None between sentences."""
     lines = [(line, where) for line, where in lines if not line.startswith("-DOCSTART-")]
-    first = next((line for line, _ in lines if line and not line.startswith("# ")), None)
+    first, begin = next(((line, where) for line, where in lines if line and not line.startswith("# ")), (None, ""))
     if first is None:
         return
+    if first[0] in "[{" and _is_json(first):
+        raise ValueError(f"{begin}: JSON, where CoNLL was expected. Write one object a line into a file named .jsonl.")
     width, inside = len(_fields(first)), False
     place = _place(path, column, width) if labelled else 0
     for line, where in lines:
-        is_comment = line.startswith("# ") and "\t" not in line and ("=" in line or len(_fields(line)) != width)
+        is_comment = line.startswith("# ") and ("=" in line or len(_fields(line)) != width)
         if not line:
             yield None
         elif inside or not is_comment:
             yield _row(_fields(line), 0, place, width, where)
         inside = bool(line) and (inside or not is_comment)
+
+
+def _is_json(line: str) -> bool:
+    try:
+        return isinstance(json.loads(line), (list, dict))
+    except (ValueError, RecursionError):
+        return False
 
 
 def _place(path: Path, column: Any, width: int) -> int:

@@ -6,6 +6,7 @@ import csv
 import json
 import threading
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
@@ -100,18 +101,39 @@ def read_rows(path: str | Path, columns: Sequence[str | int]) -> Iterator[list[A
     Raises:
         ValueError: as for `read_table`, once the row is reached.
     """
-    rows = _records(Path(path), columns)
-    first = next(rows, None)
-    if first is None:
+    is_empty = True
+    for _, values in _records(Path(path), columns):
+        is_empty = False
+        yield values
+    if is_empty:
         raise ValueError(f"{path}: no rows; expected at least one.")
-    yield first
-    yield from rows
 
 
-def _records(path: Path, columns: Sequence[str | int]) -> Iterator[list[Any]]:
+def place_of(path: str | Path, column: str | int, number: int) -> str:
+    """The row of a table for an error, with the line of the file that it ends on.
+
+    Args:
+        path: as for `read_table`.
+        column: any of its columns.
+        number: of the row, from 1.
+
+    Example:
+
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "reviews.csv")
+    >>> _ = path.write_text('text,label\\n"Good,\\nreally.",positive\\n')
+    >>> place_of(path, "text", 1).replace(str(path), "reviews.csv")
+    'reviews.csv, row 1 (line 3)'
+    """
+    line, _ = next(islice(_records(Path(path), [column]), number - 1, None))
+    return f"{path}, row {number} (line {line})"
+
+
+def _records(path: Path, columns: Sequence[str | int]) -> Iterator[tuple[int, list[Any]]]:
+    """Yields the line that each record ends on, and its values."""
     if len({type(column) for column in columns}) > 1:
         raise ValueError(f"Received columns {columns}: expected all names (a file with a header) or all numbers.")
-    records = _json_records if path.suffix == ".jsonl" else _separated_records
+    records = _json_records if path.suffix.lower() == ".jsonl" else _separated_records
     with _lines(path) as lines:
         try:
             yield from records(path, lines, columns)
@@ -124,15 +146,15 @@ def check_strings(path: Path, column: str | int | None, values: Iterable[Any], f
     """Raises a `ValueError` with the row number if a value is not a string, as is possible in JSON lines."""
     for number, value in enumerate(values, first):
         if not isinstance(value, str):
-            raise ValueError(f"{path}, row {number}: {column!r} is {value!r}; expected a string.")
+            raise ValueError(f"{place_of(path, column, number)}: {column!r} is {value!r}; expected a string.")
 
 
 def _lines(path: Path) -> TextIO:
     """Open a file to read its lines; JSON lines end with a line feed only."""
-    if path.suffix not in FORMATS:
+    if path.suffix.lower() not in FORMATS:
         raise ValueError(f"Received {path}: expected a file named {', '.join(FORMATS)}.")
     check_file(path)
-    return path.open(encoding="utf-8-sig", newline="\n" if path.suffix == ".jsonl" else "")
+    return path.open(encoding="utf-8-sig", newline="\n" if path.suffix.lower() == ".jsonl" else "")
 
 
 def read_utf8(path: Path) -> str:
@@ -148,12 +170,15 @@ def read_utf8(path: Path) -> str:
         ) from None
 
 
-def _separated_records(path: Path, lines: TextIO, columns: Sequence) -> Iterator[list[str]]:
-    options = {"strict": True} if path.suffix == ".csv" else {"delimiter": "\t", "quoting": csv.QUOTE_NONE}
+def _separated_records(path: Path, lines: TextIO, columns: Sequence) -> Iterator[tuple[int, list[str]]]:
+    options = {"strict": True} if path.suffix.lower() == ".csv" else {"delimiter": "\t", "quoting": csv.QUOTE_NONE}
     reader = csv.reader(lines, **options)
-    wanted, width = None, 0
+    wanted, width, last = None, 0, 0  # the line that the row before ended on
     try:
-        for row in filter(None, _of_any_length(reader)):
+        for row in _of_any_length(reader):
+            last = reader.line_num
+            if not row:
+                continue
             if wanted is None:
                 wanted, width = _places(path, row, columns), len(row)
                 if isinstance(columns[0], str):
@@ -161,10 +186,26 @@ def _separated_records(path: Path, lines: TextIO, columns: Sequence) -> Iterator
             if len(row) != width:
                 raise ValueError(
                     f"{path}, line {reader.line_num}: {len(row)} fields; expected {width} as in the first row."
+                    + _hint(row)
                 )
-            yield [row[place] for place in wanted]
+            yield reader.line_num, [row[place] for place in wanted]
     except csv.Error as error:
-        raise ValueError(f"{path}, line {reader.line_num}: {error}.") from None
+        begin, end = last + 1, reader.line_num
+        if str(error) == "unexpected end of data":
+            raise ValueError(
+                f'{path}, line {begin}: a quote (") opens here and is never closed. Close it, or double it in the text.'
+            ) from None
+        lines_of_row = f"line {begin}" if begin == end else f"line {end}, in the row that begins in line {begin}"
+        raise ValueError(f"{path}, {lines_of_row}: {error}.") from None
+
+
+def _hint(row: Sequence[str]) -> str:
+    """What may be wrong with a row of another width, or a header without a column."""
+    if any(field[:1] == " " and field.lstrip(" ")[:1] == '"' for field in row):
+        return ' No space may stand between a comma and a quote (").'
+    if len(row) == 1 and ";" in row[0]:
+        return " The file is separated by semicolons: save it with commas."
+    return ""
 
 
 def _of_any_length(reader: Iterator[list[str]]) -> Iterator[list[str]]:
@@ -185,13 +226,16 @@ def _places(path: Path, row: list[str], columns: Sequence) -> list[int]:
     known = row if isinstance(columns[0], str) else range(len(row))
     for column in columns:
         if column not in known:
-            raise ValueError(f"{path}, line 1: no column {column!r}; the file has {', '.join(map(repr, known))}.")
+            raise ValueError(
+                f"{path}, line 1: no column {column!r}; the file has {', '.join(map(repr, known))}."
+                + (_hint(row) or " Name the columns: --text and --label, or text= and label=.")
+            )
         if (count := list(known).count(column)) > 1:
             raise ValueError(f"{path}, line 1: {count} columns are named {column!r}; rename all but one.")
     return [known.index(column) for column in columns]
 
 
-def _json_records(path: Path, lines: TextIO, columns: Sequence) -> Iterator[list]:
+def _json_records(path: Path, lines: TextIO, columns: Sequence) -> Iterator[tuple[int, list]]:
     names = []
 
     def with_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -214,4 +258,4 @@ def _json_records(path: Path, lines: TextIO, columns: Sequence) -> Iterator[list
             raise ValueError(
                 f"{path}, line {number}: no {missing[0]!r}; the object has {', '.join(map(repr, record))}."
             )
-        yield [record[column] for column in columns]
+        yield number, [record[column] for column in columns]

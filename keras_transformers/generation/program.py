@@ -17,6 +17,7 @@ from keras_transformers.generation.request import Request
 from keras_transformers.generation.spelling import NOTHING_YET, TokenBytes
 from keras_transformers.generation.state import BEYOND, Cache, Source, State, first_state
 from keras_transformers.generation.stop import NO_BYTE, NOWHERE, StopStrings, find_stop
+from keras_transformers.layers.cache import joined, parted
 from keras_transformers.layers.gather import take_at
 from keras_transformers.models.decoder import prefill, step
 from keras_transformers.tensor import Tensor
@@ -158,7 +159,7 @@ class Program:
             inputs["cache"] = [{**own, **shared} for own, shared in blocks]
             inputs["encoder_padding_mask"] = cache.source.mask
         outputs = self.step(inputs)
-        cache = cache._replace(blocks=[_own(block) for block in outputs["cache"]])
+        cache = cache._replace(blocks=[parted(block)[0] for block in outputs["cache"]])
         if cache.source and self.attends:
             scores = outputs["cross_attention_scores"][:, -1, :, -1]  # (B, N, S), of the last block
             cache = cache._replace(coverage=cache.coverage + ops.cast(ops.mean(scores, axis=1), "float32"))
@@ -232,12 +233,7 @@ def _cache(blocks: list[dict[str, Tensor]], source_mask: Tensor | None, attends:
     """The cache of `prefill`; what comes from the encoder stands apart, as beams share it."""
     if source_mask is None:
         return Cache(blocks)
-    shared = [{name: part for name, part in block.items() if name.startswith("cross_")} for block in blocks]
+    own, of_context = zip(*map(parted, blocks), strict=True)
     # Without attention nothing is to be made up for.
     coverage = (ops.zeros_like if attends else ops.ones_like)(source_mask, dtype="float32")  # (B, S)
-    return Cache([_own(block) for block in blocks], Source(shared, source_mask), coverage)
-
-
-def _own(block: dict[str, Tensor]) -> dict[str, Tensor]:
-    """A block's parts of the text itself."""
-    return {name: part for name, part in block.items() if not name.startswith("cross_")}
+    return Cache([*own], Source([joined({}, parts) for parts in of_context], source_mask), coverage)

@@ -12,6 +12,31 @@ from keras_transformers.layers.dense import length_of, with_length, without_leng
 from keras_transformers.number_checks import may_be_equal
 from keras_transformers.tensor import Tensor
 
+OF_CONTEXT = "cross_"  # so begin the names of parts that are made from the context
+
+
+def parted(cache: dict[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """Return a block's parts of the text itself, and those that are made from the context, by names without prefix.
+
+    Example:
+
+    >>> parted({"key": 1, "cross_key": 2})
+    ({'key': 1}, {'key': 2})
+    """
+    own = {name: part for name, part in cache.items() if not name.startswith(OF_CONTEXT)}
+    return own, {name.removeprefix(OF_CONTEXT): cache[name] for name in cache if name not in own}
+
+
+def joined(own: dict[str, Tensor], of_context: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Return a block's cache from its parts: the inverse of `parted`.
+
+    Example:
+
+    >>> joined({"key": 1}, {"key": 2})
+    {'key': 1, 'cross_key': 2}
+    """
+    return own | {OF_CONTEXT + name: part for name, part in of_context.items()}
+
 
 def check_cache(cache: Any, sizes: dict[str, tuple], cache_positions: Any, queries: tuple, writes: bool = True) -> None:
     """Check a cache, and the places in it of new tokens.

@@ -8,7 +8,7 @@ from typing import Any
 import keras
 
 from keras_transformers.layers.attention import Attention
-from keras_transformers.layers.cache import attend_as_queries_of_one_row, check_cache
+from keras_transformers.layers.cache import attend_as_queries_of_one_row, check_cache, joined, parted
 from keras_transformers.layers.checks import check_rates, check_vectors
 from keras_transformers.layers.dropout import Dropout
 from keras_transformers.layers.feed_forward import FeedForward
@@ -134,19 +134,20 @@ class DecoderBlock(ReturnsCache, Block):
             padding_mask = carried(hidden_states, mask)
         visible = {"attention_mask": attention_mask, "padding_mask": padding_mask, "documents": documents}
         visible |= {"use_causal_mask": use_causal_mask, "position_bias": position_bias, "rotary": rotary}
-        writes = {"cache": _part(cache), "cache_positions": cache_positions, "in_place": in_place}
+        own, of_context = (None, None) if cache is None else parted(cache)
+        writes = {"cache": own, "cache_positions": cache_positions, "in_place": in_place}
         source = {"attention_mask": encoder_attention_mask, "padding_mask": encoder_padding_mask}
 
         def cross_attend(x):
             if cache is None:
                 return self.cross_attention(x, context, **source, **asks)
-            return attend_as_queries_of_one_row(self.cross_attention, x, _part(cache, "cross_"), **source, **asks)
+            return attend_as_queries_of_one_row(self.cross_attention, x, of_context, **source, **asks)
 
         attend, add = partial(self.attention, **visible, **writes, **asks), self.adder(training)
         hidden_states, new, *scores = add(hidden_states, attend, self.attention_norm)  # (B, T, D)
         if self.cross_attention is not None:
             hidden_states, cross, *cross_scores = add(hidden_states, cross_attend, self.cross_attention_norm)
-            new, scores = _with_cross(new, cross), scores + cross_scores
+            new, scores = joined(new, cross), scores + cross_scores
         feed_forward = partial(self.feed_forward, training=training)
         hidden_states, *_ = add(hidden_states, feed_forward, self.feed_forward_norm)  # (B, T, D)
         return wanted.outputs(hidden_states, new, scores)
@@ -166,7 +167,7 @@ class DecoderBlock(ReturnsCache, Block):
         own = self.attention.part_shape(hidden_states.shape)
         sizes = {"key": own, "value": own}
         if self.cross_attention is not None:
-            sizes |= {"cross_key": (None, *own[1:]), "cross_value": (None, *own[1:])}
+            sizes = joined(sizes, dict.fromkeys(sizes, (None, *own[1:])))
         check_cache(cache, sizes, cache_positions, hidden_states.shape[:2])
 
     def compute_output_spec(
@@ -175,21 +176,13 @@ class DecoderBlock(ReturnsCache, Block):
     ):  # fmt: skip
         self._check(hidden_states, context, cache, kwargs.get("cache_positions"))
         asks = {"return_cache": True, "return_attention_scores": True}
-        output, new, scores = self.attention.compute_output_spec(hidden_states, cache=_part(cache), **asks, **kwargs)
+        own, of_context = (None, None) if cache is None else parted(cache)
+        output, new, scores = self.attention.compute_output_spec(hidden_states, cache=own, **asks, **kwargs)
         scores = [scores]
         if self.cross_attention is not None:
             source = {"attention_mask": encoder_attention_mask, "padding_mask": encoder_padding_mask}
             if cache is not None:
-                source = {"cache": _part(cache, "cross_")}  # perhaps of fewer rows
+                source = {"cache": of_context}  # perhaps of fewer rows
             _, cross, weights = self.cross_attention.compute_output_spec(hidden_states, context, **source, **asks)
-            new, scores = _with_cross(new, cross), [*scores, weights]
+            new, scores = joined(new, cross), [*scores, weights]
         return asked(self, cache, return_cache, return_attention_scores).outputs(output, new, scores)
-
-
-def _part(cache: dict | None, prefix: str = "") -> dict | None:
-    """The cache of the self-attention, or with the prefix `"cross_"` of the cross-attention."""
-    return None if cache is None else {name: cache[prefix + name] for name in ("key", "value")}
-
-
-def _with_cross(cache: dict, cross: dict) -> dict:
-    return cache | {"cross_key": cross["key"], "cross_value": cross["value"]}

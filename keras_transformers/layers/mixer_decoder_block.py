@@ -9,7 +9,7 @@ import keras
 from keras import ops
 
 from keras_transformers.layers.attention import Attention
-from keras_transformers.layers.cache import attend_as_queries_of_one_row, check_cache
+from keras_transformers.layers.cache import attend_as_queries_of_one_row, check_cache, joined, parted
 from keras_transformers.layers.checks import check_rates, check_vectors
 from keras_transformers.layers.dense import built_dense, length_of, without_length
 from keras_transformers.layers.dropout import Dropout
@@ -142,7 +142,7 @@ class MixerDecoderBlock(ReturnsCache, Block):
         cross_cache = self._cross_cache(context, encoder_attention_mask, encoder_padding_mask, cache)
 
         def mix(x):
-            own = cache and {name: cache[name] for name in self.mixer.parts}
+            own = cache and parted(cache)[0]
             first = {"first": _first(cross_cache, hidden_states)} if self.encoder == "state" else {}
             writes = {"cache": own, "cache_positions": cache_positions, "in_place": in_place} if cache else {}
             options = {"positions": positions, "padding_mask": padding_mask, "return_cache": True}
@@ -159,7 +159,7 @@ class MixerDecoderBlock(ReturnsCache, Block):
         hidden_states, new_cache = add(hidden_states, mix, self.mixer_norm)  # (B, T, D)
         if self.cross_attention is not None:
             hidden_states, cross_cache, *scores = add(hidden_states, cross_attend, self.cross_attention_norm)
-        return wanted.outputs(hidden_states, new_cache | _crossing(cross_cache), scores)
+        return wanted.outputs(hidden_states, joined(new_cache, cross_cache), scores)
 
     def _check(self, hidden_states, context, cache, cache_positions):
         check_vectors(hidden_states=hidden_states, context=context)
@@ -172,15 +172,15 @@ class MixerDecoderBlock(ReturnsCache, Block):
         sizes = dict.fromkeys(self.mixer.parts, self.mixer.part_shape(hidden_states.shape))
         if self.encoder == "attention":
             cross = None, *self.cross_attention.part_shape(hidden_states.shape)[1:]
-            sizes |= {"cross_key": cross, "cross_value": cross}
+            sizes = joined(sizes, {"key": cross, "value": cross})
         elif self.encoder:
-            sizes |= {f"cross_{name}": (None, *sizes[name][1:]) for name in self.mixer.parts}
+            sizes = joined(sizes, {name: (None, *sizes[name][1:]) for name in self.mixer.parts})
         check_cache(cache, sizes, cache_positions, hidden_states.shape[:2])
 
     def _cross_cache(self, context, attention_mask, padding_mask, cache) -> dict:
         """Return what comes from the encoder, by names of the cache: read from it, or the states to begin with."""
         if cache is not None:
-            return {name[len("cross_") :]: part for name, part in cache.items() if name.startswith("cross_")}
+            return parted(cache)[1]
         if self.encoder != "state":
             return {}
         real = key_mask(context, attention_mask, padding_mask)  # (B, 1, S')
@@ -199,15 +199,15 @@ class MixerDecoderBlock(ReturnsCache, Block):
             hidden_states, positions=hidden_states, cache=cache, return_cache=True
         )
         if self.encoder == "attention":
-            cross = cache and {name: cache[f"cross_{name}"] for name in ("key", "value")}
+            cross = cache and parted(cache)[1]
             asks = {"return_cache": True, "return_attention_scores": True, "cache": cross}
             _, cross, *scores = self.cross_attention.compute_output_spec(hidden_states, context, **asks)
-            return wanted.outputs(output, new_cache | _crossing(cross), scores)
+            return wanted.outputs(output, joined(new_cache, cross), scores)
         one = (hidden_states.shape[0], 1, 1, self.intermediate_dim)
         names = self.mixer.parts if self.encoder else ()
-        shapes = {name: one if cache is None else cache[f"cross_{name}"].shape for name in names}
+        shapes = {name: one if cache is None else parted(cache)[1][name].shape for name in names}
         cross = {name: keras.KerasTensor(shape, dtype=self.compute_dtype) for name, shape in shapes.items()}
-        return wanted.outputs(output, new_cache | _crossing(cross))
+        return wanted.outputs(output, joined(new_cache, cross))
 
 
 def _check_encoder(encoder: str | None, mixer: str) -> None:
@@ -222,7 +222,3 @@ def _first(cross_cache: dict, hidden_states: Any) -> dict:
     """The states to begin with, each (B, U): beams of a text share theirs."""
     rows = ops.shape(hidden_states)[0]
     return {name: ops.repeat(part[:, 0, 0], rows // ops.shape(part)[0], axis=0) for name, part in cross_cache.items()}
-
-
-def _crossing(cache: dict) -> dict:
-    return {f"cross_{name}": part for name, part in cache.items()}

@@ -69,7 +69,7 @@ def read_choices(
     Raises:
         ValueError: The file is none, a name is missing, or choices are no lists.
     """
-    if Path(path).suffix != ".jsonl":
+    if Path(path).suffix.lower() != ".jsonl":
         raise ValueError(f"{path}: expected JSON lines, named .jsonl, of `text`, `choices` and `label`.")
     texts, _, choices = read_table(path, label="choices")
     if wrong := [number for number, row in enumerate(choices, 1) if not isinstance(row, list)]:

@@ -72,7 +72,7 @@ def check_out(out: Path | None, file: Path | None) -> None:
     """Raise a `ValueError` if answers cannot be written to a file."""
     if out is None:
         return
-    if out.suffix not in FORMATS:
+    if out.suffix.lower() not in FORMATS:
         raise ValueError(f"received --out {out}: expected a file named {', '.join(FORMATS)}.")
     place = resolved(out)
     if place.is_dir():
@@ -105,7 +105,11 @@ def written(out: Path | None) -> Iterator[Write]:
         with stream:
             if replaced and out.exists():
                 shutil.copymode(out, place)
-            yield (lambda answer: _flushed(stream, json_line(answer))) if out.suffix == ".jsonl" else _rows(stream, out)
+            yield (
+                (lambda answer: _flushed(stream, json_line(answer)))
+                if out.suffix.lower() == ".jsonl"
+                else _rows(stream, out)
+            )
         if replaced:
             shutil.move(place, out)  # which copies where a file cannot be replaced: mounted in a container
     except (Exception, KeyboardInterrupt) as error:
@@ -148,7 +152,7 @@ def _rows(stream: TextIO, out: Path) -> Write:
         put([cells.get(name, "") for name in names])
 
     def put(row: list[str]) -> None:
-        if out.suffix == ".csv":
+        if out.suffix.lower() == ".csv":
             lines.writerow(row)
             stream.flush()
         else:

@@ -15,6 +15,7 @@ from keras_transformers.data.tables import (
     Table,
     check_columns,
     check_strings,
+    place_of,
     read_rows,
     read_table,
     read_utf8,
@@ -41,25 +42,36 @@ def check_header(path: Path | None, columns: Columns) -> None:
     Of CSV all columns are needed. Other files may be of the task's own format, which is not known yet: of JSON lines,
     columns that were named are needed; and of TSV, where that of the texts was.
     """
-    if path is None or path.suffix not in FORMATS:
+    if path is None or path.suffix.lower() not in FORMATS:
         return
     named = [column for column in columns if column is not None]
-    if path.suffix != ".csv" and columns.text == Columns().text:
-        named = named[1:] if path.suffix == ".jsonl" or columns.text_pair is not None else []
+    if path.suffix.lower() != ".csv" and columns.text == Columns().text:
+        named = named[1:] if path.suffix.lower() == ".jsonl" or columns.text_pair is not None else []
     if named:
         check_columns(path, named)
 
 
 def read_labelled(path: Path, columns: Columns, problem: str) -> Table:
     """A table whose labels are those of a problem: a name, names parted by `|`, or a number."""
-    table = read_table(path, *columns.labelled())
+    columns = columns.labelled()
+    table = read_table(path, *columns)
     labels = []
     for number, value in enumerate(table.labels, 1):
         try:
             labels.append(parse_label(value, problem))
         except (AttributeError, TypeError, ValueError):
-            raise ValueError(f"{path}, row {number}: {value!r} is no label for the problem {problem}.") from None
-    return table._replace(labels=labels)
+            place = place_of(path, columns.label, number)
+            raise ValueError(f"{place}: {value!r} is no label for the problem {problem}.") from None
+    return table._replace(labels=_whole_numbers(labels) if problem == "single_label" else labels)
+
+
+def _whole_numbers(names: list[str]) -> list[str]:
+    """Names as they are; where all are whole numbers, "1.0" (of a column that had gaps) is "1"."""
+    try:
+        numbers = [float(name) for name in names]
+    except ValueError:
+        return names
+    return [f"{number:.0f}" for number in numbers] if all(number.is_integer() for number in numbers) else names
 
 
 def parse_label(value: Any, problem: str) -> str | list[str] | float:
@@ -70,10 +82,11 @@ def parse_label(value: Any, problem: str) -> str | list[str] | float:
             raise ValueError("expected a finite number")
         return number
     if problem == "multi_label":
-        return value if isinstance(value, list) else [name for name in value.split("|") if name]
-    if value is None or value == "":
+        names = value if isinstance(value, list) else value.split("|")
+        return [name for name in map(str.strip, names) if name]
+    if value is None or isinstance(value, (list, dict)) or not str(value).strip():
         raise ValueError("expected a label")
-    return str(value)
+    return str(value).strip()
 
 
 def read_pairs(path: Path, columns: Columns) -> Table:
@@ -96,11 +109,12 @@ def label_names(rows: dict[str, list], columns: Columns, problem: str) -> list[s
     return names
 
 
-def check_known(path: Path, rows: dict[str, list], names: Sequence[str], known_to: str) -> None:
+def check_known(path: Path, columns: Columns, rows: dict[str, list], names: Sequence[str], known_to: str) -> None:
     """Raise a `ValueError` with the row where a label, or one of several, is not among the names."""
     for number, label in enumerate(rows["labels"], 1):
         if unknown := [name for name in (label if isinstance(label, list) else [label]) if name not in names]:
-            raise ValueError(f"{path}, row {number}: unknown label {unknown[0]!r}; those of {known_to} are {[*names]}.")
+            place = place_of(path, columns.labelled().label, number)
+            raise ValueError(f"{place}: unknown label {unknown[0]!r}; those of {known_to} are {[*names]}.")
 
 
 def requests(texts: list[str], file: Path | None, columns: Columns, kind: Any = None) -> Table:
@@ -126,7 +140,7 @@ def requests(texts: list[str], file: Path | None, columns: Columns, kind: Any = 
 
 def of_task(file: Path, columns: Columns, kind: Any) -> bool:
     """Return whether a file has the format of a task, rather than columns of texts."""
-    return kind.read is not None and file.suffix != ".csv" and columns == Columns()
+    return kind.read is not None and file.suffix.lower() != ".csv" and columns == Columns()
 
 
 def checked_texts(texts: list[str], file: Path | None, columns: Columns) -> Iterator[str]:
@@ -201,7 +215,7 @@ def read_lines(path: Path) -> list[str]:
 
 def read_texts(path: Path, columns: Columns) -> Table:
     """Texts for a language model: a text a line, or a table, perhaps with what follows each text as labels."""
-    if path.suffix in FORMATS:
+    if path.suffix.lower() in FORMATS:
         table = read_table(path, columns.text, label=columns.label)
         check_strings(path, columns.label, table.labels or ())
         return table

@@ -67,7 +67,7 @@ def evaluate(
     problem = loaded.parts.attributes.get("problem")
     rows = examples_of(loaded.kind, data, columns, problem)
     if problem in ("single_label", "multi_label"):
-        check_known(data, rows, loaded.labels, "the model")
+        check_known(data, columns, rows, loaded.labels, "the model")
     report = measure(loaded, **rows, batch_size=batch_size)
     if as_json or not sys.stdout.isatty():
         print_json(report, digits=None)

@@ -126,7 +126,7 @@ class Files(NamedTuple):
             return {"labels": kind.labels_in(train["labels"])}
         names = label_names(train, self.columns, self.problem)
         if test and self.problem != "regression":
-            check_known(self.test, test, names, "the training file")
+            check_known(self.test, self.columns, test, names, "the training file")
         return {"labels": names, "problem": self.problem}
 
 

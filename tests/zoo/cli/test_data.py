@@ -12,7 +12,7 @@ from zoo.cli.data import Columns, label_names, parse_label, read_labelled, read_
 @pytest.mark.parametrize("label", [None, 3])
 def test_a_row_without_labels_of_several(tmp_path, label):
     (tmp_path / "rows.jsonl").write_text(json.dumps({"text": "a", "label": label}))
-    with pytest.raises(ValueError, match=f"row 1: {label} is no label for the problem multi_label"):
+    with pytest.raises(ValueError, match=f"row 1 .line 1.: {label} is no label for the problem multi_label"):
         read_labelled(tmp_path / "rows.jsonl", Columns(), "multi_label")
 
 

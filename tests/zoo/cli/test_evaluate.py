@@ -43,4 +43,4 @@ def test_evaluate_language_models(folders, table, tmp_path):
 def test_labels_that_the_model_does_not_know(folders, table):
     file = table("other.csv", [{"text": "a song", "label": "so-so"}])
     error = fail("evaluate", folders["classification"], "--data", file)[1]
-    assert f"{file}, row 1: unknown label 'so-so'; those of the model are ['bad', 'good']" in error
+    assert f"{file}, row 1 (line 2): unknown label 'so-so'; those of the model are ['bad', 'good']" in error

@@ -140,9 +140,9 @@ def never(*_, **__):
 
 def test_a_bad_label_is_told_with_its_row(table):
     rows = [*ROWS, {"text": "a song", "label": ""}]
-    assert "row 5: '' is no label" in fail("finetune", "--train", table("train.csv", rows))[1]
+    assert "row 5 (line 6): '' is no label" in fail("finetune", "--train", table("train.csv", rows))[1]
     file = table("numbers.csv", ROWS)
-    assert "row 1: 'good' is no label" in fail("finetune", "--train", file, "--problem", "regression")[1]
+    assert "row 1 (line 2): 'good' is no label" in fail("finetune", "--train", file, "--problem", "regression")[1]
 
 
 def test_one_class_is_not_enough(table):
@@ -152,10 +152,15 @@ def test_one_class_is_not_enough(table):
 @pytest.mark.parametrize(
     "problem, train, test, message",
     [
-        ("single_label", "good bad", "bad so-so", r"test\.csv, row 2: unknown label 'so-so'; .* are \['bad', 'good'\]"),
-        ("multi_label", "good|bad bad", "good bad|odd", r"test\.csv, row 2: unknown label 'odd'"),
-        ("regression", "1 2", "1 high", r"test\.csv, row 2: 'high' is no label for the problem regression"),
-        ("regression", "1 2", "1 nan", r"test\.csv, row 2: 'nan' is no label for the problem regression"),
+        (
+            "single_label",
+            "good bad",
+            "bad so-so",
+            r"row 2 \(line 3\): unknown label 'so-so'; .* are \['bad', 'good'\]",
+        ),
+        ("multi_label", "good|bad bad", "good bad|odd", r"test\.csv, row 2 \(line 3\): unknown label 'odd'"),
+        ("regression", "1 2", "1 high", r"test\.csv, row 2 \(line 3\): 'high' is no label for the problem regression"),
+        ("regression", "1 2", "1 nan", r"test\.csv, row 2 \(line 3\): 'nan' is no label for the problem regression"),
     ],
 )
 def test_labels_of_the_test_file_are_checked_before_the_work(table, monkeypatch, problem, train, test, message):

@@ -52,7 +52,7 @@ def test_finetune_errors(folders, tmp_path):
     assert "holds no text" in fail(*command, "--train", tmp_path / "blank.txt")[1]
     for name, content, message in (
         ("lines.txt", "a\n", "text without columns, so none is 'b'"),
-        ("numbers.jsonl", '{"text": "a", "b": 1}\n', "row 1: 'b' is 1; expected a string"),
+        ("numbers.jsonl", '{"text": "a", "b": 1}\n', "row 1 (line 1): 'b' is 1; expected a string"),
     ):
         (tmp_path / name).write_text(content)
         assert message in fail(*command, "--train", tmp_path / name, "--label", "b")[1]
