@@ -32,7 +32,22 @@ from keras_transformers.training.schedules import make_schedule
 
 def of_answers(name: str, doc: str) -> property:
     """A property of a task that is an attribute of its answers, a `OnePass` or a `Writing`."""
-    return property(lambda task: getattr(task.parts.answers, name), doc=doc)
+
+    def attribute(task: Task) -> Any:
+        check_process(task.process)
+        return getattr(task.parts.answers, name)
+
+    return property(attribute, doc=doc)
+
+
+def check_process(process: int) -> None:
+    """A `ValueError` in a process that was forked from the one where a task was made: it would hang for ever."""
+    if process != os.getpid():
+        raise ValueError(
+            "this process was forked from the one that loaded the task, and the threads of TensorFlow and JAX are not "
+            "in it: load the task in each process after the fork (gunicorn without --preload), or start processes "
+            'anew: multiprocessing.get_context("spawn").'
+        )
 
 
 @final
@@ -82,7 +97,7 @@ class Task:
         dtype: str | None = None,
         **options: Any,
     ):
-        self.name, self.kind = name, (kind := find_kind(name))
+        self.name, self.kind, self.process = name, (kind := find_kind(name)), os.getpid()
         if unknown := sorted(options.keys() - kind.options):
             raise ValueError(f"{name} has no options {unknown}; it has {sorted(kind.options)}.")
         max_length = config.max_length if max_length is None else max_length
@@ -116,6 +131,7 @@ class Task:
             optimizer: AdamW with a constant rate of 5e-5 when None.
             **options: For `keras.Model.compile`, such as `jit_compile`, `steps_per_execution` or `metrics`.
         """
+        check_process(self.process)
         parts, optimizer = self.parts, optimizer or AdamW(5e-5)
         defaults = {"loss": parts.losses(), "metrics": parts.metrics(), "loss_weights": parts.loss_weights}
         if self.dtype == "mixed_float16" and not isinstance(optimizer, keras.optimizers.LossScaleOptimizer):
@@ -158,6 +174,7 @@ class Task:
         Raises:
             ValueError: There are no texts, or texts and labels do not fit each other or the task.
         """
+        check_process(self.process)
         source_options = {name: settings[name] for name in keyword_names(self.parts.source) & settings.keys()}
         settings = {name: settings[name] for name in settings.keys() - (source_options.keys() - keyword_names(batches))}
         if pairs is not None and not (self.kind.takes_pairs or self.kind.takes_documents):
@@ -301,6 +318,7 @@ class Task:
         Raises:
             ValueError: The folder holds something else, or it is the working directory or the home folder.
         """
+        check_process(self.process)
         parts = self.parts
         tokenizer = parts.tokenizer if parts.saved_tokenizer is None else parts.saved_tokenizer
         options = {"architecture": architecture_of(self.name, self.config.family), "dtype": dtype, **parts.saved()}
