@@ -235,7 +235,10 @@ def embed(
     layers: Layers, token_ids: Tensor, segment_ids: Tensor | None = None, positions: Tensor | None = None
 ) -> Tensor:
     """Token, segment and absolute position embeddings, (B, T, D); positions are 0, 1, 2, ... when None."""
-    hidden_states = layers["token_embedding"](token_ids, segment_ids=segment_ids)  # (B, T, D)
+    embedding = layers["token_embedding"]
+    if segment_ids is not None and embedding.num_segments == 1:
+        segment_ids = segment_ids * 0  # both texts of a pair are of the one segment, as RoBERTa has it
+    hidden_states = embedding(token_ids, segment_ids=segment_ids)  # (B, T, D)
     if "position_embedding" in layers:
         hidden_states = layers["position_embedding"](hidden_states, positions=positions)
     if "embedding_norm" in layers:
