@@ -22,7 +22,7 @@ from keras_transformers.tasks import Task
 from keras_transformers.tasks.parts import LABELLED, Kind, find_kind
 from keras_transformers.text.folder import read_max_length
 from keras_transformers.text.tokenizer import Tokenizer
-from keras_transformers.training.distribute import scope
+from keras_transformers.training.distribute import check_backend, scope
 from keras_transformers.training.lora import add_lora
 from keras_transformers.training.remat import rematerialize
 from keras_transformers.training.strategy import chosen
@@ -142,6 +142,7 @@ def load(
     """
     arguments = dict(locals())  # before any other name is set
     strategy = chosen(strategy)  # first: several workers connect before TensorFlow begins to work
+    check_backend()
     checkpoint = find(name, revision, cache_dir, pickled)
     kind = _kind(name, task, checkpoint.task, labels is not None)
     with scope(strategy):

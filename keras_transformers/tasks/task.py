@@ -23,7 +23,7 @@ from keras_transformers.tasks.sources import (
     kept,
 )
 from keras_transformers.text.tokenizer import Tokenizer
-from keras_transformers.training.distribute import adapt_fit, on_tensorflow, scope
+from keras_transformers.training.distribute import adapt_fit, check_backend, on_tensorflow, scope
 from keras_transformers.training.lora import merged
 from keras_transformers.training.loss_scale import LossScaleOptimizer
 from keras_transformers.training.optimizer import AdamW
@@ -97,6 +97,7 @@ class Task:
         dtype: str | None = None,
         **options: Any,
     ):
+        check_backend()
         self.name, self.kind, self.process = name, (kind := find_kind(name)), os.getpid()
         if unknown := sorted(options.keys() - kind.options):
             raise ValueError(f"{name} has no options {unknown}; it has {sorted(kind.options)}.")

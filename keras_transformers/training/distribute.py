@@ -17,6 +17,20 @@ from keras_transformers.keras_private import (
 )
 
 
+def check_backend() -> None:
+    """Raises a `ValueError` on a backend that tasks do not run on; its layers may.
+
+    Example:
+
+    >>> check_backend()
+    """
+    if (backend := keras.backend.backend()) not in ("tensorflow", "jax"):
+        raise ValueError(
+            f"tasks run on TensorFlow and JAX: received the backend {backend!r}. Set KERAS_BACKEND=tensorflow or jax "
+            "before Keras is imported."
+        )
+
+
 def num_replicas() -> int:
     """Returns the number of replicas that train in sync; 1 outside of a `tf.distribute` strategy.
 
