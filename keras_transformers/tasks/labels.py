@@ -41,6 +41,8 @@ class Labels(NamedTuple):
         labels = label_rows(labels)
         if self.problem == "single_label" and any(isinstance(label, str) for label in labels):
             return np.array(self._indices(labels), np.int32)
+        if self.problem == "multi_label":
+            labels = [_plain_row(row, number) for number, row in enumerate(labels)]
         if self.problem == "multi_label" and (any(map(_holds_names, labels)) or all(map(_is_empty, labels))):
             rows = [self._indices(row) for row in labels]
             return np.array([[index in row for index in range(len(self.names))] for row in rows])
@@ -169,11 +171,18 @@ def _by_number(labels: Mapping) -> list:
     return [names[number] for number in range(len(labels))]
 
 
+def _plain_row(row: Any, number: int) -> Any:
+    """Return the labels of a text as Python values; a `ValueError` if there are none."""
+    if row is None:
+        raise ValueError(f"the labels of row {number} are None: pass [] for a text without any.")
+    if isinstance(row, str):
+        raise ValueError(f"expected a list of labels for each text, received the str {row!r}: pass [[{row!r}], ...].")
+    return row.tolist() if isinstance(row, np.ndarray) else row
+
+
 def _is_empty(row: Any) -> bool:
     return isinstance(row, (list, tuple, set, frozenset)) and not row
 
 
 def _holds_names(row: Any) -> bool:
-    if isinstance(row, str):
-        raise ValueError(f"expected a list of labels for each text, received the str {row!r}: pass [[{row!r}], ...].")
     return isinstance(row, (list, tuple, set, frozenset)) and any(isinstance(name, str) for name in row)

@@ -6,12 +6,16 @@ import bare
 import numpy as np
 import pytest
 import tensorflow as tf
+import tokenizers
 from arrays import normal
 from generating import CORPUS, causal_lm
 from tensorflow.core.framework.tensor_pb2 import TensorProto
 
 from keras_transformers import export as export_module
+from keras_transformers import families
 from keras_transformers.generation.request import knobs_of
+from keras_transformers.tasks import Task
+from keras_transformers.text.tokenizer import Tokenizer
 
 TEXTS = ["the cat", "", "日本", "a wärm day, " * 20]
 KNOBS_BY_ROW = {
@@ -306,3 +310,50 @@ def test_a_process_that_has_only_tensorflow(task, folder):
     expected = task.predict(TEXTS, stop=["t"], **KNOBS_BY_ROW)
     assert answers["generate"]["generated_text"] == [row["generated_text"] for row in expected]
     np.testing.assert_allclose(answers["generate"]["score"], [row["score"] for row in expected], atol=1e-3)
+
+
+def ending(template: str) -> Task:
+    """A language model whose tokenizer puts tokens around texts."""
+    tokenizer = Tokenizer.train(CORPUS, 280, model="byte_pair", special_tokens=["<s>", "</s>"])
+    library = tokenizers.Tokenizer.from_str(tokenizer.to_json())
+    special = [("<s>", 0), ("</s>", 1)]
+    library.post_processor = tokenizers.processors.TemplateProcessing(single=template, special_tokens=special)
+    sizes = {"num_layers": 1, "num_heads": 2, "hidden_dim": 8, "max_length": 16}
+    return Task("causal_lm", families.gpt2(280, **sizes, eos_ids=[1]), Tokenizer(library))
+
+
+def rows_of(dataset) -> list:
+    inputs, labels = next(iter(dataset))
+    return sorted(zip(inputs["token_ids"].numpy().tolist(), labels.numpy().tolist(), strict=True))
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("template", ["$A", "<s> $A", "$A </s>", "<s> $A </s>"])
+@pytest.mark.parametrize("packing", ["documents", None])
+@pytest.mark.parametrize("has_targets", [False, True])
+def test_lists_and_streams_begin_and_end_alike(template, packing, has_targets):
+    """One end token behind a text or a target, none behind an input; one that begins a text, where there is one."""
+    if has_targets and packing:
+        pytest.skip("rows of inputs and targets are not packed")
+    task, texts, targets = ending(template), ["the cat", "a day"], ["the mat", "a"] if has_targets else None
+    of_list = rows_of(task.dataset(texts, targets, packing=packing))
+    both = texts if targets is None else (texts, targets)
+    assert rows_of(task.dataset(tf.data.Dataset.from_tensor_slices(both), packing=packing)) == of_list
+    begins = template.startswith("<s>")
+    for ids, labels in of_list:
+        written = [i for i in labels if i >= 0]
+        texts_in_row = 2 if packing else 1
+        assert written.count(1) == texts_in_row and written[-1] == 1
+        assert (ids[0] == 0) == begins and (has_targets or 1 not in ids)
+
+
+@pytest.mark.integration
+def test_a_prompt_does_not_end(tmp_path):
+    """What is saved has the tokenizer as it was."""
+    task, plain = ending("<s> $A </s>"), ending("<s> $A")
+    plain.model.set_weights(task.model.get_weights())
+    assert task.generate(["the cat"], max_new_tokens=4) == plain.generate(["the cat"], max_new_tokens=4)
+    task.save(tmp_path / "saved")
+    saved = Tokenizer.from_folder(tmp_path / "saved")
+    assert saved.encode(["the cat"])[0].ids == task.tokenizer.encode(["the cat"])[0].ids
+    assert saved.encode(["the cat"])[0].ids[-1] == 1

@@ -13,6 +13,8 @@ from keras_transformers.tasks.labels import make_labels
         ([], None, "at least one"), (["a", "a"], None, "different strings"), (["a", ""], None, "different strings"),
         (2.0, None, "positive number: received 2.0"), (True, None, "received True"),
         (["\ud800", "b"], None, "`labels`: the text at row 0 has the lone surrogate"),
+        ({"a", "b"}, None, "a set, which has no order"), ({"a": 0, "b": 2}, None, "a number for each name, 0 to 1"),
+        ({"a": 0, "b": 0}, None, "a number for each name"), ({"a": "b", "b": "a"}, None, "a number for each name"),
         ([1, 2], None, "different strings"), (["a"], None, "one class leaves nothing"), (2, "ranking", "'ranking'"),
     ],
 )  # fmt: skip
@@ -27,13 +29,18 @@ def test_names_are_made_for_a_number():
     assert make_labels(["score"], "regression").names == ("score",)
 
 
+@pytest.mark.parametrize("labels", [{"pos": 1, "neg": 0}, {1: "pos", 0: "neg"}, {"0": "neg", "1": "pos"}], ids=str)
+def test_a_dict_of_labels_is_obeyed(labels):
+    assert make_labels(labels, None).names == ("neg", "pos")
+
+
 @pytest.mark.parametrize(
     ("problem", "labels", "expected"),
     [
         ("single_label", ["b", "a"], [1, 0]), ("single_label", [0, 1], [0, 1]),
         ("single_label", (name for name in "ab"), [0, 1]),
         ("multi_label", [["b"], [], ["b", "a"]], [[0, 1], [0, 0], [1, 1]]), ("multi_label", [[0, 1]], [[0, 1]]),
-        ("multi_label", [[], []], [[0, 0], [0, 0]]),
+        ("multi_label", [[], []], [[0, 0], [0, 0]]), ("multi_label", [np.array(["b"]), {"a"}], [[0, 1], [1, 0]]),
         ("regression", [[0.5, 1.5]], [[0.5, 1.5]]),
     ],
 )  # fmt: skip
@@ -48,6 +55,7 @@ def test_names_to_numbers(problem, labels, expected):
         ("single_label", 5, "a list of labels, one a row: received '5'"),
         ("single_label", "ab", "a label for each text"), ("single_label", ["a", "c"], "unknown label 'c'"),
         ("single_label", ["a", 1], "unknown label 1"), ("multi_label", ["a", "b"], r"pass \[\['a'\]"),
+        ("multi_label", [["a"], "b"], r"pass \[\['b'\]"), ("multi_label", [["a"], None], "row 1 are None: pass "),
     ],
 )  # fmt: skip
 def test_labels_that_are_none_of_the_names(problem, labels, message):

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
+import subprocess
+import sys
 
 import keras
 import numpy as np
@@ -284,6 +287,57 @@ def test_copies_and_pickles_are_refused_with_the_way_to_go():
     for make_copy in (pickle.dumps, copy.copy, copy.deepcopy):
         with pytest.raises(TypeError, match=r"write it with save\(folder\), read it with zoo\.load"):
             make_copy(tiny.classifier())
+
+
+@pytest.mark.integration
+def test_rows_without_labels_keep_their_order():
+    task = tiny.classifier()
+    scores = task.model.predict(task.dataset(TEXTS, batch_size=4), verbose=0)["logits"]
+    answers = [answer["label"] for answer in task.predict(TEXTS)]
+    assert [task.labels[row.argmax()] for row in scores] == answers
+    shuffled = task.model.predict(task.dataset(TEXTS, batch_size=4, shuffle=True), verbose=0)["logits"]
+    assert np.abs(shuffled - scores).max() > 1e-3
+
+
+FORKED = """
+import os
+import tiny
+
+task = tiny.classifier()
+task.predict(["a fine film"])
+calls = {
+    "predict": lambda: task.predict(["a"]), "fit": lambda: task.fit(["a", "b"], ["good", "bad"]),
+    "evaluate": lambda: task.evaluate(["a"], ["good"]), "save": lambda: task.save("saved"),
+    "export": lambda: task.export("exported"), "compile": lambda: task.compile(),
+}
+for name, call in calls.items():
+    if (child := os.fork()) == 0:
+        try:
+            call()
+        except ValueError as error:
+            os._exit(0 if "load the task in each process after the fork" in str(error) else 2)
+        os._exit(1)
+    print(name, os.waitpid(child, 0)[1])
+"""
+
+
+@pytest.mark.integration
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+def test_a_forked_process_says_why_it_does_not_answer(tmp_path):
+    """It would hang for ever."""
+    folders = os.pathsep.join(sys.path)
+    command = [sys.executable, "-c", FORKED]
+    options = {"env": {**os.environ, "PYTHONPATH": folders}, "cwd": tmp_path, "timeout": 300, "text": True}
+    done = subprocess.run(command, capture_output=True, **options)
+    lines = done.stdout.split("\n")[:-1]
+    assert lines == [f"{name} 0" for name in ("predict", "fit", "evaluate", "save", "export", "compile")], done.stderr
+
+
+@pytest.mark.integration
+def test_a_model_of_one_segment_takes_pairs():
+    task = Task("classification", tiny.config(num_segments=1), tiny.tokenizer(), labels=["a", "b"])
+    task.fit(["a fine film"] * 2, ["a", "b"], pairs=["a dull film"] * 2, epochs=1, verbose=0)
+    assert task.predict(["a fine film"], ["a dull film"])[0]["label"] in task.labels
 
 
 def test_names_of_a_task_are_those_that_it_has():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from keras_transformers.text.checks import check_lengths, check_text, check_texts
@@ -15,6 +16,19 @@ def tokenizer() -> Tokenizer:
     return Tokenizer.train(CORPUS, vocabulary_size=60)
 
 
+class Frame:
+    """As of pandas, polars or pyarrow: iteration gives the names of the columns."""
+
+    columns = "a", "b"
+
+    def __iter__(self):
+        return iter(self.columns)
+
+
+def test_names_without_order_may_be_a_set():
+    assert sorted(check_texts("outputs", {"a", "b"}, is_ordered=False)) == ["a", "b"]
+
+
 def test_any_sequence_of_str_becomes_a_list():
     assert check_texts("texts", ("a", "", "\U0001f600")) == ["a", "", "\U0001f600"]
     assert check_texts("texts", (text for text in "ab")) == ["a", "b"]
@@ -24,6 +38,10 @@ def test_any_sequence_of_str_becomes_a_list():
     ("texts", "message"),
     [
         ("cat", r"Expected a list of str for `names`, received one str\. Pass \[text\]\."),
+        (Frame(), r"one column, such as df\['text'\]: received a Frame with the columns \['a', 'b'\]"),
+        (np.array([["a", "b"]]), r"Expected one column of str for `names`, such as texts\[:, 0\]: received \(1, 2\)"),
+        ({"a", "b"}, "received a set, which has no order"),
+        ({"a": "b"}, "Expected a list of str for `names`, received dict"),
         (["a", b"b"], "Expected a list of str for `names`, received bytes at row 1"),
         (["a", "b", "x\udc80"], r"`names`: the text at row 2 has the lone surrogate '\\udc80' at character 1"),
     ],

@@ -4,7 +4,7 @@ import pytest
 import tokenizers
 from tokenizers import processors
 
-from keras_transformers.text.end_token import with_end_token
+from keras_transformers.text.end_token import tokens_around, with_end_token, without_end_tokens
 from keras_transformers.text.tokenizer import Tokenizer
 
 BOS, END = "<s>", "<|endoftext|>"
@@ -51,3 +51,28 @@ def test_errors():
         with_end_token(make(processors.BertProcessing((END, 1), (BOS, 0))), 1)
     with pytest.raises(ValueError, match="No token has id 9999"):
         with_end_token(make(END_TEMPLATE), 9999)
+
+
+@pytest.mark.parametrize(
+    "post_processor, begin",
+    [
+        (END_TEMPLATE, []),
+        (processors.TemplateProcessing(single=f"{BOS} $A {END}", special_tokens=[(BOS, 0), (END, 1)]), [0]),
+        (processors.RobertaProcessing((END, 1), (BOS, 0)), [0]),
+        (processors.BertProcessing((END, 1), (BOS, 0)), [0]),
+    ],
+)
+def test_nothing_is_left_behind_a_text(post_processor, begin):
+    tokenizer = make(post_processor)
+    assert tokens_around(tokenizer) == (begin, [1])
+    (plain,) = tokenizer.encode(["fine"], special_tokens=False)
+    bare = without_end_tokens(tokenizer)
+    assert bare.encode(["fine"])[0].ids == [*begin, *plain.ids] and bare.encode([""])[0].ids == begin
+    assert tokenizer.encode(["fine"])[0].ids == [*begin, *plain.ids, 1]
+    assert without_end_tokens(bare) is bare
+
+
+@pytest.mark.parametrize("post_processor", [BOS_TEMPLATE, processors.ByteLevel(trim_offsets=False)])
+def test_a_tokenizer_that_puts_nothing_there_stays(post_processor):
+    tokenizer = make(post_processor)
+    assert without_end_tokens(tokenizer) is tokenizer
