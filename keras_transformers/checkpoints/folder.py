@@ -29,7 +29,8 @@ WRITTEN = {
         "model.safetensors", "model-*-of-*.safetensors", "model.safetensors.index.json",
         "pytorch_model.bin", "pytorch_model-*-of-*.bin", "pytorch_model.bin.index.json",
         "tokenizer.json", "target_tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
-        "added_tokens.json", "chat_template.jinja", "vocab.txt", "vocab.json", "target_vocab.json", "merges.txt",
+        "added_tokens.json", "chat_template.jinja", "additional_chat_templates/*.jinja",
+        "vocab.txt", "vocab.json", "target_vocab.json", "merges.txt",
         "source.spm", "target.spm", "spiece.model", "tokenizer.model", "sentencepiece.bpe.model",
         # By `save` of sentence-transformers, too.
         "modules.json", "sentence_bert_config.json", "config_sentence_transformers.json", "1_Pooling/config.json",

@@ -17,6 +17,8 @@ FILES = (
     "tokenizer_config.json",
     "special_tokens_map.json",
     "added_tokens.json",
+    "chat_template.jinja",
+    "additional_chat_templates/*.jinja",
     "vocab.txt",
     "vocab.json",
     "target_vocab.json",

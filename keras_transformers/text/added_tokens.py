@@ -17,7 +17,9 @@ NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_t
 FLAGS = {"content": str, "lstrip": bool, "rstrip": bool, "single_word": bool, "normalized": bool, "special": bool}
 
 
-def add_tokens_of(folder: Path, library: tokenizers.Tokenizer, config: Mapping[str, Any], config_name: str) -> None:
+def add_tokens_of(
+    folder: Path, library: tokenizers.Tokenizer, config: Mapping[str, Any], config_name: str
+) -> dict[str, Any]:
     """Add to a tokenizer what the files beside its vocabulary say.
 
     First come the tokens with an id, `added_tokens_decoder` of the configuration or else added_tokens.json; then the
@@ -30,6 +32,9 @@ def add_tokens_of(folder: Path, library: tokenizers.Tokenizer, config: Mapping[s
         config: The values of tokenizer_config.json.
         config_name: Name of that file, for errors.
 
+    Returns:
+        The values of tokenizer_config.json, with the special tokens by role that other files give.
+
     Raises:
         ValueError: A file holds other things than tokens.
     """
@@ -40,16 +45,14 @@ def add_tokens_of(folder: Path, library: tokenizers.Tokenizer, config: Mapping[s
     tokens = [token for _, token in sorted(numbered.items()) if repr(token) not in known]
     names = {token.content for token in [*present, *tokens]}
     named = [*files.named()]
-    for token in [*named, *files.without_role()]:
-        if token.content not in names:
-            tokens.append(token)
-            names.add(token.content)
+    tokens += [token for token in [*named, *files.without_role()] if token.content not in names]
 
     special = {token.content for token in named} | {t.content for t in present if t.special}
     for token in tokens:
         token.special = token.special or token.content in special
     library.add_tokens(tokens)
     files.check_ids(library, numbered)
+    return files.values
 
 
 class _Files:

@@ -53,14 +53,17 @@ def build(
         lowercase=lowercase, strip_accents=strip_accents, handle_chinese_chars=split_chinese
     )
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single=f"{CLS} $A {SEP}",
-        pair=f"{CLS} $A {SEP} $B:1 {SEP}:1",
-        special_tokens=[(CLS, vocabulary[CLS]), (SEP, vocabulary[SEP])],
-    )
+    tokenizer.post_processor = template(*((token, vocabulary[token]) for token in (CLS, SEP)))
     tokenizer.decoder = decoders.WordPiece(prefix=CONTINUATION)
     tokenizer.add_special_tokens(list(SPECIAL_TOKENS))
     return tokenizer
+
+
+def template(start: tuple[str, int], end: tuple[str, int]) -> processors.TemplateProcessing:
+    """Return BERT's template; each token is given with its id."""
+    (first, _), (last, _) = start, end
+    pair = [first, "$A", last, "$B:1", f"{last}:1"]
+    return processors.TemplateProcessing([first, "$A", last], pair, list(dict.fromkeys((start, end))))
 
 
 def folder_class(pipeline: dict[str, Any]) -> dict[str, Any] | None:

@@ -16,6 +16,7 @@ from keras_transformers.outside import MOST_BYTES, read_bytes, shown
 END = "<|endoftext|>"
 UNKNOWN = "<unk>"
 END_OF_WORD = "</w>"
+GPT1, GPT2, BART = "OpenAIGPTTokenizer", "GPT2Tokenizer", "BartTokenizer"  # classes of `transformers`
 BART_TOKENS = ("<s>", "<pad>", "</s>", UNKNOWN, "<mask>")
 STRAY_TOKENS = 16  # most tokens that no merge makes (special tokens); more mean an incomplete merges.txt
 
@@ -90,12 +91,17 @@ def _read_merges(path: str | Path) -> Merges:
     return merges
 
 
-def build(vocabulary: dict[str, int], merges: Merges) -> tokenizers.Tokenizer:
-    """Build GPT-1's pipeline if tokens mark the ends of words ("ing</w>"), BART's if its special tokens are present,
-    else GPT-2's."""
+def class_of(vocabulary: dict[str, int]) -> str:
+    """Return the class of `transformers` for a vocabulary: GPT-1's if tokens mark the ends of words ("ing</w>"),
+    BART's if its special tokens are present, else GPT-2's."""
     if any(token.endswith(END_OF_WORD) for token in vocabulary):
-        return _build_gpt1(vocabulary, merges)
-    return (_build_bart if vocabulary.keys() >= set(BART_TOKENS) else build_gpt2)(vocabulary, merges)
+        return GPT1
+    return BART if vocabulary.keys() >= set(BART_TOKENS) else GPT2
+
+
+def build(vocabulary: dict[str, int], merges: Merges) -> tokenizers.Tokenizer:
+    """Build the pipeline that the vocabulary tells."""
+    return BUILDERS[class_of(vocabulary)](vocabulary, merges)
 
 
 def build_gpt2(
@@ -115,8 +121,10 @@ def build_gpt2(
     return tokenizer
 
 
-def _build_bart(vocabulary: dict[str, int], merges: Merges) -> tokenizers.Tokenizer:
+def build_bart(vocabulary: dict[str, int], merges: Merges) -> tokenizers.Tokenizer:
     """GPT-2's BPE with RoBERTa's template (Liu et al., 2019): <s> A </s>, for pairs <s> A </s></s> B </s>."""
+    if absent := [token for token in BART_TOKENS if token not in vocabulary]:
+        raise ValueError(f"The vocabulary lacks {absent}: BART's pipeline needs all of {list(BART_TOKENS)}. Add them.")
     library = build_gpt2(vocabulary, merges, BART_TOKENS[:-1])
     library.add_special_tokens([tokenizers.AddedToken(BART_TOKENS[-1], lstrip=True)])
     start, end = ((token, vocabulary[token]) for token in ("<s>", "</s>"))
@@ -124,7 +132,7 @@ def _build_bart(vocabulary: dict[str, int], merges: Merges) -> tokenizers.Tokeni
     return library
 
 
-def _build_gpt1(vocabulary: dict[str, int], merges: Merges) -> tokenizers.Tokenizer:
+def build_gpt1(vocabulary: dict[str, int], merges: Merges) -> tokenizers.Tokenizer:
     """Lower-cased words that end in </w>; characters outside the alphabet are <unk> (Radford et al., 2018)."""
     if UNKNOWN not in vocabulary:
         raise ValueError(f"The vocabulary has tokens that end in {END_OF_WORD}, as GPT-1's, but no {UNKNOWN}. Add it.")
@@ -134,6 +142,9 @@ def _build_gpt1(vocabulary: dict[str, int], merges: Merges) -> tokenizers.Tokeni
     tokenizer.decoder = decoders.BPEDecoder(suffix=END_OF_WORD)
     tokenizer.add_special_tokens([UNKNOWN])
     return tokenizer
+
+
+BUILDERS = {GPT1: build_gpt1, GPT2: build_gpt2, BART: build_bart}
 
 
 def train(texts: Iterable[str], size: int, special_tokens: Sequence[str]) -> tokenizers.Tokenizer:
@@ -167,14 +178,14 @@ def folder_class(pipeline: dict[str, Any]) -> dict[str, Any] | None:
     specials = {token["content"] for token in pipeline["added_tokens"]}
     template = (pipeline["post_processor"] or {"type": None})["type"]
     if model["type"] == "BPE" and template == "RobertaProcessing" and specials >= set(BART_TOKENS):
-        return {"tokenizer_class": "BartTokenizer", "add_prefix_space": splitter["add_prefix_space"]}
+        return {"tokenizer_class": BART, "add_prefix_space": splitter["add_prefix_space"]}
     if model["type"] != "BPE" or template:
         return None
     if model["end_of_word_suffix"] == END_OF_WORD and splitter["type"] == "BertPreTokenizer" and UNKNOWN in specials:
-        return {"tokenizer_class": "OpenAIGPTTokenizer"}
+        return {"tokenizer_class": GPT1}
     if pipeline["normalizer"] or splitter["type"] != "ByteLevel" or not splitter["use_regex"] or END not in specials:
         return None
-    return {"tokenizer_class": "GPT2Tokenizer", "add_prefix_space": splitter["add_prefix_space"]}
+    return {"tokenizer_class": GPT2, "add_prefix_space": splitter["add_prefix_space"]}
 
 
 def vocabulary_files(pipeline: dict[str, Any]) -> dict[str, str]:

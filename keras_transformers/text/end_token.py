@@ -7,7 +7,7 @@ import json
 import tokenizers
 from tokenizers import processors
 
-from keras_transformers.text.pipeline import parts
+from keras_transformers.text import pipeline
 from keras_transformers.text.tokenizer import Tokenizer
 
 TEMPLATE = {
@@ -42,7 +42,7 @@ def with_end_token(tokenizer: Tokenizer, end_id: int) -> Tokenizer:
     """
     token = tokenizer.id_to_token(end_id)
     config = json.loads(tokenizer.to_json())
-    processors = {part["type"]: part for part in parts(config["post_processor"])}
+    processors = {part["type"]: part for part in pipeline.parts(config["post_processor"])}
     template = processors.pop("TemplateProcessing", TEMPLATE)
     if unknown := processors.keys() - {"ByteLevel"}:
         raise ValueError(
@@ -58,7 +58,7 @@ def with_end_token(tokenizer: Tokenizer, end_id: int) -> Tokenizer:
     if processors:
         template = {"type": "Sequence", "processors": [*processors.values(), template]}
     config["post_processor"] = template
-    return Tokenizer(tokenizers.Tokenizer.from_str(json.dumps(config)))
+    return tokenizer.with_library(tokenizers.Tokenizer.from_str(json.dumps(config)))
 
 
 def tokens_around(tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
@@ -69,18 +69,7 @@ def tokens_around(tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
     >>> tokens_around(Tokenizer.train(["a fine film"], 60))  # [CLS] and [SEP]
     ([2], [3])
     """
-    before, behind = [], []
-    for part in parts(tokenizer.post_processor()):
-        if part["type"] in ("RobertaProcessing", "BertProcessing"):
-            return [part["cls"][1]], [part["sep"][1]]
-        if part["type"] == "TemplateProcessing":
-            side = before
-            for piece in part["single"]:
-                if "Sequence" in piece:
-                    side = behind
-                else:
-                    side += part["special_tokens"][piece["SpecialToken"]["id"]]["ids"]
-    return before, behind
+    return pipeline.tokens_around(tokenizer.post_processor())
 
 
 def without_end_tokens(tokenizer: Tokenizer) -> Tokenizer:
@@ -107,7 +96,7 @@ def without_end_tokens(tokenizer: Tokenizer) -> Tokenizer:
     library.post_processor = processors.TemplateProcessing(
         single=pieces, pair=[*pieces, "$B"], special_tokens=list(dict.fromkeys(tokens))
     )
-    return Tokenizer(library)
+    return tokenizer.with_library(library)
 
 
 def _append_token(pieces: list[dict], token: str) -> list[dict]:

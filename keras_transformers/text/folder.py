@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,24 +12,33 @@ import tokenizers
 from keras_transformers.json_file import check_types, read_object
 from keras_transformers.outside import MOST_LETTERS, read_bytes, shown
 from keras_transformers.text import bert, byte_pair, marian, sentencepiece, spm_file
-from keras_transformers.text.added_tokens import add_tokens_of
+from keras_transformers.text.added_tokens import ADDED, NAMED, SPECIAL_MAP, add_tokens_of
+from keras_transformers.text.class_options import BERT, OF_CODE, OF_MODELS, ROBERTA, content, follow
 from keras_transformers.text.growth import check_growth
 from keras_transformers.text.library import panics_as_errors
 from keras_transformers.text.vocabulary import ROLES
 
-BYTE_PAIR_CLASSES = ("GPT2Tokenizer", "OpenAIGPTTokenizer", "BartTokenizer", "RobertaTokenizer")
-T5_FILE, T5_CLASSES = "spiece.model", ("T5Tokenizer", "MT5Tokenizer")
-CONFIG = "tokenizer_config.json"
+T5_FILE, T5_CLASSES, MARIAN = "spiece.model", ("T5Tokenizer", "MT5Tokenizer"), "MarianTokenizer"
+CONFIG, CLASS = "tokenizer_config.json", "tokenizer_class"
+GENERIC = "PreTrainedTokenizerFast"
 OPTIONS = {  # the keys of tokenizer_config.json that are used, and their types
-    "tokenizer_class": str,
+    CLASS: str,
     "do_lower_case": bool,
     "strip_accents": bool,
     "tokenize_chinese_chars": bool,
     "add_prefix_space": bool,
+    "add_bos_token": bool,
+    "add_eos_token": bool,
+    "src_lang": str,
     "separate_vocabs": bool,
     "extra_ids": int,
 }
 TARGET = "target_tokenizer.json"  # the target's tokenizer, where it is not the source's
+# Files that are written again as they were: what they say to other programs is not used here.
+KEPT = (
+    CONFIG, SPECIAL_MAP, ADDED, "chat_template.jinja", "additional_chat_templates/*.jinja",
+    T5_FILE, "tokenizer.model", "sentencepiece.bpe.model",
+)  # fmt: skip
 Read = tuple[tokenizers.Tokenizer, dict[str, bytes]]  # a tokenizer, and the original files to keep with it
 
 
@@ -58,13 +68,20 @@ def read(folder: str | Path) -> Read:
         raise ValueError(
             f"{folder} holds two tokenizers, for source and target. Expected one: use Tokenizer.pair_from_folder."
         )
-    kept = {T5_FILE: read_bytes(folder / T5_FILE)} if (folder / T5_FILE).is_file() else {}
     options = _options(folder)
-    if (folder / "tokenizer.json").is_file():
+    name, of_model = _class_names(folder, options)
+    if has_json := (folder / "tokenizer.json").is_file():
         library = read_json(folder / "tokenizer.json")
+    elif (folder / T5_FILE).is_file():
+        library, of_model = _read_t5(folder, name, options), T5_CLASSES[0]
     else:
-        library = _read_t5(folder, options) if kept else _read_vocabulary(folder, options)
-    add_tokens_of(folder, library, options, CONFIG)
+        library, of_model = _read_vocabulary(folder, name, of_model, options)
+    said = add_tokens_of(folder, library, options, CONFIG)
+    follow(library, name or of_model, said, folder / CONFIG, has_json)
+
+    kept = _kept(folder)
+    if not options.get(CLASS) and (name or not has_json):  # from config.json, which is written anew, or from the files
+        kept[CONFIG] = json.dumps({**options, CLASS: name or of_model}).encode()
     return library, kept
 
 
@@ -72,12 +89,14 @@ def read_pair(folder: str | Path) -> tuple[Read, Read]:
     """The tokenizers of source and target, from Marian's files or those of `write_pair`; else one for both."""
     folder = Path(folder)
     if (folder / TARGET).is_file():
-        names = {*marian.SIDES, marian.VOCABULARY, marian.TARGET_VOCABULARY}
-        kept = {name: read_bytes(folder / name) for name in names if (folder / name).is_file()}
+        kept = _kept(folder, (*KEPT, *marian.SIDES, marian.VOCABULARY, marian.TARGET_VOCABULARY))
         return (read_json(folder / "tokenizer.json"), kept), (read_json(folder / TARGET), kept)
     if marian.is_folder(folder) and not _is_joint(folder):
-        source, target = marian.read(folder, _options(folder))
-        return source, target
+        options = _options(folder)
+        source, target = marian.read(folder, options)
+        for library, _ in (source, target)[: 1 if options.get("separate_vocabs") else 2]:
+            add_tokens_of(folder, library, options, CONFIG)
+        return (source[0], source[1] | _kept(folder)), target
     both = read(folder)
     return both, both
 
@@ -91,11 +110,50 @@ def _is_joint(folder: Path) -> bool:
 
 def _options(folder: Path) -> dict[str, Any]:
     path = folder / CONFIG
-    if not path.is_file():
-        return {}
-    options = read_object(path)
+    options = read_object(path) if path.is_file() else {}
     check_types(options, OPTIONS, path)
-    return {key: value for key, value in options.items() if value is not None}
+    return options
+
+
+def _class_names(folder: Path, options: dict[str, Any]) -> tuple[str | None, str | None]:
+    """Return the tokenizer's class that the folder names, and the class by its model's type; without "Fast"."""
+    path = folder / "config.json"
+    model = read_object(path) if path.is_file() else {}
+    check_types(model, {CLASS: str, "model_type": str}, path)
+    name = (options.get(CLASS) or model.get(CLASS) or "").removesuffix("Fast") or None
+    if name in OF_CODE:
+        source = path.with_name(CONFIG) if options.get(CLASS) else path
+        raise ValueError(
+            f"{source} names the class {name}, which splits texts with code of its own: its ids are those of no file "
+            "that could be read here. Expected a pipeline that a tokenizer.json describes: write one, with the class "
+            "PreTrainedTokenizerFast."
+        )
+    return name, OF_MODELS.get(model.get("model_type"))
+
+
+def _kept(folder: Path, patterns: Sequence[str] = KEPT) -> dict[str, bytes]:
+    paths = (path for pattern in patterns for path in sorted(folder.glob(pattern)) if path.is_file())
+    return {path.relative_to(folder).as_posix(): read_bytes(path) for path in paths}
+
+
+def said_in(kept: Mapping[str, bytes]) -> dict[str, Any]:
+    """Return the values of a tokenizer_config.json among kept files, without a class whose code is not kept."""
+    said = json.loads(kept[CONFIG]) if CONFIG in kept else {}
+    return {key: value for key, value in said.items() if key != "auto_map" and (key != CLASS or "auto_map" not in said)}
+
+
+def roles_in(kept: Mapping[str, bytes]) -> dict[str, str]:
+    """Return the special tokens by role, such as `eos_token`, that kept files name."""
+    said = said_in(kept)
+    if SPECIAL_MAP in kept and said.get("added_tokens_decoder") is None:
+        said |= json.loads(kept[SPECIAL_MAP])
+    return {role: token for role in NAMED if (token := content(said.get(role))) is not None}
+
+
+def without_class(kept: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return kept files for a pipeline that was changed: its class may no longer build it."""
+    said = {key: value for key, value in said_in(kept).items() if key not in (CLASS, "add_bos_token", "add_eos_token")}
+    return {**kept, CONFIG: json.dumps(said).encode()} if CONFIG in kept else dict(kept)
 
 
 def read_max_length(folder: str | Path) -> int | float | None:
@@ -112,73 +170,80 @@ def read_max_length(folder: str | Path) -> int | float | None:
     )
 
 
-def _read_t5(folder: Path, options: dict[str, Any]) -> tokenizers.Tokenizer:
-    name = options.get("tokenizer_class", T5_CLASSES[0]).removesuffix("Fast")
-    if name not in T5_CLASSES:
-        raise ValueError(
-            f"Cannot build a {name[:100]} from {T5_FILE} in {folder}: expected one of {list(T5_CLASSES)}. {_PROVIDE}"
-        )
-    return sentencepiece.build_t5(spm_file.read(folder / T5_FILE), options.get("extra_ids", 100))
+def _read_t5(folder: Path, name: str | None, options: dict[str, Any]) -> tokenizers.Tokenizer:
+    _check_class(folder, name, T5_FILE, T5_CLASSES)
+    extra_ids = options.get("extra_ids")
+    return sentencepiece.build_t5(spm_file.read(folder / T5_FILE), 100 if extra_ids is None else extra_ids)
 
 
-_PROVIDE = (
-    "Provide its tokenizer.json: `AutoTokenizer.from_pretrained(...).save_pretrained(...)` of `transformers` writes it."
-)
+def _read_vocabulary(
+    folder: Path, name: str | None, of_model: str | None, options: dict[str, Any]
+) -> tuple[tokenizers.Tokenizer, str]:
+    """Build the pipeline of the class that the folder names, else of the model's type, or of the files' kind.
 
-
-def _read_vocabulary(folder: Path, options: dict[str, Any]) -> tokenizers.Tokenizer:
+    Returns:
+        The pipeline, and its class.
+    """
     if (folder / "vocab.txt").is_file():
-        return bert.build(
+        _check_class(folder, name, "vocab.txt", BERT)
+        library = bert.build(
             bert.read_vocabulary(folder / "vocab.txt"),
-            lowercase=options.get("do_lower_case", True),  # `transformers` assumes the same when it is not stated
+            lowercase=options.get("do_lower_case") is not False,  # `transformers` assumes the same if it is not given
             strip_accents=options.get("strip_accents"),
-            split_chinese=options.get("tokenize_chinese_chars", True),
+            split_chinese=options.get("tokenize_chinese_chars") is not False,
         )
+        return library, BERT[0]
     if not (folder / "vocab.json").is_file():
         raise ValueError(
             f"No tokenizer in {folder}: expected tokenizer.json, vocab.txt, vocab.json and merges.txt, {T5_FILE}, or "
             f"{', '.join(marian.SIDES)} and {marian.VOCABULARY}."
         )
-    _check_byte_pair(folder, options)
-    return byte_pair.build(*byte_pair.read(folder / "vocab.json", folder / "merges.txt"))
+    # Other classes have a vocab.json and merges.txt, too, but give other ids.
+    builders = byte_pair.BUILDERS | dict.fromkeys(ROBERTA, byte_pair.build_bart)
+    _check_class(folder, name, "vocab.json and merges.txt", [*builders])
+    vocabulary, merges = byte_pair.read(folder / "vocab.json", folder / "merges.txt")
+    kind = name or (of_model if of_model in builders else byte_pair.class_of(vocabulary))
+    return builders[kind](vocabulary, merges), kind
 
 
-def _check_byte_pair(folder: Path, options: dict[str, Any]) -> None:
-    """Refuse pipelines that have a vocab.json and merges.txt, too, but would silently give other ids."""
-    name = options.get("tokenizer_class", BYTE_PAIR_CLASSES[0]).removesuffix("Fast")
-    if name not in BYTE_PAIR_CLASSES or options.get("add_prefix_space"):
+def _check_class(folder: Path, name: str | None, files: str, classes: Sequence[str]) -> None:
+    if name is not None and name not in classes:
         raise ValueError(
-            f"Cannot build a {name[:100]} from vocab.json and merges.txt in {folder}: expected one of "
-            f"{list(BYTE_PAIR_CLASSES)}, without add_prefix_space. {_PROVIDE}"
+            f"Cannot build a {name[:100]} from {files} in {folder}: expected one of {list(classes)}. Provide its "
+            "tokenizer.json: `AutoTokenizer.from_pretrained(...).save_pretrained(...)` of `transformers` writes it."
         )
 
 
 def write(
-    folder: str | Path, library: tokenizers.Tokenizer, kept: dict[str, bytes], max_length: int | None = None
+    folder: str | Path, library: tokenizers.Tokenizer, kept: Mapping[str, bytes], max_length: int | None = None
 ) -> None:
-    """Write the files that `transformers` reads: tokenizer.json, tokenizer_config.json and the vocabulary files."""
+    """Write the files that `transformers` reads: tokenizer.json, tokenizer_config.json, the vocabulary, kept files."""
     pipeline = json.loads(library.to_str())
-    config = _t5_class(pipeline) if T5_FILE in kept else bert.folder_class(pipeline) or byte_pair.folder_class(pipeline)
     kind = pipeline["model"]["type"]
-    files = {name: content for name, content in kept.items() if name == T5_FILE}
+    if T5_FILE in kept:
+        options = _t5_class(pipeline, said_in(kept))
+    else:
+        options = bert.folder_class(pipeline) or byte_pair.folder_class(pipeline)
+    files = {}
     if kind in ("WordPiece", "BPE"):
-        vocabulary_files = (bert if kind == "WordPiece" else byte_pair).vocabulary_files(pipeline)
-        files |= {name: content.encode("utf-8") for name, content in vocabulary_files.items()}
-    _write(folder, library, config or {"tokenizer_class": "PreTrainedTokenizerFast"}, files, max_length)
+        texts = (bert if kind == "WordPiece" else byte_pair).vocabulary_files(pipeline)
+        files = {name: text.encode("utf-8") for name, text in texts.items()}
+    _write(folder, library, options or {CLASS: GENERIC}, files | dict(kept), max_length)
 
 
 def write_pair(folder: str | Path, source: Read, target: Read, max_length: int | None = None) -> None:
     """Write the files that `read_pair` reads; Marian's files, too, if both are SentencePiece models."""
     (library, kept), (target_library, target_kept) = source, target
-    kept = kept | target_kept
+    kept = target_kept | kept
     is_marian = set(marian.SIDES) <= kept.keys()
-    if not is_marian and T5_FILE not in kept and marian.can_be(library) and marian.can_be(target_library):
-        kept, is_marian = marian.files(library, target_library), True
+    can_be = said_in(kept).get(CLASS, MARIAN) == MARIAN and T5_FILE not in kept
+    if not is_marian and can_be and marian.can_be(library) and marian.can_be(target_library):
+        kept, is_marian = kept | marian.files(library, target_library), True
     if not is_marian:
         write(folder, library, kept, max_length)
     else:
-        config = {"tokenizer_class": "MarianTokenizer", "separate_vocabs": marian.TARGET_VOCABULARY in kept}
-        _write(folder, library, config, kept, max_length)
+        options = {CLASS: MARIAN, "separate_vocabs": marian.TARGET_VOCABULARY in kept}
+        _write(folder, library, options, kept, max_length)
     if library.to_str() != target_library.to_str():
         (Path(folder) / TARGET).write_text(target_library.to_str(pretty=True), encoding="utf-8")
 
@@ -186,26 +251,39 @@ def write_pair(folder: str | Path, source: Read, target: Read, max_length: int |
 def _write(
     folder: str | Path,
     library: tokenizers.Tokenizer,
-    config: dict[str, Any],
-    files: dict[str, bytes],
+    options: dict[str, Any],
+    files: Mapping[str, bytes],
     max_length: int | None,
 ) -> None:
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    specials = {token.content for token in library.get_added_tokens_decoder().values() if token.special}
-    roles = {role: next((token for token in tokens if token in specials), None) for role, tokens in ROLES.items()}
-    config = config | {role: token for role, token in roles.items() if token}
+    """Write tokenizer.json, and other files; tokenizer_config.json says what it said, and what the pipeline does."""
+    said = said_in(files)
+    config = {**said, **options}
+    if said.get(CLASS):
+        config[CLASS] = said[CLASS]
+    elif not said and SPECIAL_MAP not in files:
+        config = _roles(library) | roles_in(files) | config
     if max_length is not None:
         config["model_max_length"] = max_length
 
-    files = files | {
+    files = {
+        **files,
         "tokenizer.json": library.to_str(pretty=True).encode("utf-8"),
-        CONFIG: json.dumps(config, indent=2).encode("utf-8"),
+        CONFIG: json.dumps(config, indent=2, ensure_ascii=False).encode("utf-8"),
     }
-    for name, content in files.items():
-        (folder / name).write_bytes(content)
+    for name, file_content in files.items():
+        path = Path(folder, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(file_content)
 
 
-def _t5_class(pipeline: dict[str, Any]) -> dict[str, Any]:
-    extra = [token for token in pipeline["added_tokens"] if token["content"].startswith("<extra_id_")]
-    return {"tokenizer_class": T5_CLASSES[0], "extra_ids": len(extra)}
+def _roles(library: tokenizers.Tokenizer) -> dict[str, str]:
+    """Return the special tokens by role, as their names tell."""
+    specials = {token.content for token in library.get_added_tokens_decoder().values() if token.special}
+    roles = {role: next((token for token in tokens if token in specials), None) for role, tokens in ROLES.items()}
+    return {role: token for role, token in roles.items() if token}
+
+
+def _t5_class(pipeline: dict[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
+    extra = [token["content"] for token in pipeline["added_tokens"] if token["content"].startswith("<extra_id_")]
+    is_listed = said.get("additional_special_tokens") or said.get("extra_special_tokens")
+    return {CLASS: T5_CLASSES[0], "extra_ids": len(extra)} | ({} if is_listed else {"additional_special_tokens": extra})

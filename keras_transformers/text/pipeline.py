@@ -20,3 +20,19 @@ def component(empty: Any, config: dict[str, Any]) -> Any:
     """Set the configuration of `empty`, a component of the `tokenizers` library, and return it."""
     empty.__setstate__(json.dumps(config).encode())
     return empty
+
+
+def tokens_around(post_processor: dict[str, Any] | None) -> tuple[list[int], list[int]]:
+    """Return the ids of the special tokens that a post-processor puts before and behind a text."""
+    before, behind = [], []
+    for part in parts(post_processor):
+        if part["type"] in ("RobertaProcessing", "BertProcessing"):
+            return [part["cls"][1]], [part["sep"][1]]
+        if part["type"] == "TemplateProcessing":
+            side = before
+            for piece in part["single"]:
+                if "Sequence" in piece:
+                    side = behind
+                else:
+                    side += part["special_tokens"][piece["SpecialToken"]["id"]]["ids"]
+    return before, behind

@@ -32,7 +32,8 @@ class Tokenizer(Vocabulary):
 
     Args:
         library: a `tokenizers.Tokenizer`.
-        files: name to content of its original files, which `save` writes again.
+        files: name to content of its original files, which `save` writes again; the roles of special tokens, such as
+            `eos_id`, are those of tokenizer_config.json among them.
 
     Example:
 
@@ -46,7 +47,7 @@ class Tokenizer(Vocabulary):
         if isinstance(library.model, tokenizers.models.Unigram):
             # Writing and reading a score may change its last digit, and so the order of ties: do it before any use.
             library = tokenizers.Tokenizer.from_str(library.to_str())
-        super().__init__(library)
+        super().__init__(library, folder_files.roles_in(files))
         self._files = dict(files)
         self._guard = Guard(library)  # held where the library's truncation is set or used
 
@@ -185,6 +186,10 @@ class Tokenizer(Vocabulary):
         """Return the component of the tokenizer.json that puts special tokens around texts; None for none."""
         component = self._library.post_processor
         return None if component is None else json.loads(component.__getstate__())
+
+    def with_library(self, library: tokenizers.Tokenizer) -> Tokenizer:
+        """Return a tokenizer of another pipeline, a changed copy of this one's; the files of its folder stay."""
+        return Tokenizer(library, folder_files.without_class(self._files))
 
     def save(self, folder: str | Path, max_length: int | None = None) -> None:
         """Write the files that `transformers` reads; tokenizer_config.json gets `max_length`."""

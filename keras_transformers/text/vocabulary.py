@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
 import tokenizers
@@ -21,12 +23,18 @@ ROLES = {
     "bos_token": ("<s>", "<|begin_of_text|>"),
     "eos_token": ("</s>", "<|end_of_text|>", byte_pair.END),
 }
+NO_ROLES: Mapping[str, str] = MappingProxyType({})
 
 
 class Vocabulary:
     """The tokens of a `tokenizers.Tokenizer`, added tokens included.
 
     The ids by role, such as `pad_id`, raise a `ValueError` if there is no such token.
+
+    Args:
+        library: The tokenizer.
+        roles: Special tokens by role, such as `{"eos_token": "<|im_end|>"}`. Of other roles it is the first token of
+            the usual ones that the vocabulary has.
 
     Example:
 
@@ -35,8 +43,8 @@ class Vocabulary:
     (2, 0, 1, 'cat')
     """
 
-    def __init__(self, library: tokenizers.Tokenizer):
-        self._library = library
+    def __init__(self, library: tokenizers.Tokenizer, roles: Mapping[str, str] = NO_ROLES):
+        self._library, self._roles = library, roles
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({type(self._library.model).__name__}, {self.vocabulary_size:,} tokens)"
@@ -47,8 +55,8 @@ class Vocabulary:
         return count_ids(self._library)
 
     def _role(self, name: str) -> int:
-        """Id of the first token of this role that the vocabulary has."""
-        tokens = ROLES[name]
+        """Return the id of the token that has this role: the one that is named, else the first that there is."""
+        tokens = [self._roles[name]] if name in self._roles else ROLES[name]
         present = (token for token in tokens if self._library.token_to_id(token) is not None)
         return self.token_to_id(next(present, tokens[0]))
 

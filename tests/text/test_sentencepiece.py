@@ -91,7 +91,8 @@ def test_t5s_folder(tmp_path):
     made.save(tmp_path / "saved")
     assert (tmp_path / "saved" / "spiece.model").read_bytes() == (tmp_path / "spiece.model").read_bytes()
     config = json.loads((tmp_path / "saved" / "tokenizer_config.json").read_text())
-    assert (config["tokenizer_class"], config["extra_ids"], config["eos_token"]) == ("T5Tokenizer", 100, "</s>")
+    assert (config["tokenizer_class"], config["extra_ids"]) == ("T5Tokenizer", 100)
+    assert set(config["additional_special_tokens"]) == {f"<extra_id_{i}>" for i in range(100)}
     again = Tokenizer.from_folder(tmp_path / "saved")
     assert again.to_json() == made.to_json()
     again.save(tmp_path / "twice")
