@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import pickle
 
 import pytest
 import tokenizers
 from tokenizers import models
 
 from keras_transformers.text import bert, folder
+from keras_transformers.text.end_token import with_end_token
 from keras_transformers.text.tokenizer import Tokenizer
 
 
@@ -94,3 +96,137 @@ def test_options_of_another_type(tmp_path):
         (tmp_path / "tokenizer_config.json").write_text(json.dumps({key: value}))
         with pytest.raises(ValueError, match=rf"tokenizer_config\.json: {key} must be a \w+: received"):
             Tokenizer.from_folder(tmp_path)
+
+
+SAID = {
+    "tokenizer_class": "GPT2TokenizerFast",
+    "eos_token": {"__type": "AddedToken", "content": "<|im_end|>", "lstrip": False, "special": True},
+    "pad_token": "<|pad|>",
+    "additional_special_tokens": ["<|im_start|>", "<|im_end|>"],
+    "padding_side": "left",
+    "model_max_length": 77,
+    "src_lang": "en",
+    "tgt_lang": "de",
+    "chat_template": "{{ messages }}",
+    "something_new": {"ä": [1]},
+}
+
+
+def chat_folder(path) -> Tokenizer:
+    """A folder that says more of its tokenizer than is used here."""
+    trained = Tokenizer.train(["the cat sat"], 270, model="byte_pair")
+    trained.save(path)
+    (path / folder.CONFIG).write_text(json.dumps(SAID), encoding="utf-8")
+    (path / "chat_template.jinja").write_text("{% for message in messages %}ä{% endfor %}", encoding="utf-8")
+    (path / "additional_chat_templates").mkdir()
+    (path / "additional_chat_templates" / "tool.jinja").write_text("{{ tools }}")
+    (path / "special_tokens_map.json").write_text(json.dumps({"pad_token": "<|pad|>"}))
+    return Tokenizer.from_folder(path)
+
+
+def files_of(path) -> dict[str, bytes]:
+    return {str(file.relative_to(path)): file.read_bytes() for file in path.rglob("*") if file.is_file()}
+
+
+def test_what_a_folder_says_is_written_back(tmp_path):
+    """Roles, templates, languages and keys that nothing here uses."""
+    (tmp_path / "old").mkdir()
+    tokenizer = chat_folder(tmp_path / "old")
+    tokenizer.save(tmp_path / "new")
+    old, new = files_of(tmp_path / "old"), files_of(tmp_path / "new")
+    assert config_of(tmp_path / "new") == SAID | {"add_prefix_space": False}
+    assert {*new} == {*old}
+    for name in ("chat_template.jinja", "additional_chat_templates/tool.jinja", "special_tokens_map.json"):
+        assert new[name] == old[name]
+    Tokenizer.from_folder(tmp_path / "new").save(tmp_path / "again")
+    assert files_of(tmp_path / "again") == new
+
+
+def test_the_roles_are_those_that_a_folder_names(tmp_path):
+    tokenizer = chat_folder(tmp_path)
+    assert tokenizer.eos_id == tokenizer.token_to_id("<|im_end|>") != tokenizer.token_to_id("<|endoftext|>")
+    assert pickle.loads(pickle.dumps(tokenizer)).pad_id == tokenizer.token_to_id("<|pad|>")
+
+
+def test_a_changed_pipeline_keeps_all_but_its_class(tmp_path):
+    (tmp_path / "old").mkdir()
+    tokenizer = with_end_token(chat_folder(tmp_path / "old"), 256)
+    tokenizer.save(tmp_path / "new")
+    said = {key: value for key, value in SAID.items() if key != "tokenizer_class"}
+    assert config_of(tmp_path / "new") == said | {"tokenizer_class": "PreTrainedTokenizerFast"}
+
+
+def test_a_length_of_the_model_replaces_the_one_that_was_said(tmp_path):
+    (tmp_path / "old").mkdir()
+    chat_folder(tmp_path / "old").save(tmp_path / "new", max_length=9)
+    assert config_of(tmp_path / "new")["model_max_length"] == 9
+
+
+def test_the_class_of_config_json_is_kept(tmp_path):
+    Tokenizer.train(["a cat"], 40).save(tmp_path / "old")
+    (tmp_path / "old" / folder.CONFIG).unlink()
+    (tmp_path / "old" / "config.json").write_text(
+        '{"tokenizer_class": "DistilBertTokenizer", "model_type": "distilbert"}'
+    )
+    Tokenizer.from_folder(tmp_path / "old").save(tmp_path / "new")
+    assert config_of(tmp_path / "new")["tokenizer_class"] == "DistilBertTokenizer"
+
+
+def test_a_class_whose_code_is_not_kept(tmp_path):
+    """`auto_map` names a Python file beside the weights."""
+    (tmp_path / "old").mkdir()
+    chat_folder(tmp_path / "old")
+    said = SAID | {"tokenizer_class": "MyTokenizer", "auto_map": {"AutoTokenizer": ["mine.MyTokenizer", None]}}
+    (tmp_path / "old" / folder.CONFIG).write_text(json.dumps(said), encoding="utf-8")
+    Tokenizer.from_folder(tmp_path / "old").save(tmp_path / "new")
+    assert config_of(tmp_path / "new") == SAID | {"tokenizer_class": "GPT2Tokenizer", "add_prefix_space": False}
+
+
+def test_a_pair_keeps_what_its_folder_says(tmp_path):
+    """Marian's languages; and a Unigram tokenizer of another class is not written as Marian's."""
+    tokenizer = Tokenizer.train(["a cat sat on a mat"], 60, model="unigram")
+    Tokenizer.save_pair(tmp_path / "old", tokenizer, tokenizer)
+    said = config_of(tmp_path / "old") | {
+        "source_lang": "en",
+        "target_lang": "de",
+        "tokenizer_class": "MarianTokenizer",
+    }
+    (tmp_path / "old" / folder.CONFIG).write_text(json.dumps(said))
+    Tokenizer.save_pair(tmp_path / "new", *Tokenizer.pair_from_folder(tmp_path / "old"))
+    assert config_of(tmp_path / "new") == said
+
+    tokenizer.save(tmp_path / "other")
+    (tmp_path / "other" / folder.CONFIG).write_text('{"tokenizer_class": "MBartTokenizer", "eos_token": "</s>"}')
+    with pytest.raises(ValueError, match=r"no 'en_XX'"):
+        Tokenizer.pair_from_folder(tmp_path / "other")
+    (tmp_path / "other" / folder.CONFIG).write_text('{"tokenizer_class": "XGLMTokenizer", "eos_token": "</s>"}')
+    Tokenizer.save_pair(tmp_path / "last", *Tokenizer.pair_from_folder(tmp_path / "other"))
+    assert config_of(tmp_path / "last") == {"tokenizer_class": "XGLMTokenizer", "eos_token": "</s>"}
+    assert not (tmp_path / "last" / "source.spm").exists()
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("has_json", [True, False])
+def test_transformers_reads_back_what_the_folder_said(tmp_path, has_json):
+    transformers = pytest.importorskip("transformers")
+    (tmp_path / "old").mkdir()
+    chat_folder(tmp_path / "old")
+    if not has_json:
+        (tmp_path / "old" / "tokenizer.json").unlink()
+    (tmp_path / "old" / "config.json").write_text('{"model_type": "gpt2"}')
+    Tokenizer.from_folder(tmp_path / "old").save(tmp_path / "new")
+    before, after = (transformers.AutoTokenizer.from_pretrained(tmp_path / name) for name in ("old", "new"))
+    for name in (
+        "eos_token",
+        "bos_token",
+        "pad_token",
+        "unk_token",
+        "padding_side",
+        "model_max_length",
+        "chat_template",
+    ):
+        assert getattr(after, name) == getattr(before, name), name
+    assert type(after) is type(before) and after.init_kwargs["tgt_lang"] == "de"
+    assert sorted(map(str, after.all_special_tokens)) == sorted(map(str, before.all_special_tokens))
+    text = "the cat<|im_end|> <|im_start|>sat"
+    assert after(text)["input_ids"] == before(text)["input_ids"]
