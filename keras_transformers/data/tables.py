@@ -83,7 +83,7 @@ def check_columns(path: str | Path, columns: Sequence[str | int]) -> None:
     >>> check_columns(path, ["text", "lable"])
     Traceback (most recent call last):
     ...
-    ValueError: ...reviews.csv, line 1: no column 'lable'; the file has 'text', 'label'.
+    ValueError: ...reviews.csv, line 1: no column 'lable'; the file has 'text', 'label'. Name the columns: ...
     """
     next(read_rows(path, columns))
 

@@ -1,16 +1,19 @@
-"""Labels of tokens by name: plain tags, and the BIO and BIOES schemes, which mark entities."""
+"""Labels of tokens by name: plain tags, and the schemes that mark entities: BIO, BIOES, BILOU and BMES."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-SCHEMES = {"bio": "BI", "bioes": "BIES"}
+SCHEMES = {"bio": "BI", "bioes": "BIES", "bilou": "BILU", "bmes": "BMES"}
 OUTSIDE = "O"
+SAME = {"M": "I", "L": "E", "U": "S"}  # prefixes of BILOU and BMES, and what BIOES calls them
+MARK = re.compile("([BIESLUM])([-_])(.+)", re.IGNORECASE | re.DOTALL)
 
 
 def bio_labels(types: Iterable[str], scheme: str = "bio") -> list[str]:
@@ -22,7 +25,8 @@ def bio_labels(types: Iterable[str], scheme: str = "bio") -> list[str]:
 
     Args:
         types: Names of the types.
-        scheme: `"bio"` (begin, inside, outside) or `"bioes"` (end and single besides).
+        scheme: `"bio"` (begin, inside, outside), `"bioes"` (end and single besides), or the same by other letters:
+            `"bilou"` (last, unit) or `"bmes"` (middle, end, single).
 
     Returns:
         `"O"`, and the labels of each type, in the order of the types.
@@ -54,13 +58,14 @@ def labels_in(rows: Iterable[Sequence]) -> list[str]:
         `B-x` only. Else all different labels, sorted.
 
     Raises:
-        ValueError: There are no labels.
+        ValueError: There are no labels, or most are of a scheme and others are not.
 
     Example:
 
     >>> labels_in([["O", "B-person"], ["O"]]), labels_in([[(0, 3, "person")], []]), labels_in([["NOUN", "VERB"]])
     (['O', 'B-person', 'I-person'], ['O', 'B-person', 'I-person'], ['NOUN', 'VERB'])
     """
+    rows = [*rows]
     found = [label for row in rows for label in row]
     if types := sorted({label[2] for label in found if isinstance(label, tuple)}):
         return bio_labels(types)
@@ -68,16 +73,19 @@ def labels_in(rows: Iterable[Sequence]) -> list[str]:
     if not names:
         raise ValueError("no text has a label: expected one a word, or entities.")
     labels = TokenLabels(tuple(names))
-    types = sorted({kind for _, kind in labels.parts if kind})
-    return bio_labels(types, labels.scheme) if types else names
+    if labels.odd:
+        row = next(number for number, row in enumerate(rows) if labels.odd[0] in row)
+        raise ValueError(f"{labels.describe_odd()} The first is in row {row}.")
+    return labels.completed() if labels.types else names
 
 
 @dataclass(frozen=True)
 class TokenLabels:
     """The labels of a token classifier, and what they say of entities.
 
-    The scheme follows from the names: where all are `O` or begin with `B-` or `I-`, it is BIO; with `E-` or `S-`
-    besides, BIOES; else they are plain tags, such as parts of speech.
+    The scheme follows from the names: where most are `O` or begin with `B-` or `I-`, it is BIO; with `E-` or `S-`
+    besides, BIOES; with `L-` or `U-`, BILOU; with `M-`, BMES; else they are plain tags, such as parts of speech. `B_`
+    and `b-` are read, too, if most names have that separator and case. Names of another form are outside of entities.
 
     Args:
         names: Of the labels, in the order of the classes.
@@ -97,17 +105,67 @@ class TokenLabels:
         return {name: number for number, name in enumerate(self.names)}
 
     @cached_property
-    def scheme(self) -> str | None:
-        """`"bio"`, `"bioes"`, or None for plain tags."""
-        prefixes = {name[0] for name in self.names if re.match("[BIES]-.", name)}
-        if not prefixes or not all(name == OUTSIDE or re.match("[BIES]-.", name) for name in self.names):
+    def _form(self) -> tuple[bool, str] | None:
+        """Whether the prefixes of most names are capitals, and their separator; None for plain tags."""
+        forms = Counter((mark[1].isupper(), mark[2]) for name in self.names if (mark := MARK.fullmatch(name)))
+        if not forms:
             return None
-        return "bioes" if prefixes & {"E", "S"} else "bio"
+        form, count = forms.most_common(1)[0]
+        return form if 2 * (count + (_outside(form) in self.names)) > len(self.names) else None
+
+    @cached_property
+    def _marks(self) -> list[tuple[str, str] | None]:
+        """The prefix and the type of each name of the scheme, None for the others."""
+        marks = [MARK.fullmatch(name) for name in self.names]
+        return [(m[1], m[3]) if m and (m[1].isupper(), m[2]) == self._form else None for m in marks]
+
+    @cached_property
+    def scheme(self) -> str | None:
+        """`"bio"`, `"bioes"`, `"bilou"`, `"bmes"`, or None for plain tags."""
+        if self._form is None:
+            return None
+        prefixes = {mark[0].upper() for mark in self._marks if mark}
+        if prefixes & {"L", "U"}:
+            return "bilou"
+        return "bmes" if "M" in prefixes else "bioes" if prefixes & {"E", "S"} else "bio"
+
+    @property
+    def outside(self) -> int | None:
+        """The class of words outside of entities; None if there is none."""
+        return self.numbers.get(_outside(self._form)) if self._form else None
+
+    @cached_property
+    def odd(self) -> tuple[str, ...]:
+        """The names that are not of the scheme which most are of."""
+        others = [name for name, mark in zip(self.names, self._marks, strict=True) if mark is None]
+        return tuple(name for name in others if self._form and name != _outside(self._form))
+
+    def describe_odd(self) -> str:
+        """Return what is wrong with the labels that are not of the scheme, and what to do."""
+        good = next(name for name, mark in zip(self.names, self._marks, strict=True) if mark)
+        return (
+            f"most labels are of the scheme {self.scheme.upper()}, such as {good!r}, but {list(self.odd)} are not: "
+            f"correct them, or write {_outside(self._form)!r} for words outside of entities."
+        )
+
+    def completed(self) -> list[str]:
+        """Return the names, and those that the scheme has besides for their types."""
+        is_upper, separator = self._form
+        names = [_outside(self._form)]
+        for kind in self.types:
+            marks = [f"{letter if is_upper else letter.lower()}{separator}{kind}" for letter in SCHEMES[self.scheme]]
+            names += marks + [
+                name
+                for name, mark in zip(self.names, self._marks, strict=True)
+                if mark and mark[1] == kind and name not in marks
+            ]
+        return names
 
     @cached_property
     def parts(self) -> list[tuple[str, str]]:
-        """The prefix and the type of each label; that of `O`, and all plain tags, have the type `""`."""
-        return [(name[0], name[2:]) if self.scheme and name != OUTSIDE else (OUTSIDE, "") for name in self.names]
+        """The prefix, as BIOES has it, and the type of each label; of `O`, and of all plain tags, `"O"` and `""`."""
+        marks = [mark or (OUTSIDE, "") for mark in self._marks]
+        return [(SAME.get(prefix.upper(), prefix.upper()), kind) for prefix, kind in marks]
 
     @property
     def types(self) -> list[str]:
@@ -138,16 +196,17 @@ class TokenLabels:
         """
         if kind not in self.types:
             raise ValueError(f"unknown type of entity {kind!r}; those of the labels are {self.types}.")
-        return self.spread(self._class("S" if self.scheme == "bioes" else "B", kind), count)
+        return self.spread(self._class("B" if self.scheme == "bio" else "S", kind), count)
 
     def _class(self, prefix: str, kind: str) -> int:
-        name = f"{prefix}-{kind}"
-        if name not in self.numbers:
+        if (prefix, kind) not in self.parts:
+            letter = next(x for x in SCHEMES[self.scheme] if SAME.get(x, x) == prefix)
+            name = f"{letter if self._form[0] else letter.lower()}{self._form[1]}{kind}"
             raise ValueError(
                 f"an entity of type {kind!r} needs the label {name!r}, which is not among {list(self.names)}: add it. "
                 "(A word that the tokenizer splits is an entity of several.)"
             )
-        return self.numbers[name]
+        return self.parts.index((prefix, kind))
 
     @cached_property
     def kinds(self) -> np.ndarray:
@@ -168,6 +227,10 @@ class TokenLabels:
         starts = [[_starts(*before, *after) for after in parts] for before in parts]
         ends = [[_ends(*before, *after) for after in parts] for before in parts]
         return np.array(starts), np.array(ends)
+
+
+def _outside(form: tuple[bool, str]) -> str:
+    return OUTSIDE if form[0] else OUTSIDE.lower()
 
 
 def _starts(before: str, before_kind: str, prefix: str, kind: str) -> bool:

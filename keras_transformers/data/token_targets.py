@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from keras_transformers.data.rows import Ragged, Rows
-from keras_transformers.data.token_labels import OUTSIDE, TokenLabels
+from keras_transformers.data.token_labels import TokenLabels
 from keras_transformers.text.encoded import Encoded
 
 NO_TARGET = -1
@@ -103,7 +103,7 @@ def span_targets(encoded: Encoded, spans: Sequence[tuple[int, int, str]], labels
     all_units, numbers = units(encoded), [NO_TARGET] * len(encoded.ids)
     units_of = _overlapping(all_units, [start for start, _, _ in spans], [end for _, end, _ in spans])
     for unit in all_units:
-        numbers[unit.position] = labels.numbers[OUTSIDE]
+        numbers[unit.position] = labels.outside
     kept, unclear = _kept(encoded, all_units), []
     for i, (own, (start, end, kind)) in enumerate(zip(units_of, spans, strict=True)):
         classes = labels.entity(kind, len(own))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -37,11 +38,14 @@ def token_classification(setup: Setup, *, labels: Sequence[str] | int | None = N
 
     Args:
         setup: What every task is given.
-        labels: Names of the classes. Where all are `O` or begin with `B-`, `I-` (or `E-`, `S-` besides), they mark
-            entities; `data.token_labels.bio_labels` makes them. Others are plain tags.
+        labels: Names of the classes. Where most are `O` or begin with `B-`, `I-` (or `E-`, `S-`; or `L-`, `U-`; or
+            `M-` besides), they mark entities; `data.token_labels.bio_labels` makes them. Others are plain tags.
 
     Raises:
         ValueError: There are fewer than two labels, or two are the same.
+
+    Warns:
+        UserWarning: Most labels are of a scheme and others are not: answers of the latter are outside of entities.
 
     Example:
 
@@ -62,6 +66,8 @@ def token_classification(setup: Setup, *, labels: Sequence[str] | int | None = N
         )
     classes = make_labels(labels, None)
     token_labels = TokenLabels(classes.names)
+    if token_labels.odd:
+        warnings.warn(token_labels.describe_odd(), stacklevel=4)
     backbone = encoder(setup.config, outputs=setup.outputs, dtype=setup.dtype)
     states = backbone.output["hidden_states"]  # (B, T, D)
     outputs = {"logits": classification_head(setup.config, states, len(classes.names), setup.dtype)}  # (B, T, C)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from keras_transformers.data.rows import Ragged, Rows, tell_cut
-from keras_transformers.data.token_labels import OUTSIDE, TokenLabels
+from keras_transformers.data.token_labels import TokenLabels
 from keras_transformers.data.token_targets import Targets, span_targets, target_classes, word_targets
 from keras_transformers.number_checks import is_size, is_token_id
 from keras_transformers.tasks.parts import Setup
@@ -117,11 +117,13 @@ def _class(label: Any, labels: TokenLabels) -> int:
     number = labels.numbers.get(label) if isinstance(label, str) else label
     if not is_token_id(number, len(labels.names)):
         raise ValueError(f"unknown label {label!r}; the labels are {list(labels.names)}, or their numbers from 0.")
+    if labels.names[number] in labels.odd:
+        raise ValueError(f"label {labels.names[number]!r}: {labels.describe_odd()}")
     return int(number)
 
 
 def _of_spans(encoded: list[Encoded], texts: list[str], targets: Sequence, labels: TokenLabels) -> list[Targets]:
-    if labels.scheme is None or OUTSIDE not in labels.numbers:
+    if labels.outside is None:
         raise ValueError(
             "expected lists of words, with a label each: received texts. (Texts with entities need labels such as "
             f"'O', 'B-person', 'I-person', from bio_labels(['person']); these are {list(labels.names)}.)"

@@ -30,12 +30,57 @@ def test_types_that_are_refused(types, scheme, message):
     ("names", "scheme"),
     [
         (("O", "B-x", "I-x"), "bio"), (("O", "I-x"), "bio"), (("B-x", "O", "S-x"), "bioes"), (("O", "E-x"), "bioes"),
-        (("NOUN", "VERB"), None), (("O", "B-x", "X"), None), (("O", "B-"), None), (("O", "P"), None),
-        (("B-cell", "T-cell"), None),
+        (("NOUN", "VERB"), None), (("O", "B-x", "X", "Y"), None), (("O", "B-"), None), (("O", "P"), None),
+        (("B-cell", "T-cell"), None), (("O", "U-x"), "bilou"), (("B-x", "L-x"), "bilou"), (("B-x", "M-x"), "bmes"),
+        (("B_x", "O"), "bio"), (("b-x", "o"), "bio"), (("O", "B-x", "U-x", "S-y"), "bilou"),
     ],
 )  # fmt: skip
 def test_the_scheme_follows_from_the_names(names, scheme):
     assert TokenLabels(names).scheme == scheme
+
+
+@pytest.mark.parametrize("odd", ["o", "0", "_", "B_x", "b-x", "X-x", "B x", "x", "B-"])
+def test_labels_that_are_of_no_scheme_are_named(odd):
+    """They are outside of entities, and do not turn the others into plain tags."""
+    labels = TokenLabels((*BIO.names, odd))
+    assert labels.odd == (odd,) and labels.scheme == "bio" and labels.types == BIO.types
+    assert labels.parts[-1] == ("O", "") and labels.bounds[0].shape == (7, 7)
+    with pytest.raises(ValueError, match=rf"of the scheme BIO, such as 'B-x', but \[{odd!r}\] are not.* is in row 1"):
+        labels_in([[*BIO.names], ["O", odd]])
+
+
+@pytest.mark.parametrize("scheme", ["bilou", "bmes"])
+def test_schemes_by_other_letters(scheme):
+    """The same entities as BIOES', by name of the same parts."""
+    labels = TokenLabels(tuple(bio_labels(["x", "y-z"], scheme)))
+    assert labels.scheme == scheme and not labels.odd and labels.types == BIOES.types
+    assert sorted(labels.parts) == sorted(BIOES.parts)
+    for count in (1, 2, 4):
+        parts = [labels.parts[number] for number in labels.entity("x", count)]
+        assert parts == [BIOES.parts[number] for number in BIOES.entity("x", count)]
+    order = [labels.parts.index(part) for part in BIOES.parts] + [len(labels.names)]
+    for ours, theirs in zip(labels.bounds, BIOES.bounds, strict=True):
+        assert (ours[np.ix_(order, order)] == theirs).all()
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (["o", "b_x"], ["o", "b_x", "i_x"]),
+        (["O", "B-x", "U-y"], [*bio_labels(["x", "y"], "bilou")]),
+        (["O", "B-x", "U-x", "S-x"], ["O", "B-x", "I-x", "L-x", "U-x", "S-x"]),
+        (["B-x", "M-x"], ["O", "B-x", "M-x", "E-x", "S-x"]),
+    ],
+)
+def test_the_labels_of_a_scheme_are_completed_in_their_form(found, expected):
+    assert labels_in([found]) == expected
+
+
+def test_an_absent_label_is_named_in_the_form_of_the_others():
+    with pytest.raises(ValueError, match="needs the label 'i_x'"):
+        TokenLabels(("o", "b_x")).spread(1, 2)
+    with pytest.raises(ValueError, match="needs the label 'L-x'"):
+        TokenLabels(("O", "U-x", "B-x")).spread(1, 2)
 
 
 def test_types_with_a_hyphen():

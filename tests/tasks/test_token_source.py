@@ -157,3 +157,14 @@ def test_words_of_real_files_are_found_as_the_library_finds_them(data_dir, name)
         expected = {place: of_words[word] for word, place in places.items() if place < length - 1}
         targets = rows[np.array([row])].labels.tokens()
         assert {place: target for place, target in enumerate(targets.tolist()) if target >= 0} == expected, words[row]
+
+
+def test_a_label_of_no_scheme_is_told_and_refused_in_training():
+    """One odd tag does not turn entities into plain tags: a task with it finds entities, and learns from no such row."""
+    with pytest.warns(UserWarning, match=r"of the scheme BIO, such as .* but \['o'\] are not: correct them"):
+        task = entities.token_classifier([*NAMES, "o"])
+    assert {"f1", "precision"} <= {metric.name for metric in task.parts.metrics()["logits"]}
+    assert "entities" in task.predict(TEXTS[:1])[0]
+    assert targets_of(task, WORDS[:1], LABELS[:1]) == targets_of(entities.token_classifier(), WORDS[:1], LABELS[:1])
+    with pytest.raises(ValueError, match=r"row 1: label 'o': most labels are of the scheme BIO"):
+        targets_of(task, WORDS[:2], [LABELS[0], ["o"] * len(WORDS[1])])

@@ -123,7 +123,10 @@ class Files(NamedTuple):
         if kind.labels_in is not None:
             if self.problem != "single_label":
                 raise ValueError(f"{kind.name} has one label a word: received --problem {self.problem}. Leave it out.")
-            return {"labels": kind.labels_in(train["labels"])}
+            try:
+                return {"labels": kind.labels_in(train["labels"])}
+            except ValueError as error:
+                raise ValueError(f"{self.train}: {error}") from None
         names = label_names(train, self.columns, self.problem)
         if test and self.problem != "regression":
             check_known(self.test, self.columns, test, names, "the training file")
