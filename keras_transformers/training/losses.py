@@ -2,7 +2,8 @@
 
 `keras.losses` divide by the size of the batch, padding included, so a loss shrinks as padding grows. Each replica of a
 `tf.distribute` strategy divides by the size of its own part. Here 1, 2 and 4 replicas take the same step. For this the
-losses use `reduction="sum"`, the only reduction that Keras does not rescale by the number of replicas.
+losses use `reduction="sum"`, the only reduction that Keras does not rescale by the number of replicas. The `loss` and
+`val_loss` that Keras logs are those of one device.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from keras import ops
 
 from keras_transformers.layers.custom_gradient import custom_gradient
 from keras_transformers.layers.gather import take_at
-from keras_transformers.training.distribute import all_reduce_sum
+from keras_transformers.training.distribute import all_reduce_sum, num_replicas
 
 
 def cross_entropy(labels: Any, logits: Any, label_smoothing: float = 0.0) -> tuple[Any, Any]:
@@ -117,7 +118,12 @@ class TargetLoss(keras.losses.Loss):
     def __call__(self, y_true, y_pred, sample_weight=None):
         if sample_weight is not None:
             sample_weight = expand(sample_weight, ops.ndim(y_true))
-        return super().__call__(y_true, y_pred, sample_weight)
+        loss = super().__call__(y_true, y_pred, sample_weight)  # (), the part of this replica
+        if (replicas := num_replicas()) == 1:
+            return loss
+        # Keras logs the mean over the replicas of `replicas` times their loss, each weighted by its rows. With the same
+        # value on all of them, that is the loss of the whole batch however its rows are shared out.
+        return loss + ops.stop_gradient(all_reduce_sum(loss) / replicas - loss)
 
     def call(self, y_true, y_pred):
         values, real = self.per_target(y_true, y_pred)

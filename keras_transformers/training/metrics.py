@@ -1,7 +1,7 @@
 """Metrics over real targets, as sums and counts: exact over batches, partial batches and replicas.
 
-Keras' own logged `loss` is a mean of batch means. It is wrong if replicas have different numbers of rows: up to R times
-too large with R replicas. Report `MeanCrossEntropy` or `Perplexity` instead. All metrics take logits.
+Keras' own logged `loss` is a mean of batch means, whatever their numbers of targets. Report `MeanCrossEntropy` or
+`Perplexity` instead. All metrics take logits.
 """
 
 from __future__ import annotations

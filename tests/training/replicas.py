@@ -64,8 +64,7 @@ def token_model(**options):
 def outcome(model, history=None, data=None):
     weights = np.concatenate([w.ravel() for w in model.get_weights()]).astype("float64")
     scores = {} if data is None else model.evaluate(data, return_dict=True, verbose=0)
-    logged = {} if history is None else {k: v for k, v in history.history.items() if k != "loss"}
-    return {"weights": weights.tolist(), "history": logged, "scores": {k: scores[k] for k in scores if k != "loss"}}
+    return {"weights": weights.tolist(), "history": {} if history is None else history.history, "scores": scores}
 
 
 def fit(replicas, **options):
@@ -111,10 +110,7 @@ def heads(replicas):
         model.compile(AdamW(0.01), kinds, metrics=measures, jit_compile=False)
     data = dataset({"many": MANY, "number": NUMBERS})
     history = model.fit(data, epochs=2, verbose=0)
-    result = outcome(model, history, data)
-    for part in ("history", "scores"):  # Keras' own per-output losses are means of batch means
-        result[part] = {k: v for k, v in result[part].items() if not k.endswith("loss")}
-    return result
+    return outcome(model, history, data)
 
 
 def half(replicas):
