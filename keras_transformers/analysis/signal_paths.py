@@ -31,16 +31,18 @@ class SignalPath(NamedTuple):
         return len(self.places) - 1
 
 
-def signal_path(kind: str, length: int, kernel: int = 3) -> SignalPath:
+def signal_path(kind: str, length: int, kernel: int = 3, is_causal: bool = True) -> SignalPath:
     """The path from input 1 to output T, through as few layers as can be.
 
     Paper: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, table 1.
 
     Args:
         kind: `"recurrent"`: one layer, whose state goes from step to step, so that T steps lie on the path.
-            `"convolutional"`: causal layers of this kernel. `"attention"`: one layer, which sees all.
+            `"convolutional"`: layers of this kernel. `"attention"`: one layer, which sees all.
         length: T, from 2.
-        kernel: Of the convolutions, from 2.
+        kernel: Of the convolutions, from 2; odd if they are not causal.
+        is_causal: Whether attention and convolutions see only what is before a position, as in decoders, or both
+            sides of it, as in encoders.
 
     Raises:
         ValueError: An unknown kind, or a number that is too small.
@@ -50,16 +52,18 @@ def signal_path(kind: str, length: int, kernel: int = 3) -> SignalPath:
     >>> [signal_path(kind, length=9).steps for kind in KINDS]
     [9, 1, 4]
     """
-    if kind not in KINDS or length < 2 or kernel < 2:
+    if kind not in KINDS or length < 2 or kernel < 2 or (kernel % 2 == 0 and not is_causal):
         raise ValueError(
-            f"received kind={kind!r}, length={length}, kernel={kernel}: expected one of {KINDS}, and 2 or more of each."
+            f"received kind={kind!r}, length={length}, kernel={kernel}, is_causal={is_causal}: expected one of {KINDS}, "
+            "and 2 or more of each; an odd kernel if it is not causal."
         )
     if kind == "recurrent":
         return _recurrent(length)
     if kind == "attention":
-        edges = tuple(((0, source), (1, target)) for target in range(length) for source in range(target + 1))
+        places = range(length)
+        edges = tuple(((0, source), (1, to)) for to in places for source in (places[: to + 1] if is_causal else places))
         return SignalPath(kind, length, 1, ((0, 0), (1, length - 1)), edges)
-    return _convolutional(length, kernel)
+    return _convolutional(length, kernel - 1, 0) if is_causal else _convolutional(length, kernel // 2, kernel // 2)
 
 
 def _recurrent(length: int) -> SignalPath:
@@ -69,14 +73,14 @@ def _recurrent(length: int) -> SignalPath:
     return SignalPath("recurrent", length, 1, places, (*inputs, *states))
 
 
-def _convolutional(length: int, kernel: int) -> SignalPath:
-    layers = -(-(length - 1) // (kernel - 1))
+def _convolutional(length: int, before: int, behind: int) -> SignalPath:
+    """Layers that see so many positions before and behind each one."""
+    layers = -(-(length - 1) // before)
     edges = [
-        ((layer, target - back), (layer + 1, target))
+        ((layer, source), (layer + 1, target))
         for layer in range(layers)
         for target in range(length)
-        for back in range(kernel)
-        if target >= back
+        for source in range(max(target - before, 0), min(target + behind, length - 1) + 1)
     ]
-    places = tuple((layer, min(layer * (kernel - 1), length - 1)) for layer in range(layers + 1))
+    places = tuple((layer, min(layer * before, length - 1)) for layer in range(layers + 1))
     return SignalPath("convolutional", length, layers, places, tuple(edges))

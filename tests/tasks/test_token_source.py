@@ -160,7 +160,7 @@ def test_words_of_real_files_are_found_as_the_library_finds_them(data_dir, name)
 
 
 def test_a_label_of_no_scheme_is_told_and_refused_in_training():
-    """One odd tag does not turn entities into plain tags: a task with it finds entities, and learns from no such row."""
+    """A task with an odd tag finds entities, not plain tags, and learns from no such row."""
     with pytest.warns(UserWarning, match=r"of the scheme BIO, such as .* but \['o'\] are not: correct them"):
         task = entities.token_classifier([*NAMES, "o"])
     assert {"f1", "precision"} <= {metric.name for metric in task.parts.metrics()["logits"]}

@@ -77,13 +77,13 @@ def matches(before: Sequence[str], after: Sequence[str]) -> list[int]:
     return found
 
 
-def pack_paths(tokens: Sequence[str]) -> list[dict[str, Any]]:
+def pack_paths(tokens: Sequence[str], is_causal: bool) -> list[dict[str, Any]]:
     """The paths from the first to the last token through layers of three kinds; of a long text, its ends."""
     tokens = list(tokens) if len(tokens) <= PATH else [*tokens[: PATH - 2], "…", tokens[-1]]
     if len(tokens) < 2:
         return []
-    paths = [signal_path(kind, len(tokens)) for kind in KINDS]
-    return [{**path._asdict(), "steps": path.steps, "tokens": tokens} for path in paths]
+    paths = [signal_path(kind, len(tokens), is_causal=is_causal) for kind in KINDS]
+    return [{**path._asdict(), "steps": path.steps, "tokens": tokens, "causal": is_causal} for path in paths]
 
 
 def _pack_map(one: Map, first_token: int, size: int) -> dict[str, Any]:

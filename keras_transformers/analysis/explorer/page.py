@@ -12,6 +12,8 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
+import numpy as np
+
 from keras_transformers.analysis.explorer.answers import TEMPERATURES
 from keras_transformers.analysis.explorer.pack import matches, pack_paths, pack_run
 from keras_transformers.analysis.explorer.run import Run
@@ -61,8 +63,13 @@ def page_data(title: str, runs: Sequence[Run], first_token: int = 0) -> dict[str
         "runs": [pack_run(run, first_token) for run in runs],
         "same": same,
         "temperatures": TEMPERATURES,
-        "paths": pack_paths(last.rows.names if last.kind == "self" else last.columns.names),
+        "paths": pack_paths(last.rows.names if last.kind == "self" else last.columns.names, _is_causal(last)),
     }
+
+
+def _is_causal(one: Any) -> bool:
+    """Return whether no token sees one behind it."""
+    return not np.triu(one.recorded.mask, 1).any()
 
 
 def embedded(data: Any) -> str:

@@ -68,6 +68,7 @@ def read_source(task: Task, request: Request) -> Reading:
     written = _write(task, inputs_of, [decoder_start_id(task.config)], request, most)
     ids, came = written[:-1] if len(written) > 1 else written, shown(target, written[1:]).names
     rows, columns = shown(target, ids), shown(setup.tokenizer, encoded.ids)
+    rows = rows._replace(names=(START, *rows.names[1:]), special=(True, *rows.special[1:]))
 
     def answer(without: Sequence[Head] = (), like: Answer | None = None) -> Answer:
         logits = _logits(task, inputs_of(ids), without)
@@ -79,6 +80,7 @@ def read_source(task: Task, request: Request) -> Reading:
 
 
 MOST_WRITTEN = 48
+START = "<start>"  # of what a decoder writes: its token, such as <pad>, has another meaning elsewhere
 
 
 def _prompt_inputs(ids: Sequence[int]) -> Inputs:

@@ -216,13 +216,13 @@ def test_paths_have_as_many_steps_as_they_say(browser, addresses):
         titles = page.locator("#pictures h3").all_inner_texts()
         assert titles == [
             "A recurrent layer: 12 steps, 1 layer",
-            "Causal attention: 1 step, 1 layer",
-            "Causal convolutions of width 3: 6 steps, 6 layers",
+            "Bidirectional attention: 1 step, 1 layer",
+            "Bidirectional convolutions of width 3: 11 steps, 11 layers",
         ]
         assert [
             page.locator(f'figure[data-kind="{kind}"] line.way').count()
             for kind in ("recurrent", "attention", "convolutional")
-        ] == [12, 1, 6]
+        ] == [12, 1, 11]
 
 
 def test_what_a_user_wrote_does_nothing(browser, addresses):

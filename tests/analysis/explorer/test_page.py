@@ -156,6 +156,16 @@ def test_a_page_of_a_long_text_and_a_large_model_is_bounded(task):
 
 
 @pytest.mark.integration
+@pytest.mark.parametrize(("name", "is_causal"), [("classification", False), ("causal_lm", True)])
+def test_paths_are_those_of_a_model_that_sees_one_side_or_both(task, name, is_causal):
+    """In a bidirectional model the first token sees the last, too."""
+    paths = page_data("", [run(task(name), Request("a fine film"))])["paths"]
+    edges = {path["kind"]: path["edges"] for path in paths}
+    assert [path["causal"] for path in paths] == [is_causal] * 3
+    last = len(paths[0]["tokens"]) - 1
+    assert (((0, last), (1, 0)) in edges["attention"]) is not is_causal
+
+
 def test_the_window_stays_inside_the_text(task):
     shown = run(task("classification"), Request("a film"))._replace(maps=(recorded_of(100, 2, 2, 4),), switched=())
 

@@ -130,6 +130,8 @@ def test_a_translation_has_three_kinds_of_attention(task):
     assert list(kinds) == ["cross", "encoder", "self"]
     assert kinds["cross"].columns == kinds["encoder"].rows
     assert kinds["cross"].rows == kinds["self"].rows
+    assert kinds["self"].rows.names[0] == "<start>" and kinds["self"].rows.special[0]  # its id is that of <pad>
+    assert shown.answer.places[0].name == "after <start>"
     for one in shown.maps:
         assert one.recorded.weights.shape == (2, 2, len(one.rows.names), len(one.columns.names))
     assert len(shown.switched) == 12

@@ -1,12 +1,16 @@
 // The path of a signal from the first token to the last, in three kinds of layers.
-const KINDS = { recurrent: "A recurrent layer", convolutional: "Causal convolutions of width 3", attention: "Causal attention" };
+function named(path) {
+  if (path.kind === "recurrent") return "A recurrent layer";
+  const name = path.kind === "attention" ? "attention" : "convolutions of width 3";
+  return path.causal ? `Causal ${name}` : `Bidirectional ${name}`;
+}
 
 function drawPaths() {
   const figures = data.paths.map((path) => {
     const layers = path.layers === 1 ? "1 layer" : `${path.layers} layers`;
     const steps = path.steps === 1 ? "1 step" : `${path.steps} steps`;
-    const title = make("h3", {}, `${KINDS[path.kind]}: ${steps}, ${layers}`);
-    return make("figure", { "data-kind": path.kind }, title, make("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": KINDS[path.kind] }, picture(path)));
+    const title = make("h3", {}, `${named(path)}: ${steps}, ${layers}`);
+    return make("figure", { "data-kind": path.kind }, title, make("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": named(path) }, picture(path)));
   });
   byId("pictures").replaceChildren(...figures);
   byId("paths").hidden = !figures.length;
@@ -18,7 +22,7 @@ function picture(path) {
   const x = (position) => 24 + position * gap;
   const y = (layer) => top + (path.layers - layer) * rise;
   const svg = makeSvg("svg", { class: "picture", role: "img", viewBox: `0 0 ${path.length * gap + 24} ${height}`,
-    "aria-label": `${KINDS[path.kind]}: the signal takes ${path.steps} steps from ${path.tokens[0]} to ${path.tokens.at(-1)}` });
+    "aria-label": `${named(path)}: the signal takes ${path.steps} steps from ${path.tokens[0]} to ${path.tokens.at(-1)}` });
   const line = (from, to, name) => makeSvg("line", { class: name, x1: x(from[1]), y1: y(from[0]), x2: x(to[1]), y2: y(to[0]) });
   for (const [from, to] of path.edges) svg.append(line(from, to, "edge"));
   for (let step = 0; step < path.steps; step++) svg.append(line(path.places[step], path.places[step + 1], "way"));
