@@ -54,8 +54,8 @@ def signal_path(kind: str, length: int, kernel: int = 3, is_causal: bool = True)
     """
     if kind not in KINDS or length < 2 or kernel < 2 or (kernel % 2 == 0 and not is_causal):
         raise ValueError(
-            f"received kind={kind!r}, length={length}, kernel={kernel}, is_causal={is_causal}: expected one of {KINDS}, "
-            "and 2 or more of each; an odd kernel if it is not causal."
+            f"received kind={kind!r}, length={length}, kernel={kernel}, is_causal={is_causal}: expected one of "
+            f"{KINDS}, and 2 or more of each; an odd kernel if it is not causal."
         )
     if kind == "recurrent":
         return _recurrent(length)
