@@ -143,8 +143,22 @@ def length_of(x: Tensor) -> Tensor | int:
 
 def find_activation(activation: Any) -> Any:
     """Return the activation function of a name, from Keras or from this module; of a configuration; or as it is."""
-    own = {"gelu_tanh": gelu_tanh, "silu": silu, "swish": silu}
+    own = {"gelu": gelu, keras.activations.gelu: gelu, "gelu_tanh": gelu_tanh, "silu": silu, "swish": silu}
     return own[activation] if activation in [*own] else keras.activations.get(activation)
+
+
+@keras.saving.register_keras_serializable("keras_transformers")
+def gelu(x: Tensor) -> Tensor:
+    """Compute exact GELU. On TensorFlow by `erf`: its own takes `erfc`, for which ONNX has no operator.
+
+    Either becomes one op with the product before it on CPUs, with the same digits. In half precision `erfc` stays: it
+    is more exact below zero.
+    """
+    if keras.backend.backend() != "tensorflow" or x.dtype != "float32":
+        return keras.activations.gelu(x)
+    import tensorflow as tf
+
+    return 0.5 * x * (1.0 + tf.math.erf(x * math.sqrt(0.5)))
 
 
 def lean_gelu(x: Tensor) -> Tensor:

@@ -10,6 +10,7 @@ from keras_transformers.layers.checks import check_rates, check_shape, check_siz
 from keras_transformers.layers.dense import (
     built_dense,
     find_activation,
+    gelu,
     lean_gelu,
     length_of,
     with_length,
@@ -88,7 +89,7 @@ class FeedForward(DenseOwner):
     def call(self, hidden_states, training=None):
         check_vectors(hidden_states=hidden_states)
         flat = without_length(hidden_states)  # (B * T, D)
-        activation = lean_gelu if training and self.activation is keras.activations.gelu else self.activation
+        activation = lean_gelu if training and self.activation is gelu else self.activation
         inner = self.intermediate(flat)  # (B * T, intermediate_dim)
         inner = activation(self.gate(flat)) * inner if self.gated else activation(inner)
         flat = self.output_dense(self.dropout(inner, training=training))  # (B * T, D)

@@ -9,7 +9,7 @@ from arrays import normal, to_numpy, tolerance
 from gradients import gradients, weight_gradients
 from keras import ops
 
-from keras_transformers.layers.dense import Dense, add_bias, dense_initializer, lean_gelu, silu
+from keras_transformers.layers.dense import Dense, add_bias, dense_initializer, find_activation, gelu, lean_gelu, silu
 
 INPUTS, UNITS = 60, 90
 
@@ -28,6 +28,24 @@ def test_how_far_from_zero_weights_start(initializer_range, largest, gain):
     weights = to_numpy(dense_initializer(initializer_range, gain)((INPUTS, UNITS)))
     expected = largest if initializer_range == 0.02 else gain * largest
     assert abs(weights).max() == pytest.approx(expected, rel=0.02)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("name", ["gelu", "object"])
+def test_gelu_is_that_of_keras(name, dtype):
+    x = ops.cast(np.linspace(-20, 20, 4001), dtype)
+    found = find_activation("gelu" if name == "gelu" else keras.activations.gelu)
+    assert found is gelu and keras.activations.deserialize(keras.activations.serialize(gelu)) is gelu
+    np.testing.assert_allclose(to_numpy(gelu(x)), to_numpy(keras.activations.gelu(x)), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="an op of TensorFlow")
+def test_gelu_takes_no_erfc():
+    """ONNX has no such operator."""
+    import tensorflow as tf
+
+    graph = tf.function(gelu).get_concrete_function(tf.TensorSpec((None, 3))).graph
+    assert {"Erf"} == {op.type for op in graph.get_operations() if op.type.startswith("Erf")}
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
