@@ -105,6 +105,19 @@ def test_errors_of_conllu(write, content, column, message):
         read_conll(write(content, "rows.conllu"), column)
 
 
+@pytest.mark.parametrize("content", ['[{"text": "a", "entities": []}]', '{"words": ["a"], "labels": ["O"]}'])
+def test_json_is_no_conll(write, content):
+    with pytest.raises(
+        ValueError, match=r"line 1: JSON, where CoNLL was expected. Write one object a line into .*jsonl"
+    ):
+        read_conll(write(content + "\n"))
+
+
+def test_a_comment_may_have_a_tab(write):
+    assert read_conll(write("# text = a\tb\na\tO\n")) == ([["a"]], [["O"]])
+    assert read_conll(write("# a\tb\tc\na\tO\n")) == ([["a"]], [["O"]])
+
+
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(ValueError, match="there is no such file"):
         read_conll(tmp_path / "none.conll")

@@ -2,7 +2,7 @@ import csv
 
 import pytest
 
-from keras_transformers.data.tables import Table, check_columns, read_rows, read_table
+from keras_transformers.data.tables import Table, check_columns, place_of, read_rows, read_table
 
 
 @pytest.fixture
@@ -25,6 +25,22 @@ def test_tsv_knows_no_quotes_and_columns_by_number(write):
     assert read_table(path, text=0, label=1) == Table(['say "hi', '"bye" now'], None, ["1", "0"])
 
 
+@pytest.mark.parametrize("name", ["a.CSV", "a.Tsv", "a.JSONL"])
+def test_endings_in_capitals(write, name):
+    contents = {"csv": 'text\n"a,\tb"\n', "tsv": 'text\n"a\n', "jsonl": '{"text": "c"}'}
+    expected = {"csv": "a,\tb", "tsv": '"a', "jsonl": "c"}
+    kind = name[2:].lower()
+    assert read_table(write(name, contents[kind])).texts == [expected[kind]]
+
+
+def test_the_place_of_a_row(write):
+    """Lines of a file are not its rows: quoted fields have several, and blank lines are no rows."""
+    path = write("a.csv", 'text,label\n"a\nb",x\n\nc,y\n')
+    assert [place_of(path, "text", row).partition(", ")[2] for row in (1, 2)] == ["row 1 (line 3)", "row 2 (line 5)"]
+    assert place_of(write("b.jsonl", '\n{"text": "a"}'), "text", 1).endswith("b.jsonl, row 1 (line 2)")
+    assert place_of(write("c.tsv", "a\tb\n"), 0, 1).endswith("c.tsv, row 1 (line 1)")
+
+
 def test_pairs(write):
     path = write("a.tsv", "label\tone\ttwo\n0\ta\tb\n")
     assert read_table(path, "one", "two", "label") == Table(["a"], ["b"], ["0"])
@@ -43,6 +59,28 @@ def test_json_lines_keep_the_type_of_labels(write):
         ("a.csv", "txt,label\na,b\n", {}, "line 1: no column 'text'; the file has 'txt', 'label'"),
         ("a.csv", "a,b\n", {"text": 0, "label": 2}, "no column 2; the file has 0, 1"),
         ("a.csv", 'text\n"a\n', {}, "line 2: a quote .* opens here and is never closed"),
+        (
+            "a.csv",
+            'text\na\n\n"b\nc\nd\n',
+            {},
+            "line 4: a quote .* opens here and is never closed. Close it, or double",
+        ),
+        ("a.csv", 'text\n"b\nc "d" e\n', {}, "line 3, in the row that begins in line 2: ',' expected after"),
+        ("a.CSV", "text;label\na;b\n", {}, "no column 'text'.* separated by semicolons: save it with commas"),
+        ("a.csv", "a;b\nc,d\n", {"text": 0}, "line 2: 2 fields; expected 1"),
+        ("a.csv", "text,label\na;b\n", {}, "line 2: 1 fields; expected 2 .* separated by semicolons"),
+        (
+            "a.csv",
+            'text,label\n"a", "b, c"\n',
+            {},
+            "line 2: 3 fields; .* No space may stand between a comma and a quote",
+        ),
+        (
+            "a.csv",
+            "words,tag\na,b\n",
+            {},
+            "the file has 'words', 'tag'. Name the columns: --text and --label, or text=",
+        ),
         ("a.csv", "text\n", {}, "no rows"),
         ("a.csv", "", {}, "no rows"),
         ("a.csv", b"text\nok\n\xe9t\xe9\n", {}, "line 3: byte 0xe9 is not UTF-8"),

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from zoo.cli.data import Columns, label_names, parse_label, read_labelled, read_texts, requests
+from zoo.cli.data import Columns, check_known, label_names, parse_label, read_labelled, read_texts, requests
 
 
 @pytest.mark.parametrize("label", [None, 3])
@@ -21,6 +21,9 @@ def test_a_row_without_labels_of_several(tmp_path, label):
     [
         ("good", "single_label", "good"),
         (3, "single_label", "3"),
+        (" good\t", "single_label", "good"),
+        ("a | b", "multi_label", ["a", "b"]),
+        ([" a"], "multi_label", ["a"]),
         ("a|b|", "multi_label", ["a", "b"]),
         ("", "multi_label", []),
         (["a"], "multi_label", ["a"]),
@@ -33,11 +36,53 @@ def test_labels_of_each_problem(value, problem, expected):
 
 @pytest.mark.parametrize(
     ("value", "problem"),
-    [("", "single_label"), (None, "single_label"), ("high", "regression"), ("inf", "regression"), (None, "regression")],
+    [
+        ("", "single_label"),
+        (" ", "single_label"),
+        (["x"], "single_label"),
+        ({"a": 1}, "single_label"),
+        (None, "single_label"),
+        ("high", "regression"),
+        ("inf", "regression"),
+        (None, "regression"),
+    ],
 )
 def test_what_is_no_label(value, problem):
     with pytest.raises((TypeError, ValueError)):
         parse_label(value, problem)
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (["pos", " pos", "pos ", "neg"], ["pos", "pos", "pos", "neg"]),
+        ([1, 1.0, "1", "1.0", 2], ["1", "1", "1", "1", "2"]),
+        ([1, 1.5], ["1", "1.5"]),
+        (["1", "1.0", "one"], ["1", "1.0", "one"]),
+        ([True, False], ["True", "False"]),
+        (["10000000000000000000", "nan"], ["10000000000000000000", "nan"]),
+    ],
+)
+def test_labels_that_are_one(tmp_path, labels, expected):
+    """Spaces around a name, and how a whole number is written, make no classes."""
+    rows = [json.dumps({"text": "a", "label": label}) for label in labels]
+    (tmp_path / "rows.jsonl").write_text("\n".join(rows))
+    assert read_labelled(tmp_path / "rows.jsonl", Columns(), "single_label").labels == expected
+
+
+@pytest.mark.parametrize("label", [["x"], {"a": 1}, [], "  "])
+def test_what_is_no_label_is_told_with_its_row(tmp_path, label):
+    rows = [{"text": "a", "label": "x"}, {"text": "b", "label": label}]
+    (tmp_path / "rows.jsonl").write_text("\n\n".join(map(json.dumps, rows)))
+    with pytest.raises(ValueError, match=r"row 2 \(line 3\): .* is no label for the problem single_label"):
+        read_labelled(tmp_path / "rows.jsonl", Columns(), "single_label")
+
+
+@pytest.mark.parametrize("label", ["b", ["a", "b"]])
+def test_an_unknown_label_is_told_with_its_row(tmp_path, label):
+    (tmp_path / "rows.csv").write_text('text,label\n"x\ny",a\nz,b\n')
+    with pytest.raises(ValueError, match=r"row 2 \(line 4\): unknown label 'b'; those of the model are \['a'\]"):
+        check_known(tmp_path / "rows.csv", Columns(), {"labels": ["a", label]}, ["a"], "the model")
 
 
 def test_names_of_labels():
