@@ -31,6 +31,8 @@ ENTRY = entry(
     ),
 )
 
+FILES = ("train.txt", "valid.txt")  # of the data
+
 
 def train(data: Path, folder: Path, epochs: int = 2, seed: int = 1, verbose: int = 1) -> dict[str, float]:
     """Train from scratch, resuming an interrupted run; write the folder that is bundled; measure held-out text."""

@@ -39,6 +39,8 @@ ENTRY = entry(
     fit={"epochs": 12, "learning_rate": 1e-3},
 )
 
+FILES = ("train.txt", "valid.txt")  # of the data
+
 
 def train(data: Path, folder: Path, epochs: int = 3, seed: int = 1, verbose: int = 1) -> dict[str, float]:
     """Pre-train from scratch, resuming an interrupted run; write the folder that is bundled; measure held-out text."""

@@ -39,6 +39,11 @@ ENTRY = entry(
     fit={"epochs": 10, "learning_rate": 3e-4},
 )
 
+FILES = (  # of the data
+    "tatoeba_deu_eng/deu.txt", "gutenberg_novels/train.txt", "banking77/train.csv", "wnut17/wnut17train.conll",
+    "stsb/sts-test.csv",
+)  # fmt: skip
+
 
 def train(data: Path, folder: Path, epochs: int = 2, seed: int = 1, verbose: int = 1) -> dict[str, float]:
     """Cut the student out of its teacher and teach it, resuming an interrupted run; write its folder; measure it.

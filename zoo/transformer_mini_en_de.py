@@ -32,6 +32,8 @@ ENTRY = entry(
     ),
 )  # fmt: skip
 
+FILES = ("deu.txt",)  # of the data
+
 
 def train(
     data: Path, folder: Path, epochs: int = 12, first_epochs: int = 5, seed: int = 1, verbose: int = 1

@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from keras_transformers.json_file import read_object
-from keras_transformers.outside import resolved
+from keras_transformers.outside import resolved, shown
 
 try:
     import fcntl
@@ -92,8 +92,8 @@ def check_target(folder: str | os.PathLike, marker: str = "config.json") -> None
 
     Raises:
         ValueError: `folder` holds a file that no save would have written, or another program's config.json; it is the
-            working directory, the home folder or a mount point; it is a file, or lies in one; or nothing can be
-            written beside it.
+            working directory, the home folder or a mount point; it is a file, or lies in one; its name is too long; or
+            nothing can be written beside it.
     """
     target, parents = Path(folder), resolved(folder).parents
     parent = next((path for path in parents if path.exists()), target)
@@ -101,6 +101,7 @@ def check_target(folder: str | os.PathLike, marker: str = "config.json") -> None
         raise ValueError(f"{parent} is a file, so there can be no folder {folder}. Give another folder.")
     if not os.access(parent, os.W_OK | os.X_OK):
         raise ValueError(f"{parent} does not allow to write in it, so there can be no new {folder}.")
+    _try(resolved(folder), parent)
     if not target.exists():
         return
     if not target.is_dir():
@@ -118,6 +119,19 @@ def check_target(folder: str | os.PathLike, marker: str = "config.json") -> None
             f"{folder} holds {', '.join(map(repr, others[:5]))}{more} beside its {marker}, which no save has written, "
             "so it is not replaced. Give another folder, or move that elsewhere."
         )
+
+
+def _try(target: Path, parent: Path) -> None:
+    """Makes and removes a temporary folder: some systems allow everything, and then refuse it."""
+    attempt = parent / _temporary_name(target)
+    try:
+        attempt.mkdir()
+    except OSError as error:
+        raise ValueError(
+            f"there can be no folder {shown(str(target))}: {error.strerror}. Give another folder."
+        ) from None
+    with contextlib.suppress(OSError):  # another process may have cleared it away
+        attempt.rmdir()
 
 
 def left_behind(folder: str | os.PathLike) -> Path | None:
@@ -159,6 +173,10 @@ def _others(folder: Path, written: Sequence[str], prefix: str = "") -> list[str]
     return others
 
 
+def _temporary_name(target: Path) -> str:
+    return f".{target.name}.{uuid.uuid4().hex}"
+
+
 def _hidden(target: Path) -> list[Path]:
     """The temporary folders of all processes that write to `target`, or did."""
     name = re.compile(rf"{re.escape(f'.{target.name}.')}[0-9a-f]{{32}}({re.escape(OLD)})?")
@@ -179,7 +197,7 @@ def _clear(target: Path) -> None:
 def _begin(target: Path, stack: contextlib.ExitStack) -> Path:
     """Makes and locks a temporary folder; tries again if another process removed it before the lock."""
     while True:
-        temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
+        temporary = target.with_name(_temporary_name(target))
         stack.callback(shutil.rmtree, temporary, ignore_errors=True)
         temporary.mkdir(parents=True)
         is_free = stack.enter_context(_locked(temporary))

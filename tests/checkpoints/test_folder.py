@@ -291,3 +291,16 @@ def test_permissions_are_those_of_any_new_folder(tmp_path):
     os.mkdir(tmp_path / "plain")
     modes = {stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("model", "plain")}
     assert len(modes) == 1
+
+
+def test_a_folder_that_no_system_makes_is_told_before_the_work(tmp_path):
+    """The temporary folder beside it has a longer name."""
+    with pytest.raises(ValueError, match=r"there can be no folder .*: File name too long\. Give another folder"):
+        check_target(tmp_path / ("a" * 240))
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="a file system of Linux")
+def test_a_file_system_that_refuses_after_it_allowed():
+    with pytest.raises(ValueError, match="there can be no folder '/proc/model'"):
+        check_target("/proc/model")

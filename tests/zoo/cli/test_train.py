@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 from types import SimpleNamespace
 
+import pytest
 from command_line import fail, invoke, run
 
+import zoo
+from zoo._entry import module
 from zoo._recipe import remove_state, state_folder
 from zoo.cli import train as train_verb
 
@@ -63,3 +66,16 @@ def test_a_run_that_has_ended_leaves_no_state(monkeypatch, tmp_path):
     (state / "first").unlink()
     run(*arguments)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", [name for name in zoo.names() if hasattr(module(name), "train")])
+def test_a_folder_without_the_data_is_told_what_it_must_hold(tmp_path, name):
+    """Every recipe says which files it reads, before it makes anything."""
+    files = module(name).FILES
+    present = files[0] if files[1:] else "other.txt"
+    (tmp_path / present).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / present).touch()
+    _, message = fail("train", name, "--data", tmp_path, "--out", tmp_path / "out")
+    missing = ", ".join(file for file in files if file != present)
+    assert f"holds no {missing}, which the recipe of {name} reads. `DATA" in message
+    assert not (tmp_path / "out").exists() and not (tmp_path / "out.resume").exists()
