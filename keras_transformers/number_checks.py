@@ -26,8 +26,13 @@ def is_finite(value: Any) -> bool:
 
 def is_size(value: Any) -> bool:
     """Whether a value is a positive integer, and not True."""
+    return is_count(value) and operator.index(value) > 0
+
+
+def is_count(value: Any) -> bool:
+    """Whether a value is an integer of at least 0, and not True or False."""
     try:
-        return not isinstance(value, bool) and operator.index(value) > 0
+        return not isinstance(value, bool) and operator.index(value) >= 0
     except (TypeError, AttributeError):  # the latter from TensorFlow's scalars
         return False
 

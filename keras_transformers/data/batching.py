@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from keras_transformers.data import token_count
+from keras_transformers.data.row_weights import multiplied
+from keras_transformers.number_checks import is_count, is_size
 
 if TYPE_CHECKING:
     from keras_transformers.data.protocols import EncodedRows, Objective
@@ -46,10 +48,17 @@ class Batching:
             )
         least = {"batch_tokens": self.max_length} if self.batch_size is None else {"batch_size": 1}
         for name, number in {"max_length": 1, "accumulation_steps": 1, **least}.items():
-            if getattr(self, name) < number:
-                raise ValueError(f"Received {name}={getattr(self, name)}: expected a number of at least {number}.")
-        if self.seed < 0:
-            raise ValueError(f"Received seed={self.seed}: expected a number of at least 0.")
+            value = getattr(self, name)
+            if not is_size(value) or value < number:
+                raise ValueError(f"Received {name}={value!r}: expected a number of at least {number}, and whole.")
+            object.__setattr__(self, name, int(value))
+        if not is_count(self.seed):
+            raise ValueError(f"Received seed={self.seed!r}: expected a number of at least 0, and whole.")
+        if not all(map(is_size, self.buckets)):
+            raise ValueError(f"Received buckets={self.buckets}: expected lengths in tokens, such as (16, 32, 64).")
+        for name in ("shuffle", "drop_remainder"):
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                raise ValueError(f"Received {name}={getattr(self, name)!r}: expected True or False.")
 
     @property
     def widths(self) -> np.ndarray:
@@ -192,25 +201,7 @@ def weighted(group: list[tuple]) -> list[tuple]:
     else:
         columns = {name: _weights([element[1][name] for element in group]) for name in group[0][1]}
         weights = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
-    return [_multiplied(element, weight) for element, weight in zip(group, weights, strict=True)]
-
-
-def _multiplied(element: tuple, weight: Any) -> tuple:
-    """Multiplies an element's sample weight, (B,) or of the shape of the labels, by `weight`; adds it if missing."""
-    x, y, *sample_weights = element
-    if not sample_weights:
-        return x, y, weight
-    (sample_weight,) = sample_weights
-    if not isinstance(y, dict):
-        return x, y, _product(weight, sample_weight)
-    return x, y, {name: _product(weight[name], sample_weight[name]) for name in weight}
-
-
-def _product(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """The broadcast product of (B,) and (B, ...) arrays, in either order."""
-    rank = max(one.ndim, other.ndim)
-    one, other = (array.reshape(array.shape + (1,) * (rank - array.ndim)) for array in (one, other))
-    return one * other
+    return [multiplied(element, weight) for element, weight in zip(group, weights, strict=True)]
 
 
 def _weights(labels: list[np.ndarray]) -> list[np.ndarray]:

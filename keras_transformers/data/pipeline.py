@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import keras
@@ -82,8 +82,9 @@ def batches(
         buckets = getattr(source, "buckets", None)
     if buckets is None:
         buckets = BUCKETS if batch_tokens is None else FINE_BUCKETS
+    buckets = tuple(buckets) if isinstance(buckets, Iterable) else (buckets,)
     batching = Batching(
-        batch_size, seed, shuffle, max_length, tuple(buckets), accumulation_steps, drop_remainder, batch_tokens
+        batch_size, seed, shuffle, max_length, buckets, accumulation_steps, drop_remainder, batch_tokens
     )
     if by_length:
         source = _by_length(source, shuffle)

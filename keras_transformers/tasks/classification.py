@@ -119,6 +119,7 @@ KIND = Kind(
     new_layers=("pooler", "classifier"),
     shares_head=("ranking",),
     needs_labels=True,
+    takes_weights=True,
     takes_pairs=True,
 )
 

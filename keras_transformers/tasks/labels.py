@@ -26,10 +26,10 @@ class Labels(NamedTuple):
     problem: str
 
     def to_numbers(self, labels: Any) -> np.ndarray:
-        """Class numbers of names; numbers stay.
+        """Class numbers of names; numbers stay, and for a regression may be strings, as from a table.
 
         Raises:
-            ValueError: A name is unknown, or there is one str for all.
+            ValueError: A name is unknown, a string is no number, or there is one str for all.
 
         Example:
 
@@ -38,6 +38,8 @@ class Labels(NamedTuple):
         """
         if isinstance(labels, str):
             raise ValueError(f"expected a label for each text, received the str {labels!r}: pass [{labels!r}].")
+        if self.problem == "regression":
+            return label_numbers(labels, "labels of regression are numbers, one for each label a text")
         labels = label_rows(labels)
         if self.problem == "single_label" and any(isinstance(label, str) for label in labels):
             return np.array(self._indices(labels), np.int32)
@@ -108,7 +110,17 @@ def label_numbers(labels: Any, expected: str) -> np.ndarray:
     try:
         return np.asarray(rows, np.float32)
     except (TypeError, ValueError):
-        raise ValueError(f"{expected}: received {str(labels)[:60]!r}.") from None
+        row = next((number for number, row in enumerate(rows) if not _is_numeric(row)), None)
+    where = f"{str(labels)[:60]!r}" if row is None else f"{str(rows[row])[:60]!r} in row {row}"
+    raise ValueError(f"{expected}: received {where}.")
+
+
+def _is_numeric(row: Any) -> bool:
+    try:
+        np.asarray(row, np.float32)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def make_labels(labels: Sequence[str] | int | None, problem: str | None) -> Labels:

@@ -62,7 +62,7 @@ def masked_lm(setup: Setup, *, whole_word: bool = False) -> Parts:
     )
 
 
-KIND = Kind("masked_lm", masked_lm, models=("encoder",), new_layers=HEAD)
+KIND = Kind("masked_lm", masked_lm, models=("encoder",), new_layers=HEAD, takes_weights=True)
 
 
 def masked_model(setup: Setup) -> tuple[keras.Model, Tensors, Tensor]:

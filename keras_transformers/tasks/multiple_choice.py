@@ -83,6 +83,7 @@ KIND = Kind(
     models=("encoder",),
     new_layers=("pooler", "classifier"),
     needs_labels=True,
+    takes_weights=True,
     takes_pairs=True,
     needs_pairs=True,
     lists_pairs=True,

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from keras_transformers.data.protocols import Objective
+from keras_transformers.data.protocols import Objective, Source
+from keras_transformers.data.row_weights import WeightedRows, WithRowWeights
 from keras_transformers.data.token_targets import target_classes
-from keras_transformers.tasks.parts import Parts
+from keras_transformers.tasks.labels import label_numbers
+from keras_transformers.tasks.parts import Kind, Parts
 
 
 def full_objective(name: str, parts: Parts, outputs: Sequence[str], class_weight: dict[Any, float] | None) -> Objective:
@@ -35,6 +37,33 @@ def full_objective(name: str, parts: Parts, outputs: Sequence[str], class_weight
             "data set of your own that has sample weights."
         )
     return WithClassWeights(objective, parts.label_output, parts.class_weights(class_weight))
+
+
+def with_row_weights(kind: Kind, source: Source, objective: Objective, weights: Any) -> tuple[Source, Objective]:
+    """Return a source and an objective of which each text counts as much as its weight.
+
+    Args:
+        kind: Of the task.
+        source, objective: Without weights.
+        weights: One a text, from 0 on.
+
+    Raises:
+        ValueError: They are none, not as many as texts, or the rows of the task are no texts.
+    """
+    if not kind.takes_weights or source.num_rows is None:
+        what = "a stream" if kind.takes_weights else f"{kind.name}, whose rows are no texts"
+        raise ValueError(
+            f"sample_weight is for texts in memory that are read as one row each: received some for {what}. Leave it "
+            "out; to let a text count twice, give it twice."
+        )
+    expected = "sample_weight must be a list of numbers from 0 on, one a text"
+    numbers = label_numbers(weights, expected)
+    if numbers.ndim != 1:
+        raise ValueError(f"{expected}: received an array of shape {numbers.shape}.")
+    if (wrong := ~((numbers >= 0) & np.isfinite(numbers))).any():
+        row = int(wrong.argmax())
+        raise ValueError(f"{expected}: received {numbers[row].item()} in row {row}.")
+    return WeightedRows(source, numbers), WithRowWeights(objective)
 
 
 class AllOutputs:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -41,6 +42,7 @@ class Kind(NamedTuple):
     takes_pairs: bool = False  # a text may come with a second one
     needs_pairs: bool = False  # it always does
     takes_documents: bool = False  # it learns from documents, lists of sentences, rather than from texts
+    takes_weights: bool = False  # a text is read as one row, so that it may have a weight
     lists_pairs: bool = False  # a text has a list of them
     writes_text: bool = False  # it has `generate` and `stream`
     # Texts, labels and perhaps pairs of a file, as `data.conll.read_annotated`.
@@ -228,6 +230,26 @@ class Parts:
         metric = next(metric for metric in self.metrics()[self.label_output] if metric.name == self.judged_by)
         prefix = f"{self.label_output}_" if len(self.model.output) > 1 else ""
         return BestEpoch(f"val_{prefix}{metric.name}", metric._direction)
+
+
+def of_answers(name: str, doc: str) -> property:
+    """A property of a task that is an attribute of its answers, a `OnePass` or a `Writing`."""
+
+    def attribute(task: Any) -> Any:
+        check_process(task.process)
+        return getattr(task.parts.answers, name)
+
+    return property(attribute, doc=doc)
+
+
+def check_process(process: int) -> None:
+    """A `ValueError` in a process that was forked from the one where a task was made: it would hang for ever."""
+    if process != os.getpid():
+        raise ValueError(
+            "this process was forked from the one that loaded the task, and the threads of TensorFlow and JAX are not "
+            "in it: load the task in each process after the fork (gunicorn without --preload), or start processes "
+            'anew: multiprocessing.get_context("spawn").'
+        )
 
 
 def described(task: Any) -> str:

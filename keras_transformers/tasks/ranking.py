@@ -68,6 +68,7 @@ KIND = Kind(
     new_layers=("pooler", "classifier"),
     shares_head=("classification",),
     needs_labels=True,
+    takes_weights=True,
     takes_pairs=True,
     needs_pairs=True,
 )

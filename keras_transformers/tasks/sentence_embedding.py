@@ -120,7 +120,7 @@ def sentence_embedding(setup: Setup, *, loss: str = "ranking", pooling: str = "m
     )  # fmt: skip
 
 
-KIND = Kind("sentence_embedding", sentence_embedding, models=("encoder",), takes_pairs=True)
+KIND = Kind("sentence_embedding", sentence_embedding, models=("encoder",), takes_pairs=True, takes_weights=True)
 
 
 def _embedder(setup: Setup, pooling: str, normalize: bool) -> keras.Model:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -11,12 +10,11 @@ import keras
 import numpy as np
 
 from keras_transformers.config import TransformerConfig
+from keras_transformers.data.pipeline import batches
 from keras_transformers.data.rows import Rows, tell_cut
 from keras_transformers.data.stream import Stream
-from keras_transformers.tasks.parts import Kind, Parts, Setup
+from keras_transformers.tasks.parts import Kind, Parts, Setup, keyword_names
 from keras_transformers.text.encoded import Encoded
-from keras_transformers.training.averaging import AverageEpochs
-from keras_transformers.training.resume import Resume
 
 
 def text_source(setup: Setup, read_labels: Callable[[Any], np.ndarray] | None = None) -> Callable[..., Rows | Stream]:
@@ -72,12 +70,19 @@ def rows_of(encoded: Sequence[Encoded], config: TransformerConfig, labels: Any =
     return Rows.of([row.ids for row in encoded], segments, labels)
 
 
-def check_has_length(texts: Any) -> None:
-    """A `ValueError` for a stream, whose number of steps nobody knows."""
-    if hasattr(texts, "element_spec"):
+def is_ready(data: Any) -> bool:
+    """Return whether this is a data set of batches for the model, not of texts."""
+    spec = getattr(data, "element_spec", None)
+    first = spec[0] if isinstance(spec, tuple) and spec else spec
+    return isinstance(data, keras.utils.PyDataset) or isinstance(first, dict)
+
+
+def check_no_batches(texts: Any) -> None:
+    """Raise a `ValueError` for a data set of batches in place of texts."""
+    if is_ready(texts):
         raise ValueError(
-            "fit needs the number of steps for its schedule, and a stream has none: use "
-            "task.model.fit(task.dataset(stream), epochs=...) with an optimizer of your own in task.compile."
+            "expected texts, and what belongs to them: received a data set of batches. Give that to task.model: "
+            "task.model.fit(dataset), task.model.evaluate(dataset) or task.model.predict(dataset)."
         )
 
 
@@ -106,18 +111,19 @@ def check_learnable(kind: Kind, parts: Parts, texts: Any, labels: Any, pairs: An
         raise lacks_pairs(kind)
 
 
-def fit_callbacks(
-    dataset: Any, given: Sequence[keras.callbacks.Callback] | None, resume: str | os.PathLike | None
-) -> list[keras.callbacks.Callback]:
-    """The callbacks of a `fit`.
+def divided(name: str, source: Callable, settings: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the settings of a data set that are for the source of a task, and those of `data.pipeline.batches`.
 
     Args:
-        dataset: Whose order in an epoch is to follow from the epoch's number, wherever `fit` starts.
-        given: Those of the user, or None.
-        resume: Folder in which the run and their progress are saved, or None.
+        name: Of the task.
+        source: Of the task.
+        settings: Of both; one may be of both.
+
+    Raises:
+        ValueError: There is one of neither.
     """
-    by_epoch = keras.callbacks.LambdaCallback(lambda epoch, logs: setattr(dataset.position, "epoch", epoch))
-    saving = [] if resume is None else [Resume(resume, dataset, callbacks=given or [])]
-    averages = [callback for callback in given or [] if isinstance(callback, AverageEpochs)]
-    others = [callback for callback in given or [] if callback not in averages]
-    return [by_epoch, *others, *saving, *averages]  # a run goes on from its own weights, not from their mean
+    of_source, of_batches = keyword_names(source), keyword_names(batches)
+    if unknown := sorted(settings.keys() - of_source - of_batches):
+        known = sorted((of_source | of_batches) - {"max_length", "batch_tokens"})
+        raise ValueError(f"dataset has no setting {', '.join(unknown)}; for {name} it has {', '.join(known)}.")
+    return tuple({key: settings[key] for key in settings.keys() & names} for names in (of_source, of_batches))

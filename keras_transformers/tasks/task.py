@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, final
 
 import keras
@@ -13,41 +14,18 @@ from keras_transformers.checkpoints.names import architecture_of
 from keras_transformers.config import TransformerConfig
 from keras_transformers.data.pipeline import batches
 from keras_transformers.tasks.evaluation import evaluate
-from keras_transformers.tasks.objectives import full_objective
-from keras_transformers.tasks.parts import Setup, described, find_kind, keyword_names
-from keras_transformers.tasks.sources import (
-    check_has_length,
-    check_learnable,
-    fit_callbacks,
-    has_nothing_to_learn,
-    kept,
-)
+from keras_transformers.tasks.fit_options import check_options
+from keras_transformers.tasks.fitting import Recipe, fit
+from keras_transformers.tasks.held_out import evaluation_set
+from keras_transformers.tasks.objectives import full_objective, with_row_weights
+from keras_transformers.tasks.parts import Setup, check_process, described, find_kind, of_answers
+from keras_transformers.tasks.sources import check_no_batches, divided, has_nothing_to_learn, kept
 from keras_transformers.text.tokenizer import Tokenizer
-from keras_transformers.training.distribute import adapt_fit, check_backend, on_tensorflow, scope
+from keras_transformers.training.distribute import adapt_fit, check_backend, on_tensorflow
 from keras_transformers.training.lora import merged
 from keras_transformers.training.loss_scale import LossScaleOptimizer
 from keras_transformers.training.optimizer import AdamW
 from keras_transformers.training.schedules import make_schedule
-
-
-def of_answers(name: str, doc: str) -> property:
-    """A property of a task that is an attribute of its answers, a `OnePass` or a `Writing`."""
-
-    def attribute(task: Task) -> Any:
-        check_process(task.process)
-        return getattr(task.parts.answers, name)
-
-    return property(attribute, doc=doc)
-
-
-def check_process(process: int) -> None:
-    """A `ValueError` in a process that was forked from the one where a task was made: it would hang for ever."""
-    if process != os.getpid():
-        raise ValueError(
-            "this process was forked from the one that loaded the task, and the threads of TensorFlow and JAX are not "
-            "in it: load the task in each process after the fork (gunicorn without --preload), or start processes "
-            'anew: multiprocessing.get_context("spawn").'
-        )
 
 
 @final
@@ -151,6 +129,7 @@ class Task:
         batch_size: int | None = 32,
         batch_tokens: int | None = None,
         class_weight: dict[Any, float] | None = None,
+        sample_weight: Sequence[float] | None = None,
         **settings: Any,
     ) -> Any:
         """What `task.model.fit` takes.
@@ -164,7 +143,7 @@ class Task:
             pairs: The second text of each pair.
             batch_size: Rows, over all replicas.
             batch_tokens: Instead, rows times their padded length at most; texts of like length stand together.
-            class_weight: As for `fit` (Keras' own knows neither accumulation nor further outputs).
+            class_weight, sample_weight: As for `fit` (Keras' own know neither accumulation nor further outputs).
             **settings: Of `data.pipeline.batches`: `shuffle` (False for evaluation), `seed` of order and masks,
                 `accumulation_steps` of the optimizer, `drop_remainder`, `buckets`; and of the task: `buffer_size`, rows
                 of a stream in memory, to shuffle and to sort by length; `packing`; `short_probability`.
@@ -173,29 +152,31 @@ class Task:
             A `tf.data.Dataset`, or on JAX a `keras.utils.PyDataset`. A warning tells how many texts were cut.
 
         Raises:
-            ValueError: There are no texts, or texts and labels do not fit each other or the task.
+            ValueError: There are no texts, texts and labels do not fit each other or the task, or a setting is unknown.
         """
         check_process(self.process)
-        source_options = {name: settings[name] for name in keyword_names(self.parts.source) & settings.keys()}
-        settings = {name: settings[name] for name in settings.keys() - (source_options.keys() - keyword_names(batches))}
+        check_no_batches(texts)
+        source_options, settings = divided(self.name, self.parts.source, settings)
         if pairs is not None and not (self.kind.takes_pairs or self.kind.takes_documents):
             raise ValueError(f"{self.name} takes no pairs, and received some. Leave them out.")
         if has_nothing_to_learn(self.kind, self.parts, texts, labels):
             settings = {"shuffle": False, **settings}  # `model.predict` answers in the order of the texts
         source = self.parts.source(texts, labels, pairs, **source_options)
         objective = full_objective(self.name, self.parts, self.outputs, class_weight)
+        if sample_weight is not None:
+            source, objective = with_row_weights(self.kind, source, objective, sample_weight)
         size = None if batch_tokens else batch_size
         return batches(source, objective, size, batch_tokens=batch_tokens, max_length=self.max_length, **settings)
 
     def fit(
         self,
-        texts: Any,
+        texts: Any = None,
         labels: Any = None,
         *,
         pairs: Sequence[str] | None = None,
         epochs: int = 3,
         batch_size: int = 32,
-        learning_rate: float = 5e-5,
+        learning_rate: float | keras.optimizers.schedules.LearningRateSchedule = 5e-5,
         schedule: str = "linear",
         warmup: float = 0.1,
         weight_decay: float = 0.01,
@@ -203,7 +184,9 @@ class Task:
         accumulation_steps: int = 1,
         ema_momentum: float | None = None,
         class_weight: dict[Any, float] | None = None,
+        sample_weight: Sequence[float] | None = None,
         validation_data: Any = None,
+        validation_split: float = 0.0,
         seed: int = 0,
         resume: str | os.PathLike | None = None,
         dataset_options: dict[str, Any] | None = None,
@@ -211,50 +194,48 @@ class Task:
         compile_options: dict[str, Any] | None = None,
         **fit_options: Any,
     ) -> keras.callbacks.History:
-        """Fine-tune in one call: warms the learning rate up, and decays it over the steps that it knows.
-
-        A second call goes on from the weights, with a new optimizer and schedule.
+        """Fine-tune in one call. A second one goes on from the weights, with a new optimizer and schedule.
 
         Args:
             texts, labels, pairs: As for `dataset`, but no stream.
             epochs: Passes over the texts.
             batch_size: Rows a step.
-            learning_rate: The peak.
+            learning_rate: The peak; or a schedule of Keras, a function of the number of updates, which then stands for
+                `schedule` and `warmup`. A callback that sets the rate needs a number and `schedule="constant"`.
             schedule: `"linear"` or `"cosine"` decay to zero, `"inverse_sqrt"`, or `"constant"`, which has no warm-up.
             warmup: Part of the steps in which the rate rises.
             weight_decay, clip_norm, accumulation_steps, ema_momentum: Of `training.optimizer.AdamW`.
             class_weight: What a text counts in the loss by its label, a name or number; 1 for those left out.
-            validation_data: `(texts, labels)` or `(texts, labels, pairs)`, or a data set, evaluated after each epoch.
+            sample_weight: What each text counts in the loss, a number from 0 on.
+            validation_data: `(texts, labels)` or `(texts, labels, pairs)`, a dict of these, texts alone where the task
+                needs no labels, or a data set; evaluated after each epoch.
+            validation_split: Instead, the share of the texts, the last ones given, that is held out and evaluated.
             seed: Of order and masks.
             resume: Folder in which `Resume` saves the run; the same call goes on where a run in it was stopped.
             dataset_options: For `dataset`; validation leaves no text out, whatever they say.
             optimizer_options: More of `AdamW`, such as `beta_2` and `epsilon`.
             compile_options: For `compile`.
-            **fit_options: For `keras.Model.fit`, such as `callbacks`, `verbose`.
+            **fit_options: Of `keras.Model.fit`: `callbacks`, `verbose`, `shuffle`, `initial_epoch`, `steps_per_epoch`,
+                `validation_steps`, `validation_freq`, `validation_batch_size`.
 
         Returns:
             Keras' `History`.
 
         Raises:
-            ValueError: As for `dataset`; no labels; an unknown schedule; a stream, whose number of steps is not known;
-                `class_weight` where texts have no class, or several.
+            ValueError: As for `dataset`; no labels; a stream, whose number of steps is not known; an option that is
+                unknown or out of range; weights that do not fit the texts or the task; validation data that is none; a
+                callback that sets a rate which follows a schedule. All before the first step, and before `compile`.
         """
-        check_has_length(texts)
-        check_learnable(self.kind, self.parts, texts, labels, pairs)
-        settings = {"batch_size": batch_size, "seed": seed, "accumulation_steps": accumulation_steps, "pairs": pairs}
-        dataset = self.dataset(texts, labels, **(settings | {"class_weight": class_weight} | (dataset_options or {})))
-        steps = epochs * (fit_options.get("steps_per_epoch") or dataset.num_batches) // accumulation_steps
-        rate = make_schedule(schedule, learning_rate, warmup, steps)
-        optimizer = (rate, weight_decay, clip_norm, accumulation_steps, ema_momentum)
-        with scope(getattr(self.model, "distribute_strategy", None)):
-            self.compile(AdamW(*optimizer, **(optimizer_options or {})), **(compile_options or {}))
-            # Keras would do so in the first step: one that makes variables is traced twice.
-            self.model.optimizer.build(self.model.trainable_variables)
-        if isinstance(validation_data, tuple):
-            validation_data = self._evaluation(*validation_data, batch_size=batch_size, options=dataset_options)
-        fit_options["callbacks"] = fit_callbacks(dataset, fit_options.get("callbacks"), resume)
-        # The data set shuffles by itself; Keras would warn, or on JAX shuffle the batches once more.
-        return self.model.fit(dataset, epochs=epochs, validation_data=validation_data, shuffle=False, **fit_options)
+        check_process(self.process)
+        check_options(dataset_options, optimizer_options, compile_options)
+        rows = {"texts": texts, "labels": labels, "pairs": pairs, "sample_weight": sample_weight}
+        shared = {"accumulation_steps": accumulation_steps}
+        settings = {"batch_size": batch_size, "seed": seed, "class_weight": class_weight, **shared}
+        optimizer = {"weight_decay": weight_decay, "clip_norm": clip_norm, "ema_momentum": ema_momentum, **shared}
+        optimizer |= optimizer_options or {}
+        rate = partial(make_schedule, schedule, learning_rate, warmup)
+        recipe = Recipe(settings, dataset_options or {}, optimizer, compile_options or {}, rate, resume)
+        return fit(self, rows, epochs, recipe, (validation_data, validation_split), fit_options)
 
     def evaluate(
         self,
@@ -277,17 +258,8 @@ class Task:
             Metrics by name, lists for those of several values. Keras' `loss`, a mean of batch means, is left out.
         """
         rows = [*map(kept, (texts, labels, pairs))]  # read twice: by the data set, and the scorer
-        dataset = self._evaluation(*rows, batch_size, dataset_options)
+        dataset = evaluation_set(self, *rows, **({"batch_size": batch_size} | (dataset_options or {})))
         return evaluate(self.model, dataset, self.parts.scorer and self.parts.scorer(*rows), verbose)
-
-    def _evaluation(
-        self, texts: Any, labels: Any = None, pairs: Any = None, batch_size: int = 32, options: Any = None
-    ) -> Any:
-        """Make a data set of all texts, once: in their order where it matters, else sorted by length."""
-        check_learnable(self.kind, self.parts, texts, labels, pairs)
-        settings = {"batch_size": batch_size, "pairs": pairs, **(options or {})}
-        every = {"shuffle": False, "drop_remainder": False, "accumulation_steps": 1, "class_weight": None}
-        return self.dataset(texts, labels, **(settings | every | {"by_length": self.parts.rows_alone}))
 
     __repr__ = described
     predict = of_answers("predict", "Answers texts: `OnePass.predict`, or of language models `Writing.predict`.")

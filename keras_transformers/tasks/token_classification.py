@@ -95,6 +95,7 @@ KIND = Kind(
     models=("encoder",),
     new_layers=("classifier",),
     needs_labels=True,
+    takes_weights=True,
     read=read_annotated,
     labels_in=labels_in,
 )

@@ -9,11 +9,17 @@ import keras
 from keras import ops
 
 from keras_transformers.keras_private import adam_moments, is_decayed, optimized_variables
+from keras_transformers.number_checks import is_finite, is_number, is_size
 from keras_transformers.text.tokenizer import check_texts
 from keras_transformers.training.distribute import all_reduce_sum, dense, on_tensorflow, run_if
 
 # gamma and beta belong to layer norm, scale to RMS norm, and "positions/embeddings" to relative positions only.
 NO_DECAY = ("bias", "gamma", "beta", "scale", "positions/embeddings")
+
+SCHEDULED = (
+    "the learning rate follows a schedule, so that nothing else can set it: {}. Expected a constant one: in task.fit "
+    "learning_rate= a number with schedule='constant', in AdamW a number. Or leave the callback that sets it out."
+)
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
@@ -48,7 +54,7 @@ class AdamW(keras.optimizers.AdamW):
         name: Name of the optimizer.
 
     Raises:
-        ValueError: If `clip_norm` or `accumulation_steps` is out of range.
+        ValueError: If an argument is out of range; later, if `learning_rate` is set while it follows a schedule.
 
     Example:
 
@@ -71,14 +77,26 @@ class AdamW(keras.optimizers.AdamW):
         name: str = "adamw",
     ):
         averages = {} if ema_momentum is None else {"use_ema": True, "ema_momentum": ema_momentum}
+        _check(clip_norm, accumulation_steps, ema_momentum)
+        for rate, number in {
+            "weight_decay": weight_decay,
+            "beta_1": beta_1,
+            "beta_2": beta_2,
+            "epsilon": epsilon,
+        }.items():
+            if not (is_finite(number) and number >= 0):
+                raise ValueError(f"Received {rate}={number!r}; expected a number from 0 on.")
         super().__init__(learning_rate, weight_decay, beta_1, beta_2, epsilon, name=name, **averages)
-        if clip_norm is not None and not clip_norm > 0:
-            raise ValueError(f"Received clip_norm={clip_norm}; expected a positive number, or None for no clipping.")
-        if accumulation_steps < 1:
-            raise ValueError(f"Received accumulation_steps={accumulation_steps}; expected at least 1.")
         self.clip_norm = clip_norm
         self.accumulation_steps = int(accumulation_steps)
         self.no_decay = tuple(check_texts("no_decay", no_decay, is_ordered=False))
+
+    @keras.optimizers.AdamW.learning_rate.setter
+    def learning_rate(self, value: Any) -> None:
+        try:
+            keras.optimizers.AdamW.learning_rate.fset(self, value)
+        except TypeError as error:
+            raise ValueError(SCHEDULED.format(f"received {value!r} for it")) from error
 
     def build(self, variables: list) -> None:
         if self.built:
@@ -203,6 +221,18 @@ class AdamW(keras.optimizers.AdamW):
             "ema_momentum": self.ema_momentum if self.use_ema else None,
             "no_decay": list(self.no_decay),
         }
+
+
+def _check(clip_norm: Any, accumulation_steps: Any, ema_momentum: Any) -> None:
+    """Raise a `ValueError` for an option of `AdamW` that is out of range."""
+    if clip_norm is not None and not (is_number(clip_norm) and clip_norm > 0):
+        raise ValueError(f"Received clip_norm={clip_norm!r}; expected a positive number, or None for no clipping.")
+    if not is_size(accumulation_steps):
+        raise ValueError(f"Received accumulation_steps={accumulation_steps!r}; expected a whole number, at least 1.")
+    if ema_momentum is not None and not (is_number(ema_momentum) and 0 <= ema_momentum < 1):
+        raise ValueError(
+            f"Received ema_momentum={ema_momentum!r}; expected a number in [0, 1), or None for no averages."
+        )
 
 
 def clip_by_global_norm(grads: Sequence, clip_norm: float) -> list:

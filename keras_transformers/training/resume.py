@@ -94,6 +94,8 @@ class Resume(keras.callbacks.Callback):
         callbacks: Sequence[keras.callbacks.Callback] = (),
     ):
         super().__init__()
+        if not isinstance(folder, (str, os.PathLike)) or not os.fspath(folder):
+            raise ValueError(f"Received folder={folder!r}; expected the path of a folder.")
         check_dataset(dataset)
         if every < 1:
             raise ValueError(f"Received every={every}; expected a number of batches, at least 1.")

@@ -8,9 +8,11 @@ not batches.
 from __future__ import annotations
 
 import math
+import numbers
 from typing import Any
 
 import keras
+import numpy as np
 from keras import ops
 
 SCHEDULES = ("linear", "cosine", "inverse_sqrt", "constant")
@@ -150,7 +152,7 @@ def make_schedule(name: str, peak: float, warmup: float, steps: int) -> Any:
 
     Args:
         name: One of `SCHEDULES`.
-        peak: The largest rate.
+        peak: The largest rate; or a Keras schedule, which is returned as it is.
         warmup: Fraction of the updates, in [0, 1), in which the rate rises; `"constant"` ignores it.
         steps: Total number of updates.
 
@@ -158,7 +160,8 @@ def make_schedule(name: str, peak: float, warmup: float, steps: int) -> Any:
         A number or a Keras schedule.
 
     Raises:
-        ValueError: The name is unknown, or `warmup` is not in [0, 1).
+        ValueError: The name is unknown, `peak` is no positive number, `warmup` is not in [0, 1), or there are two
+            schedules.
 
     Example:
 
@@ -166,8 +169,15 @@ def make_schedule(name: str, peak: float, warmup: float, steps: int) -> Any:
     0.001
     """
     if name not in SCHEDULES:
-        raise ValueError(f"schedule must be one of {SCHEDULES}: received {name!r}.")
-    if not 0 <= warmup < 1:
+        raise ValueError(
+            f"schedule must be one of {SCHEDULES}: received {name!r}. A schedule of Keras is given as learning_rate."
+        )
+    if isinstance(peak, keras.optimizers.schedules.LearningRateSchedule):
+        if name in ("cosine", "inverse_sqrt"):
+            raise ValueError(f"received schedule={name!r}, and a schedule as learning_rate, {peak}: leave one out.")
+        return peak
+    peak = _number(peak)
+    if not (isinstance(warmup, numbers.Real) and 0 <= warmup < 1):
         raise ValueError(f"warmup must be a fraction of the steps, in [0, 1): received {warmup!r}.")
     warmup_steps = math.ceil(warmup * steps)
     if name == "constant":
@@ -175,3 +185,14 @@ def make_schedule(name: str, peak: float, warmup: float, steps: int) -> Any:
     if name == "inverse_sqrt":
         return WarmupInverseSqrt(peak, max(1, warmup_steps))
     return {"linear": WarmupLinear, "cosine": WarmupCosine}[name](peak, warmup_steps, steps)
+
+
+def _number(rate: Any) -> float:
+    """The rate as a float; a scalar of NumPy or of a backend is one too."""
+    number = np.asarray(rate)
+    if number.ndim or number.dtype.kind not in "iuf" or not 0 < number < math.inf:
+        raise ValueError(
+            f"learning_rate must be a positive number, such as 5e-5, or a keras.optimizers.schedules."
+            f"LearningRateSchedule: received {rate!r}."
+        )
+    return float(number)
