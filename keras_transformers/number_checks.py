@@ -21,7 +21,10 @@ def is_number(value: Any) -> bool:
 
 def is_finite(value: Any) -> bool:
     """Whether a value is a real number, not True or False, that a float can hold."""
-    return is_number(value) and -MOST_FLOAT <= value <= MOST_FLOAT
+    if not is_number(value):
+        return False
+    plain = value.item() if hasattr(value, "item") else value  # NumPy's float32 cannot be compared with the limits
+    return -MOST_FLOAT <= plain <= MOST_FLOAT
 
 
 def is_size(value: Any) -> bool:

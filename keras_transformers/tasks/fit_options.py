@@ -12,7 +12,7 @@ import keras
 
 from keras_transformers.number_checks import is_count, is_size
 from keras_transformers.tasks.progress import CHOICES
-from keras_transformers.tasks.sources import check_no_batches
+from keras_transformers.tasks.sources import check_given
 from keras_transformers.training.averaging import AverageEpochs
 from keras_transformers.training.optimizer import SCHEDULED, AdamW
 from keras_transformers.training.resume import Resume
@@ -83,9 +83,7 @@ def _check_others(verbose: Any = "auto", shuffle: Any = True, validation_freq: A
 
 def _check_has_length(texts: Any) -> None:
     """Raise a `ValueError` where there are no texts, or the number of steps is not known."""
-    if texts is None:
-        raise ValueError("fit needs texts to learn from: received None. They are its first argument, before labels.")
-    check_no_batches(texts)
+    check_given(texts)
     if hasattr(texts, "element_spec"):
         raise ValueError(
             "fit needs the number of steps for its schedule, and a stream has none: use "
@@ -93,7 +91,7 @@ def _check_has_length(texts: Any) -> None:
         )
 
 
-def check_options(dataset_options: Any, optimizer_options: Any, compile_options: Any) -> None:
+def check_options(dataset_options: Any, optimizer_options: Any = None, compile_options: Any = None) -> None:
     """Check that these are dicts, and the names of `AdamW` and `keras.Model.compile` in them.
 
     Raises:

@@ -11,7 +11,7 @@ import numpy as np
 
 from keras_transformers.number_checks import is_number
 from keras_transformers.tasks.parts import Kind
-from keras_transformers.tasks.sources import check_learnable, is_ready
+from keras_transformers.tasks.sources import check_given, check_learnable, is_ready
 from keras_transformers.text.checks import listed
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ def evaluation_set(task: Task, texts: Any, labels: Any = None, pairs: Any = None
         task: Of the texts.
         texts, labels, pairs, settings: As for `Task.dataset`.
     """
+    check_given(texts)
     check_learnable(task.kind, task.parts, texts, labels, pairs)
     every = {"shuffle": False, "drop_remainder": False, "accumulation_steps": 1, "class_weight": None}
     every |= {"sample_weight": None, "by_length": task.parts.rows_alone}

@@ -45,11 +45,13 @@ def with_row_weights(kind: Kind, source: Source, objective: Objective, weights: 
     Args:
         kind: Of the task.
         source, objective: Without weights.
-        weights: One a text, from 0 on.
+        weights: One a text, from 0 on; None for 1 each.
 
     Raises:
         ValueError: They are none, not as many as texts, or the rows of the task are no texts.
     """
+    if weights is None:
+        return source, objective
     if not kind.takes_weights or source.num_rows is None:
         what = "a stream" if kind.takes_weights else f"{kind.name}, whose rows are no texts"
         raise ValueError(

@@ -170,9 +170,9 @@ def _scores(labels: Any) -> np.ndarray:
     scores = label_numbers(labels := label_rows(labels), expected)
     if scores.ndim != 1 or not (np.abs(scores) <= 1).all():
         row = int((~(np.abs(scores) <= 1)).argmax()) if scores.ndim == 1 else 0
+        label = labels[row].tolist() if isinstance(labels[row], (np.ndarray, np.generic)) else labels[row]
         raise ValueError(
-            f"{expected}: received {np.asarray(labels)[row].tolist()!r} in row {row}. Scale them: a score from 0 to 5 "
-            "is divided by 5."
+            f"{expected}: received {label!r} in row {row}. Scale them: a score from 0 to 5 is divided by 5."
         )
     return scores
 

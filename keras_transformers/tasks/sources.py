@@ -77,8 +77,10 @@ def is_ready(data: Any) -> bool:
     return isinstance(data, keras.utils.PyDataset) or isinstance(first, dict)
 
 
-def check_no_batches(texts: Any) -> None:
-    """Raise a `ValueError` for a data set of batches in place of texts."""
+def check_given(texts: Any) -> None:
+    """Raise a `ValueError` for None, or a data set of batches, in place of texts."""
+    if texts is None:
+        raise ValueError("expected texts, and what belongs to them: received None. Texts are the first argument.")
     if is_ready(texts):
         raise ValueError(
             "expected texts, and what belongs to them: received a data set of batches. Give that to task.model: "

@@ -19,7 +19,7 @@ from keras_transformers.tasks.fitting import Recipe, fit
 from keras_transformers.tasks.held_out import evaluation_set
 from keras_transformers.tasks.objectives import full_objective, with_row_weights
 from keras_transformers.tasks.parts import Setup, check_process, described, find_kind, of_answers
-from keras_transformers.tasks.sources import check_no_batches, divided, has_nothing_to_learn, kept
+from keras_transformers.tasks.sources import check_given, divided, has_nothing_to_learn, kept
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.training.distribute import adapt_fit, check_backend, on_tensorflow
 from keras_transformers.training.lora import merged
@@ -155,7 +155,7 @@ class Task:
             ValueError: There are no texts, texts and labels do not fit each other or the task, or a setting is unknown.
         """
         check_process(self.process)
-        check_no_batches(texts)
+        check_given(texts)
         source_options, settings = divided(self.name, self.parts.source, settings)
         if pairs is not None and not (self.kind.takes_pairs or self.kind.takes_documents):
             raise ValueError(f"{self.name} takes no pairs, and received some. Leave them out.")
@@ -163,8 +163,7 @@ class Task:
             settings = {"shuffle": False, **settings}  # `model.predict` answers in the order of the texts
         source = self.parts.source(texts, labels, pairs, **source_options)
         objective = full_objective(self.name, self.parts, self.outputs, class_weight)
-        if sample_weight is not None:
-            source, objective = with_row_weights(self.kind, source, objective, sample_weight)
+        source, objective = with_row_weights(self.kind, source, objective, sample_weight)
         size = None if batch_tokens else batch_size
         return batches(source, objective, size, batch_tokens=batch_tokens, max_length=self.max_length, **settings)
 
@@ -229,9 +228,9 @@ class Task:
         check_process(self.process)
         check_options(dataset_options, optimizer_options, compile_options)
         rows = {"texts": texts, "labels": labels, "pairs": pairs, "sample_weight": sample_weight}
-        shared = {"accumulation_steps": accumulation_steps}
-        settings = {"batch_size": batch_size, "seed": seed, "class_weight": class_weight, **shared}
-        optimizer = {"weight_decay": weight_decay, "clip_norm": clip_norm, "ema_momentum": ema_momentum, **shared}
+        settings = {"batch_size": batch_size, "seed": seed, "class_weight": class_weight}
+        optimizer = {"weight_decay": weight_decay, "clip_norm": clip_norm, "ema_momentum": ema_momentum}
+        settings["accumulation_steps"] = optimizer["accumulation_steps"] = accumulation_steps
         optimizer |= optimizer_options or {}
         rate = partial(make_schedule, schedule, learning_rate, warmup)
         recipe = Recipe(settings, dataset_options or {}, optimizer, compile_options or {}, rate, resume)
@@ -257,6 +256,7 @@ class Task:
         Returns:
             Metrics by name, lists for those of several values. Keras' `loss`, a mean of batch means, is left out.
         """
+        check_options(dataset_options)
         rows = [*map(kept, (texts, labels, pairs))]  # read twice: by the data set, and the scorer
         dataset = evaluation_set(self, *rows, **({"batch_size": batch_size} | (dataset_options or {})))
         return evaluate(self.model, dataset, self.parts.scorer and self.parts.scorer(*rows), verbose)

@@ -41,7 +41,8 @@ def test_a_dict_of_labels_is_obeyed(labels):
         ("single_label", (name for name in "ab"), [0, 1]),
         ("multi_label", [["b"], [], ["b", "a"]], [[0, 1], [0, 0], [1, 1]]), ("multi_label", [[0, 1]], [[0, 1]]),
         ("multi_label", [[], []], [[0, 0], [0, 0]]), ("multi_label", [np.array(["b"]), {"a"}], [[0, 1], [1, 0]]),
-        ("regression", [[0.5, 1.5]], [[0.5, 1.5]]),
+        ("regression", [[0.5, 1.5]], [[0.5, 1.5]]), ("regression", [["0.5", " 1e1 "], [2, "3"]], [[0.5, 10], [2, 3]]),
+        ("regression", np.array(["0.5", "1"]), [0.5, 1]), ("regression", ("0.5", 1), [0.5, 1]),
     ],
 )  # fmt: skip
 def test_names_to_numbers(problem, labels, expected):
@@ -55,6 +56,9 @@ def test_names_to_numbers(problem, labels, expected):
         ("single_label", 5, "a list of labels, one a row: received '5'"),
         ("single_label", "ab", "a label for each text"), ("single_label", ["a", "c"], "unknown label 'c'"),
         ("single_label", ["a", 1], "unknown label 1"), ("multi_label", ["a", "b"], r"pass \[\['a'\]"),
+        ("regression", ["1", "x"], "numbers, one for each label a text: received 'x' in row 1"),
+        ("regression", ["1", "1,5"], "received '1,5' in row 1"), ("regression", [["1", "2"], ["3", ""]], "in row 1"),
+        ("regression", [[1], [1, 2]], r"received '\[\[1\], \[1, 2\]\]'"), ("regression", 5, "a list of labels"),
         ("multi_label", [["a"], "b"], r"pass \[\['b'\]"), ("multi_label", [["a"], None], "row 1 are None: pass "),
     ],
 )  # fmt: skip

@@ -43,12 +43,23 @@ def uneven(strategy):
         task = tiny.classifier()  # nothing built by `fit`
     return trained, [task.evaluate(tiny.TEXTS[:n], tiny.LABELS[:n], batch_size=5) for n in (1, 5)]
 
+def weighed(strategy):
+    with scope(strategy):
+        task = tiny.classifier()
+    fit = {"epochs": 2, "batch_size": 5, "accumulation_steps": 2, "learning_rate": 1e-3, "steps_per_epoch": 2}
+    weights = {"sample_weight": np.arange(24) / 12, "class_weight": {"good": 3.0}}
+    task.fit(tiny.TEXTS, tiny.LABELS, validation_split=0.2, verbose=0, **fit, **weights)
+    return tiny.weights(task)
+
 mirrored = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
 (one, scores), (two, others) = uneven(None), uneven(mirrored)
 for a, b in zip(one, two, strict=True):
     np.testing.assert_allclose(a, b, atol=1e-5)
 for a, b in zip(scores, others, strict=True):
     np.testing.assert_allclose(list(a.values()), list(b.values()), rtol=1e-5)
+
+for a, b in zip(weighed(None), weighed(mirrored), strict=True):
+    np.testing.assert_allclose(a, b, atol=1e-5)
 
 (one, result, answer), (two, results, answers) = run(None), run(mirrored)
 np.testing.assert_allclose(results["cross_entropy"], result["cross_entropy"], rtol=1e-5)
