@@ -63,9 +63,9 @@ def fit(
     check_learnable(task.kind, task.parts, rows["texts"], rows["labels"], rows["pairs"])
     shuffle = {"shuffle": options.pop("shuffle", True)}
     dataset = task.dataset(**rows, **{**recipe.settings, **shuffle, **recipe.dataset_options})
-    size = {"batch_size": recipe.settings["batch_size"], **recipe.dataset_options}
-    size |= _size(options.pop("validation_batch_size", None))
-    validation = validation_set(task, validation_data, size)
+    measured = {"batch_size": recipe.settings["batch_size"], **recipe.dataset_options}
+    measured |= _measured(options.pop("validation_batch_size", None), options.get("validation_steps"))
+    validation = validation_set(task, validation_data, measured)
 
     steps = _steps(dataset, options.pop("steps_per_epoch", None), recipe.resume)
     updates = (epochs - options.get("initial_epoch", 0)) * (steps or dataset.num_batches)
@@ -81,9 +81,10 @@ def fit(
     return task.model.fit(dataset, shuffle=False, **settings, **options)
 
 
-def _size(batch_size: int | None) -> dict[str, Any]:
-    """The settings of a data set whose batches have a size of their own; none where it is None."""
-    return {} if batch_size is None else {"batch_size": batch_size, "batch_tokens": None}
+def _measured(batch_size: int | None, steps: int | None) -> dict[str, Any]:
+    """The settings of validation alone: the size of batches; and for a few of them, rows in the order given."""
+    size = {} if batch_size is None else {"batch_size": batch_size, "batch_tokens": None}
+    return size if steps is None else {**size, "by_length": False}
 
 
 def _steps(dataset: Any, steps: int | None, resume: Any) -> int | None:

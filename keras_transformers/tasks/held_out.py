@@ -73,9 +73,9 @@ def evaluation_set(task: Task, texts: Any, labels: Any = None, pairs: Any = None
     """
     check_given(texts)
     check_learnable(task.kind, task.parts, texts, labels, pairs)
-    every = {"shuffle": False, "drop_remainder": False, "accumulation_steps": 1, "class_weight": None}
-    every |= {"sample_weight": None, "by_length": task.parts.rows_alone}
-    return task.dataset(texts, labels, pairs=pairs, **(settings | every))
+    every = {"shuffle": False, "drop_remainder": False, "accumulation_steps": 1}
+    every |= {"class_weight": None, "sample_weight": None}
+    return task.dataset(texts, labels, pairs=pairs, **({"by_length": task.parts.rows_alone} | settings | every))
 
 
 def validation_set(task: Task, data: Any, settings: dict[str, Any]) -> Any:

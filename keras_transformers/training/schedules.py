@@ -35,7 +35,7 @@ class Warmup(keras.optimizers.schedules.LearningRateSchedule):
                 f"Received warmup_steps={warmup_steps} and total_steps={total_steps}; expected 0 <= warmup_steps <= "
                 "total_steps. total_steps is batches per epoch * epochs (/ accumulation_steps)."
             )
-        self.peak, self.warmup_steps, self.total_steps = float(peak), int(warmup_steps), int(total_steps)
+        self.peak, self.warmup_steps, self.total_steps = _number(peak, "peak"), int(warmup_steps), int(total_steps)
 
     def decay(self, n):
         """Returns the factor of `peak` at update n >= warmup_steps."""
@@ -176,7 +176,7 @@ def make_schedule(name: str, peak: float, warmup: float, steps: int) -> Any:
         if name in ("cosine", "inverse_sqrt"):
             raise ValueError(f"received schedule={name!r}, and a schedule as learning_rate, {peak}: leave one out.")
         return peak
-    peak = _number(peak)
+    peak = _number(peak, "learning_rate")
     if not (isinstance(warmup, numbers.Real) and 0 <= warmup < 1):
         raise ValueError(f"warmup must be a fraction of the steps, in [0, 1): received {warmup!r}.")
     warmup_steps = math.ceil(warmup * steps)
@@ -187,12 +187,10 @@ def make_schedule(name: str, peak: float, warmup: float, steps: int) -> Any:
     return {"linear": WarmupLinear, "cosine": WarmupCosine}[name](peak, warmup_steps, steps)
 
 
-def _number(rate: Any) -> float:
+def _number(rate: Any, name: str) -> float:
     """The rate as a float; a scalar of NumPy or of a backend is one too."""
     number = np.asarray(rate)
     if number.ndim or number.dtype.kind not in "iuf" or not 0 < number < math.inf:
-        raise ValueError(
-            f"learning_rate must be a positive number, such as 5e-5, or a keras.optimizers.schedules."
-            f"LearningRateSchedule: received {rate!r}."
-        )
+        or_schedule = ", or a keras.optimizers.schedules.LearningRateSchedule" if name == "learning_rate" else ""
+        raise ValueError(f"{name} must be a positive number, such as 5e-5{or_schedule}: received {rate!r}.")
     return float(number)

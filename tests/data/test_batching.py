@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -143,11 +144,26 @@ def test_weights_without_labels():
         weighted([({},), ({},)])
 
 
-@pytest.mark.parametrize("change", [{"batch_size": 0}, {"max_length": 0}, {"accumulation_steps": 0}, {"seed": -1}])
-def test_settings_out_of_range(change):
-    name, value = next(iter(change.items()))
-    with pytest.raises(ValueError, match=f"{name}={value}"):
-        replace(SETTINGS, **change)
+OUT_OF_RANGE = [
+    ("batch_size", 0), ("batch_size", 8.0), ("batch_size", True), ("batch_size", "8"), ("max_length", 0),
+    ("accumulation_steps", 0), ("accumulation_steps", 1.0), ("seed", -1), ("seed", 0.0), ("seed", False),
+    ("seed", None),
+    ("buckets", (16, 0)), ("buckets", (16.0,)), ("buckets", ("16",)), ("shuffle", "False"), ("shuffle", 1),
+    ("drop_remainder", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "value"), OUT_OF_RANGE)
+def test_settings_out_of_range(name, value):
+    with pytest.raises(ValueError, match=f"{name}={re.escape(repr(value))}: expected"):
+        replace(SETTINGS, **{name: value})
+
+
+def test_numbers_of_numpy_are_numbers():
+    found = replace(
+        SETTINGS, batch_size=np.int64(8), seed=np.uint8(3), shuffle=np.True_, accumulation_steps=np.array(1)
+    )
+    assert found.batch_size == 8 and type(found.batch_size) is type(found.accumulation_steps) is int
 
 
 def test_a_row_that_is_too_long():

@@ -77,6 +77,15 @@ def test_texts_may_stay_in_order():
     assert np.abs(in_order - trained(shuffle=True)).max() > 1e-4
 
 
+@pytest.mark.integration
+def test_a_few_steps_of_validation_read_the_first_texts(task):
+    texts, labels = ["a fine film", "a dull day", "a fine film and a dull day and a song"], [1, 0, 0]
+    settings = FEW | {"epochs": 2, "batch_size": 1, "validation_data": (texts, labels)}
+    history = task.fit(texts, labels, validation_steps=2, validation_batch_size=1, **settings).history
+    expected = task.evaluate(texts[:2], labels[:2])["cross_entropy"]
+    assert history["val_cross_entropy"][-1] == pytest.approx(expected, rel=1e-5)
+
+
 def test_passes_that_do_not_end_with_epochs_are_left_alone():
     assert fit_callbacks(None, [], None) == []
     assert len(fit_callbacks(object(), [], None)) == 1

@@ -103,7 +103,7 @@ def test_a_classifier_of_other_labels_is_not_kept(trained, tmp_path):
         ({}, {"texts": ["a"], "labels": [1]}, "ranking takes pairs"),
         ({}, {"texts": ["a"], "pairs": ["b"]}, "needs labels"),
         ({}, {"texts": ["a"], "pairs": ["b"], "labels": [2]}, "expected a number from 0 to 1"),
-        ({}, {"texts": ["a"], "pairs": ["b"], "labels": ["x"]}, r"numbers from 0 to 1, one a pair: received 'x' in row 0"),
+        ({}, {"texts": ["a"], "pairs": ["b"], "labels": ["x"]}, r"numbers from 0 to 1, one a pair: received 'x'"),
         ({}, {"texts": ["a"], "pairs": ["b"], "labels": 1}, "a list of labels, one a row: received '1'"),
         ({}, {"texts": ["a", "b"], "pairs": ["b"], "labels": [1, 0]}, "texts and 1 pairs|one pair for each text|pairs"),
         ({"loss": "listwise"}, {"texts": ["a"], "pairs": ["b"], "labels": [0]}, "received 2 texts a row"),

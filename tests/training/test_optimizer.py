@@ -135,10 +135,30 @@ def test_a_variable_without_gradient_is_left_out():
     assert float(unused.numpy()[0]) == 1.0 and float(used.numpy()[0]) < 3.0
 
 
-@pytest.mark.parametrize(("argument", "value"), [("clip_norm", 0.0), ("clip_norm", -1.0), ("accumulation_steps", 0)])
+OUT_OF_RANGE = [
+    ("clip_norm", 0.0), ("clip_norm", -1.0), ("clip_norm", "1"), ("clip_norm", True), ("accumulation_steps", 0),
+    ("accumulation_steps", 2.0), ("accumulation_steps", "2"), ("weight_decay", -1), ("weight_decay", None),
+    ("weight_decay", "0.1"), ("weight_decay", float("nan")), ("ema_momentum", 1.0), ("ema_momentum", "0.9"),
+    ("ema_momentum", float("nan")), ("beta_1", "x"), ("beta_2", -0.1), ("epsilon", float("inf")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("argument", "value"), OUT_OF_RANGE)
 def test_arguments_out_of_range(argument, value):
-    with pytest.raises(ValueError, match=f"{argument}={value}; expected"):
+    with pytest.raises(ValueError, match=f"{argument}={value!r}; expected"):
         AdamW(0.1, **{argument: value})
+
+
+def test_a_rate_that_follows_a_schedule_is_not_set():
+    schedule = keras.optimizers.schedules.CosineDecay(0.1, 10)
+    optimizer = AdamW(schedule)
+    with pytest.raises(ValueError, match=r"follows a schedule.*received 0\.5 for it"):
+        optimizer.learning_rate = 0.5
+    optimizer.learning_rate = keras.optimizers.schedules.CosineDecay(0.5, 10)
+    assert float(optimizer.learning_rate) == 0.5
+    constant = AdamW(0.1)
+    constant.learning_rate = 0.5
+    assert float(constant.learning_rate) == 0.5 and constant.get_config()["learning_rate"] == 0.5
 
 
 def test_one_name_is_no_list():

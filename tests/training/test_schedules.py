@@ -65,6 +65,27 @@ def test_constant():
     assert make_schedule("constant", 1e-3, 0.1, 10) == 1e-3
 
 
+def test_a_schedule_of_keras_stays_as_it_is():
+    schedule = keras.optimizers.schedules.CosineDecay(1e-3, 10)
+    assert make_schedule("linear", schedule, 0.1, 10) is make_schedule("constant", schedule, 0.1, 10) is schedule
+    with pytest.raises(ValueError, match="schedule='cosine', and a schedule as learning_rate"):
+        make_schedule("cosine", schedule, 0.1, 10)
+
+
+@pytest.mark.parametrize("rate", [0, -1e-3, float("nan"), float("inf"), "1e-3", True, None, [1e-3], 10**400, abs])
+def test_what_is_no_rate(rate):
+    for name in ("linear", "constant"):
+        with pytest.raises(ValueError, match=r"learning_rate must be a positive number.*Schedule: received"):
+            make_schedule(name, rate, 0.1, 10)
+    with pytest.raises(ValueError, match="peak must be a positive number, such as 5e-5: received"):
+        WarmupLinear(rate, 0, 10)
+
+
+def test_rates_of_numpy_and_of_a_backend():
+    for rate in (np.float32(0.5), np.array(0.5), keras.ops.convert_to_tensor(0.5)):
+        assert make_schedule("constant", rate, np.float32(0.1), 10) == 0.5
+
+
 @pytest.mark.parametrize("name", ["linear", "cosine", "inverse_sqrt"])
 @pytest.mark.parametrize("steps, warmup", [(0, 0.1), (1, 0.9), (1, 0.0)])
 def test_hardly_any_steps(name, steps, warmup):
