@@ -161,11 +161,16 @@ def _functions(callback: Any) -> Iterator[Callable]:
 
 def _sets_rate(function: Callable) -> bool:
     """Return whether a function says `optimizer.learning_rate = ...` or `optimizer.learning_rate.assign(...)`."""
-    steps = [(step.opname, step.argval) for step in dis.get_instructions(function)]
+    steps = [(step.opname, _last(step.argval)) for step in dis.get_instructions(function)]
     for (_, owner), (action, name), (_, following) in zip(steps, steps[1:], steps[2:], strict=False):
         if owner == "optimizer" and name in RATES and (action == "STORE_ATTR" or following == "assign"):
             return True
     return False
+
+
+def _last(names: Any) -> Any:
+    """Of an instruction that loads two variables at once, as Python 3.13 has it, the second."""
+    return names[-1] if isinstance(names, tuple) and names else names
 
 
 def fit_callbacks(

@@ -18,7 +18,8 @@ NO_DECAY = ("bias", "gamma", "beta", "scale", "positions/embeddings")
 
 SCHEDULED = (
     "the learning rate follows a schedule, so that nothing else can set it: {}. Expected a constant one: in task.fit "
-    "learning_rate= a number with schedule='constant', in AdamW a number. Or leave the callback that sets it out."
+    "learning_rate= a number with schedule='constant'; for task.model.fit, task.compile() before it; in AdamW a "
+    "number. Or leave the callback that sets it out."
 )
 
 

@@ -142,7 +142,8 @@ class Assigns(callbacks.Callback):
 
 class Reads(callbacks.Callback):
     def on_epoch_end(self, epoch, logs=None):
-        self.learning_rate = float(self.model.optimizer.learning_rate)
+        learning_rate = float(self.model.optimizer.learning_rate)
+        self.learning_rate = learning_rate + 3 * learning_rate if () else None
 
 
 def test_who_sets_the_rate():
