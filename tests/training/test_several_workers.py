@@ -16,7 +16,7 @@ from clusters import finish, run_workers, start_workers
 SCRIPT = Path(__file__).with_name("workers.py")
 FAULTS = int(os.environ.get("ZOO_FAULTS", "1"))  # ZOO_FAULTS=20 is the whole matrix, some 15 minutes
 DROPOUT = "encoder dropout"
-CASES = ("encoder", "encoder accumulation", "decoder", "seq2seq", "encoder bfloat16")
+CASES = ("encoder", "encoder accumulation", "decoder", "seq2seq", "encoder bfloat16", "encoder weights")
 
 
 @cache
