@@ -78,7 +78,8 @@ def test_texts_may_stay_in_order():
 
 
 @pytest.mark.integration
-def test_a_few_steps_of_validation_read_the_first_texts(task):
+def test_a_few_steps_of_validation_read_the_first_texts():
+    task = tiny.classifier()
     texts, labels = ["a fine film", "a dull day", "a fine film and a dull day and a song"], [1, 0, 0]
     settings = FEW | {"epochs": 2, "batch_size": 1, "validation_data": (texts, labels)}
     history = task.fit(texts, labels, validation_steps=2, validation_batch_size=1, **settings).history

@@ -12,6 +12,11 @@ import tiny
 from columns import Series
 from tiny import EAGER, LABELS, TEXTS
 
+from keras_transformers.data.batch_sequence import BatchSequence
+from keras_transformers.data.batching import Batching
+from keras_transformers.data.classification import Classification
+from keras_transformers.data.position import Position
+from keras_transformers.data.rows import Rows
 from keras_transformers.tasks.held_out import hold_out, validation_set
 
 FEW = {"epochs": 1, "batch_size": 4, "verbose": 0} | EAGER
@@ -71,6 +76,15 @@ def test_a_data_set_stays_as_it_is(task):
     assert validation_set(task, None, {}) is None
     for dataset in (task.dataset(TEXTS, LABELS, shuffle=False), task.dataset(TEXTS, LABELS).prefetch(1)):
         assert validation_set(task, dataset, {}) is dataset
+
+
+def test_a_look_at_batches_leaves_their_position(task):
+    rows = Rows.of([[2, 7, 3], [2, 3]], labels=[1, 0])
+    dataset = BatchSequence(rows, Classification(2), Batching(8, 0, True, 4, (), 1, False), 1)  # as on JAX
+    assert validation_set(task, dataset, {}) is dataset and dataset.position == Position(0, 0)
+    rows = Rows.of([[2, 7, 3], [2, 3]])
+    with pytest.raises(ValueError, match="a data set without labels"):
+        validation_set(task, BatchSequence(rows, Classification(2), Batching(8, 0, True, 4, (), 1, False), 1), {})
 
 
 REFUSED = [
