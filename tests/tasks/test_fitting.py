@@ -87,6 +87,16 @@ def test_a_few_steps_of_validation_read_the_first_texts():
     assert history["val_cross_entropy"][-1] == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.integration
+def test_long_epochs_have_the_passes_of_short_ones():
+    def trained(**options):
+        task = tiny.classifier()
+        fit(task, learning_rate=1e-2, **options)
+        return np.concatenate([array.ravel() for array in tiny.weights(task)])
+
+    np.testing.assert_allclose(trained(epochs=4), trained(epochs=2, steps_per_epoch=6), atol=1e-6)
+
+
 def test_passes_that_do_not_end_with_epochs_are_left_alone():
     assert fit_callbacks(None, [], None) == []
     assert len(fit_callbacks(object(), [], None)) == 1
