@@ -74,7 +74,8 @@ def is_ready(data: Any) -> bool:
     """Return whether this is a data set of batches for the model, not of texts."""
     spec = getattr(data, "element_spec", None)
     first = spec[0] if isinstance(spec, tuple) and spec else spec
-    return isinstance(data, keras.utils.PyDataset) or isinstance(first, dict)
+    is_rows = isinstance(first, dict) and all(getattr(part, "shape", None) == () for part in first.values())
+    return isinstance(data, keras.utils.PyDataset) or (isinstance(first, dict) and not is_rows)
 
 
 def check_given(texts: Any) -> None:
@@ -124,8 +125,8 @@ def divided(name: str, source: Callable, settings: dict[str, Any]) -> tuple[dict
     Raises:
         ValueError: There is one of neither.
     """
-    of_source, of_batches = keyword_names(source), keyword_names(batches)
+    of_source, of_batches = keyword_names(source), keyword_names(batches) - {"max_length", "batch_tokens"}
     if unknown := sorted(settings.keys() - of_source - of_batches):
-        known = sorted((of_source | of_batches) - {"max_length", "batch_tokens"})
-        raise ValueError(f"dataset has no setting {', '.join(unknown)}; for {name} it has {', '.join(known)}.")
+        known = ", ".join(sorted(of_source | of_batches))
+        raise ValueError(f"dataset has no setting {', '.join(unknown)}; for {name} it has {known}.")
     return tuple({key: settings[key] for key in settings.keys() & names} for names in (of_source, of_batches))

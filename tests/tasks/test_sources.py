@@ -6,7 +6,7 @@ import tiny
 
 from keras_transformers.data.rows import Rows
 from keras_transformers.data.stream import Stream
-from keras_transformers.tasks.sources import check_labelled, is_stream
+from keras_transformers.tasks.sources import check_labelled, divided, is_ready, is_stream
 
 
 @pytest.mark.integration
@@ -53,3 +53,26 @@ def test_who_needs_labels():
         check_labelled(classifier, ["a"], None)
     check_labelled(classifier, tf.data.Dataset.from_tensors(("a", 1)), None)
     check_labelled(masked_lm, ["a"], None)
+
+
+def test_what_is_ready_for_the_model():
+    rows = {"text": ["a", "b"], "label": [0, 1]}
+    stream = tf.data.Dataset.from_tensor_slices(rows)
+    for texts in (["a"], ("a", "b"), stream, tf.data.Dataset.from_tensor_slices((["a"],)), "a", None):
+        assert not is_ready(texts)
+    assert is_ready(stream.batch(2)) and is_ready(tf.data.Dataset.from_tensors((rows, [0, 1])))
+    with pytest.raises(ValueError, match="Received a data set of"):
+        tiny.classifier().dataset(stream)
+
+
+def test_settings_go_where_they_belong():
+    def source(texts, *, shuffle=True, packing=None):
+        """A source of a task."""
+
+    settings = {"shuffle": False, "packing": None, "seed": 1}
+    assert divided("task", source, settings) == ({"shuffle": False, "packing": None}, {"shuffle": False, "seed": 1})
+    for name in ("nope", "max_length"):
+        with pytest.raises(
+            ValueError, match=f"dataset has no setting {name}; for task it has accumulation_steps, buck"
+        ):
+            divided("task", source, {name: 1})
