@@ -64,8 +64,10 @@ def fit(
     shuffle = {"shuffle": options.pop("shuffle", True)}
     dataset = task.dataset(**rows, **{**recipe.settings, **shuffle, **recipe.dataset_options})
     measured = {"batch_size": recipe.settings["batch_size"], **recipe.dataset_options}
-    measured |= _measured(options.pop("validation_batch_size", None), options.get("validation_steps"))
-    validation = validation_set(task, validation_data, measured)
+    if (size := options.pop("validation_batch_size", None)) is not None:
+        measured |= {"batch_size": size, "batch_tokens": None}
+    is_part = options.get("validation_steps") is not None  # the first rows given, not the longest
+    validation = validation_set(task, validation_data, measured, in_order=is_part)
 
     steps = _steps(dataset, options.pop("steps_per_epoch", None), recipe.resume)
     updates = (epochs - options.get("initial_epoch", 0)) * (steps or dataset.num_batches)
@@ -79,12 +81,6 @@ def fit(
     settings = {"epochs": epochs, "steps_per_epoch": steps, "validation_data": validation, "callbacks": callbacks}
     # The data set shuffles by itself; Keras would warn, or on JAX shuffle the batches once more.
     return task.model.fit(dataset, shuffle=False, **settings, **options)
-
-
-def _measured(batch_size: int | None, steps: int | None) -> dict[str, Any]:
-    """The settings of validation alone: the size of batches; and for a few of them, rows in the order given."""
-    size = {} if batch_size is None else {"batch_size": batch_size, "batch_tokens": None}
-    return size if steps is None else {**size, "by_length": False}
 
 
 def _steps(dataset: Any, steps: int | None, resume: Any) -> int | None:

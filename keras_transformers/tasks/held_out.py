@@ -64,27 +64,31 @@ def _are_texts(kind: Kind, data: Any) -> bool:
     return hasattr(data, "__iter__") or hasattr(data, "__getitem__")
 
 
-def evaluation_set(task: Task, texts: Any, labels: Any = None, pairs: Any = None, **settings: Any) -> Any:
+def evaluation_set(task: Task, rows: Sequence[Any], settings: dict[str, Any], in_order: bool = False) -> Any:
     """Return a data set of all texts, once: in their order where it matters, else sorted by length.
 
     Args:
         task: Of the texts.
-        texts, labels, pairs, settings: As for `Task.dataset`.
+        rows: Texts, labels and pairs.
+        settings: Of `Task.dataset`.
+        in_order: Whether the order matters in any case.
     """
+    texts, labels, pairs = rows
     check_given(texts)
     check_learnable(task.kind, task.parts, texts, labels, pairs)
-    every = {"shuffle": False, "drop_remainder": False, "accumulation_steps": 1}
-    every |= {"class_weight": None, "sample_weight": None}
-    return task.dataset(texts, labels, pairs=pairs, **({"by_length": task.parts.rows_alone} | settings | every))
+    every = {"shuffle": False, "drop_remainder": False, "accumulation_steps": 1, "class_weight": None}
+    every |= {"sample_weight": None, "pairs": pairs, "by_length": task.parts.rows_alone and not in_order}
+    return task.dataset(texts, labels, **(settings | every))
 
 
-def validation_set(task: Task, data: Any, settings: dict[str, Any]) -> Any:
+def validation_set(task: Task, data: Any, settings: dict[str, Any], in_order: bool = False) -> Any:
     """Return the data set that is evaluated after each epoch; None for none.
 
     Args:
         task: That is fitted.
         data: `validation_data` as a user has it.
         settings: Of `Task.dataset`.
+        in_order: Whether rows stay in the order given.
 
     Raises:
         ValueError: It is none that the task can be evaluated on.
@@ -93,7 +97,8 @@ def validation_set(task: Task, data: Any, settings: dict[str, Any]) -> Any:
         return None
     try:
         if not is_ready(data):
-            return evaluation_set(task, **read_columns(task.kind, data), **settings)
+            columns = read_columns(task.kind, data)
+            return evaluation_set(task, [columns.get(name) for name in COLUMNS], settings, in_order)
         _check_batches(data, task.model.input)
     except ValueError as error:
         raise ValueError(f"validation data: {error}") from None

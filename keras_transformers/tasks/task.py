@@ -258,7 +258,7 @@ class Task:
         """
         check_options(dataset_options)
         rows = [*map(kept, (texts, labels, pairs))]  # read twice: by the data set, and the scorer
-        dataset = evaluation_set(self, *rows, **({"batch_size": batch_size} | (dataset_options or {})))
+        dataset = evaluation_set(self, rows, {"batch_size": batch_size} | (dataset_options or {}))
         return evaluate(self.model, dataset, self.parts.scorer and self.parts.scorer(*rows), verbose)
 
     __repr__ = described
