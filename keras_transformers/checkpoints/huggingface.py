@@ -14,7 +14,7 @@ import keras
 import numpy as np
 import safetensors.numpy
 
-from keras_transformers.checkpoints import assign
+from keras_transformers.checkpoints import assign, stray
 from keras_transformers.checkpoints.folder import atomic_folder
 from keras_transformers.checkpoints.fused import join, split
 from keras_transformers.checkpoints.generation_config import make_generation
@@ -43,7 +43,8 @@ def load_weights(
     """Loads the weights of a checkpoint folder into a model made from its configuration.
 
     float16, bfloat16 and float8_e4m3fn are converted to the variables' dtype; 8-bit floats with scales are refused.
-    Heads of the checkpoint that the model does not have are ignored; everything else must fit.
+    Heads of the checkpoint that the model does not have are ignored, with a warning those that no model of the family
+    has; everything else must fit.
 
     Args:
         model: Made by `models`, with or without heads of `heads`: its weights are found by their names.
@@ -68,19 +69,25 @@ def load_weights(
         names = names._replace(copies={copy: name for copy, name in names.copies.items() if "lm_head" not in copy})
 
     source = f"the checkpoint in {folder}"
-    tensors = by_name(((modern_name(tensor.name, names), tensor) for tensor in read_tensors(folder, pickled)), source)
-    tensors = reshape(split(tensors, names, source), names)
+    stored = read_tensors(folder, pickled)
+    stray.check_merged(stored, source)
+    tensors = by_name(((modern_name(tensor.name, names), tensor) for tensor in stored), source)
+    tensors = reshape(split(stray.with_lent(tensors, names, config), names, source), names)
     _check_copies(tensors, names, source)
 
-    return assign.assign(
+    used = {their_name(weight.path, names)[0] for weight in model.weights}
+    beside = stray.beside(tensors, names) - used
+    kept = assign.assign(
         model,
         tensors,
         lambda path: their_name(path, names),
         missing_ok=missing_ok,
         fresh=fresh,
-        may_stay=lambda name: _may_stay(name, tensors, names),
+        may_stay=lambda name: name in beside or _may_stay(name, tensors, names, used),
         source=source,
     )
+    stray.tell((tensors[name].name for name in beside), source)
+    return kept
 
 
 def check_size(folder: str | os.PathLike, config: TransformerConfig, pickled: bool = False) -> None:
@@ -94,12 +101,13 @@ def check_size(folder: str | os.PathLike, config: TransformerConfig, pickled: bo
     assign.check_size(config, lambda: read_tensors(Path(folder), pickled), f"the checkpoint in {folder}")
 
 
-def _may_stay(name: str, tensors: dict[str, Tensor], names: Names) -> bool:
+def _may_stay(name: str, tensors: dict[str, Tensor], names: Names, used: set[str]) -> bool:
     if ".weight_scale" in name:  # of 8-bit floats that would have to be multiplied by it
         return False
-    if name.startswith(names.optional) or re.fullmatch(names.redundant, name) or name in names.copies:
+    tensor, layer = tensors[name], name.removesuffix(".bias")
+    is_of_other_head = name.startswith(names.optional) and (layer == name or f"{layer}.weight" not in used)
+    if is_of_other_head or re.fullmatch(names.redundant, name) or name in names.copies:
         return True
-    tensor = tensors[name]
     return name.endswith("bias") and tensor.is_weight and not tensor.read().any()  # a zero bias may stay unused
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-from keras_transformers.checkpoints.names import Names, family_names, names_of
+from keras_transformers.checkpoints.names import FAMILIES, Names, family_names, names_of
+from keras_transformers.checkpoints.special_ids import possible_ids
 from keras_transformers.config import TransformerConfig
 from keras_transformers.json_file import check_types, read_object
 from keras_transformers.outside import shown
@@ -43,7 +44,8 @@ def read_config(folder: str | Path) -> tuple[TransformerConfig, dict[str, Any]]:
     """
     path = Path(folder, "config.json")
     values = _flatten(read_object(path), path) | _read_generation(path.with_name("generation_config.json"))
-    names = family_names(_of_type(values, path, "model_type", str, "") or None, path)
+    family = _of_type(values, path, "model_type", str, "")
+    names = family_names(family, path) if family else _without_family(values, path)
     try:
         values = names.read(values)
         return _read_model(values, names, path), _read_extra(values, path)
@@ -60,7 +62,20 @@ def _read_model(values: dict[str, Any], names: Names, path: Path) -> Transformer
         fields["activation"] = names.activations[fields["activation"]]
     if isinstance(fields.get("eos_ids"), int):
         fields["eos_ids"] = (fields["eos_ids"],)
-    return names.configure(**fields)
+    try:
+        return names.configure(**possible_ids(fields, path))
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def _without_family(values: dict[str, Any], path: Path) -> NoReturn:
+    """Raises the error of a file that does not say what it describes; its class may tell."""
+    architecture = _architecture(values, path)
+    known = [names.model_type for names in FAMILIES.values() if architecture in names.architectures]
+    remedy = f'Write "model_type": "{known[0]}" in it, as it is of a {architecture}, or f' if known else "F"
+    raise ValueError(
+        f"{path} says no model_type: expected one of {sorted(FAMILIES)}. {remedy}etch the config.json of a model again."
+    )
 
 
 def _flatten(values: dict[str, Any], path: Path) -> dict[str, Any]:
@@ -79,10 +94,12 @@ def _read_generation(path: Path) -> dict[str, Any]:
 
 def _check_options(values: dict[str, Any], names: Names, path: Path):
     for key, expected in names.fixed.items():
-        if values.get(key, expected) != expected:
+        value = values.get(key, expected)
+        is_unset = value is None and (not expected or isinstance(expected, str))
+        if value != expected and not is_unset:
             raise ValueError(f"{path}: {key}={shown(values[key])} is not supported; only {expected!r} is.")
     for key, other in names.equal.items():
-        if key in values and values[key] != values.get(other):
+        if key in values and values[key] != values.get(other) and (values[key] or values.get(other)):
             received = f"{key}={shown(values[key])} with {other}={shown(values.get(other))}"
             raise ValueError(f"{path}: {received} is not supported; only equal values are.")
     activation = values.get(names.fields["activation"])
@@ -91,8 +108,7 @@ def _check_options(values: dict[str, Any], names: Names, path: Path):
 
 
 def _read_extra(values: dict[str, Any], path: Path) -> dict[str, Any]:
-    architecture = next(iter(_of_type(values, path, "architectures", list, [])), None)
-    check_types({"architectures": architecture}, {"architectures": str}, path)
+    architecture = _architecture(values, path)
     extra = {"architecture": architecture, "labels": None, "problem": None}
     if said := _of_type(values, path, TASK, dict, {}):
         extra["task"] = said
@@ -106,6 +122,12 @@ def _read_extra(values: dict[str, Any], path: Path) -> dict[str, Any]:
     inferred = "regression" if len(names) == 1 else "single_label"  # as transformers does
     extra["problem"] = ours_by_theirs.get(_of_type(values, path, "problem_type", str, ""), inferred)
     return extra
+
+
+def _architecture(values: dict[str, Any], path: Path) -> str | None:
+    architecture = next(iter(_of_type(values, path, "architectures", list, [])), None)
+    check_types({"architectures": architecture}, {"architectures": str}, path)
+    return architecture
 
 
 def _of_type(values: dict[str, Any], path: Path, key: str, kind: type, default: Any) -> Any:

@@ -99,7 +99,7 @@ def difference(left, right):
     return max(float(np.abs(left[name] - right[name]).max()) for name in shared)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def ours():
     """`build`, `randomise`, `batch`, `predict`, `difference` and a small `config`."""
     return types.SimpleNamespace(
@@ -164,7 +164,7 @@ def predict_reference(model, inputs):
     }
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def theirs():
     """`make` and `predict` for the reference models of `transformers`, and the options of a small one."""
     options = {"vocab_size": 90, "num_hidden_layers": 3, "num_attention_heads": 4, "hidden_size": 32}

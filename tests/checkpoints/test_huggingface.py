@@ -115,7 +115,7 @@ def test_every_fault_is_reported_at_once_and_nothing_is_loaded(saved, ours):
         del tensors["bert.embeddings.LayerNorm.bias"]
         tensors["bert.pooler.dense.bias"] = tensors["bert.pooler.dense.bias"][:-1].copy()
         tensors["bert.encoder.layer.3.output.dense.bias"] = np.ones(32, "float32")
-        tensors["adapter.weight"] = np.ones(2, "float32")
+        tensors["bert.adapter.weight"] = np.ones(2, "float32")
 
     edit(folder, break_it)
     again = ours.build(ours.config, "BertForPreTraining")
@@ -128,7 +128,7 @@ def test_every_fault_is_reported_at_once_and_nothing_is_loaded(saved, ours):
         "of another shape:",
         "  bert.pooler.dense.bias is (31,), for pooler/bias (32,)",
         "unexpected:",
-        "  adapter.weight",
+        "  bert.adapter.weight",
         "  bert.encoder.layer.3.output.dense.bias",
     ]
     assert same(before, values(again))

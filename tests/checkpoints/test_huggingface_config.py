@@ -36,6 +36,7 @@ TWO_STACKS = {
     "marian-separate": marian(**SIZES, encoder_vocabulary_size=80, pad_id=4, eos_ids=[1, 2]),
     "t5": t5(**SIZES, dropout=0.2, num_decoder_layers=1, head_dim=6),
     "t5-gated": t5(**SIZES, gated=True),
+    "t5-exact-gelu": t5(**SIZES, gated=True, activation="gelu"),
     "t5-silu": t5(**SIZES, gated=True, activation="silu", tie_embeddings=True),
     "bart": bart(**SIZES, **RATES, num_decoder_layers=1, activation="relu"),
     "mbart": mbart(**SIZES),
@@ -152,6 +153,46 @@ def test_defaults_of_old_files(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("changes", "field", "value"),
+    [
+        ({**LLAMA, "pad_token_id": -1}, "pad_id", 0),
+        ({**GPT2, "pad_token_id": -1}, "pad_id", 0),
+        ({"pad_token_id": -1}, "pad_id", 0),
+        ({**LLAMA, "bos_token_id": -1}, "bos_id", None),
+        ({**LLAMA, "eos_token_id": -1}, "eos_ids", ()),
+        ({**LLAMA, "eos_token_id": [2, -1]}, "eos_ids", (2,)),
+        ({**MARIAN, "eos_token_id": -1}, "eos_ids", ()),
+    ],
+)
+def test_no_token_may_be_minus_one(tmp_path, recwarn, changes, field, value):
+    config, _ = read_config(write(tmp_path, **changes))
+    assert getattr(config, field) == value and not recwarn.list
+
+
+def test_tokens_to_end_with_that_no_text_can_have_are_left_out_with_a_word(tmp_path):
+    write(tmp_path, **LLAMA, bos_token_id=90, eos_token_id=[2, 128009])
+    with pytest.warns(UserWarning, match=r"config\.json names tokens .* vocabulary of 90 .*: \[90, 128009\]"):
+        config, _ = read_config(tmp_path)
+    assert (config.bos_id, config.eos_ids) == (None, (2,))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"position_embedding_type": None, "is_decoder": None, "add_cross_attention": False, "use_cache": True},
+        {"classifier_dropout": None, "gradient_checkpointing": False, "pruned_heads": {}, "chunk_size_feed_forward": 0},
+        {**GPT2, "scale_attn_by_inverse_layer_idx": None, "add_cross_attention": None},
+        {**LLAMA, "mlp_bias": False, "attention_bias": None, "rope_scaling": None},
+        {**MARIAN, "normalize_before": None, "decoder_layerdrop": None},
+    ],
+)
+def test_options_that_are_null_or_of_no_effect(tmp_path, changes):
+    config, _ = read_config(write(tmp_path, **changes))
+    kept = {key: value for key, value in changes.items() if key in {**MINIMAL, **GPT2, **LLAMA, **MARIAN}}
+    assert config == read_config(write(tmp_path, **kept))[0]
+
+
+@pytest.mark.parametrize(
     ("changes", "labels", "problem"),
     [
         ({}, ("LABEL_0", "LABEL_1"), "single_label"),
@@ -197,7 +238,8 @@ def test_labels_and_problem_as_transformers_infers_them(tmp_path, changes, label
         ({**LABELLED, "id2label": {"first": "no"}}, "id2label must name a label for each number"),
         ({**LABELLED, "problem_type": ["regression"]}, "problem_type must be a str: received"),
         ({**LLAMA, "rope_scaling": "linear"}, "rope_scaling must be a dict: received 'linear'"),
-        ({"model_type": []}, "unknown model family None"),
+        ({"model_type": []}, r"config\.json says no model_type: expected one of .*'bert'.*\. Fetch the config\.json"),
+        ({**LABELLED, "model_type": None}, 'no model_type.*Write "model_type": "bert" in it.*Classification, or fetch'),
         ({"model_type": ["bert"]}, "model_type must be a str"),
         ({"hidden_act": {}}, r"config\.json has a value of the wrong type"),
         ({"hidden_dropout_prob": "x", "attention_probs_dropout_prob": "x"}, "dropout is a rate in"),
@@ -205,7 +247,11 @@ def test_labels_and_problem_as_transformers_infers_them(tmp_path, changes, label
         ({**MARIAN, "vocab_size": "x"}, r"config\.json has a value of the wrong type"),
         ({**LLAMA, "eos_token_id": 1.5}, "eos_ids must be a list of token ids: received 1.5"),
         ({**LLAMA, "bos_token_id": "x"}, "bos_id must be a token id"),
-        ({**LLAMA, "eos_token_id": [2, 90]}, r"eos_ids must be a token id in \[0, 90\): received \(2, 90\)"),
+        ({**LLAMA, "pad_token_id": 90}, r"config\.json: pad_id must be a token id in \[0, 90\): received 90"),
+        ({**MARIAN, "decoder_start_token_id": -1}, r"config\.json: decoder_start_id must be a token id"),
+        ({**MARIAN, "decoder_start_token_id": 2, "pad_token_id": -1}, r"config\.json: pad_id must be a token id"),
+        ({**GPT2, "scale_attn_weights": None}, "scale_attn_weights=None is not supported"),
+        ({**T5, "relative_attention_num_buckets": None}, "relative_attention_num_buckets=None is not supported"),
     ],
 )
 def test_what_is_not_supported_is_an_error(tmp_path, changes, message):
@@ -234,7 +280,7 @@ def test_a_missing_or_broken_file(tmp_path):
         (marian(**SIZES, epsilon=1e-6), "MarianModel", None, r"no place.*\['epsilon'\]"),
         (transformer(**SIZES, decoder_start_id=None), "Transformer", None, r"no place.*\['decoder_start_id'\]"),
         (t5(**SIZES, attention_dropout=0.2), "T5Model", None, r"no place.*\['attention_dropout'\]"),
-        (t5(**SIZES, gated=True, activation="gelu"), "T5Model", None, r"no place.*\['activation'\]"),
+        (t5(**SIZES, gated=True, activation="mish"), "T5Model", None, r"no place.*\['activation'\]"),
         (bart(**SIZES, output_bias=True), "BartModel", None, r"no place.*\['output_bias'\]"),
         (CONFIG.replace(family="mamba"), "MambaModel", None, "unknown model family 'mamba'"),
         (CONFIG, "BertForSummaries", None, "architecture must be one of .*received 'BertForSummaries'"),

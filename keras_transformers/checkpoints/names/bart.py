@@ -8,7 +8,7 @@ import numpy as np
 
 from keras_transformers import families
 from keras_transformers.checkpoints.names import marian
-from keras_transformers.checkpoints.names.table import Names, Reshaped
+from keras_transformers.checkpoints.names.table import ACTIVATIONS, Names, Reshaped
 
 SIDES = ("encoder", "decoder")
 POSITIONS = [f"model.{side}.embed_positions.weight" for side in SIDES]
@@ -50,7 +50,7 @@ BART = Names(
     architectures={"BartModel": (), "BartForConditionalGeneration": ("lm_head", "output_bias")},
     tasks={"seq2seq_lm": "BartForConditionalGeneration"},
     fields=marian.FIELDS | {"bos_id": "bos_token_id"},
-    activations=marian.ACTIVATIONS,
+    activations=ACTIVATIONS,
     fixed=_fixed(norm_first=False),
     equal=marian.EQUAL,
     required=marian.REQUIRED,

@@ -1,7 +1,7 @@
 """Names of BERT."""
 
 from keras_transformers import families
-from keras_transformers.checkpoints.names.table import Names
+from keras_transformers.checkpoints.names.table import ACTIVATIONS, Names
 
 BERT = Names(
     model_type="bert",
@@ -29,7 +29,7 @@ BERT = Names(
         "qa_outputs": "qa_outputs",
     },
     optional=("bert.pooler.", "cls.", "classifier.", "qa_outputs."),
-    redundant=r"bert\.embeddings\.position_ids",
+    redundant=r"bert\.embeddings\.(position_ids|token_type_ids)",
     copies={
         "cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
         "cls.predictions.decoder.bias": "cls.predictions.bias",
@@ -69,7 +69,7 @@ BERT = Names(
         "initializer_range": "initializer_range",
         "pad_id": "pad_token_id",
     },
-    activations={"gelu": "gelu", "gelu_new": "gelu_tanh", "relu": "relu", "silu": "silu", "tanh": "tanh"},
+    activations=ACTIVATIONS,
     fixed={"position_embedding_type": "absolute", "is_decoder": False, "tie_word_embeddings": True},
     equal={},
 )

@@ -1,7 +1,7 @@
 """Names of GPT-1 and GPT-2."""
 
 from keras_transformers import families
-from keras_transformers.checkpoints.names.table import SIZES, Names
+from keras_transformers.checkpoints.names.table import ACTIVATIONS, SIZES, Names
 
 BLOCK = "transformer.h.{i}"
 BLOCK_WEIGHTS = {
@@ -81,14 +81,7 @@ GPT2 = Names(
     },
     tasks={"causal_lm": "GPT2LMHeadModel", "classification": "GPT2ForSequenceClassification"},
     fields=FIELDS | {"activation": "activation_function", "intermediate_dim": "n_inner"},
-    activations={
-        "gelu_new": "gelu_tanh",
-        "gelu_pytorch_tanh": "gelu_tanh",
-        "gelu": "gelu",
-        "relu": "relu",
-        "silu": "silu",
-        "tanh": "tanh",
-    },
+    activations=ACTIVATIONS,
     fixed={"scale_attn_weights": True, "scale_attn_by_inverse_layer_idx": False, "add_cross_attention": False},
     **SHARED,
 )

@@ -1,7 +1,7 @@
 """Names of Llama and models of the same architecture."""
 
 from keras_transformers import families
-from keras_transformers.checkpoints.names.table import Names
+from keras_transformers.checkpoints.names.table import ACTIVATIONS, Names
 
 BLOCK = "model.layers.{i}"
 
@@ -25,7 +25,7 @@ LLAMA = Names(
         "classifier": "score",
     },
     optional=("lm_head.", "score."),
-    redundant=r"model\.layers\.\d+\.self_attn\.rotary_emb\.inv_freq",
+    redundant=r"model\.(layers\.\d+\.self_attn\.)?rotary_emb\.(inv_freq|original_inv_freq|cos_cached|sin_cached)",
     copies={"lm_head.weight": "model.embed_tokens.weight"},
     architectures={
         "LlamaModel": (),
@@ -53,13 +53,7 @@ LLAMA = Names(
         "bos_id": "bos_token_id",
         "eos_ids": "eos_token_id",
     },
-    activations={
-        "silu": "silu",
-        "gelu": "gelu",
-        "gelu_new": "gelu_tanh",
-        "gelu_pytorch_tanh": "gelu_tanh",
-        "relu": "relu",
-    },
+    activations=ACTIVATIONS,
     fixed={"rope_type": "default", "partial_rotary_factor": 1.0},
     equal={"mlp_bias": "attention_bias"},
 )

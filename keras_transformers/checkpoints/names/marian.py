@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from keras_transformers import families
-from keras_transformers.checkpoints.names.table import SIZES, Names, Reshaped
+from keras_transformers.checkpoints.names.table import ACTIVATIONS, SIZES, Names, Reshaped
 
 ATTENTION = {"query": "q_proj", "key": "k_proj", "value": "v_proj", "output": "out_proj"}
 
@@ -57,14 +57,6 @@ FIELDS = {
 }
 REQUIRED = (*SIZES, "num_decoder_layers")
 EQUAL = {"decoder_attention_heads": "encoder_attention_heads", "decoder_ffn_dim": "encoder_ffn_dim"}
-ACTIVATIONS = {
-    "silu": "silu",
-    "swish": "silu",
-    "relu": "relu",
-    "gelu": "gelu",
-    "gelu_new": "gelu_tanh",
-    "tanh": "tanh",
-}
 ONE_ROW = Reshaped(read=lambda array: array[0], write=lambda array: array[None])
 
 

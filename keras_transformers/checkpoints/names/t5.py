@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from keras_transformers import families
-from keras_transformers.checkpoints.names.table import SIZES, Names
+from keras_transformers.checkpoints.names.table import ACTIVATIONS, SIZES, Names
 
 PARTS = {"query": "q", "key": "k", "value": "v", "output": "o"}
 
@@ -36,15 +36,15 @@ def _read(values: dict[str, Any]) -> dict[str, Any]:
         activation = "gelu_new"
     # Version 5 of transformers always writes True for tie_word_embeddings; scale_decoder_outputs has the real value.
     tied = values.get("scale_decoder_outputs", values.get("tie_word_embeddings", True))
-    known = {"dense_act_fn": activation, "is_gated_act": bool(gated), "tie_word_embeddings": tied}
-    return {"d_kv": 64} | values | known
+    said = {"dense_act_fn": activation, "is_gated_act": bool(gated)}  # those of the file count, if it has them
+    return {"d_kv": 64} | said | values | {"tie_word_embeddings": tied}
 
 
 def _write(values: dict[str, Any]) -> dict[str, Any]:
     values, activation = dict(values), values["dense_act_fn"]
     del values["dense_act_fn"]
     if values.pop("is_gated_act"):
-        activation = "gated-" + {"gelu_new": "gelu"}.get(activation, activation)
+        activation = "gated-" + {"gelu_new": "gelu", "gelu": "gelu_python"}.get(activation, activation)
     values |= {"relative_attention_num_buckets": 32, "relative_attention_max_distance": 128}
     return values | {"feed_forward_proj": activation, "is_encoder_decoder": True}
 
@@ -61,6 +61,7 @@ PLAIN = Names(
         "decoder.embed_tokens.weight": "shared.weight",
         "lm_head.weight": "shared.weight",
     },
+    lent={"lm_head.weight": "shared.weight"},  # version 5 of transformers ties 1.1 too, and does not scale it
     architectures={"T5Model": (), "T5ForConditionalGeneration": ("lm_head",)},
     tasks={"seq2seq_lm": "T5ForConditionalGeneration"},
     fields={
@@ -83,7 +84,7 @@ PLAIN = Names(
         "eos_ids": "eos_token_id",
         "decoder_start_id": "decoder_start_token_id",
     },
-    activations={"relu": "relu", "gelu_new": "gelu_tanh", "silu": "silu"},
+    activations=ACTIVATIONS,
     fixed={"relative_attention_num_buckets": 32, "relative_attention_max_distance": 128},
     equal={},
     required=tuple(name for name in SIZES if name != "max_length"),

@@ -13,6 +13,12 @@ from keras_transformers.config import TransformerConfig
 LEAVES = {"kernel": ".weight", "bias": ".bias", "gamma": ".weight", "beta": ".bias", "scale": ".weight",
           "embeddings": ".weight"}  # fmt: skip
 LEGACY_LEAVES = {"gamma": "weight", "beta": "bias"}  # in BERT files converted from TensorFlow 1
+# What the names in activations.py of `transformers` compute; of several for one activation, the first is written.
+ACTIVATIONS = {
+    "gelu": "gelu", "gelu_new": "gelu_tanh", "relu": "relu", "silu": "silu", "tanh": "tanh", "swish": "silu",
+    "gelu_python": "gelu", "gelu_python_tanh": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh",
+    "gelu_fast": "gelu_tanh", "gelu_accurate": "gelu_tanh",
+}  # fmt: skip
 SIZES = ("vocabulary_size", "num_layers", "num_heads", "hidden_dim", "intermediate_dim", "max_length")
 
 
@@ -47,6 +53,7 @@ class Names(NamedTuple):
         untransposed: Prefixes of the names of kernels stored as (input, output), as ours are.
         biased: Pattern of the names of layers that always have a bias; zeros are written if ours have none.
         logits_bias: Name of a bias of the logits that is written as zeros if the model has none.
+        lent: Tensors that a file may leave out, and the name of the tensor that stands for each.
         reshaped: Tensors of another shape than ours, by name.
         variants: Tables for models in which a field of ours, such as `"gated"`, is set.
         read: Converts the options of config.json to those that `fields` names.
@@ -71,6 +78,7 @@ class Names(NamedTuple):
     untransposed: tuple[str, ...] = ()
     biased: str = ""
     logits_bias: str | None = None
+    lent: dict[str, str] = {}  # noqa: RUF012
     reshaped: dict[str, Reshaped] = {}  # noqa: RUF012 - a field of a NamedTuple
     variants: dict[str, Names] = {}  # noqa: RUF012
     read: Callable[[dict[str, Any]], dict[str, Any]] = dict

@@ -1,0 +1,80 @@
+"""Tensors that no weight of a model takes: heads that others put beside it, which it does not need, and all else."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from keras_transformers.checkpoints.names.table import Names
+from keras_transformers.checkpoints.tensors import Tensor
+from keras_transformers.config import TransformerConfig
+from keras_transformers.outside import shown
+
+BESIDE = ("v_head.", "value_head.")  # of reinforcement learning: one number for each token
+ADAPTER = re.compile(r"\.(lora_\w+|base_layer|modules_to_save)\.")
+SCALES = re.compile(r"\.(weight_scale\w*|input_scale|qweight|qzeros|scales|g_idx|absmax|quant_\w+)($|\.)")
+
+
+def check_merged(tensors: Iterable[Tensor], source: Any) -> None:
+    """Refuse the tensors of a model that still has adapters: its weights alone would compute other numbers."""
+    if adapters := [tensor.name for tensor in tensors if ADAPTER.search(tensor.name)]:
+        raise ValueError(
+            f"{source} holds adapters that are not merged into the weights, such as {adapters[0]}: nothing was loaded. "
+            "Merge them with `model.merge_and_unload().save_pretrained(...)` of `peft`, or give the folder of the "
+            "adapter alone, with its adapter_config.json."
+        )
+
+
+def beside(tensors: Mapping[str, Tensor], names: Names) -> set[str]:
+    """Return the names of tensors that stand beside the model, so that its own outputs do not depend on them.
+
+    In a file of a model with a head, all weights of the model have the family's prefix. What has none and is no known
+    head is of another head, which the class of `transformers` that config.json names ignores, too. A file without
+    prefixes cannot be told so: only what is known is beside the model there.
+
+    Args:
+        tensors: By their modern names.
+        names: Of the family.
+    """
+    has_prefix = bool(names.prefix) and any(tensor.name.startswith(names.prefix) for tensor in tensors.values())
+    return {
+        name
+        for name, tensor in tensors.items()
+        if tensor.name.startswith(BESIDE)
+        or (has_prefix and not _is_of_model(tensor.name, names) and not SCALES.search(tensor.name))
+    }
+
+
+def _is_of_model(name: str, names: Names) -> bool:
+    return name.startswith((names.prefix, *names.optional)) or name == names.logits_bias
+
+
+def tell(unused: Iterable[str], source: Any) -> None:
+    """Warn of tensors that were not loaded."""
+    if unused := sorted(unused):
+        warnings.warn(
+            f"{source} holds tensors beside the model, which nothing here uses and which were not loaded: "
+            f"{shown(unused)}. If the answers need them, they are of another model; `save` does not write them.",
+            stacklevel=6,  # where `zoo.load` is called
+        )
+
+
+def with_lent(tensors: Mapping[str, Tensor], names: Names, config: TransformerConfig) -> dict[str, Tensor]:
+    """Add what a file may leave out: a head that another tensor stands for, and a bias of the logits, then zero.
+
+    Args:
+        tensors: By their modern names.
+        names: Of the family.
+        config: Of the model.
+    """
+    lent = {
+        name: tensors[other] for name, other in names.lent.items() if other in tensors and not config.tie_embeddings
+    }
+    if config.output_bias and names.logits_bias:
+        shape = (1, config.vocabulary_size)
+        lent[names.logits_bias] = Tensor(names.logits_bias, shape, "float32", lambda: np.zeros(shape, "float32"))
+    return lent | tensors
