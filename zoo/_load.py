@@ -13,7 +13,7 @@ import keras
 
 from keras_transformers.checkpoints import hub, huggingface, keras_nlp
 from keras_transformers.checkpoints.generation_config import read_generation
-from keras_transformers.checkpoints.names import is_task_of, task_names, task_of
+from keras_transformers.checkpoints.names import FAMILIES, is_task_of, task_names, task_of
 from keras_transformers.checkpoints.sentence_transformers import TASK as SENTENCE_EMBEDDING
 from keras_transformers.checkpoints.sentence_transformers import is_sentence_transformer, read_sentence_transformer
 from keras_transformers.config import TransformerConfig
@@ -42,6 +42,8 @@ class Checkpoint:
         task: What it was made for, or None for a bare model.
         assign: Gives its weights to a model: `assign(model, missing_ok=(), fresh=())`.
         labels, problem: Of a classifier, or None.
+        fault: Why the names of the labels cannot be used; empty if they can.
+        of_unknown_class: Whether its config.json names no class of `transformers` that is known here.
         settings: Reads what it says of other options of a task, by their names: `max_length`, `generation`, ...
         check: Raises a `ValueError` if it does not hold as many weights as a model of its configuration has.
     """
@@ -52,11 +54,19 @@ class Checkpoint:
     assign: Callable[..., Any]
     labels: tuple[str, ...] | None = None
     problem: str | None = None
+    fault: str = ""
+    of_unknown_class: bool = False
     settings: Mapping[str, Callable[[], Any]] = dataclasses.field(default_factory=dict)
     check: Callable[[], None] = lambda: None
 
     def options(self, names: Iterable[str], task: str | None = None) -> dict[str, Any]:
-        """Options of a task, of these names, as far as the checkpoint has values for them; labels only of its own."""
+        """Options of a task, of these names, as far as the checkpoint has values for them; labels only of its own.
+
+        Raises:
+            ValueError: They are of its own task, and their names cannot be used.
+        """
+        if self.fault and task == self.task and "labels" in names:
+            raise ValueError(self.fault)
         said = {"labels": self.labels, "problem": self.problem} if task == self.task else {}
         settings = {name: self.settings[name]() for name in names if name in self.settings}
         settings |= {name: value for name, value in said.items() if name in names and value is not None}
@@ -102,7 +112,8 @@ def load(
             `"multiple_choice"`, `"masked_lm"`, `"pretraining"`, `"causal_lm"` or `"seq2seq_lm"`; when None, what the
             checkpoint was made for, or classification where labels are given.
         labels: Of a classifier: names, or their number. Those of the checkpoint when None. Its classifier is kept for
-            the same names, in whatever order; for others it starts afresh, with a warning.
+            the same names, in whatever order, and where it has numbers for names (`LABEL_0`), for as many; for others
+            it starts afresh. The last two with a warning.
         problem: Of a classifier: `"single_label"`, `"multi_label"` or `"regression"`.
         outputs: Optional outputs of the model: `"hidden_states"`, `"all_hidden_states"`, `"attention_scores"`.
         weights: False for fresh weights.
@@ -144,7 +155,9 @@ def load(
     strategy = chosen(strategy)  # first: several workers connect before TensorFlow begins to work
     check_backend()
     checkpoint = find(name, revision, cache_dir, pickled)
-    kind = _kind(name, task, checkpoint.task, labels is not None)
+    kind = _kind(name, task, checkpoint, labels is not None)
+    if checkpoint.of_unknown_class:  # then it is what the user says
+        checkpoint = dataclasses.replace(checkpoint, task=kind.name)
     with scope(strategy):
         loaded = _make(kind, checkpoint, arguments)
     if lora_rank is not None:
@@ -170,15 +183,16 @@ def _make(kind: Kind, checkpoint: Checkpoint, arguments: Mapping[str, Any]) -> T
     return task
 
 
-def _kind(name: Any, task: str | None, made_for: str | None, has_labels: bool) -> Kind:
+def _kind(name: Any, task: str | None, checkpoint: Checkpoint, has_labels: bool) -> Kind:
     """The task asked for, else what the checkpoint was made for; where labels are given, one that has labels."""
     if task is not None:
         return find_kind(task)
-    kind = None if made_for is None else find_kind(made_for)
+    kind = None if checkpoint.task is None else find_kind(checkpoint.task)
     if has_labels and (kind is None or "labels" not in kind.options):
         return find_kind(LABELLED)
     if kind is None:
-        raise ValueError(f"{name} is a bare model: say what for, task=... one of {task_names()}.")
+        what = "of a class that is not known here" if checkpoint.of_unknown_class else "a bare model"
+        raise ValueError(f"{name} is {what}: say what for, task=... one of {task_names()}.")
     return kind
 
 
@@ -264,7 +278,9 @@ def _checkpoint(
         task, said = task_of(extra["architecture"], config.family), {}
     for option in said.keys() & (find_kind(task).saved_options if said else ()):
         settings[option] = partial(said.get, option)
-    return Checkpoint(config, tokenizer, task, assign, extra["labels"], extra["problem"], settings)
+    said = {name: extra[name] for name in ("labels", "problem", "fault") if name in extra}
+    said["of_unknown_class"] = extra["architecture"] not in FAMILIES[config.family].architectures
+    return Checkpoint(config, tokenizer, task, assign, settings=settings, **said)
 
 
 def _is_meant_for(task: Any, extra: Mapping[str, Any], family: str) -> bool:

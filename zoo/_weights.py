@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import keras
 
+from keras_transformers.checkpoints.labels import are_numbers
 from keras_transformers.tasks import Task
 
 if TYPE_CHECKING:
@@ -22,14 +24,42 @@ def assign_weights(task: Task, checkpoint: Checkpoint) -> None:
         fresh = _fresh_heads(task, checkpoint)
         checkpoint.assign(task.model, missing_ok=task.kind.new_layers, fresh=fresh)
         return
-    is_same = sorted(task.labels) == sorted(checkpoint.labels)
-    _tell(task, checkpoint, is_same)
-    checkpoint.assign(task.model, fresh=() if is_same else (layer,))
-    if not is_same:
+    order = _order(task.labels, checkpoint)
+    if checkpoint.of_unknown_class and order is not None:
+        is_kept = _assign_if_it_fits(task, checkpoint, layer)
+    else:
+        is_kept = order is not None
+        _tell(task, checkpoint, is_kept)
+        checkpoint.assign(task.model, fresh=() if is_kept else (layer,))
+    if not is_kept:
         return
-    order = [checkpoint.labels.index(label) for label in task.labels]
     for weight in task.model.get_layer(layer).weights:  # kernel (D, C), bias (C,)
         weight.assign(keras.ops.take(weight, order, axis=-1))
+
+
+def _assign_if_it_fits(task: Task, checkpoint: Checkpoint, layer: str) -> bool:
+    """Give a task the weights of a checkpoint of an unknown class; return whether its layer of labels is among them."""
+    try:
+        fresh = checkpoint.assign(task.model, missing_ok=(layer,))
+    except ValueError:  # nothing was assigned: perhaps the layer is for another number of labels
+        fresh = checkpoint.assign(task.model, missing_ok=(layer,), fresh=(layer,))
+    does = "starts afresh, and has to be trained" if fresh else "is taken for them"
+    warnings.warn(
+        f"the checkpoint's config.json names no class that is known: for the labels {list(task.labels)} its "
+        f"{layer} {does}.",
+        stacklevel=5,  # where `zoo.load` is called
+    )
+    return not fresh
+
+
+def _order(labels: Sequence[str], checkpoint: Checkpoint) -> list[int] | None:
+    """The outputs of the checkpoint's classifier that labels have, in their order; None if it is for others."""
+    if checkpoint.labels is None:  # it does not say: in the order given
+        return [*range(len(labels))]
+    if sorted(labels) == sorted(checkpoint.labels):
+        return [checkpoint.labels.index(label) for label in labels]
+    has_names = not (checkpoint.fault or are_numbers(checkpoint.labels))
+    return None if has_names or len(labels) != len(checkpoint.labels) else [*range(len(labels))]
 
 
 def _fresh_heads(task: Task, checkpoint: Checkpoint) -> tuple[str, ...]:
@@ -41,9 +71,15 @@ def _fresh_heads(task: Task, checkpoint: Checkpoint) -> tuple[str, ...]:
     return () if is_shared else (CLASSIFIER,)
 
 
-def _tell(task: Task, checkpoint: Checkpoint, is_same: bool) -> None:
-    """Warns of a classifier that is not what it was trained to be."""
-    if not is_same:
+def _tell(task: Task, checkpoint: Checkpoint, is_kept: bool) -> None:
+    """Warns of a classifier that is not what it was trained to be, or has new names."""
+    if is_kept and {*task.labels} != {*checkpoint.labels}:
+        warnings.warn(
+            f"the checkpoint's classifier has no names for its labels but {list(checkpoint.labels)}: it is kept, and "
+            f"its outputs are now called {list(task.labels)}, in this order.",
+            stacklevel=5,  # where `zoo.load` is called
+        )
+    if not is_kept:
         warnings.warn(
             f"the checkpoint's classifier is for the labels {list(checkpoint.labels)}: for {list(task.labels)} it "
             "starts afresh, and has to be trained. To keep it, leave labels out or give the same ones.",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from keras_transformers.checkpoints.labels import read_labels
 from keras_transformers.checkpoints.names import FAMILIES, Names, family_names, names_of
 from keras_transformers.checkpoints.special_ids import possible_ids
 from keras_transformers.config import TransformerConfig
@@ -35,7 +36,8 @@ def read_config(folder: str | Path) -> tuple[TransformerConfig, dict[str, Any]]:
     Returns:
         The configuration, and a dict of the file's other facts: `architecture`, the class of `transformers` or None;
         `labels`, a tuple of names in the order of the logits; `problem`: `"single_label"`, `"multi_label"` or
-        `"regression"`, these two None for models that are not classifiers; and, where a task said it of itself,
+        `"regression"`, these two None for models that are not classifiers; `fault`, why the labels' names cannot be
+        used, if so; and, where a task said it of itself,
         `task`, a dict of its `name` and options.
 
     Raises:
@@ -48,7 +50,7 @@ def read_config(folder: str | Path) -> tuple[TransformerConfig, dict[str, Any]]:
     names = family_names(family, path) if family else _without_family(values, path)
     try:
         values = names.read(values)
-        return _read_model(values, names, path), _read_extra(values, path)
+        return _read_model(values, names, path), _read_extra(values, names, path)
     except (TypeError, AttributeError, ArithmeticError) as error:  # from a value of the wrong type
         raise ValueError(f"{path} has a value of the wrong type ({error}). Fetch or write it again.") from error
 
@@ -107,19 +109,18 @@ def _check_options(values: dict[str, Any], names: Names, path: Path):
         raise ValueError(f"{path}: unknown activation {shown(activation)}; known are {sorted(names.activations)}.")
 
 
-def _read_extra(values: dict[str, Any], path: Path) -> dict[str, Any]:
+def _read_extra(values: dict[str, Any], names: Names, path: Path) -> dict[str, Any]:
     architecture = _architecture(values, path)
     extra = {"architecture": architecture, "labels": None, "problem": None}
     if said := _of_type(values, path, TASK, dict, {}):
         extra["task"] = said
-    if not str(architecture).endswith("Classification"):
+    is_known = architecture in names.architectures
+    if not (str(architecture).endswith("Classification") if is_known else values.get("id2label")):
         return extra
-    names = _of_type(values, path, "id2label", dict, {"0": "LABEL_0", "1": "LABEL_1"})  # not written by transformers
-    if not all(number.isdecimal() for number in names):
-        raise ValueError(f"{path}: id2label must name a label for each number: received {shown(names)}.")
-    extra["labels"] = tuple(names[key] for key in sorted(names, key=int))
+    extra["labels"], fault = read_labels(values, path)
+    extra |= {"fault": fault} if fault else {}
     ours_by_theirs = {theirs: ours for ours, theirs in PROBLEMS.items()}
-    inferred = "regression" if len(names) == 1 else "single_label"  # as transformers does
+    inferred = "regression" if len(extra["labels"]) == 1 else "single_label"  # as transformers does
     extra["problem"] = ours_by_theirs.get(_of_type(values, path, "problem_type", str, ""), inferred)
     return extra
 

@@ -196,7 +196,8 @@ def test_options_that_are_null_or_of_no_effect(tmp_path, changes):
     ("changes", "labels", "problem"),
     [
         ({}, ("LABEL_0", "LABEL_1"), "single_label"),
-        ({"id2label": {"1": "b", "0": "a", "10": "d", "2": "c"}}, ("a", "b", "c", "d"), "single_label"),
+        ({"id2label": {"1": "b", "0": "a", "3": "d", "2": "c"}}, ("a", "b", "c", "d"), "single_label"),
+        ({"num_labels": 3}, ("LABEL_0", "LABEL_1", "LABEL_2"), "single_label"),
         ({"id2label": {"0": "score"}}, ("score",), "regression"),
         ({"problem_type": "multi_label_classification"}, ("LABEL_0", "LABEL_1"), "multi_label"),
     ],

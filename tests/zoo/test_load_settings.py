@@ -182,3 +182,69 @@ def test_a_classifier_without_its_weights_is_damaged(copy):
     safetensors.numpy.save_file(tensors, folder / "model.safetensors")
     with pytest.raises(ValueError, match=r"missing:\n  classifier\.weight"):
         zoo.load(folder)
+
+
+def loaded(folder: Path, **options):
+    """A task, and what was said about its classifier."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        task = zoo.load(folder, **options)
+    return task, [warning for warning in caught if "classifier" in str(warning.message)]
+
+
+NAMELESS = {
+    "none": {"id2label": None, "label2id": None},
+    "their number": {"id2label": None, "label2id": None, "num_labels": 2},
+    "default": {"id2label": {"0": "LABEL_0", "1": "LABEL_1"}, "label2id": None},
+    "numbers": {"id2label": {"0": 0, "1": 1}, "label2id": {"0": 0, "1": 1}},
+    "stars": {"id2label": {"0": "1", "1": "2"}, "label2id": None},
+    "twice the same": {"id2label": {"0": "x", "1": "x"}, "label2id": None},
+    "from one": {"id2label": {"1": "bad", "2": "good"}, "label2id": None},
+}
+
+
+@pytest.fixture(scope="module")
+def nameless(folders, tmp_path_factory):
+    """A trained classifier, and its logits by output."""
+    folder = trained(folders["pretraining"], tmp_path_factory.mktemp("nameless"), ["a", "b"], "single_label")
+    return folder, [*logits(zoo.load(folder)).values()]
+
+
+@pytest.mark.integration(quick=["none"])
+@pytest.mark.parametrize("case", NAMELESS)
+def test_new_names_for_labels_without_names_keep_the_classifier(nameless, case):
+    folder, expected = nameless
+    edit(folder / "config.json", **NAMELESS[case])
+    task, (said,) = loaded(folder, labels=["up", "down"])
+    assert "has no names for its labels" in str(said.message) and said.filename == __file__
+    assert np.allclose([*logits(task).values()], expected, atol=1e-6) and task.labels == ("up", "down")
+
+
+@pytest.mark.parametrize("case", ["twice the same", "from one"])
+def test_names_that_cannot_be_used_stop_only_those_that_need_them(nameless, case):
+    folder, _ = nameless
+    edit(folder / "config.json", **NAMELESS[case])
+    with pytest.raises(ValueError, match=r"config\.json: id2label must give each number .*or give labels="):
+        zoo.load(folder)
+    assert zoo.load(folder, task="masked_lm").name == "masked_lm"
+
+
+CLASSES = [({"architectures": ["MyBertModel"]}), ({"architectures": None})]
+
+
+@pytest.mark.integration(quick=["changes0"])
+@pytest.mark.parametrize("changes", CLASSES)
+def test_the_task_that_is_asked_for_where_the_class_is_unknown(nameless, changes):
+    folder, expected = nameless
+    edit(folder / "config.json", **changes, id2label=None, label2id=None, zoo_task=None)
+    with pytest.raises(ValueError, match="of a class that is not known here: say what for"):
+        zoo.load(folder)
+    task, (said,) = loaded(folder, task="classification", labels=["up", "down"])
+    assert "is taken for them" in str(said.message) and said.filename == __file__
+    assert np.allclose([*logits(task).values()], expected, atol=1e-6)
+    task, (said,) = loaded(folder, labels=["up", "down", "still"])
+    assert "starts afresh" in str(said.message) and len(task.labels) == 3
+    edit(folder / "config.json", id2label={"0": "up", "1": "down"})
+    task, _ = loaded(folder, task="classification", labels=["down", "up"])
+    assert np.allclose([*logits(task).values()], expected[::-1], atol=1e-6)
+    edit(folder / "config.json", architectures=["BertForSequenceClassification"])
