@@ -58,6 +58,8 @@ def read_json(path: str | Path, expected: str, most: int = MOST_BYTES) -> Any:
     [1, 2]
     """
     content = read_bytes(path, expected, most)  # bytes, so that a byte order mark is passed over
+    if not content.strip():
+        raise ValueError(f"{path} is no JSON (it is empty). Fetch or write it again.")
     try:
         values = json.loads(content, object_pairs_hook=_once_each)
     except (ValueError, RecursionError) as error:

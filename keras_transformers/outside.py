@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 MOST_BYTES = 64 << 20  # of a file that is read whole: 256,000 tokens with merges, of 130 bytes each, take half
+POINTER = b"version https://git-lfs.github.com/spec/"  # where git lfs keeps a file elsewhere
+PAGES = (b"<!doctype html", b"<html")  # of a login or an error, saved in place of a file
 MOST_LETTERS = 300  # of a value in an error message
 
 
@@ -22,7 +24,7 @@ def read_bytes(path: str | Path, expected: str = "a file", most: int = MOST_BYTE
         most: Bytes that it may have.
 
     Raises:
-        ValueError: There is no such file, it cannot be read, or it is larger.
+        ValueError: There is no such file, it cannot be read, it is larger, or another file stands for it.
 
     Example:
 
@@ -40,12 +42,43 @@ def read_bytes(path: str | Path, expected: str = "a file", most: int = MOST_BYTE
             content = file.read(most + 1)
     except OSError as error:
         raise ValueError(f"{path} cannot be read ({error}). Allow it, or give another folder.") from error
+    check_is_itself(path, content[:64])
     if len(content) > most:
         raise ValueError(
             f"{path} has more than {most:,} bytes: expected {expected}, which is never that large. Fetch it again, "
             "from a source that you trust."
         )
     return content
+
+
+def check_is_itself(path: Path, begin: bytes | None = None) -> None:
+    """Raises a `ValueError` if a file is not what its name says: a pointer of git lfs, or a web page.
+
+    Args:
+        path: Of a regular file.
+        begin: Its first 64 bytes; read when None.
+
+    Example:
+
+    >>> check_is_itself(Path("vocab.txt"), b"[PAD]")
+    >>> check_is_itself(Path("vocab.txt"), b"<!DOCTYPE html>")
+    Traceback (most recent call last):
+    ...
+    ValueError: vocab.txt is a web page,... address of the file itself.
+    """
+    if begin is None:
+        with path.open("rb") as file:
+            begin = file.read(64)
+    if begin.startswith(POINTER):
+        raise ValueError(
+            f"{path} is a pointer of git lfs, which stands for the file: expected the file. Run `git lfs pull` in "
+            "the folder."
+        )
+    if begin.lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith(PAGES):
+        raise ValueError(
+            f"{path} is a web page, perhaps of a login or an error: expected the file. Fetch it again, from the "
+            "address of the file itself."
+        )
 
 
 def check_file(path: str | Path) -> None:

@@ -8,7 +8,16 @@ import re
 import pytest
 
 from keras_transformers.json_file import MOST_DEPTH, check_types, read_object
-from keras_transformers.outside import MOST_BYTES, MOST_LETTERS, check_file, decoded, read_bytes, resolved, shown
+from keras_transformers.outside import (
+    MOST_BYTES,
+    MOST_LETTERS,
+    check_file,
+    check_is_itself,
+    decoded,
+    read_bytes,
+    resolved,
+    shown,
+)
 
 
 @pytest.fixture
@@ -36,6 +45,22 @@ def test_a_large_file_is_not_read(tmp_path):
     (tmp_path / "zeros").symlink_to("/dev/zero")
     with pytest.raises(ValueError, match="there is no zeros"):
         read_bytes(tmp_path / "zeros")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n", "git lfs.*Run `git lfs pull`"),
+        ("<!DOCTYPE html>\n<html><head><title>Login</title></head></html>", "is a web page.*Fetch it again"),
+        ("\ufeff \n<HTML>", "is a web page"),
+    ],
+)
+def test_a_file_that_stands_for_another(tmp_path, content, message):
+    (tmp_path / "vocab.txt").write_text(content, encoding="utf-8")
+    with pytest.raises(ValueError, match=rf"vocab\.txt .*{message}"):
+        read_bytes(tmp_path / "vocab.txt")
+    with pytest.raises(ValueError, match=rf"vocab\.txt .*{message}"):
+        check_is_itself(tmp_path / "vocab.txt")
 
 
 def test_a_file_is_checked_before_it_is_read(tmp_path, monkeypatch):

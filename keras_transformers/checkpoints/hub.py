@@ -32,6 +32,7 @@ FILES = (
     "1_Pooling/config.json",
 )
 PICKLED = "pytorch_model.bin"
+PICKLED_FILES = (PICKLED, "pytorch_model-*-of-*.bin", f"{PICKLED}.index.json")
 WORD = r"\w[\w.+-]*"  # what names are made of; no backslash, which parts folders on Windows
 REPO, REVISION = re.compile(rf"{WORD}(/{WORD})?", re.ASCII), re.compile(rf"{WORD}(/{WORD})*", re.ASCII)
 
@@ -85,7 +86,7 @@ def download(
         revision: Branch, tag or commit; the main branch when None. Pin a commit to always get the same weights.
         cache_dir: Where to keep files; the cache of `huggingface_hub` when None.
         files: Name patterns of the files to download; of folders, only from those whose name begins with 1.
-        pickled: Also fetch `pytorch_model.bin`, the old format of weights.
+        pickled: Also fetch `pytorch_model.bin` or its shards, the old format of weights.
 
     Returns:
         The folder that holds the files.
@@ -98,7 +99,7 @@ def download(
 
     endpoint = os.environ.get("HF_ENDPOINT") or None
     _check_names(repo, revision)
-    wanted = [*files, PICKLED] if pickled else list(files)
+    wanted = [*files, *PICKLED_FILES] if pickled else list(files)
     try:
         folder = snapshot_download(
             repo,
@@ -142,7 +143,7 @@ def _explain(error: Exception, repo: str, revision: str | None, endpoint: str | 
 def _check(folder: Path, repo: str, pickled: bool):
     if not (folder / "config.json").is_file():
         raise ValueError(f"{repo!r} holds no config.json, so it is no transformers checkpoint.")
-    weights = ["model.safetensors", "model.safetensors.index.json", *([PICKLED] if pickled else [])]
+    weights = ["model.safetensors", "model.safetensors.index.json", *([PICKLED, PICKLED_FILES[-1]] if pickled else [])]
     if not any((folder / name).is_file() for name in weights):
         remedy = "" if pickled else f" If it holds {PICKLED}, an old format, ask for it with pickled=True."
         raise ValueError(f"{repo!r} holds none of {weights}.{remedy}")

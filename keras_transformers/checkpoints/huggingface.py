@@ -25,7 +25,7 @@ from keras_transformers.checkpoints.reshaped import reshape, reshape_back
 from keras_transformers.checkpoints.sentence_transformers import write_sentence_transformer
 from keras_transformers.checkpoints.tensors import FLOAT8, Tensor, by_name, read_tensors
 from keras_transformers.config import TransformerConfig
-from keras_transformers.keras_private import strategy_of
+from keras_transformers.keras_private import all_layers, strategy_of
 from keras_transformers.training.distribute import is_chief
 
 __all__ = ["load_weights", "read_config", "save_folder"]
@@ -160,11 +160,13 @@ def save_folder(
         task: What the class of `transformers` does not tell of the task: its `name`, and options of it.
 
     Raises:
-        ValueError: The model lacks a layer that `architecture` needs, there is not one label for each class, the
-            format cannot hold the configuration, a weight is not finite in `dtype`, or `folder` holds other files.
+        ValueError: The model is quantized, or lacks a layer that `architecture` needs; there is not one label for
+            each class; the format cannot hold the configuration; a weight is not finite in `dtype`; or `folder` holds
+            other files.
     """
     if not is_chief(strategy_of(model)):
         return
+    _check_is_float(model)
     has_layer = {"lm_head": not config.tie_embeddings, "output_bias": config.output_bias}
     has_layer |= {"pooler": config.kind == "encoder"}
     config, architecture = stored_as(config, architecture)
@@ -189,6 +191,19 @@ def save_folder(
 
 def _write_json(path: Path, values: Mapping[str, Any]):
     path.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
+
+
+def _check_is_float(model: keras.Model):
+    if modes := sorted({layer.quantization_mode for layer in all_layers(model) if _is_quantized(layer)}):
+        raise ValueError(
+            f"the model was quantized ({', '.join(modes)}), and a folder in Hugging Face layout holds floats: nothing "
+            "was written. Save it before `quantize`. What is quantized is written by `task.export` and, with the name "
+            "of a .keras file, by `task.model.save`."
+        )
+
+
+def _is_quantized(layer: keras.layers.Layer) -> bool:
+    return getattr(layer, "quantization_mode", None) is not None
 
 
 def _check_layers(model: keras.Model, needed: list[str], architecture: str, labels: Sequence[str] | None):

@@ -68,6 +68,8 @@ def read_pickled(path: str | os.PathLike) -> dict[str, np.ndarray]:
             larger than the file, or holds no state dict.
     """
     path = Path(path)
+    if not path.stat().st_size:
+        raise ValueError(f"{path} is empty: expected the tensors of a model. Fetch it again.")
     try:
         with path.open("rb") as file:
             content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

@@ -15,9 +15,10 @@ import safetensors
 from keras_transformers.checkpoints.hub import PICKLED
 from keras_transformers.checkpoints.pickled import read_pickled
 from keras_transformers.json_file import read_object
-from keras_transformers.outside import MOST_LETTERS, shown
+from keras_transformers.outside import MOST_LETTERS, check_is_itself, shown
 
-INDEX = "model.safetensors.index.json"
+SAFE = "model.safetensors"
+INDEX = SAFE + ".index.json"
 FLOAT8 = "float8_e4m3fn"
 # The dtypes of weights, by the file's name of them.
 FLOATS = {"F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64", "F8_E4M3": FLOAT8}
@@ -75,33 +76,38 @@ def by_name(tensors: Iterable[tuple[str, Tensor]], source: Any) -> dict[str, Ten
     return named
 
 
-def read_tensors(folder: Path, pickled: bool = False) -> list[Tensor]:
+def read_tensors(folder: Path, pickled: bool = False, name: str = SAFE, old_name: str = PICKLED) -> list[Tensor]:
     """Lists the tensors of a folder's `model.safetensors`, or of the shards in its index; the files are memory-mapped.
 
     Args:
         folder: A checkpoint folder.
-        pickled: Whether to accept `pytorch_model.bin` if there is no safetensors file.
+        pickled: Whether to accept `pytorch_model.bin`, or its shards, if there is no safetensors file.
+        name, old_name: Of the files.
 
     Returns:
-        The tensors; only the headers have been read.
+        The tensors; of safetensors files only the headers have been read.
 
     Raises:
         ValueError: There are no weights, or a file is missing or damaged.
     """
-    if (folder / "model.safetensors").is_file():
-        return _open(folder / "model.safetensors")
-    if (folder / INDEX).is_file():
-        return _open_shards(folder)
-    if pickled and (folder / PICKLED).is_file():
-        arrays = read_pickled(folder / PICKLED)
-        return [Tensor(name, x.shape, x.dtype.name, lambda array=x: array) for name, x in arrays.items()]
-    remedy = (
-        f" It holds {PICKLED}, an old format: ask for it with pickled=True." if (folder / PICKLED).is_file() else ""
-    )
-    raise ValueError(f"no weights in {folder}: expected model.safetensors or {INDEX}.{remedy}")
+    for file, open_file in [(name, _open), (old_name, _open_pickled)][: 2 if pickled else 1]:
+        if (folder / file).is_file():
+            return open_file(folder / file)
+        if (folder / f"{file}.index.json").is_file():
+            return _open_shards(folder / f"{file}.index.json", open_file)
+    old = [file for file in (old_name, f"{old_name}.index.json") if (folder / file).is_file()]
+    remedy = f" It holds {old[0]}, an old format: ask for it with pickled=True." if old else ""
+    raise ValueError(f"no weights in {folder}: expected {name} or {name}.index.json.{remedy}")
+
+
+def _open_pickled(path: Path) -> list[Tensor]:
+    check_is_itself(path)
+    arrays = read_pickled(path)
+    return [Tensor(name, x.shape, x.dtype.name, lambda array=x: array) for name, x in arrays.items()]
 
 
 def _open(path: Path) -> list[Tensor]:
+    check_is_itself(path)
     try:
         file = safetensors.safe_open(path, framework="numpy")
         contents = functools.cache(lambda: dict(safetensors.deserialize(path.read_bytes())))
@@ -120,13 +126,12 @@ def _describe(file: Any, name: str, contents: Callable[[], dict[str, Any]]) -> T
     return Tensor(name, shape, dtype, read_float8 if dtype == FLOAT8 else functools.partial(file.get_tensor, name))
 
 
-def _open_shards(folder: Path) -> list[Tensor]:
-    index = folder / INDEX
-    places = _weight_map(index)
+def _open_shards(index: Path, open_file: Callable[[Path], list[Tensor]]) -> list[Tensor]:
+    folder, places = index.parent, _weight_map(index)
     files = sorted(set(places.values()))
     if missing := [name for name in files if Path(name).name != name or not os.path.isfile(folder / name)]:
         raise ValueError(f"{index} names files that are not there: {shown(missing)}. Fetch them too.")
-    shards = {name: _open(folder / name) for name in files}
+    shards = {name: open_file(folder / name) for name in files}
     held = {(name, tensor.name) for name, shard in shards.items() for tensor in shard}
     if missing := sorted(name for name, place in places.items() if (place, name) not in held):
         raise ValueError(

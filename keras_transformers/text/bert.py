@@ -22,10 +22,14 @@ def read_vocabulary(path: str | Path) -> dict[str, int]:
     path = Path(path)
     if not path.is_file():
         raise ValueError(f"No vocabulary file at {path}. Expected a text file with one token a line (vocab.txt).")
+    text = decoded(read_bytes(path, "a vocab.txt"), path)
+    if text.startswith("\ufeff"):
+        raise ValueError(
+            f"{path} begins with a byte order mark, which would be a part of its first token. Expected UTF-8 without "
+            "one: save it so."
+        )
     # Not splitlines(): it also splits at U+2028 and similar characters, which may be tokens.
-    tokens = [
-        line.rstrip("\r") for line in decoded(read_bytes(path, "a vocab.txt"), path).removesuffix("\n").split("\n")
-    ]
+    tokens = [line.rstrip(" \t\r") for line in text.removesuffix("\n").split("\n")]
     if tokens == [""]:
         raise ValueError(f"The vocabulary {path} is empty. Expected one token a line.")
     repeated = [token for token, count in Counter(tokens).items() if count > 1]
@@ -38,13 +42,17 @@ def read_vocabulary(path: str | Path) -> dict[str, int]:
 
 
 def build(
-    vocabulary: dict[str, int], lowercase: bool, strip_accents: bool | None = None, split_chinese: bool = True
-) -> tokenizers.Tokenizer:
-    """Build BERT's tokenizer from a WordPiece vocabulary: normaliser, pre-tokeniser, template and decoder."""
+    vocabulary: dict[str, int], lowercase: bool, strip_accents: bool | None = None, split_chinese: bool = True,
+    source: Any = "The vocabulary",
+) -> tokenizers.Tokenizer:  # fmt: skip
+    """Build BERT's tokenizer from a WordPiece vocabulary: normaliser, pre-tokeniser, template and decoder.
+
+    `source` says in errors where the vocabulary comes from.
+    """
     absent = [token for token in SPECIAL_TOKENS if token not in vocabulary]
     if absent:
         raise ValueError(
-            f"The vocabulary lacks the special tokens {absent}. BERT's pipeline needs all of {list(SPECIAL_TOKENS)}: "
+            f"{source} lacks the special tokens {absent}. BERT's pipeline needs all of {list(SPECIAL_TOKENS)}: "
             "add them to the vocabulary, or load a complete tokenizer.json with Tokenizer.from_file."
         )
 

@@ -187,10 +187,11 @@ def _read_vocabulary(
     if (folder / "vocab.txt").is_file():
         _check_class(folder, name, "vocab.txt", BERT)
         library = bert.build(
-            bert.read_vocabulary(folder / "vocab.txt"),
+            bert.read_vocabulary(path := folder / "vocab.txt"),
             lowercase=options.get("do_lower_case") is not False,  # `transformers` assumes the same if it is not given
             strip_accents=options.get("strip_accents"),
             split_chinese=options.get("tokenize_chinese_chars") is not False,
+            source=path,
         )
         return library, BERT[0]
     if not (folder / "vocab.json").is_file():

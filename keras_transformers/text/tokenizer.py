@@ -98,7 +98,7 @@ class Tokenizer(Vocabulary):
     ) -> Tokenizer:
         """Read a vocab.txt for BERT's pipeline. None for `strip_accents` means the value of `lowercase`."""
         with refusals_as_errors(path):
-            return cls(bert.build(bert.read_vocabulary(path), lowercase, strip_accents, split_chinese))
+            return cls(bert.build(bert.read_vocabulary(path), lowercase, strip_accents, split_chinese, path))
 
     @classmethod
     def from_merges(cls, vocabulary_path: str | Path, merges_path: str | Path) -> Tokenizer:

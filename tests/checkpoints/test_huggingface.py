@@ -303,3 +303,17 @@ def test_as_many_labels_as_classes(ours, tmp_path):
             tmp_path / "a", model, ours.config, None, architecture="BertForSequenceClassification", labels=("a", "b")
         )
     assert not (tmp_path / "a").exists()
+
+
+@pytest.mark.filterwarnings("ignore:Layer .* does not have a `quantize` method")
+@pytest.mark.parametrize("mode", ["int8", "float8"])
+def test_a_quantized_model_is_refused_before_anything_is_written(tmp_path, ours, mode):
+    config = ours.config.replace(num_layers=1)
+    model = ours.build(config, "BertModel")
+    save_folder(tmp_path / "model", model, config, None, architecture="BertModel")
+    before = {path.name: path.read_bytes() for path in (tmp_path / "model").iterdir()}
+    model.quantize(mode)
+    with pytest.raises(ValueError, match=rf"quantized \({mode}\).*nothing was written.*Save it before `quantize`"):
+        save_folder(tmp_path / "model", model, config, None, architecture="BertModel")
+    assert {path.name: path.read_bytes() for path in (tmp_path / "model").iterdir()} == before
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]

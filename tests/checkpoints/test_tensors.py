@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 
 import ml_dtypes
 import numpy as np
@@ -177,7 +178,53 @@ def test_sizes_that_do_not_fit_the_file(saved, entry):
     refused(model, folder, r"model\.safetensors is damaged or incomplete")
 
 
+STANDS_FOR = {
+    "pointer": (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 9\n", "git lfs pull"),
+    "page": (b"<!DOCTYPE html><html></html>", "is a web page"),
+    "empty": (b"", "is (damaged or incomplete|empty)"),
+    "text": (b'{"error": "Repository not found"}', "is damaged"),
+}
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "pytorch_model.bin", INDEX, "pytorch_model.bin.index.json"])
+@pytest.mark.parametrize("case", STANDS_FOR)
+def test_what_is_no_file_of_weights(tmp_path, name, case):
+    content, message = STANDS_FOR[case]
+    (tmp_path / name).write_bytes(content)
+    if name.endswith("json"):
+        message = {"text": "weight_map must name a file", "empty": "is no JSON .it is empty"}.get(case, message)
+    with pytest.raises(ValueError, match=rf"{name.replace('.', '[.]')} ?.*{message}"):
+        read_tensors(tmp_path, pickled=True)
+
+
 @pytest.mark.parametrize("pickled", [False, True])
 def test_a_folder_without_weights(tmp_path, pickled):
     with pytest.raises(ValueError, match=r"no weights in .*: expected model.safetensors or .*index\.json\.$"):
         read_tensors(tmp_path, pickled)
+
+
+@pytest.fixture
+def old_shards(tmp_path):
+    """A folder of two pickled files, made without torch, and an index."""
+    for number, name in enumerate(("w", "v"), 1):
+        path = tmp_path / f"pytorch_model-0000{number}-of-00002.bin"
+        call = b"ctorch._utils\n_rebuild_tensor_v2\n((X\x07\x00\x00\x00storagectorch\nFloatStorage\n"
+        call += b"X\x01\x00\x00\x000X\x03\x00\x00\x00cpuK\x02tQK\x00(K\x02t(K\x01t\x89ccollections\nOrderedDict\n)RtR"
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("archive/data.pkl", b"\x80\x02}X\x01\x00\x00\x00" + name.encode() + call + b"s.")
+            archive.writestr("archive/data/0", np.array([number, 0.5], "float32").tobytes())
+    places = {name: f"pytorch_model-0000{number}-of-00002.bin" for number, name in enumerate(("w", "v"), 1)}
+    (tmp_path / "pytorch_model.bin.index.json").write_text(json.dumps({"weight_map": places}))
+    return tmp_path
+
+
+def test_shards_of_the_old_format(old_shards):
+    tensors = {tensor.name: tensor for tensor in read_tensors(old_shards, pickled=True)}
+    assert {name: tensor.read().tolist() for name, tensor in tensors.items()} == {"w": [1, 0.5], "v": [2, 0.5]}
+    with pytest.raises(ValueError, match=r"It holds pytorch_model\.bin\.index\.json, an old format.*pickled=True"):
+        read_tensors(old_shards)
+    (old_shards / "pytorch_model-00002-of-00002.bin").unlink()
+    with pytest.raises(
+        ValueError, match=r"bin\.index\.json names files.*not there: \['pytorch_model-00002-of-00002\.bin"
+    ):
+        read_tensors(old_shards, pickled=True)

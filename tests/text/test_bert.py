@@ -83,8 +83,19 @@ def test_files_that_cannot_be_read(tmp_path):
     for content, message in [
         ("", "is empty"),
         ("a\nb\na\n", "more than once, such as 'a'"),
-        ("[PAD]\n[UNK]\n[CLS]\n[SEP]\nb\n", r"lacks the special tokens \['\[MASK\]'\]"),
+        ("[PAD]\n[UNK]\n[CLS]\n[SEP]\nb\n", r"vocab\.txt lacks the special tokens \['\[MASK\]'\]"),
+        ("\ufeff[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n", r"vocab\.txt begins with a byte order mark.*save it so"),
     ]:
         path.write_text(content)
         with pytest.raises(ValueError, match=message):
             Tokenizer.from_vocab(path)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", " \n", "\t\r\n"])
+@pytest.mark.parametrize("last", ["", "\n"])
+def test_ends_of_lines(tmp_path, end, last):
+    """As `transformers` reads them: a blank last line is a token, which no text has."""
+    tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "film"]
+    (tmp_path / "vocab.txt").write_bytes(("".join(token + end for token in tokens) + last).encode())
+    tokenizer = Tokenizer.from_vocab(tmp_path / "vocab.txt")
+    assert tokenizer.encode(["film"])[0].ids == [2, 5, 3] and tokenizer.vocabulary_size == 6 + len(last)
