@@ -14,6 +14,7 @@ import keras
 from keras_transformers.checkpoints import hub, huggingface, keras_nlp
 from keras_transformers.checkpoints.generation_config import read_generation
 from keras_transformers.checkpoints.names import FAMILIES, is_task_of, task_names, task_of
+from keras_transformers.checkpoints.peft import is_adapter
 from keras_transformers.checkpoints.sentence_transformers import TASK as SENTENCE_EMBEDDING
 from keras_transformers.checkpoints.sentence_transformers import is_sentence_transformer, read_sentence_transformer
 from keras_transformers.config import TransformerConfig
@@ -26,6 +27,7 @@ from keras_transformers.training.distribute import check_backend, scope
 from keras_transformers.training.lora import add_lora
 from keras_transformers.training.remat import rematerialize
 from keras_transformers.training.strategy import chosen
+from zoo._adapter import adapted
 from zoo._entry import Entry
 from zoo._place import stands_for
 from zoo._sizes import no_weights, of_sizes
@@ -105,7 +107,7 @@ def load(
     """Load a model by name, for a task.
 
     Args:
-        name: A name of the zoo (`zoo.names()`); a folder, saved here or a Hugging Face checkpoint;
+        name: A name of the zoo (`zoo.names()`); a folder, saved here, a Hugging Face checkpoint or a LoRA of `peft`;
             `"hf:org/repo[@revision]"`; or `"keras-nlp:preset"`. A folder that is called like a model of the zoo is
             `"./name"`, or a `Path`.
         task: `"classification"`, `"token_classification"`, `"question_answering"`, `"sentence_embedding"`, `"ranking"`,
@@ -219,7 +221,7 @@ def find(
         repo, pinned = hub.parse(place)
         if pinned and revision not in (None, pinned):
             raise ValueError(f"received {place!r} and revision={revision!r}: expected one revision. Leave one out.")
-        return _folder(hub.download(repo, revision or pinned, cache_dir, pickled=pickled), pickled)
+        return _folder(hub.download(repo, revision or pinned, cache_dir, pickled=pickled), pickled, cache_dir)
     if isinstance(place, Entry) and place.source and not place.bundled:
         source = hub.parse(place.source)[0] if revision else place.source.removeprefix("hf:")
         found = find(f"hf:{source}", revision, cache_dir, pickled or place.pickled)
@@ -230,7 +232,7 @@ def find(
         return _keras_nlp(place.removeprefix("keras-nlp:"))
     if isinstance(place, Entry) and not place.bundled:
         return _sizes(place)
-    return _folder(place.folder if isinstance(place, Entry) else place, pickled)
+    return _folder(place.folder if isinstance(place, Entry) else place, pickled, cache_dir)
 
 
 def _sizes(entry: Entry) -> Checkpoint:
@@ -241,7 +243,9 @@ def _sizes(entry: Entry) -> Checkpoint:
     return Checkpoint(config, tokenizers[0], task, assign, settings={"target_tokenizer": lambda: tokenizers[-1]})
 
 
-def _folder(folder: Path, pickled: bool = False) -> Checkpoint:
+def _folder(folder: Path, pickled: bool, cache_dir: str | os.PathLike | None) -> Checkpoint:
+    if is_adapter(folder):
+        return adapted(folder, find, cache_dir, pickled)
     config, extra = huggingface.read_config(folder)
     assign = partial(huggingface.load_weights, folder=folder, pickled=pickled)
     has_source = config.kind == "encoder_decoder"

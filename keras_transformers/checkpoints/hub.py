@@ -30,9 +30,11 @@ FILES = (
     "modules.json",
     "sentence_bert_config.json",
     "1_Pooling/config.json",
+    "adapter_config.json",
+    "adapter_model.safetensors",
 )
 PICKLED = "pytorch_model.bin"
-PICKLED_FILES = (PICKLED, "pytorch_model-*-of-*.bin", f"{PICKLED}.index.json")
+PICKLED_FILES = (PICKLED, "adapter_model.bin", "pytorch_model-*-of-*.bin", f"{PICKLED}.index.json")
 WORD = r"\w[\w.+-]*"  # what names are made of; no backslash, which parts folders on Windows
 REPO, REVISION = re.compile(rf"{WORD}(/{WORD})?", re.ASCII), re.compile(rf"{WORD}(/{WORD})*", re.ASCII)
 
@@ -141,6 +143,8 @@ def _explain(error: Exception, repo: str, revision: str | None, endpoint: str | 
 
 
 def _check(folder: Path, repo: str, pickled: bool):
+    if (folder / "adapter_config.json").is_file():  # of peft: the model is elsewhere
+        return
     if not (folder / "config.json").is_file():
         raise ValueError(f"{repo!r} holds no config.json, so it is no transformers checkpoint.")
     weights = ["model.safetensors", "model.safetensors.index.json", *([PICKLED, PICKLED_FILES[-1]] if pickled else [])]

@@ -21,6 +21,7 @@ from keras_transformers.checkpoints.generation_config import make_generation
 from keras_transformers.checkpoints.huggingface_config import TASK, make_config, read_config
 from keras_transformers.checkpoints.names import names_of, stored_as
 from keras_transformers.checkpoints.names.table import Names, modern_name, their_name
+from keras_transformers.checkpoints.peft import Adapter, merge
 from keras_transformers.checkpoints.reshaped import reshape, reshape_back
 from keras_transformers.checkpoints.sentence_transformers import write_sentence_transformer
 from keras_transformers.checkpoints.tensors import FLOAT8, Tensor, by_name, read_tensors
@@ -39,6 +40,7 @@ def load_weights(
     missing_ok: Iterable[str] = (),
     fresh: Iterable[str] = (),
     pickled: bool = False,
+    adapter: Adapter | None = None,
 ) -> tuple[str, ...]:
     """Loads the weights of a checkpoint folder into a model made from its configuration.
 
@@ -53,6 +55,7 @@ def load_weights(
             none for them.
         fresh: Names of layers that always keep their initial values.
         pickled: Whether to accept an old `pytorch_model.bin`; no code in it is run.
+        adapter: What `peft.read_adapter` returns, to be merged; the model is not trained with it.
 
     Returns:
         The paths of the variables that kept their initial values.
@@ -71,6 +74,7 @@ def load_weights(
     source = f"the checkpoint in {folder}"
     stored = read_tensors(folder, pickled)
     stray.check_merged(stored, source)
+    stored = stored if adapter is None else merge(stored, adapter, names)
     tensors = by_name(((modern_name(tensor.name, names), tensor) for tensor in stored), source)
     tensors = reshape(split(stray.with_lent(tensors, names, config), names, source), names)
     _check_copies(tensors, names, source)

@@ -1,0 +1,68 @@
+"""A folder of `peft`: the checkpoint of its base, with the adapter merged."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from keras_transformers.checkpoints import hub, huggingface
+from keras_transformers.checkpoints.names import FAMILIES
+from keras_transformers.checkpoints.peft import CONFIG, Adapter, is_adapter, read_adapter
+from keras_transformers.text.tokenizer import Tokenizer
+from zoo._entry import is_known
+
+if TYPE_CHECKING:
+    from zoo._load import Checkpoint
+
+
+def adapted(
+    folder: Path, find: Callable[..., Checkpoint], cache_dir: str | os.PathLike | None, pickled: bool
+) -> Checkpoint:
+    """The checkpoint of an adapter's base, with the adapter merged.
+
+    Args:
+        folder: Of the adapter.
+        find: From a name to a checkpoint.
+        cache_dir, pickled: As for `zoo.load`.
+
+    Raises:
+        ValueError: As for `read_adapter`; or the base cannot be found, has no weights in Hugging Face layout, or is an
+            adapter too.
+    """
+    adapter = read_adapter(folder, pickled)
+    base = _find_base(folder, adapter, find, cache_dir, pickled)
+    family = FAMILIES[base.config.family]
+    task = adapter.task or base.task
+    found = dataclasses.replace(base, assign=partial(base.assign, adapter=adapter), task=task)
+    if base.config.kind != "encoder_decoder" and (folder / "tokenizer.json").is_file():
+        found = dataclasses.replace(found, tokenizer=Tokenizer.from_folder(folder))
+    head = adapter.tensors.get(f"{family.weights.get('classifier')}.weight")
+    if head is None or len(base.labels or ()) == head.shape[0]:
+        return found
+    labels = tuple(f"LABEL_{index}" for index in range(head.shape[0]))  # peft does not keep their names
+    problem = "regression" if len(labels) == 1 else "single_label"
+    return dataclasses.replace(found, labels=labels, problem=problem, fault="")
+
+
+def _find_base(folder: Path, adapter: Adapter, find: Callable[..., Checkpoint], cache_dir, pickled: bool) -> Checkpoint:
+    place: str | Path = Path(adapter.base)
+    try:
+        if not place.is_dir():
+            is_entry = is_known(adapter.base)
+            download = partial(hub.download, cache_dir=cache_dir, pickled=pickled)
+            place = adapter.base if is_entry else download(adapter.base, adapter.revision)
+        if isinstance(place, Path) and is_adapter(place):
+            raise ValueError(f"{place} is an adapter itself: expected a whole model. Merge it first.")
+        base = find(place, None, cache_dir, pickled)
+    except ValueError as error:
+        raise ValueError(
+            f"{folder} holds an adapter of peft for {adapter.base!r}, its base, which cannot be loaded: {error} The "
+            f"base is what {CONFIG} names as base_model_name_or_path: a folder, a name of the zoo, or of the hub."
+        ) from error
+    if getattr(base.assign, "func", None) is not huggingface.load_weights:
+        raise ValueError(f"{folder}: the base {adapter.base!r} has no folder of weights: expected one to merge with.")
+    return base
