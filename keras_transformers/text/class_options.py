@@ -15,6 +15,7 @@ from keras_transformers.text.bert import template as bert_template
 from keras_transformers.text.byte_pair import BART, END, GPT1, GPT2
 from keras_transformers.text.pipeline import component, parts, tokens_around
 
+CONFIG, CLASS = "tokenizer_config.json", "tokenizer_class"
 BERT = tuple(
     f"{name}Tokenizer"
     for name in (

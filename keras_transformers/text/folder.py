@@ -11,16 +11,15 @@ import tokenizers
 
 from keras_transformers.json_file import check_types, read_object
 from keras_transformers.outside import MOST_LETTERS, read_bytes, shown
-from keras_transformers.text import bert, byte_pair, marian, sentencepiece, spm_file
+from keras_transformers.text import bert, byte_pair, marian, vocabulary_files
 from keras_transformers.text.added_tokens import ADDED, NAMED, SPECIAL_MAP, add_tokens_of
-from keras_transformers.text.class_options import BERT, OF_CODE, OF_MODELS, ROBERTA, content, follow
+from keras_transformers.text.class_options import CLASS, CONFIG, OF_CODE, OF_MODELS, T5, content, follow
 from keras_transformers.text.growth import check_growth
 from keras_transformers.text.library import panics_as_errors
 from keras_transformers.text.vocabulary import ROLES
+from keras_transformers.text.vocabulary_files import LLAMA_FILE, T5_FILE
 
-T5_FILE, T5_CLASSES, MARIAN = "spiece.model", ("T5Tokenizer", "MT5Tokenizer"), "MarianTokenizer"
-CONFIG, CLASS = "tokenizer_config.json", "tokenizer_class"
-GENERIC = "PreTrainedTokenizerFast"
+MARIAN, GENERIC = "MarianTokenizer", "PreTrainedTokenizerFast"
 OPTIONS = {  # the keys of tokenizer_config.json that are used, and their types
     CLASS: str,
     "do_lower_case": bool,
@@ -32,12 +31,13 @@ OPTIONS = {  # the keys of tokenizer_config.json that are used, and their types
     "src_lang": str,
     "separate_vocabs": bool,
     "extra_ids": int,
+    "legacy": bool,
 }
 TARGET = "target_tokenizer.json"  # the target's tokenizer, where it is not the source's
 # Files that are written again as they were: what they say to other programs is not used here.
 KEPT = (
     CONFIG, SPECIAL_MAP, ADDED, "chat_template.jinja", "additional_chat_templates/*.jinja",
-    T5_FILE, "tokenizer.model", "sentencepiece.bpe.model",
+    T5_FILE, LLAMA_FILE, "sentencepiece.bpe.model",
 )  # fmt: skip
 Read = tuple[tokenizers.Tokenizer, dict[str, bytes]]  # a tokenizer, and the original files to keep with it
 
@@ -72,10 +72,8 @@ def read(folder: str | Path) -> Read:
     name, of_model = _class_names(folder, options)
     if has_json := (folder / "tokenizer.json").is_file():
         library = read_json(folder / "tokenizer.json")
-    elif (folder / T5_FILE).is_file():
-        library, of_model = _read_t5(folder, name, options), T5_CLASSES[0]
     else:
-        library, of_model = _read_vocabulary(folder, name, of_model, options)
+        library, of_model = vocabulary_files.read(folder, name, of_model, options)
     said = add_tokens_of(folder, library, options, CONFIG)
     follow(library, name or of_model, said, folder / CONFIG, has_json)
 
@@ -170,51 +168,6 @@ def read_max_length(folder: str | Path) -> int | float | None:
     )
 
 
-def _read_t5(folder: Path, name: str | None, options: dict[str, Any]) -> tokenizers.Tokenizer:
-    _check_class(folder, name, T5_FILE, T5_CLASSES)
-    extra_ids = options.get("extra_ids")
-    return sentencepiece.build_t5(spm_file.read(folder / T5_FILE), 100 if extra_ids is None else extra_ids)
-
-
-def _read_vocabulary(
-    folder: Path, name: str | None, of_model: str | None, options: dict[str, Any]
-) -> tuple[tokenizers.Tokenizer, str]:
-    """Build the pipeline of the class that the folder names, else of the model's type, or of the files' kind.
-
-    Returns:
-        The pipeline, and its class.
-    """
-    if (folder / "vocab.txt").is_file():
-        _check_class(folder, name, "vocab.txt", BERT)
-        library = bert.build(
-            bert.read_vocabulary(path := folder / "vocab.txt"),
-            lowercase=options.get("do_lower_case") is not False,  # `transformers` assumes the same if it is not given
-            strip_accents=options.get("strip_accents"),
-            split_chinese=options.get("tokenize_chinese_chars") is not False,
-            source=path,
-        )
-        return library, BERT[0]
-    if not (folder / "vocab.json").is_file():
-        raise ValueError(
-            f"No tokenizer in {folder}: expected tokenizer.json, vocab.txt, vocab.json and merges.txt, {T5_FILE}, or "
-            f"{', '.join(marian.SIDES)} and {marian.VOCABULARY}."
-        )
-    # Other classes have a vocab.json and merges.txt, too, but give other ids.
-    builders = byte_pair.BUILDERS | dict.fromkeys(ROBERTA, byte_pair.build_bart)
-    _check_class(folder, name, "vocab.json and merges.txt", [*builders])
-    vocabulary, merges = byte_pair.read(folder / "vocab.json", folder / "merges.txt")
-    kind = name or (of_model if of_model in builders else byte_pair.class_of(vocabulary))
-    return builders[kind](vocabulary, merges), kind
-
-
-def _check_class(folder: Path, name: str | None, files: str, classes: Sequence[str]) -> None:
-    if name is not None and name not in classes:
-        raise ValueError(
-            f"Cannot build a {name[:100]} from {files} in {folder}: expected one of {list(classes)}. Provide its "
-            "tokenizer.json: `AutoTokenizer.from_pretrained(...).save_pretrained(...)` of `transformers` writes it."
-        )
-
-
 def write(
     folder: str | Path, library: tokenizers.Tokenizer, kept: Mapping[str, bytes], max_length: int | None = None
 ) -> None:
@@ -287,4 +240,4 @@ def _roles(library: tokenizers.Tokenizer) -> dict[str, str]:
 def _t5_class(pipeline: dict[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
     extra = [token["content"] for token in pipeline["added_tokens"] if token["content"].startswith("<extra_id_")]
     is_listed = said.get("additional_special_tokens") or said.get("extra_special_tokens")
-    return {CLASS: T5_CLASSES[0], "extra_ids": len(extra)} | ({} if is_listed else {"additional_special_tokens": extra})
+    return {CLASS: T5, "extra_ids": len(extra)} | ({} if is_listed else {"additional_special_tokens": extra})

@@ -9,7 +9,7 @@ from keras_transformers.text.spm_file import BPE, CONTROL, NORMAL, UNKNOWN, USER
 
 SPACE = "▁"
 RUNS, ENDS = " {2,}", r"\A +| +\z"  # spaces that SentencePiece replaces by one space, and drops
-END, UNKNOWN_TOKEN, PAD = "</s>", "<unk>", "<pad>"
+BEGIN, END, UNKNOWN_TOKEN, PAD = "<s>", "</s>", "<unk>", "<pad>"
 # Scores of tokens that only the vocabulary has: a letter scores above an unknown one, a longer token is never used.
 FOREIGN_LETTER, FOREIGN = -1e6, -1e9
 
@@ -65,6 +65,34 @@ def build_t5(model: SentencePieceModel, extra_ids: int) -> tokenizers.Tokenizer:
     _add_symbols(library, model)
     library.add_special_tokens(extra)
     end_texts(library, pair=f"$A {END} $B {END}")
+    return library
+
+
+def build_llama(model: SentencePieceModel, begins: bool, ends: bool) -> tokenizers.Tokenizer:
+    """The pipeline of `transformers` for Llama's tokenizer.model, where tokenizer_config.json says `"legacy": false`.
+
+    A text that begins with a space gets no second one, unlike in the sentencepiece library.
+
+    Args:
+        model: Byte pairs; characters that no piece holds are spelled in bytes.
+        begins, ends: Whether <s> stands before a text, and </s> behind it.
+    """
+    ids = {piece.text: i for i, piece in enumerate(model.pieces)}
+    if model.kind != BPE or not model.byte_fallback or model.charsmap or not ids.keys() >= {BEGIN, END}:
+        raise ValueError(
+            f"Expected Llama's tokenizer.model, byte pairs without a normaliser, with {BEGIN}, {END} and all bytes: "
+            "received another model."
+        )
+    library = tokenizers.Tokenizer(_byte_pair(model, ids, model.pieces[model.unk_id].text))
+    library.pre_tokenizer = pre_tokenizers.Metaspace(SPACE, "first", split=False)
+    library.decoder = decoders.Sequence(
+        [decoders.Replace(SPACE, " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    )
+    _add_symbols(library, model)
+    text, other = ([BEGIN] * begins + [side] + [END] * ends for side in ("$A", "$B"))
+    pair = [*text, *(f"{part}:1" for part in other)]
+    symbols = [(token, ids[token]) for token in (BEGIN, END)]
+    library.post_processor = processors.TemplateProcessing(text, pair, symbols)
     return library
 
 

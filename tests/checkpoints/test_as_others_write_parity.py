@@ -16,7 +16,15 @@ BERT = {
     "vocab_size": 90, "num_hidden_layers": 2, "num_attention_heads": 4, "hidden_size": 32, "intermediate_size": 48,
     "max_position_embeddings": 24,
 }  # fmt: skip
-GPT2 = {"vocab_size": 90, "n_layer": 2, "n_head": 4, "n_embd": 32, "n_positions": 24, "bos_token_id": 1, "eos_token_id": 1}
+GPT2 = {
+    "vocab_size": 90,
+    "n_layer": 2,
+    "n_head": 4,
+    "n_embd": 32,
+    "n_positions": 24,
+    "bos_token_id": 1,
+    "eos_token_id": 1,
+}
 LLAMA = BERT | {"num_key_value_heads": 2, "bos_token_id": 1, "eos_token_id": 2}
 MARIAN = {
     "vocab_size": 90, "d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4,
