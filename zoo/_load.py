@@ -13,7 +13,7 @@ import keras
 
 from keras_transformers.checkpoints import hub, huggingface, keras_nlp
 from keras_transformers.checkpoints.generation_config import read_generation
-from keras_transformers.checkpoints.names import FAMILIES, is_task_of, task_names, task_of
+from keras_transformers.checkpoints.names import FAMILIES, is_task_of, may_be_of, task_names, task_of
 from keras_transformers.checkpoints.peft import is_adapter
 from keras_transformers.checkpoints.sentence_transformers import TASK as SENTENCE_EMBEDDING
 from keras_transformers.checkpoints.sentence_transformers import is_sentence_transformer, read_sentence_transformer
@@ -45,7 +45,7 @@ class Checkpoint:
         assign: Gives its weights to a model: `assign(model, missing_ok=(), fresh=())`.
         labels, problem: Of a classifier, or None.
         fault: Why the names of the labels cannot be used; empty if they can.
-        of_unknown_class: Whether its config.json names no class of `transformers` that is known here.
+        unknown_class: What its config.json names, if that is no class of `transformers` that is known here.
         settings: Reads what it says of other options of a task, by their names: `max_length`, `generation`, ...
         check: Raises a `ValueError` if it does not hold as many weights as a model of its configuration has.
     """
@@ -57,7 +57,7 @@ class Checkpoint:
     labels: tuple[str, ...] | None = None
     problem: str | None = None
     fault: str = ""
-    of_unknown_class: bool = False
+    unknown_class: str = ""
     settings: Mapping[str, Callable[[], Any]] = dataclasses.field(default_factory=dict)
     check: Callable[[], None] = lambda: None
 
@@ -158,7 +158,7 @@ def load(
     check_backend()
     checkpoint = find(name, revision, cache_dir, pickled)
     kind = _kind(name, task, checkpoint, labels is not None)
-    if checkpoint.of_unknown_class:  # then it is what the user says
+    if checkpoint.unknown_class and may_be_of(kind.name, checkpoint.unknown_class):  # it is what the user says
         checkpoint = dataclasses.replace(checkpoint, task=kind.name)
     with scope(strategy):
         loaded = _make(kind, checkpoint, arguments)
@@ -193,7 +193,7 @@ def _kind(name: Any, task: str | None, checkpoint: Checkpoint, has_labels: bool)
     if has_labels and (kind is None or "labels" not in kind.options):
         return find_kind(LABELLED)
     if kind is None:
-        what = "of a class that is not known here" if checkpoint.of_unknown_class else "a bare model"
+        what = f"of {checkpoint.unknown_class}, not known here" if checkpoint.unknown_class else "a bare model"
         raise ValueError(f"{name} is {what}: say what for, task=... one of {task_names()}.")
     return kind
 
@@ -283,7 +283,8 @@ def _checkpoint(
     for option in said.keys() & (find_kind(task).saved_options if said else ()):
         settings[option] = partial(said.get, option)
     said = {name: extra[name] for name in ("labels", "problem", "fault") if name in extra}
-    said["of_unknown_class"] = extra["architecture"] not in FAMILIES[config.family].architectures
+    if (architecture := extra["architecture"]) not in FAMILIES[config.family].architectures:
+        said["unknown_class"] = architecture or "no class"
     return Checkpoint(config, tokenizer, task, assign, settings=settings, **said)
 
 

@@ -25,7 +25,7 @@ def assign_weights(task: Task, checkpoint: Checkpoint) -> None:
         checkpoint.assign(task.model, missing_ok=task.kind.new_layers, fresh=fresh)
         return
     order = _order(task.labels, checkpoint)
-    if checkpoint.of_unknown_class and order is not None:
+    if checkpoint.unknown_class and order is not None:
         is_kept = _assign_if_it_fits(task, checkpoint, layer)
     else:
         is_kept = order is not None
@@ -39,17 +39,20 @@ def assign_weights(task: Task, checkpoint: Checkpoint) -> None:
 
 def _assign_if_it_fits(task: Task, checkpoint: Checkpoint, layer: str) -> bool:
     """Give a task the weights of a checkpoint of an unknown class; return whether its layer of labels is among them."""
+    does = "is taken for them"
     try:
-        fresh = checkpoint.assign(task.model, missing_ok=(layer,))
+        fresh = checkpoint.assign(task.model, missing_ok=task.kind.new_layers)
+        if any(layer in path.split("/") for path in fresh):
+            return False  # there is none, as in a bare model
     except ValueError:  # nothing was assigned: perhaps the layer is for another number of labels
-        fresh = checkpoint.assign(task.model, missing_ok=(layer,), fresh=(layer,))
-    does = "starts afresh, and has to be trained" if fresh else "is taken for them"
+        checkpoint.assign(task.model, missing_ok=task.kind.new_layers, fresh=(layer,))
+        does = "starts afresh, and has to be trained"
     warnings.warn(
-        f"the checkpoint's config.json names no class that is known: for the labels {list(task.labels)} its "
-        f"{layer} {does}.",
+        f"the checkpoint's config.json names {checkpoint.unknown_class}, not known here: for the labels "
+        f"{list(task.labels)} its {layer} {does}.",
         stacklevel=5,  # where `zoo.load` is called
     )
-    return not fresh
+    return does == "is taken for them"
 
 
 def _order(labels: Sequence[str], checkpoint: Checkpoint) -> list[int] | None:

@@ -124,9 +124,10 @@ def _check_copies(tensors: dict[str, Tensor], names: Names, source: str):
         if copy in tensors:
             tensors.setdefault(name, tensors[copy])
         if copy in tensors and tensors[name].is_weight and not tensors[copy].equals(tensors[name]):
+            option = 'If it is not tied, write "tie_word_embeddings": false in config.json.' * ("lm_head" in copy)
             raise ValueError(
-                f"{source}: {copy} differs from {name}, but the model has one weight for both. "
-                'If it is an output matrix that is not tied, write "tie_word_embeddings": false in config.json.'
+                f"{source}: {copy} differs from {name}, but the model has one weight for both: nothing was loaded. "
+                f"{option or 'A model that is not tied so is not supported.'}"
             )
 
 

@@ -19,6 +19,17 @@ from keras_transformers.outside import MOST_LETTERS, check_is_itself, shown
 
 SAFE = "model.safetensors"
 INDEX = SAFE + ".index.json"
+# Of weights in other formats, or under other names.
+OTHERS = (
+    "*.safetensors",
+    "pytorch_model*.bin",
+    "*.h5",
+    "*.msgpack",
+    "*.gguf",
+    "*.ckpt*",
+    "*.onnx",
+    "consolidated*.pth",
+)
 FLOAT8 = "float8_e4m3fn"
 # The dtypes of weights, by the file's name of them.
 FLOATS = {"F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64", "F8_E4M3": FLOAT8}
@@ -97,6 +108,10 @@ def read_tensors(folder: Path, pickled: bool = False, name: str = SAFE, old_name
             return _open_shards(folder / f"{file}.index.json", open_file)
     old = [file for file in (old_name, f"{old_name}.index.json") if (folder / file).is_file()]
     remedy = f" It holds {old[0]}, an old format: ask for it with pickled=True." if old else ""
+    if other := sorted(path.name for pattern in OTHERS for path in folder.glob(pattern) if not old):
+        remedy = (
+            f" It holds {shown(other)}, which is not read: save the model with `save_pretrained` of `transformers`."
+        )
     raise ValueError(f"no weights in {folder}: expected {name} or {name}.index.json.{remedy}")
 
 

@@ -213,7 +213,6 @@ def test_labels_and_problem_as_transformers_infers_them(tmp_path, changes, label
         ({"model_type": "mamba"}, "unknown model family 'mamba'; known are .*'bert', .*'gpt2'"),
         ({"position_embedding_type": "relative_key"}, "position_embedding_type='relative_key' is not supported"),
         ({"is_decoder": True}, "is_decoder=True is not supported"),
-        ({"tie_word_embeddings": False}, "tie_word_embeddings=False is not supported"),
         ({"hidden_act": "quick_gelu"}, "unknown activation 'quick_gelu'"),
         ({"hidden_size": None}, r"lacks \['hidden_size'\]"),
         ({"num_attention_heads": None, "max_position_embeddings": None}, "lacks.*num_attention_heads.*max_position"),

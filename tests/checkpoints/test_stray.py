@@ -137,3 +137,15 @@ def test_the_table_stands_for_the_head_that_version_5_does_not_write_for_t5(save
     assert np.array_equal(after["lm_head/kernel"].T, after["token_embedding/embeddings"])
     config = json.loads((saved["t5"][1] / "config.json").read_text())
     assert config["tie_word_embeddings"] is False
+
+
+def test_a_masked_lm_head_that_is_not_tied(saved):
+    """The option itself is of no matter to models without that head."""
+    family, name = "bert", "cls.predictions.decoder.weight"
+    tensors = saved[family][2]
+    path = saved[family][1] / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"tie_word_embeddings": False}))
+    table = tensors["bert.embeddings.word_embeddings.weight"]
+    assert same(*load(saved, family, tensors | {name: table}))
+    with pytest.raises(ValueError, match=r"decoder\.weight differs from bert.*nothing was loaded.*is not supported"):
+        load(saved, family, tensors | {name: table + 1})

@@ -228,3 +228,11 @@ def test_shards_of_the_old_format(old_shards):
         ValueError, match=r"bin\.index\.json names files.*not there: \['pytorch_model-00002-of-00002\.bin"
     ):
         read_tensors(old_shards, pickled=True)
+
+
+@pytest.mark.parametrize("name", ["tf_model.h5", "model.fp16.safetensors", "pytorch_model-00001-of-00002.bin"])
+def test_weights_that_are_not_read_are_named(tmp_path, name):
+    for other in (name, "training_args.bin", "optimizer.pt"):
+        (tmp_path / other).write_bytes(b"x")
+    with pytest.raises(ValueError, match=rf"It holds \['{name}'\], which is not read.*save_pretrained"):
+        read_tensors(tmp_path, pickled=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import shutil
+import warnings
 from pathlib import Path
 
 import keras
@@ -248,6 +249,10 @@ def test_a_bare_model_needs_a_task(damaged):
     with pytest.raises(ValueError, match="is a bare model: say what for"):
         zoo.load(damaged)
     assert zoo.load(damaged, labels=2).name == "classification"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"architectures": None}))  # as Google's small BERTs
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        assert zoo.load(damaged, labels=["no", "yes"]).name == "classification"
 
 
 @pytest.mark.integration

@@ -237,7 +237,8 @@ CLASSES = [({"architectures": ["MyBertModel"]}), ({"architectures": None})]
 def test_the_task_that_is_asked_for_where_the_class_is_unknown(nameless, changes):
     folder, expected = nameless
     edit(folder / "config.json", **changes, id2label=None, label2id=None, zoo_task=None)
-    with pytest.raises(ValueError, match="of a class that is not known here: say what for"):
+    name = (changes["architectures"] or ["no class"])[0]
+    with pytest.raises(ValueError, match=f"of {name}, not known here: say what for"):
         zoo.load(folder)
     task, (said,) = loaded(folder, task="classification", labels=["up", "down"])
     assert "is taken for them" in str(said.message) and said.filename == __file__
@@ -247,4 +248,7 @@ def test_the_task_that_is_asked_for_where_the_class_is_unknown(nameless, changes
     edit(folder / "config.json", id2label={"0": "up", "1": "down"})
     task, _ = loaded(folder, task="classification", labels=["down", "up"])
     assert np.allclose([*logits(task).values()], expected[::-1], atol=1e-6)
+    edit(folder / "config.json", architectures=["MyBertForTokenClassification"], id2label=None)
+    task, said = loaded(folder, task="classification", labels=["up", "down"])  # of which that head is not
+    assert not said and not np.allclose([*logits(task).values()], expected, atol=1e-6)
     edit(folder / "config.json", architectures=["BertForSequenceClassification"])

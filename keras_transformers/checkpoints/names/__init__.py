@@ -93,6 +93,19 @@ def is_task_of(task: Any, architecture: str | None, family: str) -> bool:
     return isinstance(task, str) and architecture is not None and FAMILIES[family].tasks.get(task) == architecture
 
 
+def may_be_of(task: str, architecture: str) -> bool:
+    """Whether a class that is in no table can be of a task: its name does not end like a class of another one.
+
+    Example:
+
+    >>> may_be_of("classification", "MyBert"), may_be_of("classification", "MyBertForTokenClassification")
+    (True, False)
+    """
+    end = architecture.partition("For")[2]
+    tasks = [name for names in TABLES for name, theirs in names.tasks.items() if theirs.partition("For")[2] == end]
+    return not end or not tasks or task in tasks
+
+
 def task_of(architecture: str | None, family: str) -> str | None:
     """The task of a class of `transformers`; None for a model without head, or with one that we do not have.
 

@@ -70,6 +70,6 @@ BERT = Names(
         "pad_id": "pad_token_id",
     },
     activations=ACTIVATIONS,
-    fixed={"position_embedding_type": "absolute", "is_decoder": False, "tie_word_embeddings": True},
+    fixed={"position_embedding_type": "absolute", "is_decoder": False},
     equal={},
 )
