@@ -19,8 +19,11 @@ CLASSIFIER = "classifier"  # the layer whose width goes by the labels
 
 def assign_weights(task: Task, checkpoint: Checkpoint) -> None:
     """Gives a task the weights of a checkpoint, those of labels in the order of the task's labels."""
-    layer = task.parts.label_layer
-    if layer is None or task.name != checkpoint.task:
+    layer, is_own = task.parts.label_layer, task.name == checkpoint.task
+    if layer is None and is_own and checkpoint.unknown_class and CLASSIFIER in task.kind.new_layers:
+        _assign_if_it_fits(task, checkpoint, CLASSIFIER)
+        return
+    if layer is None or not is_own:
         fresh = _fresh_heads(task, checkpoint)
         checkpoint.assign(task.model, missing_ok=task.kind.new_layers, fresh=fresh)
         return
@@ -39,20 +42,20 @@ def assign_weights(task: Task, checkpoint: Checkpoint) -> None:
 
 def _assign_if_it_fits(task: Task, checkpoint: Checkpoint, layer: str) -> bool:
     """Give a task the weights of a checkpoint of an unknown class; return whether its layer of labels is among them."""
-    does = "is taken for them"
+    does = "is taken as it is"
     try:
         fresh = checkpoint.assign(task.model, missing_ok=task.kind.new_layers)
         if any(layer in path.split("/") for path in fresh):
             return False  # there is none, as in a bare model
     except ValueError:  # nothing was assigned: perhaps the layer is for another number of labels
         checkpoint.assign(task.model, missing_ok=task.kind.new_layers, fresh=(layer,))
-        does = "starts afresh, and has to be trained"
+        does = "starts afresh, and has to be trained,"
     warnings.warn(
-        f"the checkpoint's config.json names {checkpoint.unknown_class}, not known here: for the labels "
-        f"{list(task.labels)} its {layer} {does}.",
+        f"the checkpoint's config.json names {checkpoint.unknown_class}, not known here: its {layer} {does} "
+        f"for {task.name} {list(task.parts.attributes.get('labels', ()))}.",
         stacklevel=5,  # where `zoo.load` is called
     )
-    return does == "is taken for them"
+    return does == "is taken as it is"
 
 
 def _order(labels: Sequence[str], checkpoint: Checkpoint) -> list[int] | None:

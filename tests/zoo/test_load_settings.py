@@ -241,13 +241,15 @@ def test_the_task_that_is_asked_for_where_the_class_is_unknown(nameless, changes
     with pytest.raises(ValueError, match=f"of {name}, not known here: say what for"):
         zoo.load(folder)
     task, (said,) = loaded(folder, task="classification", labels=["up", "down"])
-    assert "is taken for them" in str(said.message) and said.filename == __file__
+    assert "is taken as it is" in str(said.message) and said.filename == __file__
     assert np.allclose([*logits(task).values()], expected, atol=1e-6)
     task, (said,) = loaded(folder, labels=["up", "down", "still"])
     assert "starts afresh" in str(said.message) and len(task.labels) == 3
     edit(folder / "config.json", id2label={"0": "up", "1": "down"})
     task, _ = loaded(folder, task="classification", labels=["down", "up"])
     assert np.allclose([*logits(task).values()], expected[::-1], atol=1e-6)
+    task, (said,) = loaded(folder, task="ranking")  # which has one output
+    assert "starts afresh" in str(said.message) and task.name == "ranking"
     edit(folder / "config.json", architectures=["MyBertForTokenClassification"], id2label=None)
     task, said = loaded(folder, task="classification", labels=["up", "down"])  # of which that head is not
     assert not said and not np.allclose([*logits(task).values()], expected, atol=1e-6)
