@@ -31,6 +31,7 @@ KNOWN = {
     "modules_to_save", "peft_version", "qalora_group_size", "runtime_config", "target_modules",
 }  # fmt: skip
 STARTS = (True, False, None, "gaussian", "orthogonal", "eva")  # of A and B; by others the base's weights change, too
+MOST = 10**6  # of the rank, and of the scale
 PREFIX, PART = "base_model.model.", re.compile(r"(.+)\.lora_([AB])\.weight")
 
 
@@ -72,7 +73,7 @@ def read_adapter(folder: Path, pickled: bool = False) -> Adapter:
         ValueError: A file is missing or damaged, the adapter is no LoRA, or has an option that is not supported.
     """
     path = folder / CONFIG
-    values = read_object(path)
+    values = {key: value for key, value in read_object(path).items() if value is not None}
     check_types(values, TYPES, path)
     _check_options(values, path)
     rank, alpha = values.get("r", 8), values.get("lora_alpha", 8)
@@ -99,8 +100,9 @@ def _check_options(values: Mapping[str, Any], path: Path) -> None:
         refused["init_lora_weights"] = values["init_lora_weights"]
     if refused:
         raise ValueError(f"{path}: {shown(refused)} is not supported: expected a plain LoRA. {MERGE}")
-    if values.get("r", 8) < 1:
-        raise ValueError(f"{path}: r={values['r']}: expected a rank of at least 1. Correct the file.")
+    for key, least in (("r", 1), ("lora_alpha", -MOST)):
+        if not least <= values.get(key, 8) <= MOST:
+            raise ValueError(f"{path}: {key}={shown(values[key])}: expected {least} to {MOST}. Correct the file.")
     if not values.get("base_model_name_or_path"):
         raise ValueError(
             f"{path} says no base_model_name_or_path: expected the folder or the name of the model that the adapter "

@@ -101,13 +101,19 @@ def test_what_is_no_plain_lora_is_refused(tmp_path, options):
     [
         ({"peft_type": "IA3"}, "peft_type='IA3' is not supported: expected 'LORA'"),
         ({"base_model_name_or_path": None}, "says no base_model_name_or_path.*Write it there"),
-        ({"r": 0}, "r=0: expected a rank of at least 1"),
+        ({"r": 0}, "r=0: expected 1 to 1000000"),
+        ({"lora_alpha": 10**400}, "lora_alpha=1000.*: expected -1000000 to 1000000"),
         ({"lora_alpha": "x"}, "lora_alpha must be a number"),
     ],
 )
 def test_a_configuration_with_faults(tmp_path, options, message):
     with pytest.raises(ValueError, match=rf"adapter_config\.json:? {message}"):
         read_adapter(write(tmp_path / "adapter", factors("bert"), **options))
+
+
+def test_options_that_are_null_are_what_they_are_by_default(tmp_path):
+    adapter = read_adapter(write(tmp_path / "adapter", {}, r=None, lora_alpha=None, use_rslora=None, task_type=None))
+    assert (adapter.rank, adapter.scale, adapter.task) == (8, 1, None)
 
 
 def test_an_adapter_without_its_weights(tmp_path):

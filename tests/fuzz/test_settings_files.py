@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
+import numpy as np
 import pytest
+import safetensors.numpy
 from family_configs import CONFIGS
 from fuzzing import fuzz
-from hostile import damaged, json_files
+from hostile import damaged, json_files, mutated
 from hypothesis import strategies as st
 
 from keras_transformers.checkpoints.generation_config import check_settings, read_generation
 from keras_transformers.checkpoints.huggingface_config import read_config
+from keras_transformers.checkpoints.labels import are_numbers, read_labels
+from keras_transformers.checkpoints.names import FAMILIES
+from keras_transformers.checkpoints.peft import merge, read_adapter
 from keras_transformers.checkpoints.sentence_transformers import read_sentence_transformer, write_sentence_transformer
+from keras_transformers.checkpoints.tensors import Tensor
 from keras_transformers.text.tokenizer import Tokenizer
 
 GENERATION = {
@@ -80,3 +87,44 @@ def test_sentence_transformers(sentence_folder):
         return st.tuples(st.just(index), json_files(json.loads(whole[paths[index]])) | damaged(whole[paths[index]]))
 
     fuzz(read_sentence_folder, st.sampled_from(range(3)).flatmap(faults), examples=200)
+
+
+@pytest.mark.integration
+def test_labels():
+    said = {"id2label": {"0": "no", "1": "yes"}, "label2id": {"no": 0, "yes": 1}, "num_labels": 2}
+
+    def read_the_labels(values):
+        names, fault = read_labels(values, Path("config.json"))
+        assert len({*names}) == len(names) and isinstance(fault, str)
+        are_numbers(names)
+
+    fuzz(read_the_labels, mutated(said).filter(lambda values: isinstance(values, dict)), examples=300)
+
+
+@pytest.fixture(scope="module")
+def adapter_folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("adapter")
+    layer = "base_model.model.bert.pooler.dense.lora"
+    tensors = {f"{layer}_A.weight": np.ones((2, 8), "float32"), f"{layer}_B.weight": np.ones((8, 2), "float32")}
+    safetensors.numpy.save_file(tensors, folder / "adapter_model.safetensors")
+    return folder
+
+
+@pytest.mark.integration
+def test_adapters(adapter_folder):
+    config = {
+        "peft_type": "LORA", "base_model_name_or_path": "base", "r": 2, "lora_alpha": 4, "bias": "none",
+        "use_rslora": True, "init_lora_weights": True, "rank_pattern": {}, "task_type": "SEQ_CLS", "revision": None,
+    }  # fmt: skip
+    weights = adapter_folder / "adapter_model.safetensors"
+    whole = weights.read_bytes()
+    base = Tensor("pooler.dense.weight", (8, 8), "float32", lambda: np.ones((8, 8), "float32"))
+
+    def merge_an_adapter(contents):
+        (adapter_folder / "adapter_config.json").write_bytes(contents[0])
+        weights.write_bytes(contents[1])
+        for tensor in merge([base], read_adapter(adapter_folder), FAMILIES["bert"]):
+            tensor.read()
+
+    files = st.tuples(json_files(config), st.just(whole) | damaged(whole))
+    fuzz(merge_an_adapter, files, examples=200)

@@ -8,7 +8,7 @@ import pytest
 from fuzzing import fuzz
 from hostile import damaged, json_files, mutated
 from hypothesis import strategies as st
-from spm_models import MODEL
+from spm_models import LLAMA, MODEL
 
 from keras_transformers.text import spm_file
 from keras_transformers.text.folder import read_max_length
@@ -143,3 +143,19 @@ def test_sentencepiece_models(tmp_path):
     fuzz(read_sentencepiece, spm_models(), examples=200)
     whole = json.dumps(vocabulary).encode()
     fuzz(read_marian, st.tuples(spm_models(), st.just(whole) | json_files(vocabulary)), examples=100)
+
+
+@pytest.mark.integration
+def test_llama_models(tmp_path):
+    """Its tokenizer.model, with the settings by which it is read."""
+    said = {"tokenizer_class": "LlamaTokenizer", "legacy": False, "add_bos_token": True, "add_eos_token": False}
+    whole = spm_file.serialize(LLAMA)
+
+    def read_llama(contents):
+        for name, content in zip(("tokenizer.model", "tokenizer_config.json"), contents, strict=True):
+            (tmp_path / name).write_bytes(content)
+        use(Tokenizer.from_folder(tmp_path))
+
+    plain = json.dumps(said).encode()
+    files = st.tuples(spm_models() | damaged(whole), st.just(plain)) | st.tuples(st.just(whole), json_files(said))
+    fuzz(read_llama, files, examples=200)

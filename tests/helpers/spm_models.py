@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from keras_transformers.text.charsmap import compile_rules
 from keras_transformers.text.graph.compile import compile_text
-from keras_transformers.text.spm_file import CONTROL, UNKNOWN, Piece, SentencePieceModel
+from keras_transformers.text.spm_file import BPE, BYTE, CONTROL, UNKNOWN, Piece, SentencePieceModel
 from keras_transformers.text.tokenizer import Tokenizer
 
 SYMBOLS = (Piece("<unk>", 0.0, UNKNOWN), Piece("<s>", 0.0, CONTROL), Piece("</s>", 0.0, CONTROL))
 LETTERS = tuple(Piece(letter, -5.0) for letter in "▁abcdt")
 WORDS = (Piece("▁a", -2.0), Piece("cat", -3.0), Piece("▁cat", -4.0), Piece("at", -3.5))
 MODEL = SentencePieceModel((*SYMBOLS, *LETTERS, *WORDS), charsmap=compile_rules({"C": "c", "\t": " ", "ﬁ": "fi"}))
+
+BYTES = tuple(Piece(f"<0x{number:02X}>", 0.0, BYTE) for number in range(256))
+MERGED = tuple(Piece(text, -i) for i, text in enumerate(["▁a", "ca", "cat", "▁cat", "▁", "a", "c", "t"], 1))
+LLAMA = SentencePieceModel((*SYMBOLS, *BYTES, *MERGED), kind=BPE, byte_fallback=True, extra_spaces=True)
 
 
 def tokens(made: Tokenizer, text: str) -> list[str]:

@@ -7,20 +7,17 @@ import json
 import random
 
 import pytest
+from spm_models import LLAMA
 
 from keras_transformers.text import spm_file
 from keras_transformers.text.graph.compile import compile_text
-from keras_transformers.text.spm_file import BPE, BYTE, CONTROL, UNKNOWN, Piece, SentencePieceModel
+from keras_transformers.text.spm_file import BPE, SentencePieceModel
 from keras_transformers.text.tokenizer import Tokenizer
 
-SYMBOLS = (Piece("<unk>", 0.0, UNKNOWN), Piece("<s>", 0.0, CONTROL), Piece("</s>", 0.0, CONTROL))
-BYTES = tuple(Piece(f"<0x{number:02X}>", 0.0, BYTE) for number in range(256))
-WORDS = tuple(Piece(text, -i) for i, text in enumerate(["▁a", "ca", "cat", "▁cat", "▁", "a", "c", "t"], 1))
-MODEL = SentencePieceModel((*SYMBOLS, *BYTES, *WORDS), kind=BPE, byte_fallback=True, extra_spaces=True)
 CONFIG = {"tokenizer_class": "LlamaTokenizer", "legacy": False, "add_bos_token": True}
 
 
-def write(folder, model: bytes | SentencePieceModel = MODEL, **changes):
+def write(folder, model: bytes | SentencePieceModel = LLAMA, **changes):
     content = model if isinstance(model, bytes) else spm_file.serialize(model)
     (folder / "tokenizer.model").write_bytes(content)
     (folder / "tokenizer_config.json").write_text(json.dumps(CONFIG | changes))
@@ -70,7 +67,7 @@ def test_what_versions_of_transformers_read_differently_is_refused(tmp_path, cha
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (MODEL.pieces[:1] + MODEL.pieces[3:], "Expected Llama's tokenizer.model"),
+        (LLAMA.pieces[:1] + LLAMA.pieces[3:], "Expected Llama's tokenizer.model"),
         (b"version https://git-lfs.github.com/spec/v1\n", "git lfs pull"),
         (b"", "pieces, trainer or normaliser are missing"),
     ],
@@ -84,7 +81,7 @@ def test_another_file(tmp_path, model, message):
 
 @pytest.mark.parametrize("name", ["sentencepiece.bpe.model", "tekken.json"])
 def test_a_model_that_stands_alone_is_named(tmp_path, name):
-    (tmp_path / name).write_bytes(spm_file.serialize(MODEL))
+    (tmp_path / name).write_bytes(spm_file.serialize(LLAMA))
     with pytest.raises(ValueError, match=rf"No tokenizer in .*It holds {name}.*Provide its tokenizer\.json"):
         Tokenizer.from_folder(tmp_path)
 
