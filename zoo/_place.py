@@ -46,7 +46,7 @@ def _is_meant(folder: str | os.PathLike) -> bool:
     place = Path(folder)
     if not isinstance(folder, str):
         return place.is_dir()
-    if (place / "config.json").is_file():
+    if any((place / name).is_file() for name in ("config.json", "adapter_config.json")):
         entry = describe(folder)
         own = str(entry.folder) if entry.bundled else entry.source
         remedy = f", or {own!r} for that of the zoo" if own else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import keras
@@ -26,6 +26,7 @@ def assign(
     missing_ok: Iterable[str] = (),
     fresh: Iterable[str] = (),
     may_stay: Callable[[str], bool] = lambda name: False,
+    spare: Collection[str] = (),
     source: Any = "the checkpoint",
 ) -> tuple[str, ...]:
     """Assigns a tensor to every variable of a model, after checking that all of them fit.
@@ -37,6 +38,7 @@ def assign(
         missing_ok: Names of layers that keep their initial values if the checkpoint lacks them.
         fresh: Names of layers that always keep their initial values.
         may_stay: Maps a tensor's name to whether the model may leave it unused.
+        spare: Names of tensors that it may leave unused if it lacks none; else they are reported, too.
         source: What error messages call the checkpoint.
 
     Returns:
@@ -69,7 +71,8 @@ def assign(
         else:
             plan.append((variable, tensor, transposed))
 
-    unexpected = [tensor.name for name, tensor in tensors.items() if name not in used and not may_stay(name)]
+    unused = [name for name in tensors if name not in used and (missing or misshaped or name not in spare)]
+    unexpected = [tensors[name].name for name in unused if not may_stay(name)]
     problems = {"missing": missing, "of another shape": misshaped, NO_WEIGHTS: not_floats, "unexpected": unexpected}
     _report(source, problems)
 

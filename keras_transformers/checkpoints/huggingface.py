@@ -87,7 +87,8 @@ def load_weights(
         lambda path: their_name(path, names),
         missing_ok=missing_ok,
         fresh=fresh,
-        may_stay=lambda name: name in beside or _may_stay(name, tensors, names, used),
+        may_stay=lambda name: _may_stay(name, tensors, names, used),
+        spare=beside,
         source=source,
     )
     stray.tell((tensors[name].name for name in beside), source)

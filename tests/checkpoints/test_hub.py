@@ -121,6 +121,21 @@ def test_the_pickled_file_comes_on_request(hub, tmp_path):
     assert (download("org/bin", cache_dir=tmp_path, pickled=True) / "pytorch_model.bin").read_bytes() == b"old"
 
 
+def test_shards_of_the_old_format_come_on_request(hub, tmp_path):
+    shard, index = "pytorch_model-00001-of-00001.bin", "pytorch_model.bin.index.json"
+    hub.repos["org/bin"] = {"config.json": b"{}", shard: b"old", index: b"{}"}
+    with pytest.raises(ValueError, match=r"org/bin.*pickled=True"):
+        download("org/bin", cache_dir=tmp_path / "one")
+    folder = download("org/bin", cache_dir=tmp_path / "other", pickled=True)
+    assert sorted(path.name for path in folder.iterdir()) == sorted(["config.json", shard, index])
+
+
+def test_an_adapter_needs_no_configuration_of_a_model(hub, tmp_path):
+    hub.repos["org/lora"] = {"adapter_config.json": b"{}", "adapter_model.safetensors": b"", "README.md": b"# LoRA"}
+    folder = download("org/lora", cache_dir=tmp_path)
+    assert sorted(path.name for path in folder.iterdir()) == ["adapter_config.json", "adapter_model.safetensors"]
+
+
 def test_a_pinned_commit_is_served_from_the_cache(hub, tmp_path):
     folder = download("org/model", "v1", tmp_path)
     assert folder.name == COMMITS["v1"]

@@ -86,6 +86,12 @@ def test_another_head_beside_a_model_with_prefixes_is_named_and_left(saved, fami
         assert same(*load(saved, family, saved[family][2] | {name: ONES}))
 
 
+def test_what_stands_beside_an_incomplete_model_is_reported(saved):
+    tensors = {name: array for name, array in saved["llama"][2].items() if name != "lm_head.weight"}
+    with pytest.raises(ValueError, match=r"missing:\n  lm_head\.weight .*\nunexpected:\n  output\.weight$"):
+        load(saved, "llama", tensors | {"output.weight": ONES})
+
+
 OTHERS = [
     ("llama", f"{LAYER}.self_attn.q_proj.bias"),
     ("llama", f"{LAYER}.self_attn.q_norm.weight"),

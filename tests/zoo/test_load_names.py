@@ -65,6 +65,9 @@ def test_a_folder_with_the_name_of_a_model(folders, here):
     for name in (os.path.join(".", "gpt_mini_en"), "gpt_mini_en" + os.sep, Path("gpt_mini_en"), here / "gpt_mini_en"):
         assert find(name).config.hidden_dim == size
     assert find(bundled).config.hidden_dim != size
+    (here / "gpt_mini_en" / "config.json").rename(here / "gpt_mini_en" / "adapter_config.json")
+    with pytest.raises(ValueError, match=r"a model of the zoo.*a folder here"):
+        zoo.load("gpt_mini_en")
 
 
 @pytest.mark.parametrize(
