@@ -56,7 +56,9 @@ def parse_json(content: bytes, source: Any) -> tokenizers.Tokenizer:
             library = tokenizers.Tokenizer.from_buffer(content)
     except Exception as error:  # the library raises bare Exception, or ValueError
         said = str(error)[:MOST_LETTERS]
-        raise ValueError(f"{source} is not a tokenizer.json that `tokenizers` can read: {said}") from error
+        raise ValueError(
+            f"{source} is not a tokenizer.json that `tokenizers` can read: {said}. Fetch it again."
+        ) from error
     check_growth(library, source)
     return library
 

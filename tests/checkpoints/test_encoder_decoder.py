@@ -40,8 +40,10 @@ def test_round_trip_of_two_stacks(tmp_path, ours, architecture):
     assert read_config(tmp_path)[0] == config
     again = ours.build(config, architecture)
     kept = load_weights(again, tmp_path, missing_ok=("lm_head", "output_bias"))
-    assert kept == {"MarianModel": ("output_bias/bias",), "Transformer": ("lm_head/kernel",)}.get(architecture, ())
+    assert kept == (("lm_head/kernel",) if architecture == "Transformer" else ())
     before = {path: array for path, array in values(model).items() if path not in kept}
+    if architecture == "MarianModel":  # without the head it has no bias of the logits, which is then zero
+        before["output_bias/bias"] *= 0
     assert same(before, {path: array for path, array in values(again).items() if path not in kept})
 
 
