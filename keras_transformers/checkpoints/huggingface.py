@@ -66,7 +66,7 @@ def load_weights(
             variable has changed.
     """
     folder = Path(folder)
-    config, _ = read_config(folder)
+    config, _ = read_config(folder, warn=False)  # who made the model has read it before
     names = names_of(config, folder)
     if not config.tie_embeddings:
         names = names._replace(copies={copy: name for copy, name in names.copies.items() if "lm_head" not in copy})

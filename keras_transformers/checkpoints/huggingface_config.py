@@ -27,11 +27,12 @@ FORGOTTEN = (
 )  # fields for training only, which a format may lose: trained weights do not need them
 
 
-def read_config(folder: str | Path) -> tuple[TransformerConfig, dict[str, Any]]:
+def read_config(folder: str | Path, warn: bool = True) -> tuple[TransformerConfig, dict[str, Any]]:
     """Reads the config.json of a checkpoint folder.
 
     Args:
         folder: In the Hugging Face layout.
+        warn: Whether to warn of special tokens that are left out: see `special_ids`.
 
     Returns:
         The configuration, and a dict of the file's other facts: `architecture`, the class of `transformers` or None;
@@ -50,12 +51,12 @@ def read_config(folder: str | Path) -> tuple[TransformerConfig, dict[str, Any]]:
     names = family_names(family, path) if family else _without_family(values, path)
     try:
         values = names.read(values)
-        return _read_model(values, names, path), _read_extra(values, names, path)
+        return _read_model(values, names, path, warn), _read_extra(values, names, path)
     except (TypeError, AttributeError, ArithmeticError) as error:  # from a value of the wrong type
         raise ValueError(f"{path} has a value of the wrong type ({error}). Fetch or write it again.") from error
 
 
-def _read_model(values: dict[str, Any], names: Names, path: Path) -> TransformerConfig:
+def _read_model(values: dict[str, Any], names: Names, path: Path, warn: bool) -> TransformerConfig:
     _check_options(values, names, path)
     fields = {ours: values[theirs] for ours, theirs in names.fields.items() if values.get(theirs) is not None}
     if missing := [names.fields[ours] for ours in names.required if ours not in fields]:
@@ -65,7 +66,7 @@ def _read_model(values: dict[str, Any], names: Names, path: Path) -> Transformer
     if isinstance(fields.get("eos_ids"), int):
         fields["eos_ids"] = (fields["eos_ids"],)
     try:
-        return names.configure(**possible_ids(fields, path))
+        return names.configure(**possible_ids(fields, path, warn))
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
 

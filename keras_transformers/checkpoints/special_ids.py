@@ -12,7 +12,7 @@ from keras_transformers.outside import shown
 NONE = -1  # what some programs write for no token
 
 
-def possible_ids(fields: dict[str, Any], path: Path) -> dict[str, Any]:
+def possible_ids(fields: dict[str, Any], path: Path, warn: bool = True) -> dict[str, Any]:
     """Drop the ids that can never be: -1, and tokens to begin and to end with that the vocabulary does not have.
 
     `transformers` passes over them, too: no text has such a token. Padding that is no token, and where a decoder
@@ -21,6 +21,7 @@ def possible_ids(fields: dict[str, Any], path: Path) -> dict[str, Any]:
     Args:
         fields: Of a `TransformerConfig`.
         path: Of the config.json, for the warning.
+        warn: Whether to warn of tokens that the vocabulary does not have.
 
     Example:
 
@@ -38,11 +39,12 @@ def possible_ids(fields: dict[str, Any], path: Path) -> dict[str, Any]:
     if isinstance(ends := fields.get("eos_ids"), (list, tuple)):
         fields["eos_ids"] = tuple(number for number in ends if not _is_outside(number, size))
         outside += [number for number in ends if _is_outside(number, size)]
-    if unknown := [number for number in outside if number != NONE]:
+    unknown = [number for number in outside if number != NONE]
+    if warn and unknown:
         warnings.warn(
             f"{path} names tokens to begin or to end with that its vocabulary of {size} does not have: "
             f"{shown(unknown)}. They are left out, as no text can have them.",
-            stacklevel=2,
+            stacklevel=7,  # where `zoo.load` is called
         )
     return fields
 

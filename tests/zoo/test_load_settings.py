@@ -254,3 +254,21 @@ def test_the_task_that_is_asked_for_where_the_class_is_unknown(nameless, changes
     task, said = loaded(folder, task="classification", labels=["up", "down"])  # of which that head is not
     assert not said and not np.allclose([*logits(task).values()], expected, atol=1e-6)
     edit(folder / "config.json", architectures=["BertForSequenceClassification"])
+
+
+def test_what_is_left_out_of_a_folder_is_said_where_it_is_loaded(copy):
+    import safetensors.numpy
+
+    folder = copy("causal_lm")
+    edit(folder / "config.json", eos_token_id=[10**6])
+    edit(folder / "generation_config.json", eos_token_id=None)
+    path = folder / "model.safetensors"
+    tensors = safetensors.numpy.load_file(path)
+    safetensors.numpy.save_file(tensors | {"v_head.summary.weight": np.ones(3, "float32")}, path)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        zoo.load(folder)
+    said = [
+        warning for warning in caught if "vocabulary of" in str(warning.message) or "v_head" in str(warning.message)
+    ]
+    assert [warning.filename for warning in said] == [__file__] * 2
