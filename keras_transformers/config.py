@@ -18,7 +18,7 @@ MIXERS = ("attention", "simple_rnn", "gru", "lstm", "convolution")
 POSITION_LAYOUTS = ("interleaved", "halves", "fairseq")
 KINDS = ("encoder", "decoder", "encoder_decoder")
 TWO_STACKS = ("num_decoder_layers", "encoder_vocabulary_size")
-OPTIONAL_IDS = ("bos_id", "decoder_start_id")
+OPTIONAL_IDS = ("pad_id", "bos_id", "decoder_start_id")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,7 +69,7 @@ class TransformerConfig:
         scale_embeddings: Whether token embeddings are multiplied by `sqrt(hidden_dim)`.
         embedding_norm: Whether there is a norm after the embeddings; when None, in post-norm models.
         max_wavelength: Base of the wavelengths of rotary positions.
-        pad_id: Token id of padding.
+        pad_id: Token id of padding; 0 when None, but of a decoder, which may have none.
         bos_id: Token id that texts begin with, or None.
         eos_ids: Token ids that end a text; the first is written, any of them stops generation.
         num_decoder_layers: Blocks of the decoder, where there are two stacks; `num_layers` when None.
@@ -131,7 +131,7 @@ class TransformerConfig:
     scale_embeddings: bool = False
     embedding_norm: bool | None = None
     max_wavelength: float = 10000.0
-    pad_id: int = 0
+    pad_id: int | None = None
     bos_id: int | None = None
     eos_ids: tuple[int, ...] = ()
     num_decoder_layers: int | None = None
@@ -150,10 +150,11 @@ class TransformerConfig:
             self._set("embedding_norm", self.norm_order == "post")
         if self.kind == "encoder_decoder" and self.num_decoder_layers is None:
             self._set("num_decoder_layers", self.num_layers)
+        if self.pad_id is None and self.kind != "decoder":
+            self._set("pad_id", 0)
         self._set("num_kv_heads", self.num_heads if self.num_kv_heads is None else self.num_kv_heads)
         if self.head_dim is None:
-            sizes = is_size(self.hidden_dim) and is_size(self.num_heads)
-            if not sizes or self.hidden_dim % self.num_heads:
+            if not (is_size(self.hidden_dim) and is_size(self.num_heads)) or self.hidden_dim % self.num_heads:
                 raise ValueError(
                     f"hidden_dim must be divisible by num_heads: received hidden_dim={shown(self.hidden_dim)}, "
                     f"num_heads={shown(self.num_heads)}. Choose other sizes or give head_dim."
@@ -171,12 +172,10 @@ class TransformerConfig:
         object.__setattr__(self, name, value)
 
     def _check_numbers(self):
+        optional = [name for name in TWO_STACKS if getattr(self, name) is not None]
         for name in ("vocabulary_size", "num_layers", "num_heads", "num_kv_heads", "head_dim", "hidden_dim",
-                     "intermediate_dim", "max_length"):  # fmt: skip
+                     "intermediate_dim", "max_length", *optional):  # fmt: skip
             self._check_size(name)
-        for name in TWO_STACKS:
-            if getattr(self, name) is not None:
-                self._check_size(name)
         for name in ("dropout", "attention_dropout", "activation_dropout"):
             if not (is_number(getattr(self, name)) and 0 <= getattr(self, name) < 1):
                 raise ValueError(f"{name} is a rate in [0, 1): received {shown(getattr(self, name))}.")
@@ -194,17 +193,15 @@ class TransformerConfig:
 
     def _check_ids(self):
         optional = {name: () if getattr(self, name) is None else (getattr(self, name),) for name in OPTIONAL_IDS}
-        for name, ids in {"pad_id": (self.pad_id,), "eos_ids": self.eos_ids, **optional}.items():
+        for name, ids in {"eos_ids": self.eos_ids, **optional}.items():
             if not all(is_token_id(number, self.vocabulary_size) for number in ids):
                 raise ValueError(
                     f"{name} must be a token id in [0, {self.vocabulary_size}): received {shown(getattr(self, name))}."
                 )
         self._set("eos_ids", tuple(map(int, self.eos_ids)))
         if self.encoder_vocabulary_size and self.pad_id >= self.encoder_vocabulary_size:
-            raise ValueError(
-                f"pad_id is a token of both sides: expected one in [0, {self.encoder_vocabulary_size}), the encoder's "
-                f"vocabulary; received {self.pad_id}."
-            )
+            below = f"expected one in [0, {self.encoder_vocabulary_size}), the encoder's vocabulary"
+            raise ValueError(f"pad_id is a token of both sides: {below}; received {self.pad_id}.")
 
     def _check_choices(self):
         absolute = (*POSITIONS[:2], None)  # for the embeddings: recurrence and convolution know the order themselves
@@ -251,6 +248,11 @@ class TransformerConfig:
                     f"attention_norm=False of block_options needs norm_order='pre': received norm_order="
                     f"{self.norm_order!r}, whose next sublayer takes what that norm gives."
                 )
+
+    @property
+    def fill_id(self) -> int:
+        """The id that rows are padded with: `pad_id`, or any other where a model has none."""
+        return self.pad_id or 0
 
     def num_blocks(self, side: str | None = None) -> int:
         """The number of blocks of a stack.

@@ -61,6 +61,15 @@ def check_limits(config: Any) -> None:
         )
 
 
+def most_tokens(config: Any) -> int:
+    """How many tokens a text may have: `max_length`; `MOST` where positions are distances, which have no bound.
+
+    Args:
+        config: A `TransformerConfig`.
+    """
+    return MOST if config.positions in ("relative", "alibi") else config.max_length
+
+
 def least_weights(config: Any) -> int:
     """How many weights a model has at least: those of its large matrices, without heads and cross-attention.
 

@@ -18,6 +18,7 @@ from keras_transformers.checkpoints.peft import is_adapter
 from keras_transformers.checkpoints.sentence_transformers import TASK as SENTENCE_EMBEDDING
 from keras_transformers.checkpoints.sentence_transformers import is_sentence_transformer, read_sentence_transformer
 from keras_transformers.config import TransformerConfig
+from keras_transformers.config_limits import most_tokens
 from keras_transformers.families.dropout import with_dropout
 from keras_transformers.tasks import Task
 from keras_transformers.tasks.parts import LABELLED, Kind, find_kind
@@ -120,7 +121,8 @@ def load(
         outputs: Optional outputs of the model: `"hidden_states"`, `"all_hidden_states"`, `"attention_scores"`.
         weights: False for fresh weights.
         dtype: A Keras dtype policy, such as `"mixed_bfloat16"`.
-        max_length: Longest text in tokens. When None, what the checkpoint was saved with (`model_max_length` in
+        max_length: Longest text in tokens; T5, whose positions have no bound, may read longer ones than it was trained
+            on. When None, what the checkpoint was saved with (`model_max_length` in
             tokenizer_config.json), or the most that the model takes, if that is less or nothing is said.
         dropout: Rate of all dropouts; the model's own when None.
         lora_rank: Train adapters of this rank beside the frozen dense layers (LoRA); `save` and `export` merge them.
@@ -250,9 +252,8 @@ def _folder(folder: Path, pickled: bool, cache_dir: str | os.PathLike | None) ->
     assign = partial(huggingface.load_weights, folder=folder, pickled=pickled)
     has_source = config.kind == "encoder_decoder"
     vectors = read_sentence_transformer(folder) if is_sentence_transformer(folder) else {}
-    longest = config.max_length
     settings = {
-        "max_length": lambda: int(min(vectors.get("max_length") or read_max_length(folder) or longest, longest)),
+        "max_length": lambda: _max_length(config, vectors.get("max_length") or read_max_length(folder)),
         "generation": partial(read_generation, folder, has_source),
         **{name: partial(vectors.get, name) for name in ("pooling", "normalize") if name in vectors},
     }
@@ -263,6 +264,11 @@ def _folder(folder: Path, pickled: bool, cache_dir: str | os.PathLike | None) ->
         found = _checkpoint(config, extra, Tokenizer.from_folder(folder), assign, settings)
     task = SENTENCE_EMBEDDING if vectors and not has_source else found.task
     return dataclasses.replace(found, task=task, check=partial(huggingface.check_size, folder, config, pickled))
+
+
+def _max_length(config: TransformerConfig, said: float | None) -> int:
+    """The longest text of a checkpoint: what it says, up to what the model takes."""
+    return int(said) if said and said <= most_tokens(config) else config.max_length
 
 
 def _keras_nlp(preset: str) -> Checkpoint:

@@ -2,38 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from keras_transformers.checkpoints.generation_keys import CHANGING, FIELDS, check_keys, tell_unknown
 from keras_transformers.config import TransformerConfig
+from keras_transformers.generation.request import is_bias
 from keras_transformers.json_file import NUMBER, check_types, read_object
-from keras_transformers.number_checks import is_finite, is_token_id
+from keras_transformers.number_checks import is_finite, is_size, is_token_id
 from keras_transformers.outside import shown
 
-FIELDS = {
-    "num_beams": "num_beams",
-    "length_penalty": "length_penalty",
-    "no_repeat_ngram": "no_repeat_ngram_size",
-    "repetition_penalty": "repetition_penalty",
-    "early_stopping": "early_stopping",
-    "max_new_tokens": "max_new_tokens",
-    "min_new_tokens": "min_new_tokens",
-    "forced_bos_id": "forced_bos_token_id",
-    "forced_eos_id": "forced_eos_token_id",
-    "renormalize": "renormalize_logits",
-    "top_k": "top_k",
-    "top_p": "top_p",
-    "min_p": "min_p",
-    "coverage_penalty": "coverage_penalty",  # this and the seed are our own; transformers ignores them
-    "seed": "seed",
-}
-SETTINGS = (*FIELDS, "temperature", "suppressed_ids")
-IDS, SWITCHES = ("forced_bos_id", "forced_eos_id"), ("early_stopping", "renormalize")
+SETTINGS = (*FIELDS, "temperature", "suppressed_ids", "bad_words_ids", "stop", "kept")
+SWITCHES = ("early_stopping", "renormalize", "remove_invalid_values")
+LISTS = ("suppress_tokens", "begin_suppress_tokens", "sequence_bias", "forced_decoder_ids",
+         "exponential_decay_length_penalty")  # fmt: skip
+EMPTY = (None, [], {})
+NOT_KEPT = {"bos_token_id", "eos_token_id", "decoder_start_token_id"}  # these are of the configuration
+NOT_KEPT |= {"_from_model_config"}  # config.json does not say what is written here: old transformers would forget it
 TOP_K = 50  # the default of transformers for sampling
 LENGTHS = {"max_length": "max_new_tokens", "min_length": "min_new_tokens"}
-KINDS = dict.fromkeys((*FIELDS.values(), *LENGTHS, "temperature"), NUMBER) | {"renormalize_logits": bool}
-del KINDS["early_stopping"]  # which may also be a word
+KINDS = dict.fromkeys((*FIELDS.values(), *LENGTHS, "temperature", "num_return_sequences", "max_time"), NUMBER)
+KINDS |= {"renormalize_logits": bool, "remove_invalid_values": bool}
+for name in ("early_stopping", *LISTS):  # the first may also be a word
+    del KINDS[name]
 
 
 def read_generation(folder: str | Path, has_source: bool = True) -> dict[str, Any]:
@@ -47,14 +39,18 @@ def read_generation(folder: str | Path, has_source: bool = True) -> dict[str, An
     Returns:
         A dict of the settings that the file has. They are arguments of `generate` (`temperature`, if the file sets
         `do_sample`; `top_k`, `top_p`, `min_p`, `seed`, `length_penalty`, `coverage_penalty`, `early_stopping`,
-        `no_repeat_ngram`, `repetition_penalty`, `max_new_tokens`, `min_new_tokens`), `num_beams`, `renormalize` (beam
-        search scales the probabilities of the allowed tokens to sum to 1), and token ids: `forced_bos_id` follows the
-        first token of a row, `forced_eos_id` ends a text of the maximum length, `suppressed_ids` (a tuple) are never
-        generated.
+        `no_repeat_ngram`, `repetition_penalty`, `max_new_tokens`, `min_new_tokens`, `num_beams`, `stop`); `renormalize`
+        (beam search scales the probabilities of the allowed tokens to sum to 1); token ids: `forced_bos_id` follows the
+        first token of a row, `forced_eos_id` ends a text of the maximum length, `suppressed_ids` (a tuple, of
+        `bad_words_ids`) are never generated; and what has the name that it has in `transformers`: `bad_words_ids` of
+        several tokens, `suppress_tokens`, `begin_suppress_tokens`, `sequence_bias`, `forced_decoder_ids`,
+        `encoder_repetition_penalty`, `encoder_no_repeat_ngram_size`, `exponential_decay_length_penalty`,
+        `remove_invalid_values`, and of samples only (there with `do_sample`) `typical_p`, `epsilon_cutoff` and
+        `eta_cutoff`. `kept` are the other keys of the file, which `make_generation` writes again.
 
     Raises:
-        ValueError: A file is missing or not JSON, a value is not a number, `bad_words_ids` has a word of several
-            tokens, or `early_stopping` is "never".
+        ValueError: A file is missing or not JSON, a value is of the wrong type, or the file asks for texts that cannot
+            be given here (`generation_keys.REFUSED`).
 
     Example:
 
@@ -66,31 +62,51 @@ def read_generation(folder: str | Path, has_source: bool = True) -> dict[str, An
     {'num_beams': 6, 'max_new_tokens': 511, 'suppressed_ids': (58100,)}
     """
     path = Path(folder, "generation_config.json")
-    path = path if path.is_file() else path.with_name("config.json")
-    values = read_object(path)
+    if path.is_file():
+        values = read_object(path)
+        tell_unknown(values, path)
+    else:  # of old checkpoints, which say it among the sizes
+        path = path.with_name("config.json")
+        values = {key: value for key, value in read_object(path).items() if key in {*CHANGING, "bos_token_id"}}
     check_types(values, KINDS, path)
+    check_keys(values, path, has_source)
+    rest = dict(values)
+    settings = _take_settings(rest, has_source)
+    try:
+        check_settings(settings)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+    kept = {key: value for key, value in rest.items() if key in values and key not in NOT_KEPT}
+    if not is_token_id(kept.get("pad_token_id"), 2**31):
+        kept.pop("pad_token_id", None)
+    return settings | ({"kept": kept} if kept else {})
+
+
+def _take_settings(rest: dict[str, Any], has_source: bool) -> dict[str, Any]:
+    """Takes what is used out of the values of a file, and returns it as settings."""
     for length, new_tokens in (LENGTHS if has_source else {}).items():
-        if values.get(length) is not None and values.get(new_tokens) is None:
-            values[new_tokens] = max(values[length] - 1, 0)  # without the decoder's start token
-
-    settings = {ours: values[theirs] for ours, theirs in FIELDS.items() if values.get(theirs) is not None}
-    if values.get("do_sample"):
-        settings = {"temperature": 1.0 if values.get("temperature") is None else values["temperature"]} | settings
-        settings = {"top_k": TOP_K} | settings
-
-    if not isinstance(settings.get("early_stopping", False), bool):
-        raise ValueError(f"{path}: early_stopping is true or false here: received {shown(settings['early_stopping'])}.")
-    if suppressed := values.get("bad_words_ids"):
-        if not isinstance(suppressed, list) or not all(map(_is_one_token, suppressed)):
-            raise ValueError(
-                f"{path}: bad_words_ids other than of one token id each are not supported: {shown(suppressed)}."
-            )
-        settings["suppressed_ids"] = tuple(word[0] for word in suppressed)
+        if rest.get(length) is not None and rest.get(new_tokens) is None:
+            rest[new_tokens] = max(rest.pop(length) - 1, 0)  # without the decoder's start token
+    if rest.pop("force_bos_token_to_be_generated", False) and rest.get("forced_bos_token_id") is None:
+        bos = rest.get("bos_token_id")
+        rest["forced_bos_token_id"] = 0 if bos is None else bos  # BART's
+    settings = {}
+    if rest.get("do_sample"):
+        del rest["do_sample"]
+        temperature = rest.pop("temperature", None)
+        settings = {"temperature": 1.0 if temperature is None else temperature, "top_k": TOP_K}
+    settings |= {ours: rest.pop(theirs) for ours, theirs in FIELDS.items() if rest.get(theirs) not in EMPTY}
+    if stop := rest.get("stop_strings"):
+        del rest["stop_strings"]
+        settings["stop"] = [stop] if isinstance(stop, str) else stop
+    if words := rest.get("bad_words_ids"):
+        del rest["bad_words_ids"]
+        is_list = isinstance(words, list)
+        single = [word[0] for word in words if isinstance(word, list) and len(word) == 1] if is_list else []
+        settings |= {"suppressed_ids": tuple(single)} if single else {}
+        longer = [word for word in words if not (isinstance(word, list) and len(word) == 1)] if is_list else words
+        settings |= {"bad_words_ids": longer} if longer else {}
     return settings
-
-
-def _is_one_token(word: Any) -> bool:
-    return isinstance(word, list) and len(word) == 1 and type(word[0]) is int and 0 <= word[0] < 2**31
 
 
 def make_generation(config: TransformerConfig, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -101,12 +117,13 @@ def make_generation(config: TransformerConfig, settings: Mapping[str, Any]) -> d
     """
     check_settings(settings)
     eos = list(config.eos_ids) if len(config.eos_ids) > 1 else next(iter(config.eos_ids), None)
-    pad = config.pad_id or None if config.kind == "decoder" else config.pad_id  # 0 where a decoder has none
-    ids = {"bos": config.bos_id, "eos": eos, "pad": pad, "decoder_start": config.decoder_start_id}
+    ids = {"bos": config.bos_id, "eos": eos, "pad": config.pad_id, "decoder_start": config.decoder_start_id}
     values = {f"{name}_token_id": number for name, number in ids.items() if number is not None}
+    values |= settings.get("kept", {})
     values |= {theirs: settings[ours] for ours, theirs in FIELDS.items() if ours in settings}
-    if "suppressed_ids" in settings:
-        values["bad_words_ids"] = [[number] for number in settings["suppressed_ids"]]
+    words = [*([number] for number in settings.get("suppressed_ids", ())), *settings.get("bad_words_ids", ())]
+    values |= {"bad_words_ids": words} if words else {}
+    values |= {"stop_strings": settings["stop"]} if settings.get("stop") else {}
     if settings.get("temperature"):
         values |= {"do_sample": True, "temperature": settings["temperature"], "top_k": settings.get("top_k", 0)}
     return values
@@ -118,18 +135,59 @@ def check_settings(settings: Mapping[str, Any], vocabulary_size: int = 2**31) ->
         raise ValueError(f"generation settings are a dict of {list(SETTINGS)}: received {shown(settings)}.")
     if unknown := sorted(set(settings) - set(SETTINGS), key=str):
         raise ValueError(f"unknown generation settings {unknown}; known are {list(SETTINGS)}.")
+    checks = _checks(vocabulary_size)
     for name, value in settings.items():
-        if name == "suppressed_ids":
-            is_right = isinstance(value, (list, tuple)) and all(is_token_id(item, vocabulary_size) for item in value)
-            expected = f"a list of token ids below {vocabulary_size}"
-        elif name in IDS:
-            is_right, expected = is_token_id(value, vocabulary_size), f"a token id below {vocabulary_size}"
-        elif name in SWITCHES:
-            is_right, expected = isinstance(value, bool), "True or False"
-        else:
-            is_right = is_finite(value)
-            expected = "a finite number"
-        if not is_right:
+        is_right, expected = checks.get(name, (is_finite, "a finite number"))
+        if not is_right(value):
             raise ValueError(
                 f"the generation setting {name} must be {expected}: received {shown(value)}. Or leave it out."
             )
+
+
+def _checks(size: int) -> dict[str, tuple[Callable[[Any], bool], str]]:
+    """For each setting that is not any finite number: what its value must be, and the words for it."""
+
+    def is_id(value):
+        return is_token_id(value, size)
+
+    def is_ids(value):
+        return _is_list(value, is_id)
+
+    def is_words(value):
+        return bool(value) and is_ids(value)
+
+    def within(low, high, open_low=False):
+        return lambda value: is_finite(value) and low <= value <= high and not (open_low and value == low)
+
+    ids, one = f"a list of token ids below {size}", (is_id, f"a token id below {size}")
+    share = (within(0, 1), "in [0, 1]")
+    return {
+        **dict.fromkeys(("forced_bos_id", "forced_eos_id"), one),
+        **dict.fromkeys(SWITCHES, (lambda value: isinstance(value, bool), "True or False")),
+        **dict.fromkeys(("suppressed_ids", "suppress_tokens", "begin_suppress_tokens"), (is_ids, ids)),
+        "bad_words_ids": (lambda value: _is_list(value, is_words), f"a list of words, each {ids}"),
+        "sequence_bias": (_pairs_of(is_words, is_bias), f"a list of pairs of {ids} and a number"),
+        "forced_decoder_ids": (_pairs_of(is_size, is_id), f"a list of pairs of a place, from 1 on, and {one[1]}"),
+        "exponential_decay_length_penalty": (
+            lambda value: _pairs_of(lambda start: is_token_id(start, 2**31), within(0, 1e6, True))([value]),
+            "a number of tokens and a factor above 0",
+        ),
+        "encoder_no_repeat_ngram_size": (lambda value: is_token_id(value, 2**31), "an integer of 0 or more"),
+        "encoder_repetition_penalty": (within(1e-6, 1e6), "in [1e-6, 1e6]"),
+        "typical_p": (within(0, 1, True), "in (0, 1]"),
+        **dict.fromkeys(("epsilon_cutoff", "eta_cutoff"), share),
+        "stop": (lambda value: _is_list(value, lambda text: isinstance(text, str) and text), "a list of str"),
+        "kept": (lambda value: isinstance(value, Mapping) and all(isinstance(key, str) for key in value), "a dict"),
+    }
+
+
+def _is_list(value: Any, is_item: Callable[[Any], Any]) -> bool:
+    return isinstance(value, (list, tuple)) and all(map(is_item, value))
+
+
+def _pairs_of(is_first: Callable[[Any], bool], is_second: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    """Whether a value is a list of pairs."""
+    return lambda value: _is_list(
+        value,
+        lambda pair: _is_list(pair, lambda _: True) and len(pair) == 2 and is_first(pair[0]) and is_second(pair[1]),
+    )

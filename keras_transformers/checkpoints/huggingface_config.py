@@ -18,7 +18,8 @@ PROBLEMS = {
     "multi_label": "multi_label_classification",
     "regression": "regression",
 }
-GENERATION = ("bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_id")
+GENERATION = ("bos_token_id", "eos_token_id", "decoder_start_token_id")
+PAD = "pad_token_id"
 TASK = "zoo_task"  # our own key: what `architectures` does not tell of the task
 FORGOTTEN = (
     "output_initializer_range",
@@ -46,7 +47,8 @@ def read_config(folder: str | Path, warn: bool = True) -> tuple[TransformerConfi
             missing.
     """
     path = Path(folder, "config.json")
-    values = _flatten(read_object(path), path) | _read_generation(path.with_name("generation_config.json"))
+    values = read_object(path)
+    values = _flatten(values, path) | _read_generation(path.with_name("generation_config.json"), values)
     family = _of_type(values, path, "model_type", str, "")
     names = family_names(family, path) if family else _without_family(values, path)
     try:
@@ -89,10 +91,16 @@ def _flatten(values: dict[str, Any], path: Path) -> dict[str, Any]:
     return values | rope
 
 
-def _read_generation(path: Path) -> dict[str, Any]:
-    """The special tokens of generation_config.json, if it exists; `transformers` prefers them to config.json."""
+def _read_generation(path: Path, config: dict[str, Any]) -> dict[str, Any]:
+    """The special tokens of generation_config.json, if it exists; `transformers` prefers them to config.json.
+
+    Only padding is first that of config.json: each file keeps its own (`generation_config.make_generation`). -1 in
+    either stands for none, as in Llama's.
+    """
     values = read_object(path) if path.is_file() else {}
-    return {key: values[key] for key in GENERATION if values.get(key) is not None}
+    pads = [number for number in (config.get(PAD), values.get(PAD)) if number not in (None, -1)]
+    read = {key: values[key] for key in GENERATION if values.get(key) is not None}
+    return read | {PAD: next(iter(pads), None)}
 
 
 def _check_options(values: dict[str, Any], names: Names, path: Path):
@@ -165,7 +173,7 @@ def make_config(
     if lost:
         raise ValueError(f"the {names.model_type} format of Hugging Face has no place for other values of {lost}.")
 
-    values = {names.fields[ours]: _their_value(ours, value, config, names) for ours, value in fields.items()}
+    values = {names.fields[ours]: _their_value(ours, value, names) for ours, value in fields.items()}
     values |= {key: values[other] for key, other in names.equal.items()}
     if "rope_theta" in values:  # since version 5; before, it is at the top
         values["rope_parameters"] = {"rope_theta": values["rope_theta"], "rope_type": "default"}
@@ -182,11 +190,9 @@ def make_config(
     return dict(sorted(names.write(values).items()))
 
 
-def _their_value(ours: str, value: Any, config: TransformerConfig, names: Names) -> Any:
+def _their_value(ours: str, value: Any, names: Names) -> Any:
     if ours == "activation":
         return next(theirs for theirs, known in names.activations.items() if known == value)
     if ours == "eos_ids":
         return list(value) if len(value) > 1 else next(iter(value), None)
-    if ours == "pad_id" and config.kind == "decoder":
-        return value or None  # their decoders have no padding token
     return value

@@ -42,7 +42,7 @@ class BeamSearch:
     def __call__(self, program: Program, state: State, logits: Tensor, request: Request) -> State:
         """One more token for the beams of each prompt that is not done; see `program.Method`."""
         log_probs = penalties.apply(ops.log_softmax(logits, axis=-1), state, request, program)  # (B * n, V)
-        if program.forced.renormalize:
+        if program.prescribed.renormalize:
             log_probs = ops.log_softmax(log_probs, axis=-1)
 
         # If each beam ended in every way that there is, n would still be left to go on.

@@ -11,7 +11,9 @@ import numpy as np
 
 from keras_transformers.config import TransformerConfig
 from keras_transformers.generation.beam import BeamSearch
-from keras_transformers.generation.program import Forced, make_program
+from keras_transformers.generation.prescribed import Prescribed
+from keras_transformers.generation.program import make_program
+from keras_transformers.generation.prompts import check_answer
 from keras_transformers.generation.python_text import Writer, bucket
 from keras_transformers.generation.request import Request
 from keras_transformers.generation.sampling import Sampling
@@ -32,22 +34,27 @@ class BucketedService:
         model: A model made from `models.decoder` or `models.encoder_decoder`, with its `language_model_head`.
         reader: Texts to prompts: a `python_text.PromptReader` or `SourceReader`.
         spelling: What each token adds to a text.
-        forced: Tokens that the checkpoint prescribes.
+        prescribed: What the checkpoint prescribes.
     """
 
     def __init__(
-        self, config: TransformerConfig, model: keras.Model, reader: Callable, spelling: Spelling, forced: Forced
+        self,
+        config: TransformerConfig,
+        model: keras.Model,
+        reader: Callable,
+        spelling: Spelling,
+        prescribed: Prescribed,
     ):
-        self.model, self.reader, self.max_length = model, reader, reader.max_length
+        self.model, self.reader, self.longest = model, reader, reader.longest
         self.writer = Writer(spelling, begins=config.kind == "encoder_decoder")
-        self.program = make_program(config, model, token_bytes(spelling), head_of(config, model), forced)
+        self.program = make_program(config, model, token_bytes(spelling), head_of(config, model), prescribed)
         self._compiled = {}  # functions, by number of beams
 
     def answer(self, texts: Sequence[str], sequences: int, request: Request, num_beams: int = 1) -> dict[str, list]:
         """Answers to texts as lists, by name; those of a row are lists with `sequences` > 1."""
         rows = num_beams if num_beams > 1 else sequences
         state, request, row_columns = self._start(texts, rows, request, num_beams)
-        written = self._run(num_beams, "advance", state, request, self.max_length).written
+        written = self._run(num_beams, "advance", state, request, self.longest).written
         new = [content.decode("utf-8", "replace") for content in self.writer(written)]
         columns = {"generated_text": new, "score": written.score.tolist(), "num_tokens": written.num_new.tolist()}
         for name, column in columns.items():
@@ -63,8 +70,7 @@ class BucketedService:
         """
         longest_stop = int(request.stop.lengths.max())
         state, request, columns = self._start([text], 1, request, 1)
-        if error := columns["error"][0]:
-            raise ValueError(f"the text cannot be answered: {error}")
+        check_answer(columns["truncated"][0], columns["error"][0], self.reader.max_length)
 
         def contents():
             nonlocal state
@@ -80,9 +86,9 @@ class BucketedService:
         """State and request of `number` rows a text before the first token; `truncated` and `error` of each text."""
         prompts = self.reader(texts, request.max_new_tokens)
         lengths = prompts.lengths
-        limit = np.minimum(lengths + request.max_new_tokens, self.max_length)
+        limit = np.minimum(lengths + request.max_new_tokens, self.longest)
         limit = np.where(prompts.error == "", limit, lengths).astype(np.int32)
-        room = bucket(limit.max() - lengths.min(), self.max_length)
+        room = bucket(limit.max() - lengths.min(), self.longest)
 
         # The number of rows is rounded up to a power of two: rows beyond the texts repeat the last one.
         index = np.minimum(np.arange(1 << (len(texts) - 1).bit_length()), len(texts) - 1)

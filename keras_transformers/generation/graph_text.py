@@ -26,6 +26,7 @@ class PromptReader:
 
     def __init__(self, config: TransformerConfig, graph: TextGraph, max_length: int):
         self.config, self.graph, self.max_length = config, graph, max_length
+        self.longest = max_length
 
     def __call__(self, text: tf.Tensor, max_new_tokens: tf.Tensor, error: tf.Tensor) -> Prompts:
         """From text (B,), int32 (B,) and the errors so far (B,) to the prompts."""
@@ -38,7 +39,7 @@ class PromptReader:
         row = ids.value_rowids()
         place = tf.range(tf.size(ids.values)) - tf.cast(tf.gather(ids.row_splits, row), tf.int32)
         ids = keep(ids, place >= tf.gather(lengths - room, row))
-        encoded = self.graph.template(ids, None, self.max_length, self.config.pad_id)
+        encoded = self.graph.template(ids, None, self.max_length, self.config.fill_id)
         count = tf.reduce_sum(tf.cast(encoded["padding_mask"], tf.int32), 1)  # (B,)
 
         first = prompts.begin_id(self.config)
@@ -55,11 +56,12 @@ class SourceReader:
     Args:
         config: Of the model.
         graph: The tokenizer of what it reads.
-        max_length: Tokens of a text, on either side, at most.
+        max_length: Tokens of a text, at most; on either side, where the model has a bound.
     """
 
     def __init__(self, config: TransformerConfig, graph: TextGraph, max_length: int):
         self.graph, self.max_length, self.start_id = graph, max_length, prompts.decoder_start_id(config)
+        self.longest = prompts.longest_text(config, max_length)
 
     def __call__(self, text: tf.Tensor, max_new_tokens: tf.Tensor, error: tf.Tensor) -> Prompts:
         """From text (B,), int32 (B,) and the errors so far (B,) to the prompts."""
@@ -69,8 +71,8 @@ class SourceReader:
 
         is_empty = tf.reduce_sum(mask, 1) <= num_special(self.graph)  # NFKC leaves nothing of some texts
         is_blank = tf.strings.regex_full_match(text, BLANK) | is_empty
-        too_many = max_new_tokens >= self.max_length
-        error = first_error(error, too_many, prompts.TOO_MANY.format(max_length=self.max_length))
+        too_many = max_new_tokens >= self.longest
+        error = first_error(error, too_many, prompts.TOO_MANY.format(max_length=self.longest))
         error = first_error(error, is_blank, prompts.NOTHING)
 
         token_ids = tf.fill([tf.size(text), 1], self.start_id)  # (B, 1)

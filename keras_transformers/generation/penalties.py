@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,8 @@ from keras_transformers.layers.gather import take_at
 from keras_transformers.tensor import Tensor
 
 if TYPE_CHECKING:
-    from keras_transformers.generation.program import Forced, Program
+    from keras_transformers.generation.prescribed import Prescribed
+    from keras_transformers.generation.program import Program
 
 BANNED = float("-inf")
 
@@ -24,39 +26,63 @@ def apply(logits: Tensor, state: State, request: Request, program: Program) -> T
 
     Args:
         logits: float32 (B, V).
-        state: Its `token_ids`, `lengths`, `num_new` and `limit` are read.
+        state: Its `token_ids`, `lengths`, `num_new`, `limit` and `read` are read.
         request: Of as many rows.
-        program: The `Program`: its `eos_ids` and `forced` are read.
+        program: The `Program`: its `eos_ids` and `prescribed` are read.
     """
     token_ids, lengths = state.token_ids, state.lengths
-    places = ops.arange(ops.shape(token_ids)[1], dtype="int32")
-    seen = ops.where(places < lengths[:, None], token_ids, -1)  # (B, T)
+    prescribed, seen = program.prescribed, _within(token_ids, lengths)  # (B, T)
     early = state.num_new < request.min_new_tokens  # (B,)
+    logits = _where_any(request.bias_ids >= 0, lambda x: add_bias(x, request.bias_ids, request.bias_values), logits)
+    logits = bias_sequences(logits, token_ids, lengths, prescribed.biases)
+    logits = follow_source(logits, prescribed, state)
     changes = (
-        (request.bias_ids >= 0, lambda x: add_bias(x, request.bias_ids, request.bias_values)),
         (request.repetition_penalty != 1, lambda x: penalize_repetition(x, seen, request.repetition_penalty)),
         (request.no_repeat_ngram > 0, lambda x: ban_ngrams(x, token_ids, lengths, request.no_repeat_ngram)),
         (early, lambda x: suppress(x, program.eos_ids, early)),
     )
     for rows, change in changes:
         logits = _where_any(rows, change, logits)
-    return force(logits, program.forced, state)
+    if prescribed.decay is not None:
+        logits = favour_end(logits, program.eos_ids, state.num_new, *prescribed.decay)
+    return force(logits, prescribed, state)
 
 
-def force(logits: Tensor, forced: Forced, state: State) -> Tensor:
+def follow_source(logits: Tensor, prescribed: Prescribed, state: State) -> Tensor:
+    """Favour or penalize the tokens that a row has read, its source or prompt, and ban their n-grams."""
+    if prescribed.read_repetition != 1:
+        size = logits.shape[-1]
+        read = _within(*state.read)  # (B, S)
+        read = ops.where(read < size, read, -1)  # an encoder may have a larger vocabulary
+        logits = penalize_repetition(logits, read, np.array([1 / prescribed.read_repetition], "float32"))
+    if prescribed.read_ngram:
+        size = np.array([prescribed.read_ngram], "int32")
+        logits = ban_ngrams(logits, state.token_ids, state.lengths, size, state.read)
+    return logits
+
+
+def force(logits: Tensor, prescribed: Prescribed, state: State) -> Tensor:
     """Leave no choice where there is none.
 
     Args:
         logits: float32 (B, V).
-        forced: The `program.Forced`.
-        state: Its `lengths` and `limit` are read.
+        prescribed: Of the `Program`.
+        state: Its `lengths`, `num_new` and `limit` are read.
     """
-    if forced.never:
-        logits = logits + ops.where(_are(forced.never, logits), BANNED, 0.0)
-    if forced.first is not None:
-        logits = _only(logits, forced.first, state.lengths == 1)
-    if forced.last is not None:
-        logits = _only(logits, forced.last, state.lengths == state.limit - 1)
+    if prescribed.finite:
+        largest = float(np.finfo("float32").max)
+        logits = ops.clip(ops.where(ops.isnan(logits), 0.0, logits), -largest, largest)
+    if prescribed.never:
+        logits = logits + ops.where(_are(prescribed.never, logits), BANNED, 0.0)
+    if prescribed.never_first:
+        last_forced = max((place for place, _ in prescribed.forced), default=0)
+        prompt = state.lengths - state.num_new
+        is_first = state.lengths == ops.maximum(prompt, last_forced + 1)  # behind what is forced
+        logits = suppress(logits, prescribed.never_first, is_first)
+    for place, token in prescribed.forced:
+        logits = _only(logits, token, state.lengths == place)
+    if prescribed.last is not None:
+        logits = _only(logits, prescribed.last, state.lengths == state.limit - 1)
     return logits
 
 
@@ -87,6 +113,46 @@ def add_bias(logits: Tensor, token_ids: Tensor, values: Tensor) -> Tensor:
     return _scatter(logits, token_ids, lambda old: old + values)
 
 
+def bias_sequences(logits: Tensor, token_ids: Tensor, lengths: Tensor, biases: tuple) -> Tensor:
+    """Add numbers to the logits of tokens that would complete a sequence of tokens.
+
+    Args:
+        logits: float32 (B, V).
+        token_ids: int32 (B, S).
+        lengths: int32 (B,), real tokens in each row.
+        biases: Pairs of the ids of a sequence, one at least, and the number.
+    """
+    groups, count = {}, Counter()  # sequences of one length, no two with the same last token, at a time
+    for ids, bias in biases:
+        key = (len(ids) - 1, ids[-1])
+        groups.setdefault((key[0], count[key]), []).append((ids, bias))
+        count[key] += 1
+    for (before, _), group in groups.items():
+        sequences = np.array([ids for ids, _ in group], "int32")  # (n, before + 1)
+        places = ops.expand_dims(lengths, 1) - before + np.arange(before, dtype="int32")  # (B, before)
+        end = take_at(token_ids, ops.maximum(places, 0))
+        is_there = ops.all(ops.expand_dims(end, 1) == sequences[:, :-1], axis=-1)  # (B, n)
+        is_there = ops.logical_and(is_there, ops.expand_dims(lengths, 1) >= before)
+        values = np.array([[bias for _, bias in group]], "float32")  # (1, n)
+        logits = add_bias(logits, ops.where(is_there, sequences[:, -1], -1), values)
+    return logits
+
+
+def favour_end(logits: Tensor, eos_ids: tuple[int, ...], num_new: Tensor, start: int, base: float) -> Tensor:
+    """Raise the logits of end tokens, the more the longer a text is: |logit| * (base^(tokens beyond `start`) - 1).
+
+    Args:
+        logits: float32 (B, V).
+        eos_ids: Which tokens end a text.
+        num_new: int32 (B,), new tokens so far.
+        start: New tokens before it begins.
+        base: Above 1.
+    """
+    beyond = ops.cast(ops.maximum(num_new - start, 0), "float32")[:, None]  # (B, 1)
+    raised = logits + ops.abs(logits) * (ops.power(base, beyond) - 1.0)
+    return ops.where(ops.logical_and(_are(eos_ids, logits), ops.isfinite(logits)), raised, logits)
+
+
 def suppress(logits: Tensor, token_ids: tuple[int, ...], rows: Tensor) -> Tensor:
     """Rule out some tokens in some rows.
 
@@ -112,8 +178,10 @@ def penalize_repetition(logits: Tensor, token_ids: Tensor, penalty: Tensor) -> T
     return _scatter(logits, token_ids, lambda old: ops.where(old > 0, old / penalty, old * penalty))
 
 
-def ban_ngrams(logits: Tensor, token_ids: Tensor, lengths: Tensor, size: Tensor) -> Tensor:
-    """Rule out tokens that would end an n-gram which the row has already.
+def ban_ngrams(
+    logits: Tensor, token_ids: Tensor, lengths: Tensor, size: Tensor, read: tuple[Tensor, Tensor] | None = None
+) -> Tensor:
+    """Rule out tokens that would end an n-gram which the row has already, or which a text that it has read has.
 
     Paper: Paulus et al. 2017, https://arxiv.org/abs/1705.04304.
 
@@ -122,13 +190,15 @@ def ban_ngrams(logits: Tensor, token_ids: Tensor, lengths: Tensor, size: Tensor)
         token_ids: int32 (B, S).
         lengths: int32 (B,), real tokens in each row.
         size: int32 (B,), n; 0 for no ban. One that is greater than the row's length bans nothing.
+        read: That text, int32 (B, R), and its lengths (B,); the row itself when None.
     """
-    places = ops.expand_dims(ops.arange(ops.shape(token_ids)[1], dtype="int32"), 0)
+    found, found_lengths = (token_ids, lengths) if read is None else read
+    places = ops.expand_dims(ops.arange(ops.shape(found)[1], dtype="int32"), 0)
     lengths, size = lengths[:, None], size[:, None]
 
     def compare(back, same):
         """Mark the places where the token `back` before equals the row's own token `back` before its end."""
-        before = ops.take(token_ids, ops.maximum(places[0] - back, 0), axis=1)
+        before = ops.take(found, ops.maximum(places[0] - back, 0), axis=1)
         last = take_at(token_ids, ops.maximum(lengths - back, 0))
         fits = ops.logical_and(before == last, places >= back)
         return back + 1, ops.logical_and(same, ops.logical_or(fits, back >= size))
@@ -136,9 +206,16 @@ def ban_ngrams(logits: Tensor, token_ids: Tensor, lengths: Tensor, size: Tensor)
     def undecided(back, same):
         return ops.any(ops.logical_and(same, back < size))
 
-    same = ops.logical_and(places < lengths, ops.logical_and(size > 0, size <= lengths))
+    same = ops.logical_and(places < found_lengths[:, None], ops.logical_and(size > 0, size <= lengths + 1))
     same = ops.while_loop(undecided, compare, (ops.ones((), "int32"), same))[1]
-    return _scatter(logits, ops.where(same, token_ids, -1), lambda old: ops.full_like(old, BANNED))
+    same = ops.logical_and(same, found < logits.shape[-1])  # an encoder may have a larger vocabulary
+    return _scatter(logits, ops.where(same, found, -1), lambda old: ops.full_like(old, BANNED))
+
+
+def _within(token_ids: Tensor, lengths: Tensor) -> Tensor:
+    """Tokens (B, S), with -1 behind the end of each row."""
+    places = ops.arange(ops.shape(token_ids)[1], dtype="int32")
+    return ops.where(places < lengths[:, None], token_ids, -1)
 
 
 def _scatter(logits: Tensor, token_ids: Tensor, change: Callable) -> Tensor:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import keras
 from keras import ops
 
 from keras_transformers.config import TransformerConfig
+from keras_transformers.generation.prescribed import NOTHING, Prescribed
 from keras_transformers.generation.request import Request
 from keras_transformers.generation.spelling import NOTHING_YET, TokenBytes
 from keras_transformers.generation.state import BEYOND, Cache, Source, State, first_state
@@ -33,26 +34,6 @@ class Method(Protocol):
         """The state with one more token for each row that goes on, from logits (B, V)."""
 
 
-class Forced(NamedTuple):
-    """Token ids that leave no choice.
-
-    Args:
-        first: What follows a row's first token: the first new one beside an encoder, or behind a prompt of one token;
-            None for any.
-        last: What ends a text that reaches its limit; None for any.
-        never: Those that are not to come.
-        renormalize: Whether in beam search the probabilities of what is left to choose from add up to 1 again.
-    """
-
-    first: int | None = None
-    last: int | None = None
-    never: tuple[int, ...] = ()
-    renormalize: bool = False
-
-
-UNFORCED = Forced()
-
-
 @dataclass(frozen=True)
 class Program:
     """What the loop needs of a model; made by `make_program`.
@@ -63,7 +44,7 @@ class Program:
         project: From hidden states (B, D) to logits (B, V).
         eos_ids: Tokens that end a text.
         token_bytes: What each token adds to a text.
-        forced: Tokens that the checkpoint prescribes, and forbids.
+        prescribed: What the checkpoint prescribes.
         growth: By how many places a cache grows when it is full; None where it has room for all from the start.
         attends: Whether the decoder attends to an encoder, where there is one.
     """
@@ -73,7 +54,7 @@ class Program:
     project: Callable
     eos_ids: tuple[int, ...]
     token_bytes: TokenBytes
-    forced: Forced = UNFORCED
+    prescribed: Prescribed = NOTHING
     growth: int | None = None
     attends: bool = True
 
@@ -103,7 +84,7 @@ class Program:
         longest = ops.shape(prompts)[1]
         mask = ops.cast(ops.arange(longest, dtype="int32") < ops.expand_dims(lengths, 1), "int32")  # (B, P)
         cache = self.prefill({"token_ids": prompts, "padding_mask": mask, **source})["cache"]
-        cache = _cache(cache, source.get("encoder_padding_mask"), self.attends)
+        cache = _cache(cache, source, self.attends)
 
         room = ops.maximum(ops.max(limit), longest) - longest if room is None else room
         cache = cache.grown(room if self.growth is None else ops.minimum(room, self.growth))
@@ -205,14 +186,14 @@ class Program:
 
 def make_program(
     config: TransformerConfig, model: keras.Model, token_bytes: TokenBytes, project: Callable,
-    forced: Forced = UNFORCED, in_place: bool = False, growth: int | None = None,
+    prescribed: Prescribed = NOTHING, in_place: bool = False, growth: int | None = None,
 ) -> Program:  # fmt: skip
     """The program of a model.
 
     Args:
         config: Of the model.
         model: A model made from `models.decoder` or `models.encoder_decoder`, with a language model's head.
-        token_bytes, project, forced, growth: As in `Program`.
+        token_bytes, project, prescribed, growth: As in `Program`.
         in_place: Whether the cache may be overwritten, as `layers.Attention` says.
     """
     attends = config.kind == "encoder_decoder" and config.cross_attention
@@ -223,17 +204,19 @@ def make_program(
         project,
         config.eos_ids,
         token_bytes,
-        forced,
+        prescribed,
         growth,
         config.cross_attention,
     )
 
 
-def _cache(blocks: list[dict[str, Tensor]], source_mask: Tensor | None, attends: bool) -> Cache:
+def _cache(blocks: list[dict[str, Tensor]], source: dict[str, Tensor], attends: bool) -> Cache:
     """The cache of `prefill`; what comes from the encoder stands apart, as beams share it."""
-    if source_mask is None:
+    if not source:
         return Cache(blocks)
     own, of_context = zip(*map(parted, blocks), strict=True)
+    mask = source["encoder_padding_mask"]
     # Without attention nothing is to be made up for.
-    coverage = (ops.zeros_like if attends else ops.ones_like)(source_mask, dtype="float32")  # (B, S)
-    return Cache([*own], Source([joined({}, parts) for parts in of_context], source_mask), coverage)
+    coverage = (ops.zeros_like if attends else ops.ones_like)(mask, dtype="float32")  # (B, S)
+    shared = Source([joined({}, parts) for parts in of_context], mask, source["encoder_token_ids"])
+    return Cache([*own], shared, coverage)

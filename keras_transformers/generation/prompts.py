@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from keras_transformers.config import TransformerConfig
+from keras_transformers.config_limits import most_tokens
+from keras_transformers.data.rows import tell_cut
 from keras_transformers.tensor import Tensor
 
 TOO_MANY = "max_new_tokens must be less than {max_length}: the model takes as many tokens, and begins with one."
 NO_ROOM = "max_new_tokens leaves no room for a prompt: the model takes {max_length} tokens in all."
 EMPTY = "The prompt is empty, and the model has no token that texts begin with."
 NOTHING = "The text is blank: there is nothing to read."
+BLANK = (EMPTY, NOTHING)  # such a text gives an empty one, as with Marian and OpenNMT
+UNBOUNDED = 2**16  # tokens of a new text where the model has no bound: memory is taken for all that are asked for
 
 
 class Prompts(NamedTuple):
@@ -21,6 +25,24 @@ class Prompts(NamedTuple):
     source: dict[str, Tensor]  # of a model with an encoder, its inputs by name, each int32 (B, S); else {}
     truncated: Tensor  # boolean (B,), whether a text was cut
     error: Tensor  # string (B,), why a row cannot be answered; "" where it can
+
+
+def longest_text(config: TransformerConfig, max_length: int) -> int:
+    """Tokens of prompt and new text together, at most.
+
+    Args:
+        config: Of the model.
+        max_length: Tokens of a text that is read, at most.
+    """
+    may_be_longer = config.kind == "encoder_decoder" and most_tokens(config) > config.max_length
+    return max(max_length, UNBOUNDED) if may_be_longer else max_length
+
+
+def check_answer(truncated: bool, error: str, max_length: int) -> None:
+    """Warns if a text was cut, and raises a `ValueError` if it cannot be answered; a blank one has an empty answer."""
+    if error and error not in BLANK:
+        raise ValueError(f"the text cannot be answered: {error}")
+    tell_cut([truncated], max_length)
 
 
 def begin_id(config: TransformerConfig) -> int | None:

@@ -36,6 +36,7 @@ class PromptReader:
 
     def __init__(self, config: TransformerConfig, tokenizer: Tokenizer, max_length: int):
         self.config, self.tokenizer, self.max_length = config, tokenizer, max_length
+        self.longest = max_length
         self.begin_id = prompts.begin_id(config)
 
     def __call__(self, texts: Sequence[str], max_new_tokens: np.ndarray) -> Prompts:
@@ -45,7 +46,7 @@ class PromptReader:
         ids = Ragged.of(ids)
         width = bucket(ids.lengths.max(), self.max_length)
         return Prompts(
-            ids.padded(width, self.config.pad_id),
+            ids.padded(width, self.config.fill_id),
             ids.lengths.astype(np.int32),
             {},
             np.array(truncated),
@@ -70,12 +71,12 @@ class SourceReader:
     Args:
         config: Of the model.
         tokenizer: Of what it reads.
-        max_length: Tokens of a text, on either side, at most.
+        max_length: Tokens of a text, at most; on either side, where the model has a bound.
     """
 
     def __init__(self, config: TransformerConfig, tokenizer: Tokenizer, max_length: int):
-        self.tokenizer, self.max_length, self.pad_id = tokenizer, max_length, config.pad_id
-        self.start_id = prompts.decoder_start_id(config)
+        self.tokenizer, self.max_length, self.pad_id = tokenizer, max_length, config.fill_id
+        self.start_id, self.longest = prompts.decoder_start_id(config), prompts.longest_text(config, max_length)
 
     def __call__(self, texts: Sequence[str], max_new_tokens: np.ndarray) -> Prompts:
         """From B texts and int32 (B,) to the prompts."""
@@ -86,7 +87,7 @@ class SourceReader:
 
         is_blank = [not text.strip() or all(row.special_mask) for text, row in zip(texts, encoded, strict=True)]
         error = np.where(is_blank, prompts.NOTHING, "").astype(object)
-        error[max_new_tokens >= self.max_length] = prompts.TOO_MANY.format(max_length=self.max_length)
+        error[max_new_tokens >= self.longest] = prompts.TOO_MANY.format(max_length=self.longest)
 
         token_ids = np.full((len(texts), 1), self.start_id, np.int32)
         truncated = np.array([row.truncated for row in encoded])

@@ -162,9 +162,7 @@ def check_bias(token_bias: Mapping[int, float] | None, vocabulary_size: int) -> 
     if not isinstance(token_bias, Mapping):
         raise ValueError(f"token_bias is a dict of token ids to numbers: received {token_bias!r}.")
     wrong = {
-        token: bias
-        for token, bias in token_bias.items()
-        if not (is_token_id(token, vocabulary_size) and _is_bias(bias))
+        token: bias for token, bias in token_bias.items() if not (is_token_id(token, vocabulary_size) and is_bias(bias))
     }
     if wrong:
         raise ValueError(
@@ -173,7 +171,8 @@ def check_bias(token_bias: Mapping[int, float] | None, vocabulary_size: int) -> 
     return token_bias
 
 
-def _is_bias(value: Any) -> bool:
+def is_bias(value: Any) -> bool:
+    """Whether a value can be added to a logit: a number that float32 holds, or minus infinity."""
     return is_number(value) and (value == float("-inf") or abs(value) <= float(np.finfo(np.float32).max))
 
 

@@ -7,6 +7,7 @@ from keras import ops
 
 from keras_transformers.generation import penalties
 from keras_transformers.generation.penalties import BANNED
+from keras_transformers.generation.prescribed import NOTHING, Prescribed
 from keras_transformers.generation.program import Program
 from keras_transformers.generation.request import Request
 from keras_transformers.generation.state import State
@@ -27,19 +28,20 @@ class Sampling:
         """Append one token to each row that goes on; see `program.Method`."""
         changed = penalties.apply(logits, state, request, program)  # (B, V)
         seeds = ops.stack([request.seed, request.sequence * 2**20 + state.num_new], axis=1)  # (B, 2)
-        token = choose(changed, request, seeds)  # (B,)
+        token = choose(changed, request, seeds, program.prescribed)  # (B,)
         chosen = take_at(logits, ops.expand_dims(token, 1))[:, 0]
         score = ops.where(state.finished, 0.0, chosen - ops.logsumexp(logits, axis=-1))
         return program.append(state, token, request.stop)._replace(score=state.score + score)
 
 
-def choose(logits: Tensor, request: Request, seeds: Tensor) -> Tensor:
+def choose(logits: Tensor, request: Request, seeds: Tensor, prescribed: Prescribed = NOTHING) -> Tensor:
     """The next token of each row: the likeliest where the temperature is 0 (or below `COLDEST`), else a sample.
 
     Args:
         logits: float32 (B, V).
         request: `temperature`, `top_k`, `top_p` and `min_p` are read.
         seeds: int32 (B, 2), others at every step.
+        prescribed: `typical_p`, `epsilon_cutoff` and `eta_cutoff` are read.
 
     Returns:
         int32 (B,).
@@ -52,6 +54,8 @@ def choose(logits: Tensor, request: Request, seeds: Tensor) -> Tensor:
         has_filter = ops.any(ops.stack([request.top_k > 0, request.top_p < 1, request.min_p > 0]))
         scaled = logits / temperature
         scaled = ops.cond(has_filter, lambda: keep_top(scaled, *filters), lambda: scaled)
+        scaled = keep_typical(scaled, prescribed.typical_p)
+        scaled = cut_off(scaled, prescribed.epsilon_cutoff, prescribed.eta_cutoff)
         noisy = scaled + gumbel(seeds, logits.shape[-1])
         return ops.argmax(ops.where(is_greedy[:, None], logits, noisy), axis=-1)
 
@@ -84,6 +88,54 @@ def keep_top(logits: Tensor, top_k: Tensor, top_p: Tensor, min_p: Tensor) -> Ten
     kept = ops.logical_or(kept, rank == 0)
     threshold = ops.min(ops.where(kept, largest, float("inf")), axis=-1, keepdims=True)
     return ops.where(logits < threshold, BANNED, logits)
+
+
+def keep_typical(logits: Tensor, mass: float) -> Tensor:
+    """Keep the tokens whose surprise is closest to the expected one, up to a sum of probabilities.
+
+    Paper: Meister et al. 2022, https://arxiv.org/abs/2202.00666.
+
+    Args:
+        logits: float32 (B, V), divided by the temperature.
+        mass: The least sum that is kept; 1 for all.
+    """
+    if mass >= 1:
+        return logits
+    surprise = -ops.log_softmax(logits, axis=-1)  # (B, V)
+    distance = ops.abs(surprise - _entropy(logits))
+    order = ops.argsort(distance, axis=-1)
+    distances, probabilities = (take_at(x, order) for x in (distance, ops.softmax(logits, axis=-1)))
+    below = ops.sum(ops.cast(ops.cumsum(probabilities, axis=-1) < mass, "int32"), axis=1, keepdims=True)  # (B, 1)
+    farthest = take_at(distances, ops.minimum(below, logits.shape[-1] - 1))
+    return ops.where(distance > farthest, BANNED, logits)
+
+
+def cut_off(logits: Tensor, epsilon: float, eta: float) -> Tensor:
+    """Rule out tokens whose probability is below epsilon, then below min(eta, sqrt(eta) * exp(-entropy)).
+
+    Paper: Hewitt et al. 2022, https://arxiv.org/abs/2210.15191.
+
+    Args:
+        logits: float32 (B, V), divided by the temperature.
+        epsilon, eta: The bounds; 0 for none.
+    """
+    if epsilon > 0:
+        logits = _at_least(logits, epsilon)
+    return _at_least(logits, ops.minimum(eta, eta**0.5 * ops.exp(-_entropy(logits)))) if eta > 0 else logits
+
+
+def _at_least(logits: Tensor, least: Tensor | float) -> Tensor:
+    """Rule out tokens of a lower probability, but for the likeliest."""
+    is_unlikely = ops.logical_and(
+        ops.softmax(logits, axis=-1) < least, logits < ops.max(logits, axis=-1, keepdims=True)
+    )
+    return ops.where(is_unlikely, BANNED, logits)
+
+
+def _entropy(logits: Tensor) -> Tensor:
+    """That of the softmax, in nats: (B, 1)."""
+    probabilities, logs = ops.softmax(logits, axis=-1), ops.log_softmax(logits, axis=-1)
+    return -ops.sum(ops.where(probabilities > 0, probabilities * logs, 0.0), axis=-1, keepdims=True)
 
 
 def _sorted_top(logits: Tensor, number: Tensor) -> Tensor:

@@ -13,7 +13,9 @@ from keras_transformers.config import TransformerConfig
 from keras_transformers.generation.beam import BeamSearch
 from keras_transformers.generation.graph_text import Writer, first_error, stop_bytes
 from keras_transformers.generation.output_matrix import OutputMatrix
-from keras_transformers.generation.program import Forced, Method, make_program
+from keras_transformers.generation.prescribed import Prescribed
+from keras_transformers.generation.program import Method, make_program
+from keras_transformers.generation.prompts import check_answer
 from keras_transformers.generation.request import KNOBS, Request, knobs_of, make_request, out_of_range, range_of
 from keras_transformers.generation.sampling import Sampling
 from keras_transformers.generation.spelling import Spelling, token_bytes
@@ -37,20 +39,25 @@ class GenerationService:
         model: A model made from `models.decoder` or `models.encoder_decoder`, with a `language_model_head`.
         reader: Texts to prompts: a `graph_text.PromptReader` or `SourceReader`.
         spelling: What each token adds to a text.
-        forced: Tokens that the checkpoint prescribes.
+        prescribed: What the checkpoint prescribes.
 
     Attributes:
         module: The weights and tables, to be saved.
     """
 
     def __init__(
-        self, config: TransformerConfig, model: keras.Model, reader: Callable, spelling: Spelling, forced: Forced
+        self,
+        config: TransformerConfig,
+        model: keras.Model,
+        reader: Callable,
+        spelling: Spelling,
+        prescribed: Prescribed,
     ):
-        self.reader, self.max_length = reader, reader.max_length
+        self.reader, self.longest = reader, reader.longest
         self.has_source = config.kind == "encoder_decoder"
         self.output_matrix = OutputMatrix(config, model)
         growth = GROWTH if self.has_source else None
-        self.program = make_program(config, model, token_bytes(spelling), self.output_matrix, forced, True, growth)
+        self.program = make_program(config, model, token_bytes(spelling), self.output_matrix, prescribed, True, growth)
         self.writer = Writer(spelling, begins=self.has_source)
         self.module = tf.Module()
         self.module.graph = reader.graph
@@ -78,7 +85,7 @@ class GenerationService:
         count = tf.size(text)
         text, error, request = tf.nest.map_structure(_one_at_least, (text, error, request))
         state, request, row_columns = self.start(text, error, rows, request, method)
-        written = self.program.advance(method, state, request, self.max_length).written
+        written = self.program.advance(method, state, request, self.longest).written
         new = tf.strings.unicode_transcode(self.writer(written), "UTF-8", "UTF-8", errors="replace")
         columns = {"generated_text": new, "score": written.score, "num_tokens": written.num_new}
         columns = {name: tf.reshape(column, [-1, rows])[:, :sequences] for name, column in columns.items()}
@@ -89,7 +96,7 @@ class GenerationService:
     ) -> tuple[State, Request, dict[str, tf.Tensor]]:
         """State and request of `number` rows a text before the first token; `truncated` and `error` of each text."""
         prompts = self.reader(text, request.max_new_tokens, error)
-        limit = tf.minimum(prompts.lengths + request.max_new_tokens, self.max_length)
+        limit = tf.minimum(prompts.lengths + request.max_new_tokens, self.longest)
         limit = tf.where(prompts.error == "", limit, prompts.lengths)
         state, request = self.program.start(
             method, prompts.token_ids, prompts.lengths, limit, request, number, prompts.source
@@ -122,8 +129,7 @@ class GenerationService:
         """
         self.output_matrix.refresh()
         state, rows, columns = self._start(tf.constant([text]), _no_errors([text]), 1, _tensors(request))
-        if error := columns["error"].numpy()[0].decode():
-            raise ValueError(f"the text cannot be answered: {error}")
+        check_answer(columns["truncated"].numpy()[0], columns["error"].numpy()[0].decode(), self.reader.max_length)
 
         def contents():
             nonlocal state

@@ -17,6 +17,7 @@ class Source(NamedTuple):
 
     blocks: list[dict[str, Tensor]]  # for each block "cross_key" and "cross_value", each (B / n, K, S, H)
     mask: Tensor  # int32 (B / n, S), 0 for padding
+    token_ids: Tensor  # int32 (B / n, S), padded on the right
 
 
 class Cache(NamedTuple):
@@ -67,6 +68,16 @@ class State(NamedTuple):
     kept_bytes: Tensor  # int32 (B,), as in `Written`
     cache: Cache
     hypotheses: Written | tuple[()] = ()  # of beam search: texts that have ended, best first
+
+    @property
+    def read(self) -> tuple[Tensor, Tensor]:
+        """What the rows have read, source or prompt: int32 (B, S), padded on the right, and its lengths (B,)."""
+        if not self.cache.source:
+            return self.token_ids, self.lengths - self.num_new
+        source = self.cache.source
+        number = ops.shape(self.lengths)[0] // ops.shape(source.mask)[0]
+        columns = (source.token_ids, ops.sum(source.mask, axis=1))
+        return tuple(ops.repeat(ops.cast(column, "int32"), number, axis=0) for column in columns)
 
     @property
     def written(self) -> Written:

@@ -51,7 +51,7 @@ def causal_lm(setup: Setup, *, generation: Mapping[str, Any] | None = None) -> P
         model,
         tokenizer,
         source=_source(setup, end_id),
-        objective=lambda: NextToken(config.vocabulary_size, config.pad_id),
+        objective=lambda: NextToken(config.vocabulary_size, config.fill_id),
         losses=lambda: {"logits": losses.CrossEntropy()},
         metrics=language_model_metrics,
         judged_by="perplexity",

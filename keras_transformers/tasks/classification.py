@@ -82,7 +82,7 @@ def classification(
     served = _served(model)
 
     def objective() -> Objective:
-        objective = Classification(len(classes.names), classes.problem, config.pad_id)
+        objective = Classification(len(classes.names), classes.problem, config.fill_id)
         return WithNextToken(objective, "logits", LANGUAGE_MODEL) if lm_weight else objective
 
     def make_losses() -> dict[str, keras.losses.Loss]:

@@ -44,7 +44,7 @@ def learn_choices(setup: Setup, scorer: keras.Model) -> dict[str, Any]:
         "model": choice_scorer(scorer),
         "tokenizer": setup.tokenizer,
         "source": group_source(setup, range(3, 1000), _choice_labels(setup), joined=True),
-        "objective": lambda: Grouped(setup.config.pad_id),
+        "objective": lambda: Grouped(setup.config.fill_id),
         "losses": lambda: {"logits": losses.CrossEntropy()},
         "metrics": lambda: {"logits": [metrics.Accuracy(), metrics.MeanCrossEntropy()]},
     }

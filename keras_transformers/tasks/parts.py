@@ -15,6 +15,7 @@ import numpy as np
 
 from keras_transformers.checkpoints.names import task_names
 from keras_transformers.config import TransformerConfig
+from keras_transformers.config_limits import most_tokens
 from keras_transformers.data.protocols import Objective, Source
 from keras_transformers.number_checks import is_size
 from keras_transformers.outside import shown
@@ -104,7 +105,7 @@ class Setup:
 
     Raises:
         ValueError: The model is of another kind than the task needs, the tokenizer has more tokens than the model, or
-            `max_length` exceeds the model's.
+            `max_length` exceeds the model's, if it has a bound.
     """
 
     kind: Kind
@@ -124,9 +125,10 @@ class Setup:
                 f"the tokenizer has {self.tokenizer.vocabulary_size} tokens, the model {size}: they do not belong "
                 "together."
             )
-        if not (is_size(self.max_length) and 4 <= self.max_length <= config.max_length):
+        most = most_tokens(config)
+        if not (is_size(self.max_length) and 4 <= self.max_length <= most):
             raise ValueError(
-                f"max_length must be in [4, {config.max_length}], the model's, and whole: received {self.max_length!r}."
+                f"max_length must be in [4, {most}], the model's, and whole: received {self.max_length!r}."
             )
         object.__setattr__(self, "max_length", int(self.max_length))
         check_texts("outputs", self.outputs, is_ordered=False)
@@ -148,7 +150,7 @@ class Setup:
         """A tokenizer as TensorFlow ops, with the model's padding: one graph for all tasks of the tokenizer."""
         from keras_transformers.text.graph.shared import graph_of
 
-        return graph_of(tokenizer, self.config.pad_id)
+        return graph_of(tokenizer, self.config.fill_id)
 
 
 class Answers(Protocol):

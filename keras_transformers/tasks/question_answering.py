@@ -104,7 +104,7 @@ def question_answering(
         model,
         setup.tokenizer,
         source=span_source(setup, windows),
-        objective=lambda: AnswerSpans(setup.config.pad_id),
+        objective=lambda: AnswerSpans(setup.config.fill_id),
         losses=lambda: {"logits": SpanCrossEntropy()},
         metrics=lambda: {"logits": [SpanAccuracy(), MeanSpanCrossEntropy()]},
         answers=answers,

@@ -81,7 +81,7 @@ def _learn_pairs(setup: Setup, scorer: keras.Model) -> dict[str, Any]:
         "model": scorer,
         "tokenizer": setup.tokenizer,
         "source": text_source(setup, lambda labels: label_numbers(labels, expected).reshape(-1, 1)),
-        "objective": lambda: Classification(1, "multi_label", setup.config.pad_id),
+        "objective": lambda: Classification(1, "multi_label", setup.config.fill_id),
         "losses": lambda: {"logits": losses.BinaryCrossEntropy()},
         "metrics": lambda: {"logits": [metrics.BinaryAccuracy()]},
         "judged_by": "binary_accuracy",

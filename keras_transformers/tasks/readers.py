@@ -106,7 +106,7 @@ class PythonReader:
         rows = rows_of(encoded, self.setup.config)
         longest = int(rows.lengths.max())
         width = next((bucket for bucket in self.buckets if bucket >= longest), longest)
-        arrays = rows.padded(width, self.setup.config.pad_id)
+        arrays = rows.padded(width, self.setup.config.fill_id)
         if with_offsets:
             arrays |= places_of(encoded, width)
         return {name: keras.ops.convert_to_tensor(array) for name, array in arrays.items()}

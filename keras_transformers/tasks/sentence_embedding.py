@@ -101,7 +101,7 @@ def sentence_embedding(setup: Setup, *, loss: str = "ranking", pooling: str = "m
         grouped(embedder, "embedding_model"),
         setup.tokenizer,
         source=group_source(setup, learning.sizes, _label_reader(loss, setup.config.hidden_dim)),
-        objective=lambda: Grouped(setup.config.pad_id),
+        objective=lambda: Grouped(setup.config.fill_id),
         losses=lambda: {"embedding": learning.loss()},
         metrics=lambda: {"embedding": [learning.metric()]},
         answers=answers,

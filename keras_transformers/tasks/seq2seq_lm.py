@@ -141,7 +141,7 @@ class Sides:
         return Translation(
             config.vocabulary_size,
             decoder_start_id(config),
-            config.pad_id,
+            config.fill_id,
             config.eos_ids,
             config.encoder_vocabulary_size,
         )

@@ -76,7 +76,7 @@ def token_classification(setup: Setup, *, labels: Sequence[str] | int | None = N
         model,
         setup.tokenizer,
         source=token_source(setup, token_labels),
-        objective=lambda: TokenTargets(len(classes.names), setup.config.pad_id),
+        objective=lambda: TokenTargets(len(classes.names), setup.config.fill_id),
         losses=lambda: {"logits": TokenCrossEntropy()},
         metrics=lambda: {"logits": _metrics(token_labels)},
         answers=_answers(setup, model, token_labels),

@@ -10,7 +10,9 @@ import keras
 import numpy as np
 
 from keras_transformers.checkpoints.generation_config import check_settings
-from keras_transformers.generation.program import Forced
+from keras_transformers.data.rows import tell_cut
+from keras_transformers.generation.prescribed import Prescribed, prescribed_by
+from keras_transformers.generation.prompts import BLANK, longest_text
 from keras_transformers.generation.request import Request, check_bias, knobs_of, make_request
 from keras_transformers.generation.spelling import spell
 from keras_transformers.heads import language_model_head
@@ -33,8 +35,7 @@ class Writing:
         target: The tokenizer of what is written.
         new_tokens: The most new tokens, where nobody says.
         generation: How texts are generated unless a caller says otherwise: values of `num_beams` and the knobs, and
-            token ids that are prescribed, as `checkpoints.generation_config.read_generation` gives them. `save` keeps
-            them.
+            what is prescribed, as `checkpoints.generation_config.read_generation` gives them; `save` writes them.
 
     Raises:
         ValueError: `generation` has an unknown name.
@@ -49,7 +50,7 @@ class Writing:
         generation: Mapping[str, Any] | None,
     ):
         self.setup, self.model, self.target, self.new_tokens = setup, model, target, new_tokens
-        self.made_service = None
+        self.made_service, self.kept = None, {}
         self.generation = generation or {}
 
     @property
@@ -61,17 +62,19 @@ class Writing:
     def generation(self, settings: Mapping[str, Any]):
         check_settings(settings, self.setup.config.vocabulary_size)
         plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in settings.items()}
+        self.kept = plain.pop("kept", self.kept)
         self._generation = plain
 
     def saved(self) -> dict[str, Any]:
         """What `Task.save` keeps."""
-        return {"generation": self.generation} if self.generation else {}
+        settings = self.generation | ({"kept": self.kept} if self.kept else {})
+        return {"generation": settings} if settings else {}
 
     def predict(
         self,
         texts: Sequence[str],
         *,
-        stop: Sequence[str] = (),
+        stop: Sequence[str] | None = None,
         num_beams: int | None = None,
         num_sequences: int = 1,
         token_bias: Mapping[int, float] | None = None,
@@ -126,7 +129,9 @@ class Writing:
         """Continue prompts, or rewrite texts (translate them, say), by the same traced function that `export` saves.
 
         Args:
-            texts: Any number of strings. An empty prompt starts from nothing.
+            texts: Any number of strings; too long ones are cut, with a warning. Beside an encoder a blank text gives an
+                empty one. A decoder writes from nothing: behind its first token, else its end token, as in
+                `transformers`; to an empty prompt it gives an empty text, if it has neither.
             **options: Each one value, or one a text:
                 `max_new_tokens` (the checkpoint's; else of a continuation 64, or half of `max_length` if that is less)
                 and `min_new_tokens`;
@@ -141,7 +146,7 @@ class Writing:
                 than when no better one can come.
                 What the checkpoint says of any other of these goes before the value in parentheses, too.
                 For all texts: `num_beams` (the checkpoint's, or 1), with more than one beam search instead of sampling;
-                `stop`, at most 64 strings, of at most 1,024 bytes, before the first of which a text ends;
+                `stop` (the checkpoint's), 64 strings of 1,024 bytes at most: before the first of them a text ends;
                 `num_sequences` (1) for each prompt, with beams the best;
                 `token_bias`, a number to add to the logits of tokens, by id, minus infinity to suppress one;
                 `batch_size` (16), prompts at a time, those of like length together; `verbose`, as for
@@ -154,14 +159,16 @@ class Writing:
             ValueError: The texts are one str, an option is unknown or out of range, or a text cannot be answered.
         """
         answers = self.predict(texts, **options)
+        tell_cut([answer["truncated"] for answer in answers], self.setup.max_length)
         for row, answer in enumerate(answers):
-            if answer["error"]:
+            if answer["error"] and answer["error"] not in BLANK:
                 raise ValueError(f"text {row} cannot be answered: {answer['error']}")
         return [answer["generated_text"] for answer in answers]
 
     def stream(
-        self, text: str, *, stop: Sequence[str] = (), token_bias: Mapping[int, float] | None = None, **knobs: Any
-    ) -> Iterator[str]:
+        self, text: str, *, stop: Sequence[str] | None = None, token_bias: Mapping[int, float] | None = None,
+        **knobs: Any,
+    ) -> Iterator[str]:  # fmt: skip
         """`generate` for one text without beams, piece by piece as tokens come; the pieces are whole characters.
 
         Args:
@@ -181,7 +188,7 @@ class Writing:
     def request(
         self,
         rows: int,
-        stop: Sequence[str] = (),
+        stop: Sequence[str] | None = None,
         token_bias: Mapping[int, float] | None = None,
         knobs: Mapping[str, Any] | None = None,
         num_beams: int = 1,
@@ -189,11 +196,12 @@ class Writing:
         """A request of so many rows: what a caller says, then what `generation` says, then neutral values."""
         token_bias = check_bias(token_bias, self.setup.config.vocabulary_size)
         settings = {"max_new_tokens": self.new_tokens} | self.generation
-        if settings["max_new_tokens"] >= self.setup.max_length:  # would leave no room for a prompt
+        longest = longest_text(self.setup.config, self.setup.max_length)
+        if settings["max_new_tokens"] >= longest:  # would leave no room for a prompt
             settings["max_new_tokens"] = self.new_tokens
         known = knobs_of(num_beams, self.has_source)
         values = {name: value for name, value in settings.items() if name in known} | dict(knobs or {})
-        return make_request(rows, stop, token_bias, values, num_beams, self.has_source)
+        return make_request(rows, self._stop(stop), token_bias, values, num_beams, self.has_source)
 
     @property
     def has_source(self) -> bool:
@@ -208,7 +216,7 @@ class Writing:
     @property
     def service(self) -> Any:
         """What generates: reader, program and writer; on TensorFlow `export` saves it."""
-        return current_service(self, self._forced())
+        return current_service(self, self._prescribed())
 
     def make_service(self) -> Any:
         """A service with the weights as they are: reader, program and writer of the backend."""
@@ -223,25 +231,21 @@ class Writing:
             from keras_transformers.generation.bucketed import BucketedService as Service
 
             tokens = setup.tokenizer
-        make_reader = text.SourceReader if self.has_source else text.PromptReader
-        reader = make_reader(setup.config, tokens, setup.max_length)
+        reader = (text.SourceReader if self.has_source else text.PromptReader)(setup.config, tokens, setup.max_length)
         spelling = spell(self.target, setup.config, begins=self.has_source)
-        return Service(setup.config, self.model, reader, spelling, self._forced())
+        return Service(setup.config, self.model, reader, spelling, self._prescribed())
 
-    def _forced(self) -> Forced:
-        settings = self.generation
-        return Forced(
-            settings.get("forced_bos_id"),
-            settings.get("forced_eos_id"),
-            tuple(settings.get("suppressed_ids", ())),
-            settings.get("renormalize", False),
-        )
+    def _stop(self, stop: Sequence[str] | None) -> Sequence[str]:
+        return self.generation.get("stop", ()) if stop is None else stop
+
+    def _prescribed(self) -> Prescribed:
+        return prescribed_by(self.generation, self.setup.config.eos_ids)
 
     def export(
         self,
         folder: str,
         *,
-        stop: Sequence[str] = (),
+        stop: Sequence[str] | None = None,
         num_beams: int | None = None,
         num_sequences: int = 1,
         **knobs: Any,
@@ -273,7 +277,7 @@ class Writing:
         with merged_service(self) as service:
             service.output_matrix.refresh()
             functions = service.signatures(request, num_sequences, num_beams)
-            export(folder, service.module, functions, {**request._asdict(), "stop": [list(stop)]})
+            export(folder, service.module, functions, {**request._asdict(), "stop": [list(self._stop(stop))]})
 
 
 def language_model(setup: Setup, backbone: keras.Model) -> keras.Model:

@@ -81,7 +81,7 @@ def test_the_generation_of_a_language_model_travels_with_the_folder(folders, tmp
     back = zoo.load(tmp_path / "saved")
     assert back.generation == settings
     assert str(request(back)) == str(request(task))
-    assert (back.service.program.forced.last, back.service.program.forced.never) == (
+    assert (back.service.program.prescribed.last, back.service.program.prescribed.never) == (
         settings.get("forced_eos_id"),
         settings.get("suppressed_ids", ()),
     )
@@ -96,7 +96,9 @@ def request(task) -> dict:
 def test_lengths_that_count_the_prompt_are_passed_over(copy):
     folder = copy("causal_lm")
     edit(folder / "generation_config.json", max_length=20, min_length=4, repetition_penalty=1.3)
-    assert find(folder).options(["generation"]) == {"generation": {"repetition_penalty": 1.3}}
+    with pytest.warns(UserWarning, match="min_length=4 is not followed: it counts the prompt too"):
+        task = zoo.load(folder)
+    assert task.generation == {"repetition_penalty": 1.3}
 
 
 def test_more_new_tokens_than_the_model_takes_leave_room_for_the_prompt(copy):
