@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 from arrays import normal, to_numpy
 
+from keras_transformers.generation.prescribed import Prescribed
 from keras_transformers.generation.request import make_request
-from keras_transformers.generation.sampling import choose, gumbel, keep_top
+from keras_transformers.generation.sampling import choose, cut_off, gumbel, keep_top, keep_typical
 
 PROBABILITIES = np.array([0.4, 0.3, 0.15, 0.1, 0.05], "float32")
 LOGITS = np.log(PROBABILITIES)
@@ -138,3 +139,54 @@ def test_noise_is_of_the_seeds_alone():
     np.testing.assert_array_equal(noise[0], noise[3])
     assert len(np.unique(noise[:3])) == 12
     assert np.isfinite(noise).all()
+
+
+@pytest.mark.parametrize(
+    ("mass", "left"), [(0.2, [1]), (0.35, [0, 1]), (0.8, [0, 1, 2]), (0.9, [0, 1, 2, 3]), (1.0, [0, 1, 2, 3, 4])]
+)
+def test_typical_tokens_by_hand(mass, left):
+    """The entropy is 1.39: surprises are 0.92, 1.20, 1.90, 2.30 and 3.00, so token 1 is the closest, then 0."""
+    assert np.flatnonzero(np.isfinite(to_numpy(keep_typical(LOGITS[None], mass))[0])).tolist() == left
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "eta", "left"),
+    [(0.12, 0.0, 3), (0.9, 0.0, 1), (0.0, 0.12, 4), (0.0, 0.01, 5), (0.12, 0.3, 2), (0, 0, 5)],
+)
+def test_cut_offs_by_hand(epsilon, eta, left):
+    """The square root of eta times 0.249, which is exp(-entropy), if that is less than eta; the likeliest stays."""
+    assert np.isfinite(to_numpy(cut_off(LOGITS[None], epsilon, eta))[0]).sum() == left
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize(
+    ("name", "kind", "values"),
+    [
+        ("typical_p", "Typical", [0.05, 0.3, 0.9, 0.999]),
+        ("epsilon_cutoff", "Epsilon", [1e-4, 0.01, 0.2]),
+        ("eta_cutoff", "Eta", [1e-3, 0.05, 0.9]),
+    ],
+)
+def test_tokens_that_a_checkpoint_leaves_out(name, kind, values):
+    torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
+    logits = 3 * normal(30, 50, seed=2)
+    logits[:, ::7] = -np.inf  # as the filters before leave them
+    number = set()
+    for value in values:
+        expected = getattr(transformers, f"{kind}LogitsWarper")(value)(None, torch.from_numpy(logits)).numpy()
+        options = {"epsilon": 0.0, "eta": 0.0, name.removesuffix("_cutoff"): value}
+        result = keep_typical(logits, value) if name == "typical_p" else cut_off(logits, **options)
+        np.testing.assert_array_equal(to_numpy(result), expected)
+        number.add(int(np.isfinite(expected).sum()))
+    assert len(number) == len(values)
+
+
+def test_samples_keep_to_what_a_checkpoint_allows():
+    """A greedy row is not changed."""
+    request = make_request(64, [], {}, {"temperature": [1.0] * 63 + [0.0]})
+    seeds = np.stack([np.arange(64), np.arange(64)], 1).astype("int32")
+    logits = np.broadcast_to(LOGITS, (64, 5))
+    plain = to_numpy(choose(logits, request, seeds)).tolist()
+    typical = to_numpy(choose(logits, request, seeds, Prescribed(typical_p=0.2))).tolist()
+    cut = to_numpy(choose(logits, request, seeds, Prescribed(epsilon_cutoff=0.2))).tolist()
+    assert (set(plain), set(typical[:63]), typical[63], set(cut)) == ({0, 1, 2, 3, 4}, {1}, 0, {0, 1})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from mutations import swap
+from references import make_reference
 from translating import ids_of, make_sources, read_task
 
 pytestmark = pytest.mark.parity
@@ -31,27 +32,6 @@ BEAMS = {
 }
 CLOSE = {"atol": 2e-4, "rtol": 3e-6}  # some scores are below -200, where float32 has steps of 3e-5
 OURS = {"no_repeat_ngram_size": "no_repeat_ngram"}
-
-
-def make_reference(folder, architecture, options, generation, scale, bias=0.3):
-    """Matrices many times as large as at the start, no bias zero, no norm one."""
-    torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
-    torch.manual_seed(0)
-    kind = getattr(transformers, architecture)
-    model = kind(kind.config_class(**options)).eval()
-    with torch.no_grad():
-        for name, weight in model.named_parameters():
-            if not weight.requires_grad:
-                continue  # Marian's sines, which no file holds
-            if weight.ndim > 1:
-                weight.mul_(scale)
-            else:
-                is_gain = "norm" in name and not name.endswith("bias")
-                weight.normal_(float(is_gain), 0.3 if is_gain else bias)
-    for name, value in generation.items():
-        setattr(model.generation_config, name, value)
-    model.save_pretrained(folder)
-    return model
 
 
 def theirs(model, task, source, **options):

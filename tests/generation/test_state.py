@@ -22,7 +22,8 @@ def test_a_cache_grows_behind_what_it_holds():
 
 
 def test_what_rows_of_a_source_share_stays_when_rows_are_taken():
-    shared = Source([{"cross_key": np.ones((1, 2, 5, 3)), "cross_value": np.ones((1, 2, 5, 3))}], np.ones((1, 5)))
+    blocks = [{"cross_key": np.ones((1, 2, 5, 3)), "cross_value": np.ones((1, 2, 5, 3))}]
+    shared = Source(blocks, np.ones((1, 5)), np.ones((1, 5)))
     coverage = np.array([[0.0] * 5, [1.0] * 5], "float32")
     taken = cache(2, 4)._replace(source=shared, coverage=coverage).rows(np.array([1, 1, 0], "int32"))
     assert taken.source is shared
@@ -45,3 +46,16 @@ def test_hypotheses_are_what_is_written_where_there_are_some():
     best = Written(np.ones((1, 4), "int32"), lengths, lengths, lengths, np.array([-1.0]))
     assert state._replace(hypotheses=best).written is best
     assert state.written.token_ids is state.token_ids
+
+
+def test_what_rows_have_read():
+    """Their source, which several share, or their prompt."""
+    ids = np.array([[5, 6, 7], [8, 0, 0]], "int32")
+    source = Source([], np.array([[1, 1, 1], [1, 0, 0]], "int32"), ids)
+    lengths = np.array([1, 1, 1, 1], "int32")
+    state = first_state(cache(4, 4)._replace(source=source), ids, lengths, lengths, lengths, stop_strings(4, []))
+    assert [to_numpy(x).tolist() for x in state.read] == [[[5, 6, 7]] * 2 + [[8, 0, 0]] * 2, [3, 3, 1, 1]]
+    lengths = np.array([3, 1], "int32")
+    state = first_state(cache(2, 4), ids, lengths, lengths, lengths, stop_strings(2, []))
+    state = state._replace(lengths=lengths + 1, num_new=np.array([1, 1], "int32"))
+    assert [to_numpy(x).tolist() for x in state.read] == [ids.tolist(), [3, 1]]
