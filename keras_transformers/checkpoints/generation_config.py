@@ -87,14 +87,14 @@ def _take_settings(rest: dict[str, Any], has_source: bool) -> dict[str, Any]:
     for length, new_tokens in (LENGTHS if has_source else {}).items():
         if rest.get(length) is not None and rest.get(new_tokens) is None:
             rest[new_tokens] = max(rest.pop(length) - 1, 0)  # without the decoder's start token
-    if rest.pop("force_bos_token_to_be_generated", False) and rest.get("forced_bos_token_id") is None:
+    if rest.get("force_bos_token_to_be_generated"):
+        del rest["force_bos_token_to_be_generated"]
         bos = rest.get("bos_token_id")
-        rest["forced_bos_token_id"] = 0 if bos is None else bos  # BART's
+        rest["forced_bos_token_id"] = _or(rest.get("forced_bos_token_id"), _or(bos, 0))  # 0 is BART's
     settings = {}
     if rest.get("do_sample"):
         del rest["do_sample"]
-        temperature = rest.pop("temperature", None)
-        settings = {"temperature": 1.0 if temperature is None else temperature, "top_k": TOP_K}
+        settings = {"temperature": _or(rest.pop("temperature", None), 1.0), "top_k": TOP_K}
     settings |= {ours: rest.pop(theirs) for ours, theirs in FIELDS.items() if rest.get(theirs) not in EMPTY}
     if stop := rest.get("stop_strings"):
         del rest["stop_strings"]
@@ -107,6 +107,10 @@ def _take_settings(rest: dict[str, Any], has_source: bool) -> dict[str, Any]:
         longer = [word for word in words if not (isinstance(word, list) and len(word) == 1)] if is_list else words
         settings |= {"bad_words_ids": longer} if longer else {}
     return settings
+
+
+def _or(value: Any, default: Any) -> Any:
+    return default if value is None else value
 
 
 def make_generation(config: TransformerConfig, settings: Mapping[str, Any]) -> dict[str, Any]:
