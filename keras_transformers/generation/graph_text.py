@@ -72,8 +72,8 @@ class SourceReader:
         is_empty = tf.reduce_sum(mask, 1) <= num_special(self.graph)  # NFKC leaves nothing of some texts
         is_blank = tf.strings.regex_full_match(text, BLANK) | is_empty
         too_many = max_new_tokens >= self.longest
-        error = first_error(error, too_many, prompts.TOO_MANY.format(max_length=self.longest))
         error = first_error(error, is_blank, prompts.NOTHING)
+        error = first_error(error, too_many, prompts.TOO_MANY.format(max_length=self.longest))
 
         token_ids = tf.fill([tf.size(text), 1], self.start_id)  # (B, 1)
         return Prompts(token_ids, tf.ones_like(token_ids[:, 0]), source, encoded["truncated"], error)

@@ -86,8 +86,8 @@ class SourceReader:
         source = {f"encoder_{name}": padded[name] for name in ("token_ids", "padding_mask")}
 
         is_blank = [not text.strip() or all(row.special_mask) for text, row in zip(texts, encoded, strict=True)]
-        error = np.where(is_blank, prompts.NOTHING, "").astype(object)
-        error[max_new_tokens >= self.longest] = prompts.TOO_MANY.format(max_length=self.longest)
+        too_many = np.where(max_new_tokens >= self.longest, prompts.TOO_MANY.format(max_length=self.longest), "")
+        error = np.where(is_blank, prompts.NOTHING, too_many).astype(object)
 
         token_ids = np.full((len(texts), 1), self.start_id, np.int32)
         truncated = np.array([row.truncated for row in encoded])

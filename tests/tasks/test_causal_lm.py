@@ -135,6 +135,16 @@ def test_a_model_without_a_beginning():
     task = causal_lm(end_token=False)
     empty, other = task.predict(["", "a"], max_new_tokens=3)
     assert "prompt is empty" in empty["error"] and other["error"] == ""
+    assert task.generate(["", "a"], max_new_tokens=3) == ["", other["generated_text"]]
+    assert [*task.stream("", max_new_tokens=3)] == []
+
+
+@pytest.mark.integration
+def test_a_prompt_that_is_cut_is_told(task):
+    with pytest.warns(UserWarning, match="1 of 2 texts were cut to max_length=48 tokens"):
+        task.generate(["the cat " * 40, "a"], max_new_tokens=2)
+    with pytest.warns(UserWarning, match="1 of 1 texts were cut to max_length=48 tokens"):
+        [*task.stream("the cat " * 40, max_new_tokens=2)]
 
 
 def stop_strings(text: str) -> list[str]:

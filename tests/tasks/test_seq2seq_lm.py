@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -91,8 +93,29 @@ def test_text_that_cannot_be_answered(task, sources):
     assert [row["generated_text"] for row in rows[:-1]] == [""] * len(rows[:-1])
     blank, answer = task.predict(["", sources[0]], num_beams=2, num_sequences=2, max_new_tokens=5)
     assert blank["score"] == [0, 0] and blank["num_tokens"] == [0, 0] and answer["score"][0] < 0
-    with pytest.raises(ValueError, match="text 0 cannot be answered: The text is blank"):
-        task.generate([""])
+    with pytest.raises(ValueError, match="text 1 cannot be answered: max_new_tokens must be less than 64"):
+        task.generate(["", sources[0]], max_new_tokens=64)
+
+
+@pytest.mark.integration
+def test_a_blank_text_among_others_gives_an_empty_one(task, sources):
+    """As with Marian and OpenNMT; nothing is left out, and the others are as they would be alone."""
+    texts, options = [sources[0], " \u3000", sources[1], ""], {"max_new_tokens": 5}
+    alone = task.generate([sources[0], sources[1]], **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert task.generate(texts, **options) == [alone[0], "", alone[1], ""]
+        assert task.generate(["", sources[0]], num_sequences=2, num_beams=2, **options)[0] == ["", ""]
+        assert [*task.stream("", **options)] == []
+
+
+@pytest.mark.integration
+def test_what_is_cut_is_told(task, sources):
+    with pytest.warns(UserWarning, match="1 of 2 texts were cut to max_length=64 tokens") as told:
+        task.generate([sources[3], sources[0]], max_new_tokens=2)
+    assert len(told) == 1
+    with pytest.warns(UserWarning, match="1 of 1 texts were cut to max_length=64 tokens"):
+        assert "".join(task.stream(sources[3], max_new_tokens=2)) != ""
 
 
 @pytest.mark.integration

@@ -65,10 +65,12 @@ def generate(
 
 def rewrite(task: Any, lines: list[str], options: dict[str, Any]) -> None:
     """One line for each; blank ones stay blank, and what else cannot be answered, or is cut, is told on stderr."""
+    from keras_transformers.generation.prompts import BLANK
+
     failed = 0
-    for number, (line, answer) in enumerate(zip(lines, task.predict_stream(lines, **options), strict=True), 1):
+    for number, answer in enumerate(task.predict_stream(lines, **options), 1):
         print(" ".join(answer["generated_text"].split("\n")), flush=True)
-        if answer["error"] and line.strip():
+        if answer["error"] and answer["error"] not in BLANK:
             failed += 1
             print(f"line {number}: {answer['error']}", file=sys.stderr)
         elif answer["truncated"]:
