@@ -94,6 +94,22 @@ def test_beams_that_end(small):
     assert not np.allclose(*scores)
 
 
+@pytest.mark.integration
+@pytest.mark.parametrize("num_beams", [1, 2])
+def test_t5_reads_and_writes_more_than_it_has_positions(tmp_path, num_beams):
+    """Distances have no bound: 700 tokens of a source, and 90 new ones, by a model of 64 positions."""
+    reference = make_reference(tmp_path, *CASES["t5"], scale=1.5)
+    task = read_task(tmp_path, max_length=1024)
+    source = "".join(make_sources(task, 120, seed=3))[:699]
+    options = {"num_beams": num_beams, "max_new_tokens": 90, "min_new_tokens": 90}
+    (answer,) = task.predict([source], **options)
+    (expected,), scores = theirs(reference, task, source, **options)
+    assert len(task.tokenizer.encode([source])[0].ids) == 700 and not answer["truncated"]
+    assert ids_of(answer["generated_text"]) == expected and answer["num_tokens"] == 90
+    if scores:
+        np.testing.assert_allclose(answer["score"], scores[0], **CLOSE)
+
+
 @pytest.mark.slow
 def test_marian_size(tmp_path):
     """Six and six blocks of width 512, 50 sentences, beams of 4; the scores depend on the norms."""

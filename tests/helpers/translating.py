@@ -57,12 +57,13 @@ def seq2seq_of(tokenizer: Tokenizer) -> Task:
     return task
 
 
-def read_task(folder: Path) -> Task:
+def read_task(folder: Path, max_length: int | None = None) -> Task:
     """The task of a checkpoint that `transformers` has written without a tokenizer."""
     config, _ = read_config(folder)
     has_source = config.kind == "encoder_decoder"
     name = "seq2seq_lm" if has_source else "causal_lm"
-    task = Task(name, config, characters(config), generation=read_generation(folder, has_source))
+    generation = read_generation(folder, has_source)
+    task = Task(name, config, characters(config), max_length=max_length, generation=generation)
     load_weights(task.model, folder)
     return task
 

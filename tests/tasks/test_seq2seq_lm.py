@@ -261,6 +261,25 @@ def test_every_dropout_of_t5(tmp_path):
     assert [getattr(config, name) for name in off] == [0.2] * 3
 
 
+@pytest.mark.integration
+def test_t5_takes_longer_texts_where_asked(tmp_path):
+    """Its positions are distances: the file says what it was trained on, which stays the default."""
+    tokenizer = Tokenizer.train(ENGLISH, 40, model="unigram")
+    Task("seq2seq_lm", t5(40, 1, 2, 8, max_length=24), tokenizer).save(tmp_path / "one")
+    assert zoo.load(tmp_path / "one").max_length == 24
+    task, long = zoo.load(tmp_path / "one", max_length=60), " ".join(ENGLISH * 4)[:50]
+    short, longer = task.predict(["the cat", long], max_new_tokens=70, min_new_tokens=[1, 70])
+    assert (short["error"], longer["error"], longer["truncated"], longer["num_tokens"]) == ("", "", False, 70)
+    assert task.predict([long], max_new_tokens=2**16)[0]["error"].startswith("max_new_tokens must be less than 65536")
+    task.save(tmp_path / "two")
+    assert zoo.load(tmp_path / "two").max_length == 60
+    Task("seq2seq_lm", transformer(40, 1, 2, 8, max_length=24, eos_ids=[tokenizer.eos_id]), tokenizer).save(
+        tmp_path / "bounded"
+    )
+    with pytest.raises(ValueError, match=r"max_length must be in \[4, 24\]"):
+        zoo.load(tmp_path / "bounded", max_length=60)
+
+
 def test_training_needs_a_token_to_begin_with():
     tokenizer = Tokenizer.train(ENGLISH, 40, model="unigram")
     task = Task("seq2seq_lm", mbart(40, 1, 2, 8, max_length=24), tokenizer)

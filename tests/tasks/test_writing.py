@@ -106,3 +106,51 @@ def test_a_stream_has_whole_characters(writer):
         assert "".join(pieces) == texts[-1] and all(pieces)
         assert len(pieces) > 1 or len(texts[-1]) < 5
     assert any("ä" in text for text in texts)
+
+
+# What a checkpoint prescribes.
+PRESCRIBED = {
+    "begin_suppress_tokens": [*range(3, 280, 2)], "suppress_tokens": [*range(4, 280, 9)],
+    "encoder_no_repeat_ngram_size": 1, "encoder_repetition_penalty": 1.5, "stop": ["a", "o"],
+    "sequence_bias": [[[number, 33], 4.0] for number in range(280)], "exponential_decay_length_penalty": [5, 1.1],
+}  # fmt: skip
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("num_beams", [1, 2])
+def test_an_export_does_what_a_checkpoint_prescribes(tmp_path, num_beams):
+    """As `predict` does, and a stream; a caller's stop strings go before those of the checkpoint."""
+    task, texts = causal_lm(), ["the cat", "one, two", ""]
+    options = {"num_beams": num_beams, "max_new_tokens": 12}
+    plain = task.predict(texts, **options)
+    task.generation = PRESCRIBED
+    answers = task.predict(texts, **options)
+    assert sum(answer["score"] != other["score"] for answer, other in zip(answers, plain, strict=True)) > 1
+    assert not any("a" in answer["generated_text"] or "o" in answer["generated_text"] for answer in answers)
+    if num_beams == 1:
+        assert "".join(task.stream(texts[0], max_new_tokens=12)) == answers[0]["generated_text"]
+    task.export(tmp_path / "1", **options)
+    serve = tf.saved_model.load(str(tmp_path / "1")).signatures["serving_default"]
+    texts_served = serve(text=tf.constant(texts))["generated_text"].numpy()
+    assert [text.decode() for text in texts_served] == [answer["generated_text"] for answer in answers]
+
+
+def test_stop_strings_of_a_checkpoint(task):
+    writing = task.parts.answers
+    try:
+        task.generation = {"stop": ["ab", "c"]}
+        lengths = [writing.request(1, stop).stop.lengths.tolist() for stop in (None, [], ["x"])]
+    finally:
+        task.generation = {}
+    assert lengths == [[[2, 1]], [[0]], [[1]]]
+
+
+def test_what_a_file_says_besides_is_kept(task):
+    """Whatever a caller sets."""
+    writing = task.parts.answers
+    task.generation = {"num_beams": 2, "kept": {"use_cache": True}}
+    assert task.generation == {"num_beams": 2}
+    task.generation = {}
+    assert writing.saved() == {"generation": {"kept": {"use_cache": True}}}
+    task.generation = {"kept": {}}
+    assert writing.saved() == {}
