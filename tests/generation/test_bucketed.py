@@ -27,7 +27,9 @@ task.generate(["other", "texts", "of a", "bucket"], max_new_tokens=7)
 task.model.set_weights([0 * weight for weight in task.model.get_weights()])
 assert task.predict(texts[:1], max_new_tokens=4)[0]["score"] != answers[0][0]["score"]
 assert start._cache_size() <= compiled + 2
-print(json.dumps(answers))
+task = causal_lm()
+task.generation = json.loads(sys.argv[3])
+print(json.dumps([*answers, task.predict(texts)]))
 """
 TRANSLATION = """
 from generating import CORPUS
@@ -38,6 +40,9 @@ BYTES = {"model": "byte_pair", "vocabulary_size": 290, "special_tokens": ["</s>"
 task = seq2seq_lm()
 sources, requests = json.loads(sys.argv[2])
 answers = [task.predict(sources, **request) for request in requests]
+task.generation = json.loads(sys.argv[3])
+answers.append(task.predict(sources, max_new_tokens=9))
+task.generation = {}
 assert "".join(task.stream(sources[0], max_new_tokens=9)) == task.generate(sources[:1], max_new_tokens=9)[0]
 (alignment,) = task.align(sources[:1], sources[1:2])
 assert abs(alignment.scores.sum(1) - 1).max() < 1e-5
@@ -58,11 +63,21 @@ REQUESTS = [
 ]
 
 
+PRESCRIBED = {
+    "begin_suppress_tokens": [5, 9], "suppress_tokens": [11], "encoder_repetition_penalty": 0.7, "max_new_tokens": 9,
+    "encoder_no_repeat_ngram_size": 1, "sequence_bias": [[[7, 20], 3.0]], "exponential_decay_length_penalty": [3, 1.2],
+    "stop": ["q"], "remove_invalid_values": True,
+}  # fmt: skip
+
+
 @pytest.mark.slow
 def test_generation_without_tensorflow():
-    answers, task = json.loads(run_on_jax(GENERATION, json.dumps([TEXTS, REQUESTS]))), causal_lm()
-    for rows, request in zip(answers, REQUESTS, strict=True):
-        for row, expected in zip(rows, task.predict(TEXTS, **request), strict=True):
+    answers = json.loads(run_on_jax(GENERATION, json.dumps([TEXTS, REQUESTS]), json.dumps(PRESCRIBED)))
+    task = causal_lm()
+    everything = [task.predict(TEXTS, **request) for request in REQUESTS]
+    task.generation = PRESCRIBED
+    for rows, others in zip(answers, [*everything, task.predict(TEXTS)], strict=True):
+        for row, expected in zip(rows, others, strict=True):
             np.testing.assert_allclose(row.pop("score"), expected.pop("score"), atol=1e-3)
             assert row == expected
     assert [bool(row["error"]) for row in answers[1]] == [False] * 4 + [True]
@@ -79,9 +94,11 @@ def test_translation_without_tensorflow():
         {"stop": [text_of([9])], "repetition_penalty": 1.5, "max_new_tokens": 12},
         {"num_beams": 3, "num_sequences": 2, "max_new_tokens": 10, "coverage_penalty": 0.3},
     ]
-    answers = json.loads(run_on_jax(TRANSLATION, json.dumps([sources, requests])))
-    for rows, request in zip(answers, requests, strict=True):
-        for row, expected in zip(rows, task.predict(sources, **request), strict=True):
+    answers = json.loads(run_on_jax(TRANSLATION, json.dumps([sources, requests]), json.dumps(PRESCRIBED)))
+    everything = [task.predict(sources, **request) for request in requests]
+    task.generation = PRESCRIBED
+    for rows, others in zip(answers, [*everything, task.predict(sources, max_new_tokens=9)], strict=True):
+        for row, expected in zip(rows, others, strict=True):
             np.testing.assert_allclose(row.pop("score"), expected.pop("score"), atol=1e-3)
             assert row == expected
     assert [row["truncated"] for row in answers[0]] == [False] * 3 + [True, False]

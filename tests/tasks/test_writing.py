@@ -117,22 +117,17 @@ PRESCRIBED = {
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("num_beams", [1, 2])
-def test_an_export_does_what_a_checkpoint_prescribes(tmp_path, num_beams):
-    """As `predict` does, and a stream; a caller's stop strings go before those of the checkpoint."""
+def test_an_export_does_what_a_checkpoint_prescribes(tmp_path):
+    """As `predict` does."""
     task, texts = causal_lm(), ["the cat", "one, two", ""]
-    options = {"num_beams": num_beams, "max_new_tokens": 12}
-    plain = task.predict(texts, **options)
     task.generation = PRESCRIBED
-    answers = task.predict(texts, **options)
-    assert sum(answer["score"] != other["score"] for answer, other in zip(answers, plain, strict=True)) > 1
-    assert not any("a" in answer["generated_text"] or "o" in answer["generated_text"] for answer in answers)
-    if num_beams == 1:
-        assert "".join(task.stream(texts[0], max_new_tokens=12)) == answers[0]["generated_text"]
-    task.export(tmp_path / "1", **options)
+    answers = task.predict(texts, max_new_tokens=12)
+    assert not any(letter in answer["generated_text"] for letter in "ao" for answer in answers)
+    task.export(tmp_path / "1", max_new_tokens=12)
     serve = tf.saved_model.load(str(tmp_path / "1")).signatures["serving_default"]
-    texts_served = serve(text=tf.constant(texts))["generated_text"].numpy()
-    assert [text.decode() for text in texts_served] == [answer["generated_text"] for answer in answers]
+    served = serve(text=tf.constant(texts))
+    assert [text.decode() for text in served["generated_text"].numpy()] == [row["generated_text"] for row in answers]
+    np.testing.assert_allclose(served["score"], [row["score"] for row in answers], atol=1e-4)
 
 
 def test_stop_strings_of_a_checkpoint(task):
