@@ -23,7 +23,7 @@ NOT_KEPT |= {"_from_model_config"}  # config.json does not say what is written h
 TOP_K = 50  # the default of transformers for sampling
 LENGTHS = {"max_length": "max_new_tokens", "min_length": "min_new_tokens"}
 KINDS = dict.fromkeys((*FIELDS.values(), *LENGTHS, "temperature", "num_return_sequences", "max_time"), NUMBER)
-KINDS |= {"renormalize_logits": bool, "remove_invalid_values": bool}
+KINDS |= dict.fromkeys(("renormalize_logits", "remove_invalid_values", "do_sample"), bool)
 for name in ("early_stopping", *LISTS):  # the first may also be a word
     del KINDS[name]
 

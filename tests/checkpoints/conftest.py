@@ -66,7 +66,7 @@ def batch(config, rows=2, length=None, seed=0):
     random = np.random.default_rng(seed)
     length = length or config.max_length
     real = np.arange(length) < random.integers(length // 2, length + 1, (rows, 1))
-    token_ids = np.where(real, random.integers(5, config.vocabulary_size, (rows, length)), config.pad_id)
+    token_ids = np.where(real, random.integers(5, config.vocabulary_size, (rows, length)), config.fill_id)
     segment_ids = (np.arange(length) >= random.integers(1, length, (rows, 1))) * real
     inputs = {
         "token_ids": token_ids,
@@ -77,7 +77,7 @@ def batch(config, rows=2, length=None, seed=0):
     if config.kind == "encoder_decoder":
         real = np.arange(length + 3) < random.integers(length // 2, length + 4, (rows, 1))
         ids = random.integers(5, config.encoder_vocabulary_size or config.vocabulary_size, real.shape)
-        inputs |= {"encoder_token_ids": np.where(real, ids, config.pad_id), "encoder_padding_mask": real}
+        inputs |= {"encoder_token_ids": np.where(real, ids, config.fill_id), "encoder_padding_mask": real}
     return {name: array.astype("int32") for name, array in inputs.items()}
 
 

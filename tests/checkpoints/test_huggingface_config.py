@@ -83,7 +83,7 @@ def test_round_trip_of_decoders(tmp_path, name):
     values = make_config(config, architecture)
     (tmp_path / "config.json").write_text(json.dumps(values))
     assert read_config(tmp_path) == (config, {"architecture": architecture, "labels": None, "problem": None})
-    assert values["pad_token_id"] == (config.pad_id or None)
+    assert values["pad_token_id"] == config.pad_id
     assert values["eos_token_id"] == {0: None, 1: 2, 2: [2, 4]}[len(config.eos_ids)]
 
 

@@ -25,7 +25,7 @@ def batch(config: TransformerConfig, lengths: tuple[int, ...] = (7, 3, 1), seed:
     random = np.random.default_rng(seed)
     token_ids = random.integers(1, config.vocabulary_size, (len(lengths), max(lengths)))
     mask = np.arange(max(lengths)) < np.array(lengths)[:, None]
-    inputs = {"token_ids": np.where(mask, token_ids, config.pad_id), "padding_mask": mask.astype("int32")}
+    inputs = {"token_ids": np.where(mask, token_ids, config.fill_id), "padding_mask": mask.astype("int32")}
     if config.num_segments:
         inputs["segment_ids"] = random.integers(0, config.num_segments, token_ids.shape)
     return inputs
