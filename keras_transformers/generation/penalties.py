@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -120,14 +119,12 @@ def bias_sequences(logits: Tensor, token_ids: Tensor, lengths: Tensor, biases: t
         logits: float32 (B, V).
         token_ids: int32 (B, S).
         lengths: int32 (B,), real tokens in each row.
-        biases: Pairs of the ids of a sequence, one at least, and the number.
+        biases: Pairs of the ids of a sequence, one at least, and the number; each sequence once.
     """
-    groups, count = {}, Counter()  # sequences of one length, no two with the same last token, at a time
+    groups = {}  # by length: of one length, a row can end in one sequence at most for each last token
     for ids, bias in biases:
-        key = (len(ids) - 1, ids[-1])
-        groups.setdefault((key[0], count[key]), []).append((ids, bias))
-        count[key] += 1
-    for (before, _), group in groups.items():
+        groups.setdefault(len(ids) - 1, []).append((ids, bias))
+    for before, group in groups.items():
         sequences = np.array([ids for ids, _ in group], "int32")  # (n, before + 1)
         places = ops.expand_dims(lengths, 1) - before + np.arange(before, dtype="int32")  # (B, before)
         end = take_at(token_ids, ops.maximum(places, 0))

@@ -64,21 +64,18 @@ def prescribed_by(settings: Mapping[str, Any], eos_ids: Iterable[int]) -> Prescr
 
     Example:
 
-    >>> prescribed_by({"forced_bos_id": 5, "suppressed_ids": [2, 3]}, [2])._replace(biases=()) == Prescribed(
-    ...     forced=((1, 5),), never=(3,))
+    >>> prescribed_by({"forced_bos_id": 5, "suppressed_ids": [2, 3]}, [2]) == Prescribed(forced=((1, 5),), never=(3,))
     True
     """
     first, decay = settings.get("forced_bos_id"), settings.get("exponential_decay_length_penalty")
-    biases = [
-        *settings.get("sequence_bias", ()),
-        *((word, float("-inf")) for word in settings.get("bad_words_ids", ())),
-    ]
+    biases = {tuple(ids): float(bias) for ids, bias in settings.get("sequence_bias", ())}  # of equal ones the last
+    biases |= {tuple(ids): float("-inf") for ids in settings.get("bad_words_ids", ())}
     suppressed = [token for token in settings.get("suppressed_ids", ()) if token not in set(eos_ids)]
     return Prescribed(
         forced=(() if first is None else ((1, first),)) + tuple(map(tuple, settings.get("forced_decoder_ids", ()))),
         never=(*suppressed, *settings.get("suppress_tokens", ())),
         never_first=tuple(settings.get("begin_suppress_tokens", ())),
-        biases=tuple((tuple(words), float(bias)) for words, bias in biases),
+        biases=tuple(biases.items()),
         decay=None if decay is None else tuple(decay),
         **{field: settings[name] for name, field in SAME.items() if name in settings},
     )

@@ -87,7 +87,7 @@ def test_all_are_those_of_transformers(seed):
 KEYS = {
     "suppress_tokens": ([1, 4], "SuppressTokens", lambda value, _: (value,)),
     "sequence_bias": (
-        [[[3], 2.5], [[0, 3], 1.0], [[1, 3], 4.0], [[2, 1], -INF], [[3, 4, 6], -2.0], [[5, 4, 6], 9.0]],
+        [[[3], 2.5], [[0, 3], 1.0], [[1, 3], 4.0], [[2, 1], -INF], [[3, 4, 6], -2.0], [[5, 4, 6], 9.0], [[0, 3], 1.5]],
         "SequenceBias",
         lambda value, _: ({tuple(ids): bias for ids, bias in value},),
     ),

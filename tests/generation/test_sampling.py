@@ -151,7 +151,7 @@ def test_typical_tokens_by_hand(mass, left):
 
 @pytest.mark.parametrize(
     ("epsilon", "eta", "left"),
-    [(0.12, 0.0, 3), (0.9, 0.0, 1), (0.0, 0.12, 4), (0.0, 0.01, 5), (0.12, 0.3, 2), (0, 0, 5)],
+    [(0.12, 0.0, 3), (0.9, 0.0, 1), (0.0, 0.12, 4), (0.0, 0.045, 5), (0.12, 0.3, 2), (0, 0, 5)],
 )
 def test_cut_offs_by_hand(epsilon, eta, left):
     """The square root of eta times 0.249, which is exp(-entropy), if that is less than eta; the likeliest stays."""
