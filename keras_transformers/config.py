@@ -156,8 +156,8 @@ class TransformerConfig:
         if self.head_dim is None:
             if not (is_size(self.hidden_dim) and is_size(self.num_heads)) or self.hidden_dim % self.num_heads:
                 raise ValueError(
-                    f"hidden_dim must be divisible by num_heads: received hidden_dim={shown(self.hidden_dim)}, "
-                    f"num_heads={shown(self.num_heads)}. Choose other sizes or give head_dim."
+                    "hidden_dim and num_heads must be whole numbers, one divisible by the other: received hidden_dim="
+                    f"{shown(self.hidden_dim)}, num_heads={shown(self.num_heads)}. Choose others or give head_dim."
                 )
             self._set("head_dim", self.hidden_dim // self.num_heads)
         self._check_choices()

@@ -16,7 +16,7 @@ from keras_transformers.text.tokenizer import Tokenizer
 from zoo._entry import is_known
 
 if TYPE_CHECKING:
-    from zoo._load import Checkpoint
+    from zoo._checkpoint import Checkpoint
 
 
 def adapted(

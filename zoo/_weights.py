@@ -12,7 +12,7 @@ from keras_transformers.checkpoints.labels import are_numbers
 from keras_transformers.tasks import Task
 
 if TYPE_CHECKING:
-    from zoo._load import Checkpoint
+    from zoo._checkpoint import Checkpoint
 
 CLASSIFIER = "classifier"  # the layer whose width goes by the labels
 

@@ -82,6 +82,17 @@ def read_generation(folder: str | Path, has_source: bool = True) -> dict[str, An
     return settings | ({"kept": kept} if kept else {})
 
 
+def keep_generation(folder: str | Path) -> dict[str, Any]:
+    """Returns the settings for a task that writes no text: all that generation_config.json says, to be written again.
+
+    Raises:
+        ValueError: The file is not JSON.
+    """
+    path = Path(folder, "generation_config.json")
+    values = read_object(path) if path.is_file() else {}
+    return {"kept": {key: value for key, value in values.items() if key not in NOT_KEPT}} if values else {}
+
+
 def _take_settings(rest: dict[str, Any], has_source: bool) -> dict[str, Any]:
     """Takes what is used out of the values of a file, and returns it as settings."""
     for length, new_tokens in (LENGTHS if has_source else {}).items():

@@ -84,11 +84,11 @@ def _without_family(values: dict[str, Any], path: Path) -> NoReturn:
 
 
 def _flatten(values: dict[str, Any], path: Path) -> dict[str, Any]:
-    """Copies the options of rotary positions from `rope_scaling`, or since version 5 `rope_parameters`, to the top."""
-    rope = _of_type(values, path, "rope_scaling", dict, {}) | _of_type(values, path, "rope_parameters", dict, {})
-    if "type" in rope:
-        rope.setdefault("rope_type", rope.pop("type"))
-    return values | rope
+    """Copies the options of rotary positions to the top: `rope_parameters`, and `rope_scaling` of old, which wins."""
+    scaling = dict(_of_type(values, path, "rope_scaling", dict, {}))
+    if "type" in scaling:
+        scaling.setdefault("rope_type", scaling.pop("type"))
+    return values | _of_type(values, path, "rope_parameters", dict, {}) | scaling
 
 
 def _read_generation(path: Path, config: dict[str, Any]) -> dict[str, Any]:
@@ -98,9 +98,9 @@ def _read_generation(path: Path, config: dict[str, Any]) -> dict[str, Any]:
     either stands for none, as in Llama's.
     """
     values = read_object(path) if path.is_file() else {}
-    pads = [number for number in (config.get(PAD), values.get(PAD)) if number not in (None, -1)]
+    pads = [number for number in (config.get(PAD), values.get(PAD)) if number is not None]
     read = {key: values[key] for key in GENERATION if values.get(key) is not None}
-    return read | {PAD: next(iter(pads), None)}
+    return read | {PAD: next((number for number in pads if number != -1), next(iter(pads), None))}
 
 
 def _check_options(values: dict[str, Any], names: Names, path: Path):
@@ -113,7 +113,7 @@ def _check_options(values: dict[str, Any], names: Names, path: Path):
         if key in values and values[key] != values.get(other) and (values[key] or values.get(other)):
             received = f"{key}={shown(values[key])} with {other}={shown(values.get(other))}"
             raise ValueError(f"{path}: {received} is not supported; only equal values are.")
-    activation = values.get(names.fields["activation"])
+    activation = _of_type(values, path, names.fields["activation"], str, None)
     if activation is not None and activation not in names.activations:
         raise ValueError(f"{path}: unknown activation {shown(activation)}; known are {sorted(names.activations)}.")
 

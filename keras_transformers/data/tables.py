@@ -205,6 +205,8 @@ def _hint(row: Sequence[str]) -> str:
         return ' No space may stand between a comma and a quote (").'
     if len(row) == 1 and ";" in row[0]:
         return " The file is separated by semicolons: save it with commas."
+    if len(row) == 1 and "\t" in row[0]:
+        return " The file is separated by tabs: name it .tsv."
     return ""
 
 

@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from keras_transformers.tasks.fit_options import check_fit, check_rate_is_free, fit_callbacks, read_callbacks
 from keras_transformers.tasks.held_out import hold_out, validation_set
 from keras_transformers.tasks.sources import check_learnable
@@ -56,6 +58,7 @@ def fit(
     Raises:
         ValueError: As `Task.fit` says.
     """
+    options = {name: value.item() if isinstance(value, np.generic) else value for name, value in options.items()}
     check_fit(rows["texts"], epochs, options)
     callbacks = read_callbacks(options.pop("callbacks", None))
     check_rate_is_free(recipe.rate(1), callbacks)  # before texts are tokenized

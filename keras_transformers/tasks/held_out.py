@@ -98,11 +98,19 @@ def validation_set(task: Task, data: Any, settings: dict[str, Any], in_order: bo
     try:
         if not is_ready(data):
             columns = read_columns(task.kind, data)
+            _check_stream(task.kind, columns)
             return evaluation_set(task, [columns.get(name) for name in COLUMNS], settings, in_order)
         _check_batches(data, task.model.input)
     except ValueError as error:
         raise ValueError(f"validation data: {error}") from None
     return data
+
+
+def _check_stream(kind: Kind, columns: dict[str, Any]) -> None:
+    """Raise a `ValueError` for a stream of texts alone where labels are needed: Keras tells after the first epoch."""
+    spec = getattr(columns["texts"], "element_spec", None)
+    if kind.needs_labels and spec is not None and not (isinstance(spec, tuple) and len(spec) > 1):
+        raise ValueError(f"{kind.name} needs labels: received a stream of texts alone. Expected (text, label) a row.")
 
 
 def _check_batches(data: Any, inputs: dict[str, Any]) -> None:

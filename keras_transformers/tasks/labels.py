@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from keras_transformers.data.classification import PROBLEMS
-from keras_transformers.number_checks import is_size
+from keras_transformers.number_checks import is_finite, is_size
 from keras_transformers.outside import shown
 from keras_transformers.text.checks import check_texts, listed
 
@@ -86,11 +86,11 @@ class Labels(NamedTuple):
         return class_weights
 
 
-def label_rows(labels: Any) -> list:
+def label_rows(labels: Any, expected: str = "expected a list of labels, one a row") -> list:
     """Labels, one a row, as a list; a `ValueError` if they are none."""
     rows = listed(labels)
     if rows is None:
-        raise ValueError(f"expected a list of labels, one a row: received {str(labels)[:60]!r}.")
+        raise ValueError(f"{expected}: received {str(labels)[:60]!r}.")
     return rows
 
 
@@ -172,15 +172,19 @@ def _by_number(labels: Mapping) -> list:
         (name, number) if isinstance(name, str) and not isinstance(number, str) else (number, name)
         for name, number in labels.items()
     ]
-    try:
-        names = {int(number): name for name, number in pairs}
-    except (TypeError, ValueError):
-        names = {}
+    names = {int(number): name for name, number in pairs if _is_whole(number)}
     if sorted(names) != [*range(len(labels))]:
         raise ValueError(
             f"a dict of labels must have a number for each name, 0 to {len(labels) - 1}: received {shown({**labels})}."
         )
     return [names[number] for number in range(len(labels))]
+
+
+def _is_whole(number: Any) -> bool:
+    """Return whether this is a whole number: as JSON may have it, "0" or 0.0 too."""
+    if isinstance(number, str):
+        return number.isascii() and number.isdigit()
+    return is_finite(number) and number == int(number)
 
 
 def _plain_row(row: Any, number: int) -> Any:

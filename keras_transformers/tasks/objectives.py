@@ -10,7 +10,7 @@ import numpy as np
 from keras_transformers.data.protocols import Objective, Source
 from keras_transformers.data.row_weights import WeightedRows, WithRowWeights
 from keras_transformers.data.token_targets import target_classes
-from keras_transformers.tasks.labels import label_numbers
+from keras_transformers.tasks.labels import label_numbers, label_rows
 from keras_transformers.tasks.parts import Kind, Parts
 
 
@@ -59,7 +59,7 @@ def with_row_weights(kind: Kind, source: Source, objective: Objective, weights: 
             "out; to let a text count twice, give it twice."
         )
     expected = "sample_weight must be a list of numbers from 0 on, one a text"
-    numbers = label_numbers(weights, expected)
+    numbers = label_numbers(label_rows(weights, expected), expected)
     if numbers.ndim != 1:
         raise ValueError(f"{expected}: received an array of shape {numbers.shape}.")
     if (wrong := ~((numbers >= 0) & np.isfinite(numbers))).any():

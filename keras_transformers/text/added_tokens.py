@@ -11,6 +11,7 @@ import tokenizers
 
 from keras_transformers.json_file import check_types, read_object
 from keras_transformers.outside import shown
+from keras_transformers.text.checks import SURROGATE
 
 ADDED, SPECIAL_MAP = "added_tokens.json", "special_tokens_map.json"
 NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
@@ -19,7 +20,7 @@ FLAGS = {"content": str, "lstrip": bool, "rstrip": bool, "single_word": bool, "n
 
 def add_tokens_of(
     folder: Path, library: tokenizers.Tokenizer, config: Mapping[str, Any], config_name: str
-) -> dict[str, Any]:
+) -> tuple[dict[str, Any], set[str]]:
     """Add to a tokenizer what the files beside its vocabulary say.
 
     First come the tokens with an id, `added_tokens_decoder` of the configuration or else added_tokens.json; then the
@@ -33,7 +34,8 @@ def add_tokens_of(
         config_name: Name of that file, for errors.
 
     Returns:
-        The values of tokenizer_config.json, with the special tokens by role that other files give.
+        The values of tokenizer_config.json, with the special tokens by role that other files give; and all tokens
+        that the files name.
 
     Raises:
         ValueError: A file holds other things than tokens.
@@ -44,15 +46,15 @@ def add_tokens_of(
     known = {repr(token) for token in present}
     tokens = [token for _, token in sorted(numbered.items()) if repr(token) not in known]
     names = {token.content for token in [*present, *tokens]}
-    named = [*files.named()]
-    tokens += [token for token in [*named, *files.without_role()] if token.content not in names]
+    named, others = [*files.named()], [*files.without_role()]
+    tokens += [token for token in [*named, *others] if token.content not in names]
 
     special = {token.content for token in named} | {t.content for t in present if t.special}
     for token in tokens:
         token.special = token.special or token.content in special
     library.add_tokens(tokens)
     files.check_ids(library, numbered)
-    return files.values
+    return files.values, {*files.ids, *(token.content for token in (*named, *others, *files.decoded().values()))}
 
 
 class _Files:
@@ -85,11 +87,15 @@ class _Files:
             extra = known + [token for token in extra if _content(token) not in {*map(_content, known)}]
         return found | ({} if extra is None else {"extra_special_tokens": extra})
 
+    def decoded(self) -> dict[int, tokenizers.AddedToken]:
+        """Return the tokens of `added_tokens_decoder`."""
+        check_types({"added_tokens_decoder": self.decoder}, {"added_tokens_decoder": dict}, self.source)
+        return {self._id(i): self._token(token) for i, token in (self.decoder or {}).items()}
+
     def numbered(self, library: tokenizers.Tokenizer) -> dict[int, tokenizers.AddedToken]:
         """Return the tokens that have an id, by it."""
         if self.decoder is not None:
-            check_types({"added_tokens_decoder": self.decoder}, {"added_tokens_decoder": dict}, self.source)
-            return {self._id(i): self._token(token) for i, token in self.decoder.items()}
+            return self.decoded()
         extra = map(self._token, _listed(self.values.get("extra_special_tokens")))  # not `additional_special_tokens`
         special = {token.content for token in (*self.named(False), *extra)}
         tokens = {
@@ -133,6 +139,9 @@ class _Files:
         return int(text)
 
     def _token(self, value: Any) -> tokenizers.AddedToken:
+        text = value.get("content") if isinstance(value, dict) else value
+        if isinstance(text, str) and SURROGATE.search(text):
+            raise ValueError(f"{self.source}: the token {shown(text)} is no text: it has a half of a surrogate pair.")
         if isinstance(value, str):
             return tokenizers.AddedToken(value, special=True)
         if not isinstance(value, dict) or not isinstance(value.get("content"), str):

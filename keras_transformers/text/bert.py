@@ -11,6 +11,7 @@ import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from keras_transformers.outside import decoded, read_bytes, shown
+from keras_transformers.text.pipeline import A, B, make_template
 
 PAD, UNK, CLS, SEP, MASK = SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 CONTINUATION = "##"
@@ -70,8 +71,8 @@ def build(
 def template(start: tuple[str, int], end: tuple[str, int]) -> processors.TemplateProcessing:
     """Return BERT's template; each token is given with its id."""
     (first, _), (last, _) = start, end
-    pair = [first, "$A", last, "$B:1", f"{last}:1"]
-    return processors.TemplateProcessing([first, "$A", last], pair, list(dict.fromkeys((start, end))))
+    pair = [(first, 0), (A, 0), (last, 0), (B, 1), (last, 1)]
+    return make_template([first, A, last], pair, dict([start, end]))
 
 
 def folder_class(pipeline: dict[str, Any]) -> dict[str, Any] | None:

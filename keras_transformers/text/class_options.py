@@ -13,7 +13,7 @@ from tokenizers import models, normalizers, pre_tokenizers, processors
 from keras_transformers.outside import shown
 from keras_transformers.text.bert import template as bert_template
 from keras_transformers.text.byte_pair import BART, END, GPT1, GPT2
-from keras_transformers.text.pipeline import component, parts, tokens_around
+from keras_transformers.text.pipeline import A, B, component, make_template, parts, tokens_around
 
 CONFIG, CLASS = "tokenizer_config.json", "tokenizer_class"
 BERT = tuple(
@@ -53,6 +53,16 @@ NORMALIZER = {
     "tokenize_chinese_chars": "handle_chinese_chars",
 }
 DEFAULTS = {"do_lower_case": True, "strip_accents": None, "tokenize_chinese_chars": True}  # of BERT's class
+# The components that classes build anew: normalizers, pre-tokenizers and what puts special tokens around texts. None
+# where they take any.
+BERTS = ("BertNormalizer",), ("BertPreTokenizer",)
+AROUND = ("TemplateProcessing", "BertProcessing", "RobertaProcessing")
+COMPONENTS = {
+    **dict.fromkeys(BERT, (*BERTS, AROUND)),
+    **dict.fromkeys(ROBERTA, ((), ("ByteLevel",), AROUND)),
+    GPT2: ((), None, None),
+    GPT1: (*BERTS, None),
+}
 
 
 def follow(
@@ -74,23 +84,27 @@ def follow(
     Warns:
         UserWarning: An option and tokenizer.json contradict each other, and tokenizer.json counts.
     """
+    if options.get("split_special_tokens"):
+        warnings.warn(
+            f"{source}: split_special_tokens is not followed: a special token that is typed in a text is one here.",
+            stacklevel=2,
+        )
+    if name in COMPONENTS:
+        _check_components(library, name, source)
     normalizer, splitter = _state(library.normalizer), _state(library.pre_tokenizer)
     if type(library.model) is models.WordPiece and normalizer["type"] == "BertNormalizer":
         _follow_normalizer(library, normalizer, name in BERT, options, source)
-        unknown = content(options.get("unk_token"))
-        if name in BERT and unknown is not None and library.token_to_id(unknown) is not None:
-            library.model.unk_token = unknown
+        _follow_unknown(library, name, options, source)
     if splitter["type"] == "ByteLevel":
         _follow_prefix_space(library, splitter, name in (GPT2, *ROBERTA), options, source)
     if name in (*BERT, *ROBERTA):
         _follow_ends(library, name, options)
     if name in MBART:
         _follow_language(library, name, options, source)
-    if name == T5 and content(options.get("eos_token")) not in (None, "</s>"):
-        end = content(options["eos_token"])
-        _set_template(
-            library, processors.TemplateProcessing(f"$A {end}", f"$A {end} $B {end}", [(end, library.token_to_id(end))])
-        )
+    end = content(options.get("eos_token"))
+    if name == T5 and end not in (None, "</s>"):
+        pair = [(A, 0), (end, 0), (B, 0), (end, 0)]
+        _set_template(library, make_template([A, end], pair, {end: library.token_to_id(end)}))
     if name == LLAMA:
         _check_prefix_space(library, options, source)
     if name in BEGINNING and {"add_bos_token", "add_eos_token"} & options.keys():
@@ -101,6 +115,34 @@ def content(token: Any) -> str | None:
     """Return the text of a special token: a str, or an object with its `content`."""
     token = token.get("content") if isinstance(token, dict) else token
     return token if isinstance(token, str) else None
+
+
+def _check_components(library: tokenizers.Tokenizer, name: str, source: Any) -> None:
+    """Warn of components of tokenizer.json for which `transformers` takes the class's instead."""
+    kinds = ("normalizer", "pre_tokenizer", "post_processor")
+    for kind, expected in zip(kinds, COMPONENTS[name], strict=True):
+        found = tuple(part["type"] for part in parts(_state(getattr(library, kind))) if part["type"])
+        is_same = found == expected or (expected == AROUND and not {*found}.isdisjoint(AROUND))
+        if expected is not None and not is_same:
+            theirs = "special tokens around texts" if expected == AROUND else ", ".join(expected) or "null"
+            warnings.warn(
+                f"{source} means the class {name} and its {kind}, {theirs}; tokenizer.json has "
+                f"{', '.join(found) or 'null'}: tokenizer.json counts here. Write the class "
+                "PreTrainedTokenizerFast, if tokenizer.json is right.",
+                stacklevel=2,
+            )
+
+
+def _follow_unknown(library: tokenizers.Tokenizer, name: str | None, options: Mapping[str, Any], source: Any) -> None:
+    unknown = content(options.get("unk_token"))
+    if name not in BERT or unknown in (None, library.model.unk_token):
+        return
+    if library.model.token_to_id(unknown) is None:
+        raise ValueError(
+            f"{source}: the vocabulary has no unk_token {shown(unknown)}, so that other words would have no id. "
+            f"Expected one of its tokens, such as {shown(library.model.unk_token)}."
+        )
+    library.model.unk_token = unknown
 
 
 def _follow_normalizer(
@@ -170,8 +212,8 @@ def _follow_language(library: tokenizers.Tokenizer, name: str, options: Mapping[
             "language tokens, such as en_XX."
         )
     before, behind = ([], [end, language]) if name == MBART[0] else ([language], [end])
-    special_tokens = list(zip((end, language), ids, strict=True))
-    template = processors.TemplateProcessing([*before, "$A", *behind], [*before, "$A", "$B", *behind], special_tokens)
+    pair = [(piece, 0) for piece in (*before, A, B, *behind)]
+    template = make_template([*before, A, *behind], pair, dict(zip((end, language), ids, strict=True)))
     if said:
         _set_template(library, template)
     elif _pieces(library.post_processor) != _pieces(template):
@@ -198,10 +240,11 @@ def _follow_beginning(
         token = content(options.get(role)) or default
         around.append([token] * bool(options.get(f"add_{role}") and token and library.token_to_id(token) is not None))
     before, behind = around
-    special_tokens = [(token, library.token_to_id(token)) for token in dict.fromkeys(before + behind)]
-    single = [*before, "$A", *behind]
-    pair = single + [f"{piece}:1" for piece in (*before, "$B", *behind)]
-    _set_template(library, processors.TemplateProcessing(single, pair, special_tokens))
+    single = [*before, A, *behind]
+    pair = [(piece, 0) for piece in single] + [(piece, 1) for piece in (*before, B, *behind)]
+    _set_template(
+        library, make_template(single, pair, {token: library.token_to_id(token) for token in before + behind})
+    )
 
 
 def _set_template(library: tokenizers.Tokenizer, template: processors.PostProcessor) -> None:

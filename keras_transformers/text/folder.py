@@ -39,6 +39,7 @@ KEPT = (
     CONFIG, SPECIAL_MAP, ADDED, "chat_template.jinja", "additional_chat_templates/*.jinja",
     T5_FILE, LLAMA_FILE, "sentencepiece.bpe.model",
 )  # fmt: skip
+VOCABULARIES = ("vocab.txt", "merges.txt", TARGET, *marian.SIDES, marian.VOCABULARY, marian.TARGET_VOCABULARY)
 Read = tuple[tokenizers.Tokenizer, dict[str, bytes]]  # a tokenizer, and the original files to keep with it
 
 
@@ -76,8 +77,10 @@ def read(folder: str | Path) -> Read:
         library = read_json(folder / "tokenizer.json")
     else:
         library, of_model = vocabulary_files.read(folder, name, of_model, options)
-    said = add_tokens_of(folder, library, options, CONFIG)
+    said, named = add_tokens_of(folder, library, options, CONFIG)
     follow(library, name or of_model, said, folder / CONFIG, has_json)
+    if not has_json:
+        library = vocabulary_files.without_renamed(library, of_model, said, named)
 
     kept = _kept(folder)
     if not options.get(CLASS) and (name or not has_json):  # from config.json, which is written anew, or from the files
@@ -132,8 +135,11 @@ def _class_names(folder: Path, options: dict[str, Any]) -> tuple[str | None, str
 
 
 def _kept(folder: Path, patterns: Sequence[str] = KEPT) -> dict[str, bytes]:
-    paths = (path for pattern in patterns for path in sorted(folder.glob(pattern)) if path.is_file())
-    return {path.relative_to(folder).as_posix(): read_bytes(path) for path in paths}
+    return {path.relative_to(folder).as_posix(): read_bytes(path) for path in _found(folder, patterns)}
+
+
+def _found(folder: Path, patterns: Sequence[str]) -> list[Path]:
+    return [path for pattern in patterns for path in sorted(folder.glob(pattern)) if path.is_file()]
 
 
 def said_in(kept: Mapping[str, bytes]) -> dict[str, Any]:
@@ -224,8 +230,10 @@ def _write(
     files = {
         **files,
         "tokenizer.json": library.to_str(pretty=True).encode("utf-8"),
-        CONFIG: json.dumps(config, indent=2, ensure_ascii=False).encode("utf-8"),
+        CONFIG: json.dumps(config, indent=2).encode("utf-8"),
     }
+    for path in _found(Path(folder), (*KEPT, *VOCABULARIES)):  # of another tokenizer, if it is not written again
+        path.unlink()
     for name, file_content in files.items():
         path = Path(folder, name)
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from tokenizers import processors
+
+Text = tuple[str]
+A, B = ("A",), ("B",)  # the texts in a template
 
 
 def parts(component: dict[str, Any] | None) -> list[dict[str, Any]]:
@@ -36,3 +42,27 @@ def tokens_around(post_processor: dict[str, Any] | None) -> tuple[list[int], lis
                 else:
                     side += part["special_tokens"][piece["SpecialToken"]["id"]]["ids"]
     return before, behind
+
+
+def make_template(
+    single: Sequence[str | Text], pair: Sequence[tuple[str | Text, int]], ids: Mapping[str, int]
+) -> processors.TemplateProcessing:
+    """Return the post-processor that puts special tokens around texts. Their names may hold any characters.
+
+    Args:
+        single: The pieces of a text: special tokens, and `A` for the text.
+        pair: The pieces of a pair with their segments; `A` and `B` for the texts.
+        ids: Of the special tokens.
+    """
+
+    def piece(part: str | Text, segment: int) -> dict[str, Any]:
+        kind, name = ("Sequence", part[0]) if isinstance(part, tuple) else ("SpecialToken", part)
+        return {kind: {"id": name, "type_id": segment}}
+
+    config = {
+        "type": "TemplateProcessing",
+        "single": [piece(part, 0) for part in single],
+        "pair": [piece(*part) for part in pair],
+        "special_tokens": {token: {"id": token, "ids": [i], "tokens": [token]} for token, i in ids.items()},
+    }
+    return component(processors.TemplateProcessing(), config)

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import tokenizers
 
 from keras_transformers.text import bert, byte_pair, marian, sentencepiece, spm_file
-from keras_transformers.text.class_options import BERT, CONFIG, LLAMA, ROBERTA, T5
+from keras_transformers.text.class_options import BERT, CONFIG, LLAMA, ROBERTA, T5, content
+from keras_transformers.text.vocabulary import ROLES
 
 T5_FILE, T5_CLASSES, LLAMA_FILE = "spiece.model", (T5, "MT5Tokenizer"), "tokenizer.model"
 ALONE = (LLAMA_FILE, "sentencepiece.bpe.model", "sentencepiece.model", "tekken.json")
 PROVIDE = (
     "Provide its tokenizer.json: `AutoTokenizer.from_pretrained(...).save_pretrained(...)` of `transformers` writes it."
 )
+# The special tokens of classes by their roles.
+_BERT = {role: tokens[0] for role, tokens in ROLES.items() if tokens[0] in bert.SPECIAL_TOKENS}
+_BART = {"bos_token": "<s>", "eos_token": "</s>", "cls_token": "<s>", "sep_token": "</s>"}
+_BART |= {"unk_token": "<unk>", "pad_token": "<pad>", "mask_token": "<mask>"}
+ROLES_OF = {
+    **dict.fromkeys(BERT, _BERT),
+    **dict.fromkeys(ROBERTA, _BART),
+    byte_pair.GPT2: dict.fromkeys(("unk_token", "bos_token", "eos_token"), byte_pair.END),
+    T5: {"eos_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>"},
+}
 
 
 def read(
@@ -49,6 +61,26 @@ def read(
         f"No tokenizer in {folder}: expected tokenizer.json, vocab.txt, vocab.json and merges.txt, {T5_FILE}, or "
         f"{', '.join(marian.SIDES)} and {marian.VOCABULARY}.{remedy if held else ''}"
     )
+
+
+def without_renamed(
+    library: tokenizers.Tokenizer, name: str, said: Mapping[str, Any], named: set[str]
+) -> tokenizers.Tokenizer:
+    """Return a tokenizer whose special tokens are words where the folder gives all their roles to others.
+
+    Args:
+        library: As `read` built it.
+        name: Of its class.
+        said: The special tokens by role.
+        named: All tokens that the folder names.
+    """
+    roles = ROLES_OF.get(name, {})
+    used = {content(said[role]) if role in said else token for role, token in roles.items()}
+    if not (renamed := set(roles.values()) - used - named):
+        return library
+    config = json.loads(library.to_str())
+    config["added_tokens"] = [token for token in config["added_tokens"] if token["content"] not in renamed]
+    return tokenizers.Tokenizer.from_str(json.dumps(config))
 
 
 def _read_t5(folder: Path, name: str | None, options: dict[str, Any]) -> tokenizers.Tokenizer:

@@ -155,8 +155,8 @@ def test_defaults_of_old_files(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "field", "value"),
     [
-        ({**LLAMA, "pad_token_id": -1}, "pad_id", 0),
-        ({**GPT2, "pad_token_id": -1}, "pad_id", 0),
+        ({**LLAMA, "pad_token_id": -1}, "pad_id", None),
+        ({**GPT2, "pad_token_id": -1}, "pad_id", None),
         ({"pad_token_id": -1}, "pad_id", 0),
         ({**LLAMA, "bos_token_id": -1}, "bos_id", None),
         ({**LLAMA, "eos_token_id": -1}, "eos_ids", ()),
@@ -223,6 +223,10 @@ def test_labels_and_problem_as_transformers_infers_them(tmp_path, changes, label
         ({**GPT2, "activation_function": "mish"}, "unknown activation 'mish'; known are .*'gelu_new'"),
         ({**LLAMA, "attention_bias": True, "mlp_bias": False}, "mlp_bias=False with attention_bias=True is not"),
         ({**LLAMA, "rope_scaling": {"type": "linear", "factor": 2.0}}, "rope_type='linear' is not supported"),
+        (
+            {**LLAMA, "rope_parameters": {"rope_type": "default"}, "rope_scaling": {"type": "linear", "factor": 2.0}},
+            "rope_type='linear' is not supported",
+        ),
         ({**LLAMA, "rope_parameters": {"rope_type": "llama3"}}, "rope_type='llama3' is not supported"),
         ({**LLAMA, "partial_rotary_factor": 0.5}, "partial_rotary_factor=0.5 is not supported"),
         ({**LLAMA, "intermediate_size": None}, r"lacks \['intermediate_size'\]"),
@@ -241,7 +245,7 @@ def test_labels_and_problem_as_transformers_infers_them(tmp_path, changes, label
         ({"model_type": []}, r"config\.json says no model_type: expected one of .*'bert'.*\. Fetch the config\.json"),
         ({**LABELLED, "model_type": None}, 'no model_type.*Write "model_type": "bert" in it.*Classification, or fetch'),
         ({"model_type": ["bert"]}, "model_type must be a str"),
-        ({"hidden_act": {}}, r"config\.json has a value of the wrong type"),
+        ({"hidden_act": ["gelu"]}, r"config\.json: hidden_act must be a str: received \['gelu'\]"),
         ({"hidden_dropout_prob": "x", "attention_probs_dropout_prob": "x"}, "dropout is a rate in"),
         ({**GPT2, "n_layer": "x"}, "num_layers must be a positive integer: received 'x'"),
         ({**MARIAN, "vocab_size": "x"}, r"config\.json has a value of the wrong type"),

@@ -67,6 +67,7 @@ def test_json_lines_keep_the_type_of_labels(write):
         ),
         ("a.csv", 'text\n"b\nc "d" e\n', {}, "line 3, in the row that begins in line 2: ',' expected after"),
         ("a.CSV", "text;label\na;b\n", {}, "no column 'text'.* separated by semicolons: save it with commas"),
+        ("a.csv", "text\tlabel\na\tb\n", {}, "no column 'text'.* separated by tabs: name it .tsv"),
         ("a.csv", "a;b\nc,d\n", {"text": 0}, "line 2: 2 fields; expected 1"),
         ("a.csv", "text,label\na;b\n", {}, "line 2: 1 fields; expected 2 .* separated by semicolons"),
         (

@@ -88,6 +88,16 @@ def test_a_few_steps_of_validation_read_the_first_texts():
 
 
 @pytest.mark.integration
+def test_numbers_of_numpy_are_numbers():
+    task, held_out = tiny.classifier(), (["a fine film"], [1])
+    numbers = {"validation_freq": np.int64(2), "initial_epoch": np.int32(0), "steps_per_epoch": np.int64(1)}
+    history = task.fit(
+        ["a fine film", "a dull day"], [1, 0], **FEW | {"epochs": 2}, validation_data=held_out, **numbers
+    )
+    assert len(history.history["val_cross_entropy"]) == 1
+
+
+@pytest.mark.integration
 def test_long_epochs_have_the_passes_of_short_ones():
     def trained(**options):
         task = tiny.classifier()

@@ -59,6 +59,12 @@ def test_a_stream_of_rows(task):
     assert rows_of(validation_set(task, tf.data.Dataset.from_tensor_slices((TEXTS, LABELS)), {"batch_size": 3})) == 8
 
 
+def test_a_stream_of_texts_without_labels(task):
+    """Keras would tell after the first epoch."""
+    with pytest.raises(ValueError, match="validation data: classification needs labels: received a stream of texts"):
+        validation_set(task, tf.data.Dataset.from_tensor_slices(TEXTS), {"batch_size": 3})
+
+
 @pytest.mark.integration
 def test_texts_alone(masked_lm):
     for texts in (TEXTS[:2], tuple(TEXTS[:2]), np.array(TEXTS[:2]), [TEXTS[:2]], (TEXTS[:2], None)):

@@ -65,3 +65,12 @@ def test_names_to_numbers(problem, labels, expected):
 def test_labels_that_are_none_of_the_names(problem, labels, message):
     with pytest.raises(ValueError, match=message):
         make_labels(["a", "b"], problem).to_numbers(labels)
+
+
+@pytest.mark.parametrize(
+    "labels", [{"a": 0.5, "b": 1}, {"a": 0, "b": "1.5"}, {"a": 0, "b": float("nan")}, {"a": -1, "b": 0}]
+)
+def test_a_dict_of_labels_has_whole_numbers(labels):
+    with pytest.raises(ValueError, match="must have a number for each name, 0 to 1: received"):
+        make_labels(labels, None)
+    assert make_labels({"a": 1.0, "b": 0}, None).names == ("b", "a")

@@ -197,3 +197,65 @@ def test_the_class_decides_between_pipelines_of_the_same_files(tmp_path):
     assert tokens(Tokenizer.from_folder(tmp_path), "c") == ["c"]
     write(tmp_path, {"tokenizer_class": "RobertaTokenizerFast"})
     assert tokens(Tokenizer.from_folder(tmp_path), "c") == ["<s>", "c", "</s>"]
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "kind"),
+    [
+        ("BertTokenizer", {"post_processor": None}, "post_processor, special tokens around texts; .*"),
+        ("BertTokenizer", {"normalizer": {"type": "Lowercase"}}, "normalizer, BertNormalizer; .* Lowercase"),
+        (
+            "DistilBertTokenizerFast",
+            {"pre_tokenizer": {"type": "Whitespace"}},
+            "pre_tokenizer, BertPreTokenizer; .* Whitespace",
+        ),
+        ("BartTokenizer", {"post_processor": None}, "post_processor, special tokens around texts; .*"),
+        ("GPT2Tokenizer", {"normalizer": {"type": "Lowercase"}}, "normalizer, null; tokenizer.json has Lowercase"),
+    ],
+)
+def test_components_that_are_not_the_class_s_own_are_told(tmp_path, name, change, kind):
+    """`transformers` builds the class's, version 4 took those of tokenizer.json."""
+    special = [*byte_pair.BART_TOKENS] if name == "BartTokenizer" else None
+    model = "wordpiece" if "Bert" in name else "byte_pair"
+    Tokenizer.train(["the cat sat"], 280, model=model, special_tokens=special).save(tmp_path)
+    config = json.loads((tmp_path / "tokenizer.json").read_text())
+    (tmp_path / "tokenizer.json").write_text(json.dumps(config | change))
+    write(tmp_path, {"tokenizer_class": name, "do_lower_case": True})
+    with pytest.warns(
+        UserWarning, match=f"{kind}: tokenizer.json counts here. Write the class PreTrainedTokenizerFast"
+    ):
+        Tokenizer.from_folder(tmp_path)
+    write(tmp_path, {"tokenizer_class": "PreTrainedTokenizerFast"})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Tokenizer.from_folder(tmp_path)
+
+
+def test_special_tokens_in_texts_cannot_be_split(tmp_path):
+    bert_folder(tmp_path, {"do_lower_case": True, "split_special_tokens": True}, has_json=False)
+    with pytest.warns(UserWarning, match="split_special_tokens is not followed"):
+        Tokenizer.from_folder(tmp_path)
+
+
+def test_a_token_whose_roles_are_given_to_others_is_a_word(tmp_path):
+    """Of vocab.txt: [MASK] is special by its role only, unless another file names it."""
+    bert_folder(tmp_path, {"mask_token": "<s>"}, has_json=False)
+    tokenizer = Tokenizer.from_folder(tmp_path)
+    assert tokenizer.token_to_id("[MASK]") not in tokenizer.special_ids
+    assert tokens(tokenizer, "[MASK] <s>") == ["[CLS]", "[UNK]", "[UNK]", "[UNK]", "<s>", "[SEP]"]
+    bert_folder(tmp_path, {"mask_token": "<s>", "additional_special_tokens": ["[MASK]"]}, has_json=False)
+    assert tokens(Tokenizer.from_folder(tmp_path), "[MASK]") == ["[CLS]", "[MASK]", "[SEP]"]
+
+
+def test_an_unknown_token_that_the_vocabulary_lacks(tmp_path):
+    bert_folder(tmp_path, {"unk_token": "<nothing>"}, has_json=False)
+    with pytest.raises(ValueError, match=r"the vocabulary has no unk_token '<nothing>'.* such as '\[UNK\]'"):
+        Tokenizer.from_folder(tmp_path)
+
+
+def test_special_tokens_may_have_any_characters(tmp_path):
+    bert_folder(tmp_path, {"cls_token": "$A", "sep_token": "<a b>:1"}, has_json=False)
+    assert tokens(Tokenizer.from_folder(tmp_path), "wolfe") == ["$A", "wolfe", "<a b>:1"]
+    bert_folder(tmp_path, {"cls_token": "\ud800"}, has_json=False)
+    with pytest.raises(ValueError, match=r"the token '.ud800' is no text: it has a half of a surrogate pair"):
+        Tokenizer.from_folder(tmp_path)

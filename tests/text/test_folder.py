@@ -205,6 +205,16 @@ def test_a_pair_keeps_what_its_folder_says(tmp_path):
     assert not (tmp_path / "last" / "source.spm").exists()
 
 
+def test_files_of_another_tokenizer_do_not_stay(tmp_path):
+    """They would count as the new one's."""
+    chat_folder(tmp_path)
+    (tmp_path / "README.md").write_text("mine")
+    tokenizer = Tokenizer.train(["a cat"], 40)
+    tokenizer.save(tmp_path)
+    assert {*files_of(tmp_path)} == {"README.md", "vocab.txt", "tokenizer.json", "tokenizer_config.json"}
+    assert Tokenizer.from_folder(tmp_path).to_json() == tokenizer.to_json()
+
+
 @pytest.mark.parity
 @pytest.mark.parametrize("has_json", [True, False])
 def test_transformers_reads_back_what_the_folder_said(tmp_path, has_json):

@@ -10,7 +10,7 @@ import pytest
 
 import zoo
 from keras_transformers.checkpoints import hub
-from zoo._load import find
+from zoo._checkpoint import find
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import zoo
-from zoo._load import find
+from zoo._checkpoint import find
 
 TEXTS = ["a fine film", "the dull long book of the day"]
 
@@ -274,3 +274,17 @@ def test_what_is_left_out_of_a_folder_is_said_where_it_is_loaded(copy):
         warning for warning in caught if "vocabulary of" in str(warning.message) or "v_head" in str(warning.message)
     ]
     assert [warning.filename for warning in said] == [__file__] * 2
+
+
+@pytest.mark.integration
+def test_a_task_that_writes_nothing_keeps_what_the_folder_says_of_generation(tmp_path):
+    """A classifier saved over the decoder that it was loaded from; templates and settings of others stay."""
+    folder = tmp_path / "model"
+    zoo.load("gpt_mini_en").save(folder)
+    said = {"max_new_tokens": 7, "watermarking_config": {"bias": 2.0}, "suppress_tokens": [5], "a_new_key": None}
+    (folder / "generation_config.json").write_text(json.dumps(said))
+    (folder / "chat_template.jinja").write_text("{{ messages }}")
+    zoo.load(folder, "classification", labels=["a", "b"]).save(folder)
+    values = json.loads((folder / "generation_config.json").read_text())
+    assert values.items() >= said.items() and values["eos_token_id"] == 0
+    assert (folder / "chat_template.jinja").read_text() == "{{ messages }}"

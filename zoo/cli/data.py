@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from itertools import chain
@@ -22,6 +23,9 @@ from keras_transformers.data.tables import (
 )
 
 Row = tuple[Any, ...]  # a text, and perhaps what goes with it
+
+
+WHOLE = re.compile(r"-?\d+(\.0+)?", re.ASCII)
 
 
 class Columns(NamedTuple):
@@ -62,16 +66,23 @@ def read_labelled(path: Path, columns: Columns, problem: str) -> Table:
         except (AttributeError, TypeError, ValueError):
             place = place_of(path, columns.label, number)
             raise ValueError(f"{place}: {value!r} is no label for the problem {problem}.") from None
-    return table._replace(labels=_whole_numbers(labels) if problem == "single_label" else labels)
+    return table._replace(labels=labels if problem == "regression" else _whole_numbers(labels))
 
 
-def _whole_numbers(names: list[str]) -> list[str]:
-    """Names as they are; where all are whole numbers, "1.0" (of a column that had gaps) is "1"."""
-    try:
-        numbers = [float(name) for name in names]
-    except ValueError:
-        return names
-    return [f"{number:.0f}" for number in numbers] if all(number.is_integer() for number in numbers) else names
+def _whole_numbers(labels: list[Any]) -> list[Any]:
+    """Labels as they are; where all are whole numbers, "1.0" (of a column that had gaps) is "1"."""
+    if not all(WHOLE.fullmatch(name) for name in _names(labels)):
+        return labels
+    return [[_whole(name) for name in label] if isinstance(label, list) else _whole(label) for label in labels]
+
+
+def _names(labels: list[Any]) -> Iterator[str]:
+    for label in labels:
+        yield from label if isinstance(label, list) else [label]
+
+
+def _whole(name: str) -> str:
+    return name.partition(".")[0] if WHOLE.fullmatch(name) else name
 
 
 def parse_label(value: Any, problem: str) -> str | list[str] | float:
@@ -109,12 +120,25 @@ def label_names(rows: dict[str, list], columns: Columns, problem: str) -> list[s
     return names
 
 
-def check_known(path: Path, columns: Columns, rows: dict[str, list], names: Sequence[str], known_to: str) -> None:
-    """Raise a `ValueError` with the row where a label, or one of several, is not among the names."""
-    for number, label in enumerate(rows["labels"], 1):
-        if unknown := [name for name in (label if isinstance(label, list) else [label]) if name not in names]:
+def as_known(path: Path, columns: Columns, rows: dict[str, list], names: Sequence[str], known_to: str) -> list[Any]:
+    """Return the labels of rows as names; "1" is the name "1.0", or the other way round, if there is no nearer one.
+
+    Raises:
+        ValueError: A label, or one of several, is not among the names: with its row.
+    """
+    nearest = {**{_whole(name): name for name in names}, **{name: name for name in names}}
+
+    def known(label: str, number: int) -> str:
+        name = nearest.get(label, nearest.get(_whole(label)))
+        if name is None:
             place = place_of(path, columns.labelled().label, number)
-            raise ValueError(f"{place}: unknown label {unknown[0]!r}; those of {known_to} are {[*names]}.")
+            raise ValueError(f"{place}: unknown label {label!r}; those of {known_to} are {[*names]}.")
+        return name
+
+    return [
+        [known(name, number) for name in label] if isinstance(label, list) else known(label, number)
+        for number, label in enumerate(rows["labels"], 1)
+    ]
 
 
 def requests(texts: list[str], file: Path | None, columns: Columns, kind: Any = None) -> Table:

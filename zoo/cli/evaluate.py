@@ -24,7 +24,7 @@ from zoo.cli.app import (
     of_output,
     readable,
 )
-from zoo.cli.data import Columns, check_header, check_known, examples_of
+from zoo.cli.data import Columns, as_known, check_header, examples_of
 from zoo.cli.report import show
 
 
@@ -67,7 +67,7 @@ def evaluate(
     problem = loaded.parts.attributes.get("problem")
     rows = examples_of(loaded.kind, data, columns, problem)
     if problem in ("single_label", "multi_label"):
-        check_known(data, columns, rows, loaded.labels, "the model")
+        rows["labels"] = as_known(data, columns, rows, loaded.labels, "the model")
     report = measure(loaded, **rows, batch_size=batch_size)
     if as_json or not sys.stdout.isatty():
         print_json(report, digits=None)

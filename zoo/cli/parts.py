@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from zoo._entry import BUNDLED
 from zoo.cli.app import counted
-from zoo.cli.data import Columns, as_text, check_known, examples_of, label_names
+from zoo.cli.data import Columns, as_known, as_text, examples_of, label_names
 from zoo.cli.split import Rows, split_rows
 
 MESSAGES = BUNDLED / "sample_messages"
@@ -129,7 +129,7 @@ class Files(NamedTuple):
                 raise ValueError(f"{self.train}: {error}") from None
         names = label_names(train, self.columns, self.problem)
         if test and self.problem != "regression":
-            check_known(self.test, self.columns, test, names, "the training file")
+            test["labels"] = as_known(self.test, self.columns, test, names, "the training file")
         return {"labels": names, "problem": self.problem}
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from zoo.cli.data import Columns, check_known, label_names, parse_label, read_labelled, read_texts, requests
+from zoo.cli.data import Columns, as_known, label_names, parse_label, read_labelled, read_texts, requests
 
 
 @pytest.mark.parametrize("label", [None, 3])
@@ -60,7 +60,9 @@ def test_what_is_no_label(value, problem):
         ([1, 1.5], ["1", "1.5"]),
         (["1", "1.0", "one"], ["1", "1.0", "one"]),
         ([True, False], ["True", "False"]),
-        (["10000000000000000000", "nan"], ["10000000000000000000", "nan"]),
+        (["01234", "1234", "-0"], ["01234", "1234", "-0"]),
+        (["1152921504606846977", "1152921504606846976"], ["1152921504606846977", "1152921504606846976"]),
+        (["1_0", "10", "1e0"], ["1_0", "10", "1e0"]),
     ],
 )
 def test_labels_that_are_one(tmp_path, labels, expected):
@@ -78,11 +80,30 @@ def test_what_is_no_label_is_told_with_its_row(tmp_path, label):
         read_labelled(tmp_path / "rows.jsonl", Columns(), "single_label")
 
 
+def test_numbers_of_several_labels_are_one(tmp_path):
+    (tmp_path / "rows.csv").write_text("text,label\na,1.0|2\nb,1|2.0\n")
+    assert read_labelled(tmp_path / "rows.csv", Columns(), "multi_label").labels == [["1", "2"], ["1", "2"]]
+
+
 @pytest.mark.parametrize("label", ["b", ["a", "b"]])
 def test_an_unknown_label_is_told_with_its_row(tmp_path, label):
     (tmp_path / "rows.csv").write_text('text,label\n"x\ny",a\nz,b\n')
     with pytest.raises(ValueError, match=r"row 2 \(line 4\): unknown label 'b'; those of the model are \['a'\]"):
-        check_known(tmp_path / "rows.csv", Columns(), {"labels": ["a", label]}, ["a"], "the model")
+        as_known(tmp_path / "rows.csv", Columns(), {"labels": ["a", label]}, ["a"], "the model")
+
+
+@pytest.mark.parametrize(
+    ("names", "labels", "expected"),
+    [
+        (["1.0", "2.0", "other"], ["1", "2.0"], ["1.0", "2.0"]),
+        (["1", "2"], ["1.0", ["2", "1.00"]], ["1", ["2", "1"]]),
+        (["01", "1"], ["01", "1"], ["01", "1"]),
+        (["1", "1.0"], ["1", "1.0"], ["1", "1.0"]),
+    ],
+)
+def test_labels_are_the_names_that_are_known(tmp_path, names, labels, expected):
+    """A model keeps its names, whatever the numbers of another file look like."""
+    assert as_known(tmp_path, Columns(), {"labels": labels}, names, "the model") == expected
 
 
 def test_names_of_labels():
