@@ -10,6 +10,7 @@ import keras
 from keras_transformers.analysis.complexity import complexity
 from keras_transformers.analysis.traced import shapes_only
 from keras_transformers.config import TransformerConfig
+from keras_transformers.config_limits import most_tokens
 from keras_transformers.heads import language_model_head, pooler
 from keras_transformers.models import decoder, encoder, encoder_decoder
 from keras_transformers.number_checks import is_size
@@ -42,10 +43,9 @@ def flops_per_token(config: TransformerConfig, length: int) -> float:
     >>> flops_per_token(config, length=8) == 2 * (3 * (12 * 16**2 + 2 * 8 * 16) + 16 * 100)
     True
     """
-    if not is_size(length) or length > config.max_length:
+    if not is_size(length) or length > (most := most_tokens(config)):
         raise ValueError(
-            f"length must be a positive integer, at most {config.max_length}, the model's longest text: received "
-            f"{length!r}."
+            f"length must be a positive integer, at most {most}, the model's longest text: received {length!r}."
         )
     stacks = ["num_layers", *(["num_decoder_layers"] if config.kind == "encoder_decoder" else [])]
     one = dict.fromkeys(stacks, 1)

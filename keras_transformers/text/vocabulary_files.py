@@ -9,12 +9,14 @@ from typing import Any
 
 import tokenizers
 
+from keras_transformers.outside import shown
 from keras_transformers.text import bert, byte_pair, marian, sentencepiece, spm_file
 from keras_transformers.text.class_options import BERT, CONFIG, LLAMA, ROBERTA, T5, content
 from keras_transformers.text.vocabulary import ROLES
 
 T5_FILE, T5_CLASSES, LLAMA_FILE = "spiece.model", (T5, "MT5Tokenizer"), "tokenizer.model"
 ALONE = (LLAMA_FILE, "sentencepiece.bpe.model", "sentencepiece.model", "tekken.json")
+MOST_EXTRA = 10_000  # sentinels: a million takes a minute
 PROVIDE = (
     "Provide its tokenizer.json: `AutoTokenizer.from_pretrained(...).save_pretrained(...)` of `transformers` writes it."
 )
@@ -85,8 +87,13 @@ def without_renamed(
 
 def _read_t5(folder: Path, name: str | None, options: dict[str, Any]) -> tokenizers.Tokenizer:
     _check_class(folder, name, T5_FILE, T5_CLASSES)
-    extra_ids = options.get("extra_ids")
-    return sentencepiece.build_t5(spm_file.read(folder / T5_FILE), 100 if extra_ids is None else extra_ids)
+    extra_ids = 100 if options.get("extra_ids") is None else options["extra_ids"]
+    if not 0 <= extra_ids <= MOST_EXTRA:
+        raise ValueError(
+            f"{folder / CONFIG}: extra_ids is a number of sentinels from 0 to {MOST_EXTRA:,}: received "
+            f"{shown(extra_ids)}. Correct the file; T5 has 100."
+        )
+    return sentencepiece.build_t5(spm_file.read(folder / T5_FILE), extra_ids)
 
 
 def _read_bert(folder: Path, name: str | None, options: dict[str, Any]) -> tokenizers.Tokenizer:

@@ -51,3 +51,8 @@ def test_gpt2_takes_what_kaplan_et_al_expect(name):
 def test_lengths_that_a_model_cannot_take(length):
     with pytest.raises(ValueError, match=rf"at most 512, the model's longest text: received {length}"):
         flops_per_token(bert(50, num_layers=1, num_heads=2, hidden_dim=8), length)
+
+
+def test_relative_positions_have_no_longest_text():
+    config = t5(100, num_layers=1, num_heads=2, hidden_dim=16, max_length=32)
+    assert flops_per_token(config, length=64) > flops_per_token(config, length=32)

@@ -88,7 +88,9 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("options", "message"), REFUSED, ids=lambda value: str(value)[:50])
+@pytest.mark.parametrize(
+    ("options", "message"), REFUSED, ids=lambda value: value[:50] if isinstance(value, str) else ", ".join(value)
+)
 def test_what_makes_no_sense_is_refused_before_anything_changes(task, options, message):
     before, weights = task.model.optimizer, tiny.weights(task)
     with pytest.raises(ValueError, match=message):

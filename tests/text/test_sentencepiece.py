@@ -101,6 +101,14 @@ def test_t5s_folder(tmp_path):
     assert source is target and source.to_json() == made.to_json()
 
 
+@pytest.mark.parametrize("number", [-1, 10_001, 10**30])
+def test_a_number_of_sentinels_that_no_model_has(tmp_path, number):
+    with pytest.raises(
+        ValueError, match=r"tokenizer_config\.json: extra_ids is a number of sentinels from 0 to 10,000"
+    ):
+        Tokenizer.from_folder(t5_folder(tmp_path, {"extra_ids": number}))
+
+
 def test_other_folders_with_t5s_file_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"Cannot build a PegasusTokenizer .* Provide its tokenizer\.json"):
         Tokenizer.from_folder(t5_folder(tmp_path, {"tokenizer_class": "PegasusTokenizer"}))

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from keras_transformers.config_limits import most_tokens
 from zoo import _entry
 from zoo.cli.app import app, examples, hanging
 
@@ -23,8 +24,8 @@ def describe(
     """All that the zoo knows of a model."""
     entry = _entry.describe(name)
     known = facts(entry)
-    if entry.config and length and length > entry.config.max_length:
-        raise ValueError(f"--length must be at most {entry.config.max_length}, the longest text: received {length}.")
+    if entry.config and length and length > (most := most_tokens(entry.config)):
+        raise ValueError(f"--length must be at most {most}, the longest text: received {length}.")
     _print(known, max(map(len, known)))
     if entry.config:  # the others are known at once; this takes TensorFlow and a few seconds
         _print(
