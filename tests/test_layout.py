@@ -188,3 +188,9 @@ def test_no_paths_of_one_machine():
     texts = {path: path.read_bytes() for path in files if path.is_file() and path != Path(__file__).resolve()}
     found = {str(path.relative_to(ROOT)) for path, text in texts.items() if b"\0" not in text and pattern.search(text)}
     assert not found
+
+
+def test_what_comes_from_the_context_is_told_apart_in_one_place():
+    """A cache's parts have names for it; others ask `layers.cache.parted`, not for a prefix."""
+    found = [path for path in TREES if re.search(r"[\"']cross_[\"'{]", (ROOT / path).read_text(encoding="utf-8"))]
+    assert [path.as_posix() for path in found] == ["keras_transformers/layers/cache.py"]

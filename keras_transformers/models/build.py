@@ -23,6 +23,7 @@ from keras_transformers.layers import (
     TokenEmbedding,
 )
 from keras_transformers.layers.attention import LINEAR_FROM
+from keras_transformers.layers.cache import joined
 from keras_transformers.layers.residual import make_norm
 from keras_transformers.tensor import Tensor
 
@@ -203,7 +204,7 @@ def cache_shapes(config: TransformerConfig) -> dict[str, tuple[int, None, int]]:
     if config.kind != "encoder_decoder":
         return shapes
     crossing = {"key": heads, "value": heads} if config.cross_attention else shapes
-    return shapes | {f"cross_{part}": shape for part, shape in crossing.items()}
+    return joined(shapes, crossing)
 
 
 def _final_layers(config: TransformerConfig, prefix: str, dtype: str) -> list[keras.layers.Layer]:

@@ -6,6 +6,8 @@ import keras
 import pytest
 import tensorflow as tf
 
+import zoo
+from keras_transformers.tasks import Task
 from keras_transformers.training.distribute import run_if
 
 
@@ -28,3 +30,12 @@ def test_an_update_is_run_when_it_is_due_and_not_else(strategy):
         step()
         seen.append(int(updates.numpy()))
     assert seen == [0, 0, 1, 1, 1, 2, 2]
+
+
+def test_a_backend_that_tasks_do_not_run_on_is_told_before_anything_is_loaded(monkeypatch):
+    monkeypatch.setattr(keras.backend, "backend", lambda: "torch")
+    message = "tasks run on TensorFlow and JAX: received the backend 'torch'. Set KERAS_BACKEND=tensorflow or jax"
+    with pytest.raises(ValueError, match=message):
+        zoo.load("there is no such model")
+    with pytest.raises(ValueError, match=message):
+        Task("no task", None, None)
