@@ -43,7 +43,8 @@ def flops_per_token(config: TransformerConfig, length: int) -> float:
     >>> flops_per_token(config, length=8) == 2 * (3 * (12 * 16**2 + 2 * 8 * 16) + 16 * 100)
     True
     """
-    if not is_size(length) or length > (most := most_tokens(config)):
+    most = most_tokens(config)
+    if not is_size(length) or length > most:
         raise ValueError(
             f"length must be a positive integer, at most {most}, the model's longest text: received {length!r}."
         )
