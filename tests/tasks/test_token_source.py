@@ -159,6 +159,7 @@ def test_words_of_real_files_are_found_as_the_library_finds_them(data_dir, name)
         assert {place: target for place, target in enumerate(targets.tolist()) if target >= 0} == expected, words[row]
 
 
+@pytest.mark.integration
 def test_a_label_of_no_scheme_is_told_and_refused_in_training():
     """A task with an odd tag finds entities, not plain tags, and learns from no such row."""
     with pytest.warns(UserWarning, match=r"of the scheme BIO, such as .* but \['o'\] are not: correct them"):
