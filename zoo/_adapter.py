@@ -9,9 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from keras_transformers.checkpoints import hub, huggingface
+from keras_transformers.checkpoints import hub
 from keras_transformers.checkpoints.names import FAMILIES
-from keras_transformers.checkpoints.peft import CONFIG, Adapter, is_adapter, read_adapter
+from keras_transformers.checkpoints.peft import CONFIG, Adapter, adapt, is_adapter, read_adapter
 from keras_transformers.text.tokenizer import Tokenizer
 from zoo._entry import is_known
 
@@ -37,7 +37,7 @@ def adapted(
     base = _find_base(folder, adapter, find, cache_dir, pickled)
     family = FAMILIES[base.config.family]
     task = adapter.task or base.task
-    found = dataclasses.replace(base, assign=partial(base.assign, adapter=adapter), task=task)
+    found = dataclasses.replace(base, stored=adapt(base.stored, adapter), task=task)
     if base.config.kind != "encoder_decoder" and (folder / "tokenizer.json").is_file():
         found = dataclasses.replace(found, tokenizer=Tokenizer.from_folder(folder))
     head = adapter.tensors.get(f"{family.weights.get('classifier')}.weight")
@@ -63,6 +63,6 @@ def _find_base(folder: Path, adapter: Adapter, find: Callable[..., Checkpoint], 
             f"{folder} holds an adapter of peft for {adapter.base!r}, its base, which cannot be loaded: {error} The "
             f"base is what {CONFIG} names as base_model_name_or_path: a folder, a name of the zoo, or of the hub."
         ) from error
-    if getattr(base.assign, "func", None) is not huggingface.load_weights:
+    if base.stored is None:
         raise ValueError(f"{folder}: the base {adapter.base!r} has no folder of weights: expected one to merge with.")
     return base

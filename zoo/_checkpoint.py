@@ -9,12 +9,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from keras_transformers.checkpoints import hub, huggingface, keras_nlp
+import keras
+
+from keras_transformers.checkpoints import hub, keras_nlp
+from keras_transformers.checkpoints.formats import find_stored
 from keras_transformers.checkpoints.generation_config import keep_generation, read_generation
+from keras_transformers.checkpoints.huggingface import check_size, load_weights
 from keras_transformers.checkpoints.names import FAMILIES, is_task_of, task_of
 from keras_transformers.checkpoints.peft import is_adapter
 from keras_transformers.checkpoints.sentence_transformers import TASK as SENTENCE_EMBEDDING
 from keras_transformers.checkpoints.sentence_transformers import is_sentence_transformer, read_sentence_transformer
+from keras_transformers.checkpoints.stored import Said, Stored
 from keras_transformers.config import TransformerConfig
 from keras_transformers.config_limits import most_tokens
 from keras_transformers.tasks.parts import find_kind
@@ -23,7 +28,7 @@ from keras_transformers.text.tokenizer import Tokenizer
 from zoo._adapter import adapted
 from zoo._entry import Entry
 from zoo._place import stands_for
-from zoo._sizes import no_weights, of_sizes
+from zoo._sizes import no_weights, tokenizers_of_sizes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,26 +39,39 @@ class Checkpoint:
         config: Of the model that it holds.
         tokenizer: Its tokenizer.
         task: What it was made for, or None for a bare model.
-        assign: Gives its weights to a model: `assign(model, missing_ok=(), fresh=())`.
+        stored: Its files; None if it has sizes only.
         labels, problem: Of a classifier, or None.
         fault: Why the names of the labels cannot be used; empty if they can.
         unknown_class: What its config.json names, if that is no class of `transformers` that is known here.
         settings: Reads what it says of other options of a task, by their names: `max_length`, `generation`, ...
         kept: Options of `save_folder` for tasks that do not use what a file says, but write it again.
-        check: Raises a `ValueError` if it does not hold as many weights as a model of its configuration has.
+        weightless: What to say to who asks for weights, if it has none.
     """
 
     config: TransformerConfig
     tokenizer: Tokenizer
     task: str | None
-    assign: Callable[..., Any]
+    stored: Stored | None
     labels: tuple[str, ...] | None = None
     problem: str | None = None
     fault: str = ""
     unknown_class: str = ""
     settings: Mapping[str, Callable[[], Any]] = dataclasses.field(default_factory=dict)
     kept: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    check: Callable[[], None] = lambda: None
+    weightless: str = ""
+
+    def check(self) -> None:
+        """Refuse a checkpoint that holds fewer weights than a model of its configuration has."""
+        check_size(self._weights())
+
+    def assign(self, model: keras.Model, **options: Any) -> tuple[str, ...]:
+        """Give its weights to a model: see `huggingface.load_weights`."""
+        return load_weights(model, self._weights(), **options)
+
+    def _weights(self) -> Stored:
+        if self.stored is None:
+            raise ValueError(self.weightless)
+        return self.stored
 
     def options(self, names: Iterable[str], task: str | None = None) -> dict[str, Any]:
         """Options of a task, of these names, as far as the checkpoint has values for them; labels only of its own.
@@ -89,7 +107,7 @@ def find(
     if revision is not None:
         raise ValueError(f"revision={revision!r} is of a repository on the hub, and {name!r} is none. Leave it out.")
     if isinstance(place, str):
-        return _keras_nlp(place.removeprefix("keras-nlp:"))
+        return _of_stored(find_stored(keras_nlp.preset_folder(place)))
     if isinstance(place, Entry) and not place.bundled:
         return _sizes(place)
     return _folder(place.folder if isinstance(place, Entry) else place, pickled, cache_dir)
@@ -98,33 +116,39 @@ def find(
 def _sizes(entry: Entry) -> Checkpoint:
     """Return the checkpoint of a model that has sizes but no weights."""
     if entry.tokenizer is None:
-        raise no_weights(entry)
-    config, task, tokenizers, assign = of_sizes(entry)
-    return Checkpoint(config, tokenizers[0], task, assign, settings={"target_tokenizer": lambda: tokenizers[-1]})
+        raise ValueError(no_weights(entry))
+    source, target = tokenizers_of_sizes(entry)
+    settings = {"target_tokenizer": lambda: target}
+    return Checkpoint(entry.config, source, entry.task, None, settings=settings, weightless=no_weights(entry))
 
 
 def _folder(folder: Path, pickled: bool, cache_dir: str | os.PathLike | None) -> Checkpoint:
     if is_adapter(folder):
         return adapted(folder, find, cache_dir, pickled)
-    config, extra = huggingface.read_config(folder)
-    assign = partial(huggingface.load_weights, folder=folder, pickled=pickled)
+    return _of_stored(find_stored(folder, Said(pickled=pickled)))
+
+
+def _of_stored(stored: Stored) -> Checkpoint:
+    folder, config = stored.folder, stored.config
     has_source = config.kind == "encoder_decoder"
     vectors = read_sentence_transformer(folder) if is_sentence_transformer(folder) else {}
+    source, target = stored.tokenizers()
     settings = {
         "max_length": lambda: _max_length(config, vectors.get("max_length") or read_max_length(folder)),
-        "generation": partial(read_generation, folder, has_source),
+        "generation": partial(read_generation, folder, has_source, stored.values),
         **{name: partial(vectors.get, name) for name in ("pooling", "normalize") if name in vectors},
+        **({"target_tokenizer": lambda: target} if has_source else {}),
     }
-    if has_source:
-        source, target = Tokenizer.pair_from_folder(folder)
-        found = _checkpoint(config, extra, source, assign, settings | {"target_tokenizer": lambda: target})
-    else:
-        found = _checkpoint(config, extra, Tokenizer.from_folder(folder), assign, settings)
-    task = SENTENCE_EMBEDDING if vectors and not has_source else found.task
+    task, said = _made_for(stored.extra, config.family)
+    for option in said.keys() & (find_kind(task).saved_options if said else ()):
+        settings[option] = partial(said.get, option)
+    if vectors and not has_source:
+        task = SENTENCE_EMBEDDING
+    facts = {name: stored.extra[name] for name in ("labels", "problem", "fault") if name in stored.extra}
+    if (architecture := stored.extra["architecture"]) not in FAMILIES[config.family].architectures:
+        facts["unknown_class"] = architecture or "no class"
     kept = {"generation": generation} if (generation := keep_generation(folder)) else {}
-    return dataclasses.replace(
-        found, task=task, kept=kept, check=partial(huggingface.check_size, folder, config, pickled)
-    )
+    return Checkpoint(config, source, task, stored=stored, settings=settings, kept=kept, **facts)
 
 
 def _max_length(config: TransformerConfig, said: float | None) -> int:
@@ -132,27 +156,12 @@ def _max_length(config: TransformerConfig, said: float | None) -> int:
     return int(said) if said and said <= most_tokens(config) else config.max_length
 
 
-def _keras_nlp(preset: str) -> Checkpoint:
-    folder = keras_nlp.preset_folder(preset)
-    config, extra = keras_nlp.read_config(folder)
-    assign = partial(keras_nlp.load_weights, folder=folder)
-    found = _checkpoint(config, extra, keras_nlp.read_tokenizer(folder), assign, {})
-    return dataclasses.replace(found, check=partial(keras_nlp.check_size, folder, config))
-
-
-def _checkpoint(
-    config: TransformerConfig, extra: dict[str, Any], tokenizer: Tokenizer, assign: Any, settings: Any
-) -> Checkpoint:
-    said, settings = extra.get("task") or {}, dict(settings)
-    task = said.get("name")
-    if not _is_meant_for(task, extra, config.family):
-        task, said = task_of(extra["architecture"], config.family), {}
-    for option in said.keys() & (find_kind(task).saved_options if said else ()):
-        settings[option] = partial(said.get, option)
-    said = {name: extra[name] for name in ("labels", "problem", "fault") if name in extra}
-    if (architecture := extra["architecture"]) not in FAMILIES[config.family].architectures:
-        said["unknown_class"] = architecture or "no class"
-    return Checkpoint(config, tokenizer, task, assign, settings=settings, **said)
+def _made_for(extra: Mapping[str, Any], family: str) -> tuple[str | None, Mapping[str, Any]]:
+    """The task that a checkpoint was made for, or None; and what it says of the task's options."""
+    said = extra.get("task") or {}
+    if _is_meant_for(said.get("name"), extra, family):
+        return said["name"], said
+    return task_of(extra["architecture"], family), {}
 
 
 def _is_meant_for(task: Any, extra: Mapping[str, Any], family: str) -> bool:

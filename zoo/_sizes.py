@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-from keras_transformers.config import TransformerConfig
 from keras_transformers.text.tokenizer import Tokenizer
 from zoo._entry import Entry, describe
 
 
-def of_sizes(entry: Entry) -> tuple[TransformerConfig, str, tuple[Tokenizer, ...], Callable]:
-    """What a checkpoint of sizes has: those of the entry, the tokenizers of a bundled model, and no weights to assign.
+def tokenizers_of_sizes(entry: Entry) -> tuple[Tokenizer, Tokenizer]:
+    """Return the tokenizers of a bundled model that a model of sizes reads and writes with.
 
     Args:
         entry: One with a `tokenizer`.
-
-    Returns:
-        Configuration, task, the tokenizers of what is read and what is written, and a function that raises.
     """
-
-    def assign(*arguments: Any, **options: Any):
-        raise no_weights(entry)
-
     folder = describe(entry.tokenizer).folder
-    two_sides = entry.config.kind == "encoder_decoder"
-    tokenizers = Tokenizer.pair_from_folder(folder) if two_sides else (Tokenizer.from_folder(folder),)
-    return entry.config, entry.task, tokenizers, assign
+    if entry.config.kind == "encoder_decoder":
+        return Tokenizer.pair_from_folder(folder)
+    return (Tokenizer.from_folder(folder),) * 2
 
 
-def no_weights(entry: Entry) -> ValueError:
-    """The error of a model that has sizes only; it says what to do.
+def no_weights(entry: Entry) -> str:
+    """Return the error of a model that has sizes only; it says what to do.
 
     Args:
         entry: Of the model.
@@ -38,6 +27,6 @@ def no_weights(entry: Entry) -> ValueError:
     way = f"train a model of zoo.describe({entry.name!r}).config"
     if entry.tokenizer:
         way = "load it with weights=False, train it"
-    return ValueError(
+    return (
         f"there are no weights for {entry.name!r}, only sizes: {way}, and load it from the folder that it is saved to."
     )

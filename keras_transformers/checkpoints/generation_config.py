@@ -28,13 +28,16 @@ for name in ("early_stopping", *LISTS):  # the first may also be a word
     del KINDS[name]
 
 
-def read_generation(folder: str | Path, has_source: bool = True) -> dict[str, Any]:
+def read_generation(
+    folder: str | Path, has_source: bool = True, config: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """Reads the generation settings of a checkpoint.
 
     Args:
         folder: In the Hugging Face layout. Without generation_config.json, config.json is read.
         has_source: Whether the model has an encoder. Without one, `max_length` and `min_length` are ignored, as they
             count the prompt too.
+        config: The values of config.json; read from the folder when None.
 
     Returns:
         A dict of the settings that the file has. They are arguments of `generate` (`temperature`, if the file sets
@@ -67,7 +70,8 @@ def read_generation(folder: str | Path, has_source: bool = True) -> dict[str, An
         tell_unknown(values, path)
     else:  # of old checkpoints, which say it among the sizes
         path = path.with_name("config.json")
-        values = {key: value for key, value in read_object(path).items() if key in {*CHANGING, "bos_token_id"}}
+        values = read_object(path) if config is None else config
+        values = {key: value for key, value in values.items() if key in {*CHANGING, "bos_token_id"}}
     check_types(values, KINDS, path)
     check_keys(values, path, has_source)
     rest = dict(values)

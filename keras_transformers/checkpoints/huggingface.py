@@ -16,15 +16,16 @@ import safetensors.numpy
 
 from keras_transformers.checkpoints import assign, stray
 from keras_transformers.checkpoints.folder import atomic_folder
+from keras_transformers.checkpoints.formats import find_stored
 from keras_transformers.checkpoints.fused import join, split
 from keras_transformers.checkpoints.generation_config import make_generation
 from keras_transformers.checkpoints.huggingface_config import TASK, make_config, read_config
 from keras_transformers.checkpoints.names import names_of, stored_as
 from keras_transformers.checkpoints.names.table import Names, modern_name, their_name
-from keras_transformers.checkpoints.peft import Adapter, merge
 from keras_transformers.checkpoints.reshaped import reshape, reshape_back
 from keras_transformers.checkpoints.sentence_transformers import write_sentence_transformer
-from keras_transformers.checkpoints.tensors import FLOAT8, Tensor, by_name, read_tensors
+from keras_transformers.checkpoints.stored import Said, Stored
+from keras_transformers.checkpoints.tensors import FLOAT8, Tensor, by_name
 from keras_transformers.config import TransformerConfig
 from keras_transformers.keras_private import all_layers, strategy_of
 from keras_transformers.training.distribute import is_chief
@@ -35,14 +36,13 @@ DTYPES = ("float32", "float16", "bfloat16", FLOAT8)
 
 def load_weights(
     model: keras.Model,
-    folder: str | os.PathLike,
+    stored: Stored | str | os.PathLike,
     *,
     missing_ok: Iterable[str] = (),
     fresh: Iterable[str] = (),
     pickled: bool = False,
-    adapter: Adapter | None = None,
 ) -> tuple[str, ...]:
-    """Loads the weights of a checkpoint folder into a model made from its configuration.
+    """Loads the weights of a checkpoint into a model made from its configuration.
 
     float16, bfloat16 and float8_e4m3fn are converted to the variables' dtype; 8-bit floats with scales are refused.
     Heads of the checkpoint that the model does not have are ignored, with a warning those that no model of the family
@@ -50,12 +50,11 @@ def load_weights(
 
     Args:
         model: Made by `models`, with or without heads of `heads`: its weights are found by their names.
-        folder: In the Hugging Face layout; `model.safetensors` may be sharded.
+        stored: What `formats.find_stored` returns; or a folder.
         missing_ok: Names of layers, such as `"classifier"`, that keep their initial values if the checkpoint has
             none for them.
         fresh: Names of layers that always keep their initial values.
-        pickled: Whether to accept an old `pytorch_model.bin`; no code in it is run.
-        adapter: What `peft.read_adapter` returns, to be merged; the model is not trained with it.
+        pickled: Whether to accept the old `pytorch_model.bin` of a folder; no code in it is run.
 
     Returns:
         The paths of the variables that kept their initial values.
@@ -65,19 +64,17 @@ def load_weights(
             message then lists those that are missing, of another shape, not floats (integers), or unknown. No
             variable has changed.
     """
-    folder = Path(folder)
-    config, _ = read_config(folder, warn=False)  # who made the model has read it before
-    names = names_of(config, folder)
-    if not config.tie_embeddings:
+    if not isinstance(stored, Stored):
+        stored = find_stored(Path(stored), Said(pickled=pickled))
+    names = names_of(stored.config, stored.place)
+    if not stored.config.tie_embeddings:
         names = names._replace(copies={copy: name for copy, name in names.copies.items() if "lm_head" not in copy})
 
-    source = f"the checkpoint in {folder}"
-    stored = read_tensors(folder, pickled)
-    stray.check_merged(stored, source)
-    stored = stored if adapter is None else merge(stored, adapter, names)
-    tensors = by_name(((modern_name(tensor.name, names), tensor) for tensor in stored), source)
-    tensors = reshape(split(stray.with_lent(tensors, names, config), names, source), names)
-    _check_copies(tensors, names, source)
+    listed = stored.tensors()
+    stray.check_merged(listed, stored.source)
+    tensors = by_name(((modern_name(tensor.name, names), tensor) for tensor in listed), stored.source)
+    tensors = reshape(split(stray.with_lent(tensors, names, stored.config), names, stored.source), names)
+    _check_copies(tensors, names, stored.source)
 
     used = {their_name(weight.path, names)[0] for weight in model.weights}
     beside = stray.beside(tensors, names) - used
@@ -89,21 +86,15 @@ def load_weights(
         fresh=fresh,
         may_stay=lambda name: _may_stay(name, tensors, names, used),
         spare=beside,
-        source=source,
+        source=stored.source,
     )
-    stray.tell((tensors[name].name for name in beside), source)
+    stray.tell((tensors[name].name for name in beside), stored.source)
     return kept
 
 
-def check_size(folder: str | os.PathLike, config: TransformerConfig, pickled: bool = False) -> None:
-    """Refuses a configuration that asks for more weights than its folder holds: see `assign.check_size`.
-
-    Args:
-        folder: In the Hugging Face layout.
-        config: That of the folder.
-        pickled: As for `load_weights`.
-    """
-    assign.check_size(config, lambda: read_tensors(Path(folder), pickled), f"the checkpoint in {folder}")
+def check_size(stored: Stored) -> None:
+    """Refuses a configuration that asks for more weights than its checkpoint holds: see `assign.check_size`."""
+    assign.check_size(stored.config, stored.tensors, stored.source)
 
 
 def _may_stay(name: str, tensors: dict[str, Tensor], names: Names, used: set[str]) -> bool:

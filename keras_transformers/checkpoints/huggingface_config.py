@@ -47,7 +47,17 @@ def read_config(folder: str | Path, warn: bool = True) -> tuple[TransformerConfi
             missing.
     """
     path = Path(folder, "config.json")
-    values = read_object(path)
+    return parse_config(read_object(path), path, warn)
+
+
+def parse_config(values: dict[str, Any], path: Path, warn: bool = True) -> tuple[TransformerConfig, dict[str, Any]]:
+    """Parses the values of a config.json, which another program's file may stand for: see `read_config`.
+
+    Args:
+        values: By the keys of `transformers`.
+        path: Of the file that they are from, for errors; a generation_config.json beside it is read, too.
+        warn: As for `read_config`.
+    """
     values = _flatten(values, path) | _read_generation(path.with_name("generation_config.json"), values)
     family = _of_type(values, path, "model_type", str, "")
     names = family_names(family, path) if family else _without_family(values, path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -10,7 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from keras_transformers.checkpoints.names import names_of
 from keras_transformers.checkpoints.names.table import Names, modern_name
+from keras_transformers.checkpoints.stored import Stored
+from keras_transformers.checkpoints.stray import check_merged
 from keras_transformers.checkpoints.tensors import Tensor, by_name, read_tensors
 from keras_transformers.json_file import NUMBER, check_types, read_object
 from keras_transformers.outside import shown
@@ -111,6 +115,17 @@ def _check_options(values: Mapping[str, Any], path: Path) -> None:
 
 
 MERGE = "Merge it with `model.merge_and_unload().save_pretrained(...)` of `peft`, and load that folder."
+
+
+def adapt(base: Stored, adapter: Adapter) -> Stored:
+    """Return the record of a checkpoint with an adapter merged into its tensors; see `merge`."""
+
+    def tensors() -> list[Tensor]:
+        stored = base.tensors()
+        check_merged(stored, base.source)
+        return merge(stored, adapter, names_of(base.config, base.place))
+
+    return dataclasses.replace(base, tensors=tensors)
 
 
 def merge(stored: Sequence[Tensor], adapter: Adapter, names: Names) -> list[Tensor]:

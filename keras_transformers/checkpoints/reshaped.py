@@ -11,13 +11,7 @@ from keras_transformers.checkpoints.tensors import Tensor
 def reshape(tensors: dict[str, Tensor], names: Names) -> dict[str, Tensor]:
     """Converts tensors to our shapes; nothing is read."""
 
-    def converted(tensor: Tensor, read) -> Tensor:
-        shape = read(np.broadcast_to(np.float32(0), tensor.shape)).shape
-        return tensor._replace(shape=shape, read=lambda: read(tensor.read()))
-
-    return tensors | {
-        name: converted(tensors[name], form.read) for name, form in names.reshaped.items() if name in tensors
-    }
+    return tensors | {name: tensors[name].map(form.read) for name, form in names.reshaped.items() if name in tensors}
 
 
 def reshape_back(arrays: dict[str, np.ndarray], names: Names) -> dict[str, np.ndarray]:

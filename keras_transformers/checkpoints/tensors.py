@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -60,6 +61,15 @@ class Tensor(NamedTuple):
         """
         return self.dtype in FLOATS.values()
 
+    def map(self, function: Callable[[np.ndarray], np.ndarray]) -> Tensor:
+        """Returns the tensor with another layout; nothing is read before it is asked for.
+
+        Args:
+            function: Converts the values, and depends on their shape alone.
+        """
+        shape = function(np.broadcast_to(np.float32(0), self.shape)).shape
+        return self._replace(shape=shape, read=lambda: function(self.read()))
+
     def equals(self, other: Tensor) -> bool:
         """Whether both are weights of the same shape and values."""
         comparable = self.is_weight and other.is_weight and self.shape == other.shape
@@ -105,7 +115,7 @@ def read_tensors(folder: Path, pickled: bool = False, name: str = SAFE, old_name
         if (folder / file).is_file():
             return open_file(folder / file)
         if (folder / f"{file}.index.json").is_file():
-            return _open_shards(folder / f"{file}.index.json", open_file)
+            return open_shards(folder / f"{file}.index.json", open_file)
     old = [file for file in (old_name, f"{old_name}.index.json") if (folder / file).is_file()]
     remedy = f" It holds {old[0]}, an old format: ask for it with pickled=True." if old else ""
     if other := sorted(path.name for pattern in OTHERS for path in folder.glob(pattern) if not old):
@@ -115,6 +125,21 @@ def read_tensors(folder: Path, pickled: bool = False, name: str = SAFE, old_name
     raise ValueError(f"no weights in {folder}: expected {name} or {name}.index.json.{remedy}")
 
 
+def framework_of(folder: Path) -> str | None:
+    """Returns the framework that a folder's safetensors files name, such as `"pt"`; None if there are none."""
+    index = folder / INDEX
+    path = folder / SAFE if (folder / SAFE).is_file() or not index.is_file() else folder / next(iter(_files(index)), "")
+    return (_safe_open(path).metadata() or {}).get("format") if path.is_file() else None
+
+
+def _safe_open(path: Path) -> Any:
+    check_is_itself(path)
+    try:
+        return safetensors.safe_open(path, framework="numpy")
+    except (safetensors.SafetensorError, OSError) as error:
+        raise ValueError(f"{path} is damaged or incomplete ({str(error)[:MOST_LETTERS]}): fetch it again.") from error
+
+
 def _open_pickled(path: Path) -> list[Tensor]:
     check_is_itself(path)
     arrays = read_pickled(path)
@@ -122,13 +147,9 @@ def _open_pickled(path: Path) -> list[Tensor]:
 
 
 def _open(path: Path) -> list[Tensor]:
-    check_is_itself(path)
-    try:
-        file = safetensors.safe_open(path, framework="numpy")
-        contents = functools.cache(lambda: dict(safetensors.deserialize(path.read_bytes())))
-        return [_describe(file, name, contents) for name in file.keys()]  # noqa: SIM118 - it is no dict
-    except (safetensors.SafetensorError, OSError) as error:
-        raise ValueError(f"{path} is damaged or incomplete ({str(error)[:MOST_LETTERS]}): fetch it again.") from error
+    file = _safe_open(path)
+    contents = functools.cache(lambda: dict(safetensors.deserialize(path.read_bytes())))
+    return [_describe(file, name, contents) for name in file.keys()]  # noqa: SIM118 - it is no dict
 
 
 def _describe(file: Any, name: str, contents: Callable[[], dict[str, Any]]) -> Tensor:
@@ -141,18 +162,34 @@ def _describe(file: Any, name: str, contents: Callable[[], dict[str, Any]]) -> T
     return Tensor(name, shape, dtype, read_float8 if dtype == FLOAT8 else functools.partial(file.get_tensor, name))
 
 
-def _open_shards(index: Path, open_file: Callable[[Path], list[Tensor]]) -> list[Tensor]:
-    folder, places = index.parent, _weight_map(index)
-    files = sorted(set(places.values()))
-    if missing := [name for name in files if Path(name).name != name or not os.path.isfile(folder / name)]:
-        raise ValueError(f"{index} names files that are not there: {shown(missing)}. Fetch them too.")
-    shards = {name: open_file(folder / name) for name in files}
+def open_shards(index: Path, open_file: Callable[[Path], list[Tensor]], dropped: str | re.Pattern = "") -> list[Tensor]:
+    """Lists the tensors of the files that an index names.
+
+    Args:
+        index: Of the file: `weight_map` names a file for each tensor, and all of them are in its folder.
+        open_file: Lists the tensors of a file.
+        dropped: Pattern of what names in the index begin with and names in the files do not.
+
+    Raises:
+        ValueError: A file is missing or damaged, or lacks a tensor.
+    """
+    places = _weight_map(index)
+    shards = {name: open_file(index.with_name(name)) for name in _files(index)}
     held = {(name, tensor.name) for name, shard in shards.items() for tensor in shard}
-    if missing := sorted(name for name, place in places.items() if (place, name) not in held):
+    asked = {name: (place, re.sub(dropped, "", name, count=1)) for name, place in places.items()}
+    if missing := sorted(name for name, place in asked.items() if place not in held):
         raise ValueError(
             f"{index} names tensors that its files do not hold: {shown(missing)}. Fetch index and files again."
         )
     return [tensor for shard in shards.values() for tensor in shard]
+
+
+def _files(index: Path) -> list[str]:
+    """The names of the files that an index names, which are in its folder."""
+    files = sorted({*_weight_map(index).values()})
+    if missing := [name for name in files if Path(name).name != name or not os.path.isfile(index.with_name(name))]:
+        raise ValueError(f"{index} names files that are not there: {shown(missing)}. Fetch them too.")
+    return files
 
 
 def _weight_map(index: Path) -> dict[str, str]:

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
+from keras_transformers.checkpoints.formats import find_stored
 from keras_transformers.checkpoints.huggingface import load_weights, save_folder
-from keras_transformers.checkpoints.peft import read_adapter
+from keras_transformers.checkpoints.peft import adapt, read_adapter
 from keras_transformers.families import bert, gpt2, llama
 
 SIZES = {"vocabulary_size": 90, "num_layers": 1, "num_heads": 2, "hidden_dim": 16, "max_length": 12}
@@ -57,7 +58,7 @@ def base(tmp_path_factory, ours):
 def merged(base, family, adapter, tmp_path):
     """The tensors that the merged model is saved with."""
     model, folder, _ = base[family]
-    load_weights(model, folder, adapter=adapter)
+    load_weights(model, adapt(find_stored(folder), adapter))
     config, architecture = MODELS[family]
     save_folder(tmp_path / "merged", model, config, None, architecture=architecture)
     return safetensors.numpy.load_file(tmp_path / "merged" / "model.safetensors")
@@ -139,5 +140,5 @@ def test_an_adapter_of_another_model(base, tmp_path, case):
     adapter = read_adapter(write(tmp_path / "adapter", tensors, **options))
     before = [np.array(weight) for weight in model.weights]
     with pytest.raises(ValueError, match=rf"the adapter in .*{message}"):
-        load_weights(model, folder, adapter=adapter)
+        load_weights(model, adapt(find_stored(folder), adapter))
     assert all(np.array_equal(one, other) for one, other in zip(before, model.weights, strict=True))

@@ -115,7 +115,7 @@ def loadable(name: str | None) -> str | None:
     if isinstance(place, Path):
         read_config(place)
     elif isinstance(place, Entry) and place.source is None:
-        raise no_weights(place)
+        raise ValueError(no_weights(place))
     return name
 
 

@@ -1,0 +1,68 @@
+"""Folders of `transformers`: config.json, the weights of PyTorch or TensorFlow, and the tokenizer's files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from keras_transformers.checkpoints.formats import transformers_tf
+from keras_transformers.checkpoints.hub import PICKLED
+from keras_transformers.checkpoints.huggingface_config import parse_config
+from keras_transformers.checkpoints.stored import Said, Stored, Tokenizers
+from keras_transformers.checkpoints.tensors import INDEX, SAFE, Tensor, framework_of, read_tensors
+from keras_transformers.json_file import read_object
+from keras_transformers.outside import shown
+from keras_transformers.text.tokenizer import Tokenizer
+
+CONFIG = "config.json"
+TORCH, TENSORFLOW = "transformers (PyTorch)", "transformers 4 (TensorFlow)"
+OF_TORCH, OF_TENSORFLOW = (SAFE, INDEX), (transformers_tf.FILE, transformers_tf.INDEX)
+
+
+def read(place: Path, said: Said) -> Stored | None:
+    """Read a folder of `transformers`, or one that was saved here; the weights of PyTorch, if it holds both."""
+    path = place / CONFIG
+    if not path.is_file():
+        return None
+    values = read_object(path)
+    if "class_name" in values and "model_type" not in values:  # a config.json of Keras
+        return None
+    config, extra = parse_config(values, path)
+    is_pair = config.kind == "encoder_decoder"
+    return Stored(
+        writer=TENSORFLOW if _is_of_tensorflow(place, said.pickled) else TORCH,
+        place=place,
+        values=values,
+        config=config,
+        extra=extra,
+        tensors=lambda: _read_tensors(place, said.pickled),
+        tokenizers=lambda: Tokenizer.pair_from_folder(place) if is_pair else _twice(Tokenizer.from_folder(place)),
+    )
+
+
+def _twice(tokenizer: Tokenizer) -> Tokenizers:
+    return tokenizer, tokenizer
+
+
+def _is_of_tensorflow(folder: Path, pickled: bool) -> bool:
+    """Return whether the weights to be read are those of a `TF...` class."""
+    if _holds(folder, OF_TORCH):
+        return framework_of(folder) == "tf"
+    is_asked = pickled and _holds(folder, (PICKLED, f"{PICKLED}.index.json"))
+    return _holds(folder, OF_TENSORFLOW) and not is_asked
+
+
+def _holds(folder: Path, names: tuple[str, ...]) -> bool:
+    return any((folder / name).is_file() for name in names)
+
+
+def _read_tensors(folder: Path, pickled: bool) -> list[Tensor]:
+    is_of_tensorflow = _is_of_tensorflow(folder, pickled)
+    if is_of_tensorflow and not _holds(folder, OF_TORCH):
+        return transformers_tf.read_weights(folder)
+    if not is_of_tensorflow and (framework := framework_of(folder)) not in (None, "pt", "np"):
+        raise ValueError(
+            f"the weights in {folder} are of the format {shown(framework)}: expected 'pt' or 'tf', as `transformers` "
+            "wrote it for PyTorch and TensorFlow. Fetch the weights of PyTorch, or save the model once more from there."
+        )
+    tensors = read_tensors(folder, pickled)
+    return [transformers_tf.to_torch(tensor) for tensor in tensors] if is_of_tensorflow else tensors

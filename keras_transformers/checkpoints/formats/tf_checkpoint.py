@@ -1,0 +1,163 @@
+"""Read the variables of a TensorFlow checkpoint, `PREFIX.index` and `PREFIX.data-*`, without a graph."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from keras_transformers.checkpoints.tensors import Tensor
+from keras_transformers.outside import MOST_LETTERS, check_is_itself, decoded, read_bytes, shown
+
+GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
+VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"
+# Of optimizers and training loops: no part of a model.
+TRAINING = re.compile(
+    r"(.*/)?(adam_[mv]|Adam(_1)?|ExponentialMovingAverage|Momentum|beta[12]_power|global_step|save_counter|step)"
+    r"|(.*/)?(_?optimizer|\.OPTIMIZER_SLOT)/.*"
+)
+NAMED = re.compile(r'^\s*model_checkpoint_path:\s*"(.*)"', re.MULTILINE)
+
+
+def find_prefix(place: Path) -> Path | None:
+    """Return the prefix of the checkpoint in a folder: its only one, or what the file `checkpoint` names.
+
+    Args:
+        place: A folder; or a prefix, such as `folder/model.ckpt-1000`.
+
+    Returns:
+        The prefix, or None if there is no checkpoint.
+
+    Raises:
+        ValueError: There are several, and none is named; or what is named, or a part of it, is not there.
+    """
+    if not place.is_dir():
+        return _whole(place) if index_of(place).is_file() else None
+    prefixes = [path.with_name(path.name.removesuffix(".index")) for path in sorted(place.glob("*.index"))]
+    named = _named(place / "checkpoint")
+    if named is None and not prefixes:
+        return None
+    if named is None and len(prefixes) > 1:
+        raise ValueError(
+            f"{place} holds several checkpoints, {shown([path.name for path in prefixes])}, and no file `checkpoint` "
+            f"that names one: expected one. Give that one, such as {str(prefixes[-1])!r}."
+        )
+    prefix = prefixes[0] if named is None else place / named
+    if not index_of(prefix).is_file():
+        there = f"there are {[path.name for path in prefixes]}: give one of them" if prefixes else "fetch it"
+        raise ValueError(f"{place / 'checkpoint'} names {shown(prefix.name)}, which is not there: {there}.")
+    return _whole(prefix)
+
+
+def index_of(prefix: Path) -> Path:
+    """Return the path of a checkpoint's index."""
+    return prefix.with_name(f"{prefix.name}.index")
+
+
+def _named(path: Path) -> str | None:
+    """Return the name that a file `checkpoint` has for the newest one; its folder may be of another machine."""
+    match = NAMED.search(decoded(read_bytes(path), path)) if path.is_file() else None
+    return re.split(r"[/\\]", match[1])[-1] if match else None
+
+
+def _whole(prefix: Path) -> Path:
+    """Return a prefix whose data files are all there."""
+    found = sorted(prefix.parent.glob(f"{_escaped(prefix.name)}.data-[0-9]*-of-[0-9]*"))
+    count = max((int(path.name.rpartition("-")[2]) for path in found if path.name[-5:].isdecimal()), default=1)
+    names = [f"{prefix.name}.data-{index:05}-of-{count:05}" for index in range(min(count, 10_000))]
+    if missing := [name for name in names if not prefix.with_name(name).is_file()]:
+        raise ValueError(f"{index_of(prefix)} needs files that are not there: {shown(missing)}. Fetch them too.")
+    for path in (index_of(prefix), *found):
+        check_is_itself(path)
+    return prefix
+
+
+def _escaped(name: str) -> str:
+    return re.sub(r"([*?[])", r"[\1]", name)
+
+
+def load_checkpoint(prefix: Path) -> Any:
+    """Open a checkpoint: what `tf.train.load_checkpoint` returns.
+
+    Raises:
+        ValueError: TensorFlow is not installed; or the files are damaged, or hold less than the index says.
+    """
+    try:
+        import tensorflow as tf
+    except ImportError as error:
+        raise ValueError(
+            f"{prefix} is a TensorFlow checkpoint, and to read it takes TensorFlow: pip install tensorflow; or convert "
+            "it where TensorFlow is installed: python -m zoo convert."
+        ) from error
+    try:
+        reader = tf.train.load_checkpoint(str(prefix))
+        shapes, dtypes = reader.get_variable_to_shape_map(), reader.get_variable_to_dtype_map()
+    except Exception as error:  # what it raises depends on where the index is damaged
+        raise damaged(prefix, error) from error
+    files = prefix.parent.glob(f"{_escaped(prefix.name)}.data-*")
+    held = sum(path.stat().st_size for path in files)
+    asked = sum(math.prod(shape) * dtypes[name].size for name, shape in shapes.items() if dtypes[name].size)
+    if asked > held:
+        raise ValueError(
+            f"{index_of(prefix)} says that its variables take {asked:,} bytes, and its data files have {held:,}: they "
+            "are cut short, or of another checkpoint. Fetch them again."
+        )
+    return reader
+
+
+def damaged(prefix: Path, error: Exception) -> ValueError:
+    """Return the error of a checkpoint that cannot be read."""
+    return ValueError(f"{prefix} is damaged or incomplete ({str(error)[:MOST_LETTERS]}): fetch it again.")
+
+
+def read_variables(prefix: Path, reader: Any) -> dict[str, Tensor]:
+    """List the variables of a checkpoint that are no part of training, by their keys; their values are read later.
+
+    Args:
+        prefix: Of the checkpoint, for errors.
+        reader: What `load_checkpoint` returns.
+    """
+    dtypes = reader.get_variable_to_dtype_map()
+    shapes = {key: tuple(shape) for key, shape in reader.get_variable_to_shape_map().items() if key != GRAPH}
+    return {
+        key: Tensor(key, shape, dtypes[key].name, lambda key=key: _read(prefix, reader, key))
+        for key, shape in sorted(shapes.items())
+        if not TRAINING.fullmatch(key.removesuffix(VALUE))
+    }
+
+
+def _read(prefix: Path, reader: Any, key: str) -> np.ndarray:
+    try:
+        return reader.get_tensor(key)
+    except Exception as error:
+        raise damaged(prefix, error) from error
+
+
+def full_names(prefix: Path, reader: Any) -> Mapping[str, str]:
+    """Return the names of an object-based checkpoint's variables, by their keys.
+
+    Keys are paths of attributes, which depend on how the objects were held; names are those of the layers.
+
+    Raises:
+        ValueError: The record of objects is damaged.
+    """
+    return dict(_attributes(prefix, reader))
+
+
+def _attributes(prefix: Path, reader: Any) -> Iterator[tuple[str, str]]:
+    from google.protobuf.message import DecodeError
+    from tensorflow.core.protobuf import trackable_object_graph_pb2
+
+    graph = trackable_object_graph_pb2.TrackableObjectGraph()
+    try:
+        graph.ParseFromString(_read(prefix, reader, GRAPH))
+    except DecodeError as error:
+        raise damaged(prefix, error) from error
+    for node in graph.nodes:
+        for attribute in node.attributes:
+            if attribute.full_name:
+                yield attribute.checkpoint_key, attribute.full_name
