@@ -11,8 +11,8 @@ from typing import Any
 
 import keras
 
-from keras_transformers.checkpoints import hub, keras_nlp
-from keras_transformers.checkpoints.formats import find_stored
+from keras_transformers.checkpoints import hub
+from keras_transformers.checkpoints.formats import find_stored, keras_hub
 from keras_transformers.checkpoints.generation_config import keep_generation, read_generation
 from keras_transformers.checkpoints.huggingface import check_size, load_weights
 from keras_transformers.checkpoints.names import FAMILIES, is_task_of, task_of
@@ -107,7 +107,7 @@ def find(
     if revision is not None:
         raise ValueError(f"revision={revision!r} is of a repository on the hub, and {name!r} is none. Leave it out.")
     if isinstance(place, str):
-        return _of_stored(find_stored(keras_nlp.preset_folder(place)))
+        return _of_stored(find_stored(keras_hub.preset_folder(place)))
     if isinstance(place, Entry) and not place.bundled:
         return _sizes(place)
     return _folder(place.folder if isinstance(place, Entry) else place, pickled, cache_dir)

@@ -19,6 +19,21 @@ NO_WEIGHTS = f"not {', '.join(FLOATS.values())} (a quantized checkpoint must be 
 
 
 def assign(
+    model: keras.Model, tensors: Mapping[str, Tensor], locate: Callable[[str], tuple[str, bool]], **options: Any
+) -> tuple[str, ...]:
+    """Assigns a tensor to every variable of a model, after checking that all of them fit; see `plan`.
+
+    Returns:
+        The paths of the variables that kept their initial values.
+    """
+    assigned, kept = plan(model, tensors, locate, **options)
+    for variable, tensor, transposed in assigned:
+        array = tensor.read().astype("float32", copy=False)
+        variable.assign(array.T if transposed else array)
+    return tuple(kept)
+
+
+def plan(
     model: keras.Model,
     tensors: Mapping[str, Tensor],
     locate: Callable[[str], tuple[str, bool]],
@@ -28,8 +43,8 @@ def assign(
     may_stay: Callable[[str], bool] = lambda name: False,
     spare: Collection[str] = (),
     source: Any = "the checkpoint",
-) -> tuple[str, ...]:
-    """Assigns a tensor to every variable of a model, after checking that all of them fit.
+) -> tuple[list[tuple[keras.Variable, Tensor, bool]], list[str]]:
+    """Finds a tensor for every variable of a model, and checks that all of them fit; no value is read.
 
     Args:
         model: A built model.
@@ -42,7 +57,8 @@ def assign(
         source: What error messages call the checkpoint.
 
     Returns:
-        The paths of the variables that kept their initial values.
+        Variables, each with its tensor and whether this is stored transposed; and the paths of the variables that keep
+        their initial values.
 
     Raises:
         ValueError: Tensors are missing, have another shape, are not floats, or are unknown; the message lists them.
@@ -52,7 +68,7 @@ def assign(
         set(check_texts("missing_ok", missing_ok, False)),
         set(check_texts("fresh", fresh, False)),
     )
-    plan, kept, missing, misshaped, not_floats, used = [], [], [], [], [], set()
+    assigned, kept, missing, misshaped, not_floats, used = [], [], [], [], [], set()
 
     for variable in model.weights:
         name, transposed = locate(variable.path)
@@ -69,17 +85,14 @@ def assign(
         elif not tensor.is_weight:
             not_floats.append(f"{tensor.name} is {tensor.dtype}, for {variable.path} {shape}")
         else:
-            plan.append((variable, tensor, transposed))
+            assigned.append((variable, tensor, transposed))
 
     unused = [name for name in tensors if name not in used and (missing or misshaped or name not in spare)]
     unexpected = [tensors[name].name for name in unused if not may_stay(name)]
     problems = {"missing": missing, "of another shape": misshaped, NO_WEIGHTS: not_floats, "unexpected": unexpected}
     _report(source, problems)
 
-    for variable, tensor, transposed in plan:
-        array = tensor.read().astype("float32", copy=False)
-        variable.assign(array.T if transposed else array)
-    return tuple(kept)
+    return assigned, kept
 
 
 def check_size(config: TransformerConfig, tensors: Callable[[], Iterable[Tensor]], source: Any) -> None:

@@ -35,17 +35,22 @@ def _part(tensor: Tensor, index: int, width: int) -> Tensor:
     return tensor._replace(shape=(*tensor.shape[:-1], width), read=read)
 
 
-def join(arrays: dict[str, np.ndarray], names: Names) -> dict[str, np.ndarray]:
-    """The inverse of `split`, for arrays."""
+def join(tensors: dict[str, Tensor], names: Names) -> dict[str, Tensor]:
+    """The inverse of `split`; parts are joined when they are read."""
     if names.fused is None:
-        return arrays
+        return tensors
     pattern, parts = names.fused
     joined = {}
-    for name, array in arrays.items():
+    for name, tensor in tensors.items():
         stem, _, leaf = name.rpartition(".")
         layer, _, part = stem.rpartition(".")
         if not re.fullmatch(pattern, layer):
-            joined[name] = array
+            joined[name] = tensor
         elif part == parts[0]:
-            joined[f"{layer}.{leaf}"] = np.concatenate([arrays[f"{layer}.{part}.{leaf}"] for part in parts], axis=-1)
+            joined[f"{layer}.{leaf}"] = _joined([tensors[f"{layer}.{part}.{leaf}"] for part in parts])
     return joined
+
+
+def _joined(parts: list[Tensor]) -> Tensor:
+    shape = (*parts[0].shape[:-1], sum(part.shape[-1] for part in parts))
+    return parts[0]._replace(shape=shape, read=lambda: np.concatenate([part.read() for part in parts], axis=-1))

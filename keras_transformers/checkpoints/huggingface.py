@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import keras
 import numpy as np
-import safetensors.numpy
 
 from keras_transformers.checkpoints import assign, stray
 from keras_transformers.checkpoints.folder import atomic_folder
@@ -23,9 +22,10 @@ from keras_transformers.checkpoints.huggingface_config import TASK, make_config,
 from keras_transformers.checkpoints.names import names_of, stored_as
 from keras_transformers.checkpoints.names.table import Names, modern_name, their_name
 from keras_transformers.checkpoints.reshaped import reshape, reshape_back
+from keras_transformers.checkpoints.safetensors_file import write_tensors
 from keras_transformers.checkpoints.sentence_transformers import write_sentence_transformer
 from keras_transformers.checkpoints.stored import Said, Stored
-from keras_transformers.checkpoints.tensors import FLOAT8, Tensor, by_name
+from keras_transformers.checkpoints.tensors import FLOAT8, SAFE, Tensor, by_name, zeros
 from keras_transformers.config import TransformerConfig
 from keras_transformers.keras_private import all_layers, strategy_of
 from keras_transformers.training.distribute import is_chief
@@ -66,30 +66,47 @@ def load_weights(
     """
     if not isinstance(stored, Stored):
         stored = find_stored(Path(stored), Said(pickled=pickled))
+    fit = _fit(model, stored)
+    kept = assign.assign(model, fit.tensors, missing_ok=missing_ok, fresh=fresh, **fit.options)
+    stray.tell((fit.tensors[name].name for name in fit.options["spare"]), stored.source)
+    return kept
+
+
+def check_fit(model: keras.Model, stored: Stored) -> None:
+    """Refuses a checkpoint whose tensors do not fit a model, as `load_weights` does; no value is read."""
+    fit = _fit(model, stored)
+    assign.plan(model, fit.tensors, **fit.options)
+
+
+class _Fit(NamedTuple):
+    """What `assign` takes: the tensors by our names for them, and options."""
+
+    tensors: dict[str, Tensor]
+    options: dict[str, Any]
+
+
+def _fit(model: keras.Model, stored: Stored) -> _Fit:
     names = names_of(stored.config, stored.place)
     if not stored.config.tie_embeddings:
         names = names._replace(copies={copy: name for copy, name in names.copies.items() if "lm_head" not in copy})
-
-    listed = stored.tensors()
-    stray.check_merged(listed, stored.source)
-    tensors = by_name(((modern_name(tensor.name, names), tensor) for tensor in listed), stored.source)
+    tensors = modern_tensors(stored, names)
     tensors = reshape(split(stray.with_lent(tensors, names, stored.config), names, stored.source), names)
     _check_copies(tensors, names, stored.source)
-
     used = {their_name(weight.path, names)[0] for weight in model.weights}
-    beside = stray.beside(tensors, names) - used
-    kept = assign.assign(
-        model,
-        tensors,
-        lambda path: their_name(path, names),
-        missing_ok=missing_ok,
-        fresh=fresh,
-        may_stay=lambda name: _may_stay(name, tensors, names, used),
-        spare=beside,
-        source=stored.source,
-    )
-    stray.tell((tensors[name].name for name in beside), stored.source)
-    return kept
+    options = {
+        "locate": lambda path: their_name(path, names),
+        "may_stay": lambda name: _may_stay(name, tensors, names, used),
+        "spare": stray.beside(tensors, names) - used,
+        "source": stored.source,
+    }
+    return _Fit(tensors, options)
+
+
+def modern_tensors(stored: Stored, names: Names) -> dict[str, Tensor]:
+    """Returns the tensors of a checkpoint by their names in current `transformers`."""
+    tensors = stored.tensors()
+    stray.check_merged(tensors, stored.source)
+    return by_name(((modern_name(tensor.name, names), tensor) for tensor in tensors), stored.source)
 
 
 def check_size(stored: Stored) -> None:
@@ -172,18 +189,43 @@ def save_folder(
     needed = [name for name in names.architectures[architecture] if has_layer.get(name, True)]
     _check_layers(model, needed, architecture, labels)
     tensors = _tensors(model, names, architecture, dtype)
+    if generation is not None or config.kind == "encoder_decoder":  # transformers' defaults are wrong ids
+        generation = make_generation(config, generation or {})
+    if sentence_transformer is not None:
+        sentence_transformer = {"hidden_dim": config.hidden_dim, **sentence_transformer}
+    write_folder(folder, values, tensors, tokenizer, generation, max_length, sentence_transformer)
 
+
+def write_folder(
+    folder: str | os.PathLike,
+    values: Mapping[str, Any],
+    tensors: Mapping[str, Tensor],
+    tokenizer: Any,
+    generation: Mapping[str, Any] | None = None,
+    max_length: int | None = None,
+    sentence_transformer: Mapping[str, Any] | None = None,
+) -> None:
+    """Writes the files of a model atomically, with one tensor at a time in memory.
+
+    Args:
+        folder, tokenizer, max_length: As for `save_folder`.
+        values: Of config.json.
+        tensors: By the names and in the layouts of PyTorch's classes.
+        generation: Of generation_config.json; None to write none.
+        sentence_transformer: Arguments of `write_sentence_transformer`; None to write none of its files.
+
+    Raises:
+        ValueError: A weight is not finite in its dtype, or `folder` holds other files.
+    """
     with atomic_folder(folder) as temporary:
         _write_json(temporary / "config.json", values)
-        if generation is not None or config.kind == "encoder_decoder":  # transformers' defaults are wrong ids
-            _write_json(temporary / "generation_config.json", make_generation(config, generation or {}))
-        # transformers refuses files without the name of the framework
-        safetensors.numpy.save_file(tensors, temporary / "model.safetensors", metadata={"format": "pt"})
-        shutil.copymode(temporary / "config.json", temporary / "model.safetensors")  # which only its owner can read
+        if generation is not None:
+            _write_json(temporary / "generation_config.json", generation)
+        write_tensors(temporary / SAFE, tensors)
         if tokenizer is not None:
             tokenizer.save(temporary, max_length)
         if sentence_transformer is not None:
-            write_sentence_transformer(temporary, config.hidden_dim, max_length, **sentence_transformer)
+            write_sentence_transformer(temporary, max_length=max_length, **sentence_transformer)
 
 
 def _write_json(path: Path, values: Mapping[str, Any]):
@@ -212,7 +254,8 @@ def _check_layers(model: keras.Model, needed: list[str], architecture: str, labe
         raise ValueError(f"the classifier has {units} outputs: expected as many labels, received {len(labels)}.")
 
 
-def _tensors(model: keras.Model, names: Names, architecture: str, dtype: str) -> dict[str, np.ndarray]:
+def _tensors(model: keras.Model, names: Names, architecture: str, dtype: str) -> dict[str, Tensor]:
+    """Returns the tensors of a model by their names in the file; their values are read from its variables later."""
     if dtype not in DTYPES:
         raise ValueError(f"weights are stored as one of {DTYPES}: received dtype={dtype!r}.")
     heads = names.architectures[architecture]
@@ -224,21 +267,18 @@ def _tensors(model: keras.Model, names: Names, architecture: str, dtype: str) ->
         name, transposed = their_name(variable.path, names)
         if variable.path.split("/")[0] in other_heads and not (names.prefix and name.startswith(names.prefix)):
             continue
-        array = keras.ops.convert_to_numpy(variable)
-        stored = dtype if array.ndim > 1 else vector_dtype
-        with np.errstate(over="ignore"):  # an overflow is reported below, by name
-            array = np.ascontiguousarray(array.T if transposed else array, stored)
-        if not np.isfinite(array).all():
-            raise ValueError(f"the weight {variable.path} is not finite as {stored}: it was not saved.")
-        tensors[name] = array
+        shape, read = tuple(variable.shape), partial(keras.ops.convert_to_numpy, variable)
+        tensor = Tensor(variable.path, shape, dtype if len(shape) > 1 else vector_dtype, read)
+        tensors[name] = tensor.map(np.transpose) if transposed else tensor
 
     tensors = reshape_back(join(tensors, names), names)
     for layer in [name.removesuffix(".weight") for name in tensors]:
         if re.fullmatch(names.biased, layer):
-            tensors.setdefault(f"{layer}.bias", np.zeros(tensors[f"{layer}.weight"].shape[-1], vector_dtype))
+            shape = tensors[f"{layer}.weight"].shape[-1:]
+            tensors.setdefault(f"{layer}.bias", zeros(f"{layer}.bias", shape, vector_dtype))
     if names.logits_bias and "output_bias" in heads:
-        bias = np.zeros((1, model.get_layer("token_embedding").vocabulary_size), vector_dtype)
-        tensors.setdefault(names.logits_bias, bias)
+        shape = (1, model.get_layer("token_embedding").vocabulary_size)
+        tensors.setdefault(names.logits_bias, zeros(names.logits_bias, shape, vector_dtype))
 
     removed_prefix = "" if heads else names.prefix
-    return {name.removeprefix(removed_prefix): array for name, array in tensors.items()}
+    return {name.removeprefix(removed_prefix): tensor for name, tensor in tensors.items()}

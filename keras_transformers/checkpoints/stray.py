@@ -7,10 +7,8 @@ import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import numpy as np
-
 from keras_transformers.checkpoints.names.table import Names
-from keras_transformers.checkpoints.tensors import Tensor
+from keras_transformers.checkpoints.tensors import Tensor, zeros
 from keras_transformers.config import TransformerConfig
 from keras_transformers.outside import shown
 
@@ -75,6 +73,5 @@ def with_lent(tensors: Mapping[str, Tensor], names: Names, config: TransformerCo
         name: tensors[other] for name, other in names.lent.items() if other in tensors and not config.tie_embeddings
     }
     if config.output_bias and names.logits_bias:
-        shape = (1, config.vocabulary_size)
-        lent[names.logits_bias] = Tensor(names.logits_bias, shape, "float32", lambda: np.zeros(shape, "float32"))
+        lent[names.logits_bias] = zeros(names.logits_bias, (1, config.vocabulary_size))
     return lent | tensors

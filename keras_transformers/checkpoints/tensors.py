@@ -76,6 +76,11 @@ class Tensor(NamedTuple):
         return comparable and np.array_equal(self.read(), other.read())
 
 
+def zeros(name: str, shape: tuple[int, ...], dtype: str = "float32") -> Tensor:
+    """Returns a tensor of zeros, which is made when it is read."""
+    return Tensor(name, shape, dtype, lambda: np.zeros(shape, dtype))
+
+
 def by_name(tensors: Iterable[tuple[str, Tensor]], source: Any) -> dict[str, Tensor]:
     """Returns a dict of tensors by name.
 
@@ -174,7 +179,7 @@ def open_shards(index: Path, open_file: Callable[[Path], list[Tensor]], dropped:
         ValueError: A file is missing or damaged, or lacks a tensor.
     """
     places = _weight_map(index)
-    shards = {name: open_file(index.with_name(name)) for name in _files(index)}
+    shards = {name: open_file(index.parent / name) for name in _files(index)}
     held = {(name, tensor.name) for name, shard in shards.items() for tensor in shard}
     asked = {name: (place, re.sub(dropped, "", name, count=1)) for name, place in places.items()}
     if missing := sorted(name for name, place in asked.items() if place not in held):
@@ -187,7 +192,7 @@ def open_shards(index: Path, open_file: Callable[[Path], list[Tensor]], dropped:
 def _files(index: Path) -> list[str]:
     """The names of the files that an index names, which are in its folder."""
     files = sorted({*_weight_map(index).values()})
-    if missing := [name for name in files if Path(name).name != name or not os.path.isfile(index.with_name(name))]:
+    if missing := [name for name in files if Path(name).name != name or not os.path.isfile(index.parent / name)]:
         raise ValueError(f"{index} names files that are not there: {shown(missing)}. Fetch them too.")
     return files
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from keras_transformers.checkpoints.formats import hugging_face
+from keras_transformers.checkpoints.formats import hugging_face, keras_hub
 from keras_transformers.checkpoints.stored import Said, Stored
 
 # Each returns None for what another program wrote.
-READERS: tuple[Callable[[Path, Said], Stored | None], ...] = (hugging_face.read,)
+READERS: tuple[Callable[[Path, Said], Stored | None], ...] = (hugging_face.read, keras_hub.read)
 
 
-def find_stored(place: Path, said: Said = Said()) -> Stored:
+NOTHING = Said()
+
+
+def find_stored(place: Path, said: Said = NOTHING) -> Stored:
     """Return the record of a checkpoint, by the first reader that knows it.
 
     Args:
@@ -26,7 +29,7 @@ def find_stored(place: Path, said: Said = Said()) -> Stored:
         if stored := read(place, said):
             return stored
     raise ValueError(
-        f"there is no checkpoint in {place}: expected the config.json of `transformers` or KerasHub, a bert_config.json "
-        "or hparams.json with a TensorFlow checkpoint, the SavedModel of a TF-Hub encoder, or an OpenNMT-tf checkpoint "
-        "with its vocabularies. Fetch the files of one of them."
+        f"there is no checkpoint in {place}: expected the config.json of `transformers` or KerasHub; a TensorFlow "
+        "checkpoint with the bert_config.json, params.yaml, hparams.json or vocabularies of its program; or the "
+        "SavedModel of a TF-Hub encoder. Fetch the files of one of them."
     )

@@ -1,14 +1,12 @@
-"""Tables of names: what presets of KerasNLP call our weights and configuration fields."""
+"""Tables of names: what presets of KerasHub, formerly KerasNLP, call our weights and configuration fields."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from keras_transformers import families
-from keras_transformers.config import TransformerConfig
+from keras_transformers.checkpoints.names.table import Names, look_up, their_name
 
-LEAVES = {"kernel": "/vars/0", "bias": "/vars/1", "gamma": "/vars/0", "beta": "/vars/1", "embeddings": "/vars/0"}
+PLACES = {"kernel": "/vars/0", "bias": "/vars/1", "gamma": "/vars/0", "beta": "/vars/1", "embeddings": "/vars/0"}
 FIELDS = {
     "vocabulary_size": "vocabulary_size",
     "num_layers": "num_layers",
@@ -25,14 +23,14 @@ class Preset(NamedTuple):
     """One kind of preset.
 
     Args:
-        configure: The family's function.
+        family: Its family.
         architecture: The class of `transformers` with the same layers.
         weights: Names in the preset, by our variable paths, as in `names.table.Names`.
         fields: Names in the preset's config.json, by our configuration fields.
         facts: Our configuration fields that are the same for all presets of this kind.
     """
 
-    configure: Callable[..., TransformerConfig]
+    family: str
     architecture: str
     weights: dict[str, str]
     fields: dict[str, str]
@@ -56,7 +54,7 @@ def _block_weights(kind: str) -> dict[str, str]:
 
 PRESETS = {
     "BertBackbone": Preset(
-        configure=families.bert,
+        family="bert",
         architecture="BertModel",
         weights={
             "token_embedding": "layers/reversible_embedding",
@@ -68,10 +66,10 @@ PRESETS = {
             "classifier": "task/layers/dense",
         },
         fields=FIELDS | {"num_segments": "num_segments"},
-        facts={"activation": "gelu_tanh"},  # unlike the release code of BERT
+        facts={"activation": "gelu_new"},  # unlike the release code of BERT
     ),
     "GPT2Backbone": Preset(
-        configure=families.gpt2,
+        family="gpt2",
         architecture="GPT2LMHeadModel",
         weights={
             "token_embedding": "layers/reversible_embedding",
@@ -83,3 +81,38 @@ PRESETS = {
         facts={},
     ),
 }
+
+
+def torch_names(preset: Preset, names: Names, num_layers: int) -> dict[str, tuple[str, bool]]:
+    """Return for each tensor of a preset its name in PyTorch's classes, and whether it is transposed there.
+
+    Args:
+        preset: Its kind.
+        names: Of the family.
+        num_layers: Blocks.
+
+    Example:
+
+    >>> from keras_transformers.checkpoints.names import FAMILIES
+    >>> names = torch_names(PRESETS["BertBackbone"], FAMILIES["bert"], num_layers=1)
+    >>> names["layers/transformer_encoder_0/_feedforward_output_dense/vars/0"]
+    ('bert.encoder.layer.0.output.dense.weight', True)
+    """
+    patterns = [
+        f"{layer}/{leaf}".rstrip("/") for layer, place in preset.weights.items() for leaf in _leaves(layer, place)
+    ]
+    paths = [pattern.format(i=index) for pattern in patterns for index in range(num_layers if "{i}" in pattern else 1)]
+    return {look_up(path, preset.weights, PLACES): their_name(path, names) for path in paths}
+
+
+def _leaves(layer: str, place: str) -> tuple[str, ...]:
+    """Return the last parts of the paths of a layer's variables; an empty one where the layer is a variable."""
+    if "/vars/" in place:
+        return ("",)
+    return (
+        ("gamma", "beta")
+        if layer.endswith("_norm")
+        else ("embeddings",)
+        if layer.endswith("_embedding")
+        else ("kernel", "bias")
+    )
