@@ -11,7 +11,7 @@ set_environment()
 
 for verb in (
     "list", "describe", "results", "compare", "explore", "train", "finetune", "evaluate", "predict", "generate",
-    "export",
+    "export", "convert",
 ):  # fmt: skip
     importlib.import_module(f"zoo.cli.{verb}")
 

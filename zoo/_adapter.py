@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from keras_transformers.checkpoints import hub
 from keras_transformers.checkpoints.names import FAMILIES
 from keras_transformers.checkpoints.peft import CONFIG, Adapter, adapt, is_adapter, read_adapter
+from keras_transformers.checkpoints.stored import Said
 from keras_transformers.text.tokenizer import Tokenizer
 from zoo._entry import is_known
 
@@ -20,21 +21,22 @@ if TYPE_CHECKING:
 
 
 def adapted(
-    folder: Path, find: Callable[..., Checkpoint], cache_dir: str | os.PathLike | None, pickled: bool
+    folder: Path, find: Callable[..., Checkpoint], cache_dir: str | os.PathLike | None, said: Said
 ) -> Checkpoint:
     """The checkpoint of an adapter's base, with the adapter merged.
 
     Args:
         folder: Of the adapter.
         find: From a name to a checkpoint.
-        cache_dir, pickled: As for `zoo.load`.
+        cache_dir: As for `zoo.load`.
+        said: What the user says of the base.
 
     Raises:
         ValueError: As for `read_adapter`; or the base cannot be found, has no weights in Hugging Face layout, or is an
             adapter too.
     """
-    adapter = read_adapter(folder, pickled)
-    base = _find_base(folder, adapter, find, cache_dir, pickled)
+    adapter = read_adapter(folder, said.pickled)
+    base = _find_base(folder, adapter, find, cache_dir, said)
     family = FAMILIES[base.config.family]
     task = adapter.task or base.task
     found = dataclasses.replace(base, stored=adapt(base.stored, adapter), task=task)
@@ -48,16 +50,16 @@ def adapted(
     return dataclasses.replace(found, labels=labels, problem=problem, fault="")
 
 
-def _find_base(folder: Path, adapter: Adapter, find: Callable[..., Checkpoint], cache_dir, pickled: bool) -> Checkpoint:
+def _find_base(folder: Path, adapter: Adapter, find: Callable[..., Checkpoint], cache_dir, said: Said) -> Checkpoint:
     place: str | Path = Path(adapter.base)
     try:
         if not place.is_dir():
             is_entry = is_known(adapter.base)
-            download = partial(hub.download, cache_dir=cache_dir, pickled=pickled)
+            download = partial(hub.download, cache_dir=cache_dir, pickled=said.pickled)
             place = adapter.base if is_entry else download(adapter.base, adapter.revision)
         if isinstance(place, Path) and is_adapter(place):
             raise ValueError(f"{place} is an adapter itself: expected a whole model. Merge it first.")
-        base = find(place, None, cache_dir, pickled)
+        base = find(place, None, cache_dir, said)
     except ValueError as error:
         raise ValueError(
             f"{folder} holds an adapter of peft for {adapter.base!r}, its base, which cannot be loaded: {error} The "

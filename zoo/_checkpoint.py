@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
@@ -12,9 +13,9 @@ from typing import Any
 import keras
 
 from keras_transformers.checkpoints import hub
-from keras_transformers.checkpoints.formats import find_stored, keras_hub
+from keras_transformers.checkpoints.formats import NOTHING, find_stored, keras_hub
 from keras_transformers.checkpoints.generation_config import keep_generation, read_generation
-from keras_transformers.checkpoints.huggingface import check_size, load_weights
+from keras_transformers.checkpoints.loading import check_size, load_weights
 from keras_transformers.checkpoints.names import FAMILIES, is_task_of, task_of
 from keras_transformers.checkpoints.peft import is_adapter
 from keras_transformers.checkpoints.sentence_transformers import TASK as SENTENCE_EMBEDDING
@@ -65,7 +66,7 @@ class Checkpoint:
         check_size(self._weights())
 
     def assign(self, model: keras.Model, **options: Any) -> tuple[str, ...]:
-        """Give its weights to a model: see `huggingface.load_weights`."""
+        """Give its weights to a model: see `loading.load_weights`."""
         return load_weights(model, self._weights(), **options)
 
     def _weights(self) -> Stored:
@@ -91,26 +92,26 @@ def find(
     name: str | os.PathLike,
     revision: str | None = None,
     cache_dir: str | os.PathLike | None = None,
-    pickled: bool = False,
+    said: Said = NOTHING,
 ) -> Checkpoint:
-    """The checkpoint that a name stands for, downloaded if need be."""
+    """Return the checkpoint that a name stands for, downloaded if need be; `said` is what the user says of it."""
     place = stands_for(name)
     if isinstance(place, str) and place.startswith("hf:"):
         repo, pinned = hub.parse(place)
         if pinned and revision not in (None, pinned):
             raise ValueError(f"received {place!r} and revision={revision!r}: expected one revision. Leave one out.")
-        return _folder(hub.download(repo, revision or pinned, cache_dir, pickled=pickled), pickled, cache_dir)
+        return _folder(hub.download(repo, revision or pinned, cache_dir, pickled=said.pickled), said, cache_dir)
     if isinstance(place, Entry) and place.source and not place.bundled:
         source = hub.parse(place.source)[0] if revision else place.source.removeprefix("hf:")
-        found = find(f"hf:{source}", revision, cache_dir, pickled or place.pickled)
+        found = find(f"hf:{source}", revision, cache_dir, said._replace(pickled=said.pickled or place.pickled))
         return dataclasses.replace(found, task=found.task or place.task)  # some files name the bare model only
     if revision is not None:
         raise ValueError(f"revision={revision!r} is of a repository on the hub, and {name!r} is none. Leave it out.")
     if isinstance(place, str):
-        return _of_stored(find_stored(keras_hub.preset_folder(place)))
+        return _of_stored(find_stored(keras_hub.preset_folder(place), said))
     if isinstance(place, Entry) and not place.bundled:
         return _sizes(place)
-    return _folder(place.folder if isinstance(place, Entry) else place, pickled, cache_dir)
+    return _folder(place.folder if isinstance(place, Entry) else place, said, cache_dir)
 
 
 def _sizes(entry: Entry) -> Checkpoint:
@@ -122,10 +123,20 @@ def _sizes(entry: Entry) -> Checkpoint:
     return Checkpoint(entry.config, source, entry.task, None, settings=settings, weightless=no_weights(entry))
 
 
-def _folder(folder: Path, pickled: bool, cache_dir: str | os.PathLike | None) -> Checkpoint:
-    if is_adapter(folder):
-        return adapted(folder, find, cache_dir, pickled)
-    return _of_stored(find_stored(folder, Said(pickled=pickled)))
+def _folder(place: Path, said: Said, cache_dir: str | os.PathLike | None) -> Checkpoint:
+    if is_adapter(place):
+        return adapted(place, find, cache_dir, said)
+    return _of_stored(find_stored(place, said))
+
+
+def tell_assumed(checkpoint: Checkpoint) -> None:
+    """Warn of what the files of a checkpoint do not say, and what is taken for it."""
+    if checkpoint.stored is not None and checkpoint.stored.assumed:
+        warnings.warn(
+            f"{checkpoint.stored.source}, of {checkpoint.stored.writer}, does not say all: "
+            f"{'; '.join(checkpoint.stored.assumed)}.",
+            stacklevel=3,  # where `zoo.load` is called
+        )
 
 
 def _of_stored(stored: Stored) -> Checkpoint:

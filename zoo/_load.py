@@ -10,6 +10,7 @@ from typing import Any
 import keras
 
 from keras_transformers.checkpoints.names import may_be_of, task_names
+from keras_transformers.checkpoints.stored import Said
 from keras_transformers.families.dropout import with_dropout
 from keras_transformers.tasks import Task
 from keras_transformers.tasks.parts import LABELLED, Kind, find_kind
@@ -17,7 +18,7 @@ from keras_transformers.training.distribute import check_backend, scope
 from keras_transformers.training.lora import add_lora
 from keras_transformers.training.remat import rematerialize
 from keras_transformers.training.strategy import chosen
-from zoo._checkpoint import Checkpoint, find
+from zoo._checkpoint import Checkpoint, find, tell_assumed
 from zoo._weights import assign_weights
 
 
@@ -43,6 +44,8 @@ def load(
     max_answer_length: int | None = None,
     num_candidates: int | None = None,
     max_windows: int | None = None,
+    lowercase: bool | None = None,
+    num_heads: int | None = None,
     revision: str | None = None,
     cache_dir: str | os.PathLike | None = None,
     pickled: bool = False,
@@ -53,9 +56,10 @@ def load(
     """Load a model by name, for a task.
 
     Args:
-        name: A name of the zoo (`zoo.names()`); a folder, saved here, a Hugging Face checkpoint or a LoRA of `peft`;
-            `"hf:org/repo[@revision]"`; or `"keras-nlp:preset"`. A folder that is called like a model of the zoo is
-            `"./name"`, or a `Path`.
+        name: A name of the zoo (`zoo.names()`); a folder: saved here, of `transformers` (PyTorch, or TensorFlow's up to
+            version 4), a LoRA of `peft`, or of one of the programs of docs/tensorflow_checkpoints.md; the prefix of a
+            TensorFlow checkpoint; `"hf:org/repo[@revision]"`; or `"keras-nlp:preset"`. A folder that is called like a
+            model of the zoo is `"./name"`, or a `Path`.
         task: `"classification"`, `"token_classification"`, `"question_answering"`, `"sentence_embedding"`, `"ranking"`,
             `"multiple_choice"`, `"masked_lm"`, `"pretraining"`, `"causal_lm"` or `"seq2seq_lm"`; when None, what the
             checkpoint was made for, or classification where labels are given.
@@ -78,6 +82,8 @@ def load(
         normalize: Whether sentence embeddings are scaled to length one; as the checkpoint says when None.
         stride, no_answer, null_threshold, max_answer_length, num_candidates, max_windows: Of question answering, where
             None is what the checkpoint says, or the default of `tasks.question_answering`, which explains them.
+        lowercase, num_heads: Of checkpoints whose files do not say whether their texts are lower-cased (Google's BERT),
+            or how many attention heads they have (OpenNMT-tf), and where nothing implies it.
         revision: Branch, tag or commit on the hub; for nothing else.
         cache_dir: Of downloads.
         pickled: Whether an old `pytorch_model.bin` will do where there is no safetensors file; no code in it is run.
@@ -103,8 +109,9 @@ def load(
     arguments = dict(locals())  # before any other name is set
     strategy = chosen(strategy)  # first: several workers connect before TensorFlow begins to work
     check_backend()
-    checkpoint = find(name, revision, cache_dir, pickled)
-    kind = _kind(name, task, checkpoint, labels is not None)
+    checkpoint = find(name, revision, cache_dir, Said(lowercase, num_heads, pickled))
+    tell_assumed(checkpoint)
+    kind = chosen_kind(name, task, checkpoint, labels is not None)
     if checkpoint.unknown_class and may_be_of(kind.name, checkpoint.unknown_class):  # it is what the user says
         checkpoint = dataclasses.replace(checkpoint, task=kind.name)
     with scope(strategy):
@@ -135,8 +142,8 @@ def _make(kind: Kind, checkpoint: Checkpoint, arguments: Mapping[str, Any]) -> T
     return task
 
 
-def _kind(name: Any, task: str | None, checkpoint: Checkpoint, has_labels: bool) -> Kind:
-    """The task asked for, else what the checkpoint was made for; where labels are given, one that has labels."""
+def chosen_kind(name: Any, task: str | None, checkpoint: Checkpoint, has_labels: bool = False) -> Kind:
+    """Return the task asked for, else what the checkpoint was made for; where labels are given, one that has labels."""
     if task is not None:
         return find_kind(task)
     kind = None if checkpoint.task is None else find_kind(checkpoint.task)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -102,13 +101,16 @@ def by_name(tensors: Iterable[tuple[str, Tensor]], source: Any) -> dict[str, Ten
     return named
 
 
-def read_tensors(folder: Path, pickled: bool = False, name: str = SAFE, old_name: str = PICKLED) -> list[Tensor]:
+def read_tensors(
+    folder: Path, pickled: bool = False, name: str = SAFE, old_name: str = PICKLED, **options: Any
+) -> list[Tensor]:
     """Lists the tensors of a folder's `model.safetensors`, or of the shards in its index; the files are memory-mapped.
 
     Args:
         folder: A checkpoint folder.
         pickled: Whether to accept `pytorch_model.bin`, or its shards, if there is no safetensors file.
         name, old_name: Of the files.
+        **options: For `open_shards`.
 
     Returns:
         The tensors; of safetensors files only the headers have been read.
@@ -120,7 +122,7 @@ def read_tensors(folder: Path, pickled: bool = False, name: str = SAFE, old_name
         if (folder / file).is_file():
             return open_file(folder / file)
         if (folder / f"{file}.index.json").is_file():
-            return open_shards(folder / f"{file}.index.json", open_file)
+            return open_shards(folder / f"{file}.index.json", open_file, **options)
     old = [file for file in (old_name, f"{old_name}.index.json") if (folder / file).is_file()]
     remedy = f" It holds {old[0]}, an old format: ask for it with pickled=True." if old else ""
     if other := sorted(path.name for pattern in OTHERS for path in folder.glob(pattern) if not old):
@@ -167,13 +169,17 @@ def _describe(file: Any, name: str, contents: Callable[[], dict[str, Any]]) -> T
     return Tensor(name, shape, dtype, read_float8 if dtype == FLOAT8 else functools.partial(file.get_tensor, name))
 
 
-def open_shards(index: Path, open_file: Callable[[Path], list[Tensor]], dropped: str | re.Pattern = "") -> list[Tensor]:
+def open_shards(
+    index: Path,
+    open_file: Callable[[Path], list[Tensor]],
+    names_of: Callable[[str], Sequence[str]] = lambda name: (name,),
+) -> list[Tensor]:
     """Lists the tensors of the files that an index names.
 
     Args:
         index: Of the file: `weight_map` names a file for each tensor, and all of them are in its folder.
         open_file: Lists the tensors of a file.
-        dropped: Pattern of what names in the index begin with and names in the files do not.
+        names_of: Maps a tensor's name in the index to those that it may have in the file.
 
     Raises:
         ValueError: A file is missing or damaged, or lacks a tensor.
@@ -181,8 +187,8 @@ def open_shards(index: Path, open_file: Callable[[Path], list[Tensor]], dropped:
     places = _weight_map(index)
     shards = {name: open_file(index.parent / name) for name in _files(index)}
     held = {(name, tensor.name) for name, shard in shards.items() for tensor in shard}
-    asked = {name: (place, re.sub(dropped, "", name, count=1)) for name, place in places.items()}
-    if missing := sorted(name for name, place in asked.items() if place not in held):
+    asked = {name: {(place, other) for other in names_of(name)} for name, place in places.items()}
+    if missing := sorted(name for name, found in asked.items() if not found & held):
         raise ValueError(
             f"{index} names tensors that its files do not hold: {shown(missing)}. Fetch index and files again."
         )

@@ -200,7 +200,7 @@ class Parts:
         judged_by: The metric of `label_output` by which one epoch is better than another.
         report: What `reports.measure` says of answers: from texts, labels, pairs and what `predict` gives for them to
             a dict for JSON. None where `evaluate` says all.
-        saved: What `save` keeps besides: options of `checkpoints.huggingface.save_folder`, asked for at each `save`.
+        saved: What `save` keeps besides: options of `checkpoints.saving.save_folder`, asked for at each `save`.
         saved_tokenizer: What `save` writes for a tokenizer; `tokenizer` when None.
         attributes: What this task alone has, by name: they become attributes of the `Task`.
     """

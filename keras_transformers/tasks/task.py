@@ -9,8 +9,8 @@ from typing import Any, final
 
 import keras
 
-from keras_transformers.checkpoints.huggingface import save_folder
 from keras_transformers.checkpoints.names import architecture_of
+from keras_transformers.checkpoints.saving import save_folder
 from keras_transformers.config import TransformerConfig
 from keras_transformers.data.pipeline import batches
 from keras_transformers.tasks.evaluation import evaluate

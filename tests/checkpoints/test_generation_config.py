@@ -5,7 +5,7 @@ import json
 import pytest
 
 from keras_transformers.checkpoints.generation_config import check_settings, make_generation, read_generation
-from keras_transformers.checkpoints.huggingface import save_folder
+from keras_transformers.checkpoints.saving import save_folder
 from keras_transformers.families import bart, marian, mbart
 
 SIZES = {"vocabulary_size": 90, "num_layers": 1, "num_heads": 2, "hidden_dim": 8, "max_length": 12}

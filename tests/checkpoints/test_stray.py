@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from keras_transformers.checkpoints.huggingface import load_weights, save_folder
+from keras_transformers.checkpoints.loading import load_weights
+from keras_transformers.checkpoints.saving import save_folder
 from keras_transformers.families import bert, gpt2, llama, marian, t5
 
 SIZES = {"vocabulary_size": 90, "num_layers": 1, "num_heads": 2, "hidden_dim": 16, "max_length": 12}

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from keras_transformers.checkpoints.huggingface import load_weights, save_folder
+from keras_transformers.checkpoints.loading import load_weights
+from keras_transformers.checkpoints.saving import save_folder
 from keras_transformers.checkpoints.tensors import read_tensors
 
 LAST = "pooler.dense.weight"  # of a plan in the model's order it is the last kernel

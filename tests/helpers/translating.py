@@ -9,7 +9,8 @@ import keras
 import numpy as np
 
 from keras_transformers.checkpoints.generation_config import read_generation
-from keras_transformers.checkpoints.huggingface import load_weights, read_config
+from keras_transformers.checkpoints.huggingface_config import read_config
+from keras_transformers.checkpoints.loading import load_weights
 from keras_transformers.config import TransformerConfig
 from keras_transformers.families import transformer
 from keras_transformers.tasks import Task

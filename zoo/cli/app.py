@@ -9,7 +9,7 @@ import os
 import sys
 import textwrap
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -107,13 +107,14 @@ def loadable(name: str | None) -> str | None:
     """Check a name for `zoo.load`, as far as possible without Keras and the hub; return it."""
     if name is None:
         return None
-    from keras_transformers.checkpoints.huggingface_config import read_config
+    from keras_transformers.checkpoints.formats import find_stored
+    from keras_transformers.checkpoints.peft import is_adapter
     from zoo._place import stands_for
     from zoo._sizes import no_weights
 
     place = stands_for(name)
-    if isinstance(place, Path):
-        read_config(place)
+    if isinstance(place, Path) and not is_adapter(place):
+        find_stored(place)
     elif isinstance(place, Entry) and place.source is None:
         raise ValueError(no_weights(place))
     return name
@@ -208,6 +209,18 @@ def hanging(begin: str, text: str) -> str:
         return f"{begin}{text}"
     options = {"initial_indent": begin, "subsequent_indent": " " * len(begin), "width": console().width}
     return textwrap.fill(text, **options, break_long_words=False, break_on_hyphens=False)
+
+
+def print_facts(facts: Mapping[str, str], width: int = 0) -> None:
+    """Print names and what they stand for, side by side.
+
+    Args:
+        facts: By name.
+        width: Least width of the names.
+    """
+    width = max(width, *map(len, facts))
+    for name, fact in facts.items():
+        print(hanging(f"{name:<{width}}  ", fact))
 
 
 def show(table: Table) -> None:

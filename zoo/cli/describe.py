@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated
 
 from typer import Argument, Option
 
 from keras_transformers.config_limits import most_tokens
 from zoo import _entry
-from zoo.cli.app import app, examples, hanging
+from zoo.cli.app import app, examples, print_facts
 
 LENGTH = 512  # tokens: what BERT takes, and most tables of FLOPs
 
@@ -26,16 +25,10 @@ def describe(
     known = facts(entry)
     if entry.config and length and length > (most := most_tokens(entry.config)):
         raise ValueError(f"--length must be at most {most}, the longest text: received {length}.")
-    _print(known, max(map(len, known)))
+    print_facts(known)
     if entry.config:  # the others are known at once; this takes TensorFlow and a few seconds
-        _print(
-            {"forward pass": forward_pass(entry, length or min(LENGTH, entry.config.max_length))}, max(map(len, known))
-        )
-
-
-def _print(rows: Mapping[str, str], width: int) -> None:
-    for key, value in rows.items():
-        print(hanging(f"{key:<{width}}  ", value))
+        cost = forward_pass(entry, length or min(LENGTH, entry.config.max_length))
+        print_facts({"forward pass": cost}, max(map(len, known)))
 
 
 def forward_pass(entry: _entry.Entry, length: int) -> str:

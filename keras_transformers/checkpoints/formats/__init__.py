@@ -8,8 +8,8 @@ from pathlib import Path
 from keras_transformers.checkpoints.formats import hugging_face, keras_hub
 from keras_transformers.checkpoints.stored import Said, Stored
 
-# Each returns None for what another program wrote.
-READERS: tuple[Callable[[Path, Said], Stored | None], ...] = (hugging_face.read, keras_hub.read)
+# Each returns None for what another program wrote. With what the user may say of its checkpoints.
+READERS: dict[Callable[[Path, Said], Stored | None], tuple[str, ...]] = {hugging_face.read: (), keras_hub.read: ()}
 
 
 NOTHING = Said()
@@ -25,11 +25,22 @@ def find_stored(place: Path, said: Said = NOTHING) -> Stored:
     Raises:
         ValueError: No reader knows it, or its files are missing, damaged, or of a model that is not supported.
     """
-    for read in READERS:
+    for read, options in READERS.items():
         if stored := read(place, said):
+            _check_needed(said, options, stored)
             return stored
     raise ValueError(
         f"there is no checkpoint in {place}: expected the config.json of `transformers` or KerasHub; a TensorFlow "
         "checkpoint with the bert_config.json, params.yaml, hparams.json or vocabularies of its program; or the "
         "SavedModel of a TF-Hub encoder. Fetch the files of one of them."
     )
+
+
+def _check_needed(said: Said, options: tuple[str, ...], stored: Stored) -> None:
+    """Refuse what the user says of a checkpoint whose files say it."""
+    for name in ("lowercase", "num_heads"):
+        if getattr(said, name) is not None and name not in options:
+            raise ValueError(
+                f"received {name}={getattr(said, name)!r} for {stored.source}, of {stored.writer}, whose files say it. "
+                "Leave it out."
+            )

@@ -64,5 +64,7 @@ def _read_tensors(folder: Path, pickled: bool) -> list[Tensor]:
             f"the weights in {folder} are of the format {shown(framework)}: expected 'pt' or 'tf', as `transformers` "
             "wrote it for PyTorch and TensorFlow. Fetch the weights of PyTorch, or save the model once more from there."
         )
-    tensors = read_tensors(folder, pickled)
-    return [transformers_tf.to_torch(tensor) for tensor in tensors] if is_of_tensorflow else tensors
+    if not is_of_tensorflow:
+        return read_tensors(folder, pickled)
+    tensors = read_tensors(folder, names_of=transformers_tf.names_in_shards)
+    return [transformers_tf.to_torch(tensor) for tensor in tensors]

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-import h5py
 import numpy as np
 
 from keras_transformers.checkpoints.hdf5 import read_hdf5
@@ -14,8 +13,7 @@ from keras_transformers.checkpoints.tensors import Tensor, open_shards
 
 FILE = "tf_model.h5"
 INDEX = f"{FILE}.index.json"
-MODEL = re.compile(r"tf[a-z0-9_]*/(?=.*/)")  # the name of a class, such as tf_bert_model_1
-TWICE = re.compile(r"(?:(?:en|de)coder/)?(?:(\w+\.)?shared/){2}")  # the tokens of both sides
+TWICE = re.compile(r"(?:\w+\.)?shared/(?=(?:\w+\.)?shared/)")  # the tokens of both sides
 LEAVES = {"kernel": "weight", "gamma": "weight", "beta": "bias", "embeddings": "weight"}
 
 
@@ -24,13 +22,12 @@ def torch_name(name: str) -> str:
 
     Example:
 
-    >>> torch_name("tf_bert_for_pre_training/bert/encoder/layer_._0/output/dense/kernel:0")
+    >>> torch_name("bert/encoder/layer_._0/output/dense/kernel:0")
     'bert.encoder.layer.0.output.dense.weight'
     >>> torch_name("model.shared/model.shared/embeddings:0"), torch_name("mlm___cls/predictions/bias:0")
     ('model.shared.weight', 'cls.predictions.bias')
     """
-    name = MODEL.sub("", name.removesuffix(":0"), count=1)
-    name = TWICE.sub(lambda match: f"{match[1] or ''}shared/", name, count=1)
+    name = TWICE.sub("", name.removesuffix(":0"))
     parts = [part.rpartition("___")[2].replace("_._", ".") for part in name.split("/")]
     stem, dot, leaf = parts[-1].rpartition(".")  # of names such as rel_embeddings.weight
     return ".".join([*parts[:-1], stem + dot + LEAVES.get(leaf, leaf)])
@@ -56,15 +53,27 @@ def read_weights(folder: Path) -> list[Tensor]:
     Raises:
         ValueError: A file is missing or damaged, or has one weight twice, with other values.
     """
-    if (folder / FILE).is_file():
-        return [to_torch(tensor) for tensor in _once(read_hdf5(folder / FILE, _weight_name), folder / FILE)]
-    return [to_torch(tensor) for tensor in open_shards(folder / INDEX, read_hdf5, MODEL)]
+    if not (folder / FILE).is_file():
+        return [to_torch(tensor) for tensor in open_shards(folder / INDEX, read_hdf5, names_in_shards)]
+    tensors = _without_model(read_hdf5(folder / FILE))
+    return _once([to_torch(tensor) for tensor in tensors], folder / FILE)
 
 
-def _weight_name(file: h5py.File, path: str) -> str:
-    """Return the name of a weight: its path in the group of a layer, but in a shard, which has none, the whole."""
-    group, _, name = path.partition("/")
-    return name if any(key.startswith("weight_names") for key in file[group].attrs) else path
+def names_in_shards(name: str) -> tuple[str, str]:
+    """Return the names that a weight of an index may have in its shard: its own, or without the model's name."""
+    return name, name.partition("/")[2]
+
+
+def _without_model(tensors: Iterable[Tensor]) -> list[Tensor]:
+    """Return tensors by the names of their weights, without the model's name in front, which anybody may choose.
+
+    The path of a data set is `bert/tf_bert_model/bert/...`: a layer, then the name of a weight, which may be another
+    layer's.
+    """
+    parted = [(tensor, *tensor.name.split("/", 2)) for tensor in tensors]
+    models = {parts[0] for _, layer, *parts in parted if len(parts) == 2 and parts[1].startswith(f"{layer}/")}
+    names = [parts[1:] if parts[0] in models else parts for _, _, *parts in parted]
+    return [tensor._replace(name="/".join(name)) for (tensor, *_), name in zip(parted, names, strict=True)]
 
 
 def _once(tensors: Iterable[Tensor], path: Path) -> list[Tensor]:

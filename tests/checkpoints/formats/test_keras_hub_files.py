@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from keras_transformers.checkpoints.formats import find_stored
-from keras_transformers.checkpoints.huggingface import load_weights
+from keras_transformers.checkpoints.loading import load_weights
 from keras_transformers.checkpoints.names.keras_hub import PLACES, PRESETS
 from keras_transformers.checkpoints.names.table import look_up
 

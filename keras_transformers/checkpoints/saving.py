@@ -1,143 +1,33 @@
-"""Read and write folders in the Hugging Face layout: config.json, model.safetensors and the tokenizer's files."""
+"""Write a model as a folder in the Hugging Face layout: config.json, model.safetensors and the tokenizer's files."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import keras
 import numpy as np
 
-from keras_transformers.checkpoints import assign, stray
 from keras_transformers.checkpoints.folder import atomic_folder
-from keras_transformers.checkpoints.formats import find_stored
-from keras_transformers.checkpoints.fused import join, split
+from keras_transformers.checkpoints.fused import join
 from keras_transformers.checkpoints.generation_config import make_generation
-from keras_transformers.checkpoints.huggingface_config import TASK, make_config, read_config
+from keras_transformers.checkpoints.huggingface_config import TASK, make_config
 from keras_transformers.checkpoints.names import names_of, stored_as
-from keras_transformers.checkpoints.names.table import Names, modern_name, their_name
-from keras_transformers.checkpoints.reshaped import reshape, reshape_back
+from keras_transformers.checkpoints.names.table import Names, their_name
+from keras_transformers.checkpoints.reshaped import reshape_back
 from keras_transformers.checkpoints.safetensors_file import write_tensors
 from keras_transformers.checkpoints.sentence_transformers import write_sentence_transformer
-from keras_transformers.checkpoints.stored import Said, Stored
-from keras_transformers.checkpoints.tensors import FLOAT8, SAFE, Tensor, by_name, zeros
+from keras_transformers.checkpoints.tensors import FLOAT8, SAFE, Tensor, zeros
 from keras_transformers.config import TransformerConfig
 from keras_transformers.keras_private import all_layers, strategy_of
 from keras_transformers.training.distribute import is_chief
 
-__all__ = ["load_weights", "read_config", "save_folder"]
 DTYPES = ("float32", "float16", "bfloat16", FLOAT8)
-
-
-def load_weights(
-    model: keras.Model,
-    stored: Stored | str | os.PathLike,
-    *,
-    missing_ok: Iterable[str] = (),
-    fresh: Iterable[str] = (),
-    pickled: bool = False,
-) -> tuple[str, ...]:
-    """Loads the weights of a checkpoint into a model made from its configuration.
-
-    float16, bfloat16 and float8_e4m3fn are converted to the variables' dtype; 8-bit floats with scales are refused.
-    Heads of the checkpoint that the model does not have are ignored, with a warning those that no model of the family
-    has; everything else must fit.
-
-    Args:
-        model: Made by `models`, with or without heads of `heads`: its weights are found by their names.
-        stored: What `formats.find_stored` returns; or a folder.
-        missing_ok: Names of layers, such as `"classifier"`, that keep their initial values if the checkpoint has
-            none for them.
-        fresh: Names of layers that always keep their initial values.
-        pickled: Whether to accept the old `pytorch_model.bin` of a folder; no code in it is run.
-
-    Returns:
-        The paths of the variables that kept their initial values.
-
-    Raises:
-        ValueError: A file is missing or damaged, two tensors are for one weight, or the tensors do not fit: the
-            message then lists those that are missing, of another shape, not floats (integers), or unknown. No
-            variable has changed.
-    """
-    if not isinstance(stored, Stored):
-        stored = find_stored(Path(stored), Said(pickled=pickled))
-    fit = _fit(model, stored)
-    kept = assign.assign(model, fit.tensors, missing_ok=missing_ok, fresh=fresh, **fit.options)
-    stray.tell((fit.tensors[name].name for name in fit.options["spare"]), stored.source)
-    return kept
-
-
-def check_fit(model: keras.Model, stored: Stored) -> None:
-    """Refuses a checkpoint whose tensors do not fit a model, as `load_weights` does; no value is read."""
-    fit = _fit(model, stored)
-    assign.plan(model, fit.tensors, **fit.options)
-
-
-class _Fit(NamedTuple):
-    """What `assign` takes: the tensors by our names for them, and options."""
-
-    tensors: dict[str, Tensor]
-    options: dict[str, Any]
-
-
-def _fit(model: keras.Model, stored: Stored) -> _Fit:
-    names = names_of(stored.config, stored.place)
-    if not stored.config.tie_embeddings:
-        names = names._replace(copies={copy: name for copy, name in names.copies.items() if "lm_head" not in copy})
-    tensors = modern_tensors(stored, names)
-    tensors = reshape(split(stray.with_lent(tensors, names, stored.config), names, stored.source), names)
-    _check_copies(tensors, names, stored.source)
-    used = {their_name(weight.path, names)[0] for weight in model.weights}
-    options = {
-        "locate": lambda path: their_name(path, names),
-        "may_stay": lambda name: _may_stay(name, tensors, names, used),
-        "spare": stray.beside(tensors, names) - used,
-        "source": stored.source,
-    }
-    return _Fit(tensors, options)
-
-
-def modern_tensors(stored: Stored, names: Names) -> dict[str, Tensor]:
-    """Returns the tensors of a checkpoint by their names in current `transformers`."""
-    tensors = stored.tensors()
-    stray.check_merged(tensors, stored.source)
-    return by_name(((modern_name(tensor.name, names), tensor) for tensor in tensors), stored.source)
-
-
-def check_size(stored: Stored) -> None:
-    """Refuses a configuration that asks for more weights than its checkpoint holds: see `assign.check_size`."""
-    assign.check_size(stored.config, stored.tensors, stored.source)
-
-
-def _may_stay(name: str, tensors: dict[str, Tensor], names: Names, used: set[str]) -> bool:
-    if ".weight_scale" in name:  # of 8-bit floats that would have to be multiplied by it
-        return False
-    tensor, layer = tensors[name], name.removesuffix(".bias")
-    is_of_other_head = name.startswith(names.optional) and (layer == name or f"{layer}.weight" not in used)
-    if is_of_other_head or re.fullmatch(names.redundant, name) or name in names.copies:
-        return True
-    return name.endswith("bias") and tensor.is_weight and not tensor.read().any()  # a zero bias may stay unused
-
-
-def _check_copies(tensors: dict[str, Tensor], names: Names, source: str):
-    """Checks that stored copies of a tied weight equal it: otherwise the model would silently compute other results.
-
-    If only a copy is stored, it is used as the weight.
-    """
-    for copy, name in names.copies.items():
-        if copy in tensors:
-            tensors.setdefault(name, tensors[copy])
-        if copy in tensors and tensors[name].is_weight and not tensors[copy].equals(tensors[name]):
-            option = 'If it is not tied, write "tie_word_embeddings": false in config.json.' * ("lm_head" in copy)
-            raise ValueError(
-                f"{source}: {copy} differs from {name}, but the model has one weight for both: nothing was loaded. "
-                f"{option or 'A model that is not tied so is not supported.'}"
-            )
 
 
 def save_folder(
@@ -154,6 +44,7 @@ def save_folder(
     max_length: int | None = None,
     sentence_transformer: Mapping[str, Any] | None = None,
     task: Mapping[str, Any] | None = None,
+    tensors: Mapping[str, Tensor] | None = None,
 ):
     """Writes a model atomically, as a folder that `transformers` can read.
 
@@ -172,6 +63,7 @@ def save_folder(
         max_length: Longest text in tokens, for tokenizer_config.json; needs a tokenizer.
         sentence_transformer: `pooling` and `normalize`, for the files of sentence-transformers; needs `max_length`.
         task: What the class of `transformers` does not tell of the task: its `name`, and options of it.
+        tensors: By the names and in the layouts of `transformers`; those of the model's variables when None.
 
     Raises:
         ValueError: The model is quantized, or lacks a layer that `architecture` needs; there is not one label for
@@ -187,8 +79,10 @@ def save_folder(
     values = make_config(config, architecture, labels, problem) | ({TASK: dict(task)} if task else {})
     names = names_of(config, "the model")
     needed = [name for name in names.architectures[architecture] if has_layer.get(name, True)]
-    _check_layers(model, needed, architecture, labels)
-    tensors = _tensors(model, names, architecture, dtype)
+    if tensors is None:
+        _check_layers(model, needed, architecture, labels)
+        tensors = _tensors(model, names, architecture)
+    tensors = _as_stored(tensors, dtype)
     if generation is not None or config.kind == "encoder_decoder":  # transformers' defaults are wrong ids
         generation = make_generation(config, generation or {})
     if sentence_transformer is not None:
@@ -254,31 +148,42 @@ def _check_layers(model: keras.Model, needed: list[str], architecture: str, labe
         raise ValueError(f"the classifier has {units} outputs: expected as many labels, received {len(labels)}.")
 
 
-def _tensors(model: keras.Model, names: Names, architecture: str, dtype: str) -> dict[str, Tensor]:
-    """Returns the tensors of a model by their names in the file; their values are read from its variables later."""
+def check_dtype(dtype: str) -> None:
+    """Refuses a dtype that weights are not stored in."""
     if dtype not in DTYPES:
         raise ValueError(f"weights are stored as one of {DTYPES}: received dtype={dtype!r}.")
+
+
+def _as_stored(tensors: Mapping[str, Tensor], dtype: str) -> dict[str, Tensor]:
+    """Returns tensors with the dtype of the file; of 8-bit floats are the matrices only."""
+    check_dtype(dtype)
+    vector_dtype = "float16" if dtype == FLOAT8 else dtype
+    return {
+        name: tensor._replace(dtype=dtype if len(tensor.shape) > 1 else vector_dtype)
+        for name, tensor in tensors.items()
+    }
+
+
+def _tensors(model: keras.Model, names: Names, architecture: str) -> dict[str, Tensor]:
+    """Returns the tensors of a model by their names in the file; their values are read from its variables later."""
     heads = names.architectures[architecture]
     other_heads = {layer for layers in names.architectures.values() for layer in layers} - set(heads)
-    vector_dtype = "float16" if dtype == FLOAT8 else dtype
 
     tensors = {}
     for variable in model.weights:
         name, transposed = their_name(variable.path, names)
         if variable.path.split("/")[0] in other_heads and not (names.prefix and name.startswith(names.prefix)):
             continue
-        shape, read = tuple(variable.shape), partial(keras.ops.convert_to_numpy, variable)
-        tensor = Tensor(variable.path, shape, dtype if len(shape) > 1 else vector_dtype, read)
+        tensor = Tensor(variable.path, tuple(variable.shape), "float32", partial(keras.ops.convert_to_numpy, variable))
         tensors[name] = tensor.map(np.transpose) if transposed else tensor
 
     tensors = reshape_back(join(tensors, names), names)
     for layer in [name.removesuffix(".weight") for name in tensors]:
         if re.fullmatch(names.biased, layer):
-            shape = tensors[f"{layer}.weight"].shape[-1:]
-            tensors.setdefault(f"{layer}.bias", zeros(f"{layer}.bias", shape, vector_dtype))
+            tensors.setdefault(f"{layer}.bias", zeros(f"{layer}.bias", tensors[f"{layer}.weight"].shape[-1:]))
     if names.logits_bias and "output_bias" in heads:
         shape = (1, model.get_layer("token_embedding").vocabulary_size)
-        tensors.setdefault(names.logits_bias, zeros(names.logits_bias, shape, vector_dtype))
+        tensors.setdefault(names.logits_bias, zeros(names.logits_bias, shape))
 
     removed_prefix = "" if heads else names.prefix
     return {name.removeprefix(removed_prefix): tensor for name, tensor in tensors.items()}

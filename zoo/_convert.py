@@ -1,0 +1,108 @@
+"""Write any checkpoint as a folder in the Hugging Face layout, tensor by tensor."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from math import prod
+from typing import NamedTuple
+
+import keras
+
+from keras_transformers.checkpoints.loading import fitting_tensors
+from keras_transformers.checkpoints.names import FAMILIES, architecture_of
+from keras_transformers.checkpoints.saving import DTYPES, save_folder
+from keras_transformers.checkpoints.tensors import Tensor
+from keras_transformers.config import TransformerConfig
+from keras_transformers.tasks.parts import Kind, Parts, Setup, find_kind
+from keras_transformers.text.tokenizer import Tokenizer
+from zoo._checkpoint import Checkpoint
+from zoo._load import chosen_kind
+
+# The task whose model stands for a bare one, for the check that the weights fit; its own head is not looked for.
+BARE = {"encoder": "sentence_embedding", "decoder": "causal_lm", "encoder_decoder": "seq2seq_lm"}
+
+
+class Converted(NamedTuple):
+    """What was converted.
+
+    Args:
+        writer: The program that wrote the checkpoint.
+        config: Of the model.
+        weights: Number of weights.
+        dtype: Of the stored weights.
+        architecture: The class of `transformers` that reads it.
+        labels: Of a classifier.
+        tokenizer: Of what is read.
+        assumed: What the checkpoint does not say and something implies, a clause each.
+    """
+
+    writer: str
+    config: TransformerConfig
+    weights: int
+    dtype: str
+    architecture: str
+    labels: Sequence[str] | None
+    tokenizer: Tokenizer
+    assumed: Sequence[str]
+
+
+def convert(
+    checkpoint: Checkpoint, folder: str | os.PathLike, dtype: str | None = None, task: str | None = None
+) -> Converted:
+    """Write a checkpoint as a folder that `zoo.load` and `transformers` read, with one tensor at a time in memory.
+
+    Args:
+        checkpoint: What `_checkpoint.find` returns.
+        folder: To write: as for `Task.save`.
+        dtype: Of the stored weights; that of most of the checkpoint's when None.
+        task: What the checkpoint was made for, if it does not say so.
+
+    Raises:
+        ValueError: The checkpoint has no weights, or they do not fit; or `folder` holds something else.
+    """
+    checkpoint.check()
+    config, is_bare = checkpoint.config, task is None and checkpoint.task is None and not checkpoint.unknown_class
+    kind = find_kind(BARE[config.kind]) if is_bare else chosen_kind(checkpoint.stored.place, task, checkpoint)
+    parts, max_length = _parts(kind, checkpoint)
+    tensors = fitting_tensors(parts.model, checkpoint.stored)
+    names = FAMILIES[config.family]
+    if is_bare:
+        bare = next(name for name, heads in names.architectures.items() if not heads)
+        options = {"architecture": (architecture := checkpoint.stored.extra["architecture"] or bare)}
+        removed_prefix = "" if names.architectures[architecture] else names.prefix
+        tensors = {name.removeprefix(removed_prefix): tensor for name, tensor in tensors.items()}
+    else:
+        kept = {} if kind.writes_text else checkpoint.kept
+        said = {"name": kind.name, **parts.saved_options}
+        options = {"architecture": architecture_of(kind.name, config.family), "task": said, **kept, **parts.saved()}
+    options |= {"dtype": dtype or _usual_dtype(tensors.values()), "max_length": max_length, "tensors": tensors}
+    save_folder(folder, parts.model, config, parts.saved_tokenizer or parts.tokenizer, **options)
+    return Converted(
+        checkpoint.stored.writer,
+        config,
+        sum(prod(tensor.shape) for tensor in tensors.values()),
+        options["dtype"],
+        options["architecture"],
+        options.get("labels"),
+        parts.tokenizer,
+        checkpoint.stored.assumed,
+    )
+
+
+def _parts(kind: Kind, checkpoint: Checkpoint) -> tuple[Parts, int]:
+    """Return the parts of a task whose model has no values, and so takes no memory; and the longest text."""
+    options = checkpoint.options({"max_length", *kind.options}, kind.name)
+    max_length = options.pop("max_length", checkpoint.config.max_length)
+    setup = Setup(kind, checkpoint.config, checkpoint.tokenizer, max_length, (), "float32")
+    with keras.StatelessScope(initialize_variables=False):
+        return kind.make(setup, **options), max_length
+
+
+def _usual_dtype(tensors: Iterable[Tensor]) -> str:
+    """Return the dtype that most weights have, as far as weights are stored in it."""
+    counts = Counter({"float32": 0})
+    for tensor in tensors:
+        counts[tensor.dtype if tensor.dtype in DTYPES else "float32"] += prod(tensor.shape)
+    return counts.most_common(1)[0][0]

@@ -1,0 +1,78 @@
+"""`convert`: any checkpoint as a folder in the Hugging Face layout."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+from typer import Argument, Option
+
+from keras_transformers.checkpoints.folder import check_target
+from keras_transformers.outside import resolved
+from zoo.cli.app import TaskName, app, examples, of_model, print_facts, step
+
+
+@app.command(
+    epilog=examples(
+        "convert uncased_L-12_H-768_A-12 models/bert",
+        "convert runs/ende/avg models/ende --num-heads 8 --dtype float16",
+    )
+)
+def convert(
+    model: Annotated[str, Argument(help="What `zoo.load` reads: a folder, or a name.")],
+    folder: Annotated[Path, Argument(help="Folder to write.")],
+    task: TaskName = None,
+    dtype: Annotated[
+        str | None,
+        Option(help="Of the stored weights: float32, float16, bfloat16 or float8_e4m3fn; as they are if not given."),
+    ] = None,
+    lowercase: Annotated[
+        bool | None, of_model("--lowercase/--cased", help="Whether texts are lower-cased, where no file says it.")
+    ] = None,
+    num_heads: Annotated[int | None, of_model(help="Attention heads, where no file says it.", min=1)] = None,
+    pickled: Annotated[bool, of_model("--pickled", help="Read old pytorch_model.bin; no code in it is run.")] = False,
+    overwrite: Annotated[bool, Option("--overwrite", help="Replace a folder that a save has written.")] = False,
+) -> None:
+    """Write a checkpoint of any program as a folder that `transformers` reads, too, with safetensors.
+
+    One tensor at a time is in memory.
+    """
+    _check_folder(model, folder, overwrite)
+    from keras_transformers.checkpoints.saving import check_dtype
+    from keras_transformers.checkpoints.stored import Said
+    from zoo._checkpoint import find
+    from zoo._convert import convert as write
+
+    if dtype is not None:
+        check_dtype(dtype)
+    with step(f"read {model}"):
+        checkpoint = find(model, said=Said(lowercase, num_heads, pickled))
+    with step(f"write {folder}"):
+        converted = write(checkpoint, folder, dtype, task)
+    print_facts(facts(converted))
+
+
+def _check_folder(model: str, folder: Path, overwrite: bool) -> None:
+    check_target(folder)
+    if resolved(folder) == resolved(model):
+        raise ValueError(f"{folder} is the folder to read: expected another one to write.")
+    if folder.exists() and any(folder.iterdir()) and not overwrite:
+        raise ValueError(f"{folder} is not empty: give a new folder, or --overwrite to replace this one.")
+
+
+def facts(converted: Any) -> dict[str, str]:
+    """Return what was converted, as `convert` prints it."""
+    config = converted.config
+    blocks = " + ".join(str(number) for number in (config.num_layers, config.num_decoder_layers) if number)
+    normalizer = json.loads(converted.tokenizer.to_json())["normalizer"] or {}
+    case = {True: ", lower-cased", False: ", cased"}.get(normalizer.get("lowercase"), "")
+    return {
+        "written by": converted.writer,
+        "family": config.family,
+        "sizes": f"{blocks} blocks, {config.num_heads} heads, width {config.hidden_dim}, {config.max_length:,} tokens",
+        "weights": f"{converted.weights:,}, stored as {converted.dtype}",
+        "head": converted.architecture + (f": {', '.join(converted.labels)}" if converted.labels else ""),
+        "tokenizer": f"{converted.tokenizer.vocabulary_size:,} tokens{case}",
+        "assumed": "; ".join(converted.assumed) or "nothing",
+    }
