@@ -4,30 +4,61 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
-from keras_transformers.checkpoints.formats import hugging_face, keras_hub
+from keras_transformers.checkpoints.formats import (
+    google_bert,
+    hugging_face,
+    keras_hub,
+    model_garden,
+    openai_gpt2,
+    opennmt_tf,
+    other_checkpoint,
+    tf_hub,
+)
 from keras_transformers.checkpoints.stored import Said, Stored
-
-# Each returns None for what another program wrote. With what the user may say of its checkpoints.
-READERS: dict[Callable[[Path, Said], Stored | None], tuple[str, ...]] = {hugging_face.read: (), keras_hub.read: ()}
-
 
 NOTHING = Said()
 
 
+class Format(NamedTuple):
+    """How one program's checkpoints are read.
+
+    Args:
+        read: Returns the record of a checkpoint, or None for what another program wrote.
+        options: What the user may say of one, as fields of `Said`.
+    """
+
+    read: Callable[[Path, Said], Stored | None]
+    options: tuple[str, ...] = ()
+
+
+FORMATS = (
+    Format(hugging_face.read),
+    Format(keras_hub.read),
+    Format(tf_hub.read, ("lowercase", "num_heads")),
+    Format(openai_gpt2.read),
+    Format(google_bert.read, ("lowercase", "num_heads")),
+    Format(opennmt_tf.read, ("num_heads",)),
+    Format(model_garden.read, ("lowercase", "num_heads")),
+    Format(other_checkpoint.read),
+)
+
+
 def find_stored(place: Path, said: Said = NOTHING) -> Stored:
-    """Return the record of a checkpoint, by the first reader that knows it.
+    """Return the record of a checkpoint, by the first format that knows it.
 
     Args:
         place: Of the checkpoint: a folder, or the prefix of TensorFlow's files.
         said: What the user says of it.
 
     Raises:
-        ValueError: No reader knows it, or its files are missing, damaged, or of a model that is not supported.
+        ValueError: No format knows it, its files are missing, damaged, or of a model that is not supported; or `said`
+            is of what they say themselves.
     """
-    for read, options in READERS.items():
-        if stored := read(place, said):
-            _check_needed(said, options, stored)
+    for form in FORMATS:
+        if stored := form.read(place, said):
+            _check_needed(said, form.options, stored)
             return stored
     raise ValueError(
         f"there is no checkpoint in {place}: expected the config.json of `transformers` or KerasHub; a TensorFlow "

@@ -10,15 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from keras_transformers.checkpoints.formats.tf_index import read_index, read_string
 from keras_transformers.checkpoints.tensors import Tensor
 from keras_transformers.outside import MOST_LETTERS, check_is_itself, decoded, read_bytes, shown
 
 GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
 VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"
-# Of optimizers and training loops: no part of a model.
+# Of optimizers and training loops: no part of a model; nor is what stands under the name of a variable.
 TRAINING = re.compile(
     r"(.*/)?(adam_[mv]|Adam(_1)?|ExponentialMovingAverage|Momentum|beta[12]_power|global_step|save_counter|step)"
-    r"|(.*/)?(_?optimizer|\.OPTIMIZER_SLOT)/.*"
+    r"|(.*/)?(_?optimizer|\.OPTIMIZER_SLOT|keras_api)/.*"
 )
 NAMED = re.compile(r'^\s*model_checkpoint_path:\s*"(.*)"', re.MULTILINE)
 
@@ -93,20 +94,31 @@ def load_checkpoint(prefix: Path) -> Any:
             f"{prefix} is a TensorFlow checkpoint, and to read it takes TensorFlow: pip install tensorflow; or convert "
             "it where TensorFlow is installed: python -m zoo convert."
         ) from error
+    entries = read_index(index_of(prefix))
     try:
         reader = tf.train.load_checkpoint(str(prefix))
-        shapes, dtypes = reader.get_variable_to_shape_map(), reader.get_variable_to_dtype_map()
+        dtypes = reader.get_variable_to_dtype_map()
     except Exception as error:  # what it raises depends on where the index is damaged
         raise damaged(prefix, error) from error
-    files = prefix.parent.glob(f"{_escaped(prefix.name)}.data-*")
-    held = sum(path.stat().st_size for path in files)
-    asked = sum(math.prod(shape) * dtypes[name].size for name, shape in shapes.items() if dtypes[name].size)
-    if asked > held:
-        raise ValueError(
-            f"{index_of(prefix)} says that its variables take {asked:,} bytes, and its data files have {held:,}: they "
-            "are cut short, or of another checkpoint. Fetch them again."
-        )
+    _check_sizes(prefix, entries, dtypes)
     return reader
+
+
+def _check_sizes(prefix: Path, entries: Mapping[str, Any], dtypes: Mapping[str, Any]) -> None:
+    """Refuse an index that says of a variable another size than its shape has, or more than the files hold."""
+    held = {
+        int(path.name.rpartition(".data-")[2][:5]): path.stat().st_size
+        for path in prefix.parent.glob(f"{_escaped(prefix.name)}.data-[0-9]*-of-[0-9]*")
+    }
+    for key, entry in entries.items():
+        asked = math.prod(dim.size for dim in entry.shape.dim) * dtypes[key].size
+        is_of_numbers = dtypes[key].is_floating or dtypes[key].is_integer or dtypes[key].is_bool
+        if (is_of_numbers and asked != entry.size) or entry.offset + entry.size > held.get(entry.shard_id, 0):
+            raise ValueError(
+                f"{index_of(prefix)} says that {shown(key)} takes {max(asked, entry.size):,} bytes from "
+                f"{entry.offset:,} on, which its data file with {held.get(entry.shard_id, 0):,} has not: it is cut "
+                "short, or of another checkpoint. Fetch it again."
+            )
 
 
 def damaged(prefix: Path, error: Exception) -> ValueError:
@@ -126,7 +138,7 @@ def read_variables(prefix: Path, reader: Any) -> dict[str, Tensor]:
     return {
         key: Tensor(key, shape, dtypes[key].name, lambda key=key: _read(prefix, reader, key))
         for key, shape in sorted(shapes.items())
-        if not TRAINING.fullmatch(key.removesuffix(VALUE))
+        if not TRAINING.fullmatch(key.removesuffix(VALUE)) and key.rpartition("/")[0] not in shapes
     }
 
 
@@ -148,16 +160,30 @@ def full_names(prefix: Path, reader: Any) -> Mapping[str, str]:
     return dict(_attributes(prefix, reader))
 
 
-def _attributes(prefix: Path, reader: Any) -> Iterator[tuple[str, str]]:
+def is_object_based(reader: Any) -> bool:
+    """Return whether a checkpoint is one of TensorFlow 2, of objects and their attributes."""
+    return reader.has_tensor(GRAPH)
+
+
+def object_graph(prefix: Path, reader: Any) -> Any:
+    """Return the record of an object-based checkpoint's objects, a `TrackableObjectGraph`.
+
+    Raises:
+        ValueError: It is damaged, or there is none.
+    """
     from google.protobuf.message import DecodeError
     from tensorflow.core.protobuf import trackable_object_graph_pb2
 
-    graph = trackable_object_graph_pb2.TrackableObjectGraph()
+    if not is_object_based(reader):
+        raise ValueError(f"{prefix} has no record of its objects: expected a checkpoint of TensorFlow 2.")
     try:
-        graph.ParseFromString(_read(prefix, reader, GRAPH))
+        return trackable_object_graph_pb2.TrackableObjectGraph.FromString(read_string(prefix, GRAPH))
     except DecodeError as error:
         raise damaged(prefix, error) from error
-    for node in graph.nodes:
+
+
+def _attributes(prefix: Path, reader: Any) -> Iterator[tuple[str, str]]:
+    for node in object_graph(prefix, reader).nodes:
         for attribute in node.attributes:
             if attribute.full_name:
                 yield attribute.checkpoint_key, attribute.full_name

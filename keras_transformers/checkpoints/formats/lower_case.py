@@ -1,0 +1,51 @@
+"""Whether a vocabulary is of lower-cased texts, where the files of a checkpoint do not say it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from keras_transformers.outside import resolved, shown
+from keras_transformers.text.bert import CONTINUATION
+
+# Of published models, as google-research/bert's `validate_case_matches_checkpoint` tells them.
+LOWER = re.compile(r"uncased|(?<![a-z])(chinese|multilingual)_l-", re.IGNORECASE)
+CASED = re.compile(r"(?<![a-z])(multi_)?cased(?![a-z])", re.IGNORECASE)
+RESERVED = re.compile(r"[\[<].*[\]>]")  # [PAD], [unused1], <S>: no part of a text
+
+
+def find_lowercase(said: bool | None, folder: Path, tokens: Iterable[str]) -> tuple[bool, str]:
+    """Return whether texts are lower-cased, and what implies it; empty if it was said.
+
+    Args:
+        said: By the user; or None.
+        folder: Of the checkpoint, whose name may tell.
+        tokens: Of the vocabulary.
+
+    Raises:
+        ValueError: Nothing implies it.
+
+    Example:
+
+    >>> find_lowercase(None, Path("uncased_L-2_H-128_A-2"), ["[PAD]", "film"])
+    (True, "texts are lower-cased, as the folder's name 'uncased_L-2_H-128_A-2' says")
+    >>> find_lowercase(None, Path("run"), ["[PAD]", "film"])
+    (True, 'texts are lower-cased, as the vocabulary has no capitals')
+    """
+    if said is not None:
+        return said, ""
+    place = resolved(folder)
+    name = place.parent.name if place.name.isdecimal() else place.name  # of a version
+    is_lower, is_cased = bool(LOWER.search(name)), bool(CASED.search(name))
+    if is_lower != is_cased:
+        return is_lower, f"texts are {'lower-cased' if is_lower else 'cased'}, as the folder's name {shown(name)} says"
+    words = [token.removeprefix(CONTINUATION) for token in tokens if not RESERVED.fullmatch(token)]
+    capital = next((word for word in words if word != word.lower()), None)
+    if capital is None and any(word != word.upper() for word in words):
+        return True, "texts are lower-cased, as the vocabulary has no capitals"
+    seen = "no letters of two cases" if capital is None else f"capitals, such as {shown(capital)}"
+    raise ValueError(
+        f"{folder} does not say whether its texts are lower-cased, and its vocabulary has {seen}: expected "
+        "do_lower_case of the program that wrote it. Give lowercase=True or lowercase=False."
+    )

@@ -1,0 +1,101 @@
+"""The files of openai/gpt-2: hparams.json, encoder.json, vocab.bpe and `model.ckpt.*`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from keras_transformers.checkpoints.formats.bert_checkpoint import check_rows, check_same
+from keras_transformers.checkpoints.formats.tf_checkpoint import find_prefix, load_checkpoint, read_variables
+from keras_transformers.checkpoints.huggingface_config import parse_config
+from keras_transformers.checkpoints.stored import Said, Stored, Tokenizers
+from keras_transformers.checkpoints.tensors import Tensor
+from keras_transformers.json_file import check_types, read_object
+from keras_transformers.outside import shown
+from keras_transformers.text import byte_pair
+from keras_transformers.text.library import refusals_as_errors
+from keras_transformers.text.tokenizer import Tokenizer
+
+WRITER = "openai/gpt-2"
+SIZES, VOCABULARY, MERGES = "hparams.json", "encoder.json", "vocab.bpe"
+NAMES = {"n_vocab": "vocab_size", "n_ctx": "n_positions", "n_embd": "n_embd", "n_layer": "n_layer", "n_head": "n_head"}
+END = "<|endoftext|>"
+LAYER = re.compile(r"model/(?:h(\d+)/)?(ln_1|ln_2|ln_f|attn/c_attn|attn/c_proj|mlp/c_fc|mlp/c_proj)/([gbw])")
+
+
+def read(place: Path, said: Said) -> Stored | None:
+    """Read a folder of one of the models that openai/gpt-2's download_model.py fetches, or that its users trained."""
+    folder = place if place.is_dir() else place.parent
+    if not any((folder / name).is_file() for name in (SIZES, VOCABULARY)):
+        return None
+    prefix = find_prefix(place)
+    if prefix is None or not (folder / SIZES).is_file():
+        raise ValueError(
+            f"{folder} holds only a part of a GPT-2: expected {SIZES}, {VOCABULARY}, {MERGES} and model.ckpt.*, as "
+            "download_model.py of openai/gpt-2 fetches them. Fetch the others too."
+        )
+    variables = read_variables(prefix, load_checkpoint(prefix))
+    if "model/wte" not in variables:
+        return None
+    vocabulary = byte_pair.read_vocabulary(folder / VOCABULARY)
+    values = _read_values(folder, variables, vocabulary, said)
+    config, extra = parse_config(values, folder / SIZES)
+    return Stored(
+        writer=WRITER,
+        place=place,
+        values=values,
+        config=config,
+        extra=extra,
+        tensors=lambda: [to_torch(tensor) for tensor in variables.values()],
+        tokenizers=lambda: _read_tokenizers(folder),
+    )
+
+
+def _read_values(folder: Path, variables: Mapping[str, Tensor], vocabulary: Mapping[str, int], said: Said) -> dict:
+    path = folder / SIZES
+    hparams = read_object(path)
+    check_types(hparams, dict.fromkeys(NAMES, int), path)
+    options = {theirs: hparams[ours] for ours, theirs in NAMES.items() if hparams.get(ours) is not None}
+    if said.num_heads not in (None, options.setdefault("n_head", said.num_heads)) or said.lowercase:
+        raise ValueError(
+            f"{folder} holds a GPT-2 of {options['n_head']} heads, whose texts keep their capitals: received "
+            f"num_heads={said.num_heads} and lowercase={said.lowercase}. Leave them out."
+        )
+    sizes = _sizes(variables, folder)
+    check_same(options, sizes, path)
+    check_rows(max(vocabulary.values()) + 1, sizes["vocab_size"], folder / VOCABULARY)
+    end = vocabulary.get(END)
+    return options | sizes | {
+        "model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "activation_function": "gelu_new",
+        "layer_norm_epsilon": 1e-5, "bos_token_id": end, "eos_token_id": end,
+    }  # fmt: skip
+
+
+def _sizes(variables: Mapping[str, Tensor], folder: Path) -> dict[str, int]:
+    shapes = [variables[name].shape if name in variables else () for name in ("model/wte", "model/wpe")]
+    if any(len(shape) != 2 for shape in shapes):
+        raise ValueError(f"{folder}: model/wte and model/wpe have the shapes {shown(shapes)}: expected two tables.")
+    layers = {match[1] for match in map(LAYER.fullmatch, variables) if match and match[1]}
+    (rows, width), (positions, _) = shapes
+    return {"vocab_size": rows, "n_embd": width, "n_positions": positions, "n_layer": len(layers)}
+
+
+def to_torch(tensor: Tensor) -> Tensor:
+    """Return a variable by the name and in the layout of PyTorch's class: of (1, in, out) without the first."""
+    if tensor.name in ("model/wte", "model/wpe"):
+        return tensor._replace(name=f"transformer.{tensor.name[-3:]}.weight")
+    match = LAYER.fullmatch(tensor.name)
+    if match is None:
+        return tensor
+    block = f"h.{match[1]}." if match[1] else ""
+    leaf = "bias" if match[3] == "b" else "weight"
+    renamed = tensor._replace(name=f"transformer.{block}{match[2].replace('/', '.')}.{leaf}")
+    return renamed.map(lambda array: array[0]) if tensor.shape[:1] == (1,) and len(tensor.shape) == 3 else renamed
+
+
+def _read_tokenizers(folder: Path) -> Tokenizers:
+    paths = folder / VOCABULARY, folder / MERGES
+    with refusals_as_errors(paths[0]):
+        tokenizer = Tokenizer(byte_pair.build_gpt2(*byte_pair.read(*paths)))
+    return tokenizer, tokenizer
