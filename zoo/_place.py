@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from keras_transformers.checkpoints import hub
 from keras_transformers.checkpoints.folder import left_behind
 from keras_transformers.outside import nearest, resolved
 from zoo._entry import Entry, describe, is_known
+
+# Of which a folder of a model has one.
+MARKS = ("config.json", "adapter_config.json", "bert_config.json", "hparams.json", "saved_model.pb", "params.yaml")
 
 
 def stands_for(name: str | os.PathLike) -> Entry | Path | str:
@@ -18,7 +22,8 @@ def stands_for(name: str | os.PathLike) -> Entry | Path | str:
         name: As for `zoo.load`.
 
     Returns:
-        The entry of a model of the zoo; a folder; or a str that begins with `hf:` or `keras-nlp:`.
+        The entry of a model of the zoo; a folder, or the prefix of a TensorFlow checkpoint; or a str that begins with
+        `hf:` or `keras-nlp:`.
 
     Raises:
         ValueError: There is no such name or folder (the message has the nearest ones), or it is both.
@@ -46,7 +51,7 @@ def _is_meant(folder: str | os.PathLike) -> bool:
     place = Path(folder)
     if not isinstance(folder, str):
         return place.is_dir()
-    if any((place / name).is_file() for name in ("config.json", "adapter_config.json")):
+    if any((place / name).is_file() for name in MARKS):
         entry = describe(folder)
         own = str(entry.folder) if entry.bundled else entry.source
         remedy = f", or {own!r} for that of the zoo" if own else ""
@@ -57,8 +62,12 @@ def _is_meant(folder: str | os.PathLike) -> bool:
 
 
 def _existing(folder: str) -> Path:
-    if (path := Path(folder)).is_dir():
+    if (path := Path(folder)).is_dir() or path.with_name(f"{path.name}.index").is_file():
         return path
+    if path.is_file():
+        raise ValueError(
+            f"{folder!r} is a file: expected a folder, or the prefix of a TensorFlow checkpoint.{_prefix(path)}"
+        )
     if former := left_behind(folder):
         raise ValueError(f"there is no folder {folder!r}: a save was interrupted. Rename {former}, the old one, to it.")
     if os.sep in folder:
@@ -66,3 +75,9 @@ def _existing(folder: str) -> Path:
             f"there is no folder {folder!r}. Give a folder, a name of zoo.names(), or 'hf:org/repo'.{nearest(folder)}"
         )
     return describe(folder)  # which raises: the error has the nearest names
+
+
+def _prefix(path: Path) -> str:
+    """Return a sentence with the prefix that a file is of; empty if it is of none."""
+    prefix = re.sub(r"\.(index|meta|data-\d+-of-\d+)$", "", str(path))
+    return f" Give {prefix!r}." if prefix != str(path) and Path(f"{prefix}.index").is_file() else ""

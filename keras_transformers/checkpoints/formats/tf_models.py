@@ -101,12 +101,8 @@ def read_objects(prefix: Path, reader: Any) -> Objects:
     }
     children = [child for node in nodes for child in node.children]
     classifiers = {child.node_id for child in children if child.local_name == "classifier"}
-    is_of_tokens = any(
-        child.local_name == "kernel"
-        for number in classifiers
-        if number < len(nodes)
-        for child in nodes[number].children
-    )
+    layers = [nodes[number] for number in classifiers if 0 <= number < len(nodes)]
+    is_of_tokens = any(child.local_name == "kernel" for layer in layers for child in layer.children)
     return Objects(variables, frozenset(child.local_name for child in children), is_of_tokens)
 
 
