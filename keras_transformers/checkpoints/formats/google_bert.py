@@ -69,7 +69,10 @@ def read_options(folder: Path) -> dict[str, Any]:
     values = read_object(path)
     check_types(values, KINDS, path)
     options = {key: values[key] for key in KINDS if values.get(key) is not None}
-    return {"options": options | {"hidden_act": find_activation(values.get("hidden_act"), path)}, "source": path}
+    return {
+        "options": options | {"hidden_act": find_activation(values.get("hidden_act", "gelu"), path)},
+        "source": path,
+    }
 
 
 def find_activation(name: Any, source: Any) -> str:

@@ -62,6 +62,8 @@ def _read_values(folder: Path, variables: Mapping[str, Tensor], vocabulary: Mapp
             f"{folder} holds a GPT-2 of {options['n_head']} heads, whose texts keep their capitals: received "
             f"num_heads={said.num_heads} and lowercase={said.lowercase}. Leave them out."
         )
+    if options["n_head"] is None:
+        raise ValueError(f"{path} does not say n_head, the attention heads. Give num_heads=...")
     sizes = _sizes(variables, folder)
     check_same(options, sizes, path)
     check_rows(max(vocabulary.values()) + 1, sizes["vocab_size"], folder / VOCABULARY)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from keras_transformers.checkpoints.formats.tf_checkpoint import VALUE, object_graph, read_variables
+from keras_transformers.checkpoints.formats.tf_checkpoint import TRAINING, VALUE, object_graph, read_variables
 from keras_transformers.checkpoints.tensors import Tensor
 from keras_transformers.outside import shown
 
@@ -95,9 +95,10 @@ def read_objects(prefix: Path, reader: Any) -> Objects:
     """
     nodes = object_graph(prefix, reader).nodes
     named = {entry.checkpoint_key: entry.full_name for node in nodes for entry in node.attributes}
+    found = read_variables(prefix, reader)
+    names = {key: (named.get(key) or key.removesuffix(VALUE)).removesuffix(":0") for key in found}
     variables = {
-        key: tensor._replace(name=(named.get(key) or key.removesuffix(VALUE)).removesuffix(":0"))
-        for key, tensor in read_variables(prefix, reader).items()
+        key: tensor._replace(name=names[key]) for key, tensor in found.items() if not TRAINING.fullmatch(names[key])
     }
     children = [child for node in nodes for child in node.children]
     classifiers = {child.node_id for child in children if child.local_name == "classifier"}
