@@ -62,7 +62,8 @@ def index_of(prefix: Path) -> Path:
 def _named(path: Path) -> str | None:
     """Return the name that a file `checkpoint` has for the newest one; its folder may be of another machine."""
     match = NAMED.search(decoded(read_bytes(path), path)) if path.is_file() else None
-    return re.split(r"[/\\]", match[1])[-1] if match else None
+    name = re.split(r"[/\\]", match[1])[-1] if match else ""
+    return None if name in ("", ".", "..") else name
 
 
 def _whole(prefix: Path) -> Path:

@@ -48,8 +48,7 @@ NAMELESS, NEXT_SENTENCE = "transform", "next_sentence"
 OTHERS = {
     r".*embedding_projection/.*": "embeddings narrower than its layers (ALBERT, ELECTRA, MobileBERT)",
     r"(.*/)?transformer/(self_attention|intermediate|output).*": "one layer that is repeated (ALBERT)",
-    r".*(talking_heads|pre_softmax|post_softmax|gate|bigbird|lambda|rezero).*": "another kind of layers",
-    r"(.*/)?layer_\d+/.*": "other layers",
+    r"(.*/)?(transformer|encoder)/layer_\d+/.*": "layers of another kind",
 }
 
 

@@ -98,6 +98,12 @@ class TestPrefix:
         table = by_name(find_stored(run))["bert.embeddings.word_embeddings.weight"]
         np.testing.assert_array_equal(table, bert_variables(seed=1)["bert/embeddings/word_embeddings"])
 
+    @pytest.mark.parametrize("path", ["", ".", "..", "/home/me/"])
+    def test_a_path_without_a_name(self, run, path):
+        (run / "checkpoint").write_text(f'model_checkpoint_path: "{path}"\n')
+        with pytest.raises(ValueError, match="several checkpoints"):
+            find_stored(run)
+
     def test_one_that_is_named_and_not_there(self, run):
         (run / "checkpoint").write_text('model_checkpoint_path: "../../elsewhere/model.ckpt-9"\n')
         with pytest.raises(ValueError, match=r"names 'model.ckpt-9', which is not there.*model.ckpt-3"):
@@ -221,7 +227,8 @@ def test_a_layer_is_missing(tmp_path):
 def test_the_numbers_of_the_program(tmp_path, width, layers, heads, seed):
     bert = bert_variables(width, layers, inner=3 * width, seed=seed)
     head = head_variables("", 3, width)
-    task = zoo.load(google_bert(tmp_path / "old", bert | head, heads=heads), outputs=["hidden_states"])
+    folder = google_bert(tmp_path / "old", bert | head, "model.ckpt-7", heads=heads)
+    task = zoo.load(f"{folder}/model.ckpt-7" if layers == 2 else folder, outputs=["hidden_states"])
     inputs = {"token_ids": IDS, "segment_ids": 0 * IDS, "padding_mask": MASK}
     hidden = bert_numbers(bert, heads)
     pooled = np.tanh(hidden[:, 0] @ bert["bert/pooler/dense/kernel"] + bert["bert/pooler/dense/bias"])

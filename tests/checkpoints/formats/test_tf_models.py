@@ -89,6 +89,11 @@ def test_the_pooler_of_a_head_takes_the_place_of_the_encoders():
     ]
 
 
+def test_a_head_of_the_users_own_stays_beside():
+    names = [tensor.name for tensor in read(GARDEN | dense("aggregate/layer_0/mine", 8, 3)).tensors]
+    assert names[-2:] == ["aggregate/layer_0/mine/kernel", "aggregate/layer_0/mine/bias"]
+
+
 def test_several_heads_are_refused():
     with pytest.raises(ValueError, match=r"heads \['one', 'two'\]"):
         read(GARDEN | dense("one/logits", 8, 3) | dense("two/logits", 8, 3))
@@ -99,8 +104,8 @@ def test_several_heads_are_refused():
     [
         ("embedding_projection/kernel", "ALBERT"),
         ("transformer/self_attention/query/kernel", "repeated"),
-        ("transformer/layer_0/self_attention/pre_softmax_weight", "another kind"),
-        ("transformer/layer_0/other/kernel", "other layers"),
+        ("transformer/layer_0/self_attention/pre_softmax_weight", "of another kind"),
+        ("transformer/layer_0/other/kernel", "of another kind"),
     ],
 )
 def test_models_like_bert_are_refused(name, kind):
