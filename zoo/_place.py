@@ -62,7 +62,7 @@ def _is_meant(folder: str | os.PathLike) -> bool:
 
 
 def _existing(folder: str) -> Path:
-    if (path := Path(folder)).is_dir() or path.with_name(f"{path.name}.index").is_file():
+    if (path := Path(folder)).is_dir() or os.path.isfile(f"{path}.index"):
         return path
     if path.is_file():
         raise ValueError(

@@ -49,3 +49,8 @@ def test_a_folder_with_the_name_of_a_model(tmp_path, monkeypatch, name):
     Path("gpt2", name).write_bytes(b"")
     with pytest.raises(ValueError, match=r"write './gpt2' for the folder"):
         stands_for("gpt2")
+
+
+def test_a_name_that_is_too_long_with_an_ending(tmp_path):
+    with pytest.raises(ValueError, match="there is no folder"):
+        stands_for(tmp_path / ("a" * 252))
