@@ -15,7 +15,7 @@ NORMS = ("layer", "rms")
 NORM_ORDERS = ("pre", "post")
 POSITIONS = ("learned", "sinusoidal", "rotary", "relative", "alibi")
 MIXERS = ("attention", "simple_rnn", "gru", "lstm", "convolution")
-POSITION_LAYOUTS = ("interleaved", "halves", "fairseq")
+POSITION_LAYOUTS = ("interleaved", "halves", "fairseq", "opennmt")
 KINDS = ("encoder", "decoder", "encoder_decoder")
 TWO_STACKS = ("num_decoder_layers", "encoder_vocabulary_size")
 OPTIONAL_IDS = ("pad_id", "bos_id", "decoder_start_id")
@@ -53,7 +53,8 @@ class TransformerConfig:
         kernel_size: Tokens that a convolution sees, an odd number.
         positions: `"learned"`, `"sinusoidal"`, `"rotary"`, `"relative"` or `"alibi"`; the first two, or None for none,
             where the mixer is another than attention.
-        position_layout: Of sinusoidal positions: `"interleaved"` (the paper), `"halves"` (Marian) or `"fairseq"`.
+        position_layout: Of sinusoidal positions: `"interleaved"` (the paper), `"halves"` (Marian), `"fairseq"` or
+            `"opennmt"`.
         num_kv_heads: Heads of keys and values, K; `num_heads` when None.
         head_dim: Width of a head, H; `hidden_dim // num_heads` when None.
         attention_scale: Factor of the query-key products; `1 / sqrt(head_dim)` when None.

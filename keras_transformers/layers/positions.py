@@ -22,6 +22,8 @@ from keras_transformers.layers.options import Layer, Positional
 from keras_transformers.layers.tables import TableOwner, add_rows, add_table, take_rows
 from keras_transformers.number_checks import may_be_equal
 
+FIRST = {"fairseq": 2, "opennmt": 1}  # fairseq counts from behind the id of padding, 1; OpenNMT-tf numbers from 1
+
 
 @keras.saving.register_keras_serializable("keras_transformers")
 class PositionIds(Positional):
@@ -155,8 +157,8 @@ class SinusoidalPositions(Layer):
 
     Args:
         layout: `"interleaved"`, the paper's (sine in even units, cosine in odd ones); `"halves"`, Marian's (all sines,
-            then all cosines) of the same frequencies; or `"fairseq"`: halves whose last frequency is
-            `1 / max_wavelength`, as in tensor2tensor, of positions that count from 2.
+            then all cosines) of the same frequencies; `"fairseq"` or `"opennmt"`: halves whose last frequency is
+            `1 / max_wavelength`, as in tensor2tensor, of positions that count from 2 or from 1.
         max_wavelength: The paper's 10,000.
 
     Call arguments:
@@ -193,8 +195,7 @@ class SinusoidalPositions(Layer):
         width = hidden_states.shape[-1]
         if positions is None:
             positions = ops.expand_dims(ops.arange(ops.shape(hidden_states)[1]), 0)
-        if self.layout == "fairseq":
-            positions = positions + 2  # behind the id of padding, 1
+        positions = positions + FIRST.get(self.layout, 0)
         angles = ops.expand_dims(ops.cast(positions, "float32"), -1) * self._frequencies(width)
         waves = [ops.sin(angles), ops.cos(angles)]
         if self.layout != "interleaved":
@@ -205,7 +206,7 @@ class SinusoidalPositions(Layer):
 
     def _frequencies(self, width: int) -> np.ndarray:
         # float64 on the host: float32 powers lose digits that show at positions in the thousands.
-        steps = width // 2 - (self.layout == "fairseq")
+        steps = width // 2 - (self.layout in FIRST)
         return np.power(float(self.max_wavelength), -np.arange(width // 2) / max(steps, 1)).astype("float32")
 
     def compute_output_spec(self, hidden_states, positions=None):

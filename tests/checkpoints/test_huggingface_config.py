@@ -31,6 +31,7 @@ TWO_STACKS = {
     "transformer": transformer(**SIZES, num_decoder_layers=2, pad_id=3, eos_ids=[2], max_length=70),
     "transformer-windows": transformer(**SIZES, block_options=[{"attention_window": 8}, {}]),
     "transformer-fairseq": transformer(**SIZES, **RATES, position_layout="fairseq", encoder_vocabulary_size=80),
+    "transformer-opennmt": transformer(**SIZES, **RATES, position_layout="opennmt", norm_order="pre", epsilon=1e-3),
     "transformer-unlike": transformer(**SIZES, norm_order="pre", gated=True, initializer_range=0.01, epsilon=1e-6),
     "marian": marian(**SIZES, activation="relu", scale_embeddings=False),
     "marian-separate": marian(**SIZES, encoder_vocabulary_size=80, pad_id=4, eos_ids=[1, 2]),

@@ -20,6 +20,7 @@ LAYERS = [
     (SinusoidalPositions, {}),
     (SinusoidalPositions, {"layout": "halves", "max_wavelength": 100.0}),
     (SinusoidalPositions, {"layout": "fairseq"}),
+    (SinusoidalPositions, {"layout": "opennmt"}),
 ]
 
 
@@ -76,11 +77,12 @@ def test_halves_hold_the_same_numbers():
     np.testing.assert_array_equal(interleaved[..., 1::2], halves[..., D // 2 :])
 
 
-def test_fairseqs_layout():
-    """Halves; the last frequency is exactly 1 / 10000; the first position is 2, behind the padding's id."""
-    table = to_numpy(SinusoidalPositions("fairseq")(np.zeros((1, 600, D), "float32")))[0]
+@pytest.mark.parametrize(("layout", "first"), [("fairseq", 2), ("opennmt", 1)])
+def test_layouts_that_end_at_the_longest_wavelength(layout, first):
+    """Halves; the last frequency is exactly 1 / 10000; the first position is behind fairseq's id of padding, or 1."""
+    table = to_numpy(SinusoidalPositions(layout)(np.zeros((1, 600, D), "float32")))[0]
     frequencies = 10000.0 ** (-np.arange(4) / 3)
-    angles = np.arange(2, 602)[:, None] * frequencies
+    angles = np.arange(first, first + 600)[:, None] * frequencies
     np.testing.assert_allclose(table, np.concatenate([np.sin(angles), np.cos(angles)], axis=1), atol=5e-5)
 
 
