@@ -21,7 +21,7 @@ from keras_transformers.models.decoder import prefill
 from keras_transformers.tasks.parts import Kind, Parts, Setup
 from keras_transformers.tasks.sources import check_labelled, is_stream
 from keras_transformers.tasks.writing import Writing, language_model, language_model_metrics
-from keras_transformers.text.end_token import with_end_token
+from keras_transformers.text.end_token import is_bare, with_end_token
 from keras_transformers.text.tokenizer import Tokenizer, check_texts
 from keras_transformers.training import losses
 
@@ -38,7 +38,8 @@ def seq2seq_lm(
 ) -> Parts:
     """Write a text that belongs to another one, its translation for instance.
 
-    An end token is put behind the texts of a tokenizer that does not do so itself.
+    An end token is put behind the texts of a tokenizer that does not do so itself; behind sources not, if a template of
+    their own tokenizer says that nothing stands there.
     Papers: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762; T5, https://arxiv.org/abs/1910.10683.
 
     Args:
@@ -211,10 +212,11 @@ def align(
     ]
 
 
-def _ending(config: TransformerConfig, *tokenizers: Tokenizer) -> list[Tokenizer]:
+def _ending(config: TransformerConfig, source: Tokenizer, target: Tokenizer) -> list[Tokenizer]:
     """The tokenizers with an end token behind their texts; the very same ones where they put one there already."""
     ending = {}
-    for tokenizer in tokenizers:
+    for tokenizer in (source, target):
         has_end = tokenizer.encode([""])[0].ids[-1:] == [config.eos_ids[0]]
-        ending[id(tokenizer)] = tokenizer if has_end else with_end_token(tokenizer, config.eos_ids[0])
-    return [ending[id(tokenizer)] for tokenizer in tokenizers]
+        stays = has_end or (tokenizer is not target and is_bare(tokenizer))
+        ending[id(tokenizer)] = tokenizer if stays else with_end_token(tokenizer, config.eos_ids[0])
+    return [ending[id(source)], ending[id(target)]]

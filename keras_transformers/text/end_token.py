@@ -61,6 +61,17 @@ def with_end_token(tokenizer: Tokenizer, end_id: int) -> Tokenizer:
     return tokenizer.with_library(tokenizers.Tokenizer.from_str(json.dumps(config)))
 
 
+def is_bare(tokenizer: Tokenizer) -> bool:
+    """Return whether a template says that nothing stands around a text; a tokenizer without one says nothing.
+
+    Example:
+
+    >>> is_bare(Tokenizer.train(["a fine film"], 280, model="byte_pair"))
+    False
+    """
+    return len((tokenizer.post_processor() or {}).get("single", [])) == 1
+
+
 def tokens_around(tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
     """Return the ids of the special tokens that a tokenizer puts before and behind a text.
 

@@ -15,7 +15,6 @@ from keras_transformers.text.sentencepiece import END, PAD, UNKNOWN_TOKEN
 
 SIDES = ("source.spm", "target.spm")
 VOCABULARY, TARGET_VOCABULARY = "vocab.json", "target_vocab.json"
-LEAST_SHARE = 0.5  # least share of a model's pieces in its vocabulary; below it, they are of different models
 
 
 def is_folder(folder: Path) -> bool:
@@ -58,14 +57,7 @@ def build(
     if sorted(vocabulary.values()) != list(range(len(vocabulary))):
         raise ValueError(f"The ids of the vocabulary beside {path} are not 0 to {len(vocabulary) - 1}, each once.")
 
-    pieces = [piece.text for piece in model.pieces if piece.kind == spm_file.NORMAL]
-    known = sum(text in vocabulary for text in pieces)
-    if known < LEAST_SHARE * len(pieces):
-        raise ValueError(
-            f"{path} and its vocabulary do not belong together: {known} of {len(pieces)} pieces have an id. Expected "
-            "the files of one model."
-        )
-
+    sentencepiece.count_absent(model, vocabulary, path)
     library = sentencepiece.build(model, vocabulary)
     library.add_special_tokens([token for token in (END, UNKNOWN_TOKEN, PAD) if token in vocabulary])
     codes = [token for token in vocabulary if token.startswith(">>") and token.endswith("<<")]

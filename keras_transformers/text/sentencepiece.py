@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+from typing import Any
+
 import tokenizers
 from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers, processors
 
@@ -12,6 +15,7 @@ RUNS, ENDS = " {2,}", r"\A +| +\z"  # spaces that SentencePiece replaces by one 
 BEGIN, END, UNKNOWN_TOKEN, PAD = "<s>", "</s>", "<unk>", "<pad>"
 # Scores of tokens that only the vocabulary has: a letter scores above an unknown one, a longer token is never used.
 FOREIGN_LETTER, FOREIGN = -1e6, -1e9
+LEAST_SHARE = 0.5  # least share of a model's pieces in its vocabulary; below it, they are of different models
 
 
 def build(model: SentencePieceModel, vocabulary: dict[str, int] | None = None) -> tokenizers.Tokenizer:
@@ -32,6 +36,25 @@ def build(model: SentencePieceModel, vocabulary: dict[str, int] | None = None) -
     add_pipeline(library, model, [normalizers.Precompiled(model.charsmap)] if model.charsmap else [])
     _add_symbols(library, model)
     return library
+
+
+def count_absent(model: SentencePieceModel, vocabulary: Container[str], path: Any) -> int:
+    """Count the pieces that a vocabulary has no id for.
+
+    Args:
+        path: Of the model, for the error.
+
+    Raises:
+        ValueError: They are most of them.
+    """
+    pieces = [piece.text for piece in model.pieces if piece.kind == NORMAL]
+    known = sum(text in vocabulary for text in pieces)
+    if known < LEAST_SHARE * len(pieces):
+        raise ValueError(
+            f"{path} and its vocabulary do not belong together: {known} of {len(pieces)} pieces have an id. Expected "
+            "the files of one model."
+        )
+    return len(pieces) - known
 
 
 def add_pipeline(

@@ -1,0 +1,168 @@
+"""What the files of an OpenNMT-tf run say beside its checkpoint: YAML files, and model_description.py as a text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from keras_transformers.checkpoints.stored import Said
+from keras_transformers.json_file import check_types
+from keras_transformers.number_checks import is_size
+from keras_transformers.outside import MOST_LETTERS, decoded, read_bytes, shown
+
+MOST_BYTES = 256 << 10  # of a YAML file: what OpenNMT-tf's documentation shows has some KB
+DESCRIPTION = "model_description.py"
+SECTIONS = ("data", "params")
+TYPE = re.compile(r"""get_model_from_catalog\(\s*["'](\w+)["']""")
+HEADS = re.compile(r"\bnum_heads\s*=\s*(\d{1,4})\b")
+ACTIVATION = re.compile(r"\bffn_activation\s*=\s*([\w.]+)")
+HEADS_OF = {
+    **dict.fromkeys(("Transformer", "TransformerBase", "TransformerBaseSharedEmbeddings"), 8),
+    **dict.fromkeys(("TransformerBig", "TransformerBigSharedEmbeddings", "ScalingNmtEnDe", "ScalingNmtEnFr"), 16),
+    "TransformerTiny": 2,
+}
+ENDING_SOURCES = ("ScalingNmtEnDe", "ScalingNmtEnFr")  # by their auto_config
+ACTIVATIONS = {
+    "tf.nn.relu": "relu", "tf.nn.gelu": "gelu", "tf.nn.silu": "silu", "tf.nn.swish": "silu",
+    **dict.fromkeys(("gelu", "layers.gelu", "common.gelu", "opennmt.layers.gelu", "onmt.layers.gelu"), "gelu_tanh"),
+}  # fmt: skip
+
+
+class Run(NamedTuple):
+    """What is known of a run.
+
+    Args:
+        homes: Folders that its files are looked for in.
+        data, params: The sections of its YAML files.
+        source: Of these sections, for errors.
+        model_type: Of the catalog, or None.
+        description: The text of model_description.py, or "".
+    """
+
+    homes: Sequence[Path]
+    data: Mapping[str, Any]
+    params: Mapping[str, Any]
+    source: str
+    model_type: str | None
+    description: str
+
+    def find(self, name: Any, key: str) -> Path:
+        """Return the file beside the checkpoint that has the name of a path, whose folder is of another machine.
+
+        Raises:
+            ValueError: There is none.
+        """
+        check_types({key: name}, {key: str}, self.source)
+        base = re.split(r"[/\\]", name)[-1]
+        for home in self.homes:
+            if base and (home / base).is_file():
+                return home / base
+        raise ValueError(
+            f"{self.source}: {key} names {shown(name)}, and no file outside of the checkpoint's folder is read: copy it "
+            f"to {self.homes[0]}."
+        )
+
+
+def read_run(folder: Path) -> Run:
+    """Read what stands beside a checkpoint; and in the folder above `avg`, where OpenNMT-tf averages a run's own ones.
+
+    Raises:
+        ValueError: A YAML file is none, or two of them contradict each other.
+    """
+    homes = (folder, folder.parent) if folder.name == "avg" else (folder,)
+    paths = [path for home in homes for path in sorted((*home.glob("*.yml"), *home.glob("*.yaml"))) if path.is_file()]
+    sections: dict[str, dict[str, Any]] = {name: {} for name in (*SECTIONS, "")}
+    sources = []
+    for path in paths:
+        values = read_yaml(path)
+        if any(isinstance(values.get(name), dict) for name in SECTIONS):  # else it is of a tokenizer, or of no run
+            sources.append(path.name)
+            _merge(sections, values, path)
+    descriptions = (home / DESCRIPTION for home in homes)
+    description = next((decoded(read_bytes(path), path) for path in descriptions if path.is_file()), "")
+    model_type = sections[""].get("model_type") or (match := TYPE.search(description)) and match[1]
+    source = str(folder / " and ".join(sources))
+    return Run(homes, sections["data"], sections["params"], source, model_type, description)
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """Read the mapping of a YAML file."""
+    content = decoded(read_bytes(path, "a YAML file", MOST_BYTES), path)
+    try:
+        values = yaml.load(content, _Plain)
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
+        said = str(error)[:MOST_LETTERS]
+        raise ValueError(f"{path} is no YAML ({said}). Correct it, or take it out of the folder.") from error
+    return values if isinstance(values, dict) else {}
+
+
+class _Plain(yaml.SafeLoader):
+    """Without aliases: a few lines of them stand for more values than any memory holds."""
+
+    def compose_node(self, parent, index):
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("an alias is in it: write out what it stands for")
+        return super().compose_node(parent, index)
+
+
+def _merge(sections: Mapping[str, dict[str, Any]], values: Mapping[str, Any], path: Path) -> None:
+    """Add what one more file says."""
+    said = {name: values[name] for name in SECTIONS if isinstance(values.get(name), dict)}
+    if isinstance(values.get("model_type"), str):
+        said[""] = {"model_type": values["model_type"]}
+    for name, section in said.items():
+        for key, value in section.items():
+            if sections[name].setdefault(key, value) != value:
+                raise ValueError(
+                    f"{path} says another {key} than the YAML file before it: expected one. Take the file out of the "
+                    "folder that is not of this checkpoint."
+                )
+
+
+def num_heads(run: Run, said: Said, width: int, source: Any) -> tuple[int, list[str]]:
+    """Return the number of attention heads, and what was assumed for it.
+
+    Raises:
+        ValueError: Nothing says it, or two things differ, or it does not divide the width.
+    """
+    in_description = {int(number) for number in HEADS.findall(run.description)}
+    implied = HEADS_OF.get(run.model_type) or (in_description.pop() if len(in_description) == 1 else None)
+    if said.num_heads is not None and implied not in (None, said.num_heads):
+        origin = f"the model type {run.model_type}" if run.model_type in HEADS_OF else DESCRIPTION
+        raise ValueError(
+            f"{source}: received num_heads={shown(said.num_heads)}, but {origin} has {implied} heads. Leave num_heads "
+            "out, or correct the file."
+        )
+    number = implied if said.num_heads is None else said.num_heads
+    if number is None:
+        raise ValueError(
+            f"{source}: the number of attention heads stands in no checkpoint of OpenNMT-tf, and no {DESCRIPTION} "
+            "beside it names a model of the catalog: give num_heads=... (Transformer and TransformerBase have 8, "
+            "TransformerBig 16, TransformerTiny 2)."
+        )
+    if not is_size(number) or width % number:
+        raise ValueError(f"{source}: num_heads must divide the width, {width}: received {shown(number)}.")
+    if said.num_heads is None and run.model_type in HEADS_OF:
+        return number, [f"{number} attention heads, as {run.model_type} has"]
+    return number, []
+
+
+def activation(run: Run, source: Any) -> tuple[str, list[str]]:
+    """Return the activation of the feed-forward layers, and what was assumed for it.
+
+    Raises:
+        ValueError: model_description.py names one that is not known here.
+    """
+    match = ACTIVATION.search(run.description)
+    if match is None:
+        return "relu", ["ReLU between the feed-forward layers, as all Transformers of the catalog have"]
+    if match[1] not in ACTIVATIONS:
+        raise ValueError(
+            f"{source}: {DESCRIPTION} says ffn_activation={shown(match[1])}, which is not supported: expected one of "
+            f"{sorted(ACTIVATIONS)}."
+        )
+    return ACTIVATIONS[match[1]], []

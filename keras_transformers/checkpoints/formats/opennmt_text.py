@@ -1,0 +1,193 @@
+"""Which files beside an OpenNMT-tf checkpoint are its vocabularies and SentencePiece models, and their tokenizers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import tokenizers
+
+from keras_transformers.checkpoints.formats.opennmt_run import ENDING_SOURCES, Run, read_yaml
+from keras_transformers.json_file import check_types
+from keras_transformers.outside import shown
+from keras_transformers.text import opennmt, sentencepiece, spm_file
+from keras_transformers.text.sentencepiece import BEGIN, END
+from keras_transformers.text.spm_file import SentencePieceModel
+
+SIDES = ("source", "target")
+SYNONYMS = {"src": "source", "tgt": "target", "trg": "target"}
+GENERAL = {"", "vocab", "vocabulary", "voc", "txt", "model", "spm", "sp", "sentencepiece", "shared", "joint"}
+MODELS = ("*.model", "*.spm")
+# Options of pyonmttok that leave texts to SentencePiece; those of sampling are for training.
+PLAIN = {"mode", "sp_model_path", "spacer_annotate", "sp_nbest_size", "sp_alpha"}
+
+
+class Side(NamedTuple):
+    """What one side's tokenizer is made of.
+
+    Args:
+        tokens: The lines of its vocabulary.
+        model: Its SentencePiece model; None where texts come as tokens with spaces between them.
+        before, behind: Special tokens around its texts.
+        assumed: As `Stored.assumed`.
+    """
+
+    tokens: Sequence[str]
+    model: SentencePieceModel | None
+    before: Sequence[str]
+    behind: Sequence[str]
+    assumed: Sequence[str]
+
+    def build(self) -> tokenizers.Tokenizer:
+        """Build its pipeline."""
+        return opennmt.build(self.tokens, self.model, self.before, self.behind)
+
+
+def read_sides(run: Run, rows: Mapping[str, int]) -> list[Side]:
+    """Find and read the vocabularies and models of source and target.
+
+    Args:
+        run: Of the checkpoint.
+        rows: Of the embedding of each side.
+
+    Raises:
+        ValueError: A file is missing or damaged, is of another model, or could be of either side.
+    """
+    vocabularies, controls = _find_vocabularies(run, rows), _controls(run)
+    return [_read_side(run, side, vocabularies[side], rows[side], *controls[side]) for side in SIDES]
+
+
+def _read_side(
+    run: Run, side: str, path: Path, rows: int, before: Sequence[str], behind: Sequence[str]
+) -> Side:
+    tokens = opennmt.read_vocabulary(path)
+    if len(tokens) + 1 != rows:
+        raise ValueError(
+            f"{path} has {len(tokens):,} lines, and the embedding of the {side} {rows:,} rows: expected a line for each "
+            f"row but the last, <unk>. Give the {side}'s vocabulary of this checkpoint."
+        )
+    place = _find_model(run, side, path)
+    if place is None:
+        told = f"texts of the {side} come as tokens with spaces between them, as no SentencePiece model is there"
+        return Side(tokens, None, before, behind, [told])
+    model = spm_file.read(place)
+    absent = sentencepiece.count_absent(model, {*tokens}, place)
+    told = f"{absent} pieces of {place.name} that are no line of {path.name} are cut into smaller ones, not <unk>"
+    return Side(tokens, model, before, behind, [told] * (absent > 0))
+
+
+def _controls(run: Run) -> dict[str, tuple[list[str], list[str]]]:
+    """Return the special tokens before and behind the texts of each side."""
+    keys = {side: f"{side}_sequence_controls" for side in SIDES}
+    check_types(run.data, dict.fromkeys(keys.values(), dict), run.source)
+    said = {side: run.data.get(key) or {} for side, key in keys.items()}
+    around = {side: (values.get("start") is True, values.get("end") is True) for side, values in said.items()}
+    if not said["source"] and run.model_type in ENDING_SOURCES:
+        around["source"] = (False, True)
+    wrong = {"source": around["source"] == (True, False), "target": said["target"] and around["target"] != (True, True)}
+    for side in SIDES:
+        if wrong[side]:
+            raise ValueError(
+                f"{run.source}: {keys[side]}={shown(said[side])} is not supported: a text that begins with {BEGIN} "
+                f"must end with {END}, and a target has both."
+            )
+    around["target"] = (False, True)  # the decoder begins with the other one by itself
+    return {side: ([BEGIN] * start, [END] * end) for side, (start, end) in around.items()}
+
+
+def _find_vocabularies(run: Run, rows: Mapping[str, int]) -> dict[str, Path]:
+    keys = {side: f"{side}_vocabulary" for side in SIDES}
+    named = {side: run.find(run.data[key], key) for side, key in keys.items() if run.data.get(key) is not None}
+    if len(named) == len(SIDES):
+        return named
+    paths = list(_named_once(run.homes, ["*"], _is_vocabulary))
+    if not paths:
+        raise ValueError(
+            f"there is no vocabulary beside the OpenNMT-tf checkpoint in {run.homes[0]}: expected one file, or two named "
+            f"source.vocab and target.vocab, whose first lines are {list(opennmt.SPECIAL)}. Copy them there."
+        )
+    return {side: named.get(side) or _choose(side, paths, rows) for side in SIDES}
+
+
+def _choose(side: str, paths: Sequence[Path], rows: Mapping[str, int]) -> Path:
+    """Return the vocabulary of a side: the only one, or by its name, or else by its size."""
+    other = SIDES[side == SIDES[0]]
+    tests: tuple[Callable[[Path], bool], ...] = (
+        lambda path: side in _words(path),
+        lambda path: other not in _words(path),
+        lambda path: len(opennmt.read_vocabulary(path)) + 1 == rows[side],
+    )
+    for is_it in (lambda path: True, *tests):
+        if len(found := [path for path in paths if is_it(path)]) == 1:
+            return found[0]
+    raise ValueError(
+        f"{paths[0].parent} has several vocabularies, {shown([path.name for path in paths])}, and nothing tells which is "
+        f"that of the {side}: call them source.vocab and target.vocab, or name them in a YAML file there, as "
+        "OpenNMT-tf does (data: source_vocabulary, target_vocabulary)."
+    )
+
+
+def _is_vocabulary(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(20).split()[:3] == [token.encode() for token in opennmt.SPECIAL]
+
+
+def _named_once(homes: Sequence[Path], patterns: Sequence[str], is_wanted: Callable[[Path], bool]) -> Sequence[Path]:
+    """Return the files of a kind; of two with one name, that of the first folder."""
+    found = (path for home in homes for pattern in patterns for path in sorted(home.glob(pattern)))
+    named: dict[str, Path] = {}
+    for path in found:
+        if path.is_file() and is_wanted(path):
+            named.setdefault(path.name, path)
+    return list(named.values())
+
+
+def _words(path: Path) -> set[str]:
+    """Return what a file's name says, such as the language or the side."""
+    return {SYNONYMS.get(word, word) for word in re.split(r"[^a-z0-9]+", path.name.lower())} - GENERAL
+
+
+def _find_model(run: Run, side: str, vocabulary: Path) -> Path | None:
+    """Return a side's SentencePiece model: what a YAML file names, or that of the vocabulary's name, or the only one."""
+    key = f"{side}_tokenization"
+    if (named := _named_model(run, run.data.get(key), key)) is not None:
+        return named
+    paths = _named_once(run.homes, MODELS, lambda path: True)
+    alike = [path for path in paths if _words(path) & (_words(vocabulary) | {side})]
+    if len(alike) == 1 or len(paths) < 2:
+        return next(iter(alike or paths), None)
+    raise ValueError(
+        f"{paths[0].parent} has several SentencePiece models, {shown([path.name for path in paths])}, and nothing tells "
+        f"which is that of {vocabulary.name}: call it {side}.model, or name it in a YAML file there, as OpenNMT-tf does "
+        f"(data: {key})."
+    )
+
+
+def _named_model(run: Run, said: Any, key: str) -> Path | None:
+    """Return the model that a tokenization of a YAML file names; None where it names none.
+
+    Raises:
+        ValueError: It does more than SentencePiece.
+    """
+    values = read_yaml(run.find(said, key)) if isinstance(said, str) else said
+    check_types({key: values}, {key: dict}, run.source)
+    if not values:
+        return None
+    kind, params = values.get("type"), values
+    if kind is not None:
+        params = values.get("params") or {}
+        check_types({"params": params}, {"params": dict}, run.source)
+    if kind == "SpaceTokenizer":
+        return None
+    if kind == "SentencePieceTokenizer" and "model" in params:
+        return run.find(params["model"], "model")
+    is_plain = kind in (None, "OpenNMTTokenizer") and params.get("mode") == "none" and params.keys() <= PLAIN
+    if is_plain and "sp_model_path" in params:
+        return run.find(params["sp_model_path"], "sp_model_path")
+    raise ValueError(
+        f"{run.source}: {key} is {shown(kind or 'OpenNMTTokenizer')} with {shown(dict(params))}, which is not supported: "
+        "expected SentencePieceTokenizer, or OpenNMTTokenizer with mode: none and sp_model_path alone. Take the key out "
+        "of the file to give texts that are tokenised already, with spaces between the tokens."
+    )
