@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from keras_transformers.checkpoints.generation_keys import CHANGING, FIELDS, check_keys, tell_unknown
+from keras_transformers.checkpoints.names import FAMILIES
 from keras_transformers.config import TransformerConfig
 from keras_transformers.generation.request import is_bias
 from keras_transformers.json_file import NUMBER, check_types, read_object
@@ -71,7 +72,9 @@ def read_generation(
     else:  # of old checkpoints, which say it among the sizes
         path = path.with_name("config.json")
         values = read_object(path) if config is None else config
-        values = {key: value for key, value in values.items() if key in {*CHANGING, "bos_token_id"}}
+        names = FAMILIES.get(str(values.get("model_type")))
+        changing = CHANGING.difference(names.fields.values() if names else ())  # where `max_length` is a size: ours
+        values = {key: value for key, value in values.items() if key in {*changing, "bos_token_id"}}
     check_types(values, KINDS, path)
     check_keys(values, path, has_source)
     rest = dict(values)
