@@ -20,7 +20,7 @@ ROLES = {"pad_token": BLANK, "bos_token": BEGIN, "eos_token": END, "unk_token": 
 
 
 def read_vocabulary(path: str | Path) -> list[str]:
-    """Read the tokens of a vocabulary, by id; <unk>, the last one, stands in no line.
+    """Read the tokens of a vocabulary, by id; the last one, <unk>, stands in no line.
 
     Raises:
         ValueError: The file is no text, does not begin with the special tokens, or has a line that is empty or twice.
@@ -35,8 +35,7 @@ def read_vocabulary(path: str | Path) -> list[str]:
             wrong = f"the same as line {number_of[token]}" if token else "empty"
             raise ValueError(f"line {number} of {path} is {wrong}: expected another token in each. Fetch it again.")
         number_of[token] = number
-    # What looks up tokens knows no <unk>: if the file has one, it is of no use, and not what stands for others.
-    return [f"<unk {number}>" if token == UNKNOWN_TOKEN else token for number, token in enumerate(tokens)]
+    return tokens
 
 
 def build(
@@ -53,6 +52,8 @@ def build(
         before, behind: Special tokens around a text. A template says so even if there are none: see
             `end_token.is_bare`.
     """
+    # Where a line says <unk>, no text ever gets its id: it is not what stands for other tokens.
+    tokens = [f"{UNKNOWN_TOKEN} {number}" if token == UNKNOWN_TOKEN else token for number, token in enumerate(tokens)]
     ids = {token: number for number, token in enumerate([*tokens, UNKNOWN_TOKEN])}
     if model is None:
         library = tokenizers.Tokenizer(models.WordLevel(ids, unk_token=UNKNOWN_TOKEN))

@@ -62,8 +62,8 @@ class Run(NamedTuple):
             if base and (home / base).is_file():
                 return home / base
         raise ValueError(
-            f"{self.source}: {key} names {shown(name)}, and no file outside of the checkpoint's folder is read: copy it "
-            f"to {self.homes[0]}."
+            f"{self.source}: {key} names {shown(name)}, and no file outside of the checkpoint's folder is read: copy "
+            f"it to {self.homes[0]}."
         )
 
 
@@ -84,7 +84,8 @@ def read_run(folder: Path) -> Run:
             _merge(sections, values, path)
     descriptions = (home / DESCRIPTION for home in homes)
     description = next((decoded(read_bytes(path), path) for path in descriptions if path.is_file()), "")
-    model_type = sections[""].get("model_type") or (match := TYPE.search(description)) and match[1]
+    match = TYPE.search(description)
+    model_type = sections[""].get("model_type") or (match[1] if match else None)
     source = str(folder / " and ".join(sources))
     return Run(homes, sections["data"], sections["params"], source, model_type, description)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,13 +13,18 @@ from keras_transformers.checkpoints.formats.opennmt_run import ENDING_SOURCES, R
 from keras_transformers.json_file import check_types
 from keras_transformers.outside import shown
 from keras_transformers.text import opennmt, sentencepiece, spm_file
-from keras_transformers.text.sentencepiece import BEGIN, END
+from keras_transformers.text.sentencepiece import BEGIN, END, UNKNOWN_TOKEN
 from keras_transformers.text.spm_file import SentencePieceModel
 
 SIDES = ("source", "target")
 SYNONYMS = {"src": "source", "tgt": "target", "trg": "target"}
 GENERAL = {"", "vocab", "vocabulary", "voc", "txt", "model", "spm", "sp", "sentencepiece", "shared", "joint"}
 MODELS = ("*.model", "*.spm")
+# What OpenNMT-tf writes into the folder of a run for TensorBoard: the vocabularies, with <unk> in the last line.
+METADATA = {
+    "source": "model_examples_inputter_features_inputter_embedding.txt",
+    "target": "model_examples_inputter_labels_inputter_embedding.txt",
+}
 # Options of pyonmttok that leave texts to SentencePiece; those of sampling are for training.
 PLAIN = {"mode", "sp_model_path", "spacer_annotate", "sp_nbest_size", "sp_alpha"}
 
@@ -59,14 +64,12 @@ def read_sides(run: Run, rows: Mapping[str, int]) -> list[Side]:
     return [_read_side(run, side, vocabularies[side], rows[side], *controls[side]) for side in SIDES]
 
 
-def _read_side(
-    run: Run, side: str, path: Path, rows: int, before: Sequence[str], behind: Sequence[str]
-) -> Side:
-    tokens = opennmt.read_vocabulary(path)
+def _read_side(run: Run, side: str, path: Path, rows: int, before: Sequence[str], behind: Sequence[str]) -> Side:
+    tokens = _read_tokens(path, rows)
     if len(tokens) + 1 != rows:
         raise ValueError(
-            f"{path} has {len(tokens):,} lines, and the embedding of the {side} {rows:,} rows: expected a line for each "
-            f"row but the last, <unk>. Give the {side}'s vocabulary of this checkpoint."
+            f"{path} has {len(tokens):,} lines, and the embedding of the {side} {rows:,} rows: expected a line for "
+            f"each row but the last, <unk>. Give the {side}'s vocabulary of this checkpoint."
         )
     place = _find_model(run, side, path)
     if place is None:
@@ -76,6 +79,12 @@ def _read_side(
     absent = sentencepiece.count_absent(model, {*tokens}, place)
     told = f"{absent} pieces of {place.name} that are no line of {path.name} are cut into smaller ones, not <unk>"
     return Side(tokens, model, before, behind, [told] * (absent > 0))
+
+
+def _read_tokens(path: Path, rows: int) -> list[str]:
+    """Read a vocabulary; without a line for <unk>, if that makes it as long as it should be."""
+    tokens = opennmt.read_vocabulary(path)
+    return tokens[:-1] if len(tokens) == rows and tokens[-1] == UNKNOWN_TOKEN else tokens
 
 
 def _controls(run: Run) -> dict[str, tuple[list[str], list[str]]]:
@@ -102,11 +111,14 @@ def _find_vocabularies(run: Run, rows: Mapping[str, int]) -> dict[str, Path]:
     named = {side: run.find(run.data[key], key) for side, key in keys.items() if run.data.get(key) is not None}
     if len(named) == len(SIDES):
         return named
-    paths = list(_named_once(run.homes, ["*"], _is_vocabulary))
+    paths = _named_once(run.homes, ["*"], _is_vocabulary)
+    written = _named_once(run.homes, METADATA.values(), lambda path: True)
+    if not paths and written:  # one, if both sides share it
+        return {"source": written[0], "target": written[-1]} | named
     if not paths:
         raise ValueError(
-            f"there is no vocabulary beside the OpenNMT-tf checkpoint in {run.homes[0]}: expected one file, or two named "
-            f"source.vocab and target.vocab, whose first lines are {list(opennmt.SPECIAL)}. Copy them there."
+            f"there is no vocabulary beside the OpenNMT-tf checkpoint in {run.homes[0]}: expected one file, or two "
+            f"named source.vocab and target.vocab, whose first lines are {list(opennmt.SPECIAL)}. Copy them there."
         )
     return {side: named.get(side) or _choose(side, paths, rows) for side in SIDES}
 
@@ -117,24 +129,26 @@ def _choose(side: str, paths: Sequence[Path], rows: Mapping[str, int]) -> Path:
     tests: tuple[Callable[[Path], bool], ...] = (
         lambda path: side in _words(path),
         lambda path: other not in _words(path),
-        lambda path: len(opennmt.read_vocabulary(path)) + 1 == rows[side],
+        lambda path: len(_read_tokens(path, rows[side])) + 1 == rows[side],
     )
     for is_it in (lambda path: True, *tests):
         if len(found := [path for path in paths if is_it(path)]) == 1:
             return found[0]
     raise ValueError(
-        f"{paths[0].parent} has several vocabularies, {shown([path.name for path in paths])}, and nothing tells which is "
-        f"that of the {side}: call them source.vocab and target.vocab, or name them in a YAML file there, as "
+        f"{paths[0].parent} has several vocabularies, {shown([path.name for path in paths])}, and nothing tells which "
+        f"is that of the {side}: call them source.vocab and target.vocab, or name them in a YAML file there, as "
         "OpenNMT-tf does (data: source_vocabulary, target_vocabulary)."
     )
 
 
 def _is_vocabulary(path: Path) -> bool:
+    if path.name in METADATA.values():
+        return False
     with path.open("rb") as file:
         return file.read(20).split()[:3] == [token.encode() for token in opennmt.SPECIAL]
 
 
-def _named_once(homes: Sequence[Path], patterns: Sequence[str], is_wanted: Callable[[Path], bool]) -> Sequence[Path]:
+def _named_once(homes: Sequence[Path], patterns: Iterable[str], is_wanted: Callable[[Path], bool]) -> Sequence[Path]:
     """Return the files of a kind; of two with one name, that of the first folder."""
     found = (path for home in homes for pattern in patterns for path in sorted(home.glob(pattern)))
     named: dict[str, Path] = {}
@@ -150,7 +164,7 @@ def _words(path: Path) -> set[str]:
 
 
 def _find_model(run: Run, side: str, vocabulary: Path) -> Path | None:
-    """Return a side's SentencePiece model: what a YAML file names, or that of the vocabulary's name, or the only one."""
+    """Return a side's SentencePiece model: what a YAML file names, else by the vocabulary's name, or the only one."""
     key = f"{side}_tokenization"
     if (named := _named_model(run, run.data.get(key), key)) is not None:
         return named
@@ -159,9 +173,9 @@ def _find_model(run: Run, side: str, vocabulary: Path) -> Path | None:
     if len(alike) == 1 or len(paths) < 2:
         return next(iter(alike or paths), None)
     raise ValueError(
-        f"{paths[0].parent} has several SentencePiece models, {shown([path.name for path in paths])}, and nothing tells "
-        f"which is that of {vocabulary.name}: call it {side}.model, or name it in a YAML file there, as OpenNMT-tf does "
-        f"(data: {key})."
+        f"{paths[0].parent} has several SentencePiece models, {shown([path.name for path in paths])}, and nothing "
+        f"tells which is that of {vocabulary.name}: call it {side}.model, or name it in a YAML file there, as "
+        f"OpenNMT-tf does (data: {key})."
     )
 
 
@@ -187,7 +201,7 @@ def _named_model(run: Run, said: Any, key: str) -> Path | None:
     if is_plain and "sp_model_path" in params:
         return run.find(params["sp_model_path"], "sp_model_path")
     raise ValueError(
-        f"{run.source}: {key} is {shown(kind or 'OpenNMTTokenizer')} with {shown(dict(params))}, which is not supported: "
-        "expected SentencePieceTokenizer, or OpenNMTTokenizer with mode: none and sp_model_path alone. Take the key out "
-        "of the file to give texts that are tokenised already, with spaces between the tokens."
+        f"{run.source}: {key} is {shown(kind or 'OpenNMTTokenizer')} with {shown(dict(params))}, which is not "
+        "supported: expected SentencePieceTokenizer, or OpenNMTTokenizer with mode: none and sp_model_path alone. Take "
+        "the key out of the file to give texts that are tokenised already, with spaces between the tokens."
     )

@@ -120,14 +120,14 @@ def is_ours(prefix: Path, variables: Iterable[str]) -> bool:
     """Return whether OpenNMT-tf wrote a checkpoint.
 
     Raises:
-        ValueError: It did, and there is no model in it.
+        ValueError: There is no model in it.
     """
     if any(key.startswith(INPUTS) for key in variables):
         return True
-    if (prefix.parent / DESCRIPTION).is_file():
+    if not variables or (prefix.parent / DESCRIPTION).is_file():
         raise ValueError(
-            f"{prefix} holds no model of OpenNMT-tf, perhaps only the state of an optimizer: expected variables of "
-            f"{INPUTS}. Give another checkpoint of the run."
+            f"{prefix} holds no model, perhaps only the state of an optimizer: expected variables such as {SOURCE}. "
+            "Give another checkpoint of the run."
         )
     return False
 
@@ -148,27 +148,24 @@ def _find_weights(prefix: Path, variables: Mapping[str, Tensor], graph: Any) -> 
     strange = [key for key in others if _our_name(key) is None]
     strange += [key.removeprefix(MODEL) for key in held if key.startswith(INPUTS) and key not in keys.values()]
     lacking = [name.removeprefix(MODEL) for name, key in keys.items() if key not in held or len(held[key].shape) != 2]
-    if strange or lacking:
-        _refuse(prefix, strange, lacking)
+    if not any(key.startswith("encoder/") for key in others):
+        _refuse(prefix, "no encoder (a LanguageModel)")
+    if strange:
+        what = (what for pattern, what in OTHERS.items() for key in strange if re.fullmatch(pattern, key))
+        _refuse(prefix, next(what, f"weights that have no place here: {shown(strange)}"))
+    if lacking:
+        _refuse(prefix, f"nothing at {shown(lacking)}")
     if _node_at(graph, POSITIONS) is None:
-        raise ValueError(f"{prefix} is of a model without positions, which is not supported. {_EXPECTED}")
-    weights = Weights(prefix, {name: (key, held[key]) for name, key in keys.items()}, others)
-    if not (weights.count("encoder") and weights.count("decoder")):
-        _refuse(prefix, [], [f"{side}/layers" for side in ("encoder", "decoder") if not weights.count(side)])
-    return weights
+        _refuse(prefix, "no positions")
+    return Weights(prefix, {name: (key, held[key]) for name, key in keys.items()}, others)
 
 
-_EXPECTED = "Expected a Transformer of OpenNMT-tf with an encoder, a decoder and sinusoidal positions."
-
-
-def _refuse(prefix: Path, strange: list[str], lacking: list[str]) -> NoReturn:
-    """Raise the error of a model that is none of those that are supported, by what it has."""
-    what = next((what for pattern, what in OTHERS.items() for key in strange if re.fullmatch(pattern, key)), None)
-    if what is None and not strange:
-        what = f"nothing at {shown(lacking)}"
-    elif what is None:
-        what = f"weights that have no place here: {shown(strange)}"
-    raise ValueError(f"{prefix} is of a model of OpenNMT-tf with {what}, which is not supported. {_EXPECTED}")
+def _refuse(prefix: Path, what: str) -> NoReturn:
+    """Raise the error of a model that is none of those that are supported."""
+    raise ValueError(
+        f"{prefix} is of a model of OpenNMT-tf with {what}, which is not supported: expected a Transformer with an "
+        "encoder, a decoder and sinusoidal positions. Give the checkpoint of one."
+    )
 
 
 def _node_at(graph: Any, path: str) -> Any | None:
@@ -218,7 +215,8 @@ def _tensors(weights: Weights) -> Iterable[Tensor]:
         yield tensor.map(np.transpose) if is_kernel else tensor
         bias = f"{key.removesuffix('kernel')}bias"
         if is_kernel and bias not in weights.others:  # mha_bias=False
-            yield Tensor(_our_name(bias), tensor.shape[1:], "float32", functools.partial(np.zeros, tensor.shape[1:], "float32"))
+            shape = tensor.shape[1:]
+            yield Tensor(_our_name(bias), shape, "float32", functools.partial(np.zeros, shape, "float32"))
 
 
 def _values(weights: Weights, run: Run, said: Said) -> tuple[dict[str, Any], list[str]]:
@@ -269,7 +267,9 @@ def _decoding(run: Run) -> tuple[dict[str, Any], list[str]]:
         assumed.append("texts are written without beams (beam_width: 1), as no YAML file says it")
     for key, neutral in NOT_FOLLOWED.items():
         if run.params.get(key, neutral) not in (neutral, None):
-            assumed.append(f"texts are written without {key}: {shown(run.params[key])}, which means something else here")
+            assumed.append(
+                f"texts are written without {key}: {shown(run.params[key])}, which means something else here"
+            )
     return settings, assumed
 
 
