@@ -39,6 +39,12 @@ def test_settings_of_the_releases(tmp_path, family, file):
     assert read_generation(tmp_path) == ours
 
 
+def test_a_size_of_our_own_formats_is_no_setting(tmp_path):
+    """There `max_length` is that of the model."""
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "transformer", "max_length": 90, "num_beams": 3}))
+    assert read_generation(tmp_path) == {"num_beams": 3}
+
+
 def test_one_file_goes_before_the_other(tmp_path):
     (tmp_path / "config.json").write_text(json.dumps({"num_beams": 6}))
     (tmp_path / "generation_config.json").write_text(json.dumps({"max_length": 20, "max_new_tokens": 5}))
