@@ -53,8 +53,7 @@ class TransformerConfig:
         kernel_size: Tokens that a convolution sees, an odd number.
         positions: `"learned"`, `"sinusoidal"`, `"rotary"`, `"relative"` or `"alibi"`; the first two, or None for none,
             where the mixer is another than attention.
-        position_layout: Of sinusoidal positions: `"interleaved"` (the paper), `"halves"` (Marian), `"fairseq"` or
-            `"opennmt"`.
+        position_layout: Of sinusoidal positions, as `SinusoidalPositions` has it: `"interleaved"` is the paper's.
         num_kv_heads: Heads of keys and values, K; `num_heads` when None.
         head_dim: Width of a head, H; `hidden_dim // num_heads` when None.
         attention_scale: Factor of the query-key products; `1 / sqrt(head_dim)` when None.
