@@ -33,8 +33,9 @@ FILES = (
     "adapter_config.json",
     "adapter_model.safetensors",
 )
-PICKLED = "pytorch_model.bin"
+SAFE, PICKLED, ADAPTER = "model.safetensors", "pytorch_model.bin", "adapter_config.json"
 PICKLED_FILES = (PICKLED, "adapter_model.bin", "pytorch_model-*-of-*.bin", f"{PICKLED}.index.json")
+TENSORFLOW_FILES = ("tf_model.h5", "tf_model-*-of-*.h5", "tf_model.h5.index.json")
 WORD = r"\w[\w.+-]*"  # what names are made of; no backslash, which parts folders on Windows
 REPO, REVISION = re.compile(rf"{WORD}(/{WORD})?", re.ASCII), re.compile(rf"{WORD}(/{WORD})*", re.ASCII)
 
@@ -88,7 +89,8 @@ def download(
         revision: Branch, tag or commit; the main branch when None. Pin a commit to always get the same weights.
         cache_dir: Where to keep files; the cache of `huggingface_hub` when None.
         files: Name patterns of the files to download; of folders, only from those whose name begins with 1.
-        pickled: Also fetch `pytorch_model.bin` or its shards, the old format of weights.
+        pickled: Also fetch `pytorch_model.bin` or its shards, the old format of weights. Those of TensorFlow,
+            `tf_model.h5` or its shards, are fetched where there are no others.
 
     Returns:
         The folder that holds the files.
@@ -97,11 +99,18 @@ def download(
         ValueError: A name leads out of the cache; the repository, the revision or the weights do not exist, access is
             refused, or the network fails. The message names the file and how to provide it.
     """
+    _check_names(repo, revision)
+    folder = _fetch(repo, revision, cache_dir, [*files, *PICKLED_FILES] if pickled else [*files])
+    if not _weights_in(folder, pickled) and not (folder / ADAPTER).is_file():
+        folder = _fetch(repo, revision, cache_dir, [*files, *TENSORFLOW_FILES])
+    _check(folder, repo, pickled)
+    return folder
+
+
+def _fetch(repo: str, revision: str | None, cache_dir: str | os.PathLike | None, wanted: list[str]) -> Path:
     from huggingface_hub import snapshot_download  # slow to import
 
     endpoint = os.environ.get("HF_ENDPOINT") or None
-    _check_names(repo, revision)
-    wanted = [*files, *PICKLED_FILES] if pickled else list(files)
     try:
         folder = snapshot_download(
             repo,
@@ -114,7 +123,6 @@ def download(
         )
     except Exception as error:  # of requests, httpx or httpx2, by version: the only common base class
         raise ValueError(_explain(error, repo, revision, endpoint)) from error
-    _check(Path(folder), repo, pickled)
     return Path(folder)
 
 
@@ -142,12 +150,17 @@ def _explain(error: Exception, repo: str, revision: str | None, endpoint: str | 
     return f"wanted {wanted} from {place}, but the download failed: {error} Call again to resume it. {by_hand}"
 
 
+def _weights_in(folder: Path, pickled: bool) -> list[str]:
+    """Return the names of the weights in a folder, or of the indexes of their shards."""
+    names = [SAFE, f"{SAFE}.index.json", *([PICKLED, PICKLED_FILES[-1]] if pickled else []), *TENSORFLOW_FILES[::2]]
+    return [name for name in names if (folder / name).is_file()]
+
+
 def _check(folder: Path, repo: str, pickled: bool):
-    if (folder / "adapter_config.json").is_file():  # of peft: the model is elsewhere
+    if (folder / ADAPTER).is_file():  # of peft: the model is elsewhere
         return
     if not (folder / "config.json").is_file():
         raise ValueError(f"{repo!r} holds no config.json, so it is no transformers checkpoint.")
-    weights = ["model.safetensors", "model.safetensors.index.json", *([PICKLED, PICKLED_FILES[-1]] if pickled else [])]
-    if not any((folder / name).is_file() for name in weights):
+    if not _weights_in(folder, pickled):
         remedy = "" if pickled else f" If it holds {PICKLED}, an old format, ask for it with pickled=True."
-        raise ValueError(f"{repo!r} holds none of {weights}.{remedy}")
+        raise ValueError(f"{repo!r} holds neither {SAFE} nor {TENSORFLOW_FILES[0]}, nor shards of them.{remedy}")

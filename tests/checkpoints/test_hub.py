@@ -19,8 +19,9 @@ FILES = {
     "vocab.txt": b"[PAD]\n",
     "pytorch_model.bin": b"old",
     "onnx/model.safetensors": b"not wanted",
-    "tf_model.h5": b"not wanted",
+    "tf_model.h5": b"of TensorFlow",
 }
+TENSORFLOW = "tf_model.h5"
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -97,7 +98,9 @@ def etag(content):
 @pytest.fixture
 def hub(monkeypatch):
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    without_weights = {name: content for name, content in FILES.items() if name != "model.safetensors"}
+    without_weights = {
+        name: content for name, content in FILES.items() if name not in ("model.safetensors", TENSORFLOW)
+    }
     server.repos = {"org/model": FILES, "org/bin": without_weights, "org/empty": {"README.md": b"# Nothing"}}
     server.cut, server.requests = None, []
     threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
@@ -128,6 +131,22 @@ def test_shards_of_the_old_format_come_on_request(hub, tmp_path):
         download("org/bin", cache_dir=tmp_path / "one")
     folder = download("org/bin", cache_dir=tmp_path / "other", pickled=True)
     assert sorted(path.name for path in folder.iterdir()) == sorted(["config.json", shard, index])
+
+
+@pytest.mark.parametrize("pickled", [False, True])
+def test_weights_of_tensorflow_come_where_there_are_no_others(hub, tmp_path, pickled):
+    hub.repos["org/old"] = {name: FILES[name] for name in ("config.json", "vocab.txt", TENSORFLOW)}
+    folder = download("org/old", cache_dir=tmp_path, pickled=pickled)
+    assert (folder / TENSORFLOW).read_bytes() == FILES[TENSORFLOW]
+    hub.repos["org/both"] = hub.repos["org/old"] | {"pytorch_model.bin": b"old"}
+    held = {path.name for path in download("org/both", cache_dir=tmp_path, pickled=pickled).iterdir()}
+    assert (TENSORFLOW in held) != pickled
+
+
+def test_shards_of_tensorflow(hub, tmp_path):
+    shard, index = "tf_model-00001-of-00001.h5", "tf_model.h5.index.json"
+    hub.repos["org/old"] = {"config.json": b"{}", shard: b"old", index: b"{}"}
+    assert {path.name for path in download("org/old", cache_dir=tmp_path).iterdir()} == {"config.json", shard, index}
 
 
 def test_an_adapter_needs_no_configuration_of_a_model(hub, tmp_path):
