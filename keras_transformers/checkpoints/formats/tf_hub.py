@@ -67,11 +67,11 @@ def _refuse(place: Path, names: list[str]) -> NoReturn:
     """Raise the error of a SavedModel of something else."""
     if (place / WARM_UP).is_file() or sum(bool(OURS.fullmatch(name)) for name in names) > 1:
         raise ValueError(
-            f"{place} is a SavedModel that `task.export` wrote, to be served with text in: it holds no configuration "
-            "and no tokenizer to train on with. Give the folder that `task.save` wrote."
+            f"{place} is a SavedModel of a model of this library, as `task.export` writes it to be served: it holds "
+            "no configuration and no tokenizer to train on with. Give the folder that `task.save` wrote."
         )
     kind = " It seems to be a model of images." if any(map(IMAGE.fullmatch, names)) else ""
-    held = f"its variables are {shown(sorted(names))}" if names else "it holds no variables"
+    held = f"its variables are {shown(sorted({*names}))}" if names else "it holds no variables"
     raise ValueError(
         f"{place} is a SavedModel that holds no BERT encoder: {held}.{kind} Expected an encoder of TF-Hub, such as "
         "bert_en_uncased_L-12_H-768_A-12, or the folder of a model that is not exported."

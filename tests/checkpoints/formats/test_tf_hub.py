@@ -91,5 +91,5 @@ class TestOthers:
     @pytest.mark.integration
     def test_our_own_export(self, tmp_path):
         tiny.classifier().export(tmp_path / "export")
-        with pytest.raises(ValueError, match=r"`task.export` wrote.*folder that `task.save` wrote"):
+        with pytest.raises(ValueError, match=r"`task.export` writes.*folder that `task.save` wrote"):
             find_stored(tmp_path / "export")
