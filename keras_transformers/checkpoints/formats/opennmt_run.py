@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -59,7 +60,7 @@ class Run(NamedTuple):
         check_types({key: name}, {key: str}, self.source)
         base = re.split(r"[/\\]", name)[-1]
         for home in self.homes:
-            if base and (home / base).is_file():
+            if os.path.isfile(home / base):  # False for what can be no name, too
                 return home / base
         raise ValueError(
             f"{self.source}: {key} names {shown(name)}, and no file outside of the checkpoint's folder is read: copy "
@@ -160,7 +161,8 @@ def activation(run: Run, source: Any) -> tuple[str, list[str]]:
     """
     match = ACTIVATION.search(run.description)
     if match is None:
-        return "relu", ["ReLU between the feed-forward layers, as all Transformers of the catalog have"]
+        told = "ReLU between the feed-forward layers, as all Transformers of the catalog have"
+        return "relu", [told] * (not run.description)
     if match[1] not in ACTIVATIONS:
         raise ValueError(
             f"{source}: {DESCRIPTION} says ffn_activation={shown(match[1])}, which is not supported: expected one of "

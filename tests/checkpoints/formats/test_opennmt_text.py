@@ -90,9 +90,9 @@ def test_a_yaml_file_names_them_by_paths_of_another_machine(place, expected):
     assert ids(place) == expected
 
     (place / "a.vocab").rename(place.parent / "a.vocab")
-    for name in ("/data/a.vocab", "../a.vocab", str(place.parent / "a.vocab")):
+    for name in ("/data/a.vocab", "../a.vocab", str(place.parent / "a.vocab"), "a" * 5000, "\0", "..", ""):
         write_config(place, data | {"source_vocabulary": name})
-        with pytest.raises(ValueError, match=r"config.yml: source_vocabulary names .*a.vocab.*copy it to"):
+        with pytest.raises(ValueError, match=r"config.yml: source_vocabulary names '.*copy it to"):
             find_stored(place)
 
 
