@@ -195,10 +195,10 @@ def _named_model(run: Run, said: Any, key: str) -> Path | None:
         check_types({"params": params}, {"params": dict}, run.source)
     if kind == "SpaceTokenizer":
         return None
-    if kind == "SentencePieceTokenizer" and "model" in params:
+    if kind == "SentencePieceTokenizer" and params.get("model") is not None:
         return run.find(params["model"], "model")
     is_plain = kind in (None, "OpenNMTTokenizer") and params.get("mode") == "none" and params.keys() <= PLAIN
-    if is_plain and "sp_model_path" in params:
+    if is_plain and params.get("sp_model_path") is not None:
         return run.find(params["sp_model_path"], "sp_model_path")
     raise ValueError(
         f"{run.source}: {key} is {shown(kind or 'OpenNMTTokenizer')} with {shown(dict(params))}, which is not "

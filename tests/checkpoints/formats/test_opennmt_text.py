@@ -177,7 +177,8 @@ def test_a_model_of_another_vocabulary(place):
         ({"type": "OpenNMTTokenizer", "params": {"mode": "aggressive", "bpe_model_path": "bpe"}}, "'OpenNMTTokenizer'"),
         ({"mode": "none", "sp_model_path": "en.model", "case_markup": True}, "'OpenNMTTokenizer' with .*case_markup"),
         ({"type": "CharacterTokenizer"}, "'CharacterTokenizer'"),
-        ({"type": "SentencePieceTokenizer", "params": {}}, "'SentencePieceTokenizer'"),
+        ({"type": "SentencePieceTokenizer", "params": {"model": None}}, "'SentencePieceTokenizer'"),
+        ({"mode": "none", "sp_model_path": None}, "'OpenNMTTokenizer'"),
     ],
 )
 def test_other_tokenizers_are_refused_by_name(tokenization, said, place):
