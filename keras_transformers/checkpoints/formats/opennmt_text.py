@@ -71,14 +71,17 @@ def _read_side(run: Run, side: str, path: Path, rows: int, before: Sequence[str]
             f"{path} has {len(tokens):,} lines, and the embedding of the {side} {rows:,} rows: expected a line for "
             f"each row but the last, <unk>. Give the {side}'s vocabulary of this checkpoint."
         )
+    told = f"texts of the source end with {END}, as {run.model_type} reads them"
+    assumed = [told] * (side == "source" and bool(behind) and not run.data.get("source_sequence_controls"))
     place = _find_model(run, side, path)
     if place is None:
         told = f"texts of the {side} come as tokens with spaces between them, as no SentencePiece model is there"
-        return Side(tokens, None, before, behind, [told])
+        return Side(tokens, None, before, behind, [*assumed, told])
     model = spm_file.read(place)
-    absent = sentencepiece.count_absent(model, {*tokens}, place)
-    told = f"{absent} pieces of {place.name} that are no line of {path.name} are cut into smaller ones, not <unk>"
-    return Side(tokens, model, before, behind, [told] * (absent > 0))
+    if absent := sentencepiece.count_absent(model, {*tokens}, place):
+        told = f"{absent} pieces of {place.name} that are no line of {path.name} are cut into smaller ones, not <unk>"
+        assumed.append(told)
+    return Side(tokens, model, before, behind, assumed)
 
 
 def _read_tokens(path: Path, rows: int) -> list[str]:

@@ -132,6 +132,14 @@ def test_sequence_controls_of_sources(controls, around, place, expected):
     assert ids(place) == ([*before, *expected[0], *behind], expected[1])
 
 
+def test_sources_end_where_the_model_type_has_it_so(tmp_path):
+    write(tmp_path, width=16, description="models.get_model_from_catalog('ScalingNmtEnDe')")
+    assert ids(tmp_path, "a")[0][-1] == 2
+    assert "texts of the source end with </s>, as ScalingNmtEnDe reads them" in find_stored(tmp_path).assumed
+    write_config(tmp_path, {"source_sequence_controls": {"end": False}})
+    assert ids(tmp_path, "a")[0][-1] != 2
+
+
 @pytest.mark.parametrize("key", ["source_sequence_controls", "target_sequence_controls"])
 def test_sequence_controls_that_are_refused(key, place):
     write_config(place, {key: {"start": True}})
