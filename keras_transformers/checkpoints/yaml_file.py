@@ -9,7 +9,7 @@ import yaml
 
 from keras_transformers.outside import MOST_LETTERS, decoded, read_bytes
 
-MOST_BYTES = 64 << 10  # of options: those of a run take about 5 KB
+MOST_BYTES = 256 << 10  # of options: those of a run take about 5 KB
 
 
 def read_yaml(path: Path) -> dict[str, Any]:

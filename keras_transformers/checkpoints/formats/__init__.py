@@ -39,8 +39,8 @@ FORMATS = (
     Format(tf_hub.read, ("lowercase", "num_heads")),
     Format(openai_gpt2.read),
     Format(google_bert.read, ("lowercase", "num_heads")),
-    Format(opennmt_tf.read, ("num_heads",)),
     Format(model_garden.read, ("lowercase", "num_heads")),
+    Format(opennmt_tf.read, ("num_heads",)),
     Format(other_checkpoint.read),
 )
 

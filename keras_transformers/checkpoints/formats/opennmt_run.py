@@ -8,14 +8,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-
 from keras_transformers.checkpoints.stored import Said
+from keras_transformers.checkpoints.yaml_file import read_yaml
 from keras_transformers.json_file import check_types
 from keras_transformers.number_checks import is_size
-from keras_transformers.outside import MOST_LETTERS, decoded, read_bytes, shown
+from keras_transformers.outside import decoded, read_bytes, shown
 
-MOST_BYTES = 256 << 10  # of a YAML file: what OpenNMT-tf's documentation shows has some KB
 DESCRIPTION = "model_description.py"
 SECTIONS = ("data", "params")
 TYPE = re.compile(r"""get_model_from_catalog\(\s*["'](\w+)["']""")
@@ -89,26 +87,6 @@ def read_run(folder: Path) -> Run:
     model_type = sections[""].get("model_type") or (match[1] if match else None)
     source = str(folder / " and ".join(sources))
     return Run(homes, sections["data"], sections["params"], source, model_type, description)
-
-
-def read_yaml(path: Path) -> dict[str, Any]:
-    """Read the mapping of a YAML file."""
-    content = decoded(read_bytes(path, "a YAML file", MOST_BYTES), path)
-    try:
-        values = yaml.load(content, _Plain)
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
-        said = str(error)[:MOST_LETTERS]
-        raise ValueError(f"{path} is no YAML ({said}). Correct it, or take it out of the folder.") from error
-    return values if isinstance(values, dict) else {}
-
-
-class _Plain(yaml.SafeLoader):
-    """Without aliases: a few lines of them stand for more values than any memory holds."""
-
-    def compose_node(self, parent, index):
-        if self.check_event(yaml.AliasEvent):
-            raise yaml.YAMLError("an alias is in it: write out what it stands for")
-        return super().compose_node(parent, index)
 
 
 def _merge(sections: Mapping[str, dict[str, Any]], values: Mapping[str, Any], path: Path) -> None:

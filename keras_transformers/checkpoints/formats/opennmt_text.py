@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import tokenizers
 
-from keras_transformers.checkpoints.formats.opennmt_run import ENDING_SOURCES, Run, read_yaml
+from keras_transformers.checkpoints.formats.opennmt_run import ENDING_SOURCES, Run
+from keras_transformers.checkpoints.yaml_file import read_yaml
 from keras_transformers.json_file import check_types
 from keras_transformers.outside import shown
 from keras_transformers.text import opennmt, sentencepiece, spm_file
