@@ -36,7 +36,9 @@ GARDEN = (
 )
 
 
-def bert_variables(width: int = 8, layers: int = 2, inner: int = 12, seed: int = 0) -> Variables:
+def bert_variables(
+    width: int = 8, layers: int = 2, inner: int = 12, seed: int = 0, rows: int = len(WORDS), positions: int = 16
+) -> Variables:
     """An encoder by the names of google-research/bert."""
     random = np.random.default_rng(seed)
     bert: Variables = {}
@@ -52,8 +54,8 @@ def bert_variables(width: int = 8, layers: int = 2, inner: int = 12, seed: int =
         fill(f"{name}/gamma", width, mean=1)
         fill(f"{name}/beta", width)
 
-    for name, rows in {"word": len(WORDS), "token_type": 2, "position": 16}.items():
-        fill(f"bert/embeddings/{name}_embeddings", rows, width)
+    for name, count in {"word": rows, "token_type": 2, "position": positions}.items():
+        fill(f"bert/embeddings/{name}_embeddings", count, width)
     norm("bert/embeddings/LayerNorm")
     for block in (f"bert/encoder/layer_{index}" for index in range(layers)):
         for part in ("self/query", "self/key", "self/value", "output/dense"):
@@ -108,7 +110,8 @@ def bert_config(variables: Mapping[str, np.ndarray], heads: int = 2, **more: Any
     return {
         "attention_probs_dropout_prob": 0.1, "hidden_act": "gelu", "hidden_dropout_prob": 0.1, "hidden_size": width,
         "initializer_range": 0.02, "intermediate_size": variables["bert/encoder/layer_0/intermediate/dense/bias"].size,
-        "max_position_embeddings": 16, "num_attention_heads": heads, "type_vocab_size": 2, "vocab_size": rows,
+        "max_position_embeddings": len(variables["bert/embeddings/position_embeddings"]),
+        "num_attention_heads": heads, "type_vocab_size": 2, "vocab_size": rows,
         "num_hidden_layers": sum(name.endswith("intermediate/dense/bias") for name in variables), **more,
     }  # fmt: skip
 

@@ -37,7 +37,7 @@ FORMATS = (
     Format(hugging_face.read),
     Format(keras_hub.read),
     Format(tf_hub.read, ("lowercase", "num_heads")),
-    Format(openai_gpt2.read),
+    Format(openai_gpt2.read, ("num_heads",)),
     Format(google_bert.read, ("lowercase", "num_heads")),
     Format(model_garden.read, ("lowercase", "num_heads")),
     Format(opennmt_tf.read, ("num_heads",)),

@@ -4,47 +4,14 @@ import json
 
 import numpy as np
 import pytest
-from tf_folders import by_name, gelu, write_variables
+from gpt2_folder import GPT, HEADS, LAYERS, POSITIONS, TOKENS, write
+from tf_folders import by_name, gelu
 
 import zoo
 from keras_transformers.checkpoints.formats import find_stored
 from keras_transformers.checkpoints.stored import Said
-from keras_transformers.text.byte_pair import byte_letters
 
-WIDTH, LAYERS, POSITIONS, HEADS = 8, 2, 12, 2
-TOKENS = [*byte_letters(), "Ġf", "fi", "<|endoftext|>"]
-MERGES = "#version: 0.2\nĠ f\nf i\n"
 IDS = np.array([[70, 71, 5, 258, 9, 40]])
-
-
-def variables(seed: int = 0):
-    random = np.random.default_rng(seed)
-    gpt = {
-        "model/wte": random.normal(0, 0.3, (len(TOKENS), WIDTH)),
-        "model/wpe": random.normal(0, 0.3, (POSITIONS, WIDTH)),
-    }
-    for block in [*(f"model/h{index}/" for index in range(LAYERS)), "model/"]:
-        for norm in ("ln_1", "ln_2") if block != "model/" else ("ln_f",):
-            gpt[f"{block}{norm}/g"] = random.normal(1, 0.3, WIDTH)
-            gpt[f"{block}{norm}/b"] = random.normal(0, 0.3, WIDTH)
-        layers = {"attn/c_attn": (1, 3), "attn/c_proj": (1, 1), "mlp/c_fc": (1, 4), "mlp/c_proj": (4, 1)}
-        for name, (size, units) in (layers if block != "model/" else {}).items():
-            gpt[f"{block}{name}/w"] = random.normal(0, 0.3, (1, size * WIDTH, units * WIDTH))
-            gpt[f"{block}{name}/b"] = random.normal(0, 0.3, units * WIDTH)
-    return {name: array.astype("float32") for name, array in gpt.items()}
-
-
-GPT = variables()
-
-
-def write(folder, gpt=GPT, prefix="model.ckpt", **hparams):
-    sizes = {"n_vocab": len(TOKENS), "n_ctx": POSITIONS, "n_embd": WIDTH, "n_head": HEADS, "n_layer": LAYERS} | hparams
-    write_variables(folder / prefix, gpt)
-    (folder / "hparams.json").write_text(json.dumps(sizes))
-    (folder / "encoder.json").write_text(json.dumps({token: number for number, token in enumerate(TOKENS)}))
-    (folder / "vocab.bpe").write_text(MERGES, encoding="utf-8")
-    (folder / "checkpoint").write_text('model_checkpoint_path: "model.ckpt"\n')
-    return folder
 
 
 def numbers(gpt, ids, heads=HEADS):
