@@ -51,7 +51,7 @@ class Converted(NamedTuple):
 def convert(
     checkpoint: Checkpoint, folder: str | os.PathLike, dtype: str | None = None, task: str | None = None
 ) -> Converted:
-    """Write a checkpoint as a folder that `zoo.load` and `transformers` read, with one tensor at a time in memory.
+    """Write a checkpoint as a Hugging Face folder, which `zoo.load` reads, with one tensor at a time in memory.
 
     Args:
         checkpoint: What `_checkpoint.find` returns.

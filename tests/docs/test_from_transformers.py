@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 import tensorflow as tf
+import tf_layout
+import tiny
 
 PAGE = (Path(__file__).parents[2] / "docs" / "from_transformers.md").read_text(encoding="utf-8")
 SECTIONS = re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)
@@ -19,9 +21,26 @@ def test_what_they_had_stands_beside_what_is_here(title, text):
     compile(ours[0], title, "exec")
 
 
+def write_old_folder(folder: str) -> None:
+    """Write a classifier as `TFBertForSequenceClassification.save_pretrained` did."""
+    tiny.classifier().save(folder)
+    tf_layout.rewrite(Path(folder), "h5")
+    assert (Path(folder) / "tf_model.h5").is_file() and not (Path(folder) / "model.safetensors").exists()
+
+
+@pytest.mark.integration
+def test_your_own_checkpoints(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_old_folder("runs/reviews")
+    (block,) = re.findall(r"```python\n(.*?)```", dict(SECTIONS)["Your own checkpoints"], re.DOTALL)
+    exec(compile(block, "page", "exec"), {})
+    assert (tmp_path / "runs/reviews_2/model.safetensors").is_file()
+
+
 @pytest.mark.slow
 def test_every_line_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    write_old_folder("runs/reviews")
     names = {}
     tf.config.run_functions_eagerly(True)  # for a step each: graphs take longer to trace
     try:

@@ -15,12 +15,12 @@ TOKENS = [*byte_letters(), "Ġf", "fi", "<|endoftext|>"]
 MERGES = "#version: 0.2\nĠ f\nf i\n"
 
 
-def variables(seed: int = 0) -> Variables:
+def variables(seed: int = 0, positions: int = POSITIONS) -> Variables:
     """A GPT-2 by the names of its program."""
     random = np.random.default_rng(seed)
     gpt = {
         "model/wte": random.normal(0, 0.3, (len(TOKENS), WIDTH)),
-        "model/wpe": random.normal(0, 0.3, (POSITIONS, WIDTH)),
+        "model/wpe": random.normal(0, 0.3, (positions, WIDTH)),
     }
     for block in [*(f"model/h{index}/" for index in range(LAYERS)), "model/"]:
         for norm in ("ln_1", "ln_2") if block != "model/" else ("ln_f",):
@@ -38,7 +38,13 @@ GPT = variables()
 
 def write(folder: Path, gpt: Variables = GPT, prefix: str = "model.ckpt", **hparams: int) -> Path:
     """Write a folder; `hparams` are of hparams.json."""
-    sizes = {"n_vocab": len(TOKENS), "n_ctx": POSITIONS, "n_embd": WIDTH, "n_head": HEADS, "n_layer": LAYERS} | hparams
+    sizes = {
+        "n_vocab": len(TOKENS),
+        "n_ctx": len(gpt["model/wpe"]),
+        "n_embd": WIDTH,
+        "n_head": HEADS,
+        "n_layer": LAYERS,
+    } | hparams
     write_variables(folder / prefix, gpt)
     (folder / "hparams.json").write_text(json.dumps(sizes))
     (folder / "encoder.json").write_text(json.dumps({token: number for number, token in enumerate(TOKENS)}))

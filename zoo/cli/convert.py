@@ -34,9 +34,10 @@ def convert(
     pickled: Annotated[bool, of_model("--pickled", help="Read old pytorch_model.bin; no code in it is run.")] = False,
     overwrite: Annotated[bool, Option("--overwrite", help="Replace a folder that a save has written.")] = False,
 ) -> None:
-    """Write a checkpoint of any program as a folder that `transformers` reads, too, with safetensors.
+    """Write a checkpoint of any program as a Hugging Face folder, with safetensors.
 
-    One tensor at a time is in memory.
+    `transformers` reads it, where it has a class for the model (it has none for OpenNMT-tf's). One tensor at a time is in
+    memory.
     """
     _check_folder(model, folder, overwrite)
     from keras_transformers.checkpoints.saving import check_dtype
