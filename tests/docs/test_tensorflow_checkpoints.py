@@ -53,7 +53,7 @@ def run_classifier():
     tuned = bert | head_variables("", 2)
     for step in (200, 343):
         google_bert(Path("mrpc_output"), tuned | slots(tuned), f"model.ckpt-{step}")
-    Path("mrpc_output/checkpoint").write_text('model_checkpoint_path: "/home/me/mrpc_output/model.ckpt-343"\n')
+    Path("mrpc_output/checkpoint").write_text('model_checkpoint_path: "elsewhere/mrpc_output/model.ckpt-343"\n')
 
 
 def run_squad():
@@ -152,6 +152,9 @@ def test_convert_prints_what_is_shown(in_a_folder):
     assert not list(shell_differences(SECTIONS["Convert a folder"], in_a_folder))
     task = zoo.load("models/bert")
     assert (task.name, task.config.activation) == ("pretraining", "gelu_tanh")
+    theirs = pytest.importorskip("transformers").BertForPreTraining
+    model, told = theirs.from_pretrained("models/bert", output_loading_info=True)
+    assert model.config.hidden_act == "gelu_new" and not (told["missing_keys"] or told["unexpected_keys"])
 
 
 def test_the_warning_is_the_one_shown(in_a_folder):

@@ -36,8 +36,8 @@ def convert(
 ) -> None:
     """Write a checkpoint of any program as a Hugging Face folder, with safetensors.
 
-    `transformers` reads it, where it has a class for the model (it has none for OpenNMT-tf's). One tensor at a time is in
-    memory.
+    `transformers` reads it, where it has a class for the model (it has none for OpenNMT-tf's).
+    One tensor at a time is in memory.
     """
     _check_folder(model, folder, overwrite)
     from keras_transformers.checkpoints.saving import check_dtype
