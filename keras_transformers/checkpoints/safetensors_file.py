@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from math import prod
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from keras_transformers.checkpoints.tensors import FLOATS, Tensor
 
 CODES = {name: code for code, name in FLOATS.items()}
 ALIGNMENT = 8  # of the values: safetensors' own
+BLOCK = 2**20  # values that are converted at a time
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
@@ -47,12 +48,16 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     with path.open("wb") as file:
         file.write(struct.pack("<Q", len(text)) + text)
         for _, tensor in ordered:
-            file.write(_values(tensor).data.cast("B"))
+            file.writelines(_blocks(tensor))
 
 
-def _values(tensor: Tensor) -> np.ndarray:
-    with np.errstate(over="ignore"):  # an overflow is reported below, by name
-        array = np.ascontiguousarray(tensor.read()).astype(tensor.dtype, copy=False)
-    if not np.isfinite(array).all():
-        raise ValueError(f"the weight {tensor.name} is not finite as {tensor.dtype}: it was not saved.")
-    return array.view(np.uint8) if array.size else np.zeros(0, np.uint8)
+def _blocks(tensor: Tensor) -> Iterator[np.ndarray]:
+    """Yield the bytes of a tensor block by block, so that neither a cast nor a transposition copies it as a whole."""
+    array = np.atleast_1d(tensor.read())
+    for block in np.array_split(array, -(-array.size // BLOCK) or 1):
+        with np.errstate(over="ignore"):  # an overflow is reported below, by name
+            values = np.ascontiguousarray(block, tensor.dtype)
+        if not np.isfinite(values).all():
+            raise ValueError(f"the weight {tensor.name} is not finite as {tensor.dtype}: it was not saved.")
+        if values.size:
+            yield values.view(np.uint8)
