@@ -174,7 +174,7 @@ def _tensors(model: keras.Model, names: Names, architecture: str) -> dict[str, T
         name, transposed = their_name(variable.path, names)
         if variable.path.split("/")[0] in other_heads and not (names.prefix and name.startswith(names.prefix)):
             continue
-        tensor = Tensor(variable.path, tuple(variable.shape), "float32", partial(keras.ops.convert_to_numpy, variable))
+        tensor = Tensor(variable.path, tuple(variable.shape), "float32", partial(np.asarray, variable))
         tensors[name] = tensor.map(np.transpose) if transposed else tensor
 
     tensors = reshape_back(join(tensors, names), names)
