@@ -16,7 +16,7 @@ from keras_transformers.checkpoints import hub
 from keras_transformers.checkpoints.formats import NOTHING, find_stored, keras_hub
 from keras_transformers.checkpoints.generation_config import keep_generation, read_generation
 from keras_transformers.checkpoints.loading import check_size, load_weights
-from keras_transformers.checkpoints.names import FAMILIES, is_task_of, task_of
+from keras_transformers.checkpoints.names import FAMILIES, is_task_of, may_be_of, task_of
 from keras_transformers.checkpoints.peft import is_adapter
 from keras_transformers.checkpoints.sentence_transformers import TASK as SENTENCE_EMBEDDING
 from keras_transformers.checkpoints.sentence_transformers import is_sentence_transformer, read_sentence_transformer
@@ -73,6 +73,11 @@ class Checkpoint:
         if self.stored is None:
             raise ValueError(self.weightless)
         return self.stored
+
+    def asked_for(self, task: str) -> Checkpoint:
+        """Return the checkpoint as one for the task that a user names, if its class is unknown and may be of that."""
+        is_of = self.unknown_class and may_be_of(task, self.unknown_class)
+        return dataclasses.replace(self, task=task) if is_of else self
 
     def options(self, names: Iterable[str], task: str | None = None) -> dict[str, Any]:
         """Options of a task, of these names, as far as the checkpoint has values for them; labels only of its own.

@@ -65,6 +65,7 @@ def convert(
     checkpoint.check()
     config, is_bare = checkpoint.config, task is None and checkpoint.task is None and not checkpoint.unknown_class
     kind = find_kind(BARE[config.kind]) if is_bare else chosen_kind(checkpoint.stored.place, task, checkpoint)
+    checkpoint = checkpoint.asked_for(kind.name)
     parts, max_length = _parts(kind, checkpoint)
     tensors = fitting_tensors(parts.model, checkpoint.stored)
     names = FAMILIES[config.family]

@@ -9,7 +9,7 @@ from typing import Any
 
 import keras
 
-from keras_transformers.checkpoints.names import may_be_of, task_names
+from keras_transformers.checkpoints.names import task_names
 from keras_transformers.checkpoints.stored import Said
 from keras_transformers.families.dropout import with_dropout
 from keras_transformers.tasks import Task
@@ -112,10 +112,8 @@ def load(
     checkpoint = find(name, revision, cache_dir, Said(lowercase, num_heads, pickled))
     tell_assumed(checkpoint)
     kind = chosen_kind(name, task, checkpoint, labels is not None)
-    if checkpoint.unknown_class and may_be_of(kind.name, checkpoint.unknown_class):  # it is what the user says
-        checkpoint = dataclasses.replace(checkpoint, task=kind.name)
     with scope(strategy):
-        loaded = _make(kind, checkpoint, arguments)
+        loaded = _make(kind, checkpoint.asked_for(kind.name), arguments)
     if lora_rank is not None:
         add_lora(loaded.model, lora_rank, train=kind.new_layers)
         loaded.compile()

@@ -49,6 +49,7 @@ def convert(
         check_dtype(dtype)
     with step(f"read {model}"):
         checkpoint = find(model, said=Said(lowercase, num_heads, pickled))
+    _check_apart(folder, checkpoint.stored)
     with step(f"write {folder}"):
         converted = write(checkpoint, folder, dtype, task)
     print_facts(facts(converted))
@@ -56,8 +57,7 @@ def convert(
 
 def _check_folder(model: str, folder: Path, overwrite: bool) -> None:
     check_target(folder)
-    if resolved(folder) == resolved(model):
-        raise ValueError(f"{folder} is the folder to read: expected another one to write.")
+    _check_apart(folder, model)
     if folder.exists() and any(folder.iterdir()) and not overwrite:
         raise ValueError(f"{folder} is not empty: give a new folder, or --overwrite to replace this one.")
 
