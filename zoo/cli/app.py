@@ -105,19 +105,29 @@ def check_new_file(option: str, path: Path, *read: Path | None) -> None:
 
 def loadable(name: str | None) -> str | None:
     """Check a name for `zoo.load`, as far as possible without Keras and the hub; return it."""
-    if name is None:
-        return None
+    if name is not None:
+        check_loadable(name)
+    return name
+
+
+def check_loadable(name: str, **said: Any) -> None:
+    """Raise a `ValueError` if `zoo.load` cannot load a name, as far as that is known without Keras and the hub.
+
+    Args:
+        name: As for `zoo.load`.
+        **said: What the user says of the checkpoint, as fields of `Said`.
+    """
     from keras_transformers.checkpoints.formats import find_stored
     from keras_transformers.checkpoints.peft import is_adapter
+    from keras_transformers.checkpoints.stored import Said
     from zoo._place import stands_for
     from zoo._sizes import no_weights
 
     place = stands_for(name)
     if isinstance(place, Path) and not is_adapter(place):
-        find_stored(place)
+        find_stored(place, Said(**said))
     elif isinstance(place, Entry) and place.source is None:
         raise ValueError(no_weights(place))
-    return name
 
 
 def task_name(name: str | None) -> str | None:

@@ -10,7 +10,7 @@ from typer import Argument, Option
 
 from keras_transformers.checkpoints.folder import check_target
 from keras_transformers.outside import resolved
-from zoo.cli.app import TaskName, app, examples, of_model, print_facts, step
+from zoo.cli.app import TaskName, app, check_loadable, counted, examples, of_model, print_facts, step
 
 
 @app.command(
@@ -39,7 +39,9 @@ def convert(
     `transformers` reads it, where it has a class for the model (it has none for OpenNMT-tf's).
     One tensor at a time is in memory.
     """
+    said = {"lowercase": lowercase, "num_heads": num_heads, "pickled": pickled}
     _check_folder(model, folder, overwrite)
+    check_loadable(model, **said)
     from keras_transformers.checkpoints.saving import check_dtype
     from keras_transformers.checkpoints.stored import Said
     from zoo._checkpoint import find
@@ -48,8 +50,9 @@ def convert(
     if dtype is not None:
         check_dtype(dtype)
     with step(f"read {model}"):
-        checkpoint = find(model, said=Said(lowercase, num_heads, pickled))
-    _check_apart(folder, checkpoint.stored)
+        checkpoint = find(model, said=Said(**said))
+    if checkpoint.stored is not None:  # of an adapter, its base
+        _check_apart(folder, checkpoint.stored.folder)
     with step(f"write {folder}"):
         converted = write(checkpoint, folder, dtype, task)
     print_facts(facts(converted))
@@ -62,6 +65,11 @@ def _check_folder(model: str, folder: Path, overwrite: bool) -> None:
         raise ValueError(f"{folder} is not empty: give a new folder, or --overwrite to replace this one.")
 
 
+def _check_apart(folder: Path, place: str | Path) -> None:
+    if resolved(folder) == resolved(place):
+        raise ValueError(f"{folder} is the folder to read: expected another one to write.")
+
+
 def facts(converted: Any) -> dict[str, str]:
     """Return what was converted, as `convert` prints it."""
     config = converted.config
@@ -71,7 +79,7 @@ def facts(converted: Any) -> dict[str, str]:
     return {
         "written by": converted.writer,
         "family": config.family,
-        "sizes": f"{blocks} blocks, {config.num_heads} heads, width {config.hidden_dim}, {config.max_length:,} tokens",
+        "sizes": f"{blocks} block{'s' * (blocks != '1')}, {counted(config.num_heads, 'head')}, width {config.hidden_dim}, {config.max_length:,} tokens",
         "weights": f"{converted.weights:,}, stored as {converted.dtype}",
         "head": converted.architecture + (f": {', '.join(converted.labels)}" if converted.labels else ""),
         "tokenizer": f"{converted.tokenizer.vocabulary_size:,} tokens{case}",
