@@ -76,10 +76,11 @@ def facts(converted: Any) -> dict[str, str]:
     blocks = " + ".join(str(number) for number in (config.num_layers, config.num_decoder_layers) if number)
     normalizer = json.loads(converted.tokenizer.to_json())["normalizer"] or {}
     case = {True: ", lower-cased", False: ", cased"}.get(normalizer.get("lowercase"), "")
+    sizes = f"{blocks} block{'s' * (blocks != '1')}, {counted(config.num_heads, 'head')}, width {config.hidden_dim}"
     return {
         "written by": converted.writer,
         "family": config.family,
-        "sizes": f"{blocks} block{'s' * (blocks != '1')}, {counted(config.num_heads, 'head')}, width {config.hidden_dim}, {config.max_length:,} tokens",
+        "sizes": f"{sizes}, {config.max_length:,} tokens",
         "weights": f"{converted.weights:,}, stored as {converted.dtype}",
         "head": converted.architecture + (f": {', '.join(converted.labels)}" if converted.labels else ""),
         "tokenizer": f"{converted.tokenizer.vocabulary_size:,} tokens{case}",

@@ -77,7 +77,7 @@ def read(place: Path, said: Said) -> Stored | None:
     names, task = FAMILIES[kind.family], _task(place)
     values = _values(place, kind, names) | {"model_type": kind.family, "architectures": [kind.architecture]}
     if task in CLASSIFIERS:
-        values |= {"architectures": [names.tasks["classification"]], "num_labels": _num_classes(place)}
+        values |= {"architectures": [names.tasks["classification"]]} | _classes(place)
     config, extra = parse_config(values, path)
     return Stored(
         writer="KerasHub",
@@ -107,14 +107,17 @@ def _values(folder: Path, kind: Preset, names: Names) -> dict[str, Any]:
     return {names.fields[ours]: value for ours, value in fields.items()}
 
 
-def _num_classes(folder: Path) -> int:
-    number = _options(folder / "task.json", "num_classes")["num_classes"]
+def _classes(folder: Path) -> dict[str, Any]:
+    """Return what a config.json of `transformers` says of a classifier; where each class is for itself, its problem."""
+    options = _options(folder / "task.json", "num_classes")
+    number = options["num_classes"]
     if not isinstance(number, int) or not 1 <= number <= (folder / "task.weights.h5").stat().st_size:
         raise ValueError(
             f"{folder / 'task.json'}: num_classes must be a number of classes, no more than task.weights.h5 has bytes: "
             f"received {number!r}. Save the preset again."
         )
-    return number
+    is_multi_label = options.get("activation") == "sigmoid"
+    return {"num_labels": number} | ({"problem_type": "multi_label_classification"} if is_multi_label else {})
 
 
 def _options(path: Path, *names: str) -> dict[str, Any]:

@@ -10,10 +10,13 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import zoo
 from keras_transformers.checkpoints.formats import find_stored
 from keras_transformers.checkpoints.loading import load_weights
 from keras_transformers.checkpoints.names.keras_hub import PLACES, PRESETS
 from keras_transformers.checkpoints.names.table import look_up
+from zoo._checkpoint import find
+from zoo._convert import convert
 
 NAME = "layers/layer_normalization/vars/0"
 THEIRS = "bert.embeddings.LayerNorm.weight"
@@ -173,6 +176,74 @@ def test_a_configuration_that_lacks_something(tmp_path, change, message):
     (tmp_path / "config.json").write_text(json.dumps(CONFIG | change))
     with pytest.raises(ValueError, match=rf"{message}"):
         find_stored(tmp_path)
+
+
+@pytest.fixture
+def whole(preset, ours, tmp_path):
+    """Writes a preset of these versions of KerasHub: random weights, a vocabulary, and a task if one is named."""
+
+    def write(module="keras_hub", task=None, name="preset", **options):
+        folder, random = shutil.copytree(preset, tmp_path / name), np.random.default_rng(0)
+        config = CONFIG | {"module": f"{module}.src.models.bert.bert_backbone"}
+        (folder / "config.json").write_text(json.dumps(config))
+        (folder / "assets/tokenizer").mkdir(parents=True)
+        words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *(f"word{index}" for index in range(85))]
+        (folder / "assets/tokenizer/vocabulary.txt").write_text("\n".join(words))
+        tokenizer = {"class_name": "BertTokenizer", "config": {"lowercase": True}}
+        (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
+        architecture = "BertForSequenceClassification"
+        with h5py.File(folder / "model.weights.h5", "w") as file, h5py.File(folder / "task.weights.h5", "w") as head:
+            for weight in ours.build(find_stored(preset).config, architecture).weights:
+                place = look_up(weight.path, PRESETS["BertBackbone"].weights, PLACES)
+                array = random.normal(size=weight.shape).astype("float32")
+                is_head = place.startswith("task/")
+                (head if is_head else file)[place.removeprefix("task/")] = heads_apart(place, array)
+        if task:
+            (folder / "task.json").write_text(json.dumps({"class_name": task, "config": {"num_classes": 3, **options}}))
+        return folder
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("module", "task"), [("keras_hub", "BertTextClassifier"), ("keras_nlp", "BertClassifier")], ids=["now", "0.14"]
+)
+def test_a_preset_by_its_path_alone(whole, tmp_path, module, task):
+    folder = whole(module, task)
+    by_path, by_prefix = zoo.load(folder), zoo.load(f"keras-nlp:{folder}")
+    assert by_path.name == by_prefix.name == "classification"
+    assert (by_path.config, by_path.labels) == (by_prefix.config, ("LABEL_0", "LABEL_1", "LABEL_2"))
+    assert by_path.tokenizer.to_json() == by_prefix.tokenizer.to_json()
+    assert all(np.array_equal(a, b) for a, b in zip(values(by_path.model), values(by_prefix.model), strict=True))
+    with h5py.File(folder / "task.weights.h5") as file:
+        assert np.array_equal(by_path.model.get_layer("classifier").kernel, file["layers/dense/vars/0"])
+    converted = convert(find(folder), tmp_path / "new")
+    assert (converted.writer, converted.architecture) == ("KerasHub", "BertForSequenceClassification")
+    again = zoo.load(tmp_path / "new")
+    assert again.config == by_path.config
+    assert all(np.array_equal(a, b) for a, b in zip(values(by_path.model), values(again.model), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("activation", "problem"), [("softmax", "single_label"), (None, "single_label"), ("sigmoid", "multi_label")]
+)
+def test_the_problem_goes_by_the_activation_of_the_classifier(whole, activation, problem):
+    folder = whole("keras_hub", "BertTextClassifier", activation=activation)
+    assert find_stored(folder).extra["problem"] == problem
+
+
+def test_a_head_that_is_left_out_is_told(whole):
+    folder = whole("keras_hub", "BertMaskedLM")
+    message = r"preset, of KerasHub, does not say all: the head of its BertMaskedLM is left out"
+    with pytest.warns(UserWarning, match=message):
+        task = zoo.load(folder, labels=2)
+    assert task.name == "classification"
+    assert find(folder).task is None
+
+
+def test_arguments_that_its_files_answer_are_refused(whole):
+    with pytest.raises(ValueError, match=r"received lowercase=False for .*preset, of KerasHub, whose files say it"):
+        zoo.load(whole(), lowercase=False, labels=2)
 
 
 @pytest.mark.parametrize("number", ["3", None, 0, 2.5, 10**12])
