@@ -10,7 +10,7 @@ import h5py
 import numpy as np
 
 from keras_transformers.checkpoints.tensors import Tensor
-from keras_transformers.outside import MOST_LETTERS, check_is_itself
+from keras_transformers.outside import MOST_LETTERS, check_is_itself, shown
 
 
 def read_hdf5(path: Path, name_of: Callable[[h5py.File, str], str] = lambda file, name: name) -> list[Tensor]:
@@ -52,10 +52,12 @@ def _describe(path: Path, name: str, item: h5py.Dataset) -> Tensor:
 def _check_inside(path: Path, name: str, item: h5py.Dataset) -> None:
     """Refuse data sets whose values are in another file of this machine, or not stored in one piece."""
     if item.external or item.is_virtual:
-        raise ValueError(f"{path}: {name} has its values in another file: it may be malicious. Get it from elsewhere.")
+        raise ValueError(
+            f"{path}: {shown(name)} has its values in another file: it may be malicious. Get it from elsewhere."
+        )
     begin = item.id.get_offset()
     if item.size != 0 and (begin is None or begin + item.nbytes > path.stat().st_size):
         raise ValueError(
-            f"{path}: {name} does not lie in the file in one piece, as Keras writes it. Save the model again with "
-            "Keras, if you trust it."
+            f"{path}: {shown(name)} does not lie in the file in one piece, as Keras writes it. Save the model again "
+            "with Keras, if you trust it."
         )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from keras_transformers.checkpoints.hdf5 import read_hdf5
 from keras_transformers.checkpoints.tensors import Tensor, open_shards
+from keras_transformers.outside import shown
 
 FILE = "tf_model.h5"
 INDEX = f"{FILE}.index.json"
@@ -64,16 +65,16 @@ def names_in_shards(name: str) -> tuple[str, str]:
     return name, name.partition("/")[2]
 
 
-def _without_model(tensors: Iterable[Tensor]) -> list[Tensor]:
+def _without_model(tensors: Sequence[Tensor]) -> list[Tensor]:
     """Return tensors by the names of their weights, without the model's name in front, which anybody may choose.
 
     The path of a data set is `bert/tf_bert_model/bert/...`: a layer, then the name of a weight, which may be another
     layer's.
     """
-    parted = [(tensor, *tensor.name.split("/", 2)) for tensor in tensors]
-    models = {parts[0] for _, layer, *parts in parted if len(parts) == 2 and parts[1].startswith(f"{layer}/")}
-    names = [parts[1:] if parts[0] in models else parts for _, _, *parts in parted]
-    return [tensor._replace(name="/".join(name)) for (tensor, *_), name in zip(parted, names, strict=True)]
+    parted = [tensor.name.split("/", 2) for tensor in tensors]
+    models = {parts[1] for parts in parted if len(parts) == 3 and parts[2].startswith(f"{parts[0]}/")}
+    names = [parts[2:] if len(parts) == 3 and parts[1] in models else parts[1:] or parts for parts in parted]
+    return [tensor._replace(name="/".join(name)) for tensor, name in zip(tensors, names, strict=True)]
 
 
 def _once(tensors: Iterable[Tensor], path: Path) -> list[Tensor]:
@@ -83,7 +84,7 @@ def _once(tensors: Iterable[Tensor], path: Path) -> list[Tensor]:
         first = once.setdefault(tensor.name, tensor)
         if first is not tensor and not first.equals(tensor):
             raise ValueError(
-                f"{path} holds {tensor.name} more than once, with other values: nothing was loaded. Save the model "
-                "again."
+                f"{path} holds {shown(tensor.name)} more than once, with other values: nothing was loaded. Save the "
+                "model again."
             )
     return [*once.values()]

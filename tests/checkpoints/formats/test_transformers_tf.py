@@ -209,7 +209,7 @@ def test_one_weight_twice_with_other_values(classifier, h5):
         file[again] = file[name][:]
         assert read_weights(h5)
         file[again][:] += 1
-    message = r"tf_model\.h5 holds bert\.embeddings\.word_embeddings\.weight more than once, with other values"
+    message = r"tf_model\.h5 holds .bert\.embeddings\.word_embeddings\.weight. more than once, with other values"
     refused(classifier[0], h5, rf"{message}.*Save the model again")
 
 
@@ -221,7 +221,22 @@ def test_two_models_in_one_file(classifier, h5, tmp_path):
             other.copy(other[layer]["other"], file[layer])
         assert load_weights(classifier[0], h5) == ()
         file["classifier/other/classifier/bias:0"][:] += 1
-    refused(classifier[0], h5, r"tf_model\.h5 holds classifier\.bias more than once")
+    refused(classifier[0], h5, r"tf_model\.h5 holds .classifier\.bias. more than once")
+
+
+@pytest.mark.parametrize("name", ["bert", "classifier/tf_bert_for_sequence_classification"])
+def test_a_data_set_in_the_place_of_a_group(classifier, h5, name):
+    with h5py.File(h5 / "tf_model.h5", "a") as file:
+        del file[name]
+        file[name] = np.ones(3, "float32")
+    refused(classifier[0], h5, "missing:\n  (bert|classifier)")
+
+
+def test_a_data_set_outside_of_all_groups_is_told(classifier, h5):
+    with h5py.File(h5 / "tf_model.h5", "a") as file:
+        file["alone"] = np.ones(3, "float32")
+    with pytest.warns(UserWarning, match=r"tensors beside the model.*\['alone'\]"):
+        assert load_weights(classifier[0], h5) == ()
 
 
 def test_a_weight_that_no_model_has(classifier, h5):
