@@ -6,6 +6,7 @@ import json
 
 import pytest
 from processes import run
+from tf_layout import rewrite
 from tiny import classifier
 
 SCRIPT = """
@@ -50,6 +51,41 @@ with warnings.catch_warnings():
 answers["seconds"] = time.monotonic() - begin
 print(json.dumps(answers))
 """
+OF_HDF5 = """
+import json, resource, sys, time
+import h5py
+import zoo
+from pathlib import Path
+
+folder, begin, answers = Path(sys.argv[2]), time.monotonic(), {}
+zoo.load(folder)
+mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (mapped + 300_000_000,) * 2)
+config, whole = json.loads((folder / "config.json").read_bytes()), (folder / "tf_model.h5").read_bytes()
+
+def refused():
+    try:
+        zoo.load(folder)
+    except ValueError as error:
+        return str(error)
+
+for name, value in json.loads(sys.argv[3]):
+    (folder / "config.json").write_text(json.dumps(config | {name: value}))
+    answers[f"{name} {value}"] = refused()
+for options in ({}, {"chunks": (10**5, 16)}, {"chunks": (10**5, 16), "compression": "gzip"}):
+    (folder / "tf_model.h5").unlink()
+    (folder / "tf_model.h5").write_bytes(whole)
+    with h5py.File(folder / "tf_model.h5", "a") as file:
+        name = "bert/tf_bert_for_sequence_classification/bert/embeddings/word_embeddings/weight:0"
+        del file[name]
+        made = file.create_dataset(name, (10**9, 16), "float32", **options)
+        if options:
+            made[:10] = 1
+    (folder / "config.json").write_text(json.dumps(config | {"vocab_size": 10**9}))
+    answers[f"data set {options}"] = refused()
+answers["seconds"] = time.monotonic() - begin
+print(json.dumps(answers))
+"""
 ABSURD = [
     ("vocab_size", 10**12), ("vocab_size", 2 * 10**9), ("intermediate_size", 10**9), ("num_hidden_layers", 10**9),
     ("max_position_embeddings", 10**9), ("hidden_size", 2**30), ("type_vocab_size", 10**9),
@@ -65,3 +101,14 @@ def test_absurd_files_take_no_memory(tmp_path):
     for name, said in answers.items():
         expected = {"header": "damaged", "vectors": "1000000000 wide", "state": "damaged files only"}
         assert expected.get(name, r"") in said and "emory" not in said, (name, said)
+
+
+@pytest.mark.slow
+def test_absurd_hdf5_files_take_no_memory(tmp_path):
+    classifier().save(tmp_path / "saved")
+    rewrite(tmp_path / "saved", "h5")
+    answers = json.loads(run(OF_HDF5, str(tmp_path / "saved"), json.dumps(ABSURD)).splitlines()[-1])
+    assert answers.pop("seconds") < 30
+    assert len(answers) == len(ABSURD) + 3 and all(answers.values()), answers
+    for name, said in answers.items():
+        assert ("in one piece" if name.startswith("data set") else "") in said and "emory" not in said, (name, said)
