@@ -54,7 +54,7 @@ def load_weights(
         stored = find_stored(Path(stored), Said(pickled=pickled))
     fit = _fit(model, stored)
     kept = assign.assign(model, fit.tensors, missing_ok=missing_ok, fresh=fresh, **fit.options)
-    stray.tell((fit.tensors[name].name for name in fit.options["spare"]), stored.source)
+    _tell_stray(fit, stored, stacklevel=8)  # where `zoo.load` is called
     return kept
 
 
@@ -75,7 +75,7 @@ def fitting_tensors(model: keras.Model, stored: Stored) -> dict[str, Tensor]:
     fit, names = _fit(model, stored), names_of(stored.config, stored.place)
     assign.plan(model, fit.tensors, **fit.options)
     left = {*fit.options["spare"], *(copy for copy, name in fit.copies.items() if name in fit.tensors)}
-    stray.tell((fit.tensors[name].name for name in fit.options["spare"]), stored.source)
+    _tell_stray(fit, stored, stacklevel=5)  # where `zoo._convert.convert` is called
     tensors = {
         name: tensor
         for name, tensor in fit.tensors.items()
@@ -90,6 +90,10 @@ class _Fit(NamedTuple):
     tensors: dict[str, Tensor]
     options: dict[str, Any]
     copies: dict[str, str]
+
+
+def _tell_stray(fit: _Fit, stored: Stored, stacklevel: int) -> None:
+    stray.tell((fit.tensors[name].name for name in fit.options["spare"]), stored.source, stacklevel)
 
 
 def _fit(model: keras.Model, stored: Stored) -> _Fit:

@@ -51,13 +51,13 @@ def _is_of_model(name: str, names: Names) -> bool:
     return name.startswith((names.prefix, *names.optional)) or name == names.logits_bias
 
 
-def tell(unused: Iterable[str], source: Any) -> None:
-    """Warn of tensors that were not loaded."""
+def tell(unused: Iterable[str], source: Any, stacklevel: int) -> None:
+    """Warn of tensors that were not loaded; `stacklevel` counts from here to where the user asked for them."""
     if unused := sorted(unused):
         warnings.warn(
             f"{source} holds tensors beside the model, which nothing here uses and which were not loaded: "
             f"{shown(unused)}. If the answers need them, they are of another model; `save` does not write them.",
-            stacklevel=6,  # where `zoo.load` is called
+            stacklevel=stacklevel,
         )
 
 

@@ -197,8 +197,10 @@ def test_stray_tensors_are_told_and_left(folder, tmp_path):
     expected = arrays(folder)
     stray = {"v_head.summary.weight": np.ones((1, 16), "float32")}
     safetensors.numpy.save_file(expected | stray, folder / SAFE, {"format": "pt"})
-    with pytest.warns(UserWarning, match=r"beside the model.*v_head\.summary\.weight"):
+    with pytest.warns(UserWarning, match=r"beside the model.*v_head\.summary\.weight") as told:
         convert(find(folder), tmp_path / "new")
+        zoo.load(folder)
+    assert [warning.filename for warning in told] == [__file__, __file__]
     assert same(arrays(tmp_path / "new"), expected)
 
 
@@ -354,5 +356,6 @@ def test_what_is_assumed_is_in_the_record(tmp_path):
     converted = convert(find(place), tmp_path / "new")
     assert converted.writer == "google-research/bert"
     assert [clause for clause in converted.assumed if "lower" in clause]
-    with pytest.warns(UserWarning, match="uncased, of google-research/bert, does not say all: .*lower"):
+    with pytest.warns(UserWarning, match="uncased, of google-research/bert, does not say all: .*lower") as told:
         zoo.load(place, "masked_lm")
+    assert told[0].filename == __file__

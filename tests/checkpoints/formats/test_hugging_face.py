@@ -133,6 +133,16 @@ def test_a_whole_task_comes_from_each_layout(folder, layout):
     assert all(np.array_equal(a, b) for a, b in zip(task.model.weights, again.model.weights, strict=True))
 
 
+@pytest.mark.parametrize("said", [{"lowercase": True}, {"lowercase": False}, {"num_heads": 2}], ids=str)
+def test_what_its_files_say_is_not_asked(folder, said):
+    ((name, value),) = said.items()
+    message = (
+        rf"received {name}={value} for the checkpoint in .*, of transformers .PyTorch., whose files say it\. Leave"
+    )
+    with pytest.raises(ValueError, match=message):
+        zoo.load(folder, **said)
+
+
 ON_JAX = """
 import numpy as np
 import zoo
