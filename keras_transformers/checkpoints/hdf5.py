@@ -13,12 +13,12 @@ from keras_transformers.checkpoints.tensors import Tensor
 from keras_transformers.outside import MOST_LETTERS, check_is_itself, shown
 
 
-def read_hdf5(path: Path, name_of: Callable[[h5py.File, str], str] = lambda file, name: name) -> list[Tensor]:
+def read_hdf5(path: Path, name_of: Callable[[str], str] = str) -> list[Tensor]:
     """List the tensors of an HDF5 file.
 
     Args:
         path: Of the file.
-        name_of: Maps the open file and a data set's path in it to the tensor's name.
+        name_of: Maps a data set's path in the file to the tensor's name.
 
     Returns:
         The tensors, in the order of the file.
@@ -28,15 +28,16 @@ def read_hdf5(path: Path, name_of: Callable[[h5py.File, str], str] = lambda file
     """
     tensors = []
 
-    def add(name: str, item: Any):  # not called for links
+    def add(name: str | bytes, item: Any):  # not called for links
         if isinstance(item, h5py.Dataset):
-            tensors.append(_describe(path, name_of(file, name), item))
+            name = name if isinstance(name, str) else name.decode(errors="replace")  # of a damaged file
+            tensors.append(_describe(path, name_of(name), item))
 
     try:
         check_is_itself(path)
         file = h5py.File(path)
         file.visititems(add)
-    except (OSError, RuntimeError, KeyError, AttributeError) as error:  # the last two of h5py, for damaged groups
+    except (OSError, RuntimeError, KeyError, AttributeError, UnicodeError) as error:  # but for the first, h5py's
         raise ValueError(f"{path} is missing or damaged ({str(error)[:MOST_LETTERS]}): fetch it again.") from error
     return tensors
 

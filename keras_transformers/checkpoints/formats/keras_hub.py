@@ -151,7 +151,7 @@ def _read_tensors(folder: Path, names: Mapping[str, tuple[str, bool]], has_head:
     """List the tensors of a preset by the names and in the layouts of PyTorch's classes."""
     tensors = read_hdf5(folder / "model.weights.h5", _with_number)
     if has_head:
-        head = read_hdf5(folder / "task.weights.h5", lambda file, name: f"task/{name}")
+        head = read_hdf5(folder / "task.weights.h5", "task/{}".format)
         tensors += [tensor for tensor in head if tensor.name in names]
     if unknown := [tensor.name for tensor in tensors if tensor.name not in names]:
         raise ValueError(
@@ -163,7 +163,7 @@ def _read_tensors(folder: Path, names: Mapping[str, tuple[str, bool]], has_head:
     return [tensor.map(np.transpose) if flip else tensor for tensor, flip in zip(named, is_transposed, strict=True)]
 
 
-def _with_number(file: Any, name: str) -> str:
+def _with_number(name: str) -> str:
     """Return a tensor's name with the number of its block; Keras gives the first layer of a class none."""
     return re.sub("/(transformer_(?:en|de)coder)/", r"/\1_0/", name)
 

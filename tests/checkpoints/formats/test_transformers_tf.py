@@ -239,6 +239,13 @@ def test_a_data_set_outside_of_all_groups_is_told(classifier, h5):
         assert load_weights(classifier[0], h5) == ()
 
 
+def test_a_name_that_is_no_text(classifier, h5):
+    """h5py gives bytes for it, or fails."""
+    path = h5 / "tf_model.h5"
+    path.write_bytes(path.read_bytes().replace(b"classifier\0", b"\xff\xfeassifier\0"))
+    refused(classifier[0], h5, r"missing:\n  classifier|tf_model\.h5 is missing or damaged")
+
+
 def test_a_weight_that_no_model_has(classifier, h5):
     with h5py.File(h5 / "tf_model.h5", "a") as file:
         file["bert/tf_bert_for_sequence_classification/bert/../../../etc/passwd/kernel:0"] = np.ones((2, 2), "float32")
