@@ -257,7 +257,8 @@ def test_a_matrix_that_float8_cannot_hold(saved, ours, tmp_path):
     model, _ = saved
     model.get_layer("pooler").kernel.assign(np.full((32, 32), 500.0))
     with pytest.raises(ValueError, match="pooler/kernel is not finite as float8_e4m3fn"):
-        save_folder(tmp_path, model, ours.config, None, architecture="BertForPreTraining", dtype="float8_e4m3fn")
+        options = {"architecture": "BertForPreTraining", "dtype": "float8_e4m3fn"}
+        save_folder(tmp_path / "new", model, ours.config, None, **options)
 
 
 def test_saving_the_encoder_alone_leaves_the_heads_out(saved, ours, tmp_path):

@@ -124,7 +124,7 @@ def is_ours(prefix: Path, variables: Iterable[str]) -> bool:
     """
     if any(key.startswith(INPUTS) for key in variables):
         return True
-    if not variables or (prefix.parent / DESCRIPTION).is_file():
+    if (prefix.parent / DESCRIPTION).is_file():
         raise ValueError(
             f"{prefix} holds no model, perhaps only the state of an optimizer: expected variables such as {SOURCE}. "
             "Give another checkpoint of the run."

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from arrays import to_numpy
 from bare import ask
-from keras_transformers.checkpoints.huggingface import load_weights
+from keras_transformers.checkpoints.loading import load_weights
 from opennmt_models import FEATURES, SOURCES, write, write_config
 from small_seq2seq import whole_model
 
@@ -160,6 +160,7 @@ def test_a_checkpoint_without_a_model_is_told(tmp_path):
 
     optimizer = tree({"iter": tf.Variable(3), "beta_1": tf.Variable(0.9)})
     tf.train.Checkpoint(optimizer=optimizer, step=tf.Variable(1)).write(str(tmp_path / "ckpt-1"))
+    (tmp_path / "model_description.py").touch()
     assert "holds no model, perhaps only the state of an optimizer" in refusal(tmp_path)
 
 

@@ -28,7 +28,7 @@ MODELS = {
     "gpt_mini": "no model 'gpt_mini' in the zoo. The nearest names are ['gpt_mini_en'",
     "runs/finetund": "no folder 'runs/finetund'. Give a folder, a name of zoo.names(), or 'hf:org/repo'. The nearest "
     "names there are ['finetuned'].",
-    "runs/finetuned": "no config.json in runs/finetuned: expected a checkpoint folder",
+    "runs/finetuned": "there is no checkpoint in runs/finetuned: expected the config.json of `transformers`",
     "transformer_base": "no weights for 'transformer_base', only sizes",
     "hf:": "expected 'hf:org/repo'",
 }
@@ -37,6 +37,7 @@ VERBS = {
     "predict": ("a",),
     "generate": ("a",),
     "export": ("out",),
+    "convert": ("out",),
     "explore": (),
     "finetune": (),
 }
