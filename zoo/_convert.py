@@ -67,7 +67,7 @@ def convert(
     kind = find_kind(BARE[config.kind]) if is_bare else chosen_kind(checkpoint.stored.place, task, checkpoint)
     checkpoint = checkpoint.asked_for(kind.name)
     parts, max_length = _parts(kind, checkpoint)
-    tensors = fitting_tensors(parts.model, checkpoint.stored)
+    tensors = fitting_tensors(parts.model, checkpoint.stored, is_bare)
     names = FAMILIES[config.family]
     if is_bare:
         bare = next(name for name, heads in names.architectures.items() if not heads)

@@ -58,12 +58,13 @@ def load_weights(
     return kept
 
 
-def fitting_tensors(model: keras.Model, stored: Stored) -> dict[str, Tensor]:
+def fitting_tensors(model: keras.Model, stored: Stored, is_bare: bool = False) -> dict[str, Tensor]:
     """Returns the tensors of a checkpoint that `transformers` needs, in its layouts, after checking that they fit.
 
     Args:
         model: Made from the configuration of the checkpoint; it needs no memory for its weights.
         stored: The checkpoint.
+        is_bare: Whether it is of a model without head, so that the heads of `model` may be missing.
 
     Returns:
         The tensors by their names in current `transformers`: of all heads, without constants, copies of tied weights,
@@ -72,8 +73,9 @@ def fitting_tensors(model: keras.Model, stored: Stored) -> dict[str, Tensor]:
     Raises:
         ValueError: As for `load_weights`.
     """
-    fit, names = _fit(model, stored), names_of(stored.config, stored.place)
-    assign.plan(model, fit.tensors, **fit.options)
+    fit, names = _fit(model, stored, is_bare), names_of(stored.config, stored.place)
+    heads = {layer for layers in names.architectures.values() for layer in layers}
+    assign.plan(model, fit.tensors, missing_ok=heads if is_bare else (), **fit.options)
     left = {*fit.options["spare"], *(copy for copy, name in fit.copies.items() if name in fit.tensors)}
     _tell_stray(fit, stored, stacklevel=5)  # where `zoo._convert.convert` is called
     tensors = {
@@ -96,14 +98,15 @@ def _tell_stray(fit: _Fit, stored: Stored, stacklevel: int) -> None:
     stray.tell((fit.tensors[name].name for name in fit.options["spare"]), stored.source, stacklevel)
 
 
-def _fit(model: keras.Model, stored: Stored) -> _Fit:
+def _fit(model: keras.Model, stored: Stored, is_bare: bool = False) -> _Fit:
     names = names_of(stored.config, stored.place)
     if not stored.config.tie_embeddings:
         names = names._replace(copies={copy: name for copy, name in names.copies.items() if "lm_head" not in copy})
     listed = stored.tensors()
     stray.check_merged(listed, stored.source)
     tensors = by_name(((modern_name(tensor.name, names), tensor) for tensor in listed), stored.source)
-    tensors = reshape(split(stray.with_lent(tensors, names, stored.config), names, stored.source), names)
+    tensors = tensors if is_bare else stray.with_lent(tensors, names, stored.config)
+    tensors = reshape(split(tensors, names, stored.source), names)
     _check_copies(tensors, names, stored.source)
     used = {their_name(weight.path, names)[0] for weight in model.weights}
     options = {

@@ -42,8 +42,8 @@ def tf_weights(folder: Path, model: str | None = None) -> dict[str, np.ndarray]:
     model = _snake_case(f"TF{architecture}") if model is None else model
     if config["model_type"] == "marian":  # its sines, which PyTorch's files leave out
         shape = (config["max_position_embeddings"], config["d_model"])
-        for side in SIDES:
-            tensors.setdefault(f"model.{side}.embed_positions.weight", np.zeros(shape, "float32"))
+        for name in (f"{names.prefix.removeprefix(prefix)}{side}.embed_positions.weight" for side in SIDES):
+            tensors.setdefault(name, np.zeros(shape, "float32"))
     return dict(_weight(prefix + name, array, model) for name, array in tensors.items())
 
 

@@ -14,16 +14,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 import safetensors.numpy
+import small_decoders
+import small_seq2seq
 import tiny
+from arrays import randomize
 from every_task import make
 from tf_layout import WRITERS, rewrite
+from translating import characters
 
 import zoo
 from keras_transformers.checkpoints.saving import save_folder
 from keras_transformers.checkpoints.stored import Said
 from keras_transformers.families import bert
 from keras_transformers.heads import pooler
-from keras_transformers.models import encoder
+from keras_transformers.models import decoder, encoder, encoder_decoder
 from keras_transformers.tasks import Task
 from zoo._checkpoint import find
 from zoo._convert import convert
@@ -180,6 +184,26 @@ def test_a_bare_model_keeps_what_it_has(tmp_path, has_pooler, layout):
     assert same(arrays(tmp_path / "new"), kept)
     assert json.loads((tmp_path / "new/config.json").read_text())["architectures"] == ["BertModel"]
     assert find(tmp_path / "new").task is None
+
+
+def bare_models():
+    untied = {"tie_embeddings": False}
+    yield "LlamaModel", small_decoders.small_config("llama", **untied)
+    for architecture, family in {"T5Model": "t5_v1_1", "BartModel": "bart", "MarianModel": "marian"}.items():
+        yield architecture, small_seq2seq.small_config(family, encoder_vocabulary_size=None, **untied)
+    yield "GPT2Model", small_decoders.small_config("gpt2")
+
+
+@pytest.mark.parametrize(("architecture", "config"), bare_models(), ids=str)
+@pytest.mark.integration(quick=["LlamaModel-config0"])
+def test_a_bare_model_gets_no_head(tmp_path, architecture, config):
+    """Those that are not tied would have one."""
+    model = (decoder if config.kind == "decoder" else encoder_decoder)(config)
+    save_folder(tmp_path / "old", randomize(model), config, characters(config), architecture=architecture)
+    expected = arrays(tmp_path / "old")
+    assert convert(find(tmp_path / "old"), tmp_path / "new").architecture == architecture
+    assert same(arrays(tmp_path / "new"), expected)
+    assert not [name for name in expected if name.startswith("lm_head")]
 
 
 @pytest.mark.integration

@@ -15,8 +15,9 @@ from command_line import ROWS, fail, invoke, python, run
 import zoo
 from zoo.__main__ import app
 from zoo.cli import describe as describe_verb
+from zoo.cli.app import check_loadable, loadable, print_facts
 
-COMMANDS = ("list", "describe", "compare", "train", "finetune", "evaluate", "predict", "generate", "export")
+COMMANDS = ("list", "describe", "compare", "train", "finetune", "evaluate", "predict", "generate", "export", "convert")
 WITHOUT_KERAS = """
 import runpy, sys
 sys.modules.update(dict.fromkeys(["keras", "tensorflow", "tokenizers"]))
@@ -156,3 +157,24 @@ def test_debug_shows_where(monkeypatch):
     monkeypatch.setattr(describe_verb, "facts", broken)
     result = invoke("--debug", "describe", "mini_bert_en")
     assert isinstance(result.exception, KeyError)
+
+
+def test_facts_stand_side_by_side(capsys):
+    print_facts({"a": "x", "longer": "word " * 40})
+    first, second, *more = capsys.readouterr().out.splitlines()
+    assert first == "a       x" and second.startswith("longer  word word")
+    assert more and all(line.startswith("        word") for line in more)
+    print_facts({"a": "x"}, width=9)
+    assert capsys.readouterr().out == "a          x\n"
+
+
+def test_names_are_checked_with_what_is_said_of_them(tmp_path):
+    with pytest.raises(ValueError, match="there is no checkpoint in"):
+        check_loadable(str(tmp_path))
+    (tmp_path / "adapter_config.json").write_text("{}")  # whose base may be on the hub
+    check_loadable(str(tmp_path))
+    check_loadable("mini_bert_en")
+    check_loadable("hf:org/repo")
+    with pytest.raises(ValueError, match="whose files say it"):
+        check_loadable(str(zoo.describe("mini_bert_en").folder), num_heads=2)
+    assert loadable(None) is None and loadable("mini_bert_en") == "mini_bert_en"
