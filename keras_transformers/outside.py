@@ -5,13 +5,16 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import difflib
+import inspect
 import os
+import warnings
 from pathlib import Path
 from typing import Any
 
 MOST_BYTES = 64 << 20  # of a file that is read whole: 256,000 tokens with merges, of 130 bytes each, take half
 POINTER = b"version https://git-lfs.github.com/spec/"  # where git lfs keeps a file elsewhere
 PAGES = (b"<!doctype html", b"<html")  # of a login or an error, saved in place of a file
+OURS = ("keras_transformers", "zoo")  # packages
 MOST_LETTERS = 300  # of a value in an error message
 
 
@@ -152,6 +155,14 @@ def decoded(content: bytes, path: str | Path) -> str:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} is no text in UTF-8 ({error}). Fetch it again, or save it in UTF-8.") from error
+
+
+def warn_user(message: str) -> None:
+    """Warn at the line of the user's program that led here: the nearest one outside of this library."""
+    frame, level = inspect.currentframe(), 1
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in OURS:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, stacklevel=level)
 
 
 def brief(record: Any) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
@@ -23,6 +22,7 @@ from keras_transformers.checkpoints.sentence_transformers import is_sentence_tra
 from keras_transformers.checkpoints.stored import Said, Stored
 from keras_transformers.config import TransformerConfig
 from keras_transformers.config_limits import most_tokens
+from keras_transformers.outside import warn_user
 from keras_transformers.tasks.parts import find_kind
 from keras_transformers.text.folder import read_max_length
 from keras_transformers.text.tokenizer import Tokenizer
@@ -137,10 +137,9 @@ def _folder(place: Path, said: Said, cache_dir: str | os.PathLike | None) -> Che
 def tell_assumed(checkpoint: Checkpoint) -> None:
     """Warn of what the files of a checkpoint do not say, and what is taken for it."""
     if checkpoint.stored is not None and checkpoint.stored.assumed:
-        warnings.warn(
+        warn_user(
             f"{checkpoint.stored.source}, of {checkpoint.stored.writer}, does not say all: "
             f"{'; '.join(checkpoint.stored.assumed)}.",
-            stacklevel=3,  # where `zoo.load` is called
         )
 
 

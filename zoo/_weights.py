@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import keras
 
 from keras_transformers.checkpoints.labels import are_numbers
+from keras_transformers.outside import warn_user
 from keras_transformers.tasks import Task
 
 if TYPE_CHECKING:
@@ -50,10 +50,9 @@ def _assign_if_it_fits(task: Task, checkpoint: Checkpoint, layer: str) -> bool:
     except ValueError:  # nothing was assigned: perhaps the layer is for another number of labels
         checkpoint.assign(task.model, missing_ok=task.kind.new_layers, fresh=(layer,))
         does = "starts afresh, and has to be trained,"
-    warnings.warn(
+    warn_user(
         f"the checkpoint's config.json names {checkpoint.unknown_class}, not known here: its {layer} {does} "
         f"for {task.name} {list(task.parts.attributes.get('labels', ()))}.",
-        stacklevel=5,  # where `zoo.load` is called
     )
     return does == "is taken as it is"
 
@@ -80,20 +79,17 @@ def _fresh_heads(task: Task, checkpoint: Checkpoint) -> tuple[str, ...]:
 def _tell(task: Task, checkpoint: Checkpoint, is_kept: bool) -> None:
     """Warns of a classifier that is not what it was trained to be, or has new names."""
     if is_kept and {*task.labels} != {*checkpoint.labels}:
-        warnings.warn(
+        warn_user(
             f"the checkpoint's classifier has no names for its labels but {list(checkpoint.labels)}: it is kept, and "
             f"its outputs are now called {list(task.labels)}, in this order.",
-            stacklevel=5,  # where `zoo.load` is called
         )
     if not is_kept:
-        warnings.warn(
+        warn_user(
             f"the checkpoint's classifier is for the labels {list(checkpoint.labels)}: for {list(task.labels)} it "
             "starts afresh, and has to be trained. To keep it, leave labels out or give the same ones.",
-            stacklevel=5,  # where `zoo.load` is called
         )
     elif task.parts.attributes.get("problem", checkpoint.problem) != checkpoint.problem:
-        warnings.warn(
+        warn_user(
             f"the checkpoint's classifier was trained for problem={checkpoint.problem!r}: it is kept for "
             f"{task.problem!r}, which needs training unless the checkpoint is wrong about itself.",
-            stacklevel=5,  # where `zoo.load` is called
         )

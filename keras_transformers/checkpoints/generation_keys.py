@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import difflib
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from keras_transformers.outside import shown
+from keras_transformers.outside import shown, warn_user
 
 # Keys that settings have the same name for.
 SAME = (
@@ -77,7 +76,7 @@ def check_keys(values: Mapping[str, Any], path: Path, has_source: bool) -> None:
     if sampled and beams:
         told["do_sample"] = "beams are searched, not sampled"
     for key, why in told.items():
-        warnings.warn(f"{path}: {key}={shown(values[key])} is not followed: {why}.", stacklevel=4)
+        warn_user(f"{path}: {key}={shown(values[key])} is not followed: {why}.")
 
 
 def tell_unknown(values: Mapping[str, Any], path: Path) -> None:
@@ -87,7 +86,7 @@ def tell_unknown(values: Mapping[str, Any], path: Path) -> None:
     if unknown:
         names = ", ".join(f"{shown(key)}" + f" ({near}?)" * bool(near) for key, near in nearest.items())
         more = f" and {len(unknown) - 5} more" * (len(unknown) > 5)
-        warnings.warn(f"{path}: unknown keys, which change nothing: {names}{more}.", stacklevel=4)
+        warn_user(f"{path}: unknown keys, which change nothing: {names}{more}.")
 
 
 def _says(values: Mapping[str, Any], key: str, neutral: Any) -> bool:

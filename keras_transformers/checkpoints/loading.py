@@ -54,7 +54,7 @@ def load_weights(
         stored = find_stored(Path(stored), Said(pickled=pickled))
     fit = _fit(model, stored)
     kept = assign.assign(model, fit.tensors, missing_ok=missing_ok, fresh=fresh, **fit.options)
-    _tell_stray(fit, stored, stacklevel=8)  # where `zoo.load` is called
+    stray.tell((fit.tensors[name].name for name in fit.options["spare"]), stored.source)
     return kept
 
 
@@ -77,7 +77,7 @@ def fitting_tensors(model: keras.Model, stored: Stored, is_bare: bool = False) -
     heads = {layer for layers in names.architectures.values() for layer in layers}
     assign.plan(model, fit.tensors, missing_ok=heads if is_bare else (), **fit.options)
     left = {*fit.options["spare"], *(copy for copy, name in fit.copies.items() if name in fit.tensors)}
-    _tell_stray(fit, stored, stacklevel=5)  # where `zoo._convert.convert` is called
+    stray.tell((fit.tensors[name].name for name in fit.options["spare"]), stored.source)
     tensors = {
         name: tensor
         for name, tensor in fit.tensors.items()
@@ -92,10 +92,6 @@ class _Fit(NamedTuple):
     tensors: dict[str, Tensor]
     options: dict[str, Any]
     copies: dict[str, str]
-
-
-def _tell_stray(fit: _Fit, stored: Stored, stacklevel: int) -> None:
-    stray.tell((fit.tensors[name].name for name in fit.options["spare"]), stored.source, stacklevel)
 
 
 def _fit(model: keras.Model, stored: Stored, is_bare: bool = False) -> _Fit:

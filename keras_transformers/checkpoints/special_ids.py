@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -41,10 +40,9 @@ def possible_ids(fields: dict[str, Any], path: Path, warn: bool = True) -> dict[
         outside += [number for number in ends if _is_outside(number, size)]
     unknown = [number for number in outside if number != NONE]
     if warn and unknown:
-        warnings.warn(
+        warn_user(
             f"{path} names tokens to begin or to end with that its vocabulary of {size} does not have: "
             f"{shown(unknown)}. They are left out, as no text can have them.",
-            stacklevel=7,  # where `zoo.load` is called
         )
     return fields
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from keras_transformers.checkpoints.names.table import Names
 from keras_transformers.checkpoints.tensors import Tensor, zeros
 from keras_transformers.config import TransformerConfig
-from keras_transformers.outside import shown
+from keras_transformers.outside import shown, warn_user
 
 BESIDE = ("v_head.", "value_head.")  # of reinforcement learning: one number for each token
 ADAPTER = re.compile(r"\.(lora_\w+|base_layer|modules_to_save)\.")
@@ -51,13 +50,12 @@ def _is_of_model(name: str, names: Names) -> bool:
     return name.startswith((names.prefix, *names.optional)) or name == names.logits_bias
 
 
-def tell(unused: Iterable[str], source: Any, stacklevel: int) -> None:
-    """Warn of tensors that were not loaded; `stacklevel` counts from here to where the user asked for them."""
+def tell(unused: Iterable[str], source: Any) -> None:
+    """Warn of tensors that were not loaded."""
     if unused := sorted(unused):
-        warnings.warn(
+        warn_user(
             f"{source} holds tensors beside the model, which nothing here uses and which were not loaded: "
             f"{shown(unused)}. If the answers need them, they are of another model; `save` does not write them.",
-            stacklevel=stacklevel,
         )
 
 

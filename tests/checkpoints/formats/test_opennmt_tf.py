@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from arrays import to_numpy
 from bare import ask
-from keras_transformers.checkpoints.loading import load_weights
 from opennmt_models import FEATURES, SOURCES, write, write_config
 from small_seq2seq import whole_model
 
 import zoo
 from keras_transformers.checkpoints.formats import find_stored
+from keras_transformers.checkpoints.loading import load_weights
 from keras_transformers.checkpoints.stored import Said
 
 MODELS = {
