@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from keras_transformers.number_checks import is_size
-from keras_transformers.outside import shown
+from keras_transformers.outside import shown, warn_user
 
 NONE = -1  # what some programs write for no token
 

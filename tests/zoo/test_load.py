@@ -228,7 +228,7 @@ def test_a_cut_file_is_refused(damaged):
 
 def test_a_folder_without_configuration_is_refused(damaged):
     (damaged / "config.json").unlink()
-    with pytest.raises(ValueError, match=r"no checkpoint in .*: expected the config\.json"):
+    with pytest.raises(ValueError, match=r"there is no checkpoint in .*copy: expected the config\.json"):
         zoo.load(damaged)
 
 
