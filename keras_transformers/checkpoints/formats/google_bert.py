@@ -18,13 +18,14 @@ from keras_transformers.outside import shown
 
 WRITER = "google-research/bert"
 CONFIG = "bert_config.json"
+RENAMED = "config.json"  # what `from_tf=True` of `transformers` wanted it to be called
 KINDS = {
     "vocab_size": int, "hidden_size": int, "num_hidden_layers": int, "num_attention_heads": int,
     "intermediate_size": int, "max_position_embeddings": int, "type_vocab_size": int, "hidden_act": str,
     "hidden_dropout_prob": NUMBER, "attention_probs_dropout_prob": NUMBER, "initializer_range": NUMBER,
 }  # fmt: skip
 # Both programs compute "gelu" with tanh; of others, names and formulas are those of `transformers`.
-ACTIVATIONS = {"gelu": "gelu_new", "relu": "relu", "tanh": "tanh"}
+ACTIVATIONS = {"gelu": "gelu_new", "gelu_new": "gelu_new", "relu": "relu", "tanh": "tanh"}
 BERT = re.compile(r"(?:module/)?bert/(?:embeddings|encoder)/.*")
 LEAVES = {"kernel": "weight", "gamma": "weight", "beta": "bias", "bias": "bias"}
 HEADS = {
@@ -63,8 +64,8 @@ def read_options(folder: Path) -> dict[str, Any]:
     Raises:
         ValueError: A value is of another type, or the activation is not known.
     """
-    path = folder / CONFIG
-    if not path.is_file():
+    path = next((folder / name for name in (CONFIG, RENAMED) if (folder / name).is_file()), None)
+    if path is None:
         return {"options": {"hidden_act": "gelu_new"}, "assumed": [f"the activation is gelu, as there is no {CONFIG}"]}
     values = read_object(path)
     check_types(values, KINDS, path)

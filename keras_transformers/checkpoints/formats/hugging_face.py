@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from keras_transformers.checkpoints.formats import transformers_tf
 from keras_transformers.checkpoints.hub import PICKLED
@@ -16,6 +18,7 @@ from keras_transformers.text.tokenizer import Tokenizer
 CONFIG = "config.json"
 TORCH, TENSORFLOW = "transformers (PyTorch)", "transformers 4 (TensorFlow)"
 OF_TORCH, OF_TENSORFLOW = (SAFE, INDEX), (transformers_tf.FILE, transformers_tf.INDEX)
+OF_PICKLE = (PICKLED, f"{PICKLED}.index.json")
 
 
 def read(place: Path, said: Said) -> Stored | None:
@@ -24,7 +27,7 @@ def read(place: Path, said: Said) -> Stored | None:
     if not path.is_file():
         return None
     values = read_object(path)
-    if "class_name" in values and "model_type" not in values:  # a config.json of Keras
+    if _is_of_another(place, values):
         return None
     config, extra = parse_config(values, path)
     is_pair = config.kind == "encoder_decoder"
@@ -39,6 +42,13 @@ def read(place: Path, said: Said) -> Stored | None:
     )
 
 
+def _is_of_another(folder: Path, values: Mapping[str, Any]) -> bool:
+    """Return whether the config.json is of Keras, or was put beside a TensorFlow checkpoint, as `from_tf` needed it."""
+    if "class_name" in values and "model_type" not in values:
+        return True
+    return any(folder.glob("*.index")) and not _holds(folder, (*OF_TORCH, *OF_TENSORFLOW, *OF_PICKLE))
+
+
 def _twice(tokenizer: Tokenizer) -> Tokenizers:
     return tokenizer, tokenizer
 
@@ -47,7 +57,7 @@ def _is_of_tensorflow(folder: Path, pickled: bool) -> bool:
     """Return whether the weights to be read are those of a `TF...` class."""
     if _holds(folder, OF_TORCH):
         return framework_of(folder) == "tf"
-    is_asked = pickled and _holds(folder, (PICKLED, f"{PICKLED}.index.json"))
+    is_asked = pickled and _holds(folder, OF_PICKLE)
     return _holds(folder, OF_TENSORFLOW) and not is_asked
 
 

@@ -59,6 +59,17 @@ def test_gelu_is_that_of_the_program_and_sizes_are_those_of_the_variables(tmp_pa
     assert config.pad_id == 0
 
 
+def test_a_config_that_was_put_beside_for_transformers_is_its_own(tmp_path):
+    folder = google_bert(tmp_path, BERT | head_variables("", 3))
+    values = json.loads((folder / "bert_config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(values | {"model_type": "bert", "architectures": ["BertModel"]}))
+    beside = find_stored(folder)
+    assert (beside.writer, beside.values["hidden_act"]) == ("google-research/bert", "gelu_new")
+    (folder / "bert_config.json").rename(folder / "config.json")
+    renamed = find_stored(folder)
+    assert (renamed.values, renamed.assumed) == (beside.values, beside.assumed)
+
+
 def test_labels_are_numbers_and_one_is_a_regression(tmp_path):
     three = find_stored(google_bert(tmp_path / "three", BERT | head_variables("", 3)))
     assert three.extra["labels"] == ("LABEL_0", "LABEL_1", "LABEL_2")
