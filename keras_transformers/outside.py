@@ -55,10 +55,10 @@ def read_bytes(path: str | Path, expected: str = "a file", most: int = MOST_BYTE
 
 
 def check_is_itself(path: Path, begin: bytes | None = None) -> None:
-    """Raises a `ValueError` if a file is not what its name says: a pointer of git lfs, or a web page.
+    """Raises a `ValueError` if a file is not what its name says: a pointer of git lfs, a web page, or no file at all.
 
     Args:
-        path: Of a regular file.
+        path: Of the file.
         begin: Its first 64 bytes; read when None.
 
     Example:
@@ -70,6 +70,8 @@ def check_is_itself(path: Path, begin: bytes | None = None) -> None:
     ValueError: vocab.txt is a web page,... address of the file itself.
     """
     if begin is None:
+        if path.exists() and not path.is_file():
+            raise ValueError(f"{path} is a folder, a pipe or a device: expected a regular file. Give another folder.")
         with path.open("rb") as file:
             begin = file.read(64)
     if begin.startswith(POINTER):

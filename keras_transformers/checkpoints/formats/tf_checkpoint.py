@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from keras_transformers.checkpoints.formats.tf_index import read_index, read_string
+from keras_transformers.checkpoints.formats.tf_index import MOST_SHARDS, data_files, read_index, read_string
 from keras_transformers.checkpoints.tensors import Tensor
 from keras_transformers.outside import MOST_LETTERS, check_is_itself, decoded, read_bytes, shown
 
@@ -48,7 +49,7 @@ def find_prefix(place: Path) -> Path | None:
             f"that names one: expected one. Give that one, such as {str(prefixes[-1])!r}."
         )
     prefix = prefixes[0] if named is None else place / named
-    if not index_of(prefix).is_file():
+    if not os.path.isfile(index_of(prefix)):  # False for what can be no name, too
         there = f"there are {[path.name for path in prefixes]}: give one of them" if prefixes else "fetch it"
         raise ValueError(f"{place / 'checkpoint'} names {shown(prefix.name)}, which is not there: {there}.")
     return _whole(prefix)
@@ -68,18 +69,13 @@ def _named(path: Path) -> str | None:
 
 def _whole(prefix: Path) -> Path:
     """Return a prefix whose data files are all there."""
-    found = sorted(prefix.parent.glob(f"{_escaped(prefix.name)}.data-[0-9]*-of-[0-9]*"))
-    count = max((int(path.name.rpartition("-")[2]) for path in found if path.name[-5:].isdecimal()), default=1)
-    names = [f"{prefix.name}.data-{index:05}-of-{count:05}" for index in range(min(count, 10_000))]
-    if missing := [name for name in names if not prefix.with_name(name).is_file()]:
+    count, found = data_files(prefix)
+    numbers = (number for number in range(min(count, MOST_SHARDS)) if number not in found)
+    if missing := [f"{prefix.name}.data-{number:05}-of-{count:05}" for number in numbers]:
         raise ValueError(f"{index_of(prefix)} needs files that are not there: {shown(missing)}. Fetch them too.")
-    for path in (index_of(prefix), *found):
+    for path in (index_of(prefix), *found.values()):
         check_is_itself(path)
     return prefix
-
-
-def _escaped(name: str) -> str:
-    return re.sub(r"([*?[])", r"[\1]", name)
 
 
 def load_checkpoint(prefix: Path) -> Any:
@@ -107,10 +103,7 @@ def load_checkpoint(prefix: Path) -> Any:
 
 def _check_sizes(prefix: Path, entries: Mapping[str, Any], dtypes: Mapping[str, Any]) -> None:
     """Refuse an index that says of a variable another size than its shape has, or more than the files hold."""
-    held = {
-        int(path.name.rpartition(".data-")[2][:5]): path.stat().st_size
-        for path in prefix.parent.glob(f"{_escaped(prefix.name)}.data-[0-9]*-of-[0-9]*")
-    }
+    held = {number: path.stat().st_size for number, path in data_files(prefix)[1].items()}
     for key, entry in entries.items():
         asked = math.prod(dim.size for dim in entry.shape.dim) * dtypes[key].size
         is_of_numbers = dtypes[key].is_floating or dtypes[key].is_integer or dtypes[key].is_bool
@@ -150,17 +143,6 @@ def _read(prefix: Path, reader: Any, key: str) -> np.ndarray:
         raise damaged(prefix, error) from error
 
 
-def full_names(prefix: Path, reader: Any) -> Mapping[str, str]:
-    """Return the names of an object-based checkpoint's variables, by their keys.
-
-    Keys are paths of attributes, which depend on how the objects were held; names are those of the layers.
-
-    Raises:
-        ValueError: The record of objects is damaged.
-    """
-    return dict(_attributes(prefix, reader))
-
-
 def is_object_based(reader: Any) -> bool:
     """Return whether a checkpoint is one of TensorFlow 2, of objects and their attributes."""
     return reader.has_tensor(GRAPH)
@@ -168,6 +150,8 @@ def is_object_based(reader: Any) -> bool:
 
 def object_graph(prefix: Path, reader: Any) -> Any:
     """Return the record of an object-based checkpoint's objects, a `TrackableObjectGraph`.
+
+    Its keys are paths of attributes, which depend on how the objects were held; its names are those of the layers.
 
     Raises:
         ValueError: It is damaged, or there is none.
@@ -181,10 +165,3 @@ def object_graph(prefix: Path, reader: Any) -> Any:
         return trackable_object_graph_pb2.TrackableObjectGraph.FromString(read_string(prefix, GRAPH))
     except DecodeError as error:
         raise damaged(prefix, error) from error
-
-
-def _attributes(prefix: Path, reader: Any) -> Iterator[tuple[str, str]]:
-    for node in object_graph(prefix, reader).nodes:
-        for attribute in node.attributes:
-            if attribute.full_name:
-                yield attribute.checkpoint_key, attribute.full_name

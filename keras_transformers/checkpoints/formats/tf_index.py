@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import glob
 import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -42,6 +44,15 @@ def read_index(path: Path) -> dict[str, Any]:
         if fault := _fault(entry, header.num_shards):
             raise ValueError(f"{path} says of {shown(key)} {fault}. Fetch it again, from a source that you trust.")
     return entries
+
+
+def data_files(prefix: Path) -> tuple[int, dict[int, Path]]:
+    """Return how many data files a checkpoint has by their names, and those that are there, by number."""
+    name = re.compile(rf"{re.escape(prefix.name)}\.data-(\d{{5}})-of-(\d{{5}})", re.ASCII)
+    paths = (path for path in prefix.parent.glob(f"{glob.escape(prefix.name)}.data-*") if path.is_file())
+    found = [(path, match) for path in paths if (match := name.fullmatch(path.name))]
+    count = max((int(match[2]) for _, match in found), default=1)
+    return count, {int(match[1]): path for path, match in found if int(match[2]) == count}
 
 
 def _pairs(content: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -121,12 +132,10 @@ def read_string(prefix: Path, key: str) -> bytes:
     entry = entries.get(key)
     if entry is None or entry.shape.dim or not 0 < entry.size <= MOST_RECORD:
         raise ValueError(f"{index} has no record {key} of a size that can be: fetch it again.")
-    count = max(other.shard_id for other in entries.values()) + 1
-    found = sorted(prefix.parent.glob(f"*.data-{entry.shard_id:05}-of-*"))
-    paths = [path for path in found if path.name.startswith(f"{prefix.name}.data-")]
-    if not paths:
-        raise ValueError(f"{index} names {count} files, and one of them is not there: fetch it.")
-    with paths[0].open("rb") as file:
+    path = data_files(prefix)[1].get(entry.shard_id)
+    if path is None:
+        raise ValueError(f"{index} names data file {entry.shard_id}, which is not there: fetch it.")
+    with path.open("rb") as file:
         file.seek(entry.offset)
         content = file.read(entry.size)
     try:
@@ -134,5 +143,5 @@ def read_string(prefix: Path, key: str) -> bytes:
     except IndexError:
         length, begin = -1, 0
     if begin + 4 + length != entry.size or len(content) != entry.size:  # a checksum of the length between them
-        raise ValueError(f"{paths[0]} is cut short, or of another checkpoint than {index.name}: fetch both again.")
+        raise ValueError(f"{path} is cut short, or of another checkpoint than {index.name}: fetch both again.")
     return content[begin + 4 :]

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import numpy as np
 import processes
 import pytest
@@ -8,7 +11,6 @@ from tf_folders import bert_variables, google_bert, slots, write_objects, write_
 
 from keras_transformers.checkpoints.formats.tf_checkpoint import (
     find_prefix,
-    full_names,
     load_checkpoint,
     object_graph,
     read_variables,
@@ -63,6 +65,29 @@ def test_a_pointer_in_place_of_a_file(tmp_path):
         find_prefix(tmp_path)
 
 
+@pytest.mark.parametrize("numbers", ["00000-of-00000", "0x-of-00001", "00000-of-1x00001", "00000-of-00001.tmp"])
+@pytest.mark.parametrize("make", [os.mkfifo, Path.touch], ids=["pipe", "empty"])
+def test_files_whose_names_are_almost_those_of_the_data_are_not_opened(tmp_path, numbers, make):
+    write_variables(tmp_path / "model.ckpt", {"a": ONE})
+    make(tmp_path / f"model.ckpt.data-{numbers}")
+    assert read(find_prefix(tmp_path))["a"].read().tolist() == ONE.tolist()
+
+
+def test_a_pipe_in_place_of_the_data(tmp_path):
+    write_variables(tmp_path / "model.ckpt", {"a": ONE})
+    (tmp_path / "model.ckpt.data-00000-of-00001").unlink()
+    os.mkfifo(tmp_path / "model.ckpt.data-00000-of-00001")
+    with pytest.raises(ValueError, match="needs files that are not there"):
+        find_prefix(tmp_path)
+
+
+def test_a_name_that_no_file_can_have(tmp_path):
+    write_variables(tmp_path / "model.ckpt", {"a": ONE})
+    (tmp_path / "checkpoint").write_text(f'model_checkpoint_path: "{"a" * 5000}"')
+    with pytest.raises(ValueError, match=r"which is not there: there are \['model.ckpt'\]"):
+        find_prefix(tmp_path)
+
+
 def test_letters_that_are_patterns_elsewhere(tmp_path):
     prefix = tmp_path / "model[1]*.ckpt"
     write_variables(prefix, {"a": ONE})
@@ -72,7 +97,8 @@ def test_letters_that_are_patterns_elsewhere(tmp_path):
 def test_names_of_objects(tmp_path):
     write_objects(tmp_path / "ckpt-1", {"dense/kernel": ONE})
     reader = load_checkpoint(tmp_path / "ckpt-1")
-    assert [*full_names(tmp_path / "ckpt-1", reader).values()] == ["dense/kernel"]
+    nodes = object_graph(tmp_path / "ckpt-1", reader).nodes
+    assert [entry.full_name for node in nodes for entry in node.attributes] == ["dense/kernel"]
     write_variables(tmp_path / "model.ckpt", {"dense/kernel": ONE})
     with pytest.raises(ValueError, match="no record of its objects"):
         object_graph(tmp_path / "model.ckpt", load_checkpoint(tmp_path / "model.ckpt"))
