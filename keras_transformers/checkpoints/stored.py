@@ -13,6 +13,12 @@ from keras_transformers.text.tokenizer import Tokenizer
 
 Tokenizers = tuple[Tokenizer, Tokenizer]  # of source and target; one twice where there is one
 
+# How the user says what files do not, by the field of `Said`: of the command line's verbs only `convert` asks for it.
+HOW_TO_SAY = {
+    "lowercase": "lowercase=True or lowercase=False (to `python -m zoo convert`: --lowercase or --cased)",
+    "num_heads": "num_heads=... (to `python -m zoo convert`: --num-heads)",
+}
+
 
 class Said(NamedTuple):
     """What the user says of a checkpoint, where its files do not.

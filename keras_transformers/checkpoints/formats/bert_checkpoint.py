@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from keras_transformers.checkpoints.formats.lower_case import find_lowercase
 from keras_transformers.checkpoints.huggingface_config import parse_config
-from keras_transformers.checkpoints.stored import Said, Stored
+from keras_transformers.checkpoints.stored import HOW_TO_SAY, Said, Stored
 from keras_transformers.checkpoints.tensors import Tensor, by_name
 from keras_transformers.number_checks import is_size
 from keras_transformers.outside import shown
@@ -154,11 +154,17 @@ def _find_heads(facts: Facts, said: Said, width: int) -> tuple[int, str]:
     count = said.num_heads if known is None else known
     if count is None and width % HEAD_DIM == 0:
         count = width // HEAD_DIM
-        clause = f"attention has {count} heads, as those of Google's models have {HEAD_DIM} values"
-    if not is_size(count) or width % count:
+        clause = f"attention has {count} heads, as Google's have {HEAD_DIM} values each (if not: num_heads=...)"
+    if count is None:
         raise ValueError(
-            f"{facts.place} holds a BERT of width {width} with {shown(count)} attention heads: expected a number that "
-            "divides the width. Add its bert_config.json, or give num_heads=..."
+            f"{facts.place} holds a BERT of width {width} and does not say how many attention heads it has. Add its "
+            f"bert_config.json, or give {HOW_TO_SAY['num_heads']}."
+        )
+    if not is_size(count) or width % count:
+        source = facts.source if known is not None else facts.place
+        raise ValueError(
+            f"{source}: a BERT of width {width} cannot have {shown(count)} attention heads: expected a number that "
+            "divides the width. Correct it."
         )
     return count, clause
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from keras_transformers.checkpoints.stored import HOW_TO_SAY
 from keras_transformers.outside import resolved, shown
 from keras_transformers.text.bert import CONTINUATION
 
@@ -29,9 +30,9 @@ def find_lowercase(said: bool | None, folder: Path, tokens: Iterable[str]) -> tu
     Example:
 
     >>> find_lowercase(None, Path("uncased_L-2_H-128_A-2"), ["[PAD]", "film"])
-    (True, "texts are lower-cased, as the folder's name 'uncased_L-2_H-128_A-2' says")
+    (True, "texts are lower-cased, as the folder's name 'uncased_L-2_H-128_A-2' says (if not: lowercase=False)")
     >>> find_lowercase(None, Path("run"), ["[PAD]", "film"])
-    (True, 'texts are lower-cased, as the vocabulary has no capitals')
+    (True, 'texts are lower-cased, as the vocabulary has no capitals (if not: lowercase=False)')
     """
     if said is not None:
         return said, ""
@@ -39,13 +40,14 @@ def find_lowercase(said: bool | None, folder: Path, tokens: Iterable[str]) -> tu
     name = place.parent.name if place.name.isdecimal() else place.name  # of a version
     is_lower, is_cased = bool(LOWER.search(name)), bool(CASED.search(name))
     if is_lower != is_cased:
-        return is_lower, f"texts are {'lower-cased' if is_lower else 'cased'}, as the folder's name {shown(name)} says"
+        told = f"texts are {'lower-cased' if is_lower else 'cased'}, as the folder's name {shown(name)} says"
+        return is_lower, f"{told} (if not: lowercase={not is_lower})"
     words = [token.removeprefix(CONTINUATION) for token in tokens if not RESERVED.fullmatch(token)]
     capital = next((word for word in words if word != word.lower()), None)
     if capital is None and any(word != word.upper() for word in words):
-        return True, "texts are lower-cased, as the vocabulary has no capitals"
+        return True, "texts are lower-cased, as the vocabulary has no capitals (if not: lowercase=False)"
     seen = "no letters of two cases" if capital is None else f"capitals, such as {shown(capital)}"
     raise ValueError(
         f"{folder} does not say whether its texts are lower-cased, and its vocabulary has {seen}: expected "
-        "do_lower_case of the program that wrote it. Give lowercase=True or lowercase=False."
+        f"do_lower_case of the program that wrote it. Give {HOW_TO_SAY['lowercase']}."
     )

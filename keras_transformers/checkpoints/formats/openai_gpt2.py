@@ -9,7 +9,7 @@ from pathlib import Path
 from keras_transformers.checkpoints.formats.bert_checkpoint import check_rows, check_same
 from keras_transformers.checkpoints.formats.tf_checkpoint import find_prefix, load_checkpoint, read_variables
 from keras_transformers.checkpoints.huggingface_config import parse_config
-from keras_transformers.checkpoints.stored import Said, Stored, Tokenizers
+from keras_transformers.checkpoints.stored import HOW_TO_SAY, Said, Stored, Tokenizers
 from keras_transformers.checkpoints.tensors import Tensor
 from keras_transformers.json_file import check_types, read_object
 from keras_transformers.outside import shown
@@ -57,13 +57,13 @@ def _read_values(folder: Path, variables: Mapping[str, Tensor], vocabulary: Mapp
     hparams = read_object(path)
     check_types(hparams, dict.fromkeys(NAMES, int), path)
     options = {theirs: hparams[ours] for ours, theirs in NAMES.items() if hparams.get(ours) is not None}
-    if said.num_heads not in (None, options.setdefault("n_head", said.num_heads)) or said.lowercase:
+    if said.num_heads not in (None, options.setdefault("n_head", said.num_heads)):
         raise ValueError(
-            f"{folder} holds a GPT-2 of {options['n_head']} heads, whose texts keep their capitals: received "
-            f"num_heads={said.num_heads} and lowercase={said.lowercase}. Leave them out."
+            f"{path} says n_head={options['n_head']}, the attention heads: received num_heads={said.num_heads}. Leave "
+            "it out."
         )
     if options["n_head"] is None:
-        raise ValueError(f"{path} does not say n_head, the attention heads. Give num_heads=...")
+        raise ValueError(f"{path} does not say n_head, the attention heads. Give {HOW_TO_SAY['num_heads']}.")
     sizes = _sizes(variables, folder)
     check_same(options, sizes, path)
     check_rows(max(vocabulary.values()) + 1, sizes["vocab_size"], folder / VOCABULARY)

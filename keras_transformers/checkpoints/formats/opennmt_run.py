@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from keras_transformers.checkpoints.stored import Said
+from keras_transformers.checkpoints.stored import HOW_TO_SAY, Said
 from keras_transformers.checkpoints.yaml_file import read_yaml
 from keras_transformers.json_file import check_types
 from keras_transformers.number_checks import is_size
@@ -121,8 +121,8 @@ def num_heads(run: Run, said: Said, width: int, source: Any) -> tuple[int, list[
     if number is None:
         raise ValueError(
             f"{source}: the number of attention heads stands in no checkpoint of OpenNMT-tf, and no {DESCRIPTION} "
-            "beside it names a model of the catalog: give num_heads=... (Transformer and TransformerBase have 8, "
-            "TransformerBig 16, TransformerTiny 2)."
+            f"beside it names a model of the catalog: give {HOW_TO_SAY['num_heads']}. Transformer and "
+            "TransformerBase have 8, TransformerBig 16, TransformerTiny 2."
         )
     if not is_size(number) or width % number:
         raise ValueError(f"{source}: num_heads must divide the width, {width}: received {shown(number)}.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -149,7 +150,7 @@ def _is_vocabulary(path: Path) -> bool:
     if path.name in METADATA.values():
         return False
     with path.open("rb") as file:
-        return file.read(20).split()[:3] == [token.encode() for token in opennmt.SPECIAL]
+        return file.read(23).removeprefix(BOM_UTF8).split()[:3] == [token.encode() for token in opennmt.SPECIAL]
 
 
 def _named_once(homes: Sequence[Path], patterns: Iterable[str], is_wanted: Callable[[Path], bool]) -> Sequence[Path]:

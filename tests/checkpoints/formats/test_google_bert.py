@@ -80,7 +80,7 @@ def test_labels_are_numbers_and_one_is_a_regression(tmp_path):
 def test_lower_case_is_assumed_by_the_vocabulary_or_said(tmp_path):
     folder = google_bert(tmp_path, BERT)
     stored = find_stored(folder)
-    assert stored.assumed == ["texts are lower-cased, as the vocabulary has no capitals"]
+    assert stored.assumed == ["texts are lower-cased, as the vocabulary has no capitals (if not: lowercase=False)"]
     assert stored.tokenizers()[0].encode(["FINE film"])[0].ids == [2, 25, 26, 3]
     said = find_stored(folder, Said(lowercase=False))
     assert said.assumed == []

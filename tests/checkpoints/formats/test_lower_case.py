@@ -31,7 +31,7 @@ def test_what_is_said_wins():
 def test_a_vocabulary_without_capitals():
     assert find_lowercase(None, Path("run"), LOWER) == (
         True,
-        "texts are lower-cased, as the vocabulary has no capitals",
+        "texts are lower-cased, as the vocabulary has no capitals (if not: lowercase=False)",
     )
 
 

@@ -46,7 +46,7 @@ def run(folder, encoder=None, kind="bert", model=None, **task):
 def test_an_encoder(tmp_path):
     stored = find_stored(write(tmp_path))
     assert (stored.writer, stored.values["architectures"]) == ("Model Garden", ["BertModel"])
-    assert stored.assumed == ["texts are lower-cased, as the vocabulary has no capitals"]
+    assert stored.assumed == ["texts are lower-cased, as the vocabulary has no capitals (if not: lowercase=False)"]
     np.testing.assert_array_equal(
         by_name(stored)["bert.encoder.layer.1.attention.output.dense.weight"],
         BERT["bert/encoder/layer_1/attention/output/dense/kernel"].T,

@@ -59,7 +59,7 @@ def test_sizes_that_contradict_the_variables(tmp_path, key, value):
 
 @pytest.mark.parametrize("said", [Said(num_heads=4), Said(lowercase=True)])
 def test_what_the_files_say_otherwise(tmp_path, said):
-    with pytest.raises(ValueError, match="Leave them out"):
+    with pytest.raises(ValueError, match="Leave it out"):
         find_stored(write(tmp_path), said)
 
 
