@@ -96,10 +96,12 @@ def read_params(path: Path) -> dict[str, Any]:
     options = {theirs: said[ours] for ours, theirs in NAMES.items() if said.get(ours) is not None}
     check_types(options, google_bert.KINDS, path)
     check_types(task, {"class_names": list}, path)
-    options["hidden_act"] = google_bert.find_activation(options.get("hidden_act", "gelu"), path)
+    check_types(model, {"mlm_activation": str}, path)
+    options["hidden_act"] = google_bert.find_activation(said.get("hidden_activation", "gelu"), path)
     if (other := model.get("mlm_activation")) and google_bert.find_activation(other, path) != options["hidden_act"]:
         raise ValueError(f"{path}: mlm_activation={shown(other)} is not supported; only that of the layers is.")
-    return {"options": options | {"class_names": task.get("class_names")}, "source": path}
+    told = [f"the activation is gelu, as {path.name} does not say it"] * ("hidden_activation" not in said)
+    return {"options": options | {"class_names": task.get("class_names")}, "source": path, "assumed": told}
 
 
 def _part(values: Mapping[str, Any], key: str, path: Path) -> dict[str, Any]:

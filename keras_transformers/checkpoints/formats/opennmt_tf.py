@@ -60,6 +60,7 @@ OTHERS = {
 LENGTH, MOST_NEW = 512, 250  # of texts, where nothing says it; and OpenNMT-tf's `maximum_decoding_length`
 FOLLOWED = {"beam_width": "num_beams", "maximum_decoding_length": "max_new_tokens",
             "minimum_decoding_length": "min_new_tokens"}  # fmt: skip
+MOST_BEAMS, MOST_TOKENS = 1 << 10, 1 << 16
 # Options of decoding that are not followed, as they are other formulas or random, with the value that changes nothing.
 NOT_FOLLOWED = {"length_penalty": 0, "coverage_penalty": 0, "sampling_topk": 1, "decoding_noise": None,
                 "replace_unknown_target": False}  # fmt: skip
@@ -259,8 +260,12 @@ def _decoding(run: Run) -> tuple[dict[str, Any], list[str]]:
     """
     said = {key: run.params[key] for key in FOLLOWED if run.params.get(key) is not None}
     for key, value in said.items():
-        if not (is_size(value) or (key == "minimum_decoding_length" and value == 0)):
-            raise ValueError(f"{run.source}: {key} must be a whole number above 0: received {shown(value)}.")
+        least = int(key != "minimum_decoding_length")
+        most = MOST_BEAMS if key == "beam_width" else MOST_TOKENS
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+            raise ValueError(
+                f"{run.source}: {key} must be a whole number from {least} to {most:,}: received {shown(value)}."
+            )
     settings = {"max_new_tokens": MOST_NEW, "length_penalty": 0.0} | {FOLLOWED[key]: said[key] for key in said}
     assumed = []
     if "beam_width" not in said:

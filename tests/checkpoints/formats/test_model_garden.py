@@ -88,6 +88,12 @@ class TestParams:
         assert stored.extra["labels"] == ("O", "B-PER", "I-PER")
         assert stored.config.dropout == 0.2
 
+    def test_the_activation_is_told_where_it_is_assumed(self, tmp_path):
+        folder = run(tmp_path)
+        assert len(find_stored(folder).assumed) == 1  # of the case
+        (folder / "params.yaml").write_text("task: {}")
+        assert "the activation is gelu, as params.yaml does not say it" in find_stored(folder).assumed
+
     def test_labels_by_number(self, tmp_path):
         assert find_stored(run(tmp_path)).extra["labels"] == ("LABEL_0", "LABEL_1", "LABEL_2")
 
@@ -101,7 +107,9 @@ class TestParams:
             ({"encoder": {"num_attention_heads": 4}}, "kernels of the checkpoint have 2"),
             ({"encoder": {"hidden_activation": "relu6"}}, "unknown activation 'relu6'"),
             ({"encoder": {"hidden_size": "8"}}, "hidden_size must be a int"),
+            ({"encoder": {"hidden_activation": None}}, "unknown activation None"),
             ({"model": {"mlm_activation": "relu"}}, "mlm_activation"),
+            ({"model": {"mlm_activation": ["gelu"]}}, "mlm_activation must be a str"),
             ({"model": {"encoder": [1]}}, "encoder must be a dict"),
             ({"class_names": ["O"]}, "names the classes"),
             ({"class_names": 3}, "class_names must be a list"),

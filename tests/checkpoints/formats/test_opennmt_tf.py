@@ -122,8 +122,11 @@ def test_settings_of_a_run_are_followed(tmp_path):
     assert stored.config.max_length > 600
     assert "texts are written without length_penalty: 0.6, which means something else here" in stored.assumed
 
-    write_config(tmp_path, params={"beam_width": "many"})
-    assert "beam_width must be a whole number above 0: received 'many'" in refusal(tmp_path)
+    for value in ("many", 0, True, 10**9):
+        write_config(tmp_path, params={"beam_width": value})
+        assert f"beam_width must be a whole number from 1 to 1,024: received {value!r}" in refusal(tmp_path)
+    write_config(tmp_path, params={"maximum_decoding_length": 10**9})
+    assert "maximum_decoding_length must be a whole number from 1 to 65,536" in refusal(tmp_path)
 
 
 @pytest.mark.parametrize(
