@@ -22,7 +22,6 @@ from keras_transformers.checkpoints.formats.tf_checkpoint import (
 from keras_transformers.checkpoints.huggingface_config import parse_config
 from keras_transformers.checkpoints.stored import Said, Stored, Tokenizers
 from keras_transformers.checkpoints.tensors import Tensor
-from keras_transformers.number_checks import is_size
 from keras_transformers.outside import shown
 from keras_transformers.text import opennmt
 from keras_transformers.text.library import refusals_as_errors
