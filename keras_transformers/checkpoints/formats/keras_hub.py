@@ -87,8 +87,17 @@ def read(place: Path, said: Said) -> Stored | None:
         extra=extra,
         tensors=lambda: _read_tensors(place, torch_names(kind, names, config.num_layers), task in CLASSIFIERS),
         tokenizers=lambda: (_read_tokenizer(place),) * 2,
-        assumed=[LEFT.format(task)] if task in HEADS else [],
+        assumed=_left_out(place, task),
     )
+
+
+def _left_out(folder: Path, task: str | None) -> list[str]:
+    """Return what a preset's task computes and a model here does not, a clause each."""
+    if task in HEADS:
+        return [LEFT.format(task)]
+    activation = _options(folder / "task.json").get("activation") if task in CLASSIFIERS else None
+    is_known = activation in (None, "linear", "softmax", "sigmoid")  # `predict` gives these probabilities
+    return [] if is_known else [f"the logits are without the activation {shown(activation)} of its {task}"]
 
 
 def _task(folder: Path) -> str | None:

@@ -254,3 +254,14 @@ def test_a_number_of_classes_that_cannot_be(preset, tmp_path, number):
     (folder / "task.weights.h5").write_bytes(bytes(100))
     with pytest.raises(ValueError, match=rf"num_classes must be a number of classes.*received {number!r}"):
         find_stored(folder)
+
+
+@pytest.mark.parametrize(
+    ("activation", "is_told"), [("linear", False), ("softmax", False), ("sigmoid", False), ("tanh", True), ({}, True)]
+)
+def test_an_activation_of_the_head_that_is_left_out_is_told(preset, tmp_path, activation, is_told):
+    folder = shutil.copytree(preset, tmp_path / "copy")
+    task = {"class_name": "BertClassifier", "config": {"num_classes": 2, "activation": activation}}
+    (folder / "task.json").write_text(json.dumps(task))
+    (folder / "task.weights.h5").write_bytes(bytes(100))
+    assert ("without the activation" in " ".join(find_stored(folder).assumed)) == is_told
