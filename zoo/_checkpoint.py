@@ -115,12 +115,14 @@ def find(
     if isinstance(place, str):
         return _of_stored(find_stored(keras_hub.preset_folder(place), said))
     if isinstance(place, Entry) and not place.bundled:
-        return _sizes(place)
+        return _sizes(place, said)
     return _folder(place.folder if isinstance(place, Entry) else place, said, cache_dir)
 
 
-def _sizes(entry: Entry) -> Checkpoint:
+def _sizes(entry: Entry, said: Said) -> Checkpoint:
     """Return the checkpoint of a model that has sizes but no weights."""
+    if said._replace(pickled=False) != NOTHING:
+        raise ValueError(f"{entry.name!r} says its tokenizer and heads itself: received {said}. Leave them out.")
     if entry.tokenizer is None:
         raise ValueError(no_weights(entry))
     source, target = tokenizers_of_sizes(entry)

@@ -70,8 +70,7 @@ def convert(
     tensors = fitting_tensors(parts.model, checkpoint.stored, is_bare)
     names = FAMILIES[config.family]
     if is_bare:
-        bare = next(name for name, heads in names.architectures.items() if not heads)
-        options = {"architecture": (architecture := checkpoint.stored.extra["architecture"] or bare)}
+        options = {"architecture": (architecture := checkpoint.stored.extra["architecture"])}
         removed_prefix = "" if names.architectures[architecture] else names.prefix
         tensors = {name.removeprefix(removed_prefix): tensor for name, tensor in tensors.items()}
     else:

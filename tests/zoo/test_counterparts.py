@@ -51,6 +51,11 @@ def test_there_are_no_weights(name):
         zoo.load(name)
 
 
+def test_what_is_known_of_a_model_is_not_to_be_said():
+    with pytest.raises(ValueError, match=r"'lstm_lm' says its tokenizer and heads itself: received .*num_heads=2"):
+        zoo.load("lstm_lm", weights=False, num_heads=2)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["rnn_seq2seq", "rnn_attention_seq2seq"])
 def test_translators_learn_and_write(name, tmp_path):
