@@ -53,6 +53,7 @@ def test_lengths_that_a_model_cannot_take(length):
         flops_per_token(bert(50, num_layers=1, num_heads=2, hidden_dim=8), length)
 
 
+@pytest.mark.integration
 def test_relative_positions_have_no_longest_text():
     config = t5(100, num_layers=1, num_heads=2, hidden_dim=16, max_length=32)
     assert flops_per_token(config, length=64) > flops_per_token(config, length=32)

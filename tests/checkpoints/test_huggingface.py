@@ -307,6 +307,7 @@ def test_as_many_labels_as_classes(ours, tmp_path):
     assert not (tmp_path / "a").exists()
 
 
+@pytest.mark.integration(quick=["float8"])
 @pytest.mark.filterwarnings("ignore:Layer .* does not have a `quantize` method")
 @pytest.mark.parametrize("mode", ["int8", "float8"])
 def test_a_quantized_model_is_refused_before_anything_is_written(tmp_path, ours, mode):

@@ -216,3 +216,10 @@ def test_values_of_other_types(place):
         write_config(place, {key: [1]})
         with pytest.raises(ValueError, match=f"config.yml: {key} must be a"):
             find_stored(place)
+
+
+def test_a_byte_order_mark_is_told_of_the_file_that_has_it(place):
+    path = place / "en.vocab"
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    with pytest.raises(ValueError, match=r"en\.vocab begins with .*ufeff"):
+        find_stored(place)
