@@ -80,7 +80,7 @@ class Checkpoint:
         return dataclasses.replace(self, task=task) if is_of else self
 
     def options(self, names: Iterable[str], task: str | None = None) -> dict[str, Any]:
-        """Options of a task, of these names, as far as the checkpoint has values for them; labels only of its own.
+        """Return options of a task, of these names, as far as the checkpoint has values; labels only of its own.
 
         Raises:
             ValueError: They are of its own task, and their names cannot be used.
@@ -169,12 +169,12 @@ def _of_stored(stored: Stored) -> Checkpoint:
 
 
 def _max_length(config: TransformerConfig, said: float | None) -> int:
-    """The longest text of a checkpoint: what it says, up to what the model takes."""
+    """Return the longest text of a checkpoint: what it says, up to what the model takes."""
     return int(said) if said and said <= most_tokens(config) else config.max_length
 
 
 def _made_for(extra: Mapping[str, Any], family: str) -> tuple[str | None, Mapping[str, Any]]:
-    """The task that a checkpoint was made for, or None; and what it says of the task's options."""
+    """Return the task that a checkpoint was made for, or None; and what it says of the task's options."""
     said = extra.get("task") or {}
     if _is_meant_for(said.get("name"), extra, family):
         return said["name"], said
@@ -182,7 +182,7 @@ def _made_for(extra: Mapping[str, Any], family: str) -> tuple[str | None, Mappin
 
 
 def _is_meant_for(task: Any, extra: Mapping[str, Any], family: str) -> bool:
-    """Whether a folder can be of the task that it says: other programs train it for another one and keep the word."""
+    """Return whether a folder can be of the task that it says: other programs keep the word for another one."""
     if not is_task_of(task, extra["architecture"], family):
         return False
     return "labels" in find_kind(task).options or len(extra["labels"] or ()) < 2

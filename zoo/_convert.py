@@ -11,7 +11,7 @@ from typing import NamedTuple
 import keras
 
 from keras_transformers.checkpoints.loading import fitting_tensors
-from keras_transformers.checkpoints.names import FAMILIES, architecture_of
+from keras_transformers.checkpoints.names import architecture_of
 from keras_transformers.checkpoints.saving import DTYPES, save_folder
 from keras_transformers.checkpoints.tensors import Tensor
 from keras_transformers.config import TransformerConfig
@@ -68,11 +68,8 @@ def convert(
     checkpoint = checkpoint.asked_for(kind.name)
     parts, max_length = _parts(kind, checkpoint)
     tensors = fitting_tensors(parts.model, checkpoint.stored, is_bare)
-    names = FAMILIES[config.family]
     if is_bare:
-        options = {"architecture": (architecture := checkpoint.stored.extra["architecture"])}
-        removed_prefix = "" if names.architectures[architecture] else names.prefix
-        tensors = {name.removeprefix(removed_prefix): tensor for name, tensor in tensors.items()}
+        options = {"architecture": checkpoint.stored.extra["architecture"]}
     else:
         kept = {} if kind.writes_text else checkpoint.kept
         said = {"name": kind.name, **parts.saved_options}

@@ -114,15 +114,20 @@ def load(
     kind = chosen_kind(name, task, checkpoint, labels is not None)
     with scope(strategy):
         loaded = _make(kind, checkpoint.asked_for(kind.name), arguments)
+    return _to_train(loaded, lora_rank, remat)
+
+
+def _to_train(task: Task, lora_rank: int | None, remat: bool) -> Task:
+    """Return a task with the adapters and the rematerialization that its training is to have."""
     if lora_rank is not None:
-        add_lora(loaded.model, lora_rank, train=kind.new_layers)
-        loaded.compile()
-    rematerialize(loaded.model, remat)
-    return loaded
+        add_lora(task.model, lora_rank, train=task.kind.new_layers)
+        task.compile()
+    rematerialize(task.model, remat)
+    return task
 
 
 def _make(kind: Kind, checkpoint: Checkpoint, arguments: Mapping[str, Any]) -> Task:
-    """The task of a checkpoint, by the arguments of `load`; with its weights if they are wanted."""
+    """Make the task of a checkpoint, by the arguments of `load`; with its weights if they are wanted."""
     options = _options(kind, checkpoint, arguments)
     dropout, weights, seed = (arguments[name] for name in ("dropout", "weights", "seed"))
     if seed is not None:

@@ -36,7 +36,7 @@ def _part(tensor: Tensor, index: int, width: int) -> Tensor:
 
 
 def join(tensors: dict[str, Tensor], names: Names) -> dict[str, Tensor]:
-    """The inverse of `split`; parts are joined when they are read."""
+    """Join what `split` has split; parts are joined when they are read."""
     if names.fused is None:
         return tensors
     pattern, parts = names.fused

@@ -12,5 +12,5 @@ def reshape(tensors: dict[str, Tensor], names: Names) -> dict[str, Tensor]:
 
 
 def reshape_back(tensors: dict[str, Tensor], names: Names) -> dict[str, Tensor]:
-    """The inverse of `reshape`."""
+    """Convert tensors back from our shapes to those of the file."""
     return tensors | {name: tensors[name].map(form.write) for name, form in names.reshaped.items() if name in tensors}

@@ -82,15 +82,16 @@ def save_folder(
     if tensors is None:
         _check_layers(model, needed, architecture, labels)
         tensors = _tensors(model, names, architecture)
-    tensors = _as_stored(tensors, dtype)
+    removed_prefix = "" if names.architectures[architecture] else names.prefix
+    tensors = {name.removeprefix(removed_prefix): tensor for name, tensor in _as_stored(tensors, dtype).items()}
     if generation is not None or config.kind == "encoder_decoder":  # transformers' defaults are wrong ids
         generation = make_generation(config, generation or {})
     if sentence_transformer is not None:
         sentence_transformer = {"hidden_dim": config.hidden_dim, **sentence_transformer}
-    write_folder(folder, values, tensors, tokenizer, generation, max_length, sentence_transformer)
+    _write_folder(folder, values, tensors, tokenizer, generation, max_length, sentence_transformer)
 
 
-def write_folder(
+def _write_folder(
     folder: str | os.PathLike,
     values: Mapping[str, Any],
     tensors: Mapping[str, Tensor],
@@ -184,6 +185,4 @@ def _tensors(model: keras.Model, names: Names, architecture: str) -> dict[str, T
     if names.logits_bias and "output_bias" in heads:
         shape = (1, model.get_layer("token_embedding").vocabulary_size)
         tensors.setdefault(names.logits_bias, zeros(names.logits_bias, shape))
-
-    removed_prefix = "" if heads else names.prefix
-    return {name.removeprefix(removed_prefix): tensor for name, tensor in tensors.items()}
+    return tensors

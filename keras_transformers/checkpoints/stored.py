@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from keras_transformers.checkpoints.huggingface_config import parse_config
 from keras_transformers.checkpoints.tensors import Tensor
 from keras_transformers.config import TransformerConfig
 from keras_transformers.text.tokenizer import Tokenizer
@@ -60,10 +61,36 @@ class Stored:
 
     @property
     def folder(self) -> Path:
-        """Where its files are."""
-        return self.place if self.place.is_dir() else self.place.parent
+        """Return where its files are."""
+        return folder_of(self.place)
 
     @property
     def source(self) -> str:
-        """What error messages call it."""
+        """Return what error messages call it."""
         return f"the checkpoint in {self.place}"
+
+
+def parsed(values: Mapping[str, Any], path: Path, **facts: Any) -> Stored:
+    """Return the record of a checkpoint, with its configuration parsed from the values.
+
+    Args:
+        values: As for `Stored`.
+        path: Of the file that says them, for errors.
+        **facts: The other fields of `Stored`.
+
+    Raises:
+        ValueError: The values are of no model that is supported.
+    """
+    config, extra = parse_config(dict(values), path)
+    return Stored(values=values, config=config, extra=extra, **facts)
+
+
+def folder_of(place: Path) -> Path:
+    """Return the folder of a checkpoint that is given by its folder, or by the prefix of its files.
+
+    Example:
+
+    >>> folder_of(Path("run/model.ckpt-7"))
+    PosixPath('run')
+    """
+    return place if place.is_dir() else place.parent

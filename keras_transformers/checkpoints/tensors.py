@@ -196,7 +196,7 @@ def open_shards(
 
 
 def _files(index: Path) -> list[str]:
-    """The names of the files that an index names, which are in its folder."""
+    """Returns the names of the files that an index names, which are in its folder."""
     files = sorted({*_weight_map(index).values()})
     if missing := [name for name in files if Path(name).name != name or not os.path.isfile(index.parent / name)]:
         raise ValueError(f"{index} names files that are not there: {shown(missing)}. Fetch them too.")

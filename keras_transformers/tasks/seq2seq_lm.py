@@ -213,7 +213,7 @@ def align(
 
 
 def _ending(config: TransformerConfig, source: Tokenizer, target: Tokenizer) -> list[Tokenizer]:
-    """The tokenizers with an end token behind their texts; the very same ones where they put one there already."""
+    """Return the tokenizers with an end token behind their texts; the same objects where they put one there."""
     ending = {}
     for tokenizer in (source, target):
         has_end = tokenizer.encode([""])[0].ids[-1:] == [config.eos_ids[0]]

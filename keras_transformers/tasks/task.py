@@ -281,7 +281,7 @@ class Task:
         self.parts.answers.generation = settings
 
     def save(self, folder: str | os.PathLike, dtype: str = "float32") -> None:
-        """Write one folder in Hugging Face layout, with all that `zoo.load(folder)` and `transformers` need.
+        """Write one folder in Hugging Face layout: all that `zoo.load(folder)` needs, and what `transformers` knows.
 
         Args:
             folder: Replaced, if a save has written all that it holds; an interrupted save leaves the old one.

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import tokenizers
-from tokenizers import models, pre_tokenizers, processors
+from tokenizers import models, pre_tokenizers
 
 from keras_transformers.outside import decoded, read_bytes, shown
 from keras_transformers.text import class_options, sentencepiece
+from keras_transformers.text.pipeline import A, B, make_template
 from keras_transformers.text.sentencepiece import BEGIN, END, UNKNOWN_TOKEN
 from keras_transformers.text.spm_file import SentencePieceModel
 
@@ -61,10 +62,9 @@ def build(
     else:
         library = sentencepiece.build(model, ids)
     library.add_special_tokens([*SPECIAL, UNKNOWN_TOKEN])
-    special = [(token, ids[token]) for token in {*before, *behind}]
-    library.post_processor = processors.TemplateProcessing(
-        single=[*before, "$A", *behind], pair=[*before, "$A", "$B", *behind], special_tokens=special
-    )
+    pair = [(piece, 0) for piece in (*before, A, B, *behind)]
+    special = {token: ids[token] for token in (*before, *behind)}
+    library.post_processor = make_template([*before, A, *behind], pair, special)
     return library
 
 

@@ -28,6 +28,17 @@ def read_all(folder):
     stored.tokenizers()
 
 
+def fuzz_file(path, folder, examples):
+    """Read a folder with damages of one of its files."""
+    content = path.read_bytes()
+
+    def read_damaged_checkpoint(content):
+        path.write_bytes(content)
+        read_all(folder)
+
+    fuzz(read_damaged_checkpoint, damaged(content) | st.just(content), examples=examples)
+
+
 @pytest.mark.integration
 def test_configuration_and_vocabulary(tmp_path):
     google_bert(tmp_path, BERT)
@@ -45,14 +56,7 @@ def test_configuration_and_vocabulary(tmp_path):
 @pytest.mark.integration
 @pytest.mark.parametrize("name", ["index", "data-00000-of-00001"])
 def test_files_of_a_checkpoint(tmp_path, name):
-    path = google_bert(tmp_path, BERT) / f"bert_model.ckpt.{name}"
-    content = path.read_bytes()
-
-    def read_damaged_checkpoint(content):
-        path.write_bytes(content)
-        read_all(tmp_path)
-
-    fuzz(read_damaged_checkpoint, damaged(content) | st.just(content), examples=150)
+    fuzz_file(google_bert(tmp_path, BERT) / f"bert_model.ckpt.{name}", tmp_path, examples=150)
 
 
 @pytest.mark.integration
@@ -94,14 +98,7 @@ def test_the_record_of_objects(tmp_path):
 @pytest.mark.integration
 def test_a_saved_model(tmp_path):
     folder = tf_hub(tmp_path, garden_variables(BERT))
-    path = folder / "variables/variables.index"
-    content = path.read_bytes()
-
-    def read_saved_model(content):
-        path.write_bytes(content)
-        read_all(folder)
-
-    fuzz(read_saved_model, damaged(content) | st.just(content), examples=100)
+    fuzz_file(folder / "variables/variables.index", folder, examples=100)
 
 
 @pytest.mark.integration

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from keras_transformers.checkpoints.formats.lower_case import find_lowercase
-from keras_transformers.checkpoints.huggingface_config import parse_config
-from keras_transformers.checkpoints.stored import HOW_TO_SAY, Said, Stored
+from keras_transformers.checkpoints.stored import HOW_TO_SAY, Said, Stored, folder_of, parsed
 from keras_transformers.checkpoints.tensors import Tensor, by_name
 from keras_transformers.number_checks import is_size
 from keras_transformers.outside import shown
@@ -82,16 +81,15 @@ def store(facts: Facts, said: Said) -> Stored:
         **labels, **facts.options, **sizes, "num_attention_heads": num_heads, "model_type": "bert",
         "architectures": [architecture], "layer_norm_eps": 1e-12, "pad_token_id": tokens.get(PAD),
     }  # fmt: skip
-    config, extra = parse_config(values, facts.source)
-
-    def read_tokenizers() -> tuple[Tokenizer, Tokenizer]:
-        tokenizer = Tokenizer.from_vocab(facts.vocabulary, lowercase)
-        return tokenizer, tokenizer
-
-    assumed = [clause for clause in (*facts.assumed, of_heads, of_case) if clause]
-    return Stored(
-        facts.writer, facts.place, values, config, extra, lambda: [*facts.tensors], read_tokenizers, assumed
-    )  # fmt: skip
+    return parsed(
+        values,
+        facts.source,
+        writer=facts.writer,
+        place=facts.place,
+        tensors=lambda: [*facts.tensors],
+        tokenizers=lambda: (Tokenizer.from_vocab(facts.vocabulary, lowercase),) * 2,
+        assumed=[clause for clause in (*facts.assumed, of_heads, of_case) if clause],
+    )
 
 
 def find_class(names: Mapping[str, Any]) -> str:
@@ -171,8 +169,7 @@ def _find_heads(facts: Facts, said: Said, width: int) -> tuple[int, str]:
 
 def _find_case(facts: Facts, said: Said, tokens: Mapping[str, int]) -> tuple[bool, str]:
     if facts.lowercase is None:
-        folder = facts.place if facts.place.is_dir() else facts.place.parent
-        return find_lowercase(said.lowercase, folder, tokens)
+        return find_lowercase(said.lowercase, folder_of(facts.place), tokens)
     if said.lowercase not in (None, facts.lowercase):
         raise ValueError(
             f"{facts.place} says do_lower_case={facts.lowercase}: received lowercase={said.lowercase}. Leave it out."

@@ -11,7 +11,7 @@ import numpy as np
 
 from keras_transformers.checkpoints.formats.bert_checkpoint import Facts, find_vocabulary, store
 from keras_transformers.checkpoints.formats.tf_checkpoint import find_prefix, load_checkpoint, read_variables
-from keras_transformers.checkpoints.stored import Said, Stored
+from keras_transformers.checkpoints.stored import Said, Stored, folder_of
 from keras_transformers.checkpoints.tensors import Tensor
 from keras_transformers.json_file import NUMBER, check_types, read_object
 from keras_transformers.outside import shown
@@ -48,7 +48,7 @@ LAYER = re.compile(
 def read(place: Path, said: Said) -> Stored | None:
     """Read a folder with `bert_model.ckpt.*` or `model.ckpt-*`, bert_config.json and vocab.txt."""
     prefix = find_prefix(place)
-    folder = place if place.is_dir() else place.parent
+    folder = folder_of(place)
     if prefix is None:
         return _without_checkpoint(folder) if (folder / CONFIG).is_file() else None
     variables = read_variables(prefix, load_checkpoint(prefix))

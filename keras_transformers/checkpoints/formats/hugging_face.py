@@ -8,8 +8,7 @@ from typing import Any
 
 from keras_transformers.checkpoints.formats import transformers_tf
 from keras_transformers.checkpoints.hub import PICKLED
-from keras_transformers.checkpoints.huggingface_config import parse_config
-from keras_transformers.checkpoints.stored import Said, Stored, Tokenizers
+from keras_transformers.checkpoints.stored import Said, Stored, Tokenizers, parsed
 from keras_transformers.checkpoints.tensors import INDEX, SAFE, Tensor, framework_of, read_tensors
 from keras_transformers.json_file import read_object
 from keras_transformers.outside import shown
@@ -29,17 +28,15 @@ def read(place: Path, said: Said) -> Stored | None:
     values = read_object(path)
     if _is_of_another(place, values):
         return None
-    config, extra = parse_config(values, path)
-    is_pair = config.kind == "encoder_decoder"
-    return Stored(
+    stored = parsed(
+        values,
+        path,
         writer=TENSORFLOW if _is_of_tensorflow(place, said.pickled) else TORCH,
         place=place,
-        values=values,
-        config=config,
-        extra=extra,
         tensors=lambda: _read_tensors(place, said.pickled),
-        tokenizers=lambda: Tokenizer.pair_from_folder(place) if is_pair else _twice(Tokenizer.from_folder(place)),
+        tokenizers=lambda: _read_tokenizers(place, stored.config.kind == "encoder_decoder"),
     )
+    return stored
 
 
 def _is_of_another(folder: Path, values: Mapping[str, Any]) -> bool:
@@ -49,8 +46,8 @@ def _is_of_another(folder: Path, values: Mapping[str, Any]) -> bool:
     return any(folder.glob("*.index")) and not _holds(folder, (*OF_TORCH, *OF_TENSORFLOW, *OF_PICKLE))
 
 
-def _twice(tokenizer: Tokenizer) -> Tokenizers:
-    return tokenizer, tokenizer
+def _read_tokenizers(folder: Path, is_pair: bool) -> Tokenizers:
+    return Tokenizer.pair_from_folder(folder) if is_pair else (Tokenizer.from_folder(folder),) * 2
 
 
 def _is_of_tensorflow(folder: Path, pickled: bool) -> bool:

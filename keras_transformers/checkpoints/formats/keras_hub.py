@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 
 from keras_transformers.checkpoints.hdf5 import read_hdf5
-from keras_transformers.checkpoints.huggingface_config import parse_config
 from keras_transformers.checkpoints.names import FAMILIES
 from keras_transformers.checkpoints.names.keras_hub import PRESETS, Preset, torch_names
 from keras_transformers.checkpoints.names.table import Names
-from keras_transformers.checkpoints.stored import Said, Stored
+from keras_transformers.checkpoints.stored import Said, Stored, parsed
 from keras_transformers.checkpoints.tensors import Tensor
 from keras_transformers.json_file import read_object
 from keras_transformers.outside import shown
@@ -78,17 +77,16 @@ def read(place: Path, said: Said) -> Stored | None:
     values = _values(place, kind, names) | {"model_type": kind.family, "architectures": [kind.architecture]}
     if task in CLASSIFIERS:
         values |= {"architectures": [names.tasks["classification"]]} | _classes(place)
-    config, extra = parse_config(values, path)
-    return Stored(
+    stored = parsed(
+        values,
+        path,
         writer="KerasHub",
         place=place,
-        values=values,
-        config=config,
-        extra=extra,
-        tensors=lambda: _read_tensors(place, torch_names(kind, names, config.num_layers), task in CLASSIFIERS),
+        tensors=lambda: _read_tensors(place, torch_names(kind, names, stored.config.num_layers), task in CLASSIFIERS),
         tokenizers=lambda: (_read_tokenizer(place),) * 2,
         assumed=_left_out(place, task),
     )
+    return stored
 
 
 def _left_out(folder: Path, task: str | None) -> list[str]:
@@ -130,7 +128,7 @@ def _classes(folder: Path) -> dict[str, Any]:
 
 
 def _options(path: Path, *names: str) -> dict[str, Any]:
-    """The `config` object of a JSON file of Keras; it must have options of these names."""
+    """Return the `config` object of a JSON file of Keras; it must have options of these names."""
     options = read_object(path).get("config")
     if not isinstance(options, dict):
         raise ValueError(f"{path}: config must be an object: received {options!r}. Save the preset again.")
@@ -140,7 +138,7 @@ def _options(path: Path, *names: str) -> dict[str, Any]:
 
 
 def _end_id(folder: Path) -> int | None:
-    """The id of GPT-2's one special token, which begins and ends texts."""
+    """Return the id of GPT-2's one special token, which begins and ends texts."""
     path = folder / MERGED[0]
     return read_object(path).get(END) if path.is_file() else None
 

@@ -9,7 +9,7 @@ from typing import Any
 from keras_transformers.checkpoints.formats import google_bert, tf_models
 from keras_transformers.checkpoints.formats.bert_checkpoint import Facts, find_vocabulary, store
 from keras_transformers.checkpoints.formats.tf_checkpoint import find_prefix, is_object_based, load_checkpoint
-from keras_transformers.checkpoints.stored import Said, Stored
+from keras_transformers.checkpoints.stored import Said, Stored, folder_of
 from keras_transformers.checkpoints.yaml_file import read_yaml
 from keras_transformers.json_file import check_types
 from keras_transformers.outside import shown
@@ -44,7 +44,7 @@ def read(place: Path, said: Said) -> Stored | None:
     if not tf_models.is_bert(objects):
         return None
     bert = tf_models.read_bert(objects, prefix)
-    folder = place if place.is_dir() else place.parent
+    folder = folder_of(place)
     has_params = (folder / PARAMS).is_file() and not (folder / google_bert.CONFIG).is_file()
     known = read_params(folder / PARAMS) if has_params else google_bert.read_options(folder)
     facts = Facts(WRITER, place, bert.tensors, {}, prefix, find_vocabulary(folder), architecture=bert.architecture)

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from keras_transformers.checkpoints.formats.bert_checkpoint import check_rows, check_same
 from keras_transformers.checkpoints.formats.tf_checkpoint import find_prefix, load_checkpoint, read_variables
-from keras_transformers.checkpoints.huggingface_config import parse_config
-from keras_transformers.checkpoints.stored import HOW_TO_SAY, Said, Stored, Tokenizers
+from keras_transformers.checkpoints.stored import HOW_TO_SAY, Said, Stored, Tokenizers, folder_of, parsed
 from keras_transformers.checkpoints.tensors import Tensor
 from keras_transformers.json_file import check_types, read_object
 from keras_transformers.outside import shown
@@ -26,7 +25,7 @@ LAYER = re.compile(r"model/(?:h(\d+)/)?(ln_1|ln_2|ln_f|attn/c_attn|attn/c_proj|m
 
 def read(place: Path, said: Said) -> Stored | None:
     """Read a folder of one of the models that openai/gpt-2's download_model.py fetches, or that its users trained."""
-    folder = place if place.is_dir() else place.parent
+    folder = folder_of(place)
     if not any((folder / name).is_file() for name in (SIZES, VOCABULARY)):
         return None
     prefix = find_prefix(place)
@@ -40,13 +39,11 @@ def read(place: Path, said: Said) -> Stored | None:
         return None
     vocabulary = byte_pair.read_vocabulary(folder / VOCABULARY)
     values = _read_values(folder, variables, vocabulary, said)
-    config, extra = parse_config(values, folder / SIZES)
-    return Stored(
+    return parsed(
+        values,
+        folder / SIZES,
         writer=WRITER,
         place=place,
-        values=values,
-        config=config,
-        extra=extra,
         tensors=lambda: [to_torch(tensor) for tensor in variables.values()],
         tokenizers=lambda: _read_tokenizers(folder),
     )

@@ -19,8 +19,7 @@ from keras_transformers.checkpoints.formats.tf_checkpoint import (
     object_graph,
     read_variables,
 )
-from keras_transformers.checkpoints.huggingface_config import parse_config
-from keras_transformers.checkpoints.stored import Said, Stored, Tokenizers
+from keras_transformers.checkpoints.stored import Said, Stored, Tokenizers, parsed
 from keras_transformers.checkpoints.tensors import Tensor
 from keras_transformers.outside import shown
 from keras_transformers.text import opennmt
@@ -103,13 +102,11 @@ def read(place: Path, said: Said) -> Stored | None:
     rows = dict(zip(SIDES, (weights.tables[name][1].shape[0] for name in (SOURCE, TARGET)), strict=True))
     values, assumed = _values(weights, run, said)
     sides = read_sides(run, rows)
-    config, extra = parse_config(values, prefix)
-    return Stored(
+    return parsed(
+        values,
+        prefix,
         writer=WRITER,
         place=place,
-        values=values,
-        config=config,
-        extra=extra,
         tensors=lambda: list(_tensors(weights)),
         tokenizers=functools.partial(_tokenizers, prefix, sides),
         assumed=(*dict.fromkeys((*assumed, *(clause for side in sides for clause in side.assumed))),),
