@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import shlex
@@ -62,6 +63,35 @@ def test_a_cluster_of_ray_is_started_by_no_step():
 def test_all_markers_of_ours_are_known_here():
     ours = (ROOT / "pyproject.toml").read_text(encoding="utf-8").split("markers = [")[1].split("\n]")[0]
     assert set(re.findall(r'^ +"(\w+)', ours, re.MULTILINE)) == {*COSTS, "ray", "end_to_end"}
+
+
+def markers_of(node: ast.Module | ast.FunctionDef) -> set[str]:
+    """Return the markers that a module or a function gives itself."""
+    lines = node.decorator_list if isinstance(node, ast.FunctionDef) else filter(is_assignment, node.body)
+    return {name for line in lines for name in re.findall(r"\bmark\.(\w+)", ast.unparse(line))}
+
+
+def is_assignment(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Assign)
+
+
+def runs_on_jax(function: ast.FunctionDef) -> bool:
+    calls = [ast.unparse(node.func) for node in ast.walk(function) if isinstance(node, ast.Call)]
+    return any(call.split(".")[-1] == "run_on_jax" for call in calls)
+
+
+def test_what_needs_jax_runs_after_its_installation():
+    """The first steps have no extra `jax`, and a test that is skipped fails there."""
+    early = []
+    for file in ROOT.glob("tests/**/test_*.py"):
+        module = ast.parse(file.read_text(encoding="utf-8"))
+        early += [
+            f"{file.name}::{node.name}"
+            for node in module.body
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_") and runs_on_jax(node)
+            if not {"slow", "parity"} & (markers_of(module) | markers_of(node))
+        ]
+    assert early == []
 
 
 TESTS = """

@@ -157,7 +157,7 @@ print(json.dumps([answers, tasks["h5"].predict(["a fine film", "a dull day"])]))
 """
 
 
-@pytest.mark.integration
+@pytest.mark.parity
 def test_without_tensorflow(folder, tmp_path):
     """HDF5 and safetensors are read, and answer; a checkpoint of TensorFlow says what it needs."""
     task = zoo.load(folder)

@@ -112,7 +112,7 @@ def test_values_that_are_damaged(tmp_path):
         tensor.read()
 
 
-@pytest.mark.integration
+@pytest.mark.parity
 def test_without_tensorflow(tmp_path):
     script = "import zoo\ntry:\n    zoo.load(sys.argv[2])\nexcept ValueError as error:\n    print(error)"
     said = processes.run_on_jax(script, str(google_bert(tmp_path, bert_variables())))
