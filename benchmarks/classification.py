@@ -18,7 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from keras_transformers.data.tables import read_table
+from keras_transformers.data.sources.text_tables import read_table
 
 ACCURACY = re.compile(r"^\s*(?:logits_)?accuracy ([\d.]+)", re.MULTILINE)
 

@@ -133,8 +133,8 @@ def train_ours(name: str, layers: int, batch: int, length: int) -> Callable[[], 
     from keras_transformers.families import bert
     from keras_transformers.heads import classification_head, pooler
     from keras_transformers.models import encoder
-    from keras_transformers.training.losses import CrossEntropy
-    from keras_transformers.training.optimizer import AdamW
+    from keras_transformers.training.losses.target_losses import CrossEntropy
+    from keras_transformers.training.optimizers.adamw import AdamW
 
     config, dtype = bert(VOCABULARY, layers, 12, 768), dtype_of(name)
     backbone = encoder(config, dtype=dtype)
@@ -200,7 +200,7 @@ def update(layers: int, turns: int) -> None:
 
     from keras_transformers.families import bert
     from keras_transformers.models import encoder
-    from keras_transformers.training.optimizer import AdamW
+    from keras_transformers.training.optimizers.adamw import AdamW
 
     shapes = [weight.shape for weight in encoder(bert(VOCABULARY, layers, 12, 768)).trainable_weights]
     gradients = [tf.random.normal(shape, stddev=1e-3) for shape in shapes]

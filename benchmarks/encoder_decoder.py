@@ -40,14 +40,14 @@ class Ours:
     def __init__(self, layers: int):
         from keras_transformers.families import marian
         from keras_transformers.tasks import Task
-        from keras_transformers.text import character
         from keras_transformers.text.tokenizer import Tokenizer
+        from keras_transformers.text.vocabularies import character_vocabulary
 
         words = {chr(FIRST + number): number for number in range(VOCABULARY - 2)}
         words |= {"<unk>": VOCABULARY - 2, "<pad>": VOCABULARY - 1}
         ids = {"pad_id": VOCABULARY - 1, "decoder_start_id": VOCABULARY - 1, "eos_ids": [0]}
         config = marian(VOCABULARY, layers, HEADS, WIDTH, intermediate_dim=INNER, max_length=512, **ids)
-        self.task = Task("seq2seq_lm", config, Tokenizer(character.build(words, [chr(FIRST), "<pad>"])))
+        self.task = Task("seq2seq_lm", config, Tokenizer(character_vocabulary.build(words, [chr(FIRST), "<pad>"])))
         self.texts = ["".join(chr(FIRST + number) for number in ids) for ids in sources()]
 
     def __call__(self) -> None:

@@ -21,7 +21,7 @@ def batches(data: Path, count: int) -> list[tuple[dict[str, Any], Any]]:
 
 def ours(data: Path, dtype: str = "float32", **options: Any) -> Callable[[dict, Any], object]:
     """The zoo's model with the optimizer of its recipe."""
-    from keras_transformers.training.optimizer import AdamW
+    from keras_transformers.training.optimizers.adamw import AdamW
     from zoo.transformer_tiny import make_task
 
     task, *_ = make_task(data, dtype=dtype)

@@ -25,10 +25,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from keras_transformers.data.conll import read_conll
-from keras_transformers.data.squad import read_squad
-from keras_transformers.data.tables import read_table
-from keras_transformers.data.token_labels import labels_in
+from keras_transformers.data.sources.text_tables import read_table
+from keras_transformers.tasks.questions.squad import read_squad
+from keras_transformers.tasks.tokens.conll import read_conll
+from keras_transformers.tasks.tokens.label_schemes import labels_in
 
 MESSAGES = Path(__file__).resolve().parents[1] / "zoo" / "bundled" / "sample_messages"
 Rows = dict[str, Any]  # arguments of `fit` and `evaluate`
@@ -163,7 +163,7 @@ def _shared_words(test: Rows) -> float:
     """Cosines of tf-idf of words."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    from keras_transformers.training.embedding_metrics import spearman
+    from keras_transformers.training.metrics.embedding_metrics import spearman
 
     model = TfidfVectorizer(sublinear_tf=True).fit([*test["texts"], *test["pairs"]])
     one, other = model.transform(test["texts"]), model.transform(test["pairs"])

@@ -20,13 +20,13 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from keras_transformers.analysis.gradient_reach import (
+from keras_transformers.analysis.signals.gradient_range import (
     gradient_reach,
     plot_gradient_reach,
     truncated_texts,
     whole_texts,
 )
-from keras_transformers.config import TransformerConfig
+from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.families import convolutional, gpt2, recurrent
 from keras_transformers.heads import language_model_head
 from keras_transformers.models import decoder

@@ -59,7 +59,7 @@ def learn(name: str, model: str, data: Path, seed: int) -> dict[str, Any]:
     import keras
     from learning_tasks import EXPERIMENTS as experiments
 
-    from keras_transformers.training.optimizer import AdamW
+    from keras_transformers.training.optimizers.adamw import AdamW
 
     experiment = experiments[name]
     keras.utils.set_random_seed(seed)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from keras_transformers.config import TransformerConfig
+from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.families import convolutional, gpt2, marian, recurrent
 from keras_transformers.tasks import Task
 from keras_transformers.text.tokenizer import Tokenizer
@@ -137,7 +137,7 @@ def translating(make_config: Callable[..., TransformerConfig], data: Path, seed:
 
 def translation_scores(task: Task, english: tuple[str, ...], german: tuple[str, ...]) -> Measured:
     """Cross-entropy in nats a token, and BLEU of greedy translations: of all, and by the words of the source."""
-    from keras_transformers.training.text_scores import bleu
+    from keras_transformers.training.metrics.text_scores import bleu
 
     measured = {"cross_entropy": task.evaluate(english, german)["cross_entropy"]}
     texts = task.generate(english, batch_size=100, num_beams=1, max_new_tokens=40)

@@ -24,8 +24,8 @@ def make(remat: bool, jit: bool):
 
     from keras_transformers.families import bert
     from keras_transformers.models import encoder
-    from keras_transformers.training.losses import CrossEntropy
-    from keras_transformers.training.remat import rematerialize
+    from keras_transformers.training.losses.target_losses import CrossEntropy
+    from keras_transformers.training.rematerialize import rematerialize
 
     keras.utils.set_random_seed(0)
     model = encoder(bert(1_000, num_layers=12, num_heads=12, hidden_dim=768, max_length=LENGTH))

@@ -176,7 +176,7 @@ def memory_table(rows: Sequence[dict[str, Any]], machine: Machine) -> str:
 def sizes_of(name: str, length: int, machine: Machine) -> Sizes:
     """Of a model of the zoo; FLOPs counted in its graph, and of the layers that find masked tokens."""
     import zoo
-    from keras_transformers.analysis.model_flops import flops_per_token
+    from keras_transformers.analysis.cost.model_flops import flops_per_token
 
     described = zoo.describe(name)
     config = described.config

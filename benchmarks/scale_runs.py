@@ -54,9 +54,9 @@ def trainer(cell: Cell, strategy: Any = None) -> tuple[Any, Callable[[], object]
     from keras_transformers.families import gpt2
     from keras_transformers.heads import language_model_head
     from keras_transformers.models import decoder
-    from keras_transformers.training.distribute import adapt_fit, scope
-    from keras_transformers.training.losses import CrossEntropy
-    from keras_transformers.training.optimizer import AdamW
+    from keras_transformers.training.losses.target_losses import CrossEntropy
+    from keras_transformers.training.optimizers.adamw import AdamW
+    from keras_transformers.training.workers.distribute import adapt_fit, scope
 
     config = gpt2(cell.vocabulary, cell.layers, HEADS, cell.width, max_length=cell.length)
     with scope(strategy):
@@ -141,7 +141,7 @@ def kept_of_block(width: int, heads: int, length: int, dtype: str, linear_from: 
     import keras
     import tensorflow as tf
 
-    from keras_transformers.analysis.traced import call_with, shapes_only
+    from keras_transformers.analysis.cost.traced import call_with, shapes_only
     from keras_transformers.layers import DecoderBlock
 
     options = {"dropout": 0.1, "attention_dropout": 0.1, "norm_order": "pre", "dtype": dtype}
@@ -169,7 +169,7 @@ def kept_of_block(width: int, heads: int, length: int, dtype: str, linear_from: 
 
 def _source(tensor: Any) -> Any:
     """The tensor that holds the numbers of a view."""
-    from keras_transformers.analysis.operations import VIEWS
+    from keras_transformers.analysis.cost.operations import VIEWS
 
     while tensor.op.type in VIEWS and tensor.op.type not in SHAPES and tensor.op.inputs:
         tensor = tensor.op.inputs[0]
@@ -184,8 +184,8 @@ def _size(tensor: Any) -> int:
 
 
 def worker(folder: Path, turns: int) -> None:
-    from keras_transformers.training.cluster import read_cluster
-    from keras_transformers.training.strategy import strategy
+    from keras_transformers.training.workers.cluster import read_cluster
+    from keras_transformers.training.workers.strategy import strategy
 
     cluster = read_cluster()
     workers = len(cluster.workers) if cluster else 1

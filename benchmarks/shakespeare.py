@@ -41,7 +41,7 @@ def make_task(text: str, seed: int, **compile_options: Any) -> Any:
     from keras_transformers.families import gpt2
     from keras_transformers.tasks import Task
     from keras_transformers.text.tokenizer import Tokenizer
-    from keras_transformers.training.optimizer import AdamW
+    from keras_transformers.training.optimizers.adamw import AdamW
 
     keras.utils.set_random_seed(seed)
     tokenizer = Tokenizer.train([text], VOCABULARY, model="character")

@@ -15,8 +15,8 @@ from keras_transformers.quiet import QuietImport
 if TYPE_CHECKING:  # for editors and type checkers: the names below once more
     from keras_transformers import families as families
     from keras_transformers.analysis import plot_attention as plot_attention
-    from keras_transformers.config import TransformerConfig as TransformerConfig
-    from keras_transformers.data.pipeline import batches as batches
+    from keras_transformers.config.transformer_config import TransformerConfig as TransformerConfig
+    from keras_transformers.data.batches.pipeline import batches as batches
     from keras_transformers.layers import ALiBi as ALiBi
     from keras_transformers.layers import Attention as Attention
     from keras_transformers.layers import DecoderBlock as DecoderBlock
@@ -41,27 +41,27 @@ if TYPE_CHECKING:  # for editors and type checkers: the names below once more
     from keras_transformers.training.averaging import AverageEpochs as AverageEpochs
     from keras_transformers.training.freeze import freeze as freeze
     from keras_transformers.training.lora import add_lora as add_lora
-    from keras_transformers.training.losses import BinaryCrossEntropy as BinaryCrossEntropy
-    from keras_transformers.training.losses import CrossEntropy as CrossEntropy
-    from keras_transformers.training.losses import MeanSquaredError as MeanSquaredError
-    from keras_transformers.training.metrics import F1 as F1
-    from keras_transformers.training.metrics import Accuracy as Accuracy
-    from keras_transformers.training.metrics import Pearson as Pearson
-    from keras_transformers.training.metrics import Perplexity as Perplexity
-    from keras_transformers.training.optimizer import AdamW as AdamW
-    from keras_transformers.training.resume import Resume as Resume
-    from keras_transformers.training.schedules import WarmupCosine as WarmupCosine
-    from keras_transformers.training.schedules import WarmupInverseSqrt as WarmupInverseSqrt
-    from keras_transformers.training.schedules import WarmupLinear as WarmupLinear
-    from keras_transformers.training.text_scores import TextScores as TextScores
+    from keras_transformers.training.losses.target_losses import BinaryCrossEntropy as BinaryCrossEntropy
+    from keras_transformers.training.losses.target_losses import CrossEntropy as CrossEntropy
+    from keras_transformers.training.losses.target_losses import MeanSquaredError as MeanSquaredError
+    from keras_transformers.training.metrics.target_metrics import F1 as F1
+    from keras_transformers.training.metrics.target_metrics import Accuracy as Accuracy
+    from keras_transformers.training.metrics.target_metrics import Pearson as Pearson
+    from keras_transformers.training.metrics.target_metrics import Perplexity as Perplexity
+    from keras_transformers.training.metrics.text_scores import TextScores as TextScores
+    from keras_transformers.training.optimizers.adamw import AdamW as AdamW
+    from keras_transformers.training.optimizers.schedules import WarmupCosine as WarmupCosine
+    from keras_transformers.training.optimizers.schedules import WarmupInverseSqrt as WarmupInverseSqrt
+    from keras_transformers.training.optimizers.schedules import WarmupLinear as WarmupLinear
+    from keras_transformers.training.resuming.resume import Resume as Resume
 
 __version__ = "0.1.0"
 QuietImport.install()
 
 _NAMES = {
     "analysis": ["plot_attention"],
-    "config": ["TransformerConfig"],
-    "data.pipeline": ["batches"],
+    "config.transformer_config": ["TransformerConfig"],
+    "data.batches.pipeline": ["batches"],
     "layers": [
         *["Attention", "EncoderBlock", "DecoderBlock", "FeedForward", "TokenEmbedding", "Dropout"],
         *["LearnedPositions", "SinusoidalPositions", "RotaryPositions", "RelativePositionBias", "ALiBi"],
@@ -75,12 +75,12 @@ _NAMES = {
     "training.averaging": ["AverageEpochs"],
     "training.freeze": ["freeze"],
     "training.lora": ["add_lora"],
-    "training.losses": ["CrossEntropy", "BinaryCrossEntropy", "MeanSquaredError"],
-    "training.metrics": ["Accuracy", "F1", "Pearson", "Perplexity"],
-    "training.optimizer": ["AdamW"],
-    "training.resume": ["Resume"],
-    "training.schedules": ["WarmupLinear", "WarmupCosine", "WarmupInverseSqrt"],
-    "training.text_scores": ["TextScores"],
+    "training.losses.target_losses": ["CrossEntropy", "BinaryCrossEntropy", "MeanSquaredError"],
+    "training.metrics.target_metrics": ["Accuracy", "F1", "Pearson", "Perplexity"],
+    "training.optimizers.adamw": ["AdamW"],
+    "training.resuming.resume": ["Resume"],
+    "training.optimizers.schedules": ["WarmupLinear", "WarmupCosine", "WarmupInverseSqrt"],
+    "training.metrics.text_scores": ["TextScores"],
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from keras_transformers.checkpoints.names.table import Names
-from keras_transformers.tasks.one_pass import OnePass
+from keras_transformers.tasks.answers.one_pass import OnePass
+from keras_transformers.tasks.answers.written_answers import Writing
 from keras_transformers.tasks.parts import Kind, Parts, Setup
-from keras_transformers.tasks.writing import Writing
 
 ROOT = Path(__file__).resolve().parent.parent
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")

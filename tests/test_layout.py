@@ -101,7 +101,7 @@ def test_layers_leave_get_config_to_keras():
 @pytest.mark.integration
 def test_one_attention_class():
     found = [(str(path), node.name) for path, node in classes() if "attention" in node.name.lower()]
-    assert found == [("keras_transformers/layers/attention.py", "Attention")]
+    assert found == [("keras_transformers/layers/attention/attention.py", "Attention")]
 
 
 @pytest.mark.integration
@@ -111,7 +111,7 @@ def test_models_are_functional():
     assert not [item for item in bases if re.fullmatch(r"(keras\.)?(models\.)?(Model|Functional|Sequential)", item[2])]
 
 
-# Optimizers do better what Keras does there: tests/test_keras_private.py sees that Keras still calls them.
+# Optimizers do better what Keras does there: tests/utils/test_keras_private.py sees that Keras still calls them.
 OVERRIDDEN = {"_apply_weight_decay", "_stateful_handle_non_finite_grads"}
 PUBLIC_OF_TUPLES = {"_asdict", "_fields", "_replace"}
 
@@ -140,7 +140,7 @@ def private_names(tree: ast.Module) -> set[str]:
 
 def test_private_names_of_keras_are_in_one_file():
     """They are those that no file of ours defines; and those that are in that file, whatever our files define."""
-    home = Path("keras_transformers/keras_private.py")
+    home = Path("keras_transformers/utils/keras_private.py")
     ours = set().union(*map(defined_names, TREES.values())) - private_names(TREES[home])
     foreign = {str(path): private_names(tree) - ours for path, tree in TREES.items() if path != home}
     of_tokenizers = {"keras_transformers/text/library.py": {"_resize_cache"}}  # that library's own file
@@ -162,7 +162,7 @@ def test_no_import_of_what_is_inside_keras():
     inside = {("keras", "src"), ("tensorflow", "python"), ("tensorflow", "__internal__")}
     found = [(str(path), module) for path, tree in TREES.items() for module in imports(tree) if module[:2] in inside]
     masks = [("keras", "src", "backend", f"{verb}_keras_mask") for verb in ("get", "set")]
-    assert found == [("keras_transformers/keras_private.py", module) for module in masks]
+    assert found == [("keras_transformers/utils/keras_private.py", module) for module in masks]
 
 
 def test_what_is_public_is_documented():
@@ -193,4 +193,4 @@ def test_no_paths_of_one_machine():
 def test_what_comes_from_the_context_is_told_apart_in_one_place():
     """A cache's parts have names for it; others ask `layers.cache.parted`, not for a prefix."""
     found = [path for path in TREES if re.search(r"[\"']cross_[\"'{]", (ROOT / path).read_text(encoding="utf-8"))]
-    assert [path.as_posix() for path in found] == ["keras_transformers/layers/cache.py"]
+    assert [path.as_posix() for path in found] == ["keras_transformers/layers/attention/cache.py"]

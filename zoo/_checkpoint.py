@@ -13,19 +13,22 @@ import keras
 
 from keras_transformers.checkpoints import hub
 from keras_transformers.checkpoints.formats import NOTHING, find_stored, keras_hub
-from keras_transformers.checkpoints.generation_config import keep_generation, read_generation
 from keras_transformers.checkpoints.loading import check_size, load_weights
 from keras_transformers.checkpoints.names import FAMILIES, is_task_of, may_be_of, task_of
 from keras_transformers.checkpoints.peft import is_adapter
-from keras_transformers.checkpoints.sentence_transformers import TASK as SENTENCE_EMBEDDING
-from keras_transformers.checkpoints.sentence_transformers import is_sentence_transformer, read_sentence_transformer
+from keras_transformers.checkpoints.settings.generation_config import keep_generation, read_generation
+from keras_transformers.checkpoints.settings.sentence_transformers import TASK as SENTENCE_EMBEDDING
+from keras_transformers.checkpoints.settings.sentence_transformers import (
+    is_sentence_transformer,
+    read_sentence_transformer,
+)
 from keras_transformers.checkpoints.stored import Said, Stored
-from keras_transformers.config import TransformerConfig
-from keras_transformers.config_limits import most_tokens
-from keras_transformers.outside import warn_user
+from keras_transformers.config.limits import most_tokens
+from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.tasks.parts import find_kind
-from keras_transformers.text.folder import read_max_length
+from keras_transformers.text.folder.tokenizer_folder import read_max_length
 from keras_transformers.text.tokenizer import Tokenizer
+from keras_transformers.utils.untrusted import warn_user
 from zoo._adapter import adapted
 from zoo._entry import Entry
 from zoo._place import stands_for

@@ -9,7 +9,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_transformers.data.rows import Rows
+from keras_transformers.data.sources.rows import Rows
 
 
 def cut_weights(student: keras.Model, teacher: keras.Model, layers: Sequence[int]) -> None:

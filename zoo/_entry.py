@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from keras_transformers.config import TransformerConfig
-from keras_transformers.outside import brief
+from keras_transformers.config.transformer_config import TransformerConfig
+from keras_transformers.utils.untrusted import brief
 
 ZOO = Path(__file__).parent
 BUNDLED = ZOO / "bundled"

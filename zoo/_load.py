@@ -11,13 +11,13 @@ import keras
 
 from keras_transformers.checkpoints.names import task_names
 from keras_transformers.checkpoints.stored import Said
-from keras_transformers.families.dropout import with_dropout
+from keras_transformers.families.dropout_rates import with_dropout
 from keras_transformers.tasks import Task
 from keras_transformers.tasks.parts import LABELLED, Kind, find_kind
-from keras_transformers.training.distribute import check_backend, scope
 from keras_transformers.training.lora import add_lora
-from keras_transformers.training.remat import rematerialize
-from keras_transformers.training.strategy import chosen
+from keras_transformers.training.rematerialize import rematerialize
+from keras_transformers.training.workers.distribute import check_backend, scope
+from keras_transformers.training.workers.strategy import chosen
 from zoo._checkpoint import Checkpoint, find, tell_assumed
 from zoo._weights import assign_weights
 

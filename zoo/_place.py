@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 from keras_transformers.checkpoints import hub
-from keras_transformers.checkpoints.folder import left_behind
-from keras_transformers.outside import nearest, resolved
+from keras_transformers.checkpoints.files.atomic_folder import left_behind
+from keras_transformers.utils.untrusted import nearest, resolved
 from zoo._entry import Entry, describe, is_known
 
 # Of which a folder of a model has one.

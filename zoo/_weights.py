@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import keras
 
-from keras_transformers.checkpoints.labels import are_numbers
-from keras_transformers.outside import warn_user
+from keras_transformers.checkpoints.settings.label_names import are_numbers
 from keras_transformers.tasks import Task
+from keras_transformers.utils.untrusted import warn_user
 
 if TYPE_CHECKING:
     from zoo._checkpoint import Checkpoint

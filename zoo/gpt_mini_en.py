@@ -40,9 +40,9 @@ def train(data: Path, folder: Path, epochs: int = 2, seed: int = 1, verbose: int
 
     from keras_transformers.tasks import Task
     from keras_transformers.text.tokenizer import Tokenizer
-    from keras_transformers.training.optimizer import AdamW
-    from keras_transformers.training.resume import Resume
-    from keras_transformers.training.schedules import WarmupCosine
+    from keras_transformers.training.optimizers.adamw import AdamW
+    from keras_transformers.training.optimizers.schedules import WarmupCosine
+    from keras_transformers.training.resuming.resume import Resume
 
     keras.utils.set_random_seed(seed)
     books = _books(data / "train.txt")

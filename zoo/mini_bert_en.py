@@ -48,9 +48,9 @@ def train(data: Path, folder: Path, epochs: int = 3, seed: int = 1, verbose: int
 
     from keras_transformers.tasks import Task
     from keras_transformers.text.tokenizer import Tokenizer
-    from keras_transformers.training.optimizer import AdamW
-    from keras_transformers.training.resume import Resume
-    from keras_transformers.training.schedules import WarmupLinear
+    from keras_transformers.training.optimizers.adamw import AdamW
+    from keras_transformers.training.optimizers.schedules import WarmupLinear
+    from keras_transformers.training.resuming.resume import Resume
 
     keras.utils.set_random_seed(seed)
     with open(data / "train.txt", encoding="utf-8") as lines:

@@ -54,10 +54,10 @@ def train(data: Path, folder: Path, epochs: int = 2, seed: int = 1, verbose: int
     import keras
 
     import zoo
-    from keras_transformers.data.pipeline import batches
-    from keras_transformers.data.rows import Rows
+    from keras_transformers.data.batches.pipeline import batches
+    from keras_transformers.data.sources.rows import Rows
     from keras_transformers.tasks import Task
-    from keras_transformers.training.resume import Resume
+    from keras_transformers.training.resuming.resume import Resume
     from zoo._distill import Teaching, cut_weights
 
     keras.utils.set_random_seed(seed)
@@ -82,7 +82,7 @@ def train(data: Path, folder: Path, epochs: int = 2, seed: int = 1, verbose: int
 
 def measure(task, data: Path) -> dict[str, float]:
     """Correlation of cosines and scores on STS-B's test part, which the student does not learn from."""
-    from keras_transformers.training.embedding_metrics import spearman
+    from keras_transformers.training.metrics.embedding_metrics import spearman
 
     rows = [line.split("\t") for line in (data / "stsb" / "sts-test.csv").read_text(encoding="utf-8").splitlines()]
     similar = task.predict([row[5] for row in rows], [row[6] for row in rows])
@@ -93,7 +93,7 @@ def read_texts(data: Path) -> list[str]:
     """What the student reads: sentences, whole paragraphs, requests and short messages, each once."""
     import csv
 
-    from keras_transformers.data.documents import read_documents
+    from keras_transformers.data.sources.documents import read_documents
 
     def lines(name: str) -> list[str]:
         return (data / name).read_text(encoding="utf-8").splitlines()
@@ -124,10 +124,10 @@ def _teach(teacher):
 
 def _compiled(task, steps: int):
     """The student's model of texts, with two outputs to learn, compiled for so many steps."""
-    from keras_transformers.training.embedding_losses import VectorDistance
-    from keras_transformers.training.embedding_metrics import MeanCosine
-    from keras_transformers.training.optimizer import AdamW
-    from keras_transformers.training.schedules import WarmupLinear
+    from keras_transformers.training.losses.embedding_losses import VectorDistance
+    from keras_transformers.training.metrics.embedding_metrics import MeanCosine
+    from keras_transformers.training.optimizers.adamw import AdamW
+    from keras_transformers.training.optimizers.schedules import WarmupLinear
 
     model = task.parts.answers.model
     model.compile(

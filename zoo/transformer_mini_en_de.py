@@ -47,7 +47,7 @@ def train(
 
     from keras_transformers.tasks import Task
     from keras_transformers.text.tokenizer import Tokenizer
-    from keras_transformers.training.text_scores import import_sacrebleu
+    from keras_transformers.training.metrics.text_scores import import_sacrebleu
 
     import_sacrebleu()  # now, rather than after hours
     keras.utils.set_random_seed(seed)
@@ -65,9 +65,9 @@ def train(
 
 
 def _learn_sentences(task, english: list[str], german: list[str], state: Path, epochs: int, seed: int, verbose: int):
-    from keras_transformers.training.optimizer import AdamW
-    from keras_transformers.training.resume import Resume
-    from keras_transformers.training.schedules import WarmupCosine
+    from keras_transformers.training.optimizers.adamw import AdamW
+    from keras_transformers.training.optimizers.schedules import WarmupCosine
+    from keras_transformers.training.resuming.resume import Resume
 
     dataset = task.dataset(english, german, batch_tokens=2048, seed=seed)
     steps = epochs * dataset.num_batches
@@ -79,9 +79,9 @@ def _learn_sentences(task, english: list[str], german: list[str], state: Path, e
 
 def _learn_pairs(task, english: list[str], german: list[str], state: Path, epochs: int, seed: int, verbose: int):
     from keras_transformers.training.averaging import AverageEpochs
-    from keras_transformers.training.optimizer import AdamW
-    from keras_transformers.training.resume import Resume
-    from keras_transformers.training.schedules import WarmupInverseSqrt
+    from keras_transformers.training.optimizers.adamw import AdamW
+    from keras_transformers.training.optimizers.schedules import WarmupInverseSqrt
+    from keras_transformers.training.resuming.resume import Resume
 
     english, german = with_pairs(english, german, seed)
     dataset = task.dataset(english, german, batch_tokens=4096, seed=seed)
@@ -107,7 +107,7 @@ def with_pairs(english: list[str], german: list[str], seed: int) -> tuple[list[s
 
 def measure(task, data: Path) -> dict[str, float]:
     """Scores of the translations of held-out sentences, each against one reference."""
-    from keras_transformers.training.text_scores import SCORES
+    from keras_transformers.training.metrics.text_scores import SCORES
 
     _, (english, german) = split(data / "deu.txt")
     texts = task.generate(english)

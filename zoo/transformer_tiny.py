@@ -45,10 +45,10 @@ def train(data: Path, folder: Path, epochs: int = 133, seed: int = 1, verbose: i
     import keras
 
     from keras_transformers.training.averaging import AverageEpochs
-    from keras_transformers.training.optimizer import AdamW
-    from keras_transformers.training.resume import Resume
-    from keras_transformers.training.schedules import WarmupInverseSqrt
-    from keras_transformers.training.text_scores import import_sacrebleu
+    from keras_transformers.training.metrics.text_scores import import_sacrebleu
+    from keras_transformers.training.optimizers.adamw import AdamW
+    from keras_transformers.training.optimizers.schedules import WarmupInverseSqrt
+    from keras_transformers.training.resuming.resume import Resume
 
     import_sacrebleu()  # now, rather than after hours
     keras.utils.set_random_seed(seed)
@@ -79,7 +79,7 @@ def make_task(data: Path, **options):
 
 def measure(task, data: Path) -> dict[str, float]:
     """BLEU of the lower-cased words, as published, and sacreBLEU of the same, on test2016."""
-    from keras_transformers.training.text_scores import bleu, tokenized_bleu
+    from keras_transformers.training.metrics.text_scores import bleu, tokenized_bleu
 
     texts = task.generate(lines(data / "test.2016.en"))
     references = [line.replace("@@ ", "") for line in lines(data / "test.2016.de")]

@@ -13,7 +13,7 @@ from typing import Any
 
 def train(options: dict[str, Any]) -> None:
     import zoo
-    from keras_transformers.training.distribute import sum_over_replicas
+    from keras_transformers.training.workers.distribute import sum_over_replicas
 
     with open(options["train"], encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))

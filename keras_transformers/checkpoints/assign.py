@@ -8,9 +8,9 @@ from typing import Any
 
 import keras
 
-from keras_transformers.checkpoints.tensors import FLOATS, Tensor
-from keras_transformers.config import TransformerConfig
-from keras_transformers.config_limits import least_weights
+from keras_transformers.checkpoints.files.tensors import FLOATS, Tensor
+from keras_transformers.config.limits import least_weights
+from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.text.tokenizer import check_texts
 
 SHOWN = 12

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from keras_transformers.checkpoints.files.tensors import Tensor, by_name
 from keras_transformers.checkpoints.names.table import Names
-from keras_transformers.checkpoints.tensors import Tensor, by_name
 
 
 def split(tensors: dict[str, Tensor], names: Names, source: Any) -> dict[str, Tensor]:

@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from keras_transformers.outside import shown
+from keras_transformers.utils.untrusted import shown
 
 FILES = (
     "config.json",

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import keras
 
 from keras_transformers.checkpoints import assign, stray
+from keras_transformers.checkpoints.files.tensors import Tensor, by_name
 from keras_transformers.checkpoints.formats import find_stored
 from keras_transformers.checkpoints.fused import join, split
 from keras_transformers.checkpoints.names import names_of
 from keras_transformers.checkpoints.names.table import Names, modern_name, their_name
 from keras_transformers.checkpoints.reshaped import reshape, reshape_back
 from keras_transformers.checkpoints.stored import Said, Stored
-from keras_transformers.checkpoints.tensors import Tensor, by_name
 
 
 def load_weights(

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from keras_transformers.checkpoints.files.tensors import Tensor, by_name, read_tensors
 from keras_transformers.checkpoints.names import names_of
 from keras_transformers.checkpoints.names.table import Names, modern_name
 from keras_transformers.checkpoints.stored import Stored
 from keras_transformers.checkpoints.stray import check_merged
-from keras_transformers.checkpoints.tensors import Tensor, by_name, read_tensors
-from keras_transformers.json_file import NUMBER, check_types, read_object
-from keras_transformers.outside import shown
+from keras_transformers.utils.json_file import NUMBER, check_types, read_object
+from keras_transformers.utils.untrusted import shown
 
 CONFIG, WEIGHTS, OLD_WEIGHTS = "adapter_config.json", "adapter_model.safetensors", "adapter_model.bin"
 TASKS = {

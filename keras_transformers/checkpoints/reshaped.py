@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from keras_transformers.checkpoints.files.tensors import Tensor
 from keras_transformers.checkpoints.names.table import Names
-from keras_transformers.checkpoints.tensors import Tensor
 
 
 def reshape(tensors: dict[str, Tensor], names: Names) -> dict[str, Tensor]:

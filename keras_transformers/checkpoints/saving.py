@@ -13,19 +13,19 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_transformers.checkpoints.folder import atomic_folder
+from keras_transformers.checkpoints.files.atomic_folder import atomic_folder
+from keras_transformers.checkpoints.files.safetensors_file import write_tensors
+from keras_transformers.checkpoints.files.tensors import FLOAT8, SAFE, Tensor, zeros
 from keras_transformers.checkpoints.fused import join
-from keras_transformers.checkpoints.generation_config import make_generation
-from keras_transformers.checkpoints.huggingface_config import TASK, make_config
 from keras_transformers.checkpoints.names import names_of, stored_as
 from keras_transformers.checkpoints.names.table import Names, their_name
 from keras_transformers.checkpoints.reshaped import reshape_back
-from keras_transformers.checkpoints.safetensors_file import write_tensors
-from keras_transformers.checkpoints.sentence_transformers import write_sentence_transformer
-from keras_transformers.checkpoints.tensors import FLOAT8, SAFE, Tensor, zeros
-from keras_transformers.config import TransformerConfig
-from keras_transformers.keras_private import all_layers, strategy_of
-from keras_transformers.training.distribute import is_chief
+from keras_transformers.checkpoints.settings.generation_config import make_generation
+from keras_transformers.checkpoints.settings.huggingface_config import TASK, make_config
+from keras_transformers.checkpoints.settings.sentence_transformers import write_sentence_transformer
+from keras_transformers.config.transformer_config import TransformerConfig
+from keras_transformers.training.workers.distribute import is_chief
+from keras_transformers.utils.keras_private import all_layers, strategy_of
 
 DTYPES = ("float32", "float16", "bfloat16", FLOAT8)
 

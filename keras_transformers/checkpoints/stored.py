@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from keras_transformers.checkpoints.huggingface_config import parse_config
-from keras_transformers.checkpoints.tensors import Tensor
-from keras_transformers.config import TransformerConfig
+from keras_transformers.checkpoints.files.tensors import Tensor
+from keras_transformers.checkpoints.settings.huggingface_config import parse_config
+from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.text.tokenizer import Tokenizer
 
 Tokenizers = tuple[Tokenizer, Tokenizer]  # of source and target; one twice where there is one

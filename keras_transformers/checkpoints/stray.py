@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from keras_transformers.checkpoints.files.tensors import Tensor, zeros
 from keras_transformers.checkpoints.names.table import Names
-from keras_transformers.checkpoints.tensors import Tensor, zeros
-from keras_transformers.config import TransformerConfig
-from keras_transformers.outside import shown, warn_user
+from keras_transformers.config.transformer_config import TransformerConfig
+from keras_transformers.utils.untrusted import shown, warn_user
 
 BESIDE = ("v_head.", "value_head.")  # of reinforcement learning: one number for each token
 ADAPTER = re.compile(r"\.(lora_\w+|base_layer|modules_to_save)\.")

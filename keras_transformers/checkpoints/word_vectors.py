@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from keras_transformers.outside import shown
+from keras_transformers.utils.untrusted import shown
 
 CHUNK = 1 << 20
 MOST_WIDTH, MOST_LINE = 1 << 16, 1 << 21  # numbers of a vector, bytes of a line

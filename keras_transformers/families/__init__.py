@@ -1,6 +1,6 @@
 """The facts of each model family, written once: sizes in, `TransformerConfig` out."""
 
-from keras_transformers.families.counterparts import convolutional, recurrent
+from keras_transformers.families.baselines import convolutional, recurrent
 from keras_transformers.families.decoders import gpt1, gpt2, llama
 from keras_transformers.families.encoder_decoders import bart, marian, mbart, t5, transformer
 from keras_transformers.families.encoders import bert

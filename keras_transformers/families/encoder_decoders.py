@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from keras_transformers.config import TransformerConfig
-from keras_transformers.config_limits import MOST
+from keras_transformers.config.limits import MOST
+from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.families.sizes import named_config
-from keras_transformers.number_checks import is_size
+from keras_transformers.utils.number_checks import is_size
 
 
 def transformer(

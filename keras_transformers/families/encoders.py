@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from keras_transformers.config import TransformerConfig
+from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.families.sizes import named_config
 
 

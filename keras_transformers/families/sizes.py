@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from keras_transformers.config import TransformerConfig
+from keras_transformers.config.transformer_config import TransformerConfig
 
 SIZES = ("vocabulary_size", "num_layers", "num_heads", "hidden_dim", "intermediate_dim", "max_length")
 

@@ -11,7 +11,7 @@ from keras_transformers.generation import penalties
 from keras_transformers.generation.program import Program
 from keras_transformers.generation.request import Request
 from keras_transformers.generation.state import State, Written
-from keras_transformers.tensor import Tensor
+from keras_transformers.utils.tensor_types import Tensor
 
 NO_BEAM = float("-inf")  # the score where there is no beam, or no hypothesis
 PART = 256  # tokens that `_largest` looks at together, at most

@@ -9,7 +9,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_transformers.config import TransformerConfig
+from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.generation.beam import BeamSearch
 from keras_transformers.generation.prescribed import Prescribed
 from keras_transformers.generation.program import make_program
@@ -21,7 +21,7 @@ from keras_transformers.generation.spelling import Spelling, token_bytes
 from keras_transformers.generation.state import State
 from keras_transformers.generation.stream import pieces_of
 from keras_transformers.heads.language_model import head_of
-from keras_transformers.tensor import Tensor
+from keras_transformers.utils.tensor_types import Tensor
 
 
 class BucketedService:

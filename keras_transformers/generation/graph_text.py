@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from keras_transformers.config import TransformerConfig
+from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.generation import prompts
 from keras_transformers.generation.prompts import Prompts
 from keras_transformers.generation.spelling import Spelling
@@ -12,7 +12,7 @@ from keras_transformers.generation.state import Written
 from keras_transformers.generation.stop import MOST_BYTES, MOST_STRINGS, StopStrings
 from keras_transformers.text.blank import BLANK
 from keras_transformers.text.graph.compile import TextGraph
-from keras_transformers.text.graph.streams import keep
+from keras_transformers.text.graph.streams.streams import keep
 
 
 class PromptReader:

@@ -10,8 +10,8 @@ from keras import ops
 
 from keras_transformers.generation.request import Request
 from keras_transformers.generation.state import State
-from keras_transformers.layers.gather import take_at
-from keras_transformers.tensor import Tensor
+from keras_transformers.layers.core.gather import take_at
+from keras_transformers.utils.tensor_types import Tensor
 
 if TYPE_CHECKING:
     from keras_transformers.generation.prescribed import Prescribed

@@ -12,16 +12,16 @@ from typing import Protocol
 import keras
 from keras import ops
 
-from keras_transformers.config import TransformerConfig
+from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.generation.prescribed import NOTHING, Prescribed
 from keras_transformers.generation.request import Request
 from keras_transformers.generation.spelling import NOTHING_YET, TokenBytes
 from keras_transformers.generation.state import BEYOND, Cache, Source, State, first_state
 from keras_transformers.generation.stop import NO_BYTE, NOWHERE, StopStrings, find_stop
-from keras_transformers.layers.cache import joined, parted
-from keras_transformers.layers.gather import take_at
+from keras_transformers.layers.attention.cache import joined, parted
+from keras_transformers.layers.core.gather import take_at
 from keras_transformers.models.decoder import prefill, step
-from keras_transformers.tensor import Tensor
+from keras_transformers.utils.tensor_types import Tensor
 
 
 class Method(Protocol):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from keras_transformers.config import TransformerConfig
-from keras_transformers.config_limits import most_tokens
-from keras_transformers.data.rows import tell_cut
-from keras_transformers.tensor import Tensor
+from keras_transformers.config.limits import most_tokens
+from keras_transformers.config.transformer_config import TransformerConfig
+from keras_transformers.data.sources.rows import tell_cut
+from keras_transformers.utils.tensor_types import Tensor
 
 TOO_MANY = "max_new_tokens must be less than {max_length}: the model takes as many tokens, and begins with one."
 NO_ROOM = "max_new_tokens leaves no room for a prompt: the model takes {max_length} tokens in all."

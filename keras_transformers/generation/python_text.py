@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from keras_transformers.config import TransformerConfig
-from keras_transformers.data.batching import BUCKETS
-from keras_transformers.data.rows import Ragged, Rows
+from keras_transformers.config.transformer_config import TransformerConfig
+from keras_transformers.data.batches.batching import BUCKETS
+from keras_transformers.data.sources.rows import Ragged, Rows
 from keras_transformers.generation import prompts
 from keras_transformers.generation.prompts import Prompts
 from keras_transformers.generation.spelling import NOTHING_YET, Spelling

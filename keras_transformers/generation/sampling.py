@@ -11,8 +11,8 @@ from keras_transformers.generation.prescribed import NOTHING, Prescribed
 from keras_transformers.generation.program import Program
 from keras_transformers.generation.request import Request
 from keras_transformers.generation.state import State
-from keras_transformers.layers.gather import take_at
-from keras_transformers.tensor import Tensor
+from keras_transformers.layers.core.gather import take_at
+from keras_transformers.utils.tensor_types import Tensor
 
 COLDEST = 1e-20  # logits divided by less can overflow; a sample is the likeliest token at far higher temperatures
 

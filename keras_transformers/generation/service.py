@@ -9,7 +9,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from keras_transformers.config import TransformerConfig
+from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.generation.beam import BeamSearch
 from keras_transformers.generation.graph_text import Writer, first_error, stop_bytes
 from keras_transformers.generation.output_matrix import OutputMatrix

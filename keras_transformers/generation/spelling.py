@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from keras import ops
 
-from keras_transformers.config import TransformerConfig
+from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.generation.stop import NO_BYTE
-from keras_transformers.layers.gather import take_at
-from keras_transformers.tensor import Tensor
+from keras_transformers.layers.core.gather import take_at
+from keras_transformers.utils.tensor_types import Tensor
 
 if TYPE_CHECKING:
     from keras_transformers.text.tokenizer import Tokenizer

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from keras import ops
 
 from keras_transformers.generation.stop import StopStrings, empty_tail
-from keras_transformers.tensor import Tensor
+from keras_transformers.utils.tensor_types import Tensor
 
 BEYOND = 2**30  # bytes: a text that no stop string ends keeps as many
 

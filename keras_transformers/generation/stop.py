@@ -9,8 +9,8 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_transformers.layers.gather import take_at
-from keras_transformers.tensor import Tensor
+from keras_transformers.layers.core.gather import take_at
+from keras_transformers.utils.tensor_types import Tensor
 
 NO_BYTE = 256  # equals no byte
 NOWHERE = 2**30  # where no stop string begins

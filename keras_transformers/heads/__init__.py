@@ -1,9 +1,9 @@
 """Heads: from hidden states to the outputs of a task, by the functional API."""
 
-from keras_transformers.heads.classification import classification_head
-from keras_transformers.heads.groups import grouped
+from keras_transformers.heads.classification_head import classification_head
+from keras_transformers.heads.grouped_rows import grouped
 from keras_transformers.heads.language_model import language_model_head
-from keras_transformers.heads.masked_lm import masked_lm_head
+from keras_transformers.heads.masked_lm_head import masked_lm_head
 from keras_transformers.heads.next_sentence import next_sentence_head
 from keras_transformers.heads.pooling import last_token, mean_of_tokens, pooler
 from keras_transformers.heads.span import span_head

@@ -7,11 +7,11 @@ from functools import partial
 
 import keras
 
-from keras_transformers.config import TransformerConfig
-from keras_transformers.heads.masked_lm import OutputBias
+from keras_transformers.config.transformer_config import TransformerConfig
+from keras_transformers.heads.masked_lm_head import OutputBias
 from keras_transformers.layers import TokenEmbedding
-from keras_transformers.layers.dense import Dense, dense_initializer
-from keras_transformers.tensor import Tensor
+from keras_transformers.layers.core.dense import Dense, dense_initializer
+from keras_transformers.utils.tensor_types import Tensor
 
 
 def language_model_head(

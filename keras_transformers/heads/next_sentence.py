@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from keras_transformers.config import TransformerConfig
-from keras_transformers.layers.dense import Dense, dense_initializer
-from keras_transformers.tensor import Tensor
+from keras_transformers.config.transformer_config import TransformerConfig
+from keras_transformers.layers.core.dense import Dense, dense_initializer
+from keras_transformers.utils.tensor_types import Tensor
 
 
 def next_sentence_head(config: TransformerConfig, pooled: Tensor, dtype: str | None = None) -> Tensor:

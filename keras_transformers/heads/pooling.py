@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from keras import ops
 
-from keras_transformers.config import TransformerConfig
-from keras_transformers.layers.dense import Dense, dense_initializer
-from keras_transformers.tensor import Tensor
+from keras_transformers.config.transformer_config import TransformerConfig
+from keras_transformers.layers.core.dense import Dense, dense_initializer
+from keras_transformers.utils.tensor_types import Tensor
 
 
 def pooler(config: TransformerConfig, hidden_states: Tensor, dtype: str | None = None) -> Tensor:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from keras import ops
 
-from keras_transformers.config import TransformerConfig
-from keras_transformers.layers.dense import Dense, dense_initializer
-from keras_transformers.layers.masks import NEVER
-from keras_transformers.tensor import Tensor
+from keras_transformers.config.transformer_config import TransformerConfig
+from keras_transformers.layers.attention.masks import NEVER
+from keras_transformers.layers.core.dense import Dense, dense_initializer
+from keras_transformers.utils.tensor_types import Tensor
 
 
 def span_head(

@@ -1,21 +1,26 @@
 """Reusable layers: every model of the zoo is built from these."""
 
-from keras_transformers.layers.attention import Attention
-from keras_transformers.layers.convolution import Convolution
-from keras_transformers.layers.decoder_block import DecoderBlock
-from keras_transformers.layers.dropout import Dropout
-from keras_transformers.layers.embedding import TokenEmbedding
-from keras_transformers.layers.encoder_block import EncoderBlock
-from keras_transformers.layers.feed_forward import FeedForward
-from keras_transformers.layers.layer_norm import LayerNormalization
-from keras_transformers.layers.masks import causal_mask, combine, document_mask, padding_mask, window_mask
-from keras_transformers.layers.mixer_decoder_block import MixerDecoderBlock
-from keras_transformers.layers.mixer_encoder_block import MixerEncoderBlock
-from keras_transformers.layers.positions import DocumentPositions, LearnedPositions, PositionIds, SinusoidalPositions
-from keras_transformers.layers.recurrence import Recurrence
-from keras_transformers.layers.relative import ALiBi, RelativePositionBias
-from keras_transformers.layers.residual import residual
-from keras_transformers.layers.rotary import RotaryPositions
+from keras_transformers.layers.attention.attention import Attention
+from keras_transformers.layers.attention.masks import causal_mask, combine, document_mask, padding_mask, window_mask
+from keras_transformers.layers.blocks.decoder_block import DecoderBlock
+from keras_transformers.layers.blocks.encoder_block import EncoderBlock
+from keras_transformers.layers.blocks.feed_forward import FeedForward
+from keras_transformers.layers.blocks.mixer_decoder_block import MixerDecoderBlock
+from keras_transformers.layers.blocks.mixer_encoder_block import MixerEncoderBlock
+from keras_transformers.layers.blocks.residual import residual
+from keras_transformers.layers.core.dropout import Dropout
+from keras_transformers.layers.core.embedding import TokenEmbedding
+from keras_transformers.layers.core.layer_norm import LayerNormalization
+from keras_transformers.layers.mixers.convolution import Convolution
+from keras_transformers.layers.mixers.recurrence import Recurrence
+from keras_transformers.layers.positions.absolute import (
+    DocumentPositions,
+    LearnedPositions,
+    PositionIds,
+    SinusoidalPositions,
+)
+from keras_transformers.layers.positions.relative import ALiBi, RelativePositionBias
+from keras_transformers.layers.positions.rotary import RotaryPositions
 
 __all__ = [
     "ALiBi",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from keras_transformers.config import TransformerConfig
+from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.layers import PositionIds, combine, document_mask
-from keras_transformers.layers.masks import reach_mask
+from keras_transformers.layers.attention.masks import reach_mask
 from keras_transformers.models.build import Layers, has_long_texts, reach, rotary_names
-from keras_transformers.tensor import Tensor
+from keras_transformers.utils.tensor_types import Tensor
 
 
 def block_inputs(

@@ -8,7 +8,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_transformers.config import TransformerConfig
+from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.layers import (
     ALiBi,
     DecoderBlock,
@@ -22,10 +22,10 @@ from keras_transformers.layers import (
     SinusoidalPositions,
     TokenEmbedding,
 )
-from keras_transformers.layers.attention import LINEAR_FROM
-from keras_transformers.layers.cache import joined
-from keras_transformers.layers.residual import make_norm
-from keras_transformers.tensor import Tensor
+from keras_transformers.layers.attention.attention import LINEAR_FROM
+from keras_transformers.layers.attention.cache import joined
+from keras_transformers.layers.blocks.residual import make_norm
+from keras_transformers.utils.tensor_types import Tensor
 
 # Beside the hidden states of each stack.
 OPTIONAL_OUTPUTS = {"encoder": ("attention_scores", "all_hidden_states")}

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 
 import keras
 
-from keras_transformers.config import TransformerConfig
+from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.layers import DocumentPositions, PositionIds, padding_mask
 from keras_transformers.models import build
 from keras_transformers.models.block_inputs import block_inputs
 from keras_transformers.models.encoder import encode_source
-from keras_transformers.tensor import Tensor
+from keras_transformers.utils.tensor_types import Tensor
 
 
 def decoder(

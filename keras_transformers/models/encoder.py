@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 
 import keras
 
-from keras_transformers.config import TransformerConfig
+from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.layers import PositionIds, padding_mask
 from keras_transformers.models import build
 from keras_transformers.models.block_inputs import block_inputs
-from keras_transformers.tensor import Tensor
+from keras_transformers.utils.tensor_types import Tensor
 
 
 def encoder(

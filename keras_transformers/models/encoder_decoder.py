@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import keras
 
-from keras_transformers.config import TransformerConfig
+from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.models import build
 from keras_transformers.models.decoder import whole
 from keras_transformers.models.encoder import encode_source

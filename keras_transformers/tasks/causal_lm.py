@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from keras_transformers.data.next_token import NextToken
-from keras_transformers.data.packing import next_token_source
-from keras_transformers.data.protocols import Source
-from keras_transformers.data.rows import Ragged
-from keras_transformers.data.token_stream import TokenStream
+from keras_transformers.data.objectives.next_token import NextToken
+from keras_transformers.data.sources.packing import next_token_source
+from keras_transformers.data.sources.protocols import Source
+from keras_transformers.data.sources.rows import Ragged
+from keras_transformers.data.sources.token_stream import TokenStream
 from keras_transformers.generation.request import KNOBS
 from keras_transformers.models import decoder
+from keras_transformers.tasks.answers.written_answers import Writing, language_model, language_model_metrics
+from keras_transformers.tasks.inputs.sources import is_stream
 from keras_transformers.tasks.parts import Kind, Parts, Setup
-from keras_transformers.tasks.sources import is_stream
-from keras_transformers.tasks.writing import Writing, language_model, language_model_metrics
 from keras_transformers.text.end_token import tokens_around, without_end_tokens
-from keras_transformers.training import losses
+from keras_transformers.training.losses import target_losses
 
 
 def causal_lm(setup: Setup, *, generation: Mapping[str, Any] | None = None) -> Parts:
@@ -52,7 +52,7 @@ def causal_lm(setup: Setup, *, generation: Mapping[str, Any] | None = None) -> P
         tokenizer,
         source=_source(setup, end_id),
         objective=lambda: NextToken(config.vocabulary_size, config.fill_id),
-        losses=lambda: {"logits": losses.CrossEntropy()},
+        losses=lambda: {"logits": target_losses.CrossEntropy()},
         metrics=language_model_metrics,
         judged_by="perplexity",
         answers=writing,

@@ -9,26 +9,27 @@ from typing import Any
 
 import keras
 
-from keras_transformers.data.classification import Classification
-from keras_transformers.data.next_token import WithNextToken
-from keras_transformers.data.protocols import Objective
+from keras_transformers.data.objectives.class_targets import Classification
+from keras_transformers.data.objectives.next_token import WithNextToken
+from keras_transformers.data.sources.protocols import Objective
 from keras_transformers.heads import classification_head, language_model_head, last_token, pooler
 from keras_transformers.models import decoder, encoder
-from keras_transformers.tasks.label_answers import answer_labels, describe_labels
-from keras_transformers.tasks.labels import Labels, make_labels
-from keras_transformers.tasks.one_pass import OnePass, text_signatures
+from keras_transformers.tasks.answers.label_answers import answer_labels, describe_labels
+from keras_transformers.tasks.answers.one_pass import OnePass, text_signatures
+from keras_transformers.tasks.answers.readers import Tensors
+from keras_transformers.tasks.inputs.labels import Labels, make_labels
+from keras_transformers.tasks.inputs.sources import text_source
 from keras_transformers.tasks.parts import Kind, Parts, Setup
-from keras_transformers.tasks.readers import Tensors
 from keras_transformers.tasks.reports import label_report
-from keras_transformers.tasks.sources import text_source
 from keras_transformers.text.end_token import with_end_token
-from keras_transformers.training import losses, metrics
+from keras_transformers.training.losses import target_losses
+from keras_transformers.training.metrics import target_metrics
 
 LANGUAGE_MODEL = "language_model_logits"
 LOSSES = {
-    "single_label": losses.CrossEntropy,
-    "multi_label": losses.BinaryCrossEntropy,
-    "regression": losses.MeanSquaredError,
+    "single_label": target_losses.CrossEntropy,
+    "multi_label": target_losses.BinaryCrossEntropy,
+    "regression": target_losses.MeanSquaredError,
 }
 JUDGED_BY = {"single_label": "accuracy", "multi_label": "f1", "regression": "mean_absolute_error"}
 
@@ -87,7 +88,7 @@ def classification(
 
     def make_losses() -> dict[str, keras.losses.Loss]:
         of_labels = {"logits": LOSSES[classes.problem]()}
-        return of_labels | ({LANGUAGE_MODEL: losses.CrossEntropy()} if lm_weight else {})
+        return of_labels | ({LANGUAGE_MODEL: target_losses.CrossEntropy()} if lm_weight else {})
 
     signatures = text_signatures(setup.kind.takes_pairs, served, partial(_answer, classes))
     return Parts(
@@ -96,7 +97,7 @@ def classification(
         source=text_source(setup, classes.to_numbers),
         objective=objective,
         losses=make_losses,
-        metrics=lambda: _metrics(classes) | ({LANGUAGE_MODEL: [metrics.Perplexity()]} if lm_weight else {}),
+        metrics=lambda: _metrics(classes) | ({LANGUAGE_MODEL: [target_metrics.Perplexity()]} if lm_weight else {}),
         answers=OnePass(setup, served, signatures, describe_labels(classes)),
         class_weights=classes.class_weights,
         label_layer="classifier",
@@ -157,8 +158,11 @@ def _served(model: keras.Model) -> keras.Model:
 
 def _metrics(classes: Labels) -> dict[str, list[keras.metrics.Metric]]:
     of_problem = {
-        "single_label": [metrics.Accuracy, metrics.MeanCrossEntropy],
-        "multi_label": [metrics.BinaryAccuracy, metrics.F1],
-        "regression": [metrics.MeanAbsoluteError, *([metrics.Pearson] if len(classes.names) == 1 else [])],
+        "single_label": [target_metrics.Accuracy, target_metrics.MeanCrossEntropy],
+        "multi_label": [target_metrics.BinaryAccuracy, target_metrics.F1],
+        "regression": [
+            target_metrics.MeanAbsoluteError,
+            *([target_metrics.Pearson] if len(classes.names) == 1 else []),
+        ],
     }
     return {"logits": [make() for make in of_problem[classes.problem]]}

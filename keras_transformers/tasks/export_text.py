@@ -10,19 +10,19 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_transformers.checkpoints.folder import check_target
-from keras_transformers.keras_private import operation_of, strategy_of
-from keras_transformers.outside import MOST_LETTERS
-from keras_transformers.tasks.label_answers import answer_labels
-from keras_transformers.tasks.labels import Labels, make_labels
-from keras_transformers.tasks.named_model import NamedModel
-from keras_transformers.tasks.one_pass import Answer, TracedService, text_signatures
-from keras_transformers.tasks.readers import GraphReader, Tensors
-from keras_transformers.tasks.serving import check_exportable
+from keras_transformers.checkpoints.files.atomic_folder import check_target
+from keras_transformers.tasks.answers.label_answers import answer_labels
+from keras_transformers.tasks.answers.named_model import NamedModel
+from keras_transformers.tasks.answers.one_pass import Answer, TracedService, text_signatures
+from keras_transformers.tasks.answers.readers import GraphReader, Tensors
+from keras_transformers.tasks.answers.services import check_exportable
+from keras_transformers.tasks.inputs.labels import Labels, make_labels
 from keras_transformers.text.string_checks import check_length, check_tokenizer, padding_of
 from keras_transformers.text.tokenizer import Tokenizer
-from keras_transformers.training.distribute import is_chief
 from keras_transformers.training.lora import merged
+from keras_transformers.training.workers.distribute import is_chief
+from keras_transformers.utils.keras_private import operation_of, strategy_of
+from keras_transformers.utils.untrusted import MOST_LETTERS
 
 TRIED = ["warm up", "a", "it"]  # texts to look at the numbers of a model for
 CLOSE = 1e-2  # to 1, for the sum of probabilities, in half precision too
@@ -98,7 +98,7 @@ def export_text(
 
 
 def _write(named: NamedModel, read: GraphReader, answer: Answer, folder: str | os.PathLike) -> None:
-    from keras_transformers.export import export
+    from keras_transformers.tasks.answers.saved_model import export
 
     signatures = text_signatures("segment_ids" in named.input, named, answer)
     with merged(named.model):

@@ -9,17 +9,18 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_transformers.data.masked_lm import MaskedLM
+from keras_transformers.data.objectives.masking import MaskedLM
 from keras_transformers.heads import masked_lm_head
-from keras_transformers.layers.gather import take_at
-from keras_transformers.layers.masks import true_first
+from keras_transformers.layers.attention.masks import true_first
+from keras_transformers.layers.core.gather import take_at
 from keras_transformers.models import encoder
-from keras_transformers.tasks.one_pass import OnePass, look_up, text_signatures
+from keras_transformers.tasks.answers.one_pass import OnePass, look_up, text_signatures
+from keras_transformers.tasks.answers.readers import Tensors
+from keras_transformers.tasks.inputs.sources import text_source
 from keras_transformers.tasks.parts import Kind, Parts, Setup
-from keras_transformers.tasks.readers import Tensors
-from keras_transformers.tasks.sources import text_source
-from keras_transformers.tensor import Tensor
-from keras_transformers.training import losses, metrics
+from keras_transformers.training.losses import target_losses
+from keras_transformers.training.metrics import target_metrics
+from keras_transformers.utils.tensor_types import Tensor
 
 TOP = 5  # candidates for each gap
 HEAD = ("masked_lm_dense", "masked_lm_norm", "masked_lm_bias")
@@ -54,8 +55,8 @@ def masked_lm(setup: Setup, *, whole_word: bool = False) -> Parts:
         setup.tokenizer,
         source=text_source(setup),
         objective=lambda: MaskedLM(setup.tokenizer, whole_word=whole_word),
-        losses=lambda: {"logits": losses.CrossEntropy()},
-        metrics=lambda: {"logits": [metrics.Accuracy(), metrics.Perplexity()]},
+        losses=lambda: {"logits": target_losses.CrossEntropy()},
+        metrics=lambda: {"logits": [target_metrics.Accuracy(), target_metrics.Perplexity()]},
         answers=gap_fills(setup, model, "logits"),
         rows_alone=False,  # masks are drawn for a batch
         judged_by="perplexity",

@@ -11,15 +11,15 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_transformers.data.tables import read_table
-from keras_transformers.layers.masks import NEVER
-from keras_transformers.tasks.one_pass import OnePass, Signature
-from keras_transformers.tasks.pair_scores import learn_choices, pair_scorer
+from keras_transformers.data.sources.text_tables import read_table
+from keras_transformers.layers.attention.masks import NEVER
+from keras_transformers.tasks.answers.one_pass import OnePass, Signature
+from keras_transformers.tasks.answers.pair_scores import learn_choices, pair_scorer
+from keras_transformers.tasks.answers.readers import Reader, Tensors
 from keras_transformers.tasks.parts import Kind, Parts, Setup
-from keras_transformers.tasks.readers import Reader, Tensors
 from keras_transformers.tasks.reports import choice_report
-from keras_transformers.text.checks import check_texts, listed
-from keras_transformers.training.distribute import on_tensorflow
+from keras_transformers.text.text_checks import check_texts, listed
+from keras_transformers.training.workers.distribute import on_tensorflow
 
 LEAST = float(np.finfo(np.float32).tiny)  # the probability of a choice; 0 is padding
 

@@ -14,17 +14,17 @@ import keras
 import numpy as np
 
 from keras_transformers.checkpoints.names import task_names
-from keras_transformers.config import TransformerConfig
-from keras_transformers.config_limits import most_tokens
-from keras_transformers.data.protocols import Objective, Source
-from keras_transformers.number_checks import is_size
-from keras_transformers.outside import shown
-from keras_transformers.tensor import Tensor
+from keras_transformers.config.limits import most_tokens
+from keras_transformers.config.transformer_config import TransformerConfig
+from keras_transformers.data.sources.protocols import Objective, Source
 from keras_transformers.text.tokenizer import Tokenizer, check_texts
 from keras_transformers.training.best_epoch import BestEpoch
+from keras_transformers.utils.number_checks import is_size
+from keras_transformers.utils.tensor_types import Tensor
+from keras_transformers.utils.untrusted import shown
 
 if TYPE_CHECKING:
-    from keras_transformers.tasks.evaluation import Scorer
+    from keras_transformers.tasks.fit.evaluation import Scorer
     from keras_transformers.text.graph.compile import TextGraph
 
 

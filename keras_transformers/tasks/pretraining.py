@@ -9,12 +9,13 @@ from typing import Any
 
 import keras
 
-from keras_transformers.data.documents import Documents, read_documents
-from keras_transformers.data.pretraining import Pretraining, SentencePairs
+from keras_transformers.data.objectives.sentence_pairs import Pretraining, SentencePairs
+from keras_transformers.data.sources.documents import Documents, read_documents
 from keras_transformers.heads import next_sentence_head, pooler
 from keras_transformers.tasks.masked_lm import HEAD, gap_fills, masked_model
 from keras_transformers.tasks.parts import Kind, Parts, Setup
-from keras_transformers.training import losses, metrics
+from keras_transformers.training.losses import target_losses
+from keras_transformers.training.metrics import target_metrics
 
 MASKED_LM, NEXT_SENTENCE = "masked_lm_logits", "next_sentence_logits"
 
@@ -50,10 +51,10 @@ def pretraining(setup: Setup, *, whole_word: bool = False) -> Parts:
         setup.tokenizer,
         source=_document_source(setup),
         objective=lambda: Pretraining(setup.tokenizer, whole_word=whole_word),
-        losses=lambda: {MASKED_LM: losses.CrossEntropy(), NEXT_SENTENCE: losses.CrossEntropy()},
+        losses=lambda: {MASKED_LM: target_losses.CrossEntropy(), NEXT_SENTENCE: target_losses.CrossEntropy()},
         metrics=lambda: {
-            MASKED_LM: [metrics.Accuracy(), metrics.Perplexity()],
-            NEXT_SENTENCE: [metrics.Accuracy()],
+            MASKED_LM: [target_metrics.Accuracy(), target_metrics.Perplexity()],
+            NEXT_SENTENCE: [target_metrics.Accuracy()],
         },
         answers=gap_fills(setup, model, MASKED_LM),
         rows_alone=False,  # masks are drawn for a batch

@@ -8,29 +8,29 @@ from typing import Any
 
 import keras
 
-from keras_transformers.data.spans import AnswerSpans
-from keras_transformers.data.squad import read_squad
 from keras_transformers.heads import span_head
 from keras_transformers.models import encoder
-from keras_transformers.number_checks import is_number
-from keras_transformers.tasks.one_pass import OnePass, Signature
+from keras_transformers.tasks.answers.one_pass import OnePass, Signature
+from keras_transformers.tasks.answers.readers import Reader, Tensors
+from keras_transformers.tasks.answers.services import check_counts
 from keras_transformers.tasks.parts import Kind, Parts, Setup
-from keras_transformers.tasks.readers import Reader, Tensors
-from keras_transformers.tasks.reports import worst
-from keras_transformers.tasks.serving import check_counts
-from keras_transformers.tasks.span_answers import (
+from keras_transformers.tasks.questions.answer_metrics import MeanSpanCrossEntropy, SpanAccuracy, answer_scores
+from keras_transformers.tasks.questions.answer_scores import AnswerScorer
+from keras_transformers.tasks.questions.best_answers import (
     SpanOptions,
     answer_questions,
     best_of_texts,
     best_spans,
     describe_answer,
 )
-from keras_transformers.tasks.span_chunks import Spec, in_chunks
-from keras_transformers.tasks.span_scores import AnswerScorer
-from keras_transformers.tasks.span_source import check_answers, check_pairs, span_source
-from keras_transformers.tasks.span_windows import Windows, encode_windows, first_windows, plan_windows
-from keras_transformers.training.span_losses import SpanCrossEntropy
-from keras_transformers.training.span_metrics import MeanSpanCrossEntropy, SpanAccuracy, answer_scores
+from keras_transformers.tasks.questions.context_windows import Windows, encode_windows, first_windows, plan_windows
+from keras_transformers.tasks.questions.given_answers import AnswerSpans
+from keras_transformers.tasks.questions.position_loss import SpanCrossEntropy
+from keras_transformers.tasks.questions.question_source import check_answers, check_pairs, span_source
+from keras_transformers.tasks.questions.row_chunks import Spec, in_chunks
+from keras_transformers.tasks.questions.squad import read_squad
+from keras_transformers.tasks.reports import worst
+from keras_transformers.utils.number_checks import is_number
 
 WINDOWS_AT_A_TIME = 32
 MOST = 1e30  # of a difference of logits

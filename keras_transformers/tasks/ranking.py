@@ -8,17 +8,18 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_transformers.data.classification import Classification
-from keras_transformers.tasks.labels import label_numbers
-from keras_transformers.tasks.one_pass import OnePass, Signature
-from keras_transformers.tasks.pair_scores import learn_choices, pair_scorer
+from keras_transformers.data.objectives.class_targets import Classification
+from keras_transformers.tasks.answers.one_pass import OnePass, Signature
+from keras_transformers.tasks.answers.pair_scores import learn_choices, pair_scorer
+from keras_transformers.tasks.answers.readers import Reader, Tensors
+from keras_transformers.tasks.answers.services import check_counts
+from keras_transformers.tasks.inputs.labels import label_numbers
+from keras_transformers.tasks.inputs.sources import text_source
 from keras_transformers.tasks.parts import Kind, Parts, Setup
-from keras_transformers.tasks.readers import Reader, Tensors
 from keras_transformers.tasks.reports import pair_report
-from keras_transformers.tasks.serving import check_counts
-from keras_transformers.tasks.sources import text_source
-from keras_transformers.text.checks import check_texts
-from keras_transformers.training import losses, metrics
+from keras_transformers.text.text_checks import check_texts
+from keras_transformers.training.losses import target_losses
+from keras_transformers.training.metrics import target_metrics
 
 LOSSES = ("binary", "listwise")
 
@@ -82,8 +83,8 @@ def _learn_pairs(setup: Setup, scorer: keras.Model) -> dict[str, Any]:
         "tokenizer": setup.tokenizer,
         "source": text_source(setup, lambda labels: label_numbers(labels, expected).reshape(-1, 1)),
         "objective": lambda: Classification(1, "multi_label", setup.config.fill_id),
-        "losses": lambda: {"logits": losses.BinaryCrossEntropy()},
-        "metrics": lambda: {"logits": [metrics.BinaryAccuracy()]},
+        "losses": lambda: {"logits": target_losses.BinaryCrossEntropy()},
+        "metrics": lambda: {"logits": [target_metrics.BinaryAccuracy()]},
         "judged_by": "binary_accuracy",
         "report": pair_report,
     }

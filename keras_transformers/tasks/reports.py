@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from keras_transformers.tasks.labels import Labels
-from keras_transformers.training.class_scores import class_scores, confusion, macro_f1, total_scores
-from keras_transformers.training.embedding_metrics import spearman
+from keras_transformers.tasks.inputs.labels import Labels
+from keras_transformers.training.metrics.class_scores import class_scores, confusion, macro_f1, total_scores
+from keras_transformers.training.metrics.embedding_metrics import spearman
 
 if TYPE_CHECKING:
     from keras_transformers.tasks.task import Task

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from keras_transformers.tasks.serving import check_counts
-from keras_transformers.text.checks import check_texts
+from keras_transformers.tasks.answers.services import check_counts
+from keras_transformers.text.text_checks import check_texts
 
 BLOCK = 1 << 24  # scores that are in memory at a time
 

@@ -11,18 +11,19 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_transformers.data.text_groups import Grouped
+from keras_transformers.data.objectives.text_groups import Grouped
 from keras_transformers.heads import grouped, mean_of_tokens
 from keras_transformers.models import encoder
-from keras_transformers.tasks.labels import label_numbers, label_rows
-from keras_transformers.tasks.one_pass import OnePass, Signature
+from keras_transformers.tasks.answers.one_pass import OnePass, Signature
+from keras_transformers.tasks.answers.readers import Reader, Tensors
+from keras_transformers.tasks.inputs.grouped_texts import Columns, group_source
+from keras_transformers.tasks.inputs.labels import label_numbers, label_rows
 from keras_transformers.tasks.parts import Kind, Parts, Setup
-from keras_transformers.tasks.readers import Reader, Tensors
 from keras_transformers.tasks.reports import similarity_report
 from keras_transformers.tasks.search import search
-from keras_transformers.tasks.text_groups import Columns, group_source
-from keras_transformers.training import embedding_losses, embedding_metrics
-from keras_transformers.training.embedding_losses import cosine
+from keras_transformers.training.losses import embedding_losses
+from keras_transformers.training.losses.embedding_losses import cosine
+from keras_transformers.training.metrics import embedding_metrics
 
 POOLINGS = ("mean", "first")
 

@@ -11,19 +11,19 @@ import keras
 import numpy as np
 
 from keras_transformers.checkpoints.names import stored_as
-from keras_transformers.config import TransformerConfig
-from keras_transformers.data.protocols import Source
-from keras_transformers.data.rows import Ragged
-from keras_transformers.data.translation import Translation, Translations, encode_translations, tell
+from keras_transformers.config.transformer_config import TransformerConfig
+from keras_transformers.data.objectives.translation import Translation, Translations, encode_translations, tell
+from keras_transformers.data.sources.protocols import Source
+from keras_transformers.data.sources.rows import Ragged
 from keras_transformers.generation.prompts import decoder_start_id
 from keras_transformers.models import encoder_decoder
 from keras_transformers.models.decoder import prefill
+from keras_transformers.tasks.answers.written_answers import Writing, language_model, language_model_metrics
+from keras_transformers.tasks.inputs.sources import check_labelled, is_stream
 from keras_transformers.tasks.parts import Kind, Parts, Setup
-from keras_transformers.tasks.sources import check_labelled, is_stream
-from keras_transformers.tasks.writing import Writing, language_model, language_model_metrics
 from keras_transformers.text.end_token import is_bare, with_end_token
 from keras_transformers.text.tokenizer import Tokenizer, check_texts
-from keras_transformers.training import losses
+from keras_transformers.training.losses import target_losses
 
 if TYPE_CHECKING:
     from keras_transformers.text.graph.compile import TextGraph
@@ -83,7 +83,7 @@ def seq2seq_lm(
         source,
         source=sides.source_of,
         objective=sides.objective,
-        losses=lambda: {"logits": losses.CrossEntropy(label_smoothing=label_smoothing)},
+        losses=lambda: {"logits": target_losses.CrossEntropy(label_smoothing=label_smoothing)},
         metrics=language_model_metrics,
         judged_by="perplexity",
         answers=writing,
@@ -153,7 +153,7 @@ class Sides:
         if not is_stream(texts, labels, pairs):
             check_labelled(self.setup.kind, texts, labels)
             return encode_translations(texts, labels, *self.tokenizers, max_length)
-        from keras_transformers.data.translation_stream import TranslationStream
+        from keras_transformers.data.sources.translation_stream import TranslationStream
 
         graphs = (self.setup.text_graph, self.target_graph)
         encoders = (partial(graph.encode, max_length=max_length) for graph in graphs)

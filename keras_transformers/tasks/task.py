@@ -11,21 +11,21 @@ import keras
 
 from keras_transformers.checkpoints.names import architecture_of
 from keras_transformers.checkpoints.saving import save_folder
-from keras_transformers.config import TransformerConfig
-from keras_transformers.data.pipeline import batches
-from keras_transformers.tasks.evaluation import evaluate
-from keras_transformers.tasks.fit_options import check_options
-from keras_transformers.tasks.fitting import Recipe, fit
-from keras_transformers.tasks.held_out import evaluation_set
-from keras_transformers.tasks.objectives import full_objective, with_row_weights
+from keras_transformers.config.transformer_config import TransformerConfig
+from keras_transformers.data.batches.pipeline import batches
+from keras_transformers.tasks.fit.evaluation import evaluate
+from keras_transformers.tasks.fit.fit_options import check_options
+from keras_transformers.tasks.fit.fitting import Recipe, fit
+from keras_transformers.tasks.fit.held_out import evaluation_set
+from keras_transformers.tasks.fit.label_outputs import full_objective, with_row_weights
+from keras_transformers.tasks.inputs.sources import check_given, divided, has_nothing_to_learn, kept
 from keras_transformers.tasks.parts import Setup, check_process, described, find_kind, of_answers
-from keras_transformers.tasks.sources import check_given, divided, has_nothing_to_learn, kept
 from keras_transformers.text.tokenizer import Tokenizer
-from keras_transformers.training.distribute import adapt_fit, check_backend, on_tensorflow
 from keras_transformers.training.lora import merged
-from keras_transformers.training.loss_scale import LossScaleOptimizer
-from keras_transformers.training.optimizer import AdamW
-from keras_transformers.training.schedules import make_schedule
+from keras_transformers.training.optimizers.adamw import AdamW
+from keras_transformers.training.optimizers.loss_scale import LossScaleOptimizer
+from keras_transformers.training.optimizers.schedules import make_schedule
+from keras_transformers.training.workers.distribute import adapt_fit, check_backend, on_tensorflow
 
 
 @final

@@ -8,20 +8,21 @@ from typing import Any
 
 import keras
 
-from keras_transformers.data.conll import read_annotated
-from keras_transformers.data.token_labels import TokenLabels, labels_in
-from keras_transformers.data.token_targets import TokenTargets
 from keras_transformers.heads import classification_head
 from keras_transformers.models import encoder
-from keras_transformers.tasks.labels import make_labels
-from keras_transformers.tasks.one_pass import OnePass, Signature
+from keras_transformers.tasks.answers.one_pass import OnePass, Signature
+from keras_transformers.tasks.answers.readers import Reader, Tensors
+from keras_transformers.tasks.inputs.labels import make_labels
 from keras_transformers.tasks.parts import Kind, Parts, Setup
-from keras_transformers.tasks.readers import Reader, Tensors
-from keras_transformers.tasks.token_answers import answer_tokens, describe_tokens
-from keras_transformers.tasks.token_source import read_texts, token_source
-from keras_transformers.tasks.word_reports import word_report
-from keras_transformers.training import entity_metrics, metrics
-from keras_transformers.training.token_losses import TokenCrossEntropy
+from keras_transformers.tasks.tokens import entity_metrics
+from keras_transformers.tasks.tokens.conll import read_annotated
+from keras_transformers.tasks.tokens.label_schemes import TokenLabels, labels_in
+from keras_transformers.tasks.tokens.token_losses import TokenCrossEntropy
+from keras_transformers.tasks.tokens.token_targets import TokenTargets
+from keras_transformers.tasks.tokens.word_answers import answer_tokens, describe_tokens
+from keras_transformers.tasks.tokens.word_reports import word_report
+from keras_transformers.tasks.tokens.word_source import read_texts, token_source
+from keras_transformers.training.metrics import target_metrics
 
 
 def token_classification(setup: Setup, *, labels: Sequence[str] | int | None = None) -> Parts:
@@ -102,7 +103,7 @@ KIND = Kind(
 
 
 def _metrics(labels: TokenLabels) -> list[keras.metrics.Metric]:
-    of_words = [metrics.Accuracy(), metrics.MeanCrossEntropy()]
+    of_words = [target_metrics.Accuracy(), target_metrics.MeanCrossEntropy()]
     if labels.scheme is None:
         return of_words
     kinds = (entity_metrics.EntityPrecision, entity_metrics.EntityRecall, entity_metrics.EntityF1)

@@ -7,10 +7,10 @@ from typing import Any
 
 import tokenizers
 
-from keras_transformers.text.byte_pair import UNKNOWN
-from keras_transformers.text.checks import check_lengths
 from keras_transformers.text.encoded import Encoded
 from keras_transformers.text.library import Guard
+from keras_transformers.text.text_checks import check_lengths
+from keras_transformers.text.vocabularies.byte_pair_vocabulary import UNKNOWN
 
 TRUNCATIONS = ("longest_first", "only_first", "only_second", "error")
 

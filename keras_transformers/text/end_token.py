@@ -7,7 +7,7 @@ import json
 import tokenizers
 from tokenizers import processors
 
-from keras_transformers.text import pipeline
+from keras_transformers.text import components
 from keras_transformers.text.tokenizer import Tokenizer
 
 TEMPLATE = {
@@ -42,7 +42,7 @@ def with_end_token(tokenizer: Tokenizer, end_id: int) -> Tokenizer:
     """
     token = tokenizer.id_to_token(end_id)
     config = json.loads(tokenizer.to_json())
-    processors = {part["type"]: part for part in pipeline.parts(config["post_processor"])}
+    processors = {part["type"]: part for part in components.parts(config["post_processor"])}
     template = processors.pop("TemplateProcessing", TEMPLATE)
     if unknown := processors.keys() - {"ByteLevel"}:
         raise ValueError(
@@ -80,7 +80,7 @@ def tokens_around(tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
     >>> tokens_around(Tokenizer.train(["a fine film"], 60))  # [CLS] and [SEP]
     ([2], [3])
     """
-    return pipeline.tokens_around(tokenizer.post_processor())
+    return components.tokens_around(tokenizer.post_processor())
 
 
 def without_end_tokens(tokenizer: Tokenizer) -> Tokenizer:

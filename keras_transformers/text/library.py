@@ -9,7 +9,7 @@ from typing import Any
 
 import tokenizers
 
-from keras_transformers.outside import MOST_LETTERS
+from keras_transformers.utils.untrusted import MOST_LETTERS
 
 SPARE_IDS = 1 << 16  # that a vocabulary may leave without a token, beside as many as it has tokens
 PANIC = "PanicException"  # a BaseException that cannot be imported

@@ -10,9 +10,9 @@ from typing import Any
 import tokenizers
 from tokenizers import decoders
 
-from keras_transformers.text.byte_pair import letters_to_bytes
+from keras_transformers.text.components import component, parts
 from keras_transformers.text.library import count_ids
-from keras_transformers.text.pipeline import component, parts
+from keras_transformers.text.vocabularies.byte_pair_vocabulary import letters_to_bytes
 
 ANCHOR = "a"  # a neighbour for a token, so that no decoder takes that token for the first or the last
 LAST_SPACE = r" \z"  # drops one space at the end. Not the decoder Strip: it panics at an empty text

@@ -9,8 +9,6 @@ from weakref import WeakValueDictionary
 import keras
 from keras import tree
 
-from keras_transformers.number_checks import may_be_equal
-from keras_transformers.outside import shown
 from keras_transformers.text.string_checks import (
     NO_LIMIT,
     check_length,
@@ -20,6 +18,8 @@ from keras_transformers.text.string_checks import (
     strings,
 )
 from keras_transformers.text.tokenizer import Tokenizer
+from keras_transformers.utils.number_checks import may_be_equal
+from keras_transformers.utils.untrusted import shown
 
 OUTPUTS = ("token_ids", "segment_ids", "padding_mask", "truncated")
 TOKENIZERS: WeakValueDictionary[str, Tokenizer] = (
@@ -135,7 +135,7 @@ class Tokenize(TextLayer):
     def call(self, inputs):
         import tensorflow as tf
 
-        from keras_transformers.text.graph.layout import model_inputs
+        from keras_transformers.text.graph.outputs.row_layout import model_inputs
         from keras_transformers.text.graph.specs import with_rows
 
         texts, *pairs = (tf.reshape(column, [-1]) for column in tree.flatten(inputs))  # (B,) each

@@ -10,15 +10,16 @@ from typing import Any
 
 import tokenizers
 
-from keras_transformers.outside import shown
-from keras_transformers.text import bert, byte_pair, sentencepiece, spm_file
-from keras_transformers.text import folder as folder_files
-from keras_transformers.text.checks import check_texts
 from keras_transformers.text.encode import encode
 from keras_transformers.text.encoded import Encoded
+from keras_transformers.text.folder import tokenizer_folder as folder_files
 from keras_transformers.text.library import Guard, count_ids, refusals_as_errors
-from keras_transformers.text.train import train
+from keras_transformers.text.sentencepiece import sentencepiece_pipeline, spm_file
+from keras_transformers.text.text_checks import check_texts
+from keras_transformers.text.vocabularies import byte_pair_vocabulary, wordpiece_vocabulary
+from keras_transformers.text.vocabularies.learn import train
 from keras_transformers.text.vocabulary import Vocabulary
+from keras_transformers.utils.untrusted import shown
 
 NO_FILES: Mapping[str, bytes] = MappingProxyType({})
 
@@ -90,7 +91,7 @@ class Tokenizer(Vocabulary):
     def from_sentencepiece(cls, path: str | Path) -> Tokenizer:
         """Read a SentencePiece model (.spm, .model; unigram or BPE): its ids, without special tokens around texts."""
         with refusals_as_errors(path):
-            return cls(sentencepiece.build(spm_file.read(path)))
+            return cls(sentencepiece_pipeline.build(spm_file.read(path)))
 
     @classmethod
     def from_vocab(
@@ -98,13 +99,17 @@ class Tokenizer(Vocabulary):
     ) -> Tokenizer:
         """Read a vocab.txt for BERT's pipeline. None for `strip_accents` means the value of `lowercase`."""
         with refusals_as_errors(path):
-            return cls(bert.build(bert.read_vocabulary(path), lowercase, strip_accents, split_chinese, path))
+            return cls(
+                wordpiece_vocabulary.build(
+                    wordpiece_vocabulary.read_vocabulary(path), lowercase, strip_accents, split_chinese, path
+                )
+            )
 
     @classmethod
     def from_merges(cls, vocabulary_path: str | Path, merges_path: str | Path) -> Tokenizer:
         """Read vocab.json and merges.txt for GPT-2's pipeline; GPT-1's or BART's, if the vocabulary is of that kind."""
         with refusals_as_errors(vocabulary_path):
-            return cls(byte_pair.build(*byte_pair.read(vocabulary_path, merges_path)))
+            return cls(byte_pair_vocabulary.build(*byte_pair_vocabulary.read(vocabulary_path, merges_path)))
 
     @classmethod
     def train(

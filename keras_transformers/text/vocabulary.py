@@ -9,19 +9,19 @@ from types import MappingProxyType
 import numpy as np
 import tokenizers
 
-from keras_transformers.text import bert, byte_pair
 from keras_transformers.text.library import count_ids
 from keras_transformers.text.pieces import token_bytes
+from keras_transformers.text.vocabularies import byte_pair_vocabulary, wordpiece_vocabulary
 
 # The possible special tokens of each role; the roles have the names of `transformers`.
 ROLES = {
-    "pad_token": (bert.PAD, "<pad>"),
-    "unk_token": (bert.UNK, byte_pair.UNKNOWN),
-    "cls_token": (bert.CLS,),
-    "sep_token": (bert.SEP,),
-    "mask_token": (bert.MASK, "<mask>"),
+    "pad_token": (wordpiece_vocabulary.PAD, "<pad>"),
+    "unk_token": (wordpiece_vocabulary.UNK, byte_pair_vocabulary.UNKNOWN),
+    "cls_token": (wordpiece_vocabulary.CLS,),
+    "sep_token": (wordpiece_vocabulary.SEP,),
+    "mask_token": (wordpiece_vocabulary.MASK, "<mask>"),
     "bos_token": ("<s>", "<|begin_of_text|>"),
-    "eos_token": ("</s>", "<|end_of_text|>", byte_pair.END),
+    "eos_token": ("</s>", "<|end_of_text|>", byte_pair_vocabulary.END),
 }
 NO_ROLES: Mapping[str, str] = MappingProxyType({})
 
@@ -93,7 +93,9 @@ class Vocabulary:
     def is_continuation(self) -> np.ndarray:
         """(V,) bool: True for the pieces that continue a word ("##ing")."""
         mask = np.zeros(self.vocabulary_size, dtype=bool)
-        mask[[i for token, i in self._library.get_vocab().items() if token.startswith(bert.CONTINUATION)]] = True
+        mask[
+            [i for token, i in self._library.get_vocab().items() if token.startswith(wordpiece_vocabulary.CONTINUATION)]
+        ] = True
         return mask
 
     def id_to_token(self, token_id: int) -> str:

@@ -1,0 +1,1 @@
+"""Training: losses, metrics, optimizers, resumable and distributed runs, adapters."""

@@ -9,8 +9,8 @@ from pathlib import Path
 import keras
 import numpy as np
 
-from keras_transformers.keras_private import strategy_of
-from keras_transformers.training.distribute import is_chief, sum_over_replicas
+from keras_transformers.training.workers.distribute import is_chief, sum_over_replicas
+from keras_transformers.utils.keras_private import strategy_of
 
 
 def newest(folder: str | os.PathLike, count: int, pattern: str = "*.weights.h5") -> list[Path]:

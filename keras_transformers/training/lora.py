@@ -8,11 +8,11 @@ from contextlib import contextmanager
 import keras
 import numpy as np
 
-from keras_transformers.keras_private import all_layers, kernel, track_variables, untrack_variable
-from keras_transformers.number_checks import is_size
 from keras_transformers.text.tokenizer import check_texts
-from keras_transformers.training.distribute import scope
 from keras_transformers.training.freeze import check_untrained, freeze
+from keras_transformers.training.workers.distribute import scope
+from keras_transformers.utils.keras_private import all_layers, kernel, track_variables, untrack_variable
+from keras_transformers.utils.number_checks import is_size
 
 
 def add_lora(model: keras.Model, rank: int, alpha: float | None = None, train: Iterable[str] = ()) -> None:

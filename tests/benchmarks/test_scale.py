@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import zoo
-from keras_transformers.analysis.model_flops import flops_per_token
+from keras_transformers.analysis.cost.model_flops import flops_per_token
 from keras_transformers.families import gpt2
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from keras_transformers.checkpoints.assign import SHOWN, assign
-from keras_transformers.checkpoints.tensors import Tensor
+from keras_transformers.checkpoints.files.tensors import Tensor
 
 
 def tensor(name: str, array: np.ndarray) -> Tensor:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from keras_transformers.checkpoints.assign import assign
+from keras_transformers.checkpoints.files.tensors import by_name, read_tensors
 from keras_transformers.checkpoints.names.llama import LLAMA
 from keras_transformers.checkpoints.names.table import their_name
-from keras_transformers.checkpoints.tensors import by_name, read_tensors
 from keras_transformers.families import bert, llama
 from keras_transformers.models import encoder
 

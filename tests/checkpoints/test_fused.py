@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from keras_transformers.checkpoints.files.tensors import Tensor
 from keras_transformers.checkpoints.fused import join, split
 from keras_transformers.checkpoints.names import FAMILIES
-from keras_transformers.checkpoints.tensors import Tensor
 
 NAMES = FAMILIES["gpt2"]._replace(fused=(r"h\.\d+\.c_attn", ("query", "key", "value")))
 ARRAYS = {

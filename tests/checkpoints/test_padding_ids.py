@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from keras_transformers.checkpoints.generation_config import make_generation, read_generation
-from keras_transformers.checkpoints.huggingface_config import make_config, read_config
+from keras_transformers.checkpoints.settings.generation_config import make_generation, read_generation
+from keras_transformers.checkpoints.settings.huggingface_config import make_config, read_config
 from keras_transformers.families import bart, gpt2
 
 SIZES = {

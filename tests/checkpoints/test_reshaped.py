@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from keras_transformers.checkpoints.files.tensors import Tensor
 from keras_transformers.checkpoints.names import FAMILIES
 from keras_transformers.checkpoints.reshaped import reshape, reshape_back
-from keras_transformers.checkpoints.tensors import Tensor
 
 NAMES = FAMILIES["bart"]
 POSITIONS, BIAS = "model.encoder.embed_positions.weight", "final_logits_bias"

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import zoo
-from keras_transformers.training.run_state import load_latest
+from keras_transformers.training.resuming.run_state import load_latest
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "docs" / "training" / "ray_train.py"

@@ -17,7 +17,7 @@ import pytest
 import yaml
 from typer.main import get_command
 
-from keras_transformers.training.cluster import Cluster, read_cluster
+from keras_transformers.training.workers.cluster import Cluster, read_cluster
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs" / "training"
@@ -32,7 +32,7 @@ PYTHON = f"""#!{sys.executable}
 import json, os, sys, time
 from pathlib import Path
 sys.path.insert(0, {str(ROOT)!r})
-from keras_transformers.training.cluster import read_cluster
+from keras_transformers.training.workers.cluster import read_cluster
 cluster, outcome = read_cluster(), os.environ["OUTCOME"]
 Path(os.environ["NOTES"], str(cluster.index)).write_text(json.dumps([cluster, sys.argv[1:]]))
 export = Path(sys.argv[sys.argv.index("--export") + 1])

@@ -17,16 +17,19 @@ from spm_models import MODEL
 import zoo
 from keras_transformers.checkpoints import hub
 from keras_transformers.checkpoints.assign import check_size
-from keras_transformers.checkpoints.folder import atomic_folder, left_behind
-from keras_transformers.checkpoints.huggingface_config import read_config
-from keras_transformers.checkpoints.sentence_transformers import read_sentence_transformer, write_sentence_transformer
-from keras_transformers.checkpoints.tensors import INDEX, read_tensors
+from keras_transformers.checkpoints.files.atomic_folder import atomic_folder, left_behind
+from keras_transformers.checkpoints.files.tensors import INDEX, read_tensors
+from keras_transformers.checkpoints.settings.huggingface_config import read_config
+from keras_transformers.checkpoints.settings.sentence_transformers import (
+    read_sentence_transformer,
+    write_sentence_transformer,
+)
 from keras_transformers.checkpoints.word_vectors import read_word_vectors
 from keras_transformers.families import bert
-from keras_transformers.text import spm_file
 from keras_transformers.text.graph.compile import compile_text
+from keras_transformers.text.sentencepiece import spm_file
 from keras_transformers.text.tokenizer import Tokenizer
-from keras_transformers.training import run_state
+from keras_transformers.training.resuming import run_state
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import zoo
 from keras_transformers.checkpoints import hub
-from keras_transformers.checkpoints.folder import WRITTEN, atomic_folder
+from keras_transformers.checkpoints.files.atomic_folder import WRITTEN, atomic_folder
 
 PARTS = ("org", "model", "..", ".", "", "/", "\\", "\0", "@", "%2e%2e", "~", "\u202e", "a" * 300, "main", *STRINGS[:6])
 

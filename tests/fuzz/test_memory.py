@@ -14,7 +14,7 @@ import json, resource, sys, time, warnings
 import zoo  # TensorFlow's own memory, and what it maps, comes first
 from pathlib import Path
 from keras_transformers.checkpoints.word_vectors import read_word_vectors
-from keras_transformers.training.run_state import load_latest
+from keras_transformers.training.resuming.run_state import load_latest
 import numpy as np
 
 zoo.load(sys.argv[2])

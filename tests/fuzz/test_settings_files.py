@@ -13,13 +13,16 @@ from fuzzing import fuzz
 from hostile import damaged, json_files, mutated
 from hypothesis import strategies as st
 
-from keras_transformers.checkpoints.generation_config import check_settings, read_generation
-from keras_transformers.checkpoints.huggingface_config import read_config
-from keras_transformers.checkpoints.labels import are_numbers, read_labels
+from keras_transformers.checkpoints.files.tensors import Tensor
 from keras_transformers.checkpoints.names import FAMILIES
 from keras_transformers.checkpoints.peft import merge, read_adapter
-from keras_transformers.checkpoints.sentence_transformers import read_sentence_transformer, write_sentence_transformer
-from keras_transformers.checkpoints.tensors import Tensor
+from keras_transformers.checkpoints.settings.generation_config import check_settings, read_generation
+from keras_transformers.checkpoints.settings.huggingface_config import read_config
+from keras_transformers.checkpoints.settings.label_names import are_numbers, read_labels
+from keras_transformers.checkpoints.settings.sentence_transformers import (
+    read_sentence_transformer,
+    write_sentence_transformer,
+)
 from keras_transformers.text.tokenizer import Tokenizer
 
 GENERATION = {

@@ -10,9 +10,9 @@ from hostile import damaged, json_files, mutated
 from hypothesis import strategies as st
 from spm_models import LLAMA, MODEL
 
-from keras_transformers.text import spm_file
-from keras_transformers.text.folder import read_max_length
+from keras_transformers.text.folder.tokenizer_folder import read_max_length
 from keras_transformers.text.graph.compile import compile_text
+from keras_transformers.text.sentencepiece import spm_file
 from keras_transformers.text.tokenizer import Tokenizer
 
 CORPUS = ["the cat danced on the mat", "The dog sat down: 12 cats, 3 dogs & a crab!", "ünï çödé"]

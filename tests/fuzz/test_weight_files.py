@@ -14,10 +14,10 @@ from fuzzing import fuzz
 from hostile import NUMBERS, damaged, json_files, mutated
 from hypothesis import strategies as st
 
-from keras_transformers.checkpoints.pickled import read_pickled
-from keras_transformers.checkpoints.tensors import INDEX, read_tensors
+from keras_transformers.checkpoints.files.pickled import read_pickled
+from keras_transformers.checkpoints.files.tensors import INDEX, read_tensors
 from keras_transformers.checkpoints.word_vectors import read_word_vectors
-from keras_transformers.training import run_state
+from keras_transformers.training.resuming import run_state
 
 TENSORS = {
     "a.weight": np.arange(12, dtype="float32").reshape(3, 4),

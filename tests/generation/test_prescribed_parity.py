@@ -9,7 +9,7 @@ import pytest
 from references import make_reference
 from translating import ids_of, make_sources, read_task
 
-from keras_transformers.checkpoints.generation_config import read_generation
+from keras_transformers.checkpoints.settings.generation_config import read_generation
 
 pytestmark = [pytest.mark.parity, pytest.mark.integration]
 BART = {

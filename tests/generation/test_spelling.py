@@ -12,16 +12,16 @@ from arrays import to_numpy
 from keras import ops
 from tokenizers import Regex, decoders, models
 
-from keras_transformers.config import TransformerConfig
+from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.families import gpt2
 from keras_transformers.generation.program import Program
 from keras_transformers.generation.python_text import Writer as PythonWriter
 from keras_transformers.generation.spelling import NOTHING_YET, Spelling, byte_table, spell, spelled, token_bytes
 from keras_transformers.generation.state import Cache, State, first_state
 from keras_transformers.generation.stop import NO_BYTE, StopStrings
-from keras_transformers.text import byte_pair
 from keras_transformers.text.pieces import LAST_SPACE
 from keras_transformers.text.tokenizer import Tokenizer
+from keras_transformers.text.vocabularies import byte_pair_vocabulary
 
 CORPUS = ["A wärm day, a brïght day.", "日本語の文", "the cat sat on the mat, don't", "naïve 😀 smile", "one, two."]
 WORDS = ["hel@@ lo wor@@ ld wor@@ ds a b , .", "ld hel@@ a@@ b@@ a b"]
@@ -45,7 +45,7 @@ VOCABULARIES = {
     "pieces": lambda: Tokenizer.train(CORPUS, 70, model="unigram"),
     "joined parts": lambda: Tokenizer.train(WORDS, model="words"),
     "continued words": lambda: Tokenizer.train(CORPUS, 90),
-    "ends of words": lambda: Tokenizer(byte_pair.build(GPT1, [("a", "b</w>")])),
+    "ends of words": lambda: Tokenizer(byte_pair_vocabulary.build(GPT1, [("a", "b</w>")])),
     "characters": lambda: Tokenizer.train(CORPUS, model="character", special_tokens=["</s>"]),
     "a space in front is dropped": lambda: pieces(*SPACES, decoders.Strip(" ", 1, 0)),
     "a space at either end is dropped": lambda: pieces(*SPACES, decoders.Strip(" ", 1, 0), NO_LAST_SPACE),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from keras_transformers.heads import span_head
-from keras_transformers.layers.masks import NEVER
+from keras_transformers.layers.attention.masks import NEVER
 from keras_transformers.models import encoder
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_transformers.config import TransformerConfig
+from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.families import bert
 from keras_transformers.heads import classification_head, masked_lm_head, next_sentence_head, pooler
 from keras_transformers.models import encoder

@@ -9,9 +9,9 @@ from typing import Any
 import keras
 import tiny
 
-from keras_transformers.data.token_labels import bio_labels
 from keras_transformers.families import bert
 from keras_transformers.tasks import Task
+from keras_transformers.tasks.tokens.label_schemes import bio_labels
 from keras_transformers.text.tokenizer import Tokenizer
 
 NAMES = tuple(bio_labels(["person", "place"]))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from keras_transformers import families
-from keras_transformers.checkpoints.huggingface_config import make_config
 from keras_transformers.checkpoints.names import FAMILIES, architecture_of
+from keras_transformers.checkpoints.settings.huggingface_config import make_config
 
 SIZES = {"vocabulary_size": 90, "num_layers": 2, "hidden_dim": 16, "max_length": 24}
 MAKERS = {"openai-gpt": families.gpt1}

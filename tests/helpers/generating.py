@@ -10,7 +10,7 @@ from arrays import randomize, to_numpy
 from keras import ops
 from small_decoders import small_config, whole
 
-from keras_transformers.config import TransformerConfig
+from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.families import gpt2
 from keras_transformers.generation.beam import BeamSearch
 from keras_transformers.generation.program import make_program

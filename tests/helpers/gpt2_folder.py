@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from tf_folders import Variables, write_variables
 
-from keras_transformers.text.byte_pair import byte_letters
+from keras_transformers.text.vocabularies.byte_pair_vocabulary import byte_letters
 
 WIDTH, LAYERS, POSITIONS, HEADS = 8, 2, 12, 2
 TOKENS = [*byte_letters(), "Ġf", "fi", "<|endoftext|>"]

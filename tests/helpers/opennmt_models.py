@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 from spm_models import MODEL, SYMBOLS
 
-from keras_transformers.text.spm_file import NORMAL, Piece, SentencePieceModel, serialize
+from keras_transformers.text.sentencepiece.spm_file import NORMAL, Piece, SentencePieceModel, serialize
 
 SPECIAL = ["<blank>", "<s>", "</s>"]
 TARGET_MODEL = SentencePieceModel((*SYMBOLS, *(Piece(letter, -5.0) for letter in "▁xyz"), Piece("▁xy", -2.0)))

@@ -13,7 +13,7 @@ import tiny
 
 from keras_transformers.families import bert
 from keras_transformers.tasks import Task
-from keras_transformers.tasks.one_pass import EagerService
+from keras_transformers.tasks.answers.one_pass import EagerService
 from keras_transformers.text.strings import decoded
 from keras_transformers.text.tokenizer import Tokenizer
 

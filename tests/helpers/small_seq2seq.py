@@ -9,7 +9,7 @@ import numpy as np
 from arrays import to_numpy
 from decoding import make_room
 
-from keras_transformers.config import TransformerConfig
+from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.families import bart, convolutional, marian, mbart, recurrent, t5, transformer
 from keras_transformers.heads import language_model_head
 from keras_transformers.models import encoder_decoder

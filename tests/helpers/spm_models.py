@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from keras_transformers.text.charsmap import compile_rules
 from keras_transformers.text.graph.compile import compile_text
-from keras_transformers.text.spm_file import BPE, BYTE, CONTROL, UNKNOWN, Piece, SentencePieceModel
+from keras_transformers.text.sentencepiece.charsmap import compile_rules
+from keras_transformers.text.sentencepiece.spm_file import BPE, BYTE, CONTROL, UNKNOWN, Piece, SentencePieceModel
 from keras_transformers.text.tokenizer import Tokenizer
 
 SYMBOLS = (Piece("<unk>", 0.0, UNKNOWN), Piece("<s>", 0.0, CONTROL), Piece("</s>", 0.0, CONTROL))

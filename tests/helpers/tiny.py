@@ -8,7 +8,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_transformers.config import TransformerConfig
+from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.families import bert, gpt2
 from keras_transformers.tasks import Task
 from keras_transformers.text.end_token import with_end_token

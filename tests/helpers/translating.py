@@ -8,14 +8,14 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_transformers.checkpoints.generation_config import read_generation
-from keras_transformers.checkpoints.huggingface_config import read_config
 from keras_transformers.checkpoints.loading import load_weights
-from keras_transformers.config import TransformerConfig
+from keras_transformers.checkpoints.settings.generation_config import read_generation
+from keras_transformers.checkpoints.settings.huggingface_config import read_config
+from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.families import transformer
 from keras_transformers.tasks import Task
-from keras_transformers.text import character
 from keras_transformers.text.tokenizer import Tokenizer
+from keras_transformers.text.vocabularies import character_vocabulary
 
 FIRST = 0x4E00  # the character of token 0
 
@@ -24,7 +24,7 @@ def characters(config: TransformerConfig) -> Tokenizer:
     """Token i is the character `FIRST` + i; those with a role are special."""
     vocabulary = {chr(FIRST + number): number for number in range(config.vocabulary_size)}
     special = {config.pad_id, config.decoder_start_id, *config.eos_ids} - {None}
-    return Tokenizer(character.build(vocabulary, [chr(FIRST + number) for number in special]))
+    return Tokenizer(character_vocabulary.build(vocabulary, [chr(FIRST + number) for number in special]))
 
 
 def text_of(ids: list[int]) -> str:

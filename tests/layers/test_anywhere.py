@@ -13,7 +13,6 @@ import pytest
 from arrays import normal, randomize, to_numpy
 from keras import ops
 
-from keras_transformers.keras_private import all_layers
 from keras_transformers.layers import (
     Attention,
     Convolution,
@@ -28,6 +27,7 @@ from keras_transformers.layers import (
     Recurrence,
     SinusoidalPositions,
 )
+from keras_transformers.utils.keras_private import all_layers
 
 B, T, D, N = 4, 5, 8, 2
 X = normal(B, T, D)

@@ -12,7 +12,7 @@ from bert_model import small_config as small_encoder
 from small_decoders import decode, small_config, token_ids, whole
 
 from keras_transformers.layers import RotaryPositions
-from keras_transformers.layers.attention import LINEAR_FROM
+from keras_transformers.layers.attention.attention import LINEAR_FROM
 from keras_transformers.models import build, decoder, encoder
 from keras_transformers.models.block_inputs import block_inputs
 from keras_transformers.models.decoder import prefill

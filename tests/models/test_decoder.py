@@ -10,7 +10,7 @@ from pairs import pairwise
 from shapes import shapes_only
 from small_decoders import COUNTERPARTS, FAMILIES, all_heads, decode, small_config, token_ids, whole
 
-from keras_transformers.config import NORM_ORDERS, NORMS, POSITIONS
+from keras_transformers.config.transformer_config import NORM_ORDERS, NORMS, POSITIONS
 from keras_transformers.families import gpt1, gpt2, llama
 from keras_transformers.heads import language_model_head
 from keras_transformers.models import decoder

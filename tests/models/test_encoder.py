@@ -9,7 +9,7 @@ from golden import check_weights
 from pairs import pairwise
 from shapes import shapes_only
 
-from keras_transformers.config import NORM_ORDERS, NORMS, POSITIONS
+from keras_transformers.config.transformer_config import NORM_ORDERS, NORMS, POSITIONS
 from keras_transformers.families import bert, convolutional, recurrent
 from keras_transformers.heads import pooler
 from keras_transformers.models import encoder

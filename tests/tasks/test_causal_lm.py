@@ -11,10 +11,10 @@ from arrays import normal
 from generating import CORPUS, causal_lm
 from tensorflow.core.framework.tensor_pb2 import TensorProto
 
-from keras_transformers import export as export_module
 from keras_transformers import families
 from keras_transformers.generation.request import knobs_of
 from keras_transformers.tasks import Task
+from keras_transformers.tasks.answers import saved_model as export_module
 from keras_transformers.text.tokenizer import Tokenizer
 
 TEXTS = ["the cat", "", "日本", "a wärm day, " * 20]

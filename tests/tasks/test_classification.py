@@ -5,7 +5,7 @@ import pytest
 import tiny
 from tiny import NAMES, NUMBERS, TEXTS, softmax
 
-from keras_transformers.training.metrics import F1
+from keras_transformers.training.metrics.target_metrics import F1
 
 
 @pytest.mark.parametrize(

@@ -277,7 +277,7 @@ def test_other_refusals(tmp_path, monkeypatch):
         export_text(small(), tiny.tokenizer(), tmp_path)  # told before anything else
     with pytest.raises(ValueError, match="no token for padding: pass pad_id"):
         export_text(small(), Tokenizer.train(["abc"], model="character"), tmp_path / "1", max_length=8)
-    monkeypatch.setattr("keras_transformers.tasks.serving.on_tensorflow", lambda: False)
+    monkeypatch.setattr("keras_transformers.tasks.answers.services.on_tensorflow", lambda: False)
     with pytest.raises(ValueError, match=r"Save the model with model\.save, and export it in a process with"):
         export_text(small(), tiny.tokenizer(), tmp_path / "1", max_length=8)
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]

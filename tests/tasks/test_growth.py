@@ -11,7 +11,7 @@ import pytest
 from every_task import FIT, USES, make
 
 from keras_transformers.checkpoints.names import task_names
-from keras_transformers.data.rows import Rows
+from keras_transformers.data.sources.rows import Rows
 
 
 def alive() -> dict[str, int]:

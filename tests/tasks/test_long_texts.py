@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tiny
 
-from keras_transformers.layers.attention import LINEAR_FROM
+from keras_transformers.layers.attention.attention import LINEAR_FROM
 from keras_transformers.tasks import Task
 
 LONG = " ".join(["a fine film"] * 1500)  # 4,500 tokens

@@ -12,8 +12,8 @@ from processes import run_on_jax
 from questions import ANSWERS, CONTEXTS, FIT, QUESTIONS, TEXTS, as_dict
 
 import zoo
-from keras_transformers.tasks.span_answers import describe_answer
-from keras_transformers.tasks.span_windows import encode_windows, plan_windows
+from keras_transformers.tasks.questions.best_answers import describe_answer
+from keras_transformers.tasks.questions.context_windows import encode_windows, plan_windows
 
 COLUMNS = ["answer", "candidates", "score", "start", "end", "truncated"]
 COLUMNS += [f"candidate_{name}" for name in ("scores", "starts", "ends")]

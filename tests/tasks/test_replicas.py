@@ -17,7 +17,7 @@ tf.config.set_logical_device_configuration(
     tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2
 )
 import tiny
-from keras_transformers.training.distribute import scope
+from keras_transformers.training.workers.distribute import scope
 
 def run(strategy):
     with scope(strategy):

@@ -8,7 +8,7 @@ import pytest
 import questions
 import tiny
 
-from keras_transformers.tasks.labels import make_labels
+from keras_transformers.tasks.inputs.labels import make_labels
 from keras_transformers.tasks.reports import (
     choice_report,
     label_report,
@@ -16,7 +16,7 @@ from keras_transformers.tasks.reports import (
     pair_report,
     similarity_report,
 )
-from keras_transformers.tasks.word_reports import entities_of
+from keras_transformers.tasks.tokens.word_reports import entities_of
 
 TEXTS = ["t0", "t1", "t2", "t3"]
 
@@ -80,7 +80,7 @@ def test_pairs_and_choices():
 
 
 def test_entities_of_bioes():
-    from keras_transformers.data.token_labels import TokenLabels, bio_labels
+    from keras_transformers.tasks.tokens.label_schemes import TokenLabels, bio_labels
 
     labels = TokenLabels(tuple(bio_labels(["x"], "bioes")))
     assert entities_of([labels.numbers[name] for name in ("B-x", "E-x", "S-x", "O")], labels) == [

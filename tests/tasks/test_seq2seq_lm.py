@@ -10,7 +10,7 @@ import tensorflow as tf
 from translating import FIRST, characters, ids_of, make_sources, seq2seq_lm, text_of
 
 import zoo
-from keras_transformers.checkpoints.folder import check_target
+from keras_transformers.checkpoints.files.atomic_folder import check_target
 from keras_transformers.families import marian, mbart, t5, transformer
 from keras_transformers.generation.service import GROWTH
 from keras_transformers.tasks import Task

@@ -13,7 +13,7 @@ from processes import run, run_on_jax
 from seqeval.metrics import f1_score, precision_score, recall_score
 
 import zoo
-from keras_transformers.data.token_labels import bio_labels
+from keras_transformers.tasks.tokens.label_schemes import bio_labels
 
 HOSTILE = [
     *TEXTS[:3], "", " ", "\0", "x" * 10_000, "Ann Ray sat in New York . " * 100, "😀 Ann ẞ 中文 שלום",
@@ -124,7 +124,7 @@ def test_plain_tags():
 
 def rows_of(answer) -> list[dict]:
     """An exported answer as `predict` has it."""
-    from keras_transformers.tasks.token_answers import describe_tokens
+    from keras_transformers.tasks.tokens.word_answers import describe_tokens
 
     columns = {name: np.array(column) for name, column in answer.items()}
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
@@ -173,7 +173,7 @@ def test_bytes_that_are_not_text(task):
 
 @pytest.mark.integration
 def test_python_reads_as_the_graph_does(task):
-    from keras_transformers.tasks.one_pass import EagerService
+    from keras_transformers.tasks.answers.one_pass import EagerService
 
     answer = EagerService(task.parts.answers).run("serving_default", [HOSTILE])
     decode = np.vectorize(bytes.decode, otypes=[object])
@@ -311,7 +311,7 @@ tf.config.set_logical_device_configuration(
     tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2
 )
 import entities, tiny
-from keras_transformers.training.distribute import scope
+from keras_transformers.training.workers.distribute import scope
 
 def run(strategy):
     with scope(strategy):

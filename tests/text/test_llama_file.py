@@ -9,9 +9,9 @@ import random
 import pytest
 from spm_models import LLAMA
 
-from keras_transformers.text import spm_file
 from keras_transformers.text.graph.compile import compile_text
-from keras_transformers.text.spm_file import BPE, SentencePieceModel
+from keras_transformers.text.sentencepiece import spm_file
+from keras_transformers.text.sentencepiece.spm_file import BPE, SentencePieceModel
 from keras_transformers.text.tokenizer import Tokenizer
 
 CONFIG = {"tokenizer_class": "LlamaTokenizer", "legacy": False, "add_bos_token": True}

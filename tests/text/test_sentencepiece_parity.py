@@ -10,8 +10,8 @@ import random
 import pytest
 import tensorflow as tf
 
-from keras_transformers.text import spm_file
 from keras_transformers.text.graph.compile import compile_text
+from keras_transformers.text.sentencepiece import spm_file
 from keras_transformers.text.tokenizer import Tokenizer
 
 pytestmark = pytest.mark.parity

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import tensorflow as tf
 
-from keras_transformers.number_checks import may_be_equal
 from keras_transformers.text.string_checks import own_padding, padding_of, strings
 from keras_transformers.text.tokenizer import Tokenizer
+from keras_transformers.utils.number_checks import may_be_equal
 
 
 def test_padding(tokenizer):

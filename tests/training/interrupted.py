@@ -15,14 +15,14 @@ from pathlib import Path
 import keras
 import numpy as np
 
-from keras_transformers.data.classification import Classification
-from keras_transformers.data.pipeline import batches
-from keras_transformers.data.rows import Rows
-from keras_transformers.training.losses import CrossEntropy
-from keras_transformers.training.metrics import Accuracy, MeanCrossEntropy
-from keras_transformers.training.optimizer import AdamW
-from keras_transformers.training.resume import Resume
-from keras_transformers.training.schedules import WarmupLinear
+from keras_transformers.data.batches.pipeline import batches
+from keras_transformers.data.objectives.class_targets import Classification
+from keras_transformers.data.sources.rows import Rows
+from keras_transformers.training.losses.target_losses import CrossEntropy
+from keras_transformers.training.metrics.target_metrics import Accuracy, MeanCrossEntropy
+from keras_transformers.training.optimizers.adamw import AdamW
+from keras_transformers.training.optimizers.schedules import WarmupLinear
+from keras_transformers.training.resuming.resume import Resume
 
 VOCABULARY, WIDTH, CLASSES = 50, 16, 3
 

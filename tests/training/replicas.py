@@ -17,11 +17,12 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from keras_transformers.training import losses, metrics
-from keras_transformers.training.loss_scale import LossScaleOptimizer
-from keras_transformers.training.optimizer import AdamW
-from keras_transformers.training.resume import Resume
-from keras_transformers.training.schedules import WarmupLinear
+from keras_transformers.training.losses import target_losses
+from keras_transformers.training.metrics import target_metrics
+from keras_transformers.training.optimizers.adamw import AdamW
+from keras_transformers.training.optimizers.loss_scale import LossScaleOptimizer
+from keras_transformers.training.optimizers.schedules import WarmupLinear
+from keras_transformers.training.resuming.resume import Resume
 
 ROWS, LENGTH, CLASSES = 22, 6, 5  # batches of 8, 8 and 6 rows
 rng = np.random.default_rng(0)
@@ -56,8 +57,8 @@ def token_model(**options):
     hidden = keras.layers.LayerNormalization()(keras.layers.Dense(4, activation="gelu")(hidden))
     model = keras.Model(inputs, keras.layers.Dense(CLASSES)(hidden))
     optimizer = AdamW(WarmupLinear(0.05, 2, 20), **options)
-    measures = [metrics.MeanCrossEntropy(), metrics.Perplexity(), metrics.Accuracy()]
-    model.compile(optimizer, losses.CrossEntropy(), metrics=measures, jit_compile=False)
+    measures = [target_metrics.MeanCrossEntropy(), target_metrics.Perplexity(), target_metrics.Accuracy()]
+    model.compile(optimizer, target_losses.CrossEntropy(), metrics=measures, jit_compile=False)
     return model
 
 
@@ -103,10 +104,10 @@ def heads(replicas):
         outputs = {"many": keras.layers.Dense(3)(hidden), "number": keras.layers.Dense(1)(hidden)}
         model = keras.Model(inputs, outputs)
         measures = {
-            "many": [metrics.BinaryAccuracy(), metrics.F1(), metrics.F1("macro", name="macro")],
-            "number": [metrics.MeanAbsoluteError(), metrics.Pearson()],
+            "many": [target_metrics.BinaryAccuracy(), target_metrics.F1(), target_metrics.F1("macro", name="macro")],
+            "number": [target_metrics.MeanAbsoluteError(), target_metrics.Pearson()],
         }
-        kinds = {"many": losses.BinaryCrossEntropy(), "number": losses.MeanSquaredError()}
+        kinds = {"many": target_losses.BinaryCrossEntropy(), "number": target_losses.MeanSquaredError()}
         model.compile(AdamW(0.01), kinds, metrics=measures, jit_compile=False)
     data = dataset({"many": MANY, "number": NUMBERS})
     history = model.fit(data, epochs=2, verbose=0)
@@ -134,7 +135,7 @@ def overflow(replicas):
         with strategy(replicas).scope():
             model = token_model(**options)
             optimizer = LossScaleOptimizer(model.optimizer.inner_optimizer, dynamic_growth_steps=4)
-            model.compile(optimizer, losses.CrossEntropy(), jit_compile=False)
+            model.compile(optimizer, target_losses.CrossEntropy(), jit_compile=False)
         keras.config.set_dtype_policy("float32")
         model.fit(dataset(LABELS, weights=weights), epochs=5, verbose=0)
         updates, scale = int(optimizer.iterations.numpy()), float(optimizer.dynamic_scale.numpy())
@@ -156,7 +157,9 @@ def resumed(replicas):
                 with strategy(replicas).scope():
                     model = interrupted.model()
                     optimizer = AdamW(0.05, accumulation_steps=3, ema_momentum=0.9)
-                    model.compile(optimizer, losses.CrossEntropy(), metrics=[metrics.Accuracy()], jit_compile=False)
+                    model.compile(
+                        optimizer, target_losses.CrossEntropy(), metrics=[target_metrics.Accuracy()], jit_compile=False
+                    )
                 error = KeyboardInterrupt() if stop == (0, 1) else None
                 callbacks = [interrupted.Break(stop, error), Resume(folder, data, every=4)]
                 with contextlib.suppress(KeyboardInterrupt):

@@ -22,9 +22,9 @@ import zoo  # noqa: E402
 from keras_transformers.families import bert, gpt2, llama, t5  # noqa: E402
 from keras_transformers.heads import language_model_head, masked_lm_head  # noqa: E402
 from keras_transformers.models import decoder, encoder, encoder_decoder  # noqa: E402
-from keras_transformers.training.layouts import model_parallel  # noqa: E402
-from keras_transformers.training.losses import CrossEntropy  # noqa: E402
-from keras_transformers.training.optimizer import AdamW  # noqa: E402
+from keras_transformers.training.losses.target_losses import CrossEntropy  # noqa: E402
+from keras_transformers.training.optimizers.adamw import AdamW  # noqa: E402
+from keras_transformers.training.workers.layouts import model_parallel  # noqa: E402
 
 warnings.filterwarnings("error", message="Detected a mix of local")
 ROWS, LENGTH, BATCH = 64, 8, 16

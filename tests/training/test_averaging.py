@@ -6,13 +6,13 @@ import keras
 import numpy as np
 import pytest
 
-from keras_transformers.data.classification import Classification
-from keras_transformers.data.pipeline import batches
-from keras_transformers.data.rows import Rows
+from keras_transformers.data.batches.pipeline import batches
+from keras_transformers.data.objectives.class_targets import Classification
+from keras_transformers.data.sources.rows import Rows
 from keras_transformers.training.averaging import AverageEpochs, average_weights, newest
-from keras_transformers.training.losses import CrossEntropy
-from keras_transformers.training.optimizer import AdamW
-from keras_transformers.training.resume import Resume
+from keras_transformers.training.losses.target_losses import CrossEntropy
+from keras_transformers.training.optimizers.adamw import AdamW
+from keras_transformers.training.resuming.resume import Resume
 
 
 def saved(folder, values):

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 import zoo
 from keras_transformers.tasks import Task
-from keras_transformers.training.distribute import run_if
+from keras_transformers.training.workers.distribute import run_if
 
 
 @pytest.mark.parametrize("strategy", [None, "mirrored"])

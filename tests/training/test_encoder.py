@@ -9,10 +9,10 @@ from keras_transformers.heads.next_sentence import next_sentence_head
 from keras_transformers.heads.pooling import pooler
 from keras_transformers.models.encoder import encoder
 from keras_transformers.training.freeze import freeze
-from keras_transformers.training.losses import CrossEntropy
-from keras_transformers.training.metrics import Accuracy, MeanCrossEntropy
-from keras_transformers.training.optimizer import AdamW
-from keras_transformers.training.schedules import WarmupLinear
+from keras_transformers.training.losses.target_losses import CrossEntropy
+from keras_transformers.training.metrics.target_metrics import Accuracy, MeanCrossEntropy
+from keras_transformers.training.optimizers.adamw import AdamW
+from keras_transformers.training.optimizers.schedules import WarmupLinear
 
 rng = np.random.default_rng(0)
 IDS = rng.integers(5, 20, (16, 8)).astype("int32")

@@ -7,15 +7,16 @@ import keras
 import numpy as np
 import pytest
 
-from keras_transformers import heads, keras_private
+from keras_transformers import heads
 from keras_transformers.checkpoints.loading import load_weights
 from keras_transformers.checkpoints.saving import save_folder
 from keras_transformers.families import bert, convolutional, gpt2, llama
 from keras_transformers.models import decoder, encoder
 from keras_transformers.training import lora
 from keras_transformers.training.lora import add_lora, merged
-from keras_transformers.training.losses import CrossEntropy
-from keras_transformers.training.optimizer import AdamW
+from keras_transformers.training.losses.target_losses import CrossEntropy
+from keras_transformers.training.optimizers.adamw import AdamW
+from keras_transformers.utils import keras_private
 
 SIZES = {"vocabulary_size": 50, "num_layers": 1, "num_heads": 2, "hidden_dim": 16, "max_length": 16}
 CONFIGS = {

@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 from keras_transformers.layers import LearnedPositions, TokenEmbedding
-from keras_transformers.training.optimizer import AdamW
+from keras_transformers.training.optimizers.adamw import AdamW
 
 
 def test_a_token_that_stands_twice_counts_twice_in_the_norm():

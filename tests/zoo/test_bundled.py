@@ -9,7 +9,7 @@ import re
 import pytest
 
 import zoo
-from keras_transformers.training.text_scores import SCORES
+from keras_transformers.training.metrics.text_scores import SCORES
 
 BUNDLED = [zoo.describe(name) for name in zoo.names(bundled=True)]
 by_name = pytest.mark.parametrize("entry", BUNDLED, ids=lambda entry: entry.name)

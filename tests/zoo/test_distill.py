@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tiny
 
-from keras_transformers.data.rows import Rows
+from keras_transformers.data.sources.rows import Rows
 from keras_transformers.tasks import Task
 from keras_transformers.text.tokenizer import Tokenizer
 from zoo._distill import Teaching, cut_weights

@@ -15,7 +15,7 @@ from presets import bert_preset
 from tiny import EAGER
 
 import zoo
-from keras_transformers.checkpoints.folder import check_target
+from keras_transformers.checkpoints.files.atomic_folder import check_target
 
 TEXTS, LABELS = ["a fine film", "a dull book", "the long day"], ["good", "bad", "bad"]
 PREDICTED = {

@@ -11,9 +11,9 @@ from shapes import shapes_only
 
 import zoo
 from keras_transformers.checkpoints.hub import parse
-from keras_transformers.checkpoints.huggingface_config import make_config, read_config
 from keras_transformers.checkpoints.names import architecture_of, task_names
-from keras_transformers.config import TransformerConfig
+from keras_transformers.checkpoints.settings.huggingface_config import make_config, read_config
+from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.heads import language_model_head, pooler
 from keras_transformers.models import decoder, encoder, encoder_decoder
 from keras_transformers.tasks import Task

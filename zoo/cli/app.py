@@ -22,7 +22,7 @@ from rich.table import Table
 from typer import Argument, Option
 from typer.core import TyperGroup
 
-from keras_transformers.outside import check_file
+from keras_transformers.utils.untrusted import check_file
 from zoo._entry import Entry
 
 

@@ -12,7 +12,7 @@ from typer import Option
 from zoo.cli.app import app, console, examples, show
 
 if TYPE_CHECKING:
-    from keras_transformers.analysis.layer_comparison import LayerComparison, Row
+    from keras_transformers.analysis.cost.layer_comparison import LayerComparison, Row
 
 HEADERS = ("layer", "what", "theory", "counted", "grows with T as", "grows with d as")
 NOTES = (
@@ -41,7 +41,7 @@ def compare(
 ) -> None:
     """Attention, recurrence and convolution: theory beside what is counted in their graphs."""
     sizes = {"lengths": _sizes("lengths", lengths), "widths": _sizes("widths", widths)}
-    from keras_transformers.analysis.layer_comparison import LayerComparison
+    from keras_transformers.analysis.cost.layer_comparison import LayerComparison
 
     comparison = LayerComparison(**sizes, kernel=kernel, window=window)
     _print(HEADERS, [_cells(row) for row in comparison.rows()], markdown)
@@ -55,7 +55,7 @@ def compare(
 
 def crossings(comparison: LayerComparison) -> tuple[list[str], list[tuple[str, ...]]]:
     """Headers and rows: where attention, without its projections and with them, takes as much as recurrent layers."""
-    from keras_transformers.analysis.layer_comparison import RECURRENCES
+    from keras_transformers.analysis.cost.layer_comparison import RECURRENCES
 
     rows = []
     for quantity, part in PARTS.items():

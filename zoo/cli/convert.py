@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from keras_transformers.checkpoints.folder import check_target
-from keras_transformers.outside import resolved
+from keras_transformers.checkpoints.files.atomic_folder import check_target
+from keras_transformers.utils.untrusted import resolved
 from zoo.cli.app import TaskName, app, check_loadable, counted, examples, of_model, print_facts, step
 
 

@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from keras_transformers.data.tables import (
+from keras_transformers.data.sources.text_tables import (
     FORMATS,
     Table,
     check_columns,

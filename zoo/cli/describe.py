@@ -6,7 +6,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from keras_transformers.config_limits import most_tokens
+from keras_transformers.config.limits import most_tokens
 from zoo import _entry
 from zoo.cli.app import app, examples, print_facts
 
@@ -40,7 +40,7 @@ def forward_pass(entry: _entry.Entry, length: int) -> str:
         return f"not counted: {error}"
     if keras.backend.backend() != "tensorflow":
         return f"not counted: Keras runs on {keras.backend.backend()}, and the graph of TensorFlow is what is counted"
-    from keras_transformers.analysis.model_flops import flops_per_token
+    from keras_transformers.analysis.cost.model_flops import flops_per_token
 
     of = " of the target, with the source" if entry.config.kind == "encoder_decoder" else ""
     return f"{_scaled(flops_per_token(entry.config, length), 'FLOPs')} a token{of}, at {length} tokens"

@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-from zoo.cli.answers import print_json
 from zoo.cli.app import (
     BatchSize,
     Label,
@@ -25,6 +24,7 @@ from zoo.cli.app import (
     readable,
 )
 from zoo.cli.data import Columns, as_known, check_header, examples_of
+from zoo.cli.printed_answers import print_json
 from zoo.cli.report import show
 
 

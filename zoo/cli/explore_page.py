@@ -7,7 +7,7 @@ import os
 import socket
 from typing import Any
 
-from keras_transformers.analysis.explorer.request import MOST_CHARACTERS, MOST_NEW_TOKENS
+from keras_transformers.analysis.explorer.page_request import MOST_CHARACTERS, MOST_NEW_TOKENS
 from keras_transformers.analysis.explorer.run import read
 from keras_transformers.analysis.explorer.view import View
 

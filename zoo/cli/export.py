@@ -7,7 +7,7 @@ from typing import Annotated
 
 from typer import Argument
 
-from keras_transformers.checkpoints.folder import check_target
+from keras_transformers.checkpoints.files.atomic_folder import check_target
 from zoo.cli.app import MaxLength, Model, app, examples, step
 
 

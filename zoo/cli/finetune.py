@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 from zoo.cli import bare
-from zoo.cli.answers import json_line
 from zoo.cli.app import (
     AfterSaving,
     BatchSize,
@@ -35,10 +34,11 @@ from zoo.cli.app import (
     step,
     task_name,
 )  # fmt: skip
+from zoo.cli.chief_output import quiet_unless_chief
 from zoo.cli.data import Columns, check_header
+from zoo.cli.finetune_parts import SPLIT, Files, Parts, beside, request_of
 from zoo.cli.fit_settings import fit_options, told
-from zoo.cli.parts import SPLIT, Files, Parts, beside, request_of
-from zoo.cli.quiet import quiet_unless_chief
+from zoo.cli.printed_answers import json_line
 from zoo.cli.report import show
 
 
@@ -158,7 +158,7 @@ class Folders(NamedTuple):
 
     def check(self, *read: Path | None) -> None:
         """Raise a `ValueError`, before the work, if one cannot be written at its end, or is a file that is read."""
-        from keras_transformers.checkpoints.folder import check_target
+        from keras_transformers.checkpoints.files.atomic_folder import check_target
 
         check_target(self.out)
         check_target(beside(self.out))
@@ -196,9 +196,9 @@ def learn_and_serve(
     task: Any, parts: Parts, fit: dict[str, Any], said: str, folders: Folders, request: list[str]
 ) -> None:
     """Fit, save, evaluate, export, and let the export answer a request."""
-    from keras_transformers.keras_private import strategy_of
     from keras_transformers.tasks.reports import measure
-    from keras_transformers.training.distribute import is_chief, sum_over_replicas
+    from keras_transformers.training.workers.distribute import is_chief, sum_over_replicas
+    from keras_transformers.utils.keras_private import strategy_of
     from zoo.cli.learning import learn, save
 
     strategy = strategy_of(task.model)

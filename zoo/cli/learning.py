@@ -12,7 +12,7 @@ import keras
 from keras import ops
 
 from zoo.cli.app import AfterSaving, step
-from zoo.cli.parts import beside
+from zoo.cli.finetune_parts import beside
 
 LARGEST = 1e12  # of a weight: products of a few such overflow float32
 BETWEEN = 0.2  # seconds between two signs of life within an epoch

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 
 from typer import Argument
 
-from zoo.cli.answers import check_out, written
 from zoo.cli.app import (
     BatchSize,
     MaxLength,
@@ -26,6 +25,7 @@ from zoo.cli.app import (
     readable,
 )
 from zoo.cli.data import Columns, Row, checked_texts, rows_of
+from zoo.cli.printed_answers import check_out, written
 
 
 @app.command(

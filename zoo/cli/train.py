@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from typer import Argument
 
-from keras_transformers.checkpoints.folder import check_target
+from keras_transformers.checkpoints.files.atomic_folder import check_target
 from zoo._entry import module, names
 from zoo._recipe import remove_state, state_folder
 from zoo.cli.app import app, examples, of_data, of_output, of_training, step, verbosity

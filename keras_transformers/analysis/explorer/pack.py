@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from keras_transformers.analysis.explorer.answers import Answer
+from keras_transformers.analysis.attention.head_roles import head_roles
+from keras_transformers.analysis.attention.pooled_maps import group_bounds, pooled
+from keras_transformers.analysis.attention.rollout import rollout
+from keras_transformers.analysis.explorer.page_answers import Answer
 from keras_transformers.analysis.explorer.run import Map, Run
-from keras_transformers.analysis.head_roles import head_roles
-from keras_transformers.analysis.pooled import group_bounds, pooled
-from keras_transformers.analysis.rollout import rollout
-from keras_transformers.analysis.signal_paths import KINDS, signal_path
+from keras_transformers.analysis.signals.signal_paths import KINDS, signal_path
 
 NUMBERS = 600_000  # of queries and keys in a page: 3 MB
 WINDOW = 12, 48  # least and most tokens of which every number is there

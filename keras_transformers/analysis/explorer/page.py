@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from keras_transformers.analysis.explorer.answers import TEMPERATURES
 from keras_transformers.analysis.explorer.pack import matches, pack_paths, pack_run
+from keras_transformers.analysis.explorer.page_answers import TEMPERATURES
 from keras_transformers.analysis.explorer.run import Run
 
 SCRIPTS = ("dom.js", "answers.js", "maps.js", "cell.js", "paths.js", "main.js")  # in the order in which they are joined

@@ -8,10 +8,10 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_transformers.analysis.ablation import Head, projections, without_heads, zeroed
+from keras_transformers.analysis.attention.ablation import Head, projections, without_heads, zeroed
 from keras_transformers.tasks import Task
 from keras_transformers.text.strings import decoded
-from keras_transformers.training.distribute import on_tensorflow
+from keras_transformers.training.workers.distribute import on_tensorflow
 
 
 def kept(task: Task, key: Any, make: Callable[[], Passes]) -> Passes:

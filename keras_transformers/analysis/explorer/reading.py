@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from keras_transformers.analysis.ablation import Head
-from keras_transformers.analysis.explorer.answers import Answer, of_prediction
+from keras_transformers.analysis.attention.ablation import Head
+from keras_transformers.analysis.explorer.page_answers import Answer, of_prediction
+from keras_transformers.analysis.explorer.page_request import MOST_TOKENS, Request
 from keras_transformers.analysis.explorer.passes import kept
 from keras_transformers.analysis.explorer.replay import Noting, replayed, tensors_of
-from keras_transformers.analysis.explorer.request import MOST_TOKENS, Request
 from keras_transformers.analysis.explorer.tokens import Tokens, shown
 from keras_transformers.tasks import Task
-from keras_transformers.tasks.one_pass import Signature
+from keras_transformers.tasks.answers.one_pass import Signature
+from keras_transformers.tasks.answers.readers import Tensors
 from keras_transformers.tasks.parts import Setup
-from keras_transformers.tasks.readers import Tensors
 
 GAP_TASKS = ("masked_lm", "pretraining")
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from keras_transformers.analysis.explorer.passes import Passes
 from keras_transformers.tasks import Task
-from keras_transformers.tasks.one_pass import Signature
+from keras_transformers.tasks.answers.one_pass import Signature
+from keras_transformers.tasks.answers.readers import PythonReader, Tensors
 from keras_transformers.tasks.parts import Setup
-from keras_transformers.tasks.readers import PythonReader, Tensors
-from keras_transformers.training.distribute import on_tensorflow
+from keras_transformers.training.workers.distribute import on_tensorflow
 
 
 class Noting(PythonReader):

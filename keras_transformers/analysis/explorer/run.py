@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from keras_transformers.analysis.ablation import Head, attention_of, without_heads
-from keras_transformers.analysis.explorer.answers import Answer
+from keras_transformers.analysis.attention.ablation import Head, attention_of, without_heads
+from keras_transformers.analysis.attention.recorded import Recorded, check_has_heads, record
+from keras_transformers.analysis.explorer.page_answers import Answer
+from keras_transformers.analysis.explorer.page_request import Request
 from keras_transformers.analysis.explorer.reading import Reading, read_one_pass
-from keras_transformers.analysis.explorer.request import Request
 from keras_transformers.analysis.explorer.tokens import Tokens
-from keras_transformers.analysis.explorer.writing import read_prompt, read_source
-from keras_transformers.analysis.recorded import Recorded, check_has_heads, record
+from keras_transformers.analysis.explorer.writing_steps import read_prompt, read_source
 from keras_transformers.tasks import Task
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from keras_transformers.analysis.ablation import parse_heads
+from keras_transformers.analysis.attention.ablation import parse_heads
 from keras_transformers.analysis.explorer.page import page
-from keras_transformers.analysis.explorer.request import Request
+from keras_transformers.analysis.explorer.page_request import Request
 from keras_transformers.analysis.explorer.run import Run, run
 from keras_transformers.tasks import Task
 

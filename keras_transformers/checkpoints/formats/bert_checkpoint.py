@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from keras_transformers.checkpoints.files.tensors import Tensor, by_name
 from keras_transformers.checkpoints.formats.lower_case import find_lowercase
 from keras_transformers.checkpoints.stored import HOW_TO_SAY, Said, Stored, folder_of, parsed
-from keras_transformers.checkpoints.tensors import Tensor, by_name
-from keras_transformers.number_checks import is_size
-from keras_transformers.outside import shown
-from keras_transformers.text.bert import PAD, read_vocabulary
 from keras_transformers.text.tokenizer import Tokenizer
+from keras_transformers.text.vocabularies.wordpiece_vocabulary import PAD, read_vocabulary
+from keras_transformers.utils.number_checks import is_size
+from keras_transformers.utils.untrusted import shown
 
 HEAD_DIM = 64  # of every BERT that Google published
 WORDS, POSITIONS, SEGMENTS, INNER = (

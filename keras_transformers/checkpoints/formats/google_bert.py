@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from keras_transformers.checkpoints.files.tensors import Tensor
 from keras_transformers.checkpoints.formats.bert_checkpoint import Facts, find_vocabulary, store
 from keras_transformers.checkpoints.formats.tf_checkpoint import find_prefix, load_checkpoint, read_variables
 from keras_transformers.checkpoints.stored import Said, Stored, folder_of
-from keras_transformers.checkpoints.tensors import Tensor
-from keras_transformers.json_file import NUMBER, check_types, read_object
-from keras_transformers.outside import shown
+from keras_transformers.utils.json_file import NUMBER, check_types, read_object
+from keras_transformers.utils.untrusted import shown
 
 WRITER = "google-research/bert"
 CONFIG = "bert_config.json"

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from keras_transformers.checkpoints.files.tensors import INDEX, SAFE, Tensor, framework_of, read_tensors
 from keras_transformers.checkpoints.formats import transformers_tf
 from keras_transformers.checkpoints.hub import PICKLED
 from keras_transformers.checkpoints.stored import Said, Stored, Tokenizers, parsed
-from keras_transformers.checkpoints.tensors import INDEX, SAFE, Tensor, framework_of, read_tensors
-from keras_transformers.json_file import read_object
-from keras_transformers.outside import shown
 from keras_transformers.text.tokenizer import Tokenizer
+from keras_transformers.utils.json_file import read_object
+from keras_transformers.utils.untrusted import shown
 
 CONFIG = "config.json"
 TORCH, TENSORFLOW = "transformers (PyTorch)", "transformers 4 (TensorFlow)"

@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from keras_transformers.checkpoints.hdf5 import read_hdf5
+from keras_transformers.checkpoints.files.hdf5 import read_hdf5
+from keras_transformers.checkpoints.files.tensors import Tensor
 from keras_transformers.checkpoints.names import FAMILIES
-from keras_transformers.checkpoints.names.keras_hub import PRESETS, Preset, torch_names
+from keras_transformers.checkpoints.names.keras_hub_names import PRESETS, Preset, torch_names
 from keras_transformers.checkpoints.names.table import Names
 from keras_transformers.checkpoints.stored import Said, Stored, parsed
-from keras_transformers.checkpoints.tensors import Tensor
-from keras_transformers.json_file import read_object
-from keras_transformers.outside import shown
-from keras_transformers.text.byte_pair import END
 from keras_transformers.text.tokenizer import Tokenizer
+from keras_transformers.text.vocabularies.byte_pair_vocabulary import END
+from keras_transformers.utils.json_file import read_object
+from keras_transformers.utils.untrusted import shown
 
 CONFIG = "config.json"
 CLASSIFIERS = ("BertTextClassifier", "BertClassifier")

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from keras_transformers.checkpoints.stored import HOW_TO_SAY
-from keras_transformers.outside import resolved, shown
-from keras_transformers.text.bert import CONTINUATION
+from keras_transformers.text.vocabularies.wordpiece_vocabulary import CONTINUATION
+from keras_transformers.utils.untrusted import resolved, shown
 
 # Of published models, as google-research/bert's `validate_case_matches_checkpoint` tells them.
 LOWER = re.compile(r"uncased|(?<![a-z])(chinese|multilingual)_l-", re.IGNORECASE)

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from keras_transformers.checkpoints.files.yaml_file import read_yaml
 from keras_transformers.checkpoints.formats import google_bert, tf_models
 from keras_transformers.checkpoints.formats.bert_checkpoint import Facts, find_vocabulary, store
 from keras_transformers.checkpoints.formats.tf_checkpoint import find_prefix, is_object_based, load_checkpoint
 from keras_transformers.checkpoints.stored import Said, Stored, folder_of
-from keras_transformers.checkpoints.yaml_file import read_yaml
-from keras_transformers.json_file import check_types
-from keras_transformers.outside import shown
+from keras_transformers.utils.json_file import check_types
+from keras_transformers.utils.untrusted import shown
 
 WRITER = "Model Garden"
 PARAMS = "params.yaml"

@@ -6,15 +6,15 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from keras_transformers.checkpoints.files.tensors import Tensor
 from keras_transformers.checkpoints.formats.bert_checkpoint import check_rows, check_same
 from keras_transformers.checkpoints.formats.tf_checkpoint import find_prefix, load_checkpoint, read_variables
 from keras_transformers.checkpoints.stored import HOW_TO_SAY, Said, Stored, Tokenizers, folder_of, parsed
-from keras_transformers.checkpoints.tensors import Tensor
-from keras_transformers.json_file import check_types, read_object
-from keras_transformers.outside import shown
-from keras_transformers.text import byte_pair
 from keras_transformers.text.library import refusals_as_errors
 from keras_transformers.text.tokenizer import Tokenizer
+from keras_transformers.text.vocabularies import byte_pair_vocabulary
+from keras_transformers.utils.json_file import check_types, read_object
+from keras_transformers.utils.untrusted import shown
 
 WRITER = "openai/gpt-2"
 SIZES, VOCABULARY, MERGES = "hparams.json", "encoder.json", "vocab.bpe"
@@ -37,7 +37,7 @@ def read(place: Path, said: Said) -> Stored | None:
     variables = read_variables(prefix, load_checkpoint(prefix))
     if "model/wte" not in variables:
         return None
-    vocabulary = byte_pair.read_vocabulary(folder / VOCABULARY)
+    vocabulary = byte_pair_vocabulary.read_vocabulary(folder / VOCABULARY)
     values = _read_values(folder, variables, vocabulary, said)
     return parsed(
         values,
@@ -96,5 +96,5 @@ def to_torch(tensor: Tensor) -> Tensor:
 def _read_tokenizers(folder: Path) -> Tokenizers:
     paths = folder / VOCABULARY, folder / MERGES
     with refusals_as_errors(paths[0]):
-        tokenizer = Tokenizer(byte_pair.build_gpt2(*byte_pair.read(*paths)))
+        tokenizer = Tokenizer(byte_pair_vocabulary.build_gpt2(*byte_pair_vocabulary.read(*paths)))
     return tokenizer, tokenizer

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from keras_transformers.checkpoints.files.yaml_file import read_yaml
 from keras_transformers.checkpoints.stored import HOW_TO_SAY, Said
-from keras_transformers.checkpoints.yaml_file import read_yaml
-from keras_transformers.json_file import check_types
-from keras_transformers.number_checks import is_size
-from keras_transformers.outside import decoded, read_bytes, shown
+from keras_transformers.utils.json_file import check_types
+from keras_transformers.utils.number_checks import is_size
+from keras_transformers.utils.untrusted import decoded, read_bytes, shown
 
 DESCRIPTION = "model_description.py"
 SECTIONS = ("data", "params")

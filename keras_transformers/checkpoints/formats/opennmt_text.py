@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 import tokenizers
 
+from keras_transformers.checkpoints.files.yaml_file import read_yaml
 from keras_transformers.checkpoints.formats.opennmt_run import ENDING_SOURCES, Run
-from keras_transformers.checkpoints.yaml_file import read_yaml
-from keras_transformers.json_file import check_types
-from keras_transformers.outside import shown
-from keras_transformers.text import opennmt, sentencepiece, spm_file
-from keras_transformers.text.sentencepiece import BEGIN, END, UNKNOWN_TOKEN
-from keras_transformers.text.spm_file import SentencePieceModel
+from keras_transformers.text.sentencepiece import opennmt_tokenizers, sentencepiece_pipeline, spm_file
+from keras_transformers.text.sentencepiece.sentencepiece_pipeline import BEGIN, END, UNKNOWN_TOKEN
+from keras_transformers.text.sentencepiece.spm_file import SentencePieceModel
+from keras_transformers.utils.json_file import check_types
+from keras_transformers.utils.untrusted import shown
 
 SIDES = ("source", "target")
 SYNONYMS = {"src": "source", "tgt": "target", "trg": "target"}
@@ -49,7 +49,7 @@ class Side(NamedTuple):
 
     def build(self) -> tokenizers.Tokenizer:
         """Build its pipeline."""
-        return opennmt.build(self.tokens, self.model, self.before, self.behind)
+        return opennmt_tokenizers.build(self.tokens, self.model, self.before, self.behind)
 
 
 def read_sides(run: Run, rows: Mapping[str, int]) -> list[Side]:
@@ -80,7 +80,7 @@ def _read_side(run: Run, side: str, path: Path, rows: int, before: Sequence[str]
         told = f"texts of the {side} come as tokens with spaces between them, as no SentencePiece model is there"
         return Side(tokens, None, before, behind, [*assumed, told])
     model = spm_file.read(place)
-    if absent := sentencepiece.count_absent(model, {*tokens}, place):
+    if absent := sentencepiece_pipeline.count_absent(model, {*tokens}, place):
         told = f"{absent} pieces of {place.name} that are no line of {path.name} are cut into smaller ones, not <unk>"
         assumed.append(told)
     return Side(tokens, model, before, behind, assumed)
@@ -88,7 +88,7 @@ def _read_side(run: Run, side: str, path: Path, rows: int, before: Sequence[str]
 
 def _read_tokens(path: Path, rows: int) -> list[str]:
     """Read a vocabulary; without a line for <unk>, if that makes it as long as it should be."""
-    tokens = opennmt.read_vocabulary(path)
+    tokens = opennmt_tokenizers.read_vocabulary(path)
     return tokens[:-1] if len(tokens) == rows and tokens[-1] == UNKNOWN_TOKEN else tokens
 
 
@@ -123,7 +123,8 @@ def _find_vocabularies(run: Run, rows: Mapping[str, int]) -> dict[str, Path]:
     if not paths:
         raise ValueError(
             f"there is no vocabulary beside the OpenNMT-tf checkpoint in {run.homes[0]}: expected one file, or two "
-            f"named source.vocab and target.vocab, whose first lines are {list(opennmt.SPECIAL)}. Copy them there."
+            f"named source.vocab and target.vocab, whose first lines are {list(opennmt_tokenizers.SPECIAL)}. "
+            "Copy them there."
         )
     return {side: named.get(side) or _choose(side, paths, rows) for side in SIDES}
 
@@ -150,7 +151,9 @@ def _is_vocabulary(path: Path) -> bool:
     if path.name in METADATA.values():
         return False
     with path.open("rb") as file:
-        return file.read(23).removeprefix(BOM_UTF8).split()[:3] == [token.encode() for token in opennmt.SPECIAL]
+        return file.read(23).removeprefix(BOM_UTF8).split()[:3] == [
+            token.encode() for token in opennmt_tokenizers.SPECIAL
+        ]
 
 
 def _named_once(homes: Sequence[Path], patterns: Iterable[str], is_wanted: Callable[[Path], bool]) -> Sequence[Path]:

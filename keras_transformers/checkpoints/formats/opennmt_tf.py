@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from keras_transformers.checkpoints.files.tensors import Tensor
 from keras_transformers.checkpoints.formats.opennmt_run import DESCRIPTION, Run, activation, num_heads, read_run
 from keras_transformers.checkpoints.formats.opennmt_text import SIDES, Side, read_sides
 from keras_transformers.checkpoints.formats.tf_checkpoint import (
@@ -20,11 +21,10 @@ from keras_transformers.checkpoints.formats.tf_checkpoint import (
     read_variables,
 )
 from keras_transformers.checkpoints.stored import Said, Stored, Tokenizers, parsed
-from keras_transformers.checkpoints.tensors import Tensor
-from keras_transformers.outside import shown
-from keras_transformers.text import opennmt
 from keras_transformers.text.library import refusals_as_errors
+from keras_transformers.text.sentencepiece import opennmt_tokenizers
 from keras_transformers.text.tokenizer import Tokenizer
+from keras_transformers.utils.untrusted import shown
 
 WRITER = "OpenNMT-tf 2"
 MODEL = "model/"
@@ -276,5 +276,5 @@ def _decoding(run: Run) -> tuple[dict[str, Any], list[str]]:
 
 def _tokenizers(prefix: Path, sides: Iterable[Side]) -> Tokenizers:
     with refusals_as_errors(prefix):
-        source, target = (Tokenizer(side.build(), opennmt.files()) for side in sides)
+        source, target = (Tokenizer(side.build(), opennmt_tokenizers.files()) for side in sides)
         return source, target

@@ -12,7 +12,7 @@ from keras_transformers.checkpoints.formats.tf_checkpoint import (
     read_variables,
 )
 from keras_transformers.checkpoints.stored import Said, Stored
-from keras_transformers.outside import shown
+from keras_transformers.utils.untrusted import shown
 
 READ = "a BERT of google-research/bert, TF-Hub or Model Garden, a GPT-2 of openai/gpt-2, a Transformer of OpenNMT-tf 2"
 

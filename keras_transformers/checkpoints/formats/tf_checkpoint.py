@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from keras_transformers.checkpoints.files.tensors import Tensor
 from keras_transformers.checkpoints.formats.tf_index import MOST_SHARDS, data_files, read_index, read_string
-from keras_transformers.checkpoints.tensors import Tensor
-from keras_transformers.outside import MOST_LETTERS, check_is_itself, decoded, read_bytes, shown
+from keras_transformers.utils.untrusted import MOST_LETTERS, check_is_itself, decoded, read_bytes, shown
 
 GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
 VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"

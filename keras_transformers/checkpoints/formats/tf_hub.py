@@ -16,7 +16,7 @@ from keras_transformers.checkpoints.formats.tf_checkpoint import (
     read_variables,
 )
 from keras_transformers.checkpoints.stored import Said, Stored
-from keras_transformers.outside import shown
+from keras_transformers.utils.untrusted import shown
 
 WRITER = "TF-Hub"
 GRAPHS = ("saved_model.pb", "saved_model.pbtxt", "tfhub_module.pb")

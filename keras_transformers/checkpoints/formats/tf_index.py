@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from keras_transformers.outside import MOST_LETTERS, read_bytes, shown
+from keras_transformers.utils.untrusted import MOST_LETTERS, read_bytes, shown
 
 # A sorted table of blocks, as LevelDB writes it: the footer tells where a block is that tells where the others are.
 MAGIC = (0xDB4775248B80FB57).to_bytes(8, "little")

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from keras_transformers.checkpoints.files.tensors import Tensor
 from keras_transformers.checkpoints.formats.tf_checkpoint import TRAINING, VALUE, object_graph, read_variables
-from keras_transformers.checkpoints.tensors import Tensor
-from keras_transformers.outside import shown
+from keras_transformers.utils.untrusted import shown
 
 TABLES = {
     "word_embeddings/embeddings": "word_embeddings",

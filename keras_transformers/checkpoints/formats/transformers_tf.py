@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from keras_transformers.checkpoints.hdf5 import read_hdf5
-from keras_transformers.checkpoints.tensors import Tensor, open_shards
-from keras_transformers.outside import shown
+from keras_transformers.checkpoints.files.hdf5 import read_hdf5
+from keras_transformers.checkpoints.files.tensors import Tensor, open_shards
+from keras_transformers.utils.untrusted import shown
 
 FILE = "tf_model.h5"
 INDEX = f"{FILE}.index.json"

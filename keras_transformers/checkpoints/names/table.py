@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from keras_transformers.config import TransformerConfig
+from keras_transformers.config.transformer_config import TransformerConfig
 
 LEAVES = {"kernel": ".weight", "bias": ".bias", "gamma": ".weight", "beta": ".bias", "scale": ".weight",
           "embeddings": ".weight"}  # fmt: skip

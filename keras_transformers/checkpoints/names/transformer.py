@@ -5,7 +5,7 @@ import dataclasses
 from keras_transformers import families
 from keras_transformers.checkpoints.names.marian import MARIAN
 from keras_transformers.checkpoints.names.table import Names
-from keras_transformers.config import TransformerConfig
+from keras_transformers.config.transformer_config import TransformerConfig
 
 OPTIONAL = ("embedding_norm", "final_norm", "position_embedding", "positions", "block_{i}/feed_forward/gate")
 LAYERS = [*MARIAN.weights, "encoder_token_embedding"]

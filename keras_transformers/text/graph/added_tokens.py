@@ -6,13 +6,13 @@ import numpy as np
 import tensorflow as tf
 import tokenizers
 
-from keras_transformers.text.graph.probe import BLANK, UNICODE_SIZE
-from keras_transformers.text.graph.runs import EDGE, run_lengths, runs_of
-from keras_transformers.text.graph.streams import Stream, Tracked, keep, reachable, row_starts, shift
-from keras_transformers.text.graph.tables import TOKEN, PointTable, shipped
-from keras_transformers.text.graph.tracking import spanning
-from keras_transformers.text.graph.trie import Trie
-from keras_transformers.text.graph.trim import spaces_at_ends
+from keras_transformers.text.graph.models.trie import Trie
+from keras_transformers.text.graph.outputs.trim import spaces_at_ends
+from keras_transformers.text.graph.streams.code_points import TOKEN, PointTable, shipped
+from keras_transformers.text.graph.streams.probe import BLANK, UNICODE_SIZE
+from keras_transformers.text.graph.streams.runs import EDGE, run_lengths, runs_of
+from keras_transformers.text.graph.streams.streams import Stream, Tracked, keep, reachable, row_starts, shift
+from keras_transformers.text.graph.streams.tracking import spanning
 
 FLAGS = ("single_word", "lstrip", "rstrip")
 

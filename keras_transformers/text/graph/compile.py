@@ -9,29 +9,30 @@ from typing import Any
 import tensorflow as tf
 import tokenizers
 
-from keras_transformers.text.bert import PAD
-from keras_transformers.text.graph import normalize, split
+from keras_transformers.text.components import parts
 from keras_transformers.text.graph.added_tokens import AddedTokens
-from keras_transformers.text.graph.byte_level import ByteLevel
-from keras_transformers.text.graph.byte_pair import BytePair
-from keras_transformers.text.graph.canonical import Compose, Decompose
-from keras_transformers.text.graph.decode import Decoder
-from keras_transformers.text.graph.front import Front, at_front
-from keras_transformers.text.graph.locate import locate
-from keras_transformers.text.graph.metaspace import Metaspace
-from keras_transformers.text.graph.post_process import Template
-from keras_transformers.text.graph.precompiled import Precompiled
+from keras_transformers.text.graph.models.byte_pair import BytePair
+from keras_transformers.text.graph.models.unigram import Unigram
+from keras_transformers.text.graph.models.whole_words import WordLevel
+from keras_transformers.text.graph.models.wordpiece import WordPiece
+from keras_transformers.text.graph.normalizers import normalize
+from keras_transformers.text.graph.normalizers.canonical import Compose, Decompose
+from keras_transformers.text.graph.normalizers.precompiled import Precompiled
+from keras_transformers.text.graph.outputs.decode import Decoder
+from keras_transformers.text.graph.outputs.locate import locate
+from keras_transformers.text.graph.outputs.post_process import Template
+from keras_transformers.text.graph.outputs.trim import Trim
+from keras_transformers.text.graph.outputs.windows import lay_out_windows
+from keras_transformers.text.graph.pre_tokenizers import split_words
+from keras_transformers.text.graph.pre_tokenizers.byte_level import ByteLevel
+from keras_transformers.text.graph.pre_tokenizers.first_character import Front, at_front
+from keras_transformers.text.graph.pre_tokenizers.metaspace import Metaspace
 from keras_transformers.text.graph.refuse import refuse
-from keras_transformers.text.graph.streams import Stream, Tracked
+from keras_transformers.text.graph.streams.streams import Stream, Tracked
+from keras_transformers.text.graph.streams.tracking import tracked
 from keras_transformers.text.graph.trace import traced_once
-from keras_transformers.text.graph.tracking import tracked
-from keras_transformers.text.graph.trim import Trim
-from keras_transformers.text.graph.unigram import Unigram
-from keras_transformers.text.graph.whole_words import WordLevel
-from keras_transformers.text.graph.windows import lay_out_windows
-from keras_transformers.text.graph.wordpiece import WordPiece
 from keras_transformers.text.library import count_ids, panics_as_errors
-from keras_transformers.text.pipeline import parts
+from keras_transformers.text.vocabularies.wordpiece_vocabulary import PAD
 
 # The components that can be compiled, by their names in tokenizer.json. Each is in a module of this folder.
 NORMALIZERS: dict[str, Callable] = {
@@ -48,12 +49,12 @@ NORMALIZERS: dict[str, Callable] = {
     "Strip": normalize.Strip,
 }
 PRE_TOKENIZERS: dict[str, Callable] = {
-    "BertPreTokenizer": split.BertPreTokenizer,
+    "BertPreTokenizer": split_words.BertPreTokenizer,
     "ByteLevel": ByteLevel,
-    "Digits": split.Digits,
+    "Digits": split_words.Digits,
     "Metaspace": Metaspace,
-    "Split": split.split_by_pattern,
-    "WhitespaceSplit": split.WhitespaceSplit,
+    "Split": split_words.split_by_pattern,
+    "WhitespaceSplit": split_words.WhitespaceSplit,
 }
 MODELS = {"BPE": BytePair, "Unigram": Unigram, "WordLevel": WordLevel, "WordPiece": WordPiece}
 
@@ -156,7 +157,7 @@ class TextGraph(tf.Module):
         for normalizer in self.normalizers:
             points = normalizer(points)
         points = self.cut_normalized(points)
-        starts = split.piece_starts(points)
+        starts = split_words.piece_starts(points)
         for splitter in self.splitters:
             front_args = (at_front(points, front),) if splitter is self.front_step else ()
             points, starts = splitter(points, starts, *front_args)

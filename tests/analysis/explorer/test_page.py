@@ -10,13 +10,13 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
+from keras_transformers.analysis.attention.recorded import Recorded
 from keras_transformers.analysis.explorer.pack import GROUPS, WINDOW, matches, pack_run
 from keras_transformers.analysis.explorer.page import embedded, page, page_data
-from keras_transformers.analysis.explorer.request import Request
+from keras_transformers.analysis.explorer.page_request import Request
 from keras_transformers.analysis.explorer.run import Map, run
 from keras_transformers.analysis.explorer.tokens import Tokens
 from keras_transformers.analysis.explorer.view import View
-from keras_transformers.analysis.recorded import Recorded
 
 HOSTILE = "</script><script>alert(1)</script><!--<img src=x onerror=alert(1)> & \"'` ${alert(1)} {{7*7}} $style"
 ASSETS = files("keras_transformers.analysis.explorer") / "assets"

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import zoo
-from keras_transformers.analysis.ablation import Head, attention_of
-from keras_transformers.analysis.explorer.answers import MOST_PLACES
-from keras_transformers.analysis.explorer.request import Request
+from keras_transformers.analysis.attention.ablation import Head, attention_of
+from keras_transformers.analysis.explorer.page_answers import MOST_PLACES
+from keras_transformers.analysis.explorer.page_request import Request
 from keras_transformers.analysis.explorer.run import run
 from keras_transformers.families import bert, gpt2
 from keras_transformers.tasks import Task

@@ -13,7 +13,7 @@ import pytest
 import zoo
 from keras_transformers.checkpoints.formats import find_stored
 from keras_transformers.checkpoints.loading import load_weights
-from keras_transformers.checkpoints.names.keras_hub import PLACES, PRESETS
+from keras_transformers.checkpoints.names.keras_hub_names import PLACES, PRESETS
 from keras_transformers.checkpoints.names.table import look_up
 from zoo._checkpoint import find
 from zoo._convert import convert

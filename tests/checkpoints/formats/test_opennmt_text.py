@@ -10,7 +10,7 @@ from opennmt_models import TARGET_MODEL, write, write_config, write_text
 from spm_models import MODEL
 
 from keras_transformers.checkpoints.formats import find_stored
-from keras_transformers.text.spm_file import Piece, SentencePieceModel, serialize
+from keras_transformers.text.sentencepiece.spm_file import Piece, SentencePieceModel, serialize
 
 UNKNOWN = 13  # of the source
 

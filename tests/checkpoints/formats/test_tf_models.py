@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from tf_folders import bert_variables, garden_variables
 
+from keras_transformers.checkpoints.files.tensors import Tensor
 from keras_transformers.checkpoints.formats.google_bert import to_torch as google_to_torch
 from keras_transformers.checkpoints.formats.tf_models import Objects, is_bert, read_bert, torch_name
-from keras_transformers.checkpoints.tensors import Tensor
 
 GOOGLE = bert_variables()
 GARDEN = garden_variables(GOOGLE)

@@ -11,8 +11,8 @@ from tokenizers import normalizers as n
 from tokenizers import pre_tokenizers as p
 
 from keras_transformers.text.graph.compile import compile_text
-from keras_transformers.text.graph.normalize import SPACES
-from keras_transformers.text.graph.split_patterns import PATTERNS
+from keras_transformers.text.graph.normalizers.normalize import SPACES
+from keras_transformers.text.graph.pre_tokenizers.split_patterns import PATTERNS
 from keras_transformers.text.tokenizer import Tokenizer
 
 LETTERS = "abcAB 1²,'▁#<é\u0301\u0316\u00ad\x07\u00a0\ufeff\x85\x00İſß中Åﬁ한ᄒ😀\ufe0f\n\tЖ"

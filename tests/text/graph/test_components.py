@@ -12,7 +12,7 @@ from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tok
 from tokenizers import Tokenizer as Library
 
 from keras_transformers.text.graph.compile import compile_text
-from keras_transformers.text.graph.split_patterns import PATTERNS
+from keras_transformers.text.graph.pre_tokenizers.split_patterns import PATTERNS
 from keras_transformers.text.tokenizer import Tokenizer
 
 CORPUS = ["The cat danced on the table, and the dogs can't sit.", "Über 1234 naïve Katzen\n\n  tanzten; 日本語 😀."] * 2

@@ -11,7 +11,7 @@ from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, tra
 from tokenizers import Tokenizer as Library
 
 from keras_transformers.text.graph.compile import TextGraph, compile_text
-from keras_transformers.text.graph.split_patterns import PATTERNS
+from keras_transformers.text.graph.pre_tokenizers.split_patterns import PATTERNS
 from keras_transformers.text.tokenizer import Tokenizer
 
 CORPORA = ["novels", "wikitext", "english", "german", "banking"]

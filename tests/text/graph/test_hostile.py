@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from keras_transformers.text.graph.compile import compile_text
-from keras_transformers.text.graph.tables import shipped
+from keras_transformers.text.graph.streams.code_points import shipped
 from keras_transformers.text.tokenizer import Tokenizer
 
 COMBINING = shipped()["combining"] > 0

@@ -14,8 +14,8 @@ from tokenizers import Tokenizer as Library
 from tokenizers import models
 
 import zoo
-from keras_transformers.text.graph import unigram
 from keras_transformers.text.graph.compile import compile_text
+from keras_transformers.text.graph.models import unigram
 from keras_transformers.text.tokenizer import Tokenizer
 
 BUNDLED = Path(zoo.__file__).parent / "bundled"

@@ -14,9 +14,9 @@ from tokenizers import Tokenizer as Library
 from tokenizers import normalizers as n
 from tokenizers import pre_tokenizers as p
 
-from keras_transformers.text.charsmap import compile_rules
-from keras_transformers.text.graph import streams
 from keras_transformers.text.graph.compile import TextGraph, compile_text
+from keras_transformers.text.graph.streams import streams
+from keras_transformers.text.sentencepiece.charsmap import compile_rules
 from keras_transformers.text.tokenizer import Tokenizer
 
 MARKS = [*"aeoux \n1#", "\u0301", "\u0316", "\u0323", "\u0308", "\u0344", "\u0345", "\u0338", "\u0304"]

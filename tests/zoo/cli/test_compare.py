@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 from command_line import fail, run
 
-from keras_transformers.analysis import layer_comparison
+from keras_transformers.analysis.cost import layer_comparison
 
 SMALL = ("compare", "--lengths", "8,16", "--widths", "16,32", "--kernel", "2", "--window", "3")
 

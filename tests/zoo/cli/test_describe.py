@@ -9,8 +9,8 @@ import pytest
 from command_line import fail, run
 
 import zoo
-from keras_transformers.analysis import model_flops
-from keras_transformers.analysis.model_flops import flops_per_token
+from keras_transformers.analysis.cost import model_flops
+from keras_transformers.analysis.cost.model_flops import flops_per_token
 
 
 def described(*arguments: str) -> str:

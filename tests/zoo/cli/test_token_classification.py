@@ -10,8 +10,8 @@ from command_line import fail, run
 
 import zoo
 from keras_transformers.tasks.parts import find_kind
-from zoo.cli.answers import DIGITS, as_json
 from zoo.cli.data import Columns, examples_of, requests
+from zoo.cli.printed_answers import DIGITS, as_json
 
 WORDS, LABELS = [["a", "fine", "U.S.", "film"], ["the", "day"]], [["O", "O", "B-place", "O"], ["B-time", "I-time"]]
 TEXTS = [" ".join(words) for words in WORDS]

@@ -1,0 +1,1 @@
+"""What attention heads do: recorded, drawn, rolled out, switched off."""

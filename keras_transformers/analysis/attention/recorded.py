@@ -1,0 +1,171 @@
+"""What happens inside the attention layers of a model while it reads a text: queries, keys, masks and weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_transformers.config.transformer_config import TransformerConfig
+from keras_transformers.layers import Attention, padding_mask
+from keras_transformers.layers.attention.products import attention_weights
+from keras_transformers.layers.blocks.residual import residual
+from keras_transformers.layers.positions.rotary import rotate
+from keras_transformers.models.decoder import whole
+from keras_transformers.models.encoder import encode_source, walk
+
+NEVER = np.float32(-np.inf)
+
+
+class Recorded(NamedTuple):
+    """One kind of attention of a model, in all its layers, on one text.
+
+    `weights[l, n, t, s]` is the softmax over s of `query[l, n, t] @ key[l, n, s] * scale + bias[l, n, t, s]` where
+    `mask[l, t, s]`.
+
+    Args:
+        query: (L, N, T, H), turned by rotary positions where there are any.
+        key: (L, N, S, H), those that several heads share once for each of them.
+        scale: Factor of the products.
+        bias: (L, N, T, S), or None.
+        mask: Boolean (L, T, S), True = may attend.
+        weights: (L, N, T, S).
+    """
+
+    query: np.ndarray
+    key: np.ndarray
+    scale: float
+    bias: np.ndarray | None
+    mask: np.ndarray
+    weights: np.ndarray
+
+    def scores(self) -> np.ndarray:
+        """(L, N, T, S): what the softmax is taken of; minus infinity where the mask forbids."""
+        scores = np.einsum("lnth,lnsh->lnts", self.query, self.key) * self.scale
+        scores = scores if self.bias is None else scores + self.bias
+        return np.where(self.mask[:, None], scores, NEVER)
+
+
+def record(config: TransformerConfig, model: keras.Model, inputs: Mapping[str, Any]) -> dict[str, Recorded]:
+    """Reads one text, block by block, and notes what each attention layer does.
+
+    Any model will do: it need not have been loaded with `outputs=["attention_scores"]`. Memory grows with the square of
+    the length.
+
+    Args:
+        config: Of the model.
+        model: Of `models`, with or without heads of tasks.
+        inputs: Of one row, without padding: int32 (1, T) `token_ids`, `padding_mask`, and what else the model reads.
+
+    Returns:
+        `Recorded` by kind: `"self"`; of a model of two stacks `"encoder"`, `"self"` (the decoder's) and `"cross"`.
+
+    Raises:
+        ValueError: The blocks of the model have something else for self-attention.
+
+    Example:
+
+    >>> from keras_transformers.families import bert
+    >>> from keras_transformers.models import encoder
+    >>> config = bert(vocabulary_size=100, num_layers=2, num_heads=2, hidden_dim=16)
+    >>> ids = np.array([[2, 5, 3]], "int32")
+    >>> inputs = {"token_ids": ids, "segment_ids": 0 * ids, "padding_mask": 0 * ids + 1}
+    >>> record(config, encoder(config), inputs)["self"].weights.shape
+    (2, 2, 3, 3)
+    """
+    check_has_heads(config)
+    inputs = {name: ops.convert_to_tensor(value) for name, value in inputs.items()}
+    calls: dict[str, list[Recorded]] = {}
+    layers = {layer.name: _observed(layer, calls, config.kind) for layer in model.layers}
+    if config.kind == "encoder":
+        mask = padding_mask(inputs["padding_mask"])  # (1, 1, T)
+        walk(config, layers, inputs["token_ids"], mask, inputs.get("segment_ids"))
+    else:
+        encoder_inputs = {}
+        if config.kind == "encoder_decoder":
+            *_, encoder_inputs = encode_source(config, layers, inputs)
+        whole(config, layers, inputs, **encoder_inputs)
+    return {kind: _stacked(found) for kind, found in calls.items()}
+
+
+def check_has_heads(config: TransformerConfig) -> None:
+    """A `ValueError` for models whose blocks have something else for self-attention."""
+    if config.mixer != "attention":
+        raise ValueError(
+            f"heads are those of self-attention: received a model whose blocks have {config.mixer!r} in its place. "
+            "Take one with mixer='attention'."
+        )
+
+
+class _Observed:
+    """Stands for a block in a walk through a model, and notes what its attention layers do."""
+
+    def __init__(self, block: keras.layers.Layer, calls: dict[str, list[Recorded]], self_kind: str):
+        self.block, self.calls, self.self_kind = block, calls, self_kind
+        self.return_scores = block.return_scores
+
+    def __call__(self, hidden_states: Any, **inputs: Any) -> Any:
+        block = self.block
+        positions = {name: inputs.get(name) for name in ("rotary", "position_bias")}
+        before = _normed(block, block.attention_norm, hidden_states)
+        self._note(self.self_kind, block.attention, before, before, inputs["attention_mask"], **positions)
+        if getattr(block, "cross_attention", None) is not None:
+            states = self._after_attention(hidden_states, attention_mask=inputs["attention_mask"], **positions)
+            queries = _normed(block, block.cross_attention_norm, states)
+            keys, mask = inputs["context"], inputs["encoder_attention_mask"]
+            self._note("cross", block.cross_attention, queries, keys, mask)
+        return block(hidden_states, **inputs)
+
+    def _after_attention(self, hidden_states: Any, **inputs: Any) -> Any:
+        block = self.block
+        return residual(
+            hidden_states,
+            lambda x: block.attention(x, **inputs),
+            block.attention_norm,
+            lambda x: x,
+            block.norm_order,
+        )[0]  # (1, T, D)
+
+    def _note(
+        self, kind: str, attention: Attention, queries: Any, keys: Any, mask: Any, rotary=None, position_bias=None
+    ) -> None:
+        query = _heads(attention.query(queries), attention.num_heads, attention.head_dim)  # (1, N, T, H)
+        key = _heads(attention.key(keys), attention.num_kv_heads, attention.head_dim)  # (1, K, S, H)
+        if rotary is not None:
+            query, key = rotate(query, rotary), rotate(key, rotary)
+        scale = 1 / np.sqrt(attention.head_dim) if attention.scale is None else attention.scale
+        weights = attention_weights(query * ops.cast(scale, query.dtype), key, mask, position_bias)  # (1, N, T, S)
+        key = ops.repeat(key, attention.num_heads // attention.num_kv_heads, axis=1)  # (1, N, S, H)
+        mask = ops.broadcast_to(mask, (1, *weights.shape[2:]))  # (1, T, S)
+        arrays = [None if x is None else _array(x) for x in (query, key, position_bias, mask, weights)]
+        query, key, bias, mask, weights = arrays
+        self.calls.setdefault(kind, []).append(Recorded(query, key, float(scale), bias, mask.astype(bool), weights))
+
+
+def _observed(layer: keras.layers.Layer, calls: dict, kind: str) -> Any:
+    if "_block_" not in layer.name:
+        return layer
+    return _Observed(layer, calls, "encoder" if layer.name.startswith("encoder") and kind != "encoder" else "self")
+
+
+def _normed(block: keras.layers.Layer, norm: Any, x: Any) -> Any:
+    return norm(x) if norm is not None and block.norm_order == "pre" else x
+
+
+def _heads(x: Any, heads: int, width: int) -> Any:
+    """(1, T, heads * H) -> (1, heads, T, H)."""
+    return ops.transpose(ops.reshape(x, (1, -1, heads, width)), (0, 2, 1, 3))
+
+
+def _array(x: Any) -> np.ndarray:
+    return ops.convert_to_numpy(ops.cast(x, "float32"))[0]
+
+
+def _stacked(calls: list[Recorded]) -> Recorded:
+    columns = dict(zip(Recorded._fields, zip(*calls, strict=True), strict=True))
+    bias = None if columns["bias"][0] is None else np.stack(columns["bias"])
+    arrays = {name: np.stack(columns[name]) for name in ("query", "key", "mask", "weights")}
+    return Recorded(**arrays, scale=columns["scale"][0], bias=bias)

@@ -1,0 +1,1 @@
+"""What models cost: operations and parameters, counted from the traced graph."""

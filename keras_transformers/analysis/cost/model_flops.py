@@ -1,0 +1,79 @@
+"""FLOPs a token of whole models, from their configurations."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import keras
+
+from keras_transformers.analysis.cost.complexity import complexity
+from keras_transformers.analysis.cost.traced import shapes_only
+from keras_transformers.config.limits import most_tokens
+from keras_transformers.config.transformer_config import TransformerConfig
+from keras_transformers.heads import language_model_head, pooler
+from keras_transformers.models import decoder, encoder, encoder_decoder
+from keras_transformers.utils.number_checks import is_size
+
+
+def flops_per_token(config: TransformerConfig, length: int) -> float:
+    """FLOPs of a forward pass, divided by its tokens, counted from the graph that TensorFlow traces.
+
+    The blocks of a stack have products of the same shapes: models of one and of two blocks are traced, and the
+    difference stands for each of the others. So the largest model takes as long as the smallest, and no memory.
+    Other ways to count differ: Kaplan et al. 2020, https://arxiv.org/abs/2001.08361, leave out embeddings and half of
+    the scores; published figures often have multiply-adds.
+
+    Args:
+        config: Of an encoder, counted with its pooler; of a decoder, with its output layer for every token; or of
+            both, with the output layer of the decoder.
+        length: Tokens of the text; beside an encoder, of the source and of the target each.
+
+    Returns:
+        FLOPs (two for a multiply-add; products of matrices only) for each token; beside an encoder, for each token of
+        the target, with the encoder's work for the source in it.
+
+    Raises:
+        ValueError: The length is no positive integer, or longer than the model.
+
+    Example:
+
+    >>> from keras_transformers.families import gpt2
+    >>> config = gpt2(vocabulary_size=100, num_layers=3, num_heads=2, hidden_dim=16)
+    >>> flops_per_token(config, length=8) == 2 * (3 * (12 * 16**2 + 2 * 8 * 16) + 16 * 100)
+    True
+    """
+    most = most_tokens(config)
+    if not is_size(length) or length > most:
+        raise ValueError(
+            f"length must be a positive integer, at most {most}, the model's longest text: received {length!r}."
+        )
+    stacks = ["num_layers", *(["num_decoder_layers"] if config.kind == "encoder_decoder" else [])]
+    one = dict.fromkeys(stacks, 1)
+    least = _flops(config, one, length)
+    more = [(getattr(config, name) - 1) * (_flops(config, one | {name: 2}, length) - least) for name in stacks]
+    return (least + sum(more)) / length
+
+
+def _flops(config: TransformerConfig, layers: dict[str, int], length: int) -> int:
+    """Of a model of the given numbers of blocks."""
+    model = shapes_only(lambda: whole_model(dataclasses.replace(config, **layers)))
+    inputs = {name: keras.KerasTensor((1, length), dtype="int32") for name in model.input}
+    return complexity(model, inputs).flops
+
+
+def whole_model(config: TransformerConfig) -> keras.Model:
+    """A model with what the zoo counts with it: the pooler of an encoder, the output layer of a decoder.
+
+    Args:
+        config: Of any family.
+
+    Returns:
+        A functional model in float32; its inputs are those of the model without a head.
+    """
+    builders: dict[str, Callable] = {"encoder": encoder, "decoder": decoder, "encoder_decoder": encoder_decoder}
+    model = builders[config.kind](config, dtype="float32")
+    states = model.output["hidden_states"]  # (B, T, D)
+    if config.kind == "encoder":
+        return keras.Model(model.input, pooler(config, states, "float32"))
+    return keras.Model(model.input, language_model_head(config, model.get_layer("token_embedding"), states, "float32"))

@@ -1,0 +1,1 @@
+"""How signals travel through layers: path lengths and gradients."""

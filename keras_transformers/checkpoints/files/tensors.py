@@ -1,0 +1,216 @@
+"""The tensors of a checkpoint folder, read only when needed."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import ml_dtypes  # noqa: F401 - teaches numpy bfloat16 and float8_e4m3fn
+import numpy as np
+import safetensors
+
+from keras_transformers.checkpoints.files.pickled import read_pickled
+from keras_transformers.checkpoints.hub import PICKLED
+from keras_transformers.utils.json_file import read_object
+from keras_transformers.utils.untrusted import MOST_LETTERS, check_is_itself, shown
+
+SAFE = "model.safetensors"
+INDEX = SAFE + ".index.json"
+# Of weights in other formats, or under other names.
+OTHERS = (
+    "*.safetensors",
+    "pytorch_model*.bin",
+    "*.h5",
+    "*.msgpack",
+    "*.gguf",
+    "*.ckpt*",
+    "*.onnx",
+    "consolidated*.pth",
+)
+FLOAT8 = "float8_e4m3fn"
+# The dtypes of weights, by the file's name of them.
+FLOATS = {"F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64", "F8_E4M3": FLOAT8}
+
+
+class Tensor(NamedTuple):
+    """A stored tensor.
+
+    Args:
+        name: Its name in the file.
+        shape: Its shape.
+        dtype: NumPy's name of the dtype, such as `"bfloat16"`. If it is not a weight, this may be the file's name of
+            it, such as `"F8_E5M2"`.
+        read: Returns its values; for weights only, as NumPy may not have another dtype.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    read: Callable[[], np.ndarray]
+
+    @property
+    def is_weight(self) -> bool:
+        """Whether it has a float dtype.
+
+        Quantized tensors need scales that are stored elsewhere: those of 8-bit floats are then tensors of their own,
+        which no model has a weight for.
+        """
+        return self.dtype in FLOATS.values()
+
+    def map(self, function: Callable[[np.ndarray], np.ndarray]) -> Tensor:
+        """Returns the tensor with another layout; nothing is read before it is asked for.
+
+        Args:
+            function: Converts the values, and depends on their shape alone.
+        """
+        shape = function(np.broadcast_to(np.float32(0), self.shape)).shape
+        return self._replace(shape=shape, read=lambda: function(self.read()))
+
+    def equals(self, other: Tensor) -> bool:
+        """Whether both are weights of the same shape and values."""
+        comparable = self.is_weight and other.is_weight and self.shape == other.shape
+        return comparable and np.array_equal(self.read(), other.read())
+
+
+def zeros(name: str, shape: tuple[int, ...], dtype: str = "float32") -> Tensor:
+    """Returns a tensor of zeros, which is made when it is read."""
+    return Tensor(name, shape, dtype, lambda: np.zeros(shape, dtype))
+
+
+def by_name(tensors: Iterable[tuple[str, Tensor]], source: Any) -> dict[str, Tensor]:
+    """Returns a dict of tensors by name.
+
+    Args:
+        tensors: Pairs of a name and a tensor.
+        source: What error messages call the checkpoint.
+
+    Raises:
+        ValueError: Two tensors have the same name.
+    """
+    named: dict[str, Tensor] = {}
+    for name, tensor in tensors:
+        if name in named:
+            raise ValueError(
+                f"{source} holds two tensors for one weight: {named[name].name} and {tensor.name}, both {name}: "
+                "nothing was loaded. Remove the one that is not meant."
+            )
+        named[name] = tensor
+    return named
+
+
+def read_tensors(
+    folder: Path, pickled: bool = False, name: str = SAFE, old_name: str = PICKLED, **options: Any
+) -> list[Tensor]:
+    """Lists the tensors of a folder's `model.safetensors`, or of the shards in its index; the files are memory-mapped.
+
+    Args:
+        folder: A checkpoint folder.
+        pickled: Whether to accept `pytorch_model.bin`, or its shards, if there is no safetensors file.
+        name, old_name: Of the files.
+        **options: For `open_shards`.
+
+    Returns:
+        The tensors; of safetensors files only the headers have been read.
+
+    Raises:
+        ValueError: There are no weights, or a file is missing or damaged.
+    """
+    for file, open_file in [(name, _open), (old_name, _open_pickled)][: 2 if pickled else 1]:
+        if (folder / file).is_file():
+            return open_file(folder / file)
+        if (folder / f"{file}.index.json").is_file():
+            return open_shards(folder / f"{file}.index.json", open_file, **options)
+    old = [file for file in (old_name, f"{old_name}.index.json") if (folder / file).is_file()]
+    remedy = f" It holds {old[0]}, an old format: ask for it with pickled=True." if old else ""
+    if other := sorted(path.name for pattern in OTHERS for path in folder.glob(pattern) if not old):
+        remedy = (
+            f" It holds {shown(other)}, which is not read: save the model with `save_pretrained` of `transformers`."
+        )
+    raise ValueError(f"no weights in {folder}: expected {name} or {name}.index.json.{remedy}")
+
+
+def framework_of(folder: Path) -> str | None:
+    """Returns the framework that a folder's safetensors files name, such as `"pt"`; None if there are none."""
+    index = folder / INDEX
+    path = folder / SAFE if (folder / SAFE).is_file() or not index.is_file() else folder / next(iter(_files(index)), "")
+    return (_safe_open(path).metadata() or {}).get("format") if path.is_file() else None
+
+
+def _safe_open(path: Path) -> Any:
+    check_is_itself(path)
+    try:
+        return safetensors.safe_open(path, framework="numpy")
+    except (safetensors.SafetensorError, OSError) as error:
+        raise ValueError(f"{path} is damaged or incomplete ({str(error)[:MOST_LETTERS]}): fetch it again.") from error
+
+
+def _open_pickled(path: Path) -> list[Tensor]:
+    check_is_itself(path)
+    arrays = read_pickled(path)
+    return [Tensor(name, x.shape, x.dtype.name, lambda array=x: array) for name, x in arrays.items()]
+
+
+def _open(path: Path) -> list[Tensor]:
+    file = _safe_open(path)
+    contents = functools.cache(lambda: dict(safetensors.deserialize(path.read_bytes())))
+    return [_describe(file, name, contents) for name in file.keys()]  # noqa: SIM118 - it is no dict
+
+
+def _describe(file: Any, name: str, contents: Callable[[], dict[str, Any]]) -> Tensor:
+    header = file.get_slice(name)
+    dtype, shape = FLOATS.get(header.get_dtype(), header.get_dtype()), tuple(header.get_shape())
+
+    def read_float8() -> np.ndarray:  # whose name safetensors looks for in NumPy
+        return np.frombuffer(contents()[name]["data"], FLOAT8).reshape(shape)
+
+    return Tensor(name, shape, dtype, read_float8 if dtype == FLOAT8 else functools.partial(file.get_tensor, name))
+
+
+def open_shards(
+    index: Path,
+    open_file: Callable[[Path], list[Tensor]],
+    names_of: Callable[[str], Sequence[str]] = lambda name: (name,),
+) -> list[Tensor]:
+    """Lists the tensors of the files that an index names.
+
+    Args:
+        index: Of the file: `weight_map` names a file for each tensor, and all of them are in its folder.
+        open_file: Lists the tensors of a file.
+        names_of: Maps a tensor's name in the index to those that it may have in the file.
+
+    Raises:
+        ValueError: A file is missing or damaged, or lacks a tensor.
+    """
+    places = _weight_map(index)
+    shards = {name: open_file(index.parent / name) for name in _files(index)}
+    held = {(name, tensor.name) for name, shard in shards.items() for tensor in shard}
+    asked = {name: {(place, other) for other in names_of(name)} for name, place in places.items()}
+    if missing := sorted(name for name, found in asked.items() if not found & held):
+        raise ValueError(
+            f"{index} names tensors that its files do not hold: {shown(missing)}. Fetch index and files again."
+        )
+    return [tensor for shard in shards.values() for tensor in shard]
+
+
+def _files(index: Path) -> list[str]:
+    """Returns the names of the files that an index names, which are in its folder."""
+    files = sorted({*_weight_map(index).values()})
+    if missing := [name for name in files if Path(name).name != name or not os.path.isfile(index.parent / name)]:
+        raise ValueError(f"{index} names files that are not there: {shown(missing)}. Fetch them too.")
+    return files
+
+
+def _weight_map(index: Path) -> dict[str, str]:
+    """The index's file names, by tensor name."""
+    places = read_object(index).get("weight_map")
+    wrong = None if isinstance(places, dict) else "None" if places is None else f"a {type(places).__name__}"
+    if wrong is None:
+        wrong = next(
+            (f"{shown(place)} for {name[:100]}" for name, place in places.items() if not isinstance(place, str)), None
+        )
+    if wrong is not None:
+        raise ValueError(f"{index}: weight_map must name a file for each tensor: received {wrong}. Fetch it again.")
+    return places

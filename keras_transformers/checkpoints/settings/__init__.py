@@ -1,0 +1,1 @@
+"""Settings beside the weights: config.json, generation_config.json, labels, pooling."""

@@ -1,0 +1,208 @@
+"""Convert config.json of Hugging Face to a `TransformerConfig`, labels and problem, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from keras_transformers.checkpoints.names import FAMILIES, Names, family_names, names_of
+from keras_transformers.checkpoints.settings.label_names import read_labels
+from keras_transformers.checkpoints.settings.special_ids import possible_ids
+from keras_transformers.config.transformer_config import TransformerConfig
+from keras_transformers.utils.json_file import check_types, read_object
+from keras_transformers.utils.untrusted import shown
+
+PROBLEMS = {
+    "single_label": "single_label_classification",
+    "multi_label": "multi_label_classification",
+    "regression": "regression",
+}
+GENERATION = ("bos_token_id", "eos_token_id", "decoder_start_token_id")
+PAD = "pad_token_id"
+TASK = "zoo_task"  # our own key: what `architectures` does not tell of the task
+FORGOTTEN = (
+    "output_initializer_range",
+    "embedding_initializer_range",
+    "dropout",
+)  # fields for training only, which a format may lose: trained weights do not need them
+
+
+def read_config(folder: str | Path, warn: bool = True) -> tuple[TransformerConfig, dict[str, Any]]:
+    """Reads the config.json of a checkpoint folder.
+
+    Args:
+        folder: In the Hugging Face layout.
+        warn: Whether to warn of special tokens that are left out: see `special_ids`.
+
+    Returns:
+        The configuration, and a dict of the file's other facts: `architecture`, the class of `transformers` or None;
+        `labels`, a tuple of names in the order of the logits; `problem`: `"single_label"`, `"multi_label"` or
+        `"regression"`, these two None for models that are not classifiers; `fault`, why the labels' names cannot be
+        used, if so; and, where a task said it of itself,
+        `task`, a dict of its `name` and options.
+
+    Raises:
+        ValueError: The file is missing or not JSON, the family or one of its options is not supported, or a size is
+            missing.
+    """
+    path = Path(folder, "config.json")
+    return parse_config(read_object(path), path, warn)
+
+
+def parse_config(values: dict[str, Any], path: Path, warn: bool = True) -> tuple[TransformerConfig, dict[str, Any]]:
+    """Parses the values of a config.json, which another program's file may stand for: see `read_config`.
+
+    Args:
+        values: By the keys of `transformers`.
+        path: Of the file that they are from, for errors; a generation_config.json beside it is read, too.
+        warn: As for `read_config`.
+    """
+    values = _flatten(values, path) | _read_generation(path.with_name("generation_config.json"), values)
+    family = _of_type(values, path, "model_type", str, "")
+    names = family_names(family, path) if family else _without_family(values, path)
+    try:
+        values = names.read(values)
+        return _read_model(values, names, path, warn), _read_extra(values, names, path)
+    except (TypeError, AttributeError, ArithmeticError) as error:  # from a value of the wrong type
+        raise ValueError(f"{path} has a value of the wrong type ({error}). Fetch or write it again.") from error
+
+
+def _read_model(values: dict[str, Any], names: Names, path: Path, warn: bool) -> TransformerConfig:
+    _check_options(values, names, path)
+    fields = {ours: values[theirs] for ours, theirs in names.fields.items() if values.get(theirs) is not None}
+    if missing := [names.fields[ours] for ours in names.required if ours not in fields]:
+        raise ValueError(f"{path} lacks {missing}.")
+    if "activation" in fields:
+        fields["activation"] = names.activations[fields["activation"]]
+    if isinstance(fields.get("eos_ids"), int):
+        fields["eos_ids"] = (fields["eos_ids"],)
+    try:
+        return names.configure(**possible_ids(fields, path, warn))
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def _without_family(values: dict[str, Any], path: Path) -> NoReturn:
+    """Raises the error of a file that does not say what it describes; its class may tell."""
+    architecture = _architecture(values, path)
+    known = [names.model_type for names in FAMILIES.values() if architecture in names.architectures]
+    remedy = f'Write "model_type": "{known[0]}" in it, as it is of a {architecture}, or f' if known else "F"
+    raise ValueError(
+        f"{path} says no model_type: expected one of {sorted(FAMILIES)}. {remedy}etch the config.json of a model again."
+    )
+
+
+def _flatten(values: dict[str, Any], path: Path) -> dict[str, Any]:
+    """Copies the options of rotary positions to the top: `rope_parameters`, and `rope_scaling` of old, which wins."""
+    scaling = dict(_of_type(values, path, "rope_scaling", dict, {}))
+    if "type" in scaling:
+        scaling.setdefault("rope_type", scaling.pop("type"))
+    return values | _of_type(values, path, "rope_parameters", dict, {}) | scaling
+
+
+def _read_generation(path: Path, config: dict[str, Any]) -> dict[str, Any]:
+    """The special tokens of generation_config.json, if it exists; `transformers` prefers them to config.json.
+
+    Only padding is first that of config.json: each file keeps its own (`generation_config.make_generation`). -1 in
+    either stands for none, as in Llama's.
+    """
+    values = read_object(path) if path.is_file() else {}
+    pads = [number for number in (config.get(PAD), values.get(PAD)) if number is not None]
+    read = {key: values[key] for key in GENERATION if values.get(key) is not None}
+    return read | {PAD: next((number for number in pads if number != -1), next(iter(pads), None))}
+
+
+def _check_options(values: dict[str, Any], names: Names, path: Path):
+    for key, expected in names.fixed.items():
+        value = values.get(key, expected)
+        is_unset = value is None and (not expected or isinstance(expected, str))
+        if value != expected and not is_unset:
+            raise ValueError(f"{path}: {key}={shown(values[key])} is not supported; only {expected!r} is.")
+    for key, other in names.equal.items():
+        if key in values and values[key] != values.get(other) and (values[key] or values.get(other)):
+            received = f"{key}={shown(values[key])} with {other}={shown(values.get(other))}"
+            raise ValueError(f"{path}: {received} is not supported; only equal values are.")
+    activation = _of_type(values, path, names.fields["activation"], str, None)
+    if activation is not None and activation not in names.activations:
+        raise ValueError(f"{path}: unknown activation {shown(activation)}; known are {sorted(names.activations)}.")
+
+
+def _read_extra(values: dict[str, Any], names: Names, path: Path) -> dict[str, Any]:
+    architecture = _architecture(values, path)
+    extra = {"architecture": architecture, "labels": None, "problem": None}
+    if said := _of_type(values, path, TASK, dict, {}):
+        extra["task"] = said
+    is_known = architecture in names.architectures
+    if not (str(architecture).endswith("Classification") if is_known else values.get("id2label")):
+        return extra
+    extra["labels"], fault = read_labels(values, path)
+    extra |= {"fault": fault} if fault else {}
+    ours_by_theirs = {theirs: ours for ours, theirs in PROBLEMS.items()}
+    inferred = "regression" if len(extra["labels"]) == 1 else "single_label"  # as transformers does
+    extra["problem"] = ours_by_theirs.get(_of_type(values, path, "problem_type", str, ""), inferred)
+    return extra
+
+
+def _architecture(values: dict[str, Any], path: Path) -> str | None:
+    architecture = next(iter(_of_type(values, path, "architectures", list, [])), None)
+    check_types({"architectures": architecture}, {"architectures": str}, path)
+    return architecture
+
+
+def _of_type(values: dict[str, Any], path: Path, key: str, kind: type, default: Any) -> Any:
+    """The value of a key, or the default if it is missing or empty. A value of another type is a `ValueError`."""
+    value = values.get(key) or default
+    check_types({key: value}, {key: kind}, path)
+    return value
+
+
+def make_config(
+    config: TransformerConfig,
+    architecture: str,
+    labels: Sequence[str] | None = None,
+    problem: str | None = None,
+) -> dict[str, Any]:
+    """The content of a config.json: the inverse of `read_config`.
+
+    Raises:
+        ValueError: The family's format has no place for a value of `config`, or `architecture` or `problem` is unknown.
+    """
+    names = names_of(config, "a configuration")
+    if architecture not in names.architectures:
+        raise ValueError(f"architecture must be one of {sorted(names.architectures)}: received {architecture!r}.")
+
+    our_values = config.to_dict()
+    fields = {ours: our_values[ours] for ours in names.fields}
+    read_back = names.configure(**{ours: value for ours, value in fields.items() if value is not None})
+    lost = [key for key, value in read_back.to_dict().items() if our_values[key] != value and key not in FORGOTTEN]
+    written = {theirs: getattr(config, ours) for ours, theirs in names.fields.items()}  # the last of fields of one name
+    lost += [ours for ours, theirs in names.fields.items() if getattr(config, ours) != written[theirs]]
+    if config.activation not in names.activations.values():
+        lost.append("activation")
+    if lost:
+        raise ValueError(f"the {names.model_type} format of Hugging Face has no place for other values of {lost}.")
+
+    values = {names.fields[ours]: _their_value(ours, value, names) for ours, value in fields.items()}
+    values |= {key: values[other] for key, other in names.equal.items()}
+    if "rope_theta" in values:  # since version 5; before, it is at the top
+        values["rope_parameters"] = {"rope_theta": values["rope_theta"], "rope_type": "default"}
+    # dtype is what transformers computes in, whatever the weights are stored in.
+    values |= {"architectures": [architecture], "model_type": names.model_type, "dtype": "float32"}
+
+    if labels is not None:
+        values["id2label"] = {str(index): label for index, label in enumerate(labels)}
+        values["label2id"] = {label: index for index, label in enumerate(labels)}
+    if problem is not None:
+        if problem not in PROBLEMS:
+            raise ValueError(f"problem must be one of {sorted(PROBLEMS)}: received {problem!r}.")
+        values["problem_type"] = PROBLEMS[problem]
+    return dict(sorted(names.write(values).items()))
+
+
+def _their_value(ours: str, value: Any, names: Names) -> Any:
+    if ours == "activation":
+        return next(theirs for theirs, known in names.activations.items() if known == value)
+    if ours == "eos_ids":
+        return list(value) if len(value) > 1 else next(iter(value), None)
+    return value

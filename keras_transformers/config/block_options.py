@@ -1,0 +1,97 @@
+"""What one block of a stack may have for itself, where the others differ."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from keras_transformers.utils.number_checks import is_finite, is_size
+from keras_transformers.utils.untrusted import shown
+
+
+@dataclasses.dataclass(frozen=True)
+class BlockOptions:
+    """Options of one block: plain values, checked once.
+
+    Models that alternate need it: windows and full attention (Gemma, ModernBERT), two rotary bases (Gemma 3), blocks
+    without positions (SmolLM3), a first block without its attention norm (ModernBERT).
+    Papers: windows, Beltagy et al. 2020, https://arxiv.org/abs/2004.05150; blocks without positions, Kazemnejad et al.
+    2023, https://arxiv.org/abs/2305.19466.
+
+    Args:
+        attention_window: Size of the window of the self-attention, in tokens; None for full attention. In a decoder a
+            query at q sees the keys at k with `0 <= q - k < attention_window`, in an encoder those with
+            `abs(q - k) <= attention_window // 2`.
+        max_wavelength: Base of the wavelengths of rotary positions; that of the configuration when None.
+        rotary: Whether the block has the rotary positions of the configuration; False for a block without positions.
+        attention_norm: Whether a pre-norm block has the norm before the self-attention.
+
+    Raises:
+        ValueError: An option is not of its type, or a block without rotary positions has a `max_wavelength`.
+
+    Example:
+
+    >>> BlockOptions(attention_window=512, max_wavelength=1000)
+    BlockOptions(attention_window=512, max_wavelength=1000.0, rotary=True, attention_norm=True)
+    """
+
+    attention_window: int | None = None
+    max_wavelength: float | None = None
+    rotary: bool = True
+    attention_norm: bool = True
+
+    def __post_init__(self):
+        if self.attention_window is not None:
+            if not is_size(self.attention_window):
+                raise ValueError(
+                    f"attention_window must be a positive integer, or None for full attention: received "
+                    f"{shown(self.attention_window)}."
+                )
+            object.__setattr__(self, "attention_window", int(self.attention_window))
+        if self.max_wavelength is not None:
+            self._check_wavelength()
+            object.__setattr__(self, "max_wavelength", float(self.max_wavelength))
+        for name in ("rotary", "attention_norm"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name} of a block must be True or False: received {shown(getattr(self, name))}.")
+
+    def _check_wavelength(self):
+        value = self.max_wavelength
+        if not (is_finite(value) and value > 0):
+            raise ValueError(f"max_wavelength of a block must be a positive number: received {shown(value)}.")
+        if self.rotary is False:
+            raise ValueError(
+                f"a block with rotary=False has no wavelengths: received max_wavelength={value}. Give one of them."
+            )
+
+
+def make_block_options(values: Any) -> tuple[BlockOptions, ...]:
+    """A list of `BlockOptions`, or of dicts of their values, as a tuple of `BlockOptions`.
+
+    Args:
+        values: A list or tuple.
+
+    Raises:
+        ValueError: It is neither, a member is neither `BlockOptions` nor a dict, or an option is unknown or wrong.
+
+    Example:
+
+    >>> make_block_options([{"attention_window": 8}])[0].attention_window
+    8
+    """
+    if isinstance(values, str) or not isinstance(values, Sequence):
+        raise ValueError(
+            f"block_options must be a list of BlockOptions or dicts, one for each block: received {shown(values)}. "
+            "Put it into a list."
+        )
+    return tuple(value if isinstance(value, BlockOptions) else _from_dict(value) for value in values)
+
+
+def _from_dict(values: Any) -> BlockOptions:
+    known = [field.name for field in dataclasses.fields(BlockOptions)]
+    if not isinstance(values, Mapping):
+        raise ValueError(f"block_options must hold dicts or BlockOptions: received {shown(values)}.")
+    if unknown := sorted(set(values) - set(known), key=str):
+        raise ValueError(f"unknown options of a block {shown(unknown)}; the known ones are {known}.")
+    return BlockOptions(**values)

@@ -1,0 +1,300 @@
+"""The one description of a model: a frozen record of plain values, checked once."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from keras_transformers.config.block_options import BlockOptions, make_block_options
+from keras_transformers.config.limits import check_kinds, check_limits
+from keras_transformers.utils.number_checks import is_number, is_size, is_token_id
+from keras_transformers.utils.untrusted import brief, shown
+
+NORMS = ("layer", "rms")
+NORM_ORDERS = ("pre", "post")
+POSITIONS = ("learned", "sinusoidal", "rotary", "relative", "alibi")
+MIXERS = ("attention", "simple_rnn", "gru", "lstm", "convolution")
+POSITION_LAYOUTS = ("interleaved", "halves", "fairseq", "opennmt")
+KINDS = ("encoder", "decoder", "encoder_decoder")
+TWO_STACKS = ("num_decoder_layers", "encoder_vocabulary_size")
+OPTIONAL_IDS = ("pad_id", "bos_id", "decoder_start_id")
+
+
+@dataclasses.dataclass(frozen=True)
+class TransformerConfig:
+    """Sizes and options of a transformer.
+
+    Made by the functions of `keras_transformers.families`, which hold the facts of each family, or by `from_dict`.
+
+    Args:
+        family: The checkpoint family, such as `"bert"`.
+        kind: `"encoder"`, `"decoder"` or `"encoder_decoder"`.
+        vocabulary_size: Rows of the token embedding, V.
+        num_layers: Blocks; of the encoder, where there are two stacks.
+        num_heads: Attention heads, N.
+        hidden_dim: Width of the hidden states, D.
+        intermediate_dim: Width inside the feed-forward layers.
+        max_length: Longest sequence, in tokens.
+        num_segments: Rows of the segment embedding; 0 for none.
+        dropout: Rate after the embeddings and after each sublayer.
+        attention_dropout: Rate on the attention weights.
+        activation_dropout: Rate between the two feed-forward layers.
+        final_dropout: Whether there is dropout after the last norm of a pre-norm stack too.
+        activation: Keras activation of the feed-forward layers and of the masked-LM head.
+        epsilon: Added to the variance in normalisations.
+        norm: `"layer"` or `"rms"`.
+        norm_order: `"post"` (the paper, BERT) or `"pre"`.
+        mixer: What a block has for self-attention: `"attention"`, `"simple_rnn"`, `"gru"`, `"lstm"` or `"convolution"`.
+            Other blocks than those of attention have no feed-forward layer; `intermediate_dim` is the width of their
+            states (of both ways together) or channels, and `num_heads` are those of the cross-attention.
+        cross_attention: Whether the decoder of two stacks attends to the encoder; if not, its recurrent blocks begin
+            with states made from the encoder's last one, and its encoder reads from one way only.
+        kernel_size: Tokens that a convolution sees, an odd number.
+        positions: `"learned"`, `"sinusoidal"`, `"rotary"`, `"relative"` or `"alibi"`; the first two, or None for none,
+            where the mixer is another than attention.
+        position_layout: Of sinusoidal positions, as `SinusoidalPositions` has it: `"interleaved"` is the paper's.
+        num_kv_heads: Heads of keys and values, K; `num_heads` when None.
+        head_dim: Width of a head, H; `hidden_dim // num_heads` when None.
+        attention_scale: Factor of the query-key products; `1 / sqrt(head_dim)` when None.
+        gated: Whether the feed-forward layers are gated.
+        use_bias: Whether dense layers have biases.
+        initializer_range: Standard deviation of the truncated normal initialiser; None for Glorot uniform, `"fan_in"`
+            for `1 / sqrt(inputs)`.
+        embedding_initializer_range: The same for token embeddings; `initializer_range` when None.
+        output_initializer_range: The same for the last layer of each sublayer; `initializer_range` when None.
+        tie_embeddings: Whether the output projection is the token embedding.
+        scale_outputs: Whether hidden states are multiplied by `1 / sqrt(hidden_dim)` before the output projection.
+        output_bias: Whether the language model's logits have a bias.
+        scale_embeddings: Whether token embeddings are multiplied by `sqrt(hidden_dim)`.
+        embedding_norm: Whether there is a norm after the embeddings; when None, in post-norm models.
+        max_wavelength: Base of the wavelengths of rotary positions.
+        pad_id: Token id of padding; 0 when None, but of a decoder, which may have none.
+        bos_id: Token id that texts begin with, or None.
+        eos_ids: Token ids that end a text; the first is written, any of them stops generation.
+        num_decoder_layers: Blocks of the decoder, where there are two stacks; `num_layers` when None.
+        encoder_vocabulary_size: Rows of the encoder's own token embedding; None where both stacks share one.
+        decoder_start_id: Token id that the decoder of two stacks begins with; None where that depends on the text, as
+            mBART's does on the language.
+        block_options: What blocks have for themselves: a tuple of `BlockOptions` or of dicts of their values, one for
+            each block. A shorter one is repeated from the first block on, in each stack; empty, all blocks are alike.
+
+    Raises:
+        ValueError: A size is not a positive integer, a rate is outside [0, 1), a choice is unknown, or
+            `hidden_dim` is not divisible by `num_heads` and no `head_dim` is given, or a field of two stacks is given
+            to a model of one; `block_options` are more than the blocks, unknown, or do not fit the other fields; or
+            the sizes are beyond those of any model (`config_limits`).
+
+    Example:
+
+    >>> from keras_transformers.families import bert
+    >>> config = bert(vocabulary_size=100, num_layers=2, num_heads=2, hidden_dim=16)
+    >>> config.head_dim, config.intermediate_dim
+    (8, 64)
+    >>> TransformerConfig.from_dict(config.to_dict()) == config
+    True
+    """
+
+    family: str
+    vocabulary_size: int
+    num_layers: int
+    num_heads: int
+    hidden_dim: int
+    intermediate_dim: int
+    max_length: int
+    kind: str = "encoder"
+    num_segments: int = 0
+    dropout: float = 0.1
+    attention_dropout: float = 0.1
+    activation_dropout: float = 0.0
+    final_dropout: bool = False
+    activation: str = "gelu"
+    epsilon: float = 1e-12
+    norm: str = "layer"
+    norm_order: str = "post"
+    mixer: str = "attention"
+    cross_attention: bool = True
+    kernel_size: int = 3
+    positions: str | None = "learned"
+    position_layout: str = "interleaved"
+    num_kv_heads: int | None = None
+    head_dim: int | None = None
+    attention_scale: float | None = None
+    gated: bool = False
+    use_bias: bool = True
+    initializer_range: float | str | None = 0.02
+    embedding_initializer_range: float | None = None
+    output_initializer_range: float | None = None
+    tie_embeddings: bool = True
+    scale_outputs: bool = False
+    output_bias: bool = False
+    scale_embeddings: bool = False
+    embedding_norm: bool | None = None
+    max_wavelength: float = 10000.0
+    pad_id: int | None = None
+    bos_id: int | None = None
+    eos_ids: tuple[int, ...] = ()
+    num_decoder_layers: int | None = None
+    encoder_vocabulary_size: int | None = None
+    decoder_start_id: int | None = None
+    block_options: tuple[BlockOptions, ...] = ()
+
+    __repr__ = brief
+
+    def __post_init__(self):
+        if isinstance(self.eos_ids, str) or not isinstance(self.eos_ids, Sequence):
+            raise ValueError(f"eos_ids must be a list of token ids: received {shown(self.eos_ids)}.")
+        self._set("eos_ids", tuple(self.eos_ids))
+        self._set("block_options", make_block_options(self.block_options))
+        if self.embedding_norm is None:
+            self._set("embedding_norm", self.norm_order == "post")
+        if self.kind == "encoder_decoder" and self.num_decoder_layers is None:
+            self._set("num_decoder_layers", self.num_layers)
+        if self.pad_id is None and self.kind != "decoder":
+            self._set("pad_id", 0)
+        self._set("num_kv_heads", self.num_heads if self.num_kv_heads is None else self.num_kv_heads)
+        if self.head_dim is None:
+            if not (is_size(self.hidden_dim) and is_size(self.num_heads)) or self.hidden_dim % self.num_heads:
+                raise ValueError(
+                    "hidden_dim and num_heads must be whole numbers, one divisible by the other: received hidden_dim="
+                    f"{shown(self.hidden_dim)}, num_heads={shown(self.num_heads)}. Choose others or give head_dim."
+                )
+            self._set("head_dim", self.hidden_dim // self.num_heads)
+        self._check_choices()
+        check_kinds(self)
+        self._check_numbers()
+        self._check_mixer()
+        self._check_ids()
+        self._check_blocks()
+        check_limits(self)
+
+    def _set(self, name: str, value: Any):
+        object.__setattr__(self, name, value)
+
+    def _check_numbers(self):
+        optional = [name for name in TWO_STACKS if getattr(self, name) is not None]
+        for name in ("vocabulary_size", "num_layers", "num_heads", "num_kv_heads", "head_dim", "hidden_dim",
+                     "intermediate_dim", "max_length", *optional):  # fmt: skip
+            self._check_size(name)
+        for name in ("dropout", "attention_dropout", "activation_dropout"):
+            if not (is_number(getattr(self, name)) and 0 <= getattr(self, name) < 1):
+                raise ValueError(f"{name} is a rate in [0, 1): received {shown(getattr(self, name))}.")
+            self._set(name, float(getattr(self, name)))
+        if self.num_heads % self.num_kv_heads:
+            raise ValueError(
+                f"num_heads must be a multiple of num_kv_heads: received num_heads={self.num_heads}, "
+                f"num_kv_heads={self.num_kv_heads}."
+            )
+
+    def _check_size(self, name: str):
+        if not is_size(getattr(self, name)):
+            raise ValueError(f"{name} must be a positive integer: received {shown(getattr(self, name))}.")
+        self._set(name, int(getattr(self, name)))  # Keras cannot write numpy scalars into a layer's config
+
+    def _check_ids(self):
+        optional = {name: () if getattr(self, name) is None else (getattr(self, name),) for name in OPTIONAL_IDS}
+        for name, ids in {"eos_ids": self.eos_ids, **optional}.items():
+            if not all(is_token_id(number, self.vocabulary_size) for number in ids):
+                raise ValueError(
+                    f"{name} must be a token id in [0, {self.vocabulary_size}): received {shown(getattr(self, name))}."
+                )
+        self._set("eos_ids", tuple(map(int, self.eos_ids)))
+        if self.encoder_vocabulary_size and self.pad_id >= self.encoder_vocabulary_size:
+            below = f"expected one in [0, {self.encoder_vocabulary_size}), the encoder's vocabulary"
+            raise ValueError(f"pad_id is a token of both sides: {below}; received {self.pad_id}.")
+
+    def _check_choices(self):
+        absolute = (*POSITIONS[:2], None)  # for the embeddings: recurrence and convolution know the order themselves
+        choices = {"kind": KINDS, "norm": NORMS, "norm_order": NORM_ORDERS, "mixer": MIXERS,
+                   "positions": POSITIONS if self.mixer == "attention" else absolute,
+                   "position_layout": POSITION_LAYOUTS}  # fmt: skip
+        for name, allowed in choices.items():
+            if getattr(self, name) not in allowed:
+                mixer = f" with mixer={self.mixer!r}" if name == "positions" else ""
+                raise ValueError(f"{name} must be one of {allowed}{mixer}: received {shown(getattr(self, name))}.")
+        given = [name for name in (*TWO_STACKS, "decoder_start_id") if getattr(self, name) is not None]
+        if given and self.kind != "encoder_decoder":
+            raise ValueError(f"{given} belong to a model of two stacks: received them with kind={self.kind!r}.")
+
+    def _check_mixer(self):
+        self._check_size("kernel_size")
+        if self.kernel_size % 2 != 1:
+            raise ValueError(f"kernel_size must be an odd number: received {self.kernel_size}.")
+        if not self.cross_attention and (self.kind != "encoder_decoder" or self.mixer in ("attention", "convolution")):
+            raise ValueError(
+                "cross_attention=False needs kind='encoder_decoder' and a recurrent mixer, which begins with a state "
+                f"of the encoder: received kind={self.kind!r}, mixer={self.mixer!r}."
+            )
+        if self.mixer != "attention" and self.block_options:
+            raise ValueError(
+                f"block_options are of attention: received some with mixer={self.mixer!r}. Leave them out."
+            )
+
+    def _check_blocks(self):
+        most = max(self.num_layers, self.num_decoder_layers or 0)
+        if len(self.block_options) > most:
+            raise ValueError(
+                f"block_options must have one entry for each block or fewer, which are repeated: received "
+                f"{len(self.block_options)} for {most} blocks."
+            )
+        for options in self.block_options:
+            if self.positions != "rotary" and not (options.rotary and options.max_wavelength is None):
+                raise ValueError(
+                    f"rotary and max_wavelength of block_options need positions='rotary': received {options} with "
+                    f"positions={self.positions!r}."
+                )
+            if self.norm_order != "pre" and not options.attention_norm:
+                raise ValueError(
+                    f"attention_norm=False of block_options needs norm_order='pre': received norm_order="
+                    f"{self.norm_order!r}, whose next sublayer takes what that norm gives."
+                )
+
+    @property
+    def fill_id(self) -> int:
+        """The id that rows are padded with: `pad_id`, or any other where a model has none."""
+        return self.pad_id or 0
+
+    def num_blocks(self, side: str | None = None) -> int:
+        """The number of blocks of a stack.
+
+        Args:
+            side: `"encoder"` or `"decoder"`; may be None where there is one stack.
+        """
+        sides = ("encoder", "decoder") if self.kind == "encoder_decoder" else (self.kind, None)
+        if side not in sides:
+            raise ValueError(f"a configuration with kind={self.kind!r} has the sides {sides}: received {side!r}.")
+        return self.num_decoder_layers or self.num_layers if side == "decoder" else self.num_layers
+
+    def block(self, index: int, side: str | None = None) -> BlockOptions:
+        """The options of one block, with nothing left open.
+
+        Args:
+            index: From 0.
+            side: As for `num_blocks`.
+
+        Returns:
+            `BlockOptions`. `max_wavelength` is a number where the block has rotary positions; where it has none it is
+            None, and `rotary` is False.
+        """
+        if not 0 <= index < self.num_blocks(side):
+            raise ValueError(f"expected a block in [0, {self.num_blocks(side)}): received {index!r}.")
+        options = self.block_options[index % len(self.block_options)] if self.block_options else BlockOptions()
+        if not (options.rotary and self.positions == "rotary"):
+            return dataclasses.replace(options, rotary=False, max_wavelength=None)
+        return dataclasses.replace(options, max_wavelength=options.max_wavelength or self.max_wavelength)
+
+    def replace(self, **changes: Any) -> TransformerConfig:
+        """A copy with other values, checked again."""
+        return dataclasses.replace(self, **changes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values by field name."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> TransformerConfig:
+        """The inverse of `to_dict`; an unknown key is a `ValueError`."""
+        known = {field.name for field in dataclasses.fields(cls)}
+        if unknown := sorted(set(values) - known):
+            raise ValueError(f"unknown configuration keys {unknown}; the known ones are {sorted(known)}.")
+        return cls(**values)

@@ -1,0 +1,1 @@
+"""Batches: shuffled, bucketed and padded, as `tf.data` or as a Keras sequence."""

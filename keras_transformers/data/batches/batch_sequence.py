@@ -1,0 +1,97 @@
+"""Batches for backends other than TensorFlow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import keras
+
+from keras_transformers.data.batches.batching import Batching, Window
+from keras_transformers.data.batches.identity import identity
+from keras_transformers.data.position import Position
+from keras_transformers.data.sources.protocols import Objective, Source
+
+
+class BatchSequence(keras.utils.PyDataset):
+    """A `keras.utils.PyDataset` of batches that knows where its next pass starts; made by `pipeline.batches`.
+
+    Args:
+        source: `Source`, of rows that are in memory.
+        objective: `Objective`.
+        batching: `Batching`.
+        num_batches: int, batches in a whole epoch.
+
+    Attributes:
+        position: `Position`, where the next pass starts. The last batch of an epoch moves it to the next epoch. An
+            unfinished pass, such as Keras' look at the first batch, does not move it.
+    """
+
+    def __init__(self, source: Source, objective: Objective, batching: Batching, num_batches: int):
+        super().__init__()
+        self._settings = source, objective, batching
+        self._num_batches = num_batches
+        self._window = -1, None
+        self.position = Position()
+        self._epoch, self._skip, self._begins = 0, 0, False
+
+    @property
+    def num_batches(self) -> int:
+        """Batches in a whole epoch.
+
+        When a pass begins, the batches left in it: Keras then asks again, for this pass only. It takes the number from
+        before as the length of all epochs.
+        """
+        return self._num_batches - (self.position.batch if self._begins else 0)
+
+    def __len__(self) -> int:
+        return self.num_batches
+
+    def __getitem__(self, index: int) -> tuple:
+        if self._begins:
+            self._epoch, self._skip, self._begins = self.position.epoch, self.position.batch, False
+        batch = index + self._skip
+        if batch + 1 == self._num_batches:
+            self.position.epoch, self.position.batch = self._epoch + 1, 0
+        return _divisible(self._window_of(self._epoch)[batch])
+
+    def __iter__(self) -> Iterator[tuple]:
+        self.on_epoch_begin()
+        return super().__iter__()
+
+    def on_epoch_begin(self) -> None:
+        """Called by Keras before each pass: the pass then starts at `position`."""
+        self._begins = True
+
+    def identity(self) -> dict[str, Any]:
+        """The identity of the data set: see `data.identity`."""
+        return identity(*self._settings)
+
+    def _window_of(self, epoch: int) -> Window:
+        source, objective, batching = self._settings
+        epoch = epoch if batching.shuffle else 0
+        if self._window[0] != epoch:
+            ((first, rows),) = source.windows(batching, epoch, 0)
+            self._window = epoch, Window(rows, objective, batching, epoch, first)
+        return self._window[1]
+
+
+def _divisible(batch: tuple) -> tuple:
+    """The batch, if its rows can be spread evenly over the devices of `keras.distribution`: JAX cannot do otherwise.
+
+    Raises:
+        ValueError: They cannot.
+    """
+    distribution = keras.distribution.distribution()
+    if distribution is None:
+        return batch
+    sizes = dict(zip(distribution.device_mesh.axis_names, distribution.device_mesh.shape, strict=True))
+    parts = max(1, sizes[distribution.batch_dim_name] // distribution.num_processes)  # of this process
+    uneven = [len(array) for array in keras.tree.flatten(batch) if len(array) % parts]
+    if uneven:
+        raise ValueError(
+            f"received a batch of {uneven[0]} rows for a keras.distribution that splits batches into {parts} parts: "
+            f"expected a multiple of {parts}. Choose such a batch_size, and such a number of texts; or leave a smaller "
+            "last batch out, with drop_remainder=True (of task.fit: dataset_options={'drop_remainder': True})."
+        )
+    return batch

@@ -1,0 +1,69 @@
+"""The identity of a data set in a few plain values, which shows whether a resumed run still has the same data."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from keras_transformers.data.batches.batching import BATCH, Batching
+from keras_transformers.data.sources.protocols import Objective, Source
+
+# Rows on which the objective is tried.
+SAMPLE_ROWS = 64
+
+
+def identity(source: Source, objective: Objective, batching: Batching) -> dict[str, Any]:
+    """Returns the settings of a data set by name, a digest of its rows, and one of a batch that the objective makes.
+
+    Equal data sets have equal identities in every process. The digest covers all rows that are in memory; for a stream,
+    those of its first buffer.
+
+    Args:
+        source, objective, batching: Of `pipeline.batches`.
+
+    Returns:
+        A dict of strings, numbers and tuples of these.
+    """
+    rows = source.sample() if source.num_rows is not None else next(iter(source.windows(batching, 0, 0)))[1]
+    first_rows = rows[np.arange(min(rows.num_rows, SAMPLE_ROWS))]
+    element = objective(first_rows, batching.widths[-1], batching.rng(0, BATCH, 0))
+    attributes = {name: value for name, value in vars(source).items() if not name.startswith("_")}
+    digests = {"rows": digest([attributes, rows]), "objective": digest([type(objective).__name__, element])}
+    return digests | asdict(batching)
+
+
+def digest(value: Any) -> str:
+    """A hash of arrays and plain values, in containers and dataclasses. Of any other object, only its class counts.
+
+    Example:
+
+    >>> digest({"rows": np.arange(3)}) == digest({"rows": np.arange(3)}) != digest({"rows": np.arange(4)})
+    True
+    """
+    state = hashlib.blake2b(digest_size=8)
+    for part in _parts(value):
+        state.update(part)
+    return state.hexdigest()
+
+
+def _parts(value: Any) -> Iterator[bytes]:
+    """Bytes that differ if values differ; the lengths among them separate successive values."""
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        yield f"{value.dtype}{value.shape}".encode()
+        yield value.tobytes()
+    elif is_dataclass(value) and not isinstance(value, type):
+        yield from _parts({field.name: getattr(value, field.name) for field in fields(value)})
+    elif isinstance(value, Mapping):
+        yield from _parts(list(value.items()))
+    elif isinstance(value, (list, tuple, np.ndarray)):
+        yield f"[{len(value)}]".encode()
+        for item in value:
+            yield from _parts(item)
+    else:
+        plain = value is None or isinstance(value, (str, bytes, bool, int, float, np.generic))
+        text = f"{type(value).__name__} {value if plain else ''}"
+        yield f"{len(text)} {text}".encode("utf-8", "surrogatepass")

@@ -1,0 +1,198 @@
+"""Make the data set for `model.fit` from a source and an objective; see `protocols` for both."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import keras
+import numpy as np
+
+from keras_transformers.data.batches.batch_sequence import BatchSequence
+from keras_transformers.data.batches.batching import BATCH, BUCKETS, FINE_BUCKETS, Batching, Window, weighted
+from keras_transformers.data.batches.identity import identity
+from keras_transformers.data.position import Position
+from keras_transformers.data.sources.protocols import Objective, Source
+
+if TYPE_CHECKING:
+    from keras_transformers.data.batches.tf_batches import Batches
+
+# Elements that tf.data prepares ahead. A fixed number, as autotune makes `fit` stall for seconds.
+PREFETCH = 4
+
+
+def batches(
+    source: Source,
+    objective: Objective,
+    batch_size: int | None = None,
+    *,
+    batch_tokens: int | None = None,
+    max_length: int,
+    seed: int = 0,
+    shuffle: bool = True,
+    buckets: Sequence[int] | None = None,
+    accumulation_steps: int = 1,
+    drop_remainder: bool = False,
+    by_length: bool = False,
+) -> Batches | BatchSequence:
+    """Makes the data set that `model.fit` takes.
+
+    (seed, epoch, batch) determine everything in it, so that it can be reproduced and resumed. Each pass takes the next
+    epoch of `dataset.position`: `fit(epochs=n)` has n shuffles and n sets of masks.
+
+    Args:
+        source: `Rows`, `SentencePairs`, `Packed`, `Blocks`, `Stream`, `TokenStream`, `Translations` or
+            `TranslationStream`; or a `Source` of your own.
+        objective: `Classification`, `MaskedLM`, `Pretraining`, `NextToken`, `Translation`, `SpanCorruption` or
+            `TextInfilling`; or an `Objective` of your own.
+        batch_size: int, rows in a batch (over all replicas).
+        batch_tokens: int, instead of `batch_size`: the maximum of rows times padded length (of pairs, that of the
+            longer side), as `--max-tokens` of fairseq. A batch holds rows of similar length.
+        max_length: int, maximum tokens of a row; a longer row is an error.
+        seed: int, of all shuffles and masks.
+        shuffle: bool. If False, rows stay in order and every pass is the same, masks included: for evaluation.
+        buckets: lengths in tokens; a batch is padded to the next of them, or to max_length. `()` for max_length always;
+            `None` for the default of the source.
+        accumulation_steps: int, that of the optimizer. Batches then have sample weights with which the accumulated
+            step equals that of one large batch.
+        drop_remainder: bool, leave out the rows that do not fill a batch.
+        by_length: bool, with `shuffle=False`: the longest rows first, so that batches hold rows of like length, where
+            rows are in memory and have lengths. For an evaluation in which each row counts by itself.
+
+    Returns:
+        `Batches`, a `tf.data.Dataset`; on backends other than TensorFlow `BatchSequence`, a
+        `keras.utils.PyDataset`. Both have `position`, `num_batches` (in an epoch; `None` for a stream) and `identity()`
+        (see `data.identity`). The docstring of `Batches` says which transformations keep them.
+
+    Raises:
+        ValueError: a setting or label is out of range, a row is too long, or the rows do not fill a batch.
+
+    Example:
+
+    >>> from keras_transformers.data.objectives.class_targets import Classification
+    >>> from keras_transformers.data.sources.rows import Rows
+    >>> rows = Rows.of([[2, 9, 3], [2, 8, 8, 3]], labels=[1, 0])
+    >>> dataset = batches(rows, Classification(num_classes=2), 2, max_length=32, shuffle=False)
+    >>> x, y = next(iter(dataset))
+    >>> tuple(x["token_ids"].shape), np.asarray(y).tolist()
+    ((2, 16), [1, 0])
+    """
+    if buckets is None:
+        buckets = getattr(source, "buckets", None)
+    if buckets is None:
+        buckets = BUCKETS if batch_tokens is None else FINE_BUCKETS
+    buckets = tuple(buckets) if isinstance(buckets, Iterable) else (buckets,)
+    batching = Batching(
+        batch_size, seed, shuffle, max_length, buckets, accumulation_steps, drop_remainder, batch_tokens
+    )
+    if by_length:
+        source = _by_length(source, shuffle)
+    num_batches = _num_batches(source, batching)
+
+    if keras.backend.backend() == "tensorflow":
+        return _tf_batches(source, objective, batching, num_batches)
+    if num_batches is None:
+        raise ValueError("A Stream needs the TensorFlow backend: set KERAS_BACKEND=tensorflow, or pass lists.")
+    return BatchSequence(source, objective, batching, num_batches)
+
+
+def longest_first(lengths: np.ndarray) -> np.ndarray:
+    """Return the indices that sort rows by their lengths, (rows,) or (rows, sides), the longest first; stable.
+
+    Example:
+
+    >>> longest_first(np.array([2, 5, 2, 7])).tolist()
+    [3, 1, 0, 2]
+    """
+    lengths = lengths.reshape(len(lengths), -1)
+    return np.lexsort([*-lengths.T, -lengths.max(axis=1)])  # the last key is the primary one
+
+
+def _by_length(source: Source, shuffle: bool) -> Source:
+    if shuffle:
+        raise ValueError("Received by_length=True and shuffle=True: leave one out; shuffled batches are by length too.")
+    in_memory = hasattr(source, "lengths") and hasattr(source, "__getitem__")
+    return source[longest_first(source.lengths)] if in_memory else source
+
+
+def _num_batches(source: Source, batching: Batching) -> int | None:
+    """Batches in an epoch; `None` for a stream."""
+    if batching.batch_tokens and not hasattr(source, "lengths"):
+        raise ValueError(
+            f"Received batch_tokens={batching.batch_tokens} for {type(source).__name__}, whose lengths differ every "
+            f"epoch or are all max_length: use batch_size, such as {batching.batch_tokens // batching.max_length}."
+        )
+    if source.num_rows is None:
+        return None
+    count = batching.num_batches(source.lengths if batching.batch_tokens else np.zeros(source.num_rows))
+    if not count:
+        size = batching.batch_size or f"{batching.batch_tokens} tokens"
+        raise ValueError(
+            f"Received {source.num_rows} rows: not enough for one step of {batching.accumulation_steps} batches of "
+            f"{size}."
+        )
+    return count
+
+
+def epoch_batches(source: Source, objective: Objective, batching: Batching, epoch: int, skip: int) -> Iterator[tuple]:
+    """Yields the elements of one epoch from number `skip` on; earlier ones are not made."""
+    for first, rows in source.windows(batching, epoch, skip):
+        window = Window(rows, objective, batching, epoch, first)
+        for index in range(max(0, skip - first), len(window)):
+            yield window[index]
+
+
+def _tf_batches(source: Source, objective: Objective, batching: Batching, num_batches: int | None) -> Batches:
+    import tensorflow as tf
+
+    from keras_transformers.data.batches.tf_batches import Batches
+
+    passes = _Passes(source, objective, batching)
+    # TensorFlow keeps the function for ever; the rows belong to the data set, and to those made from it.
+    following = weakref.WeakMethod(passes.following)
+    dataset = tf.data.Dataset.from_generator(
+        lambda: following()(), output_signature=_signature(source, objective, batching)
+    )
+    options = tf.data.Options()
+    options.autotune.enabled = False
+    options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.DATA
+    dataset = dataset.prefetch(PREFETCH).with_options(options)
+    return Batches(dataset, passes.position, num_batches, passes.identity)
+
+
+class _Passes:
+    """The passes over a data set, one after the other."""
+
+    def __init__(self, source: Source, objective: Objective, batching: Batching):
+        self.settings, self.position = (source, objective, batching), Position()
+
+    def identity(self) -> dict[str, Any]:
+        return identity(*self.settings)
+
+    def following(self) -> Iterator[tuple]:
+        """Yields the elements of the next pass."""
+        epoch, skip = self.position.epoch, self.position.batch
+        # At the start of the pass, not at its end: elements are prepared ahead of training, the last one too. (Under a
+        # strategy, Keras looks at one batch before it trains; this look counts as an epoch.)
+        self.position.epoch, self.position.batch = epoch + 1, 0
+        yield from epoch_batches(*self.settings, epoch if self.settings[-1].shuffle else 0, skip)
+
+
+def _signature(source: Source, objective: Objective, batching: Batching) -> Any:
+    """Shapes and dtypes of an element; an axis is None if it differs between the shortest and the longest bucket."""
+    import tensorflow as tf
+
+    sample = source.sample()
+    objective.check(sample)
+    row, rng = sample[np.arange(1)], batching.rng(0, BATCH, 0)
+    elements = [objective(row, width, rng) for width in batching.widths[[0, -1]]]
+    if batching.accumulation_steps > 1:
+        elements = [weighted([element])[0] for element in elements]
+    batch_size = batching.batch_size if batching.drop_remainder else None  # `batch_size` is None by token count
+
+    def spec(short, long):
+        axes = [n if n == m else None for n, m in zip(short.shape[1:], long.shape[1:], strict=True)]
+        return tf.TensorSpec([batch_size, *axes], short.dtype)
+
+    return tf.nest.map_structure(spec, *elements)

@@ -1,0 +1,1 @@
+"""Training objectives: from rows of token ids to inputs, targets and weights."""

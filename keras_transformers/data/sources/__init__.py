@@ -1,0 +1,1 @@
+"""Sources of rows: lists, streams and tables of texts, packed rows."""

@@ -1,0 +1,86 @@
+"""The interfaces of a source of rows and of an objective, for your own ones in `pipeline.batches`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from keras_transformers.data.batches.batching import Batching
+
+
+class EncodedRows(Protocol):
+    """Encoded examples in memory, such as `Rows` and `Translations`.
+
+    Attributes:
+        num_rows: int.
+        lengths: tokens of each row: (rows,), or (rows, 2) of pairs.
+    """
+
+    @property
+    def num_rows(self) -> int: ...
+
+    @property
+    def lengths(self) -> np.ndarray: ...
+
+    def __getitem__(self, indices: Any) -> EncodedRows:
+        """The rows with these numbers."""
+        ...
+
+
+class Source(Protocol):
+    """A source of rows.
+
+    Two more attributes are optional:
+
+    - `lengths`: as of `EncodedRows`, of all rows and the same in every epoch, or `None` if unknown. A source without
+      this attribute does not allow `batch_tokens`.
+    - `buckets`: a tuple of padded lengths, the default of `batches(buckets=None)`; `()` for rows that fill
+      `max_length`. `None`, or no such attribute, for the usual ones.
+
+    Attributes:
+        num_rows: int, or `None` if unknown, as for a stream.
+    """
+
+    @property
+    def num_rows(self) -> int | None: ...
+
+    def sample(self) -> EncodedRows:
+        """A few rows, which show the shapes of the batches; all rows if they are in memory."""
+        ...
+
+    def windows(self, batching: Batching, epoch: int, skip: int) -> Iterator[tuple[int, EncodedRows]]:
+        """Yields the rows of an epoch, in windows of rows that are in memory together.
+
+        Args:
+            batching: the settings of the batches.
+            epoch: int, determines the shuffle.
+            skip: int, number of batches to skip. The first window holds batch `skip`, or is an earlier one.
+
+        Yields:
+            The number in the epoch of the window's first batch, and its rows.
+        """
+        ...
+
+
+class Objective(Protocol):
+    """A training objective: makes the inputs and labels of a batch from its rows."""
+
+    def check(self, rows: Any) -> None:
+        """Raises a `ValueError` for rows that it cannot use, for instance with a label out of range."""
+        ...
+
+    def __call__(self, rows: Any, width: Any, rng: np.random.Generator) -> tuple:
+        """Makes an element of the data set.
+
+        Args:
+            rows: the rows of one batch, of the kind that the objective is for.
+            width: int, the padded length; for pairs, one for each side.
+            rng: the generator for masks and other random choices.
+
+        Returns:
+            (inputs,), (inputs, labels) or (inputs, labels, sample weights).
+        """
+        ...

@@ -1,0 +1,102 @@
+"""Weights of rows: what each text counts in the loss."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from keras_transformers.data.sources.protocols import Objective
+from keras_transformers.data.sources.rows import InMemory
+
+
+@dataclass(frozen=True)
+class WeightedRows(InMemory):
+    """Rows in memory, each with a weight, as a source for `batches`; `WithRowWeights` makes batches of them.
+
+    Args:
+        rows: `Rows` or `TextGroups`.
+        weights: (rows,) float.
+
+    Raises:
+        ValueError: There are not as many weights as rows.
+
+    Example:
+
+    >>> from keras_transformers.data.sources.rows import Rows
+    >>> WeightedRows(Rows.of([[2, 3], [2, 7, 3]]), np.array([1.0, 0.5]))[np.array([1])].weights.tolist()
+    [0.5]
+    """
+
+    rows: Any
+    weights: np.ndarray
+
+    def __post_init__(self):
+        if len(self.weights) != self.num_rows:
+            raise ValueError(f"Received {len(self.weights)} weights for {self.num_rows} texts: expected one a text.")
+
+    @property
+    def num_rows(self) -> int:
+        return self.rows.num_rows
+
+    @property
+    def lengths(self) -> np.ndarray:
+        return self.rows.lengths
+
+    def __getitem__(self, indices: Any) -> WeightedRows:
+        return WeightedRows(self.rows[indices], self.weights[indices])
+
+
+class WithRowWeights:
+    """An objective of `WeightedRows`: that of their rows, whose targets count as much as their row.
+
+    Args:
+        objective: Of the rows without weights.
+
+    Example:
+
+    >>> from keras_transformers.data.objectives.class_targets import Classification
+    >>> from keras_transformers.data.sources.rows import Rows
+    >>> rows = WeightedRows(Rows.of([[2, 7, 3], [2, 3]], labels=[1, 0]), np.array([1.0, 0.5]))
+    >>> WithRowWeights(Classification(num_classes=2))(rows, width=4)[2].tolist()
+    [1.0, 0.5]
+    """
+
+    def __init__(self, objective: Objective):
+        self.objective = objective
+
+    def check(self, rows: WeightedRows) -> None:
+        """Raise the `ValueError`s of the objective."""
+        self.objective.check(rows.rows)
+
+    def __call__(self, rows: WeightedRows, width: Any, rng: np.random.Generator | None = None) -> tuple:
+        inputs, *labels = self.objective(rows.rows, width, rng)
+        if not labels:
+            return (inputs,)
+        return multiplied((inputs, *labels), rows.weights.astype(np.float32))
+
+
+def multiplied(element: tuple, weight: Any) -> tuple:
+    """Return an element of a data set with its sample weights times others, or these where it has none.
+
+    Args:
+        element: (inputs, labels) or (inputs, labels, sample weights), the last two by output or one array each.
+        weight: (B,) or of the shape of the labels; by output, or one array for all outputs.
+    """
+    x, y, *sample_weights = element
+    if isinstance(y, dict) and not isinstance(weight, dict):
+        weight = dict.fromkeys(y, weight)
+    if not sample_weights:
+        return x, y, weight
+    (sample_weight,) = sample_weights
+    if not isinstance(y, dict):
+        return x, y, _product(weight, sample_weight)
+    return x, y, {name: _product(weight[name], sample_weight[name]) for name in weight}
+
+
+def _product(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """The broadcast product of (B,) and (B, ...) arrays, in either order."""
+    rank = max(one.ndim, other.ndim)
+    one, other = (array.reshape(array.shape + (1,) * (rank - array.ndim)) for array in (one, other))
+    return one * other

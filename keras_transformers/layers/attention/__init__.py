@@ -1,0 +1,1 @@
+"""Attention: the layer, its masks, its cache, and long texts in chunks."""

@@ -1,0 +1,280 @@
+"""Multi-head attention: the only attention layer of the library."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_transformers.layers.attention.cache import write_cache
+from keras_transformers.layers.attention.call_checks import check_call
+from keras_transformers.layers.attention.long_attention import long_attention
+from keras_transformers.layers.attention.masks import combine, reach_mask
+from keras_transformers.layers.attention.products import attention_weights, mix
+from keras_transformers.layers.attention.query_chunks import CHUNK, Visible, checked_reach, chunk_size, width
+from keras_transformers.layers.core.dense import built_dense, length_of, with_length, without_length
+from keras_transformers.layers.core.dropout import Dropout, nth_seed
+from keras_transformers.layers.interface.given_masks import Sizes, carried, combined
+from keras_transformers.layers.interface.input_checks import (
+    as_array,
+    check_positive,
+    check_rates,
+    check_shape,
+    check_sizes,
+)
+from keras_transformers.layers.interface.layer_options import DenseOwner
+from keras_transformers.layers.interface.old_files import ReturnsCache
+from keras_transformers.layers.interface.optional_outputs import asked
+from keras_transformers.layers.positions.rotary import rotate
+
+LINEAR_FROM = 4096
+
+
+@keras.saving.register_keras_serializable("keras_transformers")
+class Attention(ReturnsCache, DenseOwner):
+    """Scaled dot-product attention with several heads: self-attention, cross-attention, and both with a cache.
+
+    Each output is the mean of the values, weighted by the softmax of the scaled query-key products.
+    Papers: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762; grouped key/value heads: Ainslie et al. 2023,
+    https://arxiv.org/abs/2305.13245.
+
+    Args:
+        num_heads: Query heads, N.
+        head_dim: Width of a head, H; the width of the input divided by `num_heads` when None.
+        num_kv_heads: Key and value heads, K, a divisor of N; N when None.
+        scale: Factor of the query-key products; `1 / sqrt(H)` when None.
+        dropout: Rate on the attention weights.
+        use_bias: Whether the four projections have biases.
+        return_scores: Whether each call returns the attention weights (before dropout) as well. A layer that one model
+            calls both with and without them needs it: calls of a functional model's layer return the same structure.
+        return_cache: Whether each call returns the cache as well.
+        initializer_range: Standard deviation of the truncated normal initialiser; None for Glorot uniform (queries,
+            keys and values as if they were one matrix, as fairseq has it), `"fan_in"` for `1 / sqrt(inputs)`. Without
+            a number queries are made to fit `scale`, so that the initial scores do not depend on it.
+        output_initializer_range: The same for the output layer; `initializer_range` when None.
+        linear_from: From so many queries on their scores are computed in chunks, and once more for the gradient:
+            memory grows linearly with their number. Where a TensorFlow graph is made for any number of them, they are
+            in chunks always, a short text in one. None: never, nor with a `cache`.
+        reach: How many places before and after a query its keys may stand, None for all: `(None, 0)` is causal, and
+            `(w, w)` a window. In self-attention without a cache the layer hides all others by itself, and long texts
+            take time and memory for those in the window only; beside a cache, `attention_mask` says everything.
+
+        kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, kernel_constraint, bias_constraint:
+            Of the four dense layers, as `keras.layers.Dense` takes them. A `kernel_initializer` replaces the ranges.
+
+    Call arguments:
+        hidden_states: Queries come from here, (B, T, D).
+        context: Keys and values come from here, (B, S, any width); `hidden_states` when None (self-attention).
+        attention_mask: True or 1 = may attend, (B|1, 1|T, S); also (T, S), (B|1, 1, 1|T, S) and, with a mask for each
+            head, (B|1, N, T, S). A row that may attend nothing gives finite numbers.
+        padding_mask: (B, S), non-zero where a key is real; without a `cache` the mask that Keras carries with
+            `context`, or with `hidden_states` in self-attention, when None. Beside an `attention_mask` both hold.
+        use_causal_mask: Whether a query sees no later keys. Its place is its number, or that in `cache_positions`.
+        documents: Integer (B, T), of self-attention without a cache: the text of each token, from 1, 0 for padding.
+            A query sees the keys of its own text. The same as `document_mask(documents)` in linear memory.
+        position_bias: Added to the scaled products, (B|1, N, T, S).
+        rotary: Cosines and sines of `RotaryPositions` for the positions of `hidden_states`.
+        cache: `{"key", "value"}`, each (B, K, S, H). With `cache_positions`, the new keys and values are written there;
+            without, the cache is only read (cross-attention after the first step).
+        cache_positions: Integer (B, T), where in the cache each token of `hidden_states` belongs.
+        in_place: Whether TensorFlow may overwrite the given cache, for loops that do not use it again. If not, it is
+            copied at each call. Other backends ignore it.
+        return_attention_scores: Whether this call returns the attention weights; `return_scores` when None.
+        return_cache: Whether this call returns the cache; what the layer was made for when None. A call that is given a
+            `cache` returns one always.
+        mask: (B, T), of `hidden_states`, as Keras hands it to layers: the `padding_mask` of self-attention without a
+            cache, where none is given.
+
+    Returns:
+        The output (B, T, D). Where more is asked for, a tuple: the output; the cache, as above; the attention weights
+        (B, N, T, S), float.
+
+    Raises:
+        ValueError: `num_kv_heads` does not divide `num_heads`, or the input's width is not divisible by `num_heads`;
+            `reach` is no pair of numbers; `documents` or a `reach` where the keys are not of `hidden_states`; an input
+            or a mask has another shape or dtype.
+
+    Example:
+
+    >>> attention = Attention(num_heads=2)
+    >>> attention(np.ones((1, 3, 8)), padding_mask=np.array([[1, 1, 0]])).shape.as_list()
+    [1, 3, 8]
+    >>> output, scores = attention(np.ones((1, 3, 8)), use_causal_mask=True, return_attention_scores=True)
+    >>> scores.shape.as_list()
+    [1, 2, 3, 3]
+    """
+
+    def __init__(
+        self,
+        num_heads: int,
+        head_dim: int | None = None,
+        num_kv_heads: int | None = None,
+        scale: float | None = None,
+        dropout: float = 0.0,
+        use_bias: bool = True,
+        return_scores: bool = False,
+        initializer_range: float | str | None = None,
+        output_initializer_range: float | None = None,
+        linear_from: int | None = LINEAR_FROM,
+        reach: tuple[int | None, int | None] = (None, None),
+        return_cache: bool = False,
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        check_sizes(num_heads=num_heads, head_dim=head_dim, num_kv_heads=num_kv_heads, linear_from=linear_from)
+        check_rates(dropout=dropout)
+        check_positive(scale=scale)
+        self.num_heads = num_heads
+        self.head_dim = head_dim
+        self.num_kv_heads = num_kv_heads or num_heads
+        self.scale = scale
+        self.use_bias = use_bias
+        self.return_scores, self.return_cache = return_scores, return_cache
+        self.initializer_range = initializer_range
+        self.output_initializer_range = output_initializer_range
+        self.linear_from = linear_from
+        self.reach = checked_reach(reach)
+        self.supports_masking = True
+        if num_heads % self.num_kv_heads:
+            raise ValueError(
+                f"num_kv_heads must divide num_heads: received num_heads={num_heads}, num_kv_heads={num_kv_heads}."
+            )
+        self.dropout = Dropout(dropout, dtype=self.dtype_policy.name, name="dropout")
+
+    def build(self, hidden_states_shape, context_shape=None):
+        check_shape(hidden_states_shape)
+        self.expect_width(hidden_states_shape)
+        check_shape(context_shape or hidden_states_shape, "context")
+        width = hidden_states_shape[-1]
+        if self.head_dim is None and width % self.num_heads:
+            raise ValueError(
+                f"the width of the input must be divisible by num_heads={self.num_heads}: received {width}. "
+                "Give head_dim to choose the width of a head."
+            )
+        self.head_dim = self.head_dim or width // self.num_heads
+        context_shape = context_shape or hidden_states_shape
+        gain = math.sqrt(0.5) if self.initializer_range is None else 1.0  # Glorot's for (D, 3 * D)
+        fitted = gain if self.scale is None else gain / math.sqrt(self.head_dim) / self.scale
+        self.query = built_dense(self, "query", self.num_heads * self.head_dim, hidden_states_shape, fitted)
+        self.key = built_dense(self, "key", self.num_kv_heads * self.head_dim, context_shape, gain)
+        self.value = built_dense(self, "value", self.num_kv_heads * self.head_dim, context_shape, gain)
+        self.output_dense = built_dense(self, "output", width, (None, None, self.num_heads * self.head_dim))
+
+    def call(
+        self, hidden_states, context=None, *, attention_mask=None, padding_mask=None, use_causal_mask=False,
+        documents=None, position_bias=None, rotary=None, cache=None, cache_positions=None, in_place=False,
+        return_attention_scores=None, return_cache=None, mask=None, training=None,
+    ):  # fmt: skip
+        wanted = asked(self, cache, return_cache, return_attention_scores)
+        documents, position_bias = as_array(documents), as_array(position_bias)
+        length, is_cached = length_of(hidden_states), cache is not None
+        check_call(self, hidden_states, context, documents, rotary, cache, cache_positions)
+        source = hidden_states if context is None else context
+        query = self._query(hidden_states, rotary, length)  # (B, N, T, H)
+        if not is_cached:
+            cache = self._keys_and_values(source, rotary)  # (B, K, S, H)
+        elif cache_positions is not None:
+            cache = write_cache(self._keys_and_values(source, rotary), cache, cache_positions, in_place)  # (B, K, S, H)
+
+        key, value = cache["key"], cache["value"]  # (B, K, S, H)
+        if padding_mask is None and not is_cached:
+            padding_mask = carried(source, mask if context is None else None)  # (B, S)
+        sizes = Sizes(query.shape[0], self.num_heads, query.shape[2], key.shape[2])
+        attention_mask, position_bias = combined(attention_mask, padding_mask, documents, position_bias, sizes)
+        visible = Visible(attention_mask)
+        reach = (self.reach[0], 0) if use_causal_mask else self.reach
+        if not is_cached and context is None:
+            visible = Visible(attention_mask, documents, reach)
+        elif use_causal_mask:
+            visible = Visible(combine(attention_mask, _reach_mask(cache_positions, length, key, reach)))  # (1|B, T, S)
+
+        is_short, scores = self._is_short(query.shape[2], is_cached), []
+        if is_short or wanted.scores:  # a graph leaves out those of long texts where nobody reads them
+            scores = [self._weights(query, key, visible.whole(length), position_bias)]  # (B, N, T, S)
+        if is_short:
+            mixed = mix(self.dropout(scores[0], training=training), value)  # (B, N, T, H)
+        else:
+            mixed = self._mix_long(query, key, value, visible, position_bias, training)  # (B, N, T, H)
+        output = with_length(self.output_dense(self._merge(mixed)), length)  # (B, T, D)
+        return wanted.outputs(output, cache, scores)
+
+    def _query(self, hidden_states, rotary, length):
+        """Return the queries times the scale, (B, N, T, H)."""
+        query = self._project(self.query, hidden_states, length, self.num_heads)
+        query = query if rotary is None else rotate(query, rotary)
+        scale = 1 / math.sqrt(self.head_dim) if self.scale is None else self.scale
+        return query * ops.cast(scale, query.dtype)
+
+    def _is_short(self, length: int | None, is_cached: bool) -> bool:
+        """Whether all scores may exist at one time."""
+        if self.linear_from is None or is_cached:
+            return True
+        if not isinstance(length, int):  # any: TensorFlow gives None; JAX a symbol, which has no number of chunks
+            return length is not None
+        return length < self.linear_from
+
+    def _weights(self, query, key, attention_mask, position_bias):
+        """(B, N, T, S)."""
+        return ops.cast(attention_weights(query, key, attention_mask, position_bias), self.compute_dtype)
+
+    def _mix_long(self, query, key, value, visible, position_bias, training):
+        """(B, N, T, H), in memory that is linear in T."""
+        seed, length = self.dropout.next_seed(training), ops.shape(query)[2]
+        if position_bias is not None and position_bias.shape[2] == 1:  # of all queries; chunks take rows of it
+            batch, heads, _, keys = ops.shape(position_bias)
+            position_bias = ops.broadcast_to(position_bias, (batch, heads, length, keys))  # (B|1, N, T, S)
+        draws = None if seed is None else lambda index, shape: self.dropout.multipliers(shape, nth_seed(seed, index))
+        chunk = chunk_size(length, width(ops.shape(key)[2], CHUNK, visible.reach))
+        return long_attention(query, key, value, visible, position_bias, draws, chunk)
+
+    def _keys_and_values(self, context, rotary):
+        length = length_of(context)
+        key = self._project(self.key, context, length, self.num_kv_heads)  # (B, K, S, H)
+        value = self._project(self.value, context, length, self.num_kv_heads)  # (B, K, S, H)
+        return {"key": key if rotary is None else rotate(key, rotary), "value": value}
+
+    def _project(self, dense, x, length, heads):
+        """(B, T, D) -> (B, heads, T, H)."""
+        projected = dense(without_length(x))  # (B * T, heads * H)
+        if x.shape[1] == 1:
+            return ops.reshape(projected, (-1, heads, 1, self.head_dim))
+        projected = ops.reshape(projected, (-1, length, heads, self.head_dim))  # (B, T, heads, H)
+        return ops.transpose(projected, (0, 2, 1, 3))
+
+    def _merge(self, x):
+        """(B, N, T, H) -> (B * T, N * H)."""
+        if x.shape[2] != 1:
+            x = ops.transpose(x, (0, 2, 1, 3))  # (B, T, N, H)
+        return ops.reshape(x, (-1, self.num_heads * self.head_dim))
+
+    def compute_output_spec(
+        self, hidden_states, context=None, *, cache=None, return_attention_scores=None, return_cache=None,
+        attention_mask=None, padding_mask=None, documents=None, position_bias=None, rotary=None, **inputs
+    ):  # fmt: skip
+        documents, position_bias = as_array(documents), as_array(position_bias)
+        check_call(self, hidden_states, context, documents, rotary, cache, inputs.get("cache_positions"))
+        wanted = asked(self, cache, return_cache, return_attention_scores)
+        batch, length, width = hidden_states.shape
+        source = hidden_states if context is None else context
+        shape = (batch, self.num_kv_heads, source.shape[1], self._head_dim(width))
+        cache = cache or dict.fromkeys(("key", "value"), keras.KerasTensor(shape, dtype=self.compute_dtype))
+        new = {name: keras.KerasTensor(cache[name].shape, dtype=cache[name].dtype) for name in ("key", "value")}
+        scores = (batch, self.num_heads, length, new["key"].shape[2])
+        combined(attention_mask, padding_mask, documents, position_bias, Sizes(*scores))
+        output = keras.KerasTensor((batch, length, width), dtype=self.compute_dtype)
+        return wanted.outputs(output, new, [keras.KerasTensor(scores, dtype=self.compute_dtype)])
+
+    def part_shape(self, hidden_states_shape: tuple) -> tuple:
+        """Return the shape of a part of the cache for hidden states (B, T, D): (B, K, None, H)."""
+        return hidden_states_shape[0], self.num_kv_heads, None, self._head_dim(hidden_states_shape[-1])
+
+    def _head_dim(self, width: int) -> int:
+        return self.head_dim or width // self.num_heads
+
+
+def _reach_mask(cache_positions, length, key, reach):
+    """Return the mask of queries at given places, or at 0, 1, 2, ..., and of keys (B, K, S, H): (1|B, T, S)."""
+    queries = ops.arange(length, dtype="int32")[None] if cache_positions is None else cache_positions  # (1|B, T)
+    return reach_mask(ops.cast(queries, "int32"), ops.arange(ops.shape(key)[2], dtype="int32")[None], *reach)

@@ -1,0 +1,168 @@
+"""What blocks keep of the tokens so far, each part (B, K, S, H): writing to it and reading from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_transformers.layers.core.dense import length_of, with_length, without_length
+from keras_transformers.layers.interface.input_checks import check_integers, check_numbers_of_rows, told
+from keras_transformers.utils.number_checks import may_be_equal
+from keras_transformers.utils.tensor_types import Tensor
+
+OF_CONTEXT = "cross_"  # so begin the names of parts that are made from the context
+
+
+def parted(cache: dict[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """Return a block's parts of the text itself, and those that are made from the context, by names without prefix.
+
+    Example:
+
+    >>> parted({"key": 1, "cross_key": 2})
+    ({'key': 1}, {'key': 2})
+    """
+    own = {name: part for name, part in cache.items() if not name.startswith(OF_CONTEXT)}
+    return own, {name.removeprefix(OF_CONTEXT): cache[name] for name in cache if name not in own}
+
+
+def joined(own: dict[str, Tensor], of_context: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Return a block's cache from its parts: the inverse of `parted`.
+
+    Example:
+
+    >>> joined({"key": 1}, {"key": 2})
+    {'key': 1, 'cross_key': 2}
+    """
+    return own | {OF_CONTEXT + name: part for name, part in of_context.items()}
+
+
+def check_cache(cache: Any, sizes: dict[str, tuple], cache_positions: Any, queries: tuple, writes: bool = True) -> None:
+    """Check a cache, and the places in it of new tokens.
+
+    Args:
+        cache: What a call is given, or None.
+        sizes: (B, K, S, H) of each part, None where any will do.
+        cache_positions: Integer (B, T), or None.
+        queries: (B, T) of the new tokens, None where it is not known.
+        writes: Whether the new tokens must have places in a cache.
+
+    Raises:
+        ValueError: A part is missing or of another shape; the places are missing, of another shape, or not in it.
+
+    Example:
+
+    >>> check_cache({"key": np.zeros((1, 1, 3, 2))}, {"key": (1, 1, None, 2)}, np.array([[2]]), (1, 1))
+    """
+    if cache is None:
+        if cache_positions is not None:
+            raise ValueError("cache_positions are places in a cache: received them without a cache.")
+        return
+    parts = {name: tuple(cache[name].shape) for name in sizes if name in cache} if isinstance(cache, dict) else {}
+    if parts.keys() != sizes.keys() or not all(may_be_equal(parts[name], sizes[name]) for name in parts):
+        raise ValueError(
+            f"a cache must be a dict of {', '.join(f'{name} {told(size)}' for name, size in sizes.items())}, (batch, "
+            "heads, room, width) each: received "
+            f"{', '.join(f'{name} {told(shape)}' for name, shape in parts.items()) or type(cache).__name__}."
+        )
+    if cache_positions is None:
+        if writes:
+            raise ValueError("a cache needs cache_positions, the places (batch, length) of the new tokens in it.")
+        return
+    check_integers(cache_positions=cache_positions)
+    if not may_be_equal(tuple(cache_positions.shape), queries):
+        raise ValueError(
+            f"cache_positions must be (batch, length), {told(queries)} here: received "
+            f"{told(tuple(cache_positions.shape))}."
+        )
+    if isinstance(room := next(iter(parts.values()))[2], int):
+        remedy = "Make a cache with more room: pad its parts."
+        check_numbers_of_rows(cache_positions, room, "cache_positions", remedy)
+
+
+def write_cache(
+    new: dict[str, Tensor], cache: dict[str, Tensor], positions: Tensor, in_place: bool = False
+) -> dict[str, Tensor]:
+    """New parts, each (B, K, T, H), into a cache of room for S.
+
+    Args:
+        new: Parts by name.
+        cache: The same parts, each (B, K, S, H).
+        positions: Integer (B, T), where each new row belongs.
+        in_place: Whether TensorFlow may overwrite the given cache, for loops that do not use it again.
+
+    Returns:
+        The new cache.
+
+    Example:
+
+    >>> cache = write_cache({"key": np.ones((1, 1, 1, 2))}, {"key": np.zeros((1, 1, 3, 2))}, np.array([[1]]))
+    >>> np.array(cache["key"])[0, 0].tolist()
+    [[0.0, 0.0], [1.0, 1.0], [0.0, 0.0]]
+    """
+    rows = _flat_rows(positions, next(iter(cache.values())))
+    return {name: _update_rows(cache[name], rows, part, in_place) for name, part in new.items()}
+
+
+def read_cache(part: Tensor, positions: Tensor) -> Tensor:
+    """Rows of a part with one head.
+
+    Args:
+        part: (B, 1, S, H).
+        positions: Integer (B, T), which rows.
+
+    Returns:
+        (B, T, H).
+
+    Example:
+
+    >>> np.array(read_cache(np.arange(4.0).reshape(1, 1, 4, 1), np.array([[2, 0]])))[0, :, 0].tolist()
+    [2.0, 0.0]
+    """
+    rows = ops.take(without_length(part), _flat_rows(positions, part), axis=0)  # (B * T, H)
+    return with_length(rows, length_of(positions))
+
+
+def _flat_rows(positions: Tensor, part: Tensor) -> Tensor:
+    """(B, T) -> (B * K * T,): where every row stands in a part (B, K, S, H), seen as (B * K * S, H)."""
+    heads, size = part.shape[1], ops.shape(part)[2]
+    first_rows = ops.arange(ops.shape(positions)[0] * heads, dtype="int32") * size  # (B * K,)
+    rows = ops.reshape(first_rows, (-1, heads, 1)) + ops.cast(positions, "int32")[:, None]  # (B, K, T)
+    return ops.reshape(rows, (-1,))
+
+
+def _update_rows(part: Tensor, rows: Tensor, new: Tensor, in_place: bool) -> Tensor:
+    flat = without_length(part)  # (B * K * S, H)
+    new = ops.cast(without_length(new), part.dtype)  # (B * K * T, H)
+    if in_place and keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        # All others copy the cache at every step, which takes longer than the step's attention.
+        flat = tf.raw_ops.InplaceUpdate(x=flat, i=rows, v=new)
+    else:
+        # scatter_update is core TF on every path; slice_update would be an Xla op.
+        flat = ops.scatter_update(flat, rows[:, None], new)
+    return ops.reshape(flat, ops.shape(part))  # (B, K, S, H)
+
+
+def attend_as_queries_of_one_row(attention: Any, x: Tensor, cache: dict[str, Tensor], **options: Any) -> tuple:
+    """Attention to a cache that has one row for all beams of a text: the beams become more queries of that row.
+
+    Args:
+        attention: An `Attention`.
+        x: (B, T, D).
+        cache: `{"key", "value"}`, each (B / n, K, S, H).
+        **options: As `Attention` takes them.
+
+    Returns:
+        As `Attention` gives them.
+    """
+    rows, length = ops.shape(cache["key"])[0], length_of(x)
+    queries = ops.reshape(x, (rows, -1, x.shape[-1]))  # (rows, B / rows * T, D)
+    output, cache, *scores = attention(queries, cache=cache, **options)
+
+    scores = [ops.swapaxes(weights, 1, 2) for weights in scores]  # (rows, B / rows * T, N, S')
+    scores = [ops.reshape(weights, (-1, length, *ops.shape(weights)[2:])) for weights in scores]  # (B, T, N, S')
+    scores = [ops.swapaxes(weights, 1, 2) for weights in scores]  # (B, N, T, S')
+    return with_length(output, length), cache, *scores

@@ -1,0 +1,175 @@
+"""Attention whose memory grows linearly with the length: queries in chunks, scores computed again going backwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import keras
+from keras import ops
+
+from keras_transformers.layers.attention.products import attention_weights, group, mix, products
+from keras_transformers.layers.attention.query_chunks import CHUNK, EVERYTHING, Chunk, Chunks, Draws, Visible, take
+from keras_transformers.layers.core.custom_gradient import custom_gradient
+from keras_transformers.utils.tensor_types import Tensor
+
+
+def long_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    visible: Visible = EVERYTHING,
+    position_bias: Tensor | None = None,
+    draws: Draws | None = None,
+    chunk: int = CHUNK,
+) -> Tensor:
+    """What `mix(attention_weights(...), value)` gives, in memory that grows linearly with the number of queries.
+
+    One chunk of queries after the other meets the keys that it may see, so that only one chunk's scores exist at a
+    time: where queries reach so far only, time grows linearly, too. The backward pass computes the scores again.
+    Papers: Rabe and Staats 2021, https://arxiv.org/abs/2112.05682; the gradient: Dao et al. 2022,
+    https://arxiv.org/abs/2205.14135.
+
+    Args:
+        query: (B, N, T, H), scaled.
+        key: (B, K, S, H).
+        value: (B, K, S, H).
+        visible: Which keys a query may see. Where a query sees none, its output is a mean of any keys.
+        position_bias: (B|1, N, T, S), which is quadratic itself, as is its gradient.
+        draws: What dropout multiplies the weights of each chunk with; None for no dropout.
+        chunk: Queries at a time.
+
+    Returns:
+        (B, N, T, H).
+
+    Example:
+
+    >>> long_attention(*np.ones((3, 1, 2, 5, 4), "float32"), chunk=2).shape.as_list()
+    [1, 2, 5, 4]
+    """
+    if keras.backend.backend() == "tensorflow":
+        return _on_tensorflow(query, key, value, visible, position_bias, draws, chunk)
+    chunks = Chunks(query, key, value, visible, position_bias, draws, chunk)
+    attend = keras.remat(lambda index: _attend(chunks.at(index)))
+    return chunks.join(ops.map(attend, ops.arange(chunks.number)))
+
+
+def _attend(chunk: Chunk):
+    """(B, N, t, H)."""
+    return mix(_dropped(_weights(chunk), chunk), chunk.value)
+
+
+def _weights(chunk: Chunk):
+    """float32 (B, N, t, W)."""
+    return attention_weights(chunk.query, chunk.key, chunk.attention_mask, chunk.position_bias)
+
+
+def _dropped(weights, chunk: Chunk):
+    """(B, N, t, W)."""
+    return ops.cast(weights if chunk.multipliers is None else weights * chunk.multipliers, chunk.value.dtype)
+
+
+def _on_tensorflow(query, key, value, visible: Visible, position_bias, draws, size: int):
+    """TensorFlow would keep the scores of each round of a loop: its gradient is written out here."""
+
+    def attend(query, key, value, *bias):
+        chunks = Chunks(query, key, value, visible, bias[0] if bias else None, draws, size)
+        parts, _ = _loop(chunks.number, query, lambda index: (_attend(chunks.at(index)), ()))
+        output = chunks.join(parts)  # (B, N, T, H)
+
+        def gradient(upstream):
+            return _gradients(chunks, chunks.cut(output), chunks.cut(upstream))
+
+        return output, gradient
+
+    return custom_gradient(attend)(query, key, value, *([] if position_bias is None else [position_bias]))
+
+
+def _gradients(chunks: Chunks, outputs, upstreams):
+    """Of queries, keys, values and, if there is one, the bias; `outputs` and `upstreams` are (B, N, C, t, H)."""
+
+    def chunk_gradients(index, key_sum, value_sum):
+        chunk, upstream = chunks.at(index), take(upstreams, index)
+        weights = _weights(chunk)  # (B, N, t, W)
+        of_value = _sums_over_queries(_dropped(weights, chunk), upstream, chunk.value)  # (B, K, W, H)
+
+        of_scores = _of_scores(chunk, weights, take(outputs, index), upstream)  # (B, N, t, W)
+        of_scores = ops.cast(of_scores, chunk.key.dtype)
+        of_key = _sums_over_queries(of_scores, chunk.query, chunk.key)  # (B, K, W, H)
+        return mix(of_scores, chunk.key), (add(key_sum, of_key, chunk), add(value_sum, of_value, chunk))
+
+    def bias_gradient(index):
+        chunk = chunks.at(index)
+        of_scores = _of_scores(chunk, _weights(chunk), take(outputs, index), take(upstreams, index))  # (B, N, t, S)
+        return _like(of_scores, chunk.position_bias), ()
+
+    def add(sums, part, chunk):
+        """(B, K, S, H), (B, K, W, H) -> (B, K, S, H)."""
+        return _add_rows(sums, part, chunk.first_key) if chunks.has_windows else sums + part
+
+    sums = [ops.zeros_like(x, dtype="float32") for x in (chunks.key, chunks.value)]
+    of_query, sums = _loop(chunks.number, chunks.query, chunk_gradients, sums)
+    of_key, of_value = (ops.cast(x, chunks.key.dtype) for x in sums)
+    gradients = [chunks.join(of_query), of_key, of_value]
+    if chunks.position_bias is not None:
+        # A loop of its own: TensorFlow leaves it out where the bias has no weights to learn.
+        of_bias, _ = _loop(chunks.number, chunks.position_bias, bias_gradient)
+        gradients.append(chunks.join(of_bias))
+    return gradients
+
+
+def _of_scores(chunk: Chunk, weights, output, upstream):
+    """The gradient of the scores, float32 (B, N, t, W), from those of the output, (B, N, t, H)."""
+    if chunk.attention_mask is not None:  # where a query sees no key, no score has a part in the output
+        sees = ops.any(chunk.attention_mask, axis=-1)[:, None, :, None]  # (B|1, 1, 1|t, 1)
+        upstream = ops.where(sees, upstream, 0.0)
+    of_weights = ops.cast(products(upstream, chunk.value), "float32")  # (B, N, t, W)
+    if chunk.multipliers is not None:
+        of_weights = of_weights * chunk.multipliers
+    mean = ops.sum(ops.cast(upstream, "float32") * ops.cast(output, "float32"), axis=-1, keepdims=True)  # (B, N, t, 1)
+    return weights * (of_weights - mean)
+
+
+def _sums_over_queries(weights, rows, like):
+    """(B, N, t, W), (B, N, t, H) -> float32 (B, K, W, H), with the K of `like`."""
+    sums = ops.einsum("bkts,bkth->bksh", group(weights, like), group(rows, like))
+    return ops.cast(sums, "float32")
+
+
+def _add_rows(sums, part, first):
+    """Adds (B, K, W, H) to the rows of (B, K, S, H) from `first` on; TensorFlow does it in place in a loop."""
+    import tensorflow as tf
+
+    batch, heads, length, last = ops.shape(sums)
+    rows = first + ops.arange(ops.shape(part)[2], dtype="int32")  # (W,)
+    rows = ops.arange(batch * heads, dtype="int32")[:, None] * length + rows  # (B * K, W)
+    flat = ops.reshape(sums, (batch * heads * length, last))  # (B * K * S, H)
+    flat = tf.tensor_scatter_nd_add(flat, ops.reshape(rows, (-1, 1)), ops.reshape(part, (-1, last)))
+    return ops.reshape(flat, (batch, heads, length, last))
+
+
+def _like(x, bias):
+    """The gradient (B|1, N, t, S) of a bias that may have one row for all, which may be known only when it is there."""
+    if bias.shape[0] is None:
+        is_one = ops.equal(ops.shape(bias)[0], 1)
+        sums = ops.cond(is_one, lambda: ops.sum(x, axis=0, keepdims=True), lambda: x)
+        return ops.cast(sums, bias.dtype)
+    return ops.cast(ops.sum(x, axis=0, keepdims=True) if bias.shape[0] == 1 else x, bias.dtype)
+
+
+def _loop(number, like, body: Callable, carry: Sequence = ()) -> tuple[Tensor, list]:
+    """What the rounds give, stacked, (C, B, N, t, X) in the dtype and width of `like`; and what the last one carries.
+
+    Rounds of TensorFlow's loops overlap unless they are told not to: then the scores of several chunks exist at once.
+    """
+    import tensorflow as tf
+
+    shape = (like.shape[0], like.shape[1], None, like.shape[-1])
+    parts = tf.TensorArray(like.dtype, size=number, element_shape=shape)
+
+    def one_round(index, parts, *carry):
+        part, carry = body(index, *carry)
+        return index + 1, parts.write(index, part), *carry
+
+    start = (tf.constant(0), parts, *carry)
+    _, parts, *carry = tf.while_loop(lambda index, *_: index < number, one_round, start, parallel_iterations=1)
+    return parts.stack(), carry

@@ -1,0 +1,204 @@
+"""Queries in chunks, each with the keys that it may see: what attention to long texts computes at one time."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from keras import ops
+
+from keras_transformers.layers.attention.masks import combine, document_mask, reach_mask
+from keras_transformers.utils.number_checks import is_number
+from keras_transformers.utils.tensor_types import Tensor
+
+CHUNK, LEAST = 256, 32  # queries whose scores exist at one time, the most and the least of them
+SCORES = 2**21  # of one head that exist at one time, if there are more than the least of queries
+
+# From the number of a chunk and the shape of its weights, (B, N, t, W), to what dropout multiplies them with: float32,
+# alike at each call.
+Draws = Callable[[Tensor, tuple], Tensor]
+
+
+class Visible(NamedTuple):
+    """Which keys a query may see; None is no restriction.
+
+    Only `attention_mask` may be quadratic in the length. The others are numbers for each token, or one for all.
+    """
+
+    attention_mask: Tensor | None = None  # boolean (B|1, 1|T, S)
+    documents: Tensor | None = None  # integer (B, T), with S = T: the text of each token, as in `document_mask`
+    reach: tuple[int | None, int | None] = (None, None)  # with S = T: places before and after the query
+
+    def whole(self, length: Tensor | int) -> Tensor | None:
+        """The mask of all queries, boolean (B|1, 1|T, S)."""
+        places = ops.arange(length, dtype="int32")[None]  # (1, T)
+        return combine(
+            self.attention_mask,
+            None if self.documents is None else document_mask(self.documents),
+            None if self.reach == (None, None) else reach_mask(places, places, *self.reach),
+        )
+
+
+EVERYTHING = Visible()
+
+
+class Chunk(NamedTuple):
+    """t queries, the W keys that they may see, and what belongs to both."""
+
+    query: Tensor  # (B, N, t, H), scaled
+    key: Tensor  # (B, K, W, H)
+    value: Tensor  # (B, K, W, H)
+    attention_mask: Tensor | None  # boolean (B|1, 1|t, W)
+    position_bias: Tensor | None  # (B|1, N, t, S): beside a bias all keys are taken, W = S
+    multipliers: Tensor | None  # of dropout, float32 (B, N, t, W)
+    first_key: Tensor  # int32, the place of the first of the keys
+
+
+class Chunks:
+    """Attention in C chunks of t queries; zeros fill up the last one. Each takes W keys, no more than it may see.
+
+    Args:
+        query: (B, N, T, H), scaled.
+        key, value: (B, K, S, H).
+        visible: Which keys a query may see.
+        position_bias: (B|1, N, T, S), or None.
+        draws: Of dropout, or None.
+    """
+
+    def __init__(
+        self, query: Tensor, key: Tensor, value: Tensor, visible: Visible, position_bias: Tensor | None = None,
+        draws: Draws | None = None, size: Tensor | int = CHUNK,
+    ):  # fmt: skip
+        self.length, self.size, self.draws, self.visible = ops.shape(query)[2], size, draws, visible
+        self.number = -(-self.length // size)
+        self.key, self.value, self.keys = key, value, ops.shape(key)[2]
+        # A bias is quadratic itself: all of its columns are there.
+        self.has_windows = None not in visible.reach and position_bias is None
+        self.width = width(self.keys, size, visible.reach) if self.has_windows else self.keys
+        self.weights_shape = (*ops.shape(query)[:2], size, self.width)  # B, N, t, W
+        self.query = self.cut(query)
+        self.position_bias = None if position_bias is None else self.cut(position_bias)
+        self.attention_mask = visible.attention_mask
+        self.has_mask_rows = self.attention_mask is not None and self.attention_mask.shape[1] != 1
+        if self.has_mask_rows:
+            self.attention_mask = self.cut(self._mask_rows())  # (B|1, 1, C, t, S)
+
+    def cut(self, x: Tensor) -> Tensor:
+        """(B, N, T, X) -> (B, N, C, t, X)."""
+        batch, heads, _, last = ops.shape(x)
+        padded = ops.pad(x, [[0, 0], [0, 0], [0, self.number * self.size - self.length], [0, 0]])
+        return ops.reshape(padded, (batch, heads, self.number, self.size, last))
+
+    def join(self, parts: Tensor) -> Tensor:
+        """(C, B, N, t, X) -> (B, N, T, X)."""
+        _, batch, heads, _, last = ops.shape(parts)
+        joined = ops.transpose(parts, (1, 2, 0, 3, 4))  # (B, N, C, t, X)
+        return ops.reshape(joined, (batch, heads, self.number * self.size, last))[:, :, : self.length]
+
+    def at(self, index: Tensor) -> Chunk:
+        """One of the chunks."""
+        first_key = self._first_key(index)
+        return Chunk(
+            query=take(self.query, index),
+            key=self._seen(self.key, first_key, axis=2),
+            value=self._seen(self.value, first_key, axis=2),
+            attention_mask=self._mask(index, first_key),
+            position_bias=None if self.position_bias is None else take(self.position_bias, index),
+            multipliers=None if self.draws is None else self.draws(index, self.weights_shape),
+            first_key=first_key,
+        )
+
+    def _first_key(self, index):
+        if not self.has_windows:
+            return ops.convert_to_tensor(0, dtype="int32")
+        before = self.visible.reach[0]
+        return ops.clip(ops.cast(index, "int32") * self.size - before, 0, self.keys - self.width)
+
+    def _mask(self, index, first_key):
+        """Boolean (B|1, 1|t, W)."""
+        mask, (_, documents, reach) = self.attention_mask, self.visible
+        if mask is not None:
+            mask = self._seen(take(mask, index)[:, 0] if self.has_mask_rows else mask, first_key)
+        queries = ops.cast(index, "int32") * self.size + ops.arange(self.size, dtype="int32")  # (t,)
+        if documents is not None:
+            # Queries behind the last one are like it: their outputs are cut off.
+            own = ops.take(documents, ops.minimum(queries, self.length - 1), axis=1)  # (B, t)
+            mask = combine(mask, document_mask(own, self._seen(documents, first_key)))
+        if reach != (None, None):
+            keys = first_key + ops.arange(self.width, dtype="int32")  # (W,)
+            mask = combine(mask, reach_mask(queries[None], keys[None], *reach))
+        return mask
+
+    def _seen(self, x, first_key, axis=-1):
+        """The W keys of a chunk out of S, along an axis."""
+        if not self.has_windows:
+            return x
+        starts, sizes = [0] * len(x.shape), list(ops.shape(x))
+        starts[axis], sizes[axis] = first_key, self.width
+        return ops.slice(x, starts, sizes)
+
+    def _mask_rows(self):
+        """(B|1, 1, T, S)."""
+        mask = self.attention_mask
+        if mask.shape[1] is None:  # it may be 1 all the same
+            batch, _, keys = ops.shape(mask)
+            mask = ops.broadcast_to(mask, (batch, self.length, keys))
+        return ops.expand_dims(mask, 1)
+
+
+def checked_reach(reach: tuple[int | None, int | None]) -> tuple[int | None, int | None]:
+    """A reach as it was given; a `ValueError` where it is none.
+
+    Example:
+
+    >>> checked_reach([None, 0])
+    (None, 0)
+    """
+    if not isinstance(reach, (tuple, list)) or len(reach) != 2 or not all(_is_distance(places) for places in reach):
+        raise ValueError(
+            "reach must be two numbers of places, before and after a query, each from 0 on or None for all: received "
+            f"{reach!r}."
+        )
+    return tuple(reach)
+
+
+def _is_distance(places: Any) -> bool:
+    return places is None or (isinstance(places, numbers.Integral) and is_number(places) and places >= 0)
+
+
+def take(x: Tensor, index: Tensor) -> Tensor:
+    """(B, N, C, t, X) -> (B, N, t, X)."""
+    return ops.take(x, index, axis=2)
+
+
+def width(keys: Tensor | int, size: Tensor | int, reach: tuple[int | None, int | None]) -> Tensor | int:
+    """How many keys, of `keys`, a chunk of `size` queries takes.
+
+    Example:
+
+    >>> width(1000, 256, (64, 64)), width(300, 256, (64, 64)), width(1000, 256, (None, 0))
+    (384, 300, 1000)
+    """
+    if None in reach:
+        return keys
+    before, after = reach
+    return _least(keys, before + size + after)
+
+
+def chunk_size(queries: Tensor | int, keys: Tensor | int) -> Tensor | int:
+    """Queries at a time for T queries and S keys: fewer where there are many keys.
+
+    Example:
+
+    >>> chunk_size(100, 100), chunk_size(8192, 8192), chunk_size(32768, 32768)
+    (100, 256, 64)
+    """
+    if isinstance(queries, int) and isinstance(keys, int):
+        return max(1, min(queries, CHUNK, max(LEAST, SCORES // max(keys, 1))))
+    by_keys = ops.clip(SCORES // ops.maximum(keys, 1), LEAST, CHUNK)
+    return ops.clip(queries, 1, by_keys)
+
+
+def _least(one, other):
+    return min(one, other) if isinstance(one, int) and isinstance(other, int) else ops.minimum(one, other)

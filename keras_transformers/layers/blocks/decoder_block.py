@@ -1,0 +1,188 @@
+"""One block of a decoder."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import keras
+
+from keras_transformers.layers.attention.attention import Attention
+from keras_transformers.layers.attention.cache import attend_as_queries_of_one_row, check_cache, joined, parted
+from keras_transformers.layers.blocks.feed_forward import FeedForward
+from keras_transformers.layers.blocks.rematerialization import Block, rematerialized
+from keras_transformers.layers.blocks.residual import make_norm
+from keras_transformers.layers.core.dropout import Dropout
+from keras_transformers.layers.interface.given_masks import carried
+from keras_transformers.layers.interface.input_checks import check_rates, check_vectors
+from keras_transformers.layers.interface.layer_options import share_out
+from keras_transformers.layers.interface.old_files import ReturnsCache
+from keras_transformers.layers.interface.optional_outputs import asked
+
+
+@keras.saving.register_keras_serializable("keras_transformers")
+class DecoderBlock(ReturnsCache, Block):
+    """Causal self-attention, cross-attention on request, then a feed-forward layer; with a cache for decoding.
+
+    The cache is plain tensors, in and out: `{"key", "value"}`, with cross-attention `{"cross_key", "cross_value"}` as
+    well. Asked for it in a call without one, the block returns the keys and values of the whole sequence (prefill).
+    Called with one, it writes those of the new tokens at `cache_positions` and attends over the whole cache; the keys
+    and values of the encoder are then read from the cache.
+    Papers: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762; GPT, Radford et al. 2018.
+
+    Args:
+        num_heads: Attention heads, N.
+        intermediate_dim: Width of the feed-forward layer.
+        cross_attention: Whether the block attends to an encoder.
+        dropout, attention_dropout, activation_dropout, activation, norm, norm_order, epsilon, use_bias, attention_norm:
+            As in `EncoderBlock`.
+        return_cache: Whether each call returns the cache as well.
+        **kwargs: As in `EncoderBlock`. Those of `Attention` are of both attentions, but for `reach`, which is of the
+            self-attention.
+
+    Attributes:
+        attention_class: As in `EncoderBlock`.
+
+    Call arguments:
+        hidden_states: (B, T, D).
+        context: (B, S', any width), the encoder's states; needed by a cross-attending block that is called without a
+            cache.
+        padding_mask: As in `Attention`, for the self-attention.
+        use_causal_mask: Whether a token sees none behind itself. With False, `attention_mask` says all.
+        encoder_attention_mask: As `attention_mask`, for the cross-attention: (B, 1, S').
+        encoder_padding_mask: As `padding_mask`, for the cross-attention: (B, S').
+        cache: See above; each (B, K, S, H). `cross_key` and `cross_value` may have B / n rows, one for n successive
+            rows of `hidden_states`: the beams of a text.
+        attention_mask, documents, position_bias, rotary, cache_positions, in_place: As in `Attention`, for the
+            self-attention.
+        return_attention_scores, return_cache: As in `Attention`.
+        mask: (B, T), as Keras hands it to layers: the `padding_mask` where no mask is given.
+
+    Returns:
+        Hidden states (B, T, D). Where more is asked for, a tuple: the hidden states; the cache; the weights of the
+        self-attention (B, N, T, S) and, where there is one, of the cross-attention (B, N, T, S').
+
+    Raises:
+        ValueError: A cross-attending block gets neither a cache nor a context; or as `Attention` does.
+
+    Example:
+
+    >>> block = DecoderBlock(num_heads=2, intermediate_dim=16)
+    >>> block(np.ones((1, 3, 8))).shape.as_list()
+    [1, 3, 8]
+    >>> hidden_states, cache = block(np.ones((1, 3, 8)), return_cache=True)
+    >>> cache["key"].shape.as_list()
+    [1, 2, 3, 4]
+    """
+
+    attention_class = Attention
+
+    def __init__(
+        self,
+        num_heads: int,
+        intermediate_dim: int,
+        cross_attention: bool = False,
+        dropout: float = 0.0,
+        attention_dropout: float = 0.0,
+        activation_dropout: float = 0.0,
+        activation: Any = "gelu",
+        norm: str = "layer",
+        norm_order: str = "pre",
+        epsilon: float = 1e-5,
+        use_bias: bool = True,
+        attention_norm: bool = True,
+        return_cache: bool = False,
+        **kwargs: Any,
+    ):
+        heads, inner, others = share_out(kwargs, self.attention_class, FeedForward)
+        super().__init__(norm_order=norm_order, **others)
+        check_rates(dropout=dropout, attention_dropout=attention_dropout, activation_dropout=activation_dropout)
+        shared: dict[str, Any] = {"use_bias": use_bias, "dtype": self.dtype_policy.name}
+        make = partial(make_norm, norm, epsilon, **shared)
+        heads |= {"num_heads": num_heads, "dropout": attention_dropout, **shared}
+        inner |= {"dropout": activation_dropout, "activation": activation, **shared}
+        self.attention = self.attention_class(name="attention", **heads)
+        self.attention_norm = make(name="attention_norm") if attention_norm else None
+        heads.pop("reach", None)
+        self.cross_attention = self.attention_class(name="cross_attention", **heads) if cross_attention else None
+        self.cross_attention_norm = make(name="cross_attention_norm") if cross_attention else None
+        self.feed_forward = FeedForward(intermediate_dim, name="feed_forward", **inner)
+        self.feed_forward_norm = make(name="feed_forward_norm")
+        self.dropout = Dropout(dropout, dtype=shared["dtype"], name="dropout")
+        self.return_scores, self.return_cache = self.attention.return_scores, return_cache
+
+    def build(self, hidden_states_shape, context_shape=None):
+        self.expect_width(hidden_states_shape)
+        for layer in (self.attention, self.attention_norm, self.feed_forward, self.feed_forward_norm):
+            if layer is not None:
+                layer.build(hidden_states_shape)
+        if self.cross_attention is not None:
+            self.cross_attention.build(hidden_states_shape, context_shape)
+            self.cross_attention_norm.build(hidden_states_shape)
+
+    @rematerialized
+    def call(
+        self, hidden_states, context=None, *, attention_mask=None, padding_mask=None, use_causal_mask=True,
+        encoder_attention_mask=None, encoder_padding_mask=None, documents=None, position_bias=None, rotary=None,
+        cache=None, cache_positions=None, in_place=False, return_attention_scores=None, return_cache=None, mask=None,
+        training=None,
+    ):  # fmt: skip
+        self._check(hidden_states, context, cache, cache_positions)
+        wanted = asked(self, cache, return_cache, return_attention_scores)
+        asks = {"return_cache": True, "return_attention_scores": wanted.scores, "training": training}
+        if padding_mask is None and cache is None:
+            padding_mask = carried(hidden_states, mask)
+        visible = {"attention_mask": attention_mask, "padding_mask": padding_mask, "documents": documents}
+        visible |= {"use_causal_mask": use_causal_mask, "position_bias": position_bias, "rotary": rotary}
+        own, of_context = (None, None) if cache is None else parted(cache)
+        writes = {"cache": own, "cache_positions": cache_positions, "in_place": in_place}
+        source = {"attention_mask": encoder_attention_mask, "padding_mask": encoder_padding_mask}
+
+        def cross_attend(x):
+            if cache is None:
+                return self.cross_attention(x, context, **source, **asks)
+            return attend_as_queries_of_one_row(self.cross_attention, x, of_context, **source, **asks)
+
+        attend, add = partial(self.attention, **visible, **writes, **asks), self.adder(training)
+        hidden_states, new, *scores = add(hidden_states, attend, self.attention_norm)  # (B, T, D)
+        if self.cross_attention is not None:
+            hidden_states, cross, *cross_scores = add(hidden_states, cross_attend, self.cross_attention_norm)
+            new, scores = joined(new, cross), scores + cross_scores
+        feed_forward = partial(self.feed_forward, training=training)
+        hidden_states, *_ = add(hidden_states, feed_forward, self.feed_forward_norm)  # (B, T, D)
+        return wanted.outputs(hidden_states, new, scores)
+
+    def _check(self, hidden_states, context, cache, cache_positions):
+        check_vectors(hidden_states=hidden_states, context=context)
+        if self.cross_attention is None and context is not None:
+            raise ValueError(
+                "a context was given to a block made with cross_attention=False. The second input of a DecoderBlock is "
+                "the encoder's states; masks are given by name."
+            )
+        if self.cross_attention is not None and context is None and cache is None:
+            raise ValueError(
+                "a cross-attending block needs a context, the encoder's states: block(hidden_states, context); or a "
+                "cache that holds cross_key and cross_value."
+            )
+        own = self.attention.part_shape(hidden_states.shape)
+        sizes = {"key": own, "value": own}
+        if self.cross_attention is not None:
+            sizes = joined(sizes, dict.fromkeys(sizes, (None, *own[1:])))
+        check_cache(cache, sizes, cache_positions, hidden_states.shape[:2])
+
+    def compute_output_spec(
+        self, hidden_states, context=None, *, encoder_attention_mask=None, encoder_padding_mask=None, cache=None,
+        return_attention_scores=None, return_cache=None, training=None, **kwargs
+    ):  # fmt: skip
+        self._check(hidden_states, context, cache, kwargs.get("cache_positions"))
+        asks = {"return_cache": True, "return_attention_scores": True}
+        own, of_context = (None, None) if cache is None else parted(cache)
+        output, new, scores = self.attention.compute_output_spec(hidden_states, cache=own, **asks, **kwargs)
+        scores = [scores]
+        if self.cross_attention is not None:
+            source = {"attention_mask": encoder_attention_mask, "padding_mask": encoder_padding_mask}
+            if cache is not None:
+                source = {"cache": of_context}  # perhaps of fewer rows
+            _, cross, weights = self.cross_attention.compute_output_spec(hidden_states, context, **source, **asks)
+            new, scores = joined(new, cross), [*scores, weights]
+        return asked(self, cache, return_cache, return_attention_scores).outputs(output, new, scores)

@@ -1,0 +1,1 @@
+"""Basic layers: dense, dropout, embedding, normalisation, and how tables are read."""

@@ -1,0 +1,260 @@
+"""Masks as a user of Keras gives them: their shapes and values checked, and made the one kind that attention takes."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_transformers.layers.attention.masks import NEVER, combine
+from keras_transformers.layers.interface.input_checks import as_array, check_dense, told, values_of
+from keras_transformers.utils.keras_private import mask_of
+from keras_transformers.utils.number_checks import may_be_equal
+from keras_transformers.utils.tensor_types import Tensor
+
+
+class Sizes(NamedTuple):
+    """The sizes of an attention, None where they are not known yet."""
+
+    batch: int | None  # B
+    heads: int | None  # N
+    queries: int | None  # T
+    keys: int | None  # S
+
+
+def combined(
+    attention_mask: Any, padding_mask: Any, documents: Any, position_bias: Any, sizes: Sizes
+) -> tuple[Tensor | None, Tensor | None]:
+    """Check what a call of attention was given, and make one mask and one bias of it.
+
+    Args:
+        attention_mask: As `checked_attention` takes it, or None.
+        padding_mask: As `checked_padding` takes it, or None.
+        documents: Integer (B, T), or None.
+        position_bias: (B|1, N, T, S), or None.
+        sizes: Of the attention.
+
+    Returns:
+        A boolean mask (B|1, 1|T, S) or None, of both masks; and a bias (B|1, N, T, S) or None.
+
+    Raises:
+        ValueError: One of them has another shape, or other numbers.
+
+    Example:
+
+    >>> combined(np.ones((1, 3, 3)), np.array([[1, 1, 0]]), None, None, Sizes(1, 2, 3, 3))[0].shape.as_list()
+    [1, 3, 3]
+    """
+    bias = None
+    if documents is not None:
+        check_documents(documents, sizes)
+    if position_bias is not None:
+        check_bias(position_bias, sizes)
+    if attention_mask is not None:
+        attention_mask, bias = checked_attention(attention_mask, sizes)
+    if padding_mask is not None:
+        attention_mask = combine(attention_mask, checked_padding(padding_mask, sizes))
+    if bias is not None:
+        position_bias = bias if position_bias is None else bias + ops.cast(position_bias, bias.dtype)
+    return attention_mask, position_bias
+
+
+def checked_padding(mask: Any, sizes: Sizes, name: str = "padding_mask") -> Tensor:
+    """Check the mask of padding keys, and make an attention mask of it.
+
+    Args:
+        mask: (B, S), Boolean or 0 and 1: 1 where a key is real.
+        sizes: Of the attention.
+        name: Of the argument, for errors.
+
+    Returns:
+        Boolean (B, 1, S).
+
+    Raises:
+        ValueError: It has another shape, or other numbers.
+
+    Example:
+
+    >>> checked_padding(np.array([[1, 1, 0]]), Sizes(1, 2, 3, 3)).shape.as_list()
+    [1, 1, 3]
+    """
+    mask, shape = _with_shape(mask, name)
+    if not _fits(shape, (sizes.batch, sizes.keys)):
+        raise ValueError(
+            f"{name} must be (batch, keys), {told((sizes.batch, sizes.keys))} here: received {told(shape)}. A mask "
+            "of queries and keys is an attention_mask."
+        )
+    return ops.expand_dims(_booleans(mask, name), 1)
+
+
+def carried(x: Any, mask: Any = None) -> Any | None:
+    """Return the mask of a tensor: as Keras hands it to a layer by name, or as the tensor carries it; None for none.
+
+    Example:
+
+    >>> carried(np.ones((1, 3, 8))) is None
+    True
+    """
+    return mask_of(x) if mask is None else mask
+
+
+def key_mask(
+    hidden_states: Any, attention_mask: Any = None, padding_mask: Any = None, mask: Any = None
+) -> Tensor | None:
+    """Return the mask of real tokens, for layers whose tokens have no keys of their own.
+
+    Args:
+        hidden_states: (B, T, D); they may carry a mask of Keras, which counts where neither mask is given.
+        attention_mask: Boolean (B, 1, T), or None.
+        padding_mask: (B, T), as `checked_padding` takes it, or None.
+        mask: (B, T), as Keras hands it to the layer by name, or None.
+
+    Returns:
+        Boolean (B, 1, T), or None where all tokens are real.
+
+    Raises:
+        ValueError: A mask has another shape, or other numbers.
+
+    Example:
+
+    >>> key_mask(np.ones((1, 3, 8)), padding_mask=np.array([[1, 1, 0]])).shape.as_list()
+    [1, 1, 3]
+    """
+    if attention_mask is None and padding_mask is None:
+        padding_mask = carried(hidden_states, mask)
+    batch, length, _ = hidden_states.shape
+    if attention_mask is not None:
+        attention_mask, shape = _with_shape(attention_mask, "attention_mask")
+        if not may_be_equal(shape, (batch, 1, length)):
+            raise ValueError(
+                f"attention_mask of tokens without keys must be (batch, 1, length), {told((batch, 1, length))} here: "
+                f"received {told(shape)}. Pass (batch, length) as padding_mask."
+            )
+        attention_mask = _booleans(attention_mask)
+    if padding_mask is None:
+        return attention_mask
+    return combine(attention_mask, checked_padding(padding_mask, Sizes(batch, None, length, length)))
+
+
+def checked_attention(mask: Any, sizes: Sizes) -> tuple[Tensor | None, Tensor | None]:
+    """Check a mask of queries and keys.
+
+    Args:
+        mask: Boolean or 0 and 1, 1 where a query may see a key: (T, S), (B|1, 1|T, S), (B|1, 1, 1|T, S) or, with a
+            mask for each head, (B|1, N, T, S).
+        sizes: Of the attention.
+
+    Returns:
+        A boolean mask (B|1, 1|T, S) or None; and a bias float32 (B|1, N, T, S), which hides the keys of each head, or
+        None.
+
+    Raises:
+        ValueError: It has another shape, a shape that can be read in two ways, or other numbers.
+
+    Example:
+
+    >>> checked_attention(np.ones((3, 3), bool), Sizes(1, 2, 3, 3))[0].shape.as_list()
+    [1, 3, 3]
+    """
+    mask, shape = _with_shape(mask, "attention_mask")
+    batch, heads, queries, keys = sizes
+    if len(shape) == 2:
+        _check_pair(shape, sizes)
+        return ops.expand_dims(_booleans(mask), 0), None  # (1, T, S)
+    if len(shape) == 3 and _fits(shape, (batch, queries, keys)):
+        return _booleans(mask), None
+    if len(shape) == 4 and shape[1] == 1 and _fits(shape, (batch, 1, queries, keys)):
+        return ops.squeeze(_booleans(mask), 1), None
+    if len(shape) == 4 and shape[1] == heads and _fits(shape, (batch, heads, queries, keys)):
+        return None, ops.where(_booleans(mask), 0.0, NEVER)
+    raise ValueError(
+        "attention_mask must be (queries, keys), (batch, queries, keys), (batch, 1, queries, keys) or (batch, heads, "
+        f"queries, keys), with batch, heads, queries, keys = {told(sizes)} here: received {told(shape)}."
+    )
+
+
+def check_documents(documents: Any, sizes: Sizes) -> None:
+    """Check that the texts of tokens are given as (B, T).
+
+    Example:
+
+    >>> check_documents(np.array([[1, 1, 2]]), Sizes(1, 2, 3, 3))
+    """
+    if not _fits(tuple(documents.shape), (sizes.batch, sizes.queries)):
+        raise ValueError(
+            f"documents must be (batch, length), {told((sizes.batch, sizes.queries))} here: received "
+            f"{told(tuple(documents.shape))}."
+        )
+
+
+def check_bias(bias: Any, sizes: Sizes) -> None:
+    """Check that a bias of the scores is (B|1, N, T, S).
+
+    Example:
+
+    >>> check_bias(np.zeros((1, 2, 3, 3)), Sizes(4, 2, 3, 3))
+    """
+    if not _fits(tuple(bias.shape), sizes):
+        raise ValueError(
+            f"position_bias must be (1 or batch, heads, queries, keys), {told(sizes)} here: received "
+            f"{told(tuple(bias.shape))}."
+        )
+    dtype = keras.backend.standardize_dtype(bias.dtype)
+    if not keras.backend.is_float_dtype(dtype):
+        raise ValueError(
+            f"position_bias is added to the scores, and must be of floating-point numbers: received {dtype}. A mask is "
+            "an attention_mask."
+        )
+
+
+def _with_shape(mask: Any, name: str) -> tuple[Any, tuple]:
+    """Return a mask, which may be a list, and its shape."""
+    mask = as_array(mask)
+    if isinstance(mask, np.ndarray) and mask.dtype.kind not in "biuf":
+        raise ValueError(f"{name} must be Boolean, or 0 and 1: received {mask.dtype}.")
+    check_dense(mask, name)
+    return mask, tuple(mask.shape)
+
+
+def _check_pair(shape: tuple, sizes: Sizes) -> None:
+    as_padding = _fits(shape, (sizes.batch, sizes.keys))
+    if as_padding or not _fits(shape, (sizes.queries, sizes.keys)):
+        both = as_padding and _fits(shape, (sizes.queries, sizes.keys))
+        raise ValueError(
+            f"attention_mask of shape {told(shape)} {'can be' if both else 'is not'} (queries, keys), "
+            f"{told((sizes.queries, sizes.keys))} here"
+            + (", and can be (batch, keys)" if both else "")
+            + ": pass a mask of padding as padding_mask, and one of queries and keys as (1, queries, keys)."
+        )
+
+
+def _fits(shape: tuple, expected: tuple) -> bool:
+    """Return whether a shape can be another one, where sizes are not known or are 1 for all but the last one."""
+    if len(shape) != len(expected):
+        return False
+    pairs = [*zip(shape, expected, strict=True)]
+    known = [one is None or other is None or one == other for one, other in pairs]
+    return known[-1] and all(fits or one == 1 for fits, (one, _) in zip(known, pairs, strict=True))
+
+
+def _booleans(mask: Any, name: str = "attention_mask") -> Tensor:
+    mask = mask if isinstance(mask, keras.KerasTensor) else ops.convert_to_tensor(mask)
+    dtype = keras.backend.standardize_dtype(mask.dtype)
+    if dtype == "bool":
+        return mask
+    if dtype == "string":
+        raise ValueError(f"{name} must be Boolean, or 0 and 1: received {dtype}.")
+    values = values_of(mask)
+    if values is None and "float" in dtype:
+        raise ValueError(
+            f"{name} must be Boolean, or 0 and 1: received {dtype} in a graph, where a sum with the scores, of 0 and "
+            f"-1e9, looks the same. Cast it: ops.cast({name}, 'bool')."
+        )
+    if values is not None and not ((values == 0) | (values == 1)).all():
+        raise ValueError(
+            f"{name} must be Boolean, or 0 and 1: received numbers from {values.min():g} to {values.max():g}. For a "
+            "mask that is added to the scores, pass mask == 0."
+        )
+    return ops.cast(mask, "bool")

@@ -1,0 +1,185 @@
+"""Arguments of layers: which layer inside takes which, and those that Keras does not save by itself."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import keras
+import numpy as np
+
+from keras_transformers.utils.keras_private import all_layers
+
+DENSE_OPTIONS = (
+    "kernel_initializer", "bias_initializer", "kernel_regularizer", "bias_regularizer", "kernel_constraint",
+    "bias_constraint",
+)  # fmt: skip
+MADE_BY_KERAS = (  # from their classes, too
+    keras.initializers.Initializer, keras.regularizers.Regularizer, keras.constraints.Constraint,
+)  # fmt: skip
+PLAIN = (str, int, float, bool, type(None))
+
+
+class Layer(keras.layers.Layer):
+    """A layer whose arguments may be initialisers, regularisers, constraints, dtype policies and named functions.
+
+    Keras writes the `get_config` of a layer whose arguments are plain Python values. Others are given to it as Keras
+    serialises them, so `__init__` takes either.
+
+    Attributes:
+        extra_options: Names of the arguments that the layer takes by `**kwargs`, beside Keras' own.
+        options: Values of those that were given, by name.
+    """
+
+    extra_options: tuple[str, ...] = ()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "call" in vars(cls):
+            _name_arguments(cls.call, super(cls, cls).call)
+
+    def __new__(cls, *arguments: Any, **options: Any) -> Layer:
+        arguments, options = keras.tree.map_structure(_serialized, (arguments, options))
+        return super().__new__(cls, *arguments, **options)
+
+    def __init__(self, **kwargs: Any):
+        given = {name: kwargs.pop(name) for name in self.extra_options if name in kwargs}
+        super().__init__(**kwargs)
+        self.options = given
+
+    @property
+    def dtype_policy(self) -> Any:
+        """Return the dtype policy, which layers inside share."""
+        return super().dtype_policy
+
+    @dtype_policy.setter
+    def dtype_policy(self, value: Any) -> None:
+        keras.layers.Layer.dtype_policy.fset(self, value)
+        for layer in all_layers(self)[1:]:
+            layer.dtype_policy = value
+
+    def expect_width(self, shape: tuple) -> None:
+        """Let Keras refuse inputs (..., D) of another width than those (..., D) that the layer is built for."""
+        self.input_spec = keras.layers.InputSpec(axes={-1: shape[-1]})
+
+    def get_build_config(self) -> dict[str, Any] | None:
+        """Return the shapes that the layer was built for, and how layers inside were quantized since."""
+        modes = [getattr(layer, "quantization_mode", None) for layer in all_layers(self)]
+        config = super().get_build_config()
+        return {**(config or {}), "quantization_modes": modes} if any(modes) else config
+
+    def build_from_config(self, config: dict[str, Any]) -> None:
+        """Build the layer as it was saved: layers inside have no configuration of their own in the file."""
+        config = {**(config or {})}
+        modes = config.pop("quantization_modes", [])
+        super().build_from_config(config)
+        for layer, mode in zip(all_layers(self), modes, strict=False):
+            if mode:
+                layer.quantize(mode)
+
+    def compute_output_shape(self, *input_shapes: tuple, **named_shapes: tuple) -> Any:
+        """Return the shapes of the outputs, which `keras.layers.TimeDistributed` asks for."""
+        inputs = [keras.KerasTensor(shape, dtype=self.compute_dtype) for shape in input_shapes]
+        named = {name.removesuffix("_shape"): shape for name, shape in named_shapes.items()}
+        named = {name: keras.KerasTensor(shape, dtype=self.compute_dtype) for name, shape in named.items()}
+        return keras.tree.map_structure(lambda tensor: tensor.shape, self.compute_output_spec(*inputs, **named))
+
+
+class Positional(Layer):
+    """A layer of positions: it hands on no mask, and reads them in the dtype they have."""
+
+    def __init__(self, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.autocast = False
+
+    def compute_mask(self, *inputs: Any, **named: Any) -> None:
+        """Return None: there is no mask."""
+
+
+class DenseOwner(Layer):
+    """A layer with dense layers inside, which take Keras' options of a dense layer from it."""
+
+    extra_options = DENSE_OPTIONS
+
+
+def _name_arguments(call: Callable, overridden: Callable) -> None:
+    """Give a `call` that ends in **kwargs, of a user's subclass, the signature with the names that these stand for.
+
+    Keras refuses tensors and other values side by side in **kwargs.
+    """
+    own, inherited = (inspect.signature(function).parameters for function in (call, overridden))
+    open_ended = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
+    named = [parameter for parameter in own.values() if parameter.kind is not parameter.VAR_KEYWORD]
+    if len(named) < len(own):
+        more = [part for name, part in inherited.items() if name not in own and part.kind not in open_ended]
+        more = [part.replace(kind=part.KEYWORD_ONLY) for part in more if part.default is not part.empty]
+        call.__signature__ = inspect.Signature([*named, *more])  # type: ignore[attr-defined]
+
+
+def _serialized(value: Any) -> Any:
+    """Return plain values for what Keras can serialise; other values as they are."""
+    if isinstance(value, PLAIN):
+        return value
+    if inspect.isclass(value) and issubclass(value, MADE_BY_KERAS):
+        value = value()
+    if isinstance(value, np.generic):
+        return value.item()
+    if inspect.isfunction(value) and value.__name__ == "<lambda>":  # Keras would warn now, and refuses it in `save`
+        return value
+    try:
+        return keras.saving.serialize_keras_object(value)
+    except (TypeError, ValueError, NotImplementedError):
+        return value
+
+
+def option_names(layer_class: type) -> set[str]:
+    """Return the names of the arguments of a layer's constructor, but for Keras' own.
+
+    Example:
+
+    >>> from keras_transformers.layers import FeedForward
+    >>> "gated" in option_names(FeedForward), "kernel_regularizer" in option_names(FeedForward)
+    (True, True)
+    """
+    classes = [cls for cls in layer_class.__mro__ if cls not in Layer.__mro__]
+    signatures = [inspect.signature(cls.__init__) for cls in classes if "__init__" in vars(cls)]
+    named = {name for signature in signatures for name in signature.parameters}
+    return (named | set(getattr(layer_class, "extra_options", ()))) - {"self", "kwargs"}
+
+
+def share_out(options: Mapping[str, Any], *layer_classes: type) -> list[dict[str, Any]]:
+    """Give each layer inside a layer those options that its constructor takes.
+
+    Args:
+        options: By name. What several layers take goes to each of them.
+        *layer_classes: Of the layers inside.
+
+    Returns:
+        The options of each layer, and the rest.
+
+    Example:
+
+    >>> from keras_transformers.layers import Attention, FeedForward
+    >>> share_out({"scale": 1.0, "gated": True, "name": "block"}, Attention, FeedForward)
+    [{'scale': 1.0}, {'gated': True}, {'name': 'block'}]
+    """
+    names = [*map(option_names, layer_classes)]
+    shares = [{name: options[name] for name in options if name in own} for own in names]
+    return [*shares, {name: value for name, value in options.items() if not any(name in own for own in names)}]
+
+
+def fresh(get: Callable[[Any], Any], value: Any) -> Any:
+    """Return an initialiser, regulariser or constraint of its own for a layer: initialisers without seed differ then.
+
+    One that has no configuration is shared.
+
+    Args:
+        get: `keras.initializers.get`, or one like it.
+        value: What it takes: an object, a name, a configuration, None.
+    """
+    found = get(value)
+    try:
+        return type(found).from_config(found.get_config())
+    except (AttributeError, TypeError, NotImplementedError):
+        return found

@@ -1,0 +1,1 @@
+"""Positions: absolute ones added to embeddings, relative ones added to scores, rotary ones."""

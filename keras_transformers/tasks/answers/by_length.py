@@ -1,0 +1,159 @@
+"""Answers in the order given, computed for rows of like length together: how every task's `predict` goes over rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from keras_transformers.data.batches.pipeline import longest_first
+from keras_transformers.tasks.answers.progress import Progress
+from keras_transformers.text.tokenizer import Tokenizer
+
+Row = tuple[Any, ...]
+CHUNK = 4096  # rows that are sorted together, unless batches are very large: memory does not grow with their number
+FIRST = 2  # batches in the first chunk of a stream, so that its first answers come soon
+COUNTED = 16  # characters for each token that a model reads: of longer texts only these are cut into tokens
+CHARACTERS = 4  # of a token, about
+
+
+def chunk_sizes(batch_size: int, growing: bool, most: int = CHUNK) -> Iterator[int]:
+    """Yield the sizes of successive chunks, without end.
+
+    Args:
+        batch_size: Rows of a batch.
+        growing: Whether they begin small, and double.
+        most: The largest, unless that is less than 16 batches.
+
+    Example:
+
+    >>> list(islice(chunk_sizes(32, growing=True, most=1000), 6))
+    [64, 128, 256, 512, 1000, 1000]
+    """
+    most = max(most, 16 * batch_size)
+    size = FIRST * batch_size if growing else most
+    while True:
+        yield size
+        size = min(2 * size, most)
+
+
+def read_chunks(columns: Sequence[Any], readers: Sequence[Callable[[Any], list]], sizes: Iterator[int]) -> Iterator:
+    """Return an iterator of lists of rows, each row a tuple of its columns.
+
+    Iterators are read a chunk at a time. Anything else is checked at once, before there is an answer.
+
+    Args:
+        columns: Texts, and perhaps pairs, as a user has them.
+        readers: From a column as a user has it to a checked list.
+        sizes: Of the chunks.
+
+    Raises:
+        ValueError: A reader refuses its column, or columns are not equally long.
+
+    Example:
+
+    >>> list(read_chunks([iter("abc"), [1, 2, 3]], [list, list], iter([2, 2, 2])))
+    [[('a', 1), ('b', 2)], [('c', 3)]]
+    """
+    if not any(isinstance(column, Iterator) for column in columns):
+        columns = [read(column) for read, column in zip(readers, columns, strict=False)]
+        _check_equal(columns)
+        readers = [list] * len(columns)
+    columns = [
+        column if isinstance(column, Iterator) else read(column)
+        for read, column in zip(readers, columns, strict=False)
+    ]  # fmt: skip
+    return _chunks([iter(column) for column in columns], readers, sizes)
+
+
+def _chunks(columns: list[Iterator], readers: Sequence[Callable], sizes: Iterator[int]) -> Iterator[list[Row]]:
+    begin = 0
+    for size in sizes:
+        parts = [list(islice(column, size)) for column in columns]
+        _check_equal(parts, begin)
+        if not parts[0]:
+            return
+        try:
+            parts = [read(part) for read, part in zip(readers, parts, strict=False)]
+        except ValueError as error:
+            raise ValueError(f"counted from row {begin} on: {error}" if begin else str(error)) from None
+        yield [*zip(*parts, strict=True)]
+        begin += len(parts[0])
+
+
+def _check_equal(columns: list[list], begin: int = 0) -> None:
+    if len({*map(len, columns)}) > 1:
+        counts = [begin + len(column) for column in columns]
+        raise ValueError(f"received {counts[0]} texts and {counts[1]} pairs: expected one pair for each text.")
+
+
+def answer_chunks(
+    chunks: Iterable[list[Row]],
+    answer: Callable[[list[Row]], Iterable[Any]],
+    lengths: Callable[[list[Row]], np.ndarray],
+    batch_size: int,
+    progress: Progress,
+) -> Iterator[Any]:
+    """Yield an answer for each row, in the order of the rows, once its chunk is answered.
+
+    Rows of like length need less padding. The longest, which need most memory, come first in their chunk.
+
+    Args:
+        chunks: Lists of rows.
+        answer: From some rows to an answer for each.
+        lengths: From rows to numbers to sort them by.
+        batch_size: The most rows for `answer`.
+        progress: Is told of the rows that are answered.
+
+    Example:
+
+    >>> chunks = [[("a",), ("bbb",), ("cc",)]]
+    >>> sizes = lambda rows: np.array([len(text) for text, in rows])
+    >>> list(answer_chunks(chunks, lambda rows: [len(rows)] * len(rows), sizes, 2, Progress(0)))
+    [1, 2, 2]
+    """
+    for rows in chunks:
+        several = len(rows) > batch_size
+        order = longest_first(lengths(rows)) if several else np.arange(len(rows))
+        answers: list[Any] = [None] * len(rows)
+        for begin in range(0, len(rows), batch_size):
+            batch = order[begin : begin + batch_size].tolist()
+            for place, one in zip(batch, answer([rows[place] for place in batch]), strict=True):
+                answers[place] = one
+            progress.add(len(batch))
+        yield from answers
+    progress.finish()
+
+
+def token_counts(tokenizer: Tokenizer, max_length: int) -> Callable[[list[Row]], np.ndarray]:
+    """Return a function from rows of texts, or of lists of texts, to how long they are: in tokens.
+
+    On sentences of about 15 tokens, batches of 32 that are sorted by characters are 25 % padding, by tokens 2 %; the
+    `tokenizers` library takes a hundredth of the time of the smallest models. A column counts with its longest text.
+    What a text has beyond what any model reads is estimated: the library may take minutes for a megabyte.
+
+    Args:
+        tokenizer: Of the task.
+        max_length: Longest text in tokens.
+
+    Example:
+
+    >>> count = token_counts(Tokenizer.train(["a b"], vocabulary_size=20), max_length=8)
+    >>> count([("a",), ("a b", "b"), ("a", ["b", "a b b"])]).tolist()
+    [3, 7, 8]
+    """
+    most = COUNTED * max_length
+
+    def count(rows: list[Row]) -> np.ndarray:
+        columns = [[[value] if isinstance(value, str) else value for value in row] for row in rows]
+        texts = [text for row in columns for values in row for text in values]
+        encoded = tokenizer.encode([text[:most] for text in texts])
+        sizes = iter(
+            len(row.encoding) + max(len(text) - most, 0) // CHARACTERS
+            for row, text in zip(encoded, texts, strict=True)
+        )  # fmt: skip
+        return np.array([sum(max((next(sizes) for _ in values), default=0) for values in row) for row in columns])
+
+    return count

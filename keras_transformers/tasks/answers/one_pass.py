@@ -1,0 +1,295 @@
+"""Answers by one pass of the model: a function for each signature of an export, and what `predict` says of a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import keras
+import numpy as np
+
+from keras_transformers.data.batches.batching import BUCKETS
+from keras_transformers.tasks.answers.by_length import answer_chunks, chunk_sizes, read_chunks, token_counts
+from keras_transformers.tasks.answers.progress import Progress, count_of
+from keras_transformers.tasks.answers.readers import GraphReader, PythonReader, Reader, Tensors
+from keras_transformers.tasks.answers.services import check_counts, check_exportable, current_service, merged_service
+from keras_transformers.tasks.inputs.sources import lacks_pairs
+from keras_transformers.tasks.parts import Setup
+from keras_transformers.text.strings import decoded
+from keras_transformers.text.tokenizer import check_texts
+from keras_transformers.training.workers.distribute import is_chief, on_tensorflow
+from keras_transformers.utils.keras_private import strategy_of
+from keras_transformers.utils.tensor_types import Tensor
+
+if TYPE_CHECKING:
+    from keras_transformers.tasks.answers.named_model import NamedModel
+
+Answer = Callable[[Tensors, Tensors], Tensors]  # from a model's outputs and inputs
+Describe = Callable[[Mapping[str, Any]], dict[str, Any]]  # from a row of that
+NO_EXAMPLES: Mapping[str, list[str]] = MappingProxyType({})
+CHECKED = partial(check_texts, "texts"), partial(check_texts, "pairs")
+
+
+class Signature(NamedTuple):
+    """A function that an export has, from strings to an answer."""
+
+    inputs: tuple[str, ...]  # names of its inputs, strings, batch first
+    run: Callable[..., Tensors]  # from a `Reader` and these to named tensors, batch first, with `truncated`
+    ranks: tuple[int, ...] = (1, 1)  # of its inputs: 1 for a string a row, 2 for several, padded with empty ones
+
+
+def no_more_inputs(token_ids: Tensor) -> Tensors:
+    """The inputs of a model that follow from its token ids: none."""
+    return {}
+
+
+def text_signatures(
+    takes_pairs: bool,
+    model: keras.Model | NamedModel,
+    answer: Answer,
+    more_inputs: Callable[[Tensor], Tensors] = no_more_inputs,
+) -> dict[str, Signature]:
+    """Return the signatures of what reads a text, or a pair of texts in one row: `serving_default` and `pair`.
+
+    Args:
+        takes_pairs: Whether there is a `pair`.
+        model: With a dict of the inputs that the tokenizer and `more_inputs` give.
+        answer: From the model's outputs and inputs to a dict of named tensors, batch first.
+        more_inputs: From token ids (B, T) to inputs of the model that the tokenizer does not give.
+    """
+
+    def run(read: Reader, texts: Any, pairs: Any = None) -> Tensors:
+        encoded = read(texts, pairs)
+        encoded |= more_inputs(encoded["token_ids"])
+        inputs = {name: encoded[name] for name in model.input}
+        return {**answer(model(inputs, training=False), inputs), "truncated": encoded["truncated"]}
+
+    single = {"serving_default": Signature(("text",), run)}
+    return single | ({"pair": Signature(("text", "text_pair"), run)} if takes_pairs else {})
+
+
+class OnePass:
+    """Texts to answers by one pass of a model.
+
+    Args:
+        setup: Of the task.
+        model: Whose weights the signatures use.
+        signatures: What an export answers, by name; no two have the same number of inputs.
+        describe: From one row of an answer to what `predict` returns for it.
+        examples: Values of the inputs to warm an export up with; `["warm up"]` for those that are not given.
+        read_columns: From texts, and from pairs, as a user has them to lists of str.
+    """
+
+    def __init__(
+        self,
+        setup: Setup,
+        model: keras.Model,
+        signatures: Mapping[str, Signature],
+        describe: Describe,
+        examples: Mapping[str, list[str]] = NO_EXAMPLES,
+        read_columns: tuple[Callable[[Any], list], ...] = CHECKED,
+    ):
+        self.setup, self.model, self.signatures = setup, model, dict(signatures)
+        self.describe, self.examples, self.read_columns = describe, examples, read_columns
+        self.made_service = None
+
+    def predict(
+        self, texts: Iterable[str], pairs: Iterable[str] | None = None, *, batch_size: int = 32, verbose: Any = "auto"
+    ) -> list[dict[str, Any]]:
+        """Answer texts, by the same traced function that `export` saves (on the TensorFlow backend).
+
+        Texts of like length are read together, which needs less padding; answers are in the order given. For more texts
+        than fit in memory, see `predict_stream`.
+
+        Args:
+            texts: Any number of strings.
+            pairs: The second text of each pair, where the task takes pairs.
+            batch_size: Texts at a time.
+            verbose: `"auto"`, a progress bar on a terminal for more than some seconds of work; 0, none; 1, a bar; 2, a
+                line at the end.
+
+        Returns:
+            One dict a text, with `truncated` and, of a classifier: single label, `label` and `probabilities` (by
+            label); multi-label, `labels` (those with a probability of one half or more) and `probabilities`;
+            regression, `scores` by label. Of a masked language model: `fills`, for each `[MASK]` in the text the five
+            likeliest tokens as (token, probability). Of sentence embeddings: `embedding`, or `similarity` of a pair.
+            Of question answering: `answer`, its `score`, and its `start` and `end` in the context, in characters; and
+            `candidates`, a list of dicts with these, the best first. Of token classification, which takes lists of
+            words too (a space between words): `tokens`, a dict for each word of the tokenizer with its `text`, `label`
+            and `score`, and its place `start` and `end` in the text, in characters; and, where labels mark entities,
+            `entities`, dicts with the type in `label`, and `text`, `start`, `end` and `score`. Of multiple choice:
+            `choice`, its number from 0, and `probabilities`, one a choice. Of ranking: `score` and `probability`.
+
+        Raises:
+            ValueError: The texts are one str, there are pairs where the task takes none, or not as many as texts.
+        """
+        return [*self._answers(texts, pairs, batch_size, verbose, growing=False)]
+
+    def predict_stream(
+        self, texts: Iterable[str], pairs: Iterable[str] | None = None, *, batch_size: int = 32, verbose: Any = 0
+    ) -> Iterator[dict[str, Any]]:
+        """Answer texts one by one: as `predict`, for more of them than fit in memory, or to have the first ones soon.
+
+        Args:
+            texts, pairs: As for `predict`; iterators are read some thousands at a time, at first some dozens.
+            batch_size, verbose: As for `predict`.
+
+        Returns:
+            An iterator of what `predict` gives, in the order of the texts.
+
+        Raises:
+            ValueError: As for `predict`; for what an iterator gives, once it is read.
+        """
+        return self._answers(texts, pairs, batch_size, verbose, growing=True)
+
+    def _answers(self, texts: Any, pairs: Any, batch_size: Any, verbose: Any, growing: bool) -> Iterator[dict]:
+        columns = [texts] if pairs is None else [texts, pairs]
+        name = self._signature(len(columns))
+        (batch_size,) = check_counts(batch_size=batch_size)
+        progress = Progress(verbose, count_of(texts))
+        chunks = read_chunks(columns, self.read_columns, chunk_sizes(batch_size, growing))
+        lengths = token_counts(self.setup.tokenizer, self.setup.max_length)
+        return answer_chunks(chunks, partial(self._answer, name), lengths, batch_size, progress)
+
+    def _answer(self, name: str, rows: list[tuple]) -> Iterator[dict[str, Any]]:
+        """Yield the answer of a signature to each row."""
+        answer = self.service.run(name, [*map(list, zip(*rows, strict=True))])
+        for row in zip(*answer.values(), strict=True):
+            row = dict(zip(answer, row, strict=True))
+            yield {**self.describe(row), "truncated": bool(row["truncated"])}
+
+    def _signature(self, count: int) -> str:
+        """The name of the signature that takes so many texts a row."""
+        for name, signature in self.signatures.items():
+            if len(signature.inputs) == count:
+                return name
+        if count == 1:
+            raise lacks_pairs(self.setup.kind)
+        raise ValueError(f"{self.setup.kind.name} takes no pairs, and received some. Leave them out.")
+
+    @property
+    def service(self) -> TracedService | EagerService:
+        """What runs the signatures: what `predict` calls and, on TensorFlow, `export` saves."""
+        return current_service(self)
+
+    def make_service(self) -> TracedService | EagerService:
+        """A service with the weights as they are."""
+        if not on_tensorflow():
+            return EagerService(self)
+        return TracedService(self.model, self.signatures, GraphReader(self.setup.text_graph, self.setup.max_length))
+
+    def export(self, folder: str) -> None:
+        """Write a SavedModel from strings to answers, for TF Serving.
+
+        Signatures: `serving_default` takes `text`; `pair`, where the task takes pairs, `text` and `text_pair`: all (B,)
+        strings. Both return `truncated` (B,) bool and, of a classifier: single label, `label` (B,) and `probabilities`
+        (B, C); multi-label, `labels` (B, C), empty where a label does not apply, and `probabilities`; regression,
+        `scores` (B, C). Of a masked language model: `tokens` (B, M, 5) strings, empty where a text has fewer than M
+        gaps, and `probabilities` (B, M, 5). Of sentence embeddings: `embedding` (B, D); and instead of `pair`,
+        `similarity`, which returns `similarity` (B,). Of question answering, from `question` and `context`: `answer`,
+        `score`, `start`, `end` (B,), and `candidates`, `candidate_scores`, `candidate_starts`, `candidate_ends` (B, N),
+        empty and 0 where there are fewer. Of token classification: `token`, `token_label`, `token_start`, `token_end`
+        and `token_score` (B, W); and, where labels mark entities, `entity`, what stands in the text, `label`, its type,
+        `start`, `end` and `score` (B, E), empty and 0 where a text has fewer. Places are in code points. Only core
+        TensorFlow ops are used: neither Keras nor tensorflow-text nor this package is needed to serve it.
+
+        Args:
+            folder: Such as `"serving/sentiment/1"`. Replaced if it is a SavedModel; an interrupted export leaves the
+                old one. Of several workers, the chief writes it.
+
+        Raises:
+            ValueError: The backend is not TensorFlow, or the folder holds something else.
+        """
+        check_exportable()
+        if not is_chief(strategy_of(self.model)):
+            return
+        from keras_transformers.tasks.answers.saved_model import export
+
+        with merged_service(self) as service:
+            export(folder, service.module, service.signatures, self.examples)
+
+
+class TracedService:
+    """Reader and signatures as TensorFlow functions, traced once.
+
+    Args:
+        model: Whose weights the signatures use.
+        signatures: To be traced, by name.
+        read: The reader that they are given.
+
+    Attributes:
+        module: The weights and tables, to be saved. Not the functions: as signatures they would be saved a second time.
+        signatures: `tf.function`s of (B,) strings, by name.
+    """
+
+    def __init__(self, model: keras.Model, signatures: Mapping[str, Signature], read: GraphReader):
+        import tensorflow as tf
+
+        self.module = tf.Module()
+        self.module.graph = read.graph
+        # The variables, not the model: an optimizer hangs on a compiled model, and would be saved too.
+        self.module.weights = [variable.value for variable in model.variables]
+        kept = tf.saved_model.experimental.TrackableResource  # tables that layers of a model of one's own may have
+        self.module.tables = [part for part in tf.train.TrackableView(model).descendants() if isinstance(part, kept)]
+        self.signatures = {name: _traced(signature, read) for name, signature in signatures.items()}
+        self.traces: dict[str, Any] = {}
+
+    def run(self, name: str, columns: Sequence[Sequence[str]]) -> dict[str, np.ndarray]:
+        """The named columns of the answer of a signature, as arrays; strings in them are `str`."""
+        import tensorflow as tf
+
+        if name not in self.traces:
+            # TensorFlow warns of many first calls of functions, whichever services they belong to; not of traces.
+            self.traces[name] = self.signatures[name].get_concrete_function()
+        answer = self.traces[name](*(tf.constant(column, tf.string) for column in columns))
+        return {name: decoded(column.numpy()) for name, column in answer.items()}
+
+
+def _traced(signature: Signature, read: Reader) -> Any:
+    """A `tf.function` of a signature: all inputs are (B,) strings, of one length."""
+    import tensorflow as tf
+
+    from keras_transformers.text.graph.specs import with_rows
+
+    def run(first, *others):
+        others = with_rows(dict(zip(signature.inputs[1:], others, strict=True)), tf.size(first), signature.inputs[0])
+        return signature.run(read, first, *others.values())
+
+    ranks = zip(signature.inputs, signature.ranks, strict=False)
+    specs = [tf.TensorSpec([None] * rank, tf.string, name=name) for name, rank in ranks]
+    return tf.function(run, input_signature=specs, autograph=False)
+
+
+class EagerService:
+    """Reader in Python, and the signatures as they are, where there is no TensorFlow.
+
+    Args:
+        answers: Whose signatures are run.
+    """
+
+    def __init__(self, answers: OnePass):
+        # Few lengths, as JAX compiles every operation once for each: batches by length have nearly as many as texts do.
+        self.signatures, self.read = answers.signatures, PythonReader(answers.setup, BUCKETS)
+
+    def run(self, name: str, columns: Sequence[Sequence[str]]) -> dict[str, np.ndarray]:
+        """The named columns of the answer of a signature, as arrays."""
+        answer = self.signatures[name].run(self.read, *columns)
+        return {name: np.asarray(column) for name, column in answer.items()}
+
+
+def look_up(names: Sequence[str], numbers: Tensor) -> Tensor:
+    """Names by number, and `""` for -1: strings in a TensorFlow tensor, or on other backends in a numpy array.
+
+    Example:
+
+    >>> tuple(look_up(["no", "yes"], np.array([1, -1, 0])).shape)
+    (3,)
+    """
+    names = ["", *names]
+    if on_tensorflow():
+        import tensorflow as tf
+
+        return tf.gather(tf.constant(names), numbers + 1)
+    return np.array(names, object)[keras.ops.convert_to_numpy(numbers) + 1]

@@ -1,0 +1,71 @@
+"""One score for a pair of texts that are read together: what ranking and multiple choice share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_transformers.data.objectives.text_groups import Grouped
+from keras_transformers.heads import classification_head, grouped, pooler
+from keras_transformers.models import encoder
+from keras_transformers.tasks.inputs.grouped_texts import Columns, group_source
+from keras_transformers.tasks.inputs.labels import label_rows
+from keras_transformers.tasks.parts import Setup
+from keras_transformers.training.losses import target_losses
+from keras_transformers.training.metrics import target_metrics
+
+
+def pair_scorer(setup: Setup) -> keras.Model:
+    """From the inputs of pairs (B, T) to `logits` (B, 1): a classifier of one class."""
+    backbone = encoder(setup.config, outputs=setup.outputs, dtype=setup.dtype)
+    pooled = pooler(setup.config, backbone.output["hidden_states"], setup.dtype)  # (B, D)
+    logits = classification_head(setup.config, pooled, 1, setup.dtype)  # (B, 1)
+    return keras.Model(backbone.input, {"logits": logits, **setup.optional_outputs(backbone)}, name="pair_scorer")
+
+
+def choice_scorer(scorer: keras.Model) -> keras.Model:
+    """From the inputs of groups of pairs (B, G, T) to `logits` (B, G)."""
+    groups = grouped(scorer, "choice_groups")
+    outputs = groups.output | {"logits": ops.squeeze(groups.output["logits"], -1)}
+    return keras.Model(groups.input, outputs, name="choice_scorer")
+
+
+def learn_choices(setup: Setup, scorer: keras.Model) -> dict[str, Any]:
+    """The parts of a task that learns which of several texts goes best with another one, but for its answers.
+
+    Args:
+        setup: Of the task.
+        scorer: Of pairs, see `pair_scorer`.
+    """
+    return {
+        "model": choice_scorer(scorer),
+        "tokenizer": setup.tokenizer,
+        "source": group_source(setup, range(3, 1000), _choice_labels(setup), joined=True),
+        "objective": lambda: Grouped(setup.config.fill_id),
+        "losses": lambda: {"logits": target_losses.CrossEntropy()},
+        "metrics": lambda: {"logits": [target_metrics.Accuracy(), target_metrics.MeanCrossEntropy()]},
+    }
+
+
+def _choice_labels(setup: Setup) -> Callable[[Any, Columns], np.ndarray | None]:
+    """Reads the numbers of the right choices, from 0."""
+
+    def read(labels: Any, columns: Columns) -> np.ndarray | None:
+        if labels is None:
+            return None
+        numbers, count = np.asarray(label_rows(labels)), len(columns) - 1
+        if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
+            raise ValueError(
+                f"labels of {setup.kind.name} are the numbers of the right choices, one a row: received an array of "
+                f"shape {numbers.shape} and type {numbers.dtype}."
+            )
+        if (wrong := (numbers < 0) | (numbers >= count)).any():
+            row = int(wrong.argmax())
+            raise ValueError(f"label {numbers[row]} in row {row}: expected the number of a choice, 0 to {count - 1}.")
+        return numbers.astype(np.int32)
+
+    return read

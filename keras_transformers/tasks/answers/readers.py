@@ -1,0 +1,130 @@
+"""Readers: from texts to the inputs of a model, as TensorFlow ops or in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import keras
+import numpy as np
+
+from keras_transformers.tasks.inputs.sources import rows_of
+from keras_transformers.tasks.parts import Setup
+from keras_transformers.tasks.questions.context_windows import Windows, encode_windows
+from keras_transformers.text.encoded import Encoded
+from keras_transformers.utils.tensor_types import Tensor
+
+if TYPE_CHECKING:
+    from keras_transformers.text.graph.compile import TextGraph
+
+Tensors = dict[str, Tensor]
+
+
+class Reader(Protocol):
+    """From texts, or pairs of texts in one row each, to inputs of a model."""
+
+    def __call__(self, texts: Any, pairs: Any = None, *, with_offsets: bool = False) -> Tensors:
+        """Encode texts.
+
+        Args:
+            texts: (B,) strings; in Python a list of str.
+            pairs: (B,) strings, the second of each pair.
+            with_offsets: Whether to tell where tokens stand in their text.
+
+        Returns:
+            int32 (B, T) `token_ids`, `segment_ids` and `padding_mask`, and bool (B,) `truncated`. With offsets, also
+            int32 `offsets` (B, T, 2), the code points [start, end) of each token, (0, 0) for special tokens and
+            padding; and `word_ids` (B, T), -1 for these.
+        """
+        ...
+
+    def windows(self, questions: Any, contexts: Any, windows: Windows) -> Tensors:
+        """Encode pairs of question and context, a long context as several windows.
+
+        Args:
+            questions, contexts: (B,) strings each; in Python lists of str.
+            windows: How contexts are divided.
+
+        Returns:
+            int32 (W, T) `token_ids`, `segment_ids` (1 for the context), `padding_mask` and `word_ids`, and `offsets`
+            (W, T, 2), for the windows of all texts, in their order; int32 (W,) `row`, the number of a window's text;
+            and bool (B,) `truncated`, whether the question was cut.
+        """
+        ...
+
+
+class GraphReader:
+    """The reader of a task, or of a model of one's own, in TensorFlow ops.
+
+    Args:
+        graph: The tokenizer.
+        max_length: Longest text in tokens.
+        length: Tokens of each row, a static number, where the model takes no other; None for those of the longest.
+    """
+
+    def __init__(self, graph: TextGraph, max_length: int, length: int | None = None):
+        self.graph, self.max_length, self.length = graph, max_length, length
+
+    def __call__(self, texts: Any, pairs: Any = None, *, with_offsets: bool = False) -> Tensors:
+        options = {"with_offsets": True} if with_offsets else {}
+        return self._tensors(self.graph.encode(texts, pairs, max_length=self.max_length, **options))
+
+    def windows(self, questions: Any, contexts: Any, windows: Windows) -> Tensors:
+        options = {"max_length": windows.max_length, "stride": windows.stride, "most_question": windows.question_length}
+        return self._tensors(self.graph.encode_windows(questions, contexts, **options))
+
+    def _tensors(self, encoded: Tensors) -> Tensors:
+        from keras_transformers.text.graph.outputs.row_layout import model_inputs
+
+        return model_inputs(encoded, self.graph.pad_id, self.length)
+
+
+class PythonReader:
+    """The reader of a task in Python, by the `tokenizers` library.
+
+    Args:
+        setup: Of the task.
+        buckets: Lengths in tokens; a batch is padded to the next of them. Where there is none, to its longest row.
+    """
+
+    def __init__(self, setup: Setup, buckets: Sequence[int] = ()):
+        self.setup, self.buckets = setup, sorted(min(bucket, setup.max_length) for bucket in buckets)
+
+    def __call__(
+        self, texts: Sequence[str], pairs: Sequence[str] | None = None, *, with_offsets: bool = False
+    ) -> Tensors:
+        encoded = self.setup.tokenizer.encode(texts, pairs, max_length=self.setup.max_length)
+        truncated = np.array([row.truncated for row in encoded])
+        return self._tensors(encoded, with_offsets) | {"truncated": truncated}
+
+    def windows(self, questions: Sequence[str], contexts: Sequence[str], windows: Windows) -> Tensors:
+        encoded, cut = encode_windows(self.setup.tokenizer, questions, contexts, windows)
+        row = keras.ops.convert_to_tensor(np.array([window.row for window in encoded], np.int32))
+        return self._tensors(encoded, with_offsets=True) | {"row": row, "truncated": np.array(cut)}
+
+    def _tensors(self, encoded: Sequence[Encoded], with_offsets: bool) -> Tensors:
+        rows = rows_of(encoded, self.setup.config)
+        longest = int(rows.lengths.max())
+        width = next((bucket for bucket in self.buckets if bucket >= longest), longest)
+        arrays = rows.padded(width, self.setup.config.fill_id)
+        if with_offsets:
+            arrays |= places_of(encoded, width)
+        return {name: keras.ops.convert_to_tensor(array) for name, array in arrays.items()}
+
+
+def places_of(encoded: Sequence[Encoded], width: int) -> dict[str, np.ndarray]:
+    """Return the offsets and word numbers of the tokens of B encoded texts.
+
+    Args:
+        encoded: Of at most `width` tokens each.
+        width: T.
+
+    Returns:
+        int32 `offsets` (B, T, 2) and `word_ids` (B, T), as of a `Reader`.
+    """
+    offsets = np.zeros((len(encoded), width, 2), np.int32)
+    word_ids = np.full((len(encoded), width), -1, np.int32)
+    for number, row in enumerate(encoded):
+        offsets[number, : len(row.ids)] = row.offsets
+        word_ids[number, : len(row.ids)] = [-1 if word is None else word for word in row.word_ids]
+    return {"offsets": offsets, "word_ids": word_ids}

@@ -1,0 +1,98 @@
+"""SavedModels that take text: model, text graph and answer function in, folder out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import tensorflow as tf
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+from keras_transformers.checkpoints.files.atomic_folder import atomic_folder
+
+NO_EXAMPLES: Mapping[str, Any] = MappingProxyType({})
+FIELD = descriptor_pb2.FieldDescriptorProto
+# Warm-up requests are examples that TF Serving sends itself before it answers others. The part of
+# tensorflow_serving/apis/*.proto that a request uses: message -> field -> (number, type).
+MESSAGES = {
+    "ModelSpec": {"signature_name": (3, FIELD.TYPE_STRING)},
+    "Input": {"key": (1, FIELD.TYPE_STRING), "value": (2, FIELD.TYPE_BYTES)},  # a map entry; a TensorProto, serialised
+    "PredictRequest": {"model_spec": (1, "ModelSpec"), "inputs": (2, "Input")},
+    "PredictLog": {"request": (1, "PredictRequest")},
+    "PredictionLog": {"predict_log": (6, "PredictLog")},
+}
+
+
+def export(
+    folder: str | os.PathLike, module: tf.Module, signatures: dict[str, Any], examples: Mapping[str, Any] = NO_EXAMPLES
+) -> None:
+    """Write a SavedModel with its warm-up requests, whole or not at all.
+
+    Args:
+        folder: Replaced if such an export has written all that it holds.
+        module: Holds every variable and table that the signatures use.
+        signatures: `tf.function`s of inputs that begin with the batch, by name.
+        examples: Values of the inputs, by name, of the warm-up requests that TF Serving sends itself before it answers
+            others; `["warm up"]` for those that are not given.
+
+    Raises:
+        ValueError: The folder holds something else.
+    """
+    concrete = {name: _of_these_ranks(function).get_concrete_function() for name, function in signatures.items()}
+    with atomic_folder(folder, marker="saved_model.pb") as temporary:
+        tf.saved_model.save(module, str(temporary), signatures=concrete)
+        _write_warmup(Path(temporary), concrete, examples)
+
+
+def _of_these_ranks(function: Any) -> Any:
+    """The function, which refuses inputs of another rank than it was traced for: a loaded signature takes any."""
+    traced = function.get_concrete_function()
+    specs = tf.nest.flatten(traced.structured_input_signature)
+
+    def run(*inputs):
+        return traced(*(tf.ensure_shape(value, spec.shape) for value, spec in zip(inputs, specs, strict=True)))
+
+    return tf.function(run, input_signature=specs, autograph=False)
+
+
+def _write_warmup(folder: Path, signatures: dict[str, Any], examples: Mapping[str, Any]) -> None:
+    """Write one request for each signature.
+
+    Args:
+        folder: Of a SavedModel.
+        signatures: Concrete functions, by name.
+        examples: Values of their inputs, by name.
+    """
+    messages = _messages()
+    (folder / "assets.extra").mkdir()
+    with tf.io.TFRecordWriter(str(folder / "assets.extra" / "tf_serving_warmup_requests")) as writer:
+        for name, function in signatures.items():
+            log = messages["PredictionLog"]()
+            log.predict_log.request.model_spec.signature_name = name
+            for spec in tf.nest.flatten(function.structured_input_signature):
+                value = tf.make_tensor_proto(examples.get(spec.name, ["warm up"]), spec.dtype)
+                log.predict_log.request.inputs.add(key=spec.name, value=value.SerializeToString())
+            writer.write(log.SerializeToString())
+
+
+def _messages() -> dict[str, Any]:
+    """The message classes, declared here: the package of TF Serving would bring all of its server's."""
+    file = descriptor_pb2.FileDescriptorProto(name="warmup.proto", package="keras_transformers", syntax="proto3")
+    for name, fields in MESSAGES.items():
+        message = file.message_type.add(name=name)
+        for field, (number, kind) in fields.items():
+            label = FIELD.LABEL_REPEATED if kind == "Input" else FIELD.LABEL_OPTIONAL
+            entry = message.field.add(name=field, number=number, label=label)
+            if isinstance(kind, str):
+                entry.type, entry.type_name = FIELD.TYPE_MESSAGE, f".keras_transformers.{kind}"
+            else:
+                entry.type = kind
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return {
+        name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"keras_transformers.{name}"))
+        for name in MESSAGES
+    }

@@ -1,0 +1,55 @@
+"""What all services need: to be made anew when the model changes; and exports, weights without adapters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import keras
+
+from keras_transformers.tasks.parts import Answers
+from keras_transformers.training.lora import merged
+from keras_transformers.training.workers.distribute import on_tensorflow
+from keras_transformers.utils.number_checks import is_size
+
+
+def check_exportable(kept_by: str = "Save the folder with task.save") -> None:
+    """Raise a `ValueError` where there is no TensorFlow; it says how what is to be exported is kept until then."""
+    if not on_tensorflow():
+        raise ValueError(
+            f"only the TensorFlow backend can export a SavedModel: received {keras.backend.backend()!r}. "
+            f"{kept_by}, and export it in a process with KERAS_BACKEND=tensorflow."
+        )
+
+
+@contextmanager
+def merged_service(answers: Answers) -> Iterator[Any]:
+    """The service of a task's answers, or where the model has adapters (LoRA) a new one, traced with these merged.
+
+    Args:
+        answers: Of a task.
+    """
+    with merged(answers.model) as has_adapters:
+        yield answers.make_service() if has_adapters else answers.service
+
+
+def current_service(answers: Answers, settings: Any = ()) -> Any:
+    """The service of a task's answers: made at the first call, and again once the old one does not hold any more.
+
+    Args:
+        answers: Of a task.
+        settings: What is traced into the service besides the model.
+    """
+    # Adapters (LoRA) are new weights: functions that were traced before know nothing of them.
+    weights, made = answers.model.weights, answers.made_service
+    if made is None or made[1] != settings or [*map(id, made[0])] != [*map(id, weights)]:
+        made = answers.made_service = (weights, settings, answers.make_service())
+    return made[2]
+
+
+def check_counts(**counts: Any) -> list[int]:
+    """The counts as int, in their order; a `ValueError` for what is no integer of at least 1."""
+    if wrong := {name: count for name, count in counts.items() if not is_size(count)}:
+        raise ValueError(f"{', '.join(counts)} must be at least 1, and whole: received {wrong}.")
+    return [int(count) for count in counts.values()]

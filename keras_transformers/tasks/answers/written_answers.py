@@ -1,0 +1,300 @@
+"""Answers that are texts: what all tasks that generate do alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import keras
+import numpy as np
+
+from keras_transformers.checkpoints.settings.generation_config import check_settings
+from keras_transformers.data.sources.rows import tell_cut
+from keras_transformers.generation.prescribed import Prescribed, prescribed_by
+from keras_transformers.generation.prompts import BLANK, longest_text
+from keras_transformers.generation.request import Request, check_bias, knobs_of, make_request
+from keras_transformers.generation.spelling import spell
+from keras_transformers.heads import language_model_head
+from keras_transformers.tasks.answers.by_length import answer_chunks, chunk_sizes, read_chunks, token_counts
+from keras_transformers.tasks.answers.progress import Progress
+from keras_transformers.tasks.answers.services import check_counts, check_exportable, current_service, merged_service
+from keras_transformers.tasks.parts import Setup
+from keras_transformers.text.tokenizer import Tokenizer, check_texts
+from keras_transformers.training.metrics import target_metrics
+from keras_transformers.training.workers.distribute import is_chief, on_tensorflow
+from keras_transformers.utils.keras_private import strategy_of
+
+
+class Writing:
+    """Texts to new texts.
+
+    Args:
+        setup: Of the task.
+        model: With a language model's head.
+        target: The tokenizer of what is written.
+        new_tokens: The most new tokens, where nobody says.
+        generation: How texts are generated unless a caller says otherwise: values of `num_beams` and the knobs, and
+            what is prescribed, as `checkpoints.generation_config.read_generation` gives them; `save` writes them.
+
+    Raises:
+        ValueError: `generation` has an unknown name.
+    """
+
+    def __init__(
+        self,
+        setup: Setup,
+        model: keras.Model,
+        target: Tokenizer,
+        new_tokens: int,
+        generation: Mapping[str, Any] | None,
+    ):
+        self.setup, self.model, self.target, self.new_tokens = setup, model, target, new_tokens
+        self.made_service, self.kept = None, {}
+        self.generation = generation or {}
+
+    @property
+    def generation(self) -> dict[str, Any]:
+        """How texts are generated unless a caller says otherwise."""
+        return self._generation
+
+    @generation.setter
+    def generation(self, settings: Mapping[str, Any]):
+        check_settings(settings, self.setup.config.vocabulary_size)
+        plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in settings.items()}
+        self.kept = plain.pop("kept", self.kept)
+        self._generation = plain
+
+    def saved(self) -> dict[str, Any]:
+        """What `Task.save` keeps."""
+        settings = self.generation | ({"kept": self.kept} if self.kept else {})
+        return {"generation": settings} if settings else {}
+
+    def predict(
+        self,
+        texts: Sequence[str],
+        *,
+        stop: Sequence[str] | None = None,
+        num_beams: int | None = None,
+        num_sequences: int = 1,
+        token_bias: Mapping[int, float] | None = None,
+        batch_size: int = 16,
+        verbose: Any = "auto",
+        **knobs: Any,
+    ) -> list[dict[str, Any]]:
+        """Return what `generate` writes, with scores.
+
+        Args:
+            texts, stop, num_beams, num_sequences, token_bias, batch_size, verbose, **knobs: As for `generate`.
+
+        Returns:
+            One dict a text: `generated_text`, `score` (the sum of the log-probabilities that the model gives to its
+            tokens; of beams, with the penalties and over length ** `length_penalty`) and `num_tokens`, or lists of
+            them with `num_sequences` > 1; `truncated`, whether a prompt was cut at its beginning or a source at its
+            end; and `error`, empty when all is well.
+        """
+        texts, num_beams = check_texts("texts", texts), self.num_beams if num_beams is None else num_beams
+        num_beams, num_sequences, batch_size = _checked_counts(num_beams, num_sequences, batch_size)
+        request, service = self.request(len(texts), stop, token_bias, knobs, num_beams), self.service
+
+        def answer(rows: list[tuple]) -> Iterator[dict[str, Any]]:
+            texts, numbers = map(list, zip(*rows, strict=True))
+            columns = service.answer(texts, num_sequences, request.rows(numbers), num_beams)
+            return (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+
+        chunks = read_chunks([texts, range(len(texts))], [list, list], chunk_sizes(batch_size, growing=False))
+        count, progress = token_counts(self.setup.tokenizer, self.setup.max_length), Progress(verbose, len(texts))
+        return [*answer_chunks(chunks, answer, lambda rows: count([row[:1] for row in rows]), batch_size, progress)]
+
+    def predict_stream(self, texts: Iterable[str], *, batch_size: int = 16, **options: Any) -> Iterator[dict[str, Any]]:
+        """Yield what `predict` returns, one text after the other: for more texts than fit in memory.
+
+        Args:
+            texts: Strings; those of an iterator are read some hundreds at a time.
+            batch_size, **options: As for `generate`, each one value for all texts.
+
+        Returns:
+            An iterator of dicts, in the order of the texts.
+
+        Raises:
+            ValueError: As for `predict`; for what an iterator gives, once it is read.
+        """
+        options = {"batch_size": batch_size, "verbose": 0} | options
+        self.predict([], **options)  # refuses options before a text is read
+        sizes = chunk_sizes(batch_size, growing=True, most=0)
+        chunks = read_chunks([texts], [partial(check_texts, "texts")], sizes)
+        return (answer for rows in chunks for answer in self.predict([text for (text,) in rows], **options))
+
+    def generate(self, texts: Sequence[str], **options: Any) -> list[str] | list[list[str]]:
+        """Continue prompts, or rewrite texts (translate them, say), by the same traced function that `export` saves.
+
+        Args:
+            texts: Any number of strings; too long ones are cut, with a warning. Beside an encoder a blank text gives an
+                empty one. A decoder writes from nothing: behind its first token, else its end token, as in
+                `transformers`; to an empty prompt it gives an empty text, if it has neither.
+            **options: Each one value, or one a text:
+                `max_new_tokens` (the checkpoint's; else of a continuation 64, or half of `max_length` if that is less)
+                and `min_new_tokens`;
+                `temperature` (the checkpoint's; else 0, the likeliest token; 1 samples from the model's own
+                distribution);
+                `top_k`, `top_p`, `min_p`, which leave out unlikely tokens;
+                `repetition_penalty` (1) and `no_repeat_ngram` (a length);
+                `seed` of the samples;
+                `length_penalty` (1) of beams: above 0, longer texts score better, as scores are divided by
+                length ** `length_penalty`; `coverage_penalty` (0) of beams beside an encoder: what a source token
+                costs that got little attention; `early_stopping` (False): end with the first `num_beams` texts, rather
+                than when no better one can come.
+                What the checkpoint says of any other of these goes before the value in parentheses, too.
+                For all texts: `num_beams` (the checkpoint's, or 1), with more than one beam search instead of sampling;
+                `stop` (the checkpoint's), 64 strings of 1,024 bytes at most: before the first of them a text ends;
+                `num_sequences` (1) for each prompt, with beams the best;
+                `token_bias`, a number to add to the logits of tokens, by id, minus infinity to suppress one;
+                `batch_size` (16), prompts at a time, those of like length together; `verbose`, as for
+                `OnePass.predict`.
+
+        Returns:
+            The new texts, without the prompts; with `num_sequences` > 1 a list of them for each prompt.
+
+        Raises:
+            ValueError: The texts are one str, an option is unknown or out of range, or a text cannot be answered.
+        """
+        answers = self.predict(texts, **options)
+        tell_cut([answer["truncated"] for answer in answers], self.setup.max_length)
+        for row, answer in enumerate(answers):
+            if answer["error"] and answer["error"] not in BLANK:
+                raise ValueError(f"text {row} cannot be answered: {answer['error']}")
+        return [answer["generated_text"] for answer in answers]
+
+    def stream(
+        self, text: str, *, stop: Sequence[str] | None = None, token_bias: Mapping[int, float] | None = None,
+        **knobs: Any,
+    ) -> Iterator[str]:  # fmt: skip
+        """`generate` for one text without beams, piece by piece as tokens come; the pieces are whole characters.
+
+        Args:
+            text: The prompt, or the source.
+            stop: Strings before which the text ends.
+            token_bias, **knobs: As for `generate`.
+
+        Returns:
+            An iterator of the pieces of the new text.
+
+        Raises:
+            ValueError: As for `generate`.
+        """
+        check_texts("text", [text])
+        return self.service.stream(text, self.request(1, stop, token_bias, knobs))
+
+    def request(
+        self,
+        rows: int,
+        stop: Sequence[str] | None = None,
+        token_bias: Mapping[int, float] | None = None,
+        knobs: Mapping[str, Any] | None = None,
+        num_beams: int = 1,
+    ) -> Request:
+        """A request of so many rows: what a caller says, then what `generation` says, then neutral values."""
+        token_bias = check_bias(token_bias, self.setup.config.vocabulary_size)
+        settings = {"max_new_tokens": self.new_tokens} | self.generation
+        longest = longest_text(self.setup.config, self.setup.max_length)
+        if settings["max_new_tokens"] >= longest:  # would leave no room for a prompt
+            settings["max_new_tokens"] = self.new_tokens
+        known = knobs_of(num_beams, self.has_source)
+        values = {name: value for name, value in settings.items() if name in known} | dict(knobs or {})
+        return make_request(rows, self._stop(stop), token_bias, values, num_beams, self.has_source)
+
+    @property
+    def has_source(self) -> bool:
+        """Whether an encoder reads the text: it is not continued then, but rewritten."""
+        return self.setup.config.kind == "encoder_decoder"
+
+    @property
+    def num_beams(self) -> int:
+        """The checkpoint's number of beams, or 1."""
+        return self.generation.get("num_beams", 1)
+
+    @property
+    def service(self) -> Any:
+        """What generates: reader, program and writer; on TensorFlow `export` saves it."""
+        return current_service(self, self._prescribed())
+
+    def make_service(self) -> Any:
+        """A service with the weights as they are: reader, program and writer of the backend."""
+        setup = self.setup
+        if on_tensorflow():
+            from keras_transformers.generation import graph_text as text
+            from keras_transformers.generation.service import GenerationService as Service
+
+            tokens = setup.text_graph
+        else:
+            from keras_transformers.generation import python_text as text
+            from keras_transformers.generation.bucketed import BucketedService as Service
+
+            tokens = setup.tokenizer
+        reader = (text.SourceReader if self.has_source else text.PromptReader)(setup.config, tokens, setup.max_length)
+        spelling = spell(self.target, setup.config, begins=self.has_source)
+        return Service(setup.config, self.model, reader, spelling, self._prescribed())
+
+    def _stop(self, stop: Sequence[str] | None) -> Sequence[str]:
+        return self.generation.get("stop", ()) if stop is None else stop
+
+    def _prescribed(self) -> Prescribed:
+        return prescribed_by(self.generation, self.setup.config.eos_ids)
+
+    def export(
+        self,
+        folder: str,
+        *,
+        stop: Sequence[str] | None = None,
+        num_beams: int | None = None,
+        num_sequences: int = 1,
+        **knobs: Any,
+    ) -> None:
+        """Write a SavedModel that generates texts, with the cache and the text handling inside.
+
+        Its signature `serving_default` takes `text` (B,) strings; `generate` takes the knobs of `generate` besides,
+        each (B,), and `stop` (B, n) strings, filled with empty ones. Both return `generated_text`, `score` and
+        `num_tokens`, each (B,), or (B, n) with `num_sequences` > 1, and `truncated` and `error`, both (B,). A request
+        whose knobs have more or fewer rows than there are texts is refused (`InvalidArgumentError`).
+
+        Args:
+            folder: Such as `"serving/novel/1"`. Replaced if it is a SavedModel; an interrupted export leaves the old
+                one.
+            stop, **knobs: Of `serving_default`.
+            num_beams, num_sequences: As for `generate`, fixed for good.
+
+        Raises:
+            ValueError: The backend is not TensorFlow, a knob is out of range, or the folder holds something else.
+        """
+        check_exportable()
+        if not is_chief(strategy_of(self.model)):
+            return
+        from keras_transformers.tasks.answers.saved_model import export
+
+        num_beams = self.num_beams if num_beams is None else num_beams
+        num_beams, num_sequences, _ = _checked_counts(num_beams, num_sequences)
+        request = self.request(1, stop, None, knobs, num_beams)
+        with merged_service(self) as service:
+            service.output_matrix.refresh()
+            functions = service.signatures(request, num_sequences, num_beams)
+            export(folder, service.module, functions, {**request._asdict(), "stop": [list(self._stop(stop))]})
+
+
+def language_model(setup: Setup, backbone: keras.Model) -> keras.Model:
+    """A decoder, or an encoder and a decoder, with a language model's head: `logits` (B, T, V)."""
+    embedding = backbone.get_layer("token_embedding")
+    logits = language_model_head(setup.config, embedding, backbone.output["hidden_states"], setup.dtype)
+    outputs = {"logits": logits, **setup.optional_outputs(backbone)}
+    return keras.Model(backbone.input, outputs, name=f"{setup.kind.name}_model")
+
+
+def language_model_metrics() -> dict[str, list[keras.metrics.Metric]]:
+    """Metrics of next tokens."""
+    return {"logits": [target_metrics.Accuracy(), target_metrics.Perplexity(), target_metrics.MeanCrossEntropy()]}
+
+
+def _checked_counts(num_beams: Any, num_sequences: Any, batch_size: Any = 1) -> list[int]:
+    counts = check_counts(num_beams=num_beams, num_sequences=num_sequences, batch_size=batch_size)
+    if 1 < num_beams < num_sequences:
+        raise ValueError(f"{num_beams} beams give no {num_sequences} texts: num_sequences is at most num_beams.")
+    return counts

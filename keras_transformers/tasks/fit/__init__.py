@@ -1,0 +1,1 @@
+"""How tasks are fine-tuned and evaluated: options, held-out data, labels of outputs."""

@@ -1,0 +1,65 @@
+"""Evaluate a model in one pass over its data: its metrics, and what else is measured on its outputs."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import keras
+import numpy as np
+
+from keras_transformers.tasks.answers.progress import Progress
+from keras_transformers.utils.keras_private import strategy_of
+
+
+class Scorer(Protocol):
+    """What `evaluate` measures besides the metrics of the model, on the same outputs."""
+
+    def add(self, inputs: Any, labels: Any, outputs: Any) -> None:
+        """Take a batch of the data set, in its order, and what the model gives for it, as arrays."""
+
+    def result(self) -> dict[str, float]:
+        """Return the scores by name, once all batches are taken."""
+
+
+def evaluate(model: keras.Model, dataset: Any, scorer: Scorer | None = None, verbose: Any = 0) -> dict[str, Any]:
+    """Return the metrics of a model over a data set, and the scores of its outputs.
+
+    Args:
+        model: Compiled.
+        dataset: From `data.pipeline`, with labels.
+        scorer: Is given all outputs. None for metrics alone.
+        verbose: Of `Progress`.
+
+    Returns:
+        Numbers by name, lists for metrics of several values; no loss, which Keras averages over batches.
+    """
+    progress = Progress(verbose, dataset.num_batches, "batch")
+    if scorer is None:
+        return _plain(_metrics(model, dataset, progress))
+    # Metrics of replicas are updated in Keras' own step only: the model then reads the data twice.
+    distributed = strategy_of(model) is not None
+    results = _metrics(model, dataset, progress) if distributed else None
+
+    model.reset_metrics()
+    for inputs, labels, *weights in dataset:
+        count = len(keras.tree.flatten(inputs)[0])
+        outputs = model.predict_on_batch(inputs)
+        outputs = keras.tree.map_structure(lambda array, count=count: array[:count], outputs)  # each replica has all
+        scorer.add(inputs, labels, outputs)
+        if not distributed:
+            model.compute_metrics(inputs, labels, outputs, *weights)
+            progress.add(1)
+    return _plain(results or model.get_metrics_result()) | scorer.result()
+
+
+def _plain(results: dict[str, Any]) -> dict[str, Any]:
+    return {name: np.asarray(value).tolist() for name, value in results.items() if not name.endswith("loss")}
+
+
+def _metrics(model: keras.Model, dataset: Any, progress: Progress) -> dict[str, Any]:
+    counting = keras.callbacks.LambdaCallback(
+        on_test_batch_end=lambda step, logs: progress.add(step + 1 - progress.done)
+    )
+    results = model.evaluate(dataset, return_dict=True, verbose=0, callbacks=[counting])
+    progress.finish()
+    return results

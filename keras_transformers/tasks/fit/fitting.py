@@ -1,0 +1,100 @@
+"""Fine-tune a task: everything that can be wrong is refused before the model is compiled anew."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from keras_transformers.tasks.fit.fit_options import check_fit, check_rate_is_free, fit_callbacks, read_callbacks
+from keras_transformers.tasks.fit.held_out import hold_out, validation_set
+from keras_transformers.tasks.inputs.sources import check_learnable
+from keras_transformers.training.optimizers.adamw import AdamW
+from keras_transformers.training.resuming.state_checks import check_steps
+from keras_transformers.training.workers.distribute import on_tensorflow, scope
+
+if TYPE_CHECKING:
+    from keras_transformers.tasks.task import Task
+
+
+class Recipe(NamedTuple):
+    """How a task is fitted.
+
+    Args:
+        settings: Of `Task.dataset`, to learn from.
+        dataset_options: More of them, to learn from and for validation.
+        optimizer: Arguments of `AdamW`, but for the learning rate.
+        compile_options: Of `Task.compile`.
+        rate: From the number of updates to a learning rate.
+        resume: Folder in which the run is saved, or None.
+    """
+
+    settings: dict[str, Any]
+    dataset_options: dict[str, Any]
+    optimizer: dict[str, Any]
+    compile_options: dict[str, Any]
+    rate: Callable[[int], Any]
+    resume: str | os.PathLike | None
+
+
+def fit(
+    task: Task, rows: dict[str, Any], epochs: int, recipe: Recipe, held_out: tuple[Any, Any], options: dict[str, Any]
+) -> Any:
+    """Fit a task.
+
+    Args:
+        task: Whose model is compiled anew, and learns.
+        rows: `texts`, `labels`, `pairs` and `sample_weight`; None for what there is not.
+        epochs: The number of the last one.
+        recipe: How.
+        held_out: `validation_data` and `validation_split`.
+        options: Of `keras.Model.fit`.
+
+    Returns:
+        Keras' `History`.
+
+    Raises:
+        ValueError: As `Task.fit` says.
+    """
+    options = {name: value.item() if isinstance(value, np.generic) else value for name, value in options.items()}
+    check_fit(rows["texts"], epochs, options)
+    callbacks = read_callbacks(options.pop("callbacks", None))
+    check_rate_is_free(recipe.rate(1), callbacks)  # before texts are tokenized
+    rows, validation_data = hold_out(rows, *held_out)
+    check_learnable(task.kind, task.parts, rows["texts"], rows["labels"], rows["pairs"])
+    shuffle = {"shuffle": options.pop("shuffle", True)}
+    dataset = task.dataset(**rows, **{**recipe.settings, **shuffle, **recipe.dataset_options})
+    measured = {"batch_size": recipe.settings["batch_size"], **recipe.dataset_options}
+    if (size := options.pop("validation_batch_size", None)) is not None:
+        measured |= {"batch_size": size, "batch_tokens": None}
+    is_part = options.get("validation_steps") is not None  # the first rows given, not the longest
+    validation = validation_set(task, validation_data, measured, in_order=is_part)
+
+    steps = _steps(dataset, options.pop("steps_per_epoch", None), recipe.resume)
+    updates = (epochs - options.get("initial_epoch", 0)) * (steps or dataset.num_batches)
+    rate = recipe.rate(updates // recipe.optimizer["accumulation_steps"])
+    callbacks = fit_callbacks(None if steps else dataset, callbacks, recipe.resume)
+    with scope(getattr(task.model, "distribute_strategy", None)):
+        task.compile(AdamW(rate, **recipe.optimizer), **recipe.compile_options)
+        # Keras would do so in the first step: one that makes variables is traced twice.
+        task.model.optimizer.build(task.model.trainable_variables)
+    dataset = dataset.repeat() if steps else dataset  # its passes go on from one epoch to the next
+    settings = {"epochs": epochs, "steps_per_epoch": steps, "validation_data": validation, "callbacks": callbacks}
+    # The data set shuffles by itself; Keras would warn, or on JAX shuffle the batches once more.
+    return task.model.fit(dataset, shuffle=False, **settings, **options)
+
+
+def _steps(dataset: Any, steps: int | None, resume: Any) -> int | None:
+    """Return the batches of an epoch; None for all of the data set."""
+    if steps is None or steps == dataset.num_batches:
+        return None
+    if resume is not None:
+        check_steps(dataset, steps)
+    if not on_tensorflow():
+        raise ValueError(
+            f"received steps_per_epoch={steps} for {dataset.num_batches} batches: only TensorFlow can end an epoch "
+            "within the data. Leave it out."
+        )
+    return steps

@@ -1,0 +1,1 @@
+"""Texts and labels as users have them, made sources of rows."""

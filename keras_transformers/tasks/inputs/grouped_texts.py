@@ -1,0 +1,81 @@
+"""From groups of texts as a user has them to a source: what sentence embeddings and multiple choice share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from keras_transformers.data.objectives.text_groups import TextGroups
+from keras_transformers.data.sources.rows import tell_cut
+from keras_transformers.tasks.inputs.sources import is_stream, rows_of
+from keras_transformers.tasks.parts import Setup
+from keras_transformers.text.text_checks import check_texts, listed
+
+Columns = list[Sequence[str]]
+
+
+def group_source(
+    setup: Setup, sizes: range, read_labels: Callable[[Any, Columns], np.ndarray | None], joined: bool = False
+) -> Callable[..., TextGroups]:
+    """The source of a task that has several texts a row.
+
+    Args:
+        setup: Of the task.
+        sizes: How many texts a row may have.
+        read_labels: From labels as a user has them, or None, and the columns of texts to an array or None.
+        joined: Whether the first text is read together with each of the others; else each is read by itself.
+
+    Returns:
+        A `Parts.source`.
+    """
+
+    def source(texts: Any, labels: Any, pairs: Any) -> TextGroups:
+        if is_stream(texts, labels, pairs):
+            raise ValueError(f"{setup.kind.name} takes texts in memory: received a tf.data.Dataset. Pass lists.")
+        columns = text_columns(texts, pairs)
+        if len(columns) not in sizes and not (labels is None and len(columns) == 1 and not joined):
+            expected = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} or more"
+            raise ValueError(
+                f"{setup.kind.name} received {len(columns)} texts a row, those of pairs counted: expected {expected}."
+            )
+        others = columns[1:] if joined else columns
+        flat = [text for row in zip(*others, strict=True) for text in row]
+        firsts = [text for text in columns[0] for _ in others] if joined else None
+        encoded = setup.tokenizer.encode(*((firsts, flat) if joined else (flat,)), max_length=setup.max_length)
+        tell_cut([row.truncated for row in encoded], setup.max_length)
+        return TextGroups(rows_of(encoded, setup.config), len(others), read_labels(labels, columns))
+
+    return source
+
+
+def text_columns(texts: Any, pairs: Any) -> Columns:
+    """Texts and their partners as columns: the first text of each row, the second ones, ...
+
+    Args:
+        texts: Strings.
+        pairs: None; a string for each text; or a list of strings for each text, all of one length.
+
+    Raises:
+        ValueError: There are not as many pairs as texts, or lists of different lengths.
+
+    Example:
+
+    >>> text_columns(["a", "b"], [["c", "d"], ["e", "f"]])
+    [['a', 'b'], ['c', 'e'], ['d', 'f']]
+    """
+    texts = check_texts("texts", texts)
+    if pairs is None:
+        return [texts]
+    given = listed(pairs)
+    if given is None or all(isinstance(pair, str) for pair in given):
+        columns = [check_texts("pairs", pairs if given is None else given)]
+    else:
+        rows = [check_texts(f"pairs[{number}]", pair) for number, pair in enumerate(given)]
+        if len(lengths := {len(row) for row in rows}) > 1:
+            raise ValueError(f"pairs have lists of {sorted(lengths)} texts: expected the same number in each.")
+        columns = [list(column) for column in zip(*rows, strict=True)]
+    if len(given) != len(texts):
+        raise ValueError(f"received {len(texts)} texts and {len(given)} pairs: expected one for each text.")
+    return [texts, *columns]

@@ -1,0 +1,142 @@
+"""Windows over long contexts, each with the whole question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from keras import ops
+
+from keras_transformers.text.encoded import Encoded
+from keras_transformers.text.tokenizer import Tokenizer
+from keras_transformers.utils.number_checks import is_size
+from keras_transformers.utils.tensor_types import Tensor
+
+MOST_INT32 = 2**31 - 1  # what a number of windows is compared as
+LEAST_ROOM = 4  # tokens of text in a window: two of the question, two of the context
+
+
+class Windows(NamedTuple):
+    """How contexts are divided."""
+
+    max_length: int  # of a window, in tokens, special ones included
+    stride: int  # tokens by which the windows of a context overlap
+    room: int  # of a window, in tokens of text
+
+    @property
+    def question_length(self) -> int:
+        """Tokens of a question that are never cut: half of the room."""
+        return self.room // 2
+
+
+def plan_windows(tokenizer: Tokenizer, max_length: int, stride: Any) -> Windows:
+    """How contexts are divided, so that half of a window at least is context, and a quarter of that half is new.
+
+    Args:
+        tokenizer: Of the task.
+        max_length: Longest window in tokens.
+        stride: Tokens by which windows should overlap; fewer where windows are short.
+
+    Raises:
+        ValueError: `stride` is no positive integer, windows hold next to nothing, or the tokenizer does not tell
+            questions and contexts apart.
+
+    Example:
+
+    >>> plan_windows(Tokenizer.train(["a b"], vocabulary_size=20), max_length=64, stride=128)
+    Windows(max_length=64, stride=23, room=61)
+    """
+    if not is_size(stride):
+        raise ValueError(f"stride must be a whole number of tokens from 1 on: received {stride!r}.")
+    (empty,) = tokenizer.encode([""], [""])
+    if 1 not in empty.segment_ids:
+        raise ValueError(
+            "question_answering needs a tokenizer that gives the second text of a pair the segment 1, as BERT's does: "
+            f"received one with the segments {sorted(set(empty.segment_ids))}."
+        )
+    room = max_length - len(empty.ids)
+    if room < LEAST_ROOM:
+        raise ValueError(
+            f"max_length={max_length} leaves {room} tokens beside {len(empty.ids)} special ones for question and "
+            f"context: expected at least {LEAST_ROOM}, that is max_length={LEAST_ROOM + len(empty.ids)}, and better "
+            "some hundreds."
+        )
+    return Windows(max_length, min(int(stride), 3 * (room - room // 2) // 4), room)
+
+
+def encode_windows(
+    tokenizer: Tokenizer, questions: Sequence[str], contexts: Sequence[str], windows: Windows
+) -> tuple[list[Encoded], list[bool]]:
+    """Pairs of question and context as windows.
+
+    A question of more than half a window is cut to half of it, or to what a short context leaves, if that is more:
+    windows would else advance by a token or two, or not at all.
+
+    Args:
+        tokenizer: Of the task.
+        questions, contexts: B texts each.
+        windows: How contexts are divided.
+
+    Returns:
+        At least B windows, in the order of the texts (see `Encoded.row`); and whether each question was cut.
+
+    Example:
+
+    >>> tokenizer = Tokenizer.train(["a b c d e"], vocabulary_size=20)
+    >>> found, cut = encode_windows(tokenizer, ["a"], ["a b c d e"], Windows(7, 1, 4))
+    >>> [tokenizer.decode(window.ids) for window in found], cut
+    (['a a b c', 'a c d e'], [False])
+    """
+    kept = {}  # of each question that is cut, by row
+    for row, encoded in enumerate(tokenizer.encode(questions, special_tokens=False)):
+        if len(encoded.ids) <= windows.question_length:
+            continue
+        (context,) = tokenizer.encode([contexts[row]], special_tokens=False)
+        count = max(windows.question_length, windows.room - len(context.ids))
+        if count < len(encoded.ids):
+            # More than is kept, so that all that is kept reads as in the whole text; yet not a long text a window.
+            end = encoded.offsets[min(2 * count, len(encoded.ids) - 1)][1]
+            kept[row] = _cut_windows(tokenizer, questions[row][:end], contexts[row], count, windows)
+    rows = [row for row in range(len(questions)) if row not in kept]
+    texts, pairs = ([column[row] for row in rows] for column in (questions, contexts))
+    found = tokenizer.encode(texts, pairs, windows.max_length, "only_second", stride=windows.stride)
+    found = [replace(window, row=rows[window.row]) for window in found]
+    found += [replace(window, row=row) for row, of_row in kept.items() for window in of_row]
+    return sorted(found, key=lambda window: window.row), [row in kept for row in range(len(questions))]
+
+
+def first_windows(encoded: dict[str, Tensor], most: int) -> dict[str, Tensor]:
+    """The first `most` windows of each text; a text that has more is marked as `truncated`.
+
+    Args:
+        encoded: As `Reader.windows` gives it: (W, ...) for W windows in the order of the texts, but `truncated` (B,).
+        most: At least 1; of any size.
+
+    Returns:
+        The same columns, with W at most B * most.
+
+    Example:
+
+    >>> encoded = {"row": np.array([0, 0, 0, 1]), "truncated": np.array([False, False])}
+    >>> found = first_windows(encoded, most=2)
+    >>> ops.convert_to_numpy(found["row"]).tolist(), ops.convert_to_numpy(found["truncated"]).tolist()
+    ([0, 0, 1], [True, False])
+    """
+    row, truncated, most = encoded["row"], encoded["truncated"], min(most, MOST_INT32)
+    sizes = ops.segment_sum(ops.ones_like(row), row, ops.shape(truncated)[0])  # (B,)
+    nth = ops.arange(ops.shape(row)[0], dtype=row.dtype) - ops.take(ops.cumsum(sizes) - sizes, row)  # (W,)
+    (kept,) = ops.nonzero(nth < most)
+    columns = {name: ops.take(column, kept, axis=0) for name, column in encoded.items() if name != "truncated"}
+    return {**columns, "truncated": truncated | (sizes > most)}
+
+
+def _cut_windows(tokenizer: Tokenizer, question: str, context: str, count: int, windows: Windows) -> list[Encoded]:
+    """The windows of a context beside `count` tokens of a question.
+
+    Tokens are cut off, not characters: one character may be several tokens.
+    """
+    (encoded,) = tokenizer.encode([question], special_tokens=False)
+    max_length = windows.max_length + max(len(encoded.ids) - count, 0)
+    found = tokenizer.encode([question], [context], max_length, "only_second", stride=windows.stride)
+    return [window.with_first(count) for window in found]

@@ -1,0 +1,169 @@
+"""Answers that stand in a text: read as users have them, checked, and turned into targets of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from keras_transformers.data.sources.rows import Rows
+from keras_transformers.text.encoded import Encoded
+from keras_transformers.utils.number_checks import is_token_id
+
+NO_TARGET = -1
+MAX_LENGTH = 2**31  # of a text, in characters
+ROWS = (list, tuple, np.ndarray)
+Answer = tuple[int, str]  # where it starts in its context, in characters, and what stands there
+
+
+def read_answers(label: Any) -> list[Answer]:
+    """The right answers to a question, from any form that is taken.
+
+    Args:
+        label: A dict `{"text": [...], "answer_start": [...]}`, as data sets of Hugging Face have it; a tuple
+            (start, text); a list of these; or None, or what is empty, where the context has no answer.
+
+    Returns:
+        (start, text) of each answer.
+
+    Raises:
+        ValueError: It has another form.
+
+    Example:
+
+    >>> read_answers({"text": ["Oslo"], "answer_start": [10]}), read_answers([(10, "Oslo"), (10, "Oslo.")])
+    ([(10, 'Oslo')], [(10, 'Oslo'), (10, 'Oslo.')])
+    """
+    if label is None:
+        return []
+    if isinstance(label, Mapping):
+        return _of_dict(label) if label else []
+    if isinstance(label, ROWS) and len(label) == 2 and isinstance(label[1], str):
+        return [_checked(*label, label)]
+    if not isinstance(label, ROWS) or not all(isinstance(one, (Mapping, *ROWS)) for one in label):
+        raise _wrong_form(label)
+    return [answer for one in label for answer in read_answers(one)]
+
+
+def _of_dict(label: Mapping) -> list[Answer]:
+    texts, starts = label.get("text"), label.get("answer_start")
+    if isinstance(texts, str):
+        texts, starts = [texts], [starts]
+    if not isinstance(texts, ROWS) or not isinstance(starts, ROWS) or len(texts) != len(starts):
+        raise _wrong_form(label)
+    return [_checked(start, text, label) for start, text in zip(starts, texts, strict=True)]
+
+
+def _checked(start: Any, text: Any, label: Any) -> Answer:
+    if not is_token_id(start, MAX_LENGTH) or not isinstance(text, str) or not text:
+        raise _wrong_form(label)
+    return int(start), str(text)
+
+
+def _wrong_form(label: Any) -> ValueError:
+    return ValueError(
+        "expected answers as {'text': [...], 'answer_start': [...]}, as (start, text) or as a list of these, no text "
+        f"empty, or None where the context has no answer: received {str(label)[:80]}."
+    )
+
+
+def misplaced(context: str, answer: Answer) -> str:
+    """What is wrong with the place of an answer; empty if it is right.
+
+    Example:
+
+    >>> misplaced("Ann is in Oslo.", (9, "Oslo"))
+    "the answer 'Oslo' is not at character 9 of its context, where ' Osl' stands, but at 10"
+    """
+    start, text = answer
+    if context.startswith(text, start):
+        return ""
+    found, place = [], context.find(text)
+    while place >= 0 and len(found) < 3:
+        found.append(place)
+        place = context.find(text, place + 1)
+    known = f"but at {', '.join(map(str, found))}" if found else "nor anywhere else in it"
+    there = context[start : start + len(text)]
+    return f"the answer {text!r} is not at character {start} of its context, where {there!r} stands, {known}"
+
+
+def context_tokens(window: Encoded) -> np.ndarray:
+    """(T,) bool: which tokens of an encoded pair are those of the second text."""
+    words = [word is not None for word in window.word_ids]
+    return np.array(words, bool) & (np.array(window.segment_ids, np.int32) == 1)
+
+
+def answer_targets(windows: Sequence[Encoded], answer: Answer | None) -> np.ndarray:
+    """The first and the last token of an answer in each window of its text.
+
+    A token that holds a part of the answer belongs to it. A window that lacks a part of the answer has none: its target
+    is the first token, `[CLS]`.
+
+    Args:
+        windows: All windows of one pair of question and context.
+        answer: In the context; None for no answer.
+
+    Returns:
+        (windows, 2) int32; -1, no target, if no token of any window holds a part of the answer.
+    """
+    targets = np.zeros((len(windows), 2), np.int32)
+    if answer is None:
+        return targets
+    start, end = answer[0], answer[0] + len(answer[1])
+    found = []
+    for window in windows:
+        offsets = np.array(window.offsets, np.int64).reshape(-1, 2)  # (T, 2)
+        inside = context_tokens(window) & (offsets[:, 1] > start) & (offsets[:, 0] < end)
+        places = inside.nonzero()[0]
+        # First and last token, and where the one starts and the other ends.
+        found.append((*places[[0, -1]], offsets[places[0], 0], offsets[places[-1], 1]) if len(places) else None)
+
+    parts = [part for part in found if part is not None]
+    if not parts:
+        return targets + NO_TARGET
+    whole = min(part[2] for part in parts), max(part[3] for part in parts)
+    for number, part in enumerate(found):
+        if part is not None and part[2:] == whole:
+            targets[number] = part[:2]
+    return targets
+
+
+@dataclass(frozen=True)
+class AnswerSpans:
+    """Converts rows with the first and last token of an answer to the model's inputs and (B, 2) targets.
+
+    Args:
+        pad_id: int, the id of padding.
+
+    Raises:
+        ValueError: from `check`: labels that are not two whole numbers a row, below the row's length; negative for no
+            target.
+
+    Example:
+
+    >>> rows = Rows.of([[2, 7, 3, 8, 9, 3], [2, 7, 3]], labels=[[3, 4], [0, 0]])
+    >>> x, y = AnswerSpans()(rows, width=8)
+    >>> x["token_ids"].shape, y.tolist()
+    ((2, 8), [[3, 4], [0, 0]])
+    """
+
+    pad_id: int = 0
+
+    def check(self, rows: Rows):
+        labels = rows.labels
+        if labels is None:
+            return
+        if labels.shape != (rows.num_rows, 2) or not np.issubdtype(labels.dtype, np.integer):
+            raise ValueError(
+                f"Received labels of shape {labels.shape} and type {labels.dtype}: expected two whole numbers a row."
+            )
+        if (wrong := (labels >= rows.lengths[:, None]).any(axis=1)).any():
+            row = int(wrong.argmax())
+            last = rows.lengths[row] - 1
+            raise ValueError(f"Received label {labels[row].tolist()} in row {row}: expected tokens from 0 to {last}.")
+
+    def __call__(self, rows: Rows, width: int, rng: np.random.Generator | None = None) -> tuple:
+        inputs = rows.padded(width, self.pad_id)
+        return (inputs,) if rows.labels is None else (inputs, rows.labels.astype(np.int32))

@@ -1,0 +1,70 @@
+"""A function over many rows, a few of them at a time, so that memory does not grow with their number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from keras import ops
+
+from keras_transformers.tasks.answers.readers import Tensors
+from keras_transformers.training.workers.distribute import on_tensorflow
+
+
+class Spec(NamedTuple):
+    """What a function gives for a row."""
+
+    dtype: str
+    shape: tuple[int, ...]
+
+
+def in_chunks(
+    function: Callable[[Tensors], Tensors], columns: Tensors, specs: Mapping[str, Spec], size: int
+) -> Tensors:
+    """What a function gives for rows, computed for `size` of them at a time.
+
+    Args:
+        function: From columns of some rows to columns of `specs`, a row for each.
+        columns: Tensors (W, ...).
+        specs: Of what the function gives.
+        size: The most rows at a time.
+
+    Returns:
+        Tensors (W, ...) of `specs`.
+
+    Example:
+
+    >>> columns = {"number": ops.arange(5)}
+    >>> squares = lambda rows: {"square": rows["number"] ** 2}
+    >>> ops.convert_to_numpy(in_chunks(squares, columns, {"square": Spec("int32", ())}, 2)["square"]).tolist()
+    [0, 1, 4, 9, 16]
+    """
+    if on_tensorflow():
+        return _in_loop(function, columns, specs, size)
+    rows = len(next(iter(columns.values())))
+    parts = [
+        function({name: column[start : start + size] for name, column in columns.items()})
+        for start in range(0, max(rows, 1), size)
+    ]
+    return {name: ops.concatenate([part[name] for part in parts]) for name in specs}
+
+
+def _in_loop(function: Callable[[Tensors], Tensors], columns: Tensors, specs: Mapping[str, Spec], size: int) -> Tensors:
+    import tensorflow as tf
+
+    rows = tf.shape(next(iter(columns.values())))[0]
+    count = tf.maximum(-(-rows // size), 1)  # one for no rows, as no chunks cannot be joined
+
+    def step(number: tf.Tensor, *arrays: tf.TensorArray) -> tuple:
+        chunk = slice(number * size, (number + 1) * size)
+        found = function({name: column[chunk] for name, column in columns.items()})
+        parts = [tf.cast(found[name], spec.dtype) for name, spec in specs.items()]
+        return number + 1, *(array.write(number, part) for array, part in zip(arrays, parts, strict=True))
+
+    arrays = [
+        tf.TensorArray(spec.dtype, count, infer_shape=False, element_shape=[None, *spec.shape])
+        for spec in specs.values()
+    ]
+    # Not in parallel, as a loop does by itself: chunks do not wait for one another, and all would be in memory.
+    _, *arrays = tf.while_loop(lambda number, *_: number < count, step, (0, *arrays), parallel_iterations=1)
+    return {name: array.concat() for name, array in zip(specs, arrays, strict=True)}

@@ -1,0 +1,1 @@
+"""Token classification: label schemes, targets, entities and their scores."""

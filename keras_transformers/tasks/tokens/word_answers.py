@@ -1,0 +1,175 @@
+"""Answers of a token classifier: a label for each word of the tokenizer, and entities with their places in the text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from keras import ops
+
+from keras_transformers.layers.attention.masks import true_first
+from keras_transformers.layers.core.gather import take_at
+from keras_transformers.tasks.answers.one_pass import look_up
+from keras_transformers.tasks.answers.readers import Tensors
+from keras_transformers.tasks.tokens.entity_metrics import entity_bounds
+from keras_transformers.tasks.tokens.label_schemes import TokenLabels
+from keras_transformers.training.workers.distribute import on_tensorflow
+from keras_transformers.utils.tensor_types import Tensor
+
+
+def label_words(logits: Tensor, word_ids: Tensor, offsets: Tensor) -> Tensors:
+    """Label each word of the tokenizer as its first token.
+
+    Args:
+        logits: (B, T, C).
+        word_ids: int32 (B, T), the number of each token's word; -1 for special tokens and padding.
+        offsets: int32 (B, T, 2), the place of each token in the text, in code points.
+
+    Returns:
+        `real` (B, W) bool, False for padding; and `label` int32, `start`, `end` int32 and `score`, the label's
+        probability, (B, W) each, without meaning where there is padding. W is at least 1.
+
+    Example:
+
+    >>> logits, offsets = np.zeros((1, 3, 2)), np.array([[[0, 0], [0, 3], [3, 5]]])
+    >>> words = label_words(logits, np.array([[-1, 0, 0]]), offsets)
+    >>> {name: ops.convert_to_numpy(words[name]).tolist() for name in ("start", "end", "score")}
+    {'start': [[0]], 'end': [[5]], 'score': [[0.5]]}
+    """
+    logits = ops.cast(logits, "float32")  # (B, T, C)
+    padded = ops.pad(word_ids, [[0, 0], [1, 1]], constant_values=-1)  # (B, T + 2)
+    first = (word_ids >= 0) & (word_ids != padded[:, :-2])  # (B, T)
+    last = (word_ids >= 0) & (word_ids != padded[:, 2:])
+    real = _places(first)  # (B, W)
+
+    width = ops.shape(real)[1]
+    begin, end = true_first(first)[:, :width], true_first(last)[:, :width]  # (B, W) each
+    return {
+        "real": real,
+        "label": take_at(ops.cast(ops.argmax(logits, axis=-1), "int32"), begin),
+        "start": take_at(offsets[..., 0], begin),
+        "end": take_at(offsets[..., 1], end),
+        "score": take_at(ops.max(ops.softmax(logits), axis=-1), begin),
+    }
+
+
+def find_entities(words: Tensors, labels: TokenLabels) -> Tensors:
+    """Find entities in labelled words; a label that begins none properly, such as `I-x` after `O`, begins one.
+
+    Args:
+        words: From `label_words`.
+        labels: The labels of the classes.
+
+    Returns:
+        `real` (B, E) bool, False for padding; and `kind`, the number in `labels.types`, `start`, `end` int32 and
+        `score`, the mean of those of its words, (B, E) each, without meaning where there is padding. E is at least 1.
+    """
+    classes = ops.where(words["real"], words["label"], len(labels.names))  # (B, W)
+    starts, ends = entity_bounds(classes, labels)
+    real = _places(starts)  # (B, E)
+
+    width = ops.shape(real)[1]
+    first, last = true_first(starts)[:, :width], true_first(ends)[:, :width]  # (B, E) each
+    kinds = ops.take(ops.convert_to_tensor(labels.kinds), classes)  # (B, W), -1 outside of entities
+    return {
+        "real": real,
+        "kind": take_at(kinds, first),
+        "start": take_at(words["start"], first),
+        "end": take_at(words["end"], last),
+        "score": _means(ops.where(kinds >= 0, words["score"], 0.0), starts, first, last),
+    }
+
+
+def _places(flags: Tensor) -> Tensor:
+    """Whether each of the most places that a row needs for what is flagged is taken, (B, at least 1)."""
+    counts = ops.sum(ops.cast(flags, "int32"), axis=1, keepdims=True)  # (B, 1)
+    return ops.arange(ops.max(counts, initial=1), dtype="int32") < counts
+
+
+def _means(scores: Tensor, starts: Tensor, first: Tensor, last: Tensor) -> Tensor:
+    """The mean (B, E) of the scores (B, W) of each entity; a score outside is 0."""
+    width = ops.shape(first)[1]
+    # Words before the first entity go with it: their score is 0. Those behind an entity go with that.
+    number = ops.maximum(ops.cumsum(ops.cast(starts, "int32"), axis=1) - 1, 0)  # (B, W)
+    rows = ops.arange(ops.shape(first)[0], dtype="int32")[:, None]  # (B, 1)
+    sums = ops.segment_sum(ops.ravel(scores), ops.ravel(rows * width + number), ops.size(first))  # (B * E,)
+    return ops.reshape(sums, ops.shape(first)) / ops.cast(last - first + 1, "float32")
+
+
+def answer_tokens(logits: Tensor, encoded: Mapping[str, Any], texts: Any, labels: TokenLabels) -> Tensors:
+    """What is exported.
+
+    Args:
+        logits: (B, T, C).
+        encoded: `word_ids` (B, T) and `offsets` (B, T, 2), as for `label_words`.
+        texts: (B,) strings.
+        labels: The labels of the C classes.
+
+    Returns:
+        For the words of the tokenizer `token_label` and `token`, what stands in the text, (B, W) strings;
+        `token_start`, `token_end` int32 and `token_score` float32 (B, W). Where labels mark entities, also their types
+        in `label` and what stands in the text in `entity`, (B, E) strings; and `start`, `end` and `score` (B, E).
+        Places in a text are in code points; padding is `""` and 0.
+    """
+    words = label_words(logits, encoded["word_ids"], encoded["offsets"])
+    places = _padded(words)  # (B, W) each
+    answer = {
+        "token_label": look_up(labels.names, ops.where(words["real"], words["label"], -1)),
+        "token": cut_out(texts, places["start"], places["end"]),
+        **{f"token_{name}": place for name, place in places.items()},
+    }
+    if labels.scheme is None:
+        return answer
+    entities = find_entities(words, labels)
+    places = _padded(entities)  # (B, E) each
+    kinds = look_up(labels.types, ops.where(entities["real"], entities["kind"], -1))
+    return {**answer, "label": kinds, "entity": cut_out(texts, places["start"], places["end"]), **places}
+
+
+def _padded(found: Tensors) -> Tensors:
+    return {name: ops.where(found["real"], found[name], 0) for name in ("start", "end", "score")}
+
+
+def cut_out(texts: Any, start: Tensor, end: Tensor) -> Any:
+    """Parts of texts.
+
+    Args:
+        texts: (B,) strings: a TensorFlow tensor, or on other backends any sequence of str.
+        start, end: int32 (B, E), in code points.
+
+    Returns:
+        (B, E) strings, of the same kind; an array of objects on other backends.
+
+    Example:
+
+    >>> cut_out(["Ann Lee"], np.array([[4, 0]]), np.array([[7, 0]])).shape.as_list()
+    [1, 2]
+    """
+    if on_tensorflow():
+        import tensorflow as tf
+
+        # Of code points, not by `substr`: it would take a whole text for each part, and walk to it from the beginning.
+        points = tf.strings.unicode_decode(texts, "UTF-8", errors="replace")  # (B, None), as the tokenizer reads them
+        rows = tf.cast(points.row_starts(), start.dtype)[:, None]  # (B, 1)
+        places = tf.ragged.range(tf.reshape(rows + start, [-1]), tf.reshape(rows + end, [-1]))  # (B * E, None)
+        parts = places.with_values(tf.gather(points.values, places.values))
+        return tf.reshape(tf.strings.unicode_encode(parts, "UTF-8"), tf.shape(start))
+    places = zip(texts, ops.convert_to_numpy(start).tolist(), ops.convert_to_numpy(end).tolist(), strict=True)
+    parts = [[text[a:b] for a, b in zip(starts, ends, strict=True)] for text, starts, ends in places]
+    return np.array(parts, object).reshape(start.shape)
+
+
+def describe_tokens(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What `predict` returns for a text, from a row of `answer_tokens`."""
+    tokens = _records(row, label="token_label", start="token_start", end="token_end", text="token", score="token_score")
+    tokens = [token for token in tokens if token["label"]]
+    if "entity" not in row:
+        return {"tokens": tokens}
+    entities = _records(row, label="label", start="start", end="end", text="entity", score="score")
+    return {"entities": [entity for entity in entities if entity["label"]], "tokens": tokens}
+
+
+def _records(row: Mapping[str, Any], **names: str) -> list[dict[str, Any]]:
+    columns = [row[name].tolist() for name in names.values()]
+    return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]

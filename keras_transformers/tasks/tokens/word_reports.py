@@ -1,0 +1,117 @@
+"""What the answers of a token classifier say of it: by type of entity, or by tag."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from keras_transformers.tasks.parts import Setup
+from keras_transformers.tasks.reports import Answers, Report, Wrong, worst
+from keras_transformers.tasks.tokens.label_schemes import TokenLabels
+from keras_transformers.tasks.tokens.token_targets import units
+from keras_transformers.tasks.tokens.word_source import read_texts, token_source
+from keras_transformers.training.metrics.class_scores import class_scores, confusion, macro_f1, total_scores
+
+Entity = tuple[int, int, str]  # the first word, the last word, the type
+
+
+class Words(NamedTuple):
+    """The words of a text that metrics count, their classes, and those that were answered."""
+
+    texts: list[str]
+    true: list[int]
+    found: list[int]
+
+
+def word_report(setup: Setup, labels: TokenLabels) -> Callable[..., Report]:
+    """Return the report of a token classifier, over the words that its metrics count.
+
+    Args:
+        setup: Of the task.
+        labels: Of the task.
+    """
+    targets_of = token_source(setup, labels)
+
+    def report(texts: Any, targets: Any, pairs: Any, answers: Answers) -> Report:
+        rows = targets_of(texts, targets, None, shuffle=False).labels
+        strings = read_texts(texts)[1]
+        encoded = setup.tokenizer.encode(strings, max_length=setup.max_length)
+        words = []
+        for number, (one, answer) in enumerate(zip(encoded, answers, strict=True)):
+            numbers = rows[[number]].tokens()
+            of_text = zip([numbers[unit.position] for unit in units(one)], answer["tokens"], strict=True)
+            counted = [
+                (token["text"], int(true), labels.numbers[token["label"]]) for true, token in of_text if true >= 0
+            ]
+            words.append(Words(*map(list, zip(*counted, strict=True))) if counted else Words([], [], []))
+        measured, wrong = (_of_entities if labels.scheme else _of_tags)(labels, words)
+        return {"accuracy": _accuracy(words), **measured, "worst": worst(strings, None, wrong)}
+
+    return report
+
+
+def _accuracy(words: Sequence[Words]) -> float:
+    right = [true == found for row in words for true, found in zip(row.true, row.found, strict=True)]
+    return sum(right) / len(right) if right else float("nan")
+
+
+def entities_of(classes: list[int], labels: TokenLabels) -> list[Entity]:
+    """Return the entities of a text by the rules of conlleval, as `training.entity_metrics` counts them.
+
+    Args:
+        classes: Of its words.
+        labels: Of the classes.
+
+    Example:
+
+    >>> entities_of([0, 1, 2, 0, 2], TokenLabels(("O", "B-x", "I-x")))
+    [(1, 2, 'x'), (4, 4, 'x')]
+    """
+    outside, (starts, ends) = len(labels.names), labels.bounds
+    before, after = [outside, *classes][: len(classes)], [*classes, outside][1:]
+    first = [place for place, pair in enumerate(zip(before, classes, strict=True)) if starts[pair]]
+    last = [place for place, pair in enumerate(zip(classes, after, strict=True)) if ends[pair]]
+    return [(a, b, labels.parts[classes[a]][1]) for a, b in zip(first, last, strict=True)]
+
+
+def _of_entities(labels: TokenLabels, words: Sequence[Words]) -> tuple[Report, Wrong]:
+    correct, found, true, wrong = Counter(), Counter(), Counter(), {}
+    for row, text in enumerate(words):
+        right, answered = (set(entities_of(classes, labels)) for classes in (text.true, text.found))
+        for counts, entities in ((correct, right & answered), (found, answered), (true, right)):
+            counts.update(kind for _, _, kind in entities)
+        if right != answered:
+            said = [[_named(text, entity) for entity in sorted(side)] for side in (right - answered, answered - right)]
+            wrong[row] = _told(len(right ^ answered), *said)
+    counts = [[of_type[kind] for kind in labels.types] for of_type in (correct, found, true)]
+    scores = class_scores(labels.types, *counts)
+    return {**total_scores(*counts), "macro_f1": macro_f1(scores), "classes": scores}, wrong
+
+
+def _named(text: Words, entity: Entity) -> str:
+    first, last, kind = entity
+    return f"{' '.join(text.texts[first : last + 1])} [{kind}]"
+
+
+def _of_tags(labels: TokenLabels, words: Sequence[Words]) -> tuple[Report, Wrong]:
+    names, wrong = labels.names, {}
+    for row, text in enumerate(words):
+        others = [(word, a, b) for word, a, b in zip(*text, strict=True) if a != b]
+        if others:
+            said = [
+                [f"{word} [{names[a]}]" for word, a, _ in others],
+                [f"{word} [{names[b]}]" for word, _, b in others],
+            ]
+            wrong[row] = _told(len(others), *said)
+    sides = [text.true for text in words], [text.found for text in words]
+    counts = confusion(*(np.array([number for row in side for number in row], np.int64) for side in sides), len(names))
+    scores = class_scores(names, counts.diagonal(), counts.sum(axis=0), counts.sum(axis=1))
+    table = {"labels": [*names], "counts": counts.tolist()}
+    return {"macro_f1": macro_f1(scores), "classes": scores, "confusion": table}, wrong
+
+
+def _told(number: int, label: list[str], predicted: list[str]) -> tuple[float, dict[str, Any]]:
+    return number, {"label": label, "predicted": predicted, "wrong": number}

@@ -1,0 +1,266 @@
+"""What a folder's tokenizer class and its options say against tokenizer.json: `transformers` lets some of them win."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import tokenizers
+from tokenizers import models, normalizers, pre_tokenizers, processors
+
+from keras_transformers.text.components import A, B, component, make_template, parts, tokens_around
+from keras_transformers.text.vocabularies.byte_pair_vocabulary import BART, END, GPT1, GPT2
+from keras_transformers.text.vocabularies.wordpiece_vocabulary import template as bert_template
+from keras_transformers.utils.untrusted import shown
+
+CONFIG, CLASS = "tokenizer_config.json", "tokenizer_class"
+BERT = tuple(
+    f"{name}Tokenizer"
+    for name in (
+        "Bert", "ConvBert", "DistilBert", "DPRContextEncoder", "DPRQuestionEncoder", "DPRReader", "Electra", "LayoutLM",
+        "Lxmert", "MobileBert", "RetriBert", "SqueezeBert",
+    )
+)  # fmt: skip
+ROBERTA = (BART, "RobertaTokenizer", "LEDTokenizer", "LongformerTokenizer")
+LLAMA, T5 = "LlamaTokenizer", "T5Tokenizer"
+MBART = ("MBartTokenizer", "MBart50Tokenizer")
+GENERIC = ("PreTrainedTokenizer", "TokenizersBackend")  # without "Fast"
+# Classes with `add_bos_token` and `add_eos_token`, and the tokens that they have by default.
+BEGINNING = {GPT2: (END, END), GPT1: (None, None), LLAMA: ("<s>", "</s>"), **dict.fromkeys(GENERIC, (None, None))}
+# Classes that split texts with code of their own: no tokenizer.json says what they do.
+OF_CODE = tuple(
+    f"{name}Tokenizer"
+    for name in (
+        "Bartpho", "BertGeneration", "BertJapanese", "Bertweet", "BioGpt", "BlenderbotSmall", "ByT5", "Canine", "Cpm",
+        "CpmAnt", "CTRL", "Esm", "Flaubert", "FSMT", "GPTNeoXJapanese", "GPTSw3", "M2M100", "MyT5", "Perceiver",
+        "Phobert", "PLBart", "ProphetNet", "RoCBert", "Siglip", "Speech2Text", "Tapas", "XLM",
+    )
+)  # fmt: skip
+# The class of a folder that does not name one, by the model's type.
+OF_MODELS = {
+    "bert": BERT[0],
+    "openai-gpt": GPT1,
+    "gpt2": GPT2,
+    "t5": T5,
+    "bart": ROBERTA[0],
+    "mbart": MBART[0],
+}
+NORMALIZER = {
+    "do_lower_case": "lowercase",
+    "strip_accents": "strip_accents",
+    "tokenize_chinese_chars": "handle_chinese_chars",
+}
+DEFAULTS = {"do_lower_case": True, "strip_accents": None, "tokenize_chinese_chars": True}  # of BERT's class
+# The components that classes build anew: normalizers, pre-tokenizers and what puts special tokens around texts. None
+# where they take any.
+BERTS = ("BertNormalizer",), ("BertPreTokenizer",)
+AROUND = ("TemplateProcessing", "BertProcessing", "RobertaProcessing")
+COMPONENTS = {
+    **dict.fromkeys(BERT, (*BERTS, AROUND)),
+    **dict.fromkeys(ROBERTA, ((), ("ByteLevel",), AROUND)),
+    GPT2: ((), None, None),
+    GPT1: (*BERTS, None),
+}
+
+
+def follow(
+    library: tokenizers.Tokenizer, name: str | None, options: Mapping[str, Any], source: Any, has_json: bool = True
+) -> None:
+    """Change a pipeline as the class of `transformers` does that reads it.
+
+    A class such as BERT's builds its normalizer and its special tokens from tokenizer_config.json, whatever
+    tokenizer.json says; the generic class takes tokenizer.json as it is.
+
+    Args:
+        library: The pipeline of tokenizer.json, with all added tokens. It is changed in place.
+        name: Of the class, without "Fast"; None if it is unknown.
+        options: The values of tokenizer_config.json, the special tokens by role among them.
+        source: Path of that file, for warnings.
+        has_json: Whether the pipeline is that of a tokenizer.json; else it was built from vocabulary files, which do
+            not tell the tokens around texts.
+
+    Warns:
+        UserWarning: An option and tokenizer.json contradict each other, and tokenizer.json counts.
+    """
+    if options.get("split_special_tokens"):
+        warnings.warn(
+            f"{source}: split_special_tokens is not followed: a special token that is typed in a text is one here.",
+            stacklevel=2,
+        )
+    if name in COMPONENTS:
+        _check_components(library, name, source)
+    normalizer, splitter = _state(library.normalizer), _state(library.pre_tokenizer)
+    if type(library.model) is models.WordPiece and normalizer["type"] == "BertNormalizer":
+        _follow_normalizer(library, normalizer, name in BERT, options, source)
+        _follow_unknown(library, name, options, source)
+    if splitter["type"] == "ByteLevel":
+        _follow_prefix_space(library, splitter, name in (GPT2, *ROBERTA), options, source)
+    if name in (*BERT, *ROBERTA):
+        _follow_ends(library, name, options)
+    if name in MBART:
+        _follow_language(library, name, options, source)
+    end = content(options.get("eos_token"))
+    if name == T5 and end not in (None, "</s>"):
+        pair = [(A, 0), (end, 0), (B, 0), (end, 0)]
+        _set_template(library, make_template([A, end], pair, {end: library.token_to_id(end)}))
+    if name == LLAMA:
+        _check_prefix_space(library, options, source)
+    if name in BEGINNING and {"add_bos_token", "add_eos_token"} & options.keys():
+        _follow_beginning(library, name, options, source, has_json)
+
+
+def content(token: Any) -> str | None:
+    """Return the text of a special token: a str, or an object with its `content`."""
+    token = token.get("content") if isinstance(token, dict) else token
+    return token if isinstance(token, str) else None
+
+
+def _check_components(library: tokenizers.Tokenizer, name: str, source: Any) -> None:
+    """Warn of components of tokenizer.json for which `transformers` takes the class's instead."""
+    kinds = ("normalizer", "pre_tokenizer", "post_processor")
+    for kind, expected in zip(kinds, COMPONENTS[name], strict=True):
+        found = tuple(part["type"] for part in parts(_state(getattr(library, kind))) if part["type"])
+        is_same = found == expected or (expected == AROUND and not {*found}.isdisjoint(AROUND))
+        if expected is not None and not is_same:
+            theirs = "special tokens around texts" if expected == AROUND else ", ".join(expected) or "null"
+            warnings.warn(
+                f"{source} means the class {name} and its {kind}, {theirs}; tokenizer.json has "
+                f"{', '.join(found) or 'null'}: tokenizer.json counts here. Write the class "
+                "PreTrainedTokenizerFast, if tokenizer.json is right.",
+                stacklevel=2,
+            )
+
+
+def _follow_unknown(library: tokenizers.Tokenizer, name: str | None, options: Mapping[str, Any], source: Any) -> None:
+    unknown = content(options.get("unk_token"))
+    if name not in BERT or unknown in (None, library.model.unk_token):
+        return
+    if library.model.token_to_id(unknown) is None:
+        raise ValueError(
+            f"{source}: the vocabulary has no unk_token {shown(unknown)}, so that other words would have no id. "
+            f"Expected one of its tokens, such as {shown(library.model.unk_token)}."
+        )
+    library.model.unk_token = unknown
+
+
+def _follow_normalizer(
+    library: tokenizers.Tokenizer, state: dict[str, Any], is_bert: bool, options: Mapping[str, Any], source: Any
+) -> None:
+    said = {key: options[key] for key in NORMALIZER if options.get(key) is not None}
+    if "strip_accents" in options:
+        said["strip_accents"] = options["strip_accents"]  # null is a value there: as `do_lower_case`
+    if is_bert and any(state[NORMALIZER[key]] != value for key, value in said.items()):
+        values = {**state, **{NORMALIZER[key]: value for key, value in said.items()}}
+        del values["type"]
+        library.normalizer = normalizers.BertNormalizer(**values)
+    expected = {key: value for key, value in DEFAULTS.items() if key not in said} if is_bert else said
+    _warn_of_others(source, {key: (value, state[NORMALIZER[key]]) for key, value in expected.items()})
+
+
+def _follow_prefix_space(
+    library: tokenizers.Tokenizer, state: dict[str, Any], is_obeyed: bool, options: Mapping[str, Any], source: Any
+) -> None:
+    said = options.get("add_prefix_space")
+    if is_obeyed and said not in (None, state["add_prefix_space"]):
+        values = {**state, "add_prefix_space": said}
+        del values["type"]
+        library.pre_tokenizer = pre_tokenizers.ByteLevel(**values)
+    else:
+        expected = False if is_obeyed and said is None else said
+        _warn_of_others(source, {"add_prefix_space": (expected, state["add_prefix_space"])})
+
+
+def _warn_of_others(source: Any, values: dict[str, tuple[Any, Any]]) -> None:
+    """Warn of options whose value, said or by default, is another one than the pipeline's."""
+    differing = {key: both for key, both in values.items() if both[0] is not None and both[0] != both[1]}
+    if differing:
+        shown_ones = ", ".join(f"{key}={json.dumps(theirs)}" for key, (theirs, _) in differing.items())
+        ours = ", ".join(json.dumps(ours) for _, ours in differing.values())
+        warnings.warn(
+            f"{source} means {shown_ones}, tokenizer.json {ours}: tokenizer.json counts here. Write the values of "
+            "tokenizer.json into tokenizer_config.json, or the others into tokenizer.json.",
+            stacklevel=2,
+        )
+
+
+def _follow_ends(library: tokenizers.Tokenizer, name: str, options: Mapping[str, Any]) -> None:
+    """Put the tokens around texts that the class names `cls_token` and `sep_token`."""
+    said = [content(options.get(role)) for role in ("cls_token", "sep_token")]
+    if said == [None, None]:
+        return
+    defaults = ("[CLS]", "[SEP]") if name in BERT else ("<s>", "</s>")
+    start, end = ((token or other) for token, other in zip(said, defaults, strict=True))
+    if None in (ids := [library.token_to_id(token) for token in (start, end)]):
+        return
+    pairs = list(zip((start, end), ids, strict=True))
+    if name in BERT:
+        _set_template(library, bert_template(*pairs))
+    elif (old := _state(library.post_processor))["type"] == "RobertaProcessing":
+        flags = {key: old[key] for key in ("trim_offsets", "add_prefix_space")}
+        _set_template(library, processors.RobertaProcessing(pairs[1], pairs[0], **flags))
+
+
+def _follow_language(library: tokenizers.Tokenizer, name: str, options: Mapping[str, Any], source: Any) -> None:
+    """Put the language of the source texts where mBART's classes do: behind them, or before them (mBART-50)."""
+    said = options.get("src_lang")
+    language, end = said or "en_XX", "</s>"
+    if None in (ids := [library.token_to_id(token) for token in (end, language)]):
+        raise ValueError(
+            f"{source}: src_lang={shown(said)}, but the vocabulary has no {shown(language)}. Expected one of its "
+            "language tokens, such as en_XX."
+        )
+    before, behind = ([], [end, language]) if name == MBART[0] else ([language], [end])
+    pair = [(piece, 0) for piece in (*before, A, B, *behind)]
+    template = make_template([*before, A, *behind], pair, dict(zip((end, language), ids, strict=True)))
+    if said:
+        _set_template(library, template)
+    elif _pieces(library.post_processor) != _pieces(template):
+        _warn_of_others(source, {"src_lang": (language, "another language")})
+
+
+def _check_prefix_space(library: tokenizers.Tokenizer, options: Mapping[str, Any], source: Any) -> None:
+    steps = [*parts(_state(library.normalizer)), *parts(_state(library.pre_tokenizer))]
+    has_prefix = any(step["type"] == "Prepend" or step.get("prepend_scheme", "never") != "never" for step in steps)
+    _warn_of_others(source, {"add_prefix_space": (options.get("add_prefix_space"), has_prefix)})
+
+
+def _follow_beginning(
+    library: tokenizers.Tokenizer, name: str, options: Mapping[str, Any], source: Any, has_json: bool
+) -> None:
+    """Put `bos_token` and `eos_token` around texts where `add_bos_token` and `add_eos_token` say so, and no others."""
+    if has_json:  # which counts in `transformers`, too
+        present = zip(("add_bos_token", "add_eos_token"), tokens_around(_state(library.post_processor)), strict=True)
+        _warn_of_others(source, {role: (options.get(role), bool(ids)) for role, ids in present})
+        return
+
+    around = []
+    for role, default in zip(("bos_token", "eos_token"), BEGINNING[name], strict=True):
+        token = content(options.get(role)) or default
+        around.append([token] * bool(options.get(f"add_{role}") and token and library.token_to_id(token) is not None))
+    before, behind = around
+    single = [*before, A, *behind]
+    pair = [(piece, 0) for piece in single] + [(piece, 1) for piece in (*before, B, *behind)]
+    _set_template(
+        library, make_template(single, pair, {token: library.token_to_id(token) for token in before + behind})
+    )
+
+
+def _set_template(library: tokenizers.Tokenizer, template: processors.PostProcessor) -> None:
+    """Let a template put the special tokens around texts; the component that trims offsets stays."""
+    if _pieces(library.post_processor) == _pieces(template):
+        return
+    kept = [part for part in parts(_state(library.post_processor)) if part["type"] == "ByteLevel"]
+    if kept and type(template) is processors.TemplateProcessing:
+        template = processors.Sequence([component(processors.ByteLevel(), kept[0]), template])
+    library.post_processor = template
+
+
+def _pieces(processor: processors.PostProcessor | None) -> list[dict[str, Any]]:
+    return [part for part in parts(_state(processor)) if part["type"] not in (None, "ByteLevel")]
+
+
+def _state(part: Any) -> dict[str, Any]:
+    """Return the configuration of a component as tokenizer.json has it."""
+    return {"type": None} if part is None else json.loads(part.__getstate__())

@@ -1,0 +1,264 @@
+"""Read and write the tokenizer files of a Hugging Face folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import tokenizers
+
+from keras_transformers.text.folder import vocabulary_files
+from keras_transformers.text.folder.class_options import CLASS, CONFIG, OF_CODE, OF_MODELS, T5, content, follow
+from keras_transformers.text.folder.extra_tokens import ADDED, NAMED, SPECIAL_MAP, add_tokens_of
+from keras_transformers.text.folder.text_growth import check_growth
+from keras_transformers.text.folder.vocabulary_files import LLAMA_FILE, T5_FILE
+from keras_transformers.text.library import panics_as_errors
+from keras_transformers.text.sentencepiece import marian_tokenizers
+from keras_transformers.text.vocabularies import byte_pair_vocabulary, wordpiece_vocabulary
+from keras_transformers.text.vocabulary import ROLES
+from keras_transformers.utils.json_file import check_types, read_object
+from keras_transformers.utils.untrusted import MOST_LETTERS, read_bytes, shown
+
+MARIAN, GENERIC = "MarianTokenizer", "PreTrainedTokenizerFast"
+OPTIONS = {  # the keys of tokenizer_config.json that are used, and their types
+    CLASS: str,
+    "do_lower_case": bool,
+    "strip_accents": bool,
+    "tokenize_chinese_chars": bool,
+    "add_prefix_space": bool,
+    "add_bos_token": bool,
+    "add_eos_token": bool,
+    "src_lang": str,
+    "separate_vocabs": bool,
+    "extra_ids": int,
+    "legacy": bool,
+}
+TARGET = "target_tokenizer.json"  # the target's tokenizer, where it is not the source's
+# Files that are written again as they were: what they say to other programs is not used here.
+KEPT = (
+    CONFIG, SPECIAL_MAP, ADDED, "chat_template.jinja", "additional_chat_templates/*.jinja",
+    T5_FILE, LLAMA_FILE, "sentencepiece.bpe.model",
+)  # fmt: skip
+VOCABULARIES = (
+    "vocab.txt",
+    "merges.txt",
+    TARGET,
+    *marian_tokenizers.SIDES,
+    marian_tokenizers.VOCABULARY,
+    marian_tokenizers.TARGET_VOCABULARY,
+)
+Read = tuple[tokenizers.Tokenizer, dict[str, bytes]]  # a tokenizer, and the original files to keep with it
+
+
+def read_json(path: str | Path) -> tokenizers.Tokenizer:
+    """Read a tokenizer.json."""
+    if not Path(path).is_file():
+        raise ValueError(f"No tokenizer file at {path}. Expected a tokenizer.json.")
+    return parse_json(read_bytes(path, "a tokenizer.json"), path)
+
+
+def parse_json(content: bytes, source: Any) -> tokenizers.Tokenizer:
+    """Parse the content of a tokenizer.json; `source` says in errors where it comes from."""
+    try:
+        with panics_as_errors():
+            library = tokenizers.Tokenizer.from_buffer(content)
+    except Exception as error:  # the library raises bare Exception, or ValueError
+        said = str(error)[:MOST_LETTERS]
+        raise ValueError(
+            f"{source} is not a tokenizer.json that `tokenizers` can read: {said}. Fetch it again."
+        ) from error
+    check_growth(library, source)
+    return library
+
+
+def read(folder: str | Path) -> Read:
+    """Read tokenizer.json; else the vocabulary files, with the options of tokenizer_config.json."""
+    folder = Path(folder)
+    if (folder / TARGET).is_file() or (marian_tokenizers.is_folder(folder) and not _is_joint(folder)):
+        raise ValueError(
+            f"{folder} holds two tokenizers, for source and target. Expected one: use Tokenizer.pair_from_folder."
+        )
+    options = _options(folder)
+    name, of_model = _class_names(folder, options)
+    if has_json := (folder / "tokenizer.json").is_file():
+        library = read_json(folder / "tokenizer.json")
+    else:
+        library, of_model = vocabulary_files.read(folder, name, of_model, options)
+    said, named = add_tokens_of(folder, library, options, CONFIG)
+    follow(library, name or of_model, said, folder / CONFIG, has_json)
+    if not has_json:
+        library = vocabulary_files.without_renamed(library, of_model, said, named)
+
+    kept = _kept(folder)
+    if not options.get(CLASS) and (name or not has_json):  # from config.json, which is written anew, or from the files
+        kept[CONFIG] = json.dumps({**options, CLASS: name or of_model}).encode()
+    return library, kept
+
+
+def read_pair(folder: str | Path) -> tuple[Read, Read]:
+    """The tokenizers of source and target, from Marian's files or those of `write_pair`; else one for both."""
+    folder = Path(folder)
+    if (folder / TARGET).is_file():
+        kept = _kept(
+            folder, (*KEPT, *marian_tokenizers.SIDES, marian_tokenizers.VOCABULARY, marian_tokenizers.TARGET_VOCABULARY)
+        )
+        return (read_json(folder / "tokenizer.json"), kept), (read_json(folder / TARGET), kept)
+    if marian_tokenizers.is_folder(folder) and not _is_joint(folder):
+        options = _options(folder)
+        source, target = marian_tokenizers.read(folder, options)
+        for library, _ in (source, target)[: 1 if options.get("separate_vocabs") else 2]:
+            add_tokens_of(folder, library, options, CONFIG)
+        return (source[0], source[1] | _kept(folder)), target
+    both = read(folder)
+    return both, both
+
+
+def _is_joint(folder: Path) -> bool:
+    """Whether Marian's files belong to one tokenizer for both sides, and tokenizer.json holds it."""
+    source, target = (folder / name for name in marian_tokenizers.SIDES)
+    written = all(path.is_file() for path in (folder / "tokenizer.json", source, target))
+    return written and read_bytes(source) == read_bytes(target)
+
+
+def _options(folder: Path) -> dict[str, Any]:
+    path = folder / CONFIG
+    options = read_object(path) if path.is_file() else {}
+    check_types(options, OPTIONS, path)
+    return options
+
+
+def _class_names(folder: Path, options: dict[str, Any]) -> tuple[str | None, str | None]:
+    """Return the tokenizer's class that the folder names, and the class by its model's type; without "Fast"."""
+    path = folder / "config.json"
+    model = read_object(path) if path.is_file() else {}
+    check_types(model, {CLASS: str, "model_type": str}, path)
+    name = (options.get(CLASS) or model.get(CLASS) or "").removesuffix("Fast") or None
+    if name in OF_CODE:
+        source = path.with_name(CONFIG) if options.get(CLASS) else path
+        raise ValueError(
+            f"{source} names the class {name}, which splits texts with code of its own: its ids are those of no file "
+            "that could be read here. Expected a pipeline that a tokenizer.json describes: write one, with the class "
+            "PreTrainedTokenizerFast."
+        )
+    return name, OF_MODELS.get(model.get("model_type"))
+
+
+def _kept(folder: Path, patterns: Sequence[str] = KEPT) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): read_bytes(path) for path in _found(folder, patterns)}
+
+
+def _found(folder: Path, patterns: Sequence[str]) -> list[Path]:
+    return [path for pattern in patterns for path in sorted(folder.glob(pattern)) if path.is_file()]
+
+
+def said_in(kept: Mapping[str, bytes]) -> dict[str, Any]:
+    """Return the values of a tokenizer_config.json among kept files, without a class whose code is not kept."""
+    said = json.loads(kept[CONFIG]) if CONFIG in kept else {}
+    return {key: value for key, value in said.items() if key != "auto_map" and (key != CLASS or "auto_map" not in said)}
+
+
+def roles_in(kept: Mapping[str, bytes]) -> dict[str, str]:
+    """Return the special tokens by role, such as `eos_token`, that kept files name."""
+    said = said_in(kept)
+    if SPECIAL_MAP in kept and said.get("added_tokens_decoder") is None:
+        said |= json.loads(kept[SPECIAL_MAP])
+    return {role: token for role in NAMED if (token := content(said.get(role))) is not None}
+
+
+def without_class(kept: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return kept files for a pipeline that was changed: its class may no longer build it."""
+    said = {key: value for key, value in said_in(kept).items() if key not in (CLASS, "add_bos_token", "add_eos_token")}
+    return {**kept, CONFIG: json.dumps(said).encode()} if CONFIG in kept else dict(kept)
+
+
+def read_max_length(folder: str | Path) -> int | float | None:
+    """The largest number of tokens of a text, from tokenizer_config.json; None if it is not given.
+
+    `transformers` writes 10^30 for tokenizers without a limit.
+    """
+    length = _options(Path(folder)).get("model_max_length")
+    if length is None or (type(length) in (int, float) and length >= 1):
+        return length
+    raise ValueError(
+        f"{Path(folder, CONFIG)} says model_max_length={shown(length)}. Expected a number of tokens above 0: correct "
+        "the file, or give max_length."
+    )
+
+
+def write(
+    folder: str | Path, library: tokenizers.Tokenizer, kept: Mapping[str, bytes], max_length: int | None = None
+) -> None:
+    """Write the files that `transformers` reads: tokenizer.json, tokenizer_config.json, the vocabulary, kept files."""
+    pipeline = json.loads(library.to_str())
+    kind = pipeline["model"]["type"]
+    if T5_FILE in kept:
+        options = _t5_class(pipeline, said_in(kept))
+    else:
+        options = wordpiece_vocabulary.folder_class(pipeline) or byte_pair_vocabulary.folder_class(pipeline)
+    files = {}
+    if kind in ("WordPiece", "BPE"):
+        texts = (wordpiece_vocabulary if kind == "WordPiece" else byte_pair_vocabulary).vocabulary_files(pipeline)
+        files = {name: text.encode("utf-8") for name, text in texts.items()}
+    _write(folder, library, options or {CLASS: GENERIC}, files | dict(kept), max_length)
+
+
+def write_pair(folder: str | Path, source: Read, target: Read, max_length: int | None = None) -> None:
+    """Write the files that `read_pair` reads; Marian's files, too, if both are SentencePiece models."""
+    (library, kept), (target_library, target_kept) = source, target
+    kept = target_kept | kept
+    is_marian = set(marian_tokenizers.SIDES) <= kept.keys()
+    can_be = said_in(kept).get(CLASS, MARIAN) == MARIAN and T5_FILE not in kept
+    if not is_marian and can_be and marian_tokenizers.can_be(library) and marian_tokenizers.can_be(target_library):
+        kept, is_marian = kept | marian_tokenizers.files(library, target_library), True
+    if not is_marian:
+        write(folder, library, kept, max_length)
+    else:
+        options = {CLASS: MARIAN, "separate_vocabs": marian_tokenizers.TARGET_VOCABULARY in kept}
+        _write(folder, library, options, kept, max_length)
+    if library.to_str() != target_library.to_str():
+        (Path(folder) / TARGET).write_text(target_library.to_str(pretty=True), encoding="utf-8")
+
+
+def _write(
+    folder: str | Path,
+    library: tokenizers.Tokenizer,
+    options: dict[str, Any],
+    files: Mapping[str, bytes],
+    max_length: int | None,
+) -> None:
+    """Write tokenizer.json, and other files; tokenizer_config.json says what it said, and what the pipeline does."""
+    said = said_in(files)
+    config = {**said, **options}
+    if said.get(CLASS):
+        config[CLASS] = said[CLASS]
+    elif not said and SPECIAL_MAP not in files:
+        config = _roles(library) | roles_in(files) | config
+    if max_length is not None:
+        config["model_max_length"] = max_length
+
+    files = {
+        **files,
+        "tokenizer.json": library.to_str(pretty=True).encode("utf-8"),
+        CONFIG: json.dumps(config, indent=2).encode("utf-8"),
+    }
+    for path in _found(Path(folder), (*KEPT, *VOCABULARIES)):  # of another tokenizer, if it is not written again
+        path.unlink()
+    for name, file_content in files.items():
+        path = Path(folder, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(file_content)
+
+
+def _roles(library: tokenizers.Tokenizer) -> dict[str, str]:
+    """Return the special tokens by role, as their names tell."""
+    specials = {token.content for token in library.get_added_tokens_decoder().values() if token.special}
+    roles = {role: next((token for token in tokens if token in specials), None) for role, tokens in ROLES.items()}
+    return {role: token for role, token in roles.items() if token}
+
+
+def _t5_class(pipeline: dict[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
+    extra = [token["content"] for token in pipeline["added_tokens"] if token["content"].startswith("<extra_id_")]
+    is_listed = said.get("additional_special_tokens") or said.get("extra_special_tokens")
+    return {CLASS: T5, "extra_ids": len(extra)} | ({} if is_listed else {"additional_special_tokens": extra})

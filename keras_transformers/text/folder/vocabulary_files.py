@@ -1,0 +1,143 @@
+"""Build a tokenizer from the vocabulary files of a Hugging Face folder, where it has no tokenizer.json."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import tokenizers
+
+from keras_transformers.text.folder.class_options import BERT, CONFIG, LLAMA, ROBERTA, T5, content
+from keras_transformers.text.sentencepiece import marian_tokenizers, sentencepiece_pipeline, spm_file
+from keras_transformers.text.vocabularies import byte_pair_vocabulary, wordpiece_vocabulary
+from keras_transformers.text.vocabulary import ROLES
+from keras_transformers.utils.untrusted import shown
+
+T5_FILE, T5_CLASSES, LLAMA_FILE = "spiece.model", (T5, "MT5Tokenizer"), "tokenizer.model"
+ALONE = (LLAMA_FILE, "sentencepiece.bpe.model", "sentencepiece.model", "tekken.json")
+MOST_EXTRA = 10_000  # sentinels: a million takes a minute
+PROVIDE = (
+    "Provide its tokenizer.json: `AutoTokenizer.from_pretrained(...).save_pretrained(...)` of `transformers` writes it."
+)
+# The special tokens of classes by their roles.
+_BERT = {role: tokens[0] for role, tokens in ROLES.items() if tokens[0] in wordpiece_vocabulary.SPECIAL_TOKENS}
+_BART = {"bos_token": "<s>", "eos_token": "</s>", "cls_token": "<s>", "sep_token": "</s>"}
+_BART |= {"unk_token": "<unk>", "pad_token": "<pad>", "mask_token": "<mask>"}
+ROLES_OF = {
+    **dict.fromkeys(BERT, _BERT),
+    **dict.fromkeys(ROBERTA, _BART),
+    byte_pair_vocabulary.GPT2: dict.fromkeys(("unk_token", "bos_token", "eos_token"), byte_pair_vocabulary.END),
+    T5: {"eos_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>"},
+}
+
+
+def read(
+    folder: Path, name: str | None, of_model: str | None, options: dict[str, Any]
+) -> tuple[tokenizers.Tokenizer, str]:
+    """Build the pipeline of the class that a folder names, else of the model's type, or of the files' kind.
+
+    Args:
+        folder: Holds the vocabulary files.
+        name: Of the class, without "Fast"; None if the folder names none.
+        of_model: The class by the model's type, or None.
+        options: The values of tokenizer_config.json.
+
+    Returns:
+        The pipeline, and its class.
+
+    Raises:
+        ValueError: The folder holds no such files, or the class is not built from them.
+    """
+    if (folder / T5_FILE).is_file():
+        return _read_t5(folder, name, options), T5
+    if (folder / "vocab.txt").is_file():
+        return _read_bert(folder, name, options), BERT[0]
+    if (folder / "vocab.json").is_file():
+        return _read_byte_pair(folder, name, of_model)
+    if (folder / LLAMA_FILE).is_file():
+        return _read_llama(folder, name, options), LLAMA
+    held = [file for file in ALONE if (folder / file).is_file()]
+    remedy = f" It holds {', '.join(held)}, which does not say what `transformers` adds to it. {PROVIDE}"
+    raise ValueError(
+        f"No tokenizer in {folder}: expected tokenizer.json, vocab.txt, vocab.json and merges.txt, {T5_FILE}, or "
+        f"{', '.join(marian_tokenizers.SIDES)} and {marian_tokenizers.VOCABULARY}.{remedy if held else ''}"
+    )
+
+
+def without_renamed(
+    library: tokenizers.Tokenizer, name: str, said: Mapping[str, Any], named: set[str]
+) -> tokenizers.Tokenizer:
+    """Return a tokenizer whose special tokens are words where the folder gives all their roles to others.
+
+    Args:
+        library: As `read` built it.
+        name: Of its class.
+        said: The special tokens by role.
+        named: All tokens that the folder names.
+    """
+    roles = ROLES_OF.get(name, {})
+    used = {content(said[role]) if role in said else token for role, token in roles.items()}
+    if not (renamed := set(roles.values()) - used - named):
+        return library
+    config = json.loads(library.to_str())
+    config["added_tokens"] = [token for token in config["added_tokens"] if token["content"] not in renamed]
+    return tokenizers.Tokenizer.from_str(json.dumps(config))
+
+
+def _read_t5(folder: Path, name: str | None, options: dict[str, Any]) -> tokenizers.Tokenizer:
+    _check_class(folder, name, T5_FILE, T5_CLASSES)
+    extra_ids = 100 if options.get("extra_ids") is None else options["extra_ids"]
+    if not 0 <= extra_ids <= MOST_EXTRA:
+        raise ValueError(
+            f"{folder / CONFIG}: extra_ids is a number of sentinels from 0 to {MOST_EXTRA:,}: received "
+            f"{shown(extra_ids)}. Correct the file; T5 has 100."
+        )
+    return sentencepiece_pipeline.build_t5(spm_file.read(folder / T5_FILE), extra_ids)
+
+
+def _read_bert(folder: Path, name: str | None, options: dict[str, Any]) -> tokenizers.Tokenizer:
+    path = folder / "vocab.txt"
+    _check_class(folder, name, path.name, BERT)
+    return wordpiece_vocabulary.build(
+        wordpiece_vocabulary.read_vocabulary(path),
+        lowercase=options.get("do_lower_case") is not False,  # `transformers` assumes the same if it is not given
+        strip_accents=options.get("strip_accents"),
+        split_chinese=options.get("tokenize_chinese_chars") is not False,
+        source=path,
+    )
+
+
+def _read_byte_pair(folder: Path, name: str | None, of_model: str | None) -> tuple[tokenizers.Tokenizer, str]:
+    """Other classes have a vocab.json and merges.txt, too, but give other ids."""
+    builders = byte_pair_vocabulary.BUILDERS | dict.fromkeys(ROBERTA, byte_pair_vocabulary.build_bart)
+    _check_class(folder, name, "vocab.json and merges.txt", [*builders])
+    vocabulary, merges = byte_pair_vocabulary.read(folder / "vocab.json", folder / "merges.txt")
+    kind = name or (of_model if of_model in builders else byte_pair_vocabulary.class_of(vocabulary))
+    return builders[kind](vocabulary, merges), kind
+
+
+def _read_llama(folder: Path, name: str | None, options: dict[str, Any]) -> tokenizers.Tokenizer:
+    """Read tokenizer.model, if versions 4 and 5 of `transformers` give the same ids for it."""
+    path = folder / LLAMA_FILE
+    said = {key: options[key] for key in ("legacy", "add_bos_token", "add_prefix_space") if key in options}
+    known = {"legacy": False, "add_bos_token": bool(options.get("add_bos_token")), "add_prefix_space": True}
+    if name != LLAMA or {"add_prefix_space": True} | said != known:
+        raise ValueError(
+            f"{path} does not say what `transformers` adds to it, which its versions do differently. Expected "
+            f"{CONFIG} to say tokenizer_class {LLAMA!r}, legacy false and add_bos_token true or false; received "
+            f"tokenizer_class {name and name[:100]!r} and {said}. {PROVIDE}"
+        )
+    begins, ends = options["add_bos_token"], bool(options.get("add_eos_token"))
+    try:
+        return sentencepiece_pipeline.build_llama(spm_file.read(path), begins, ends)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error} {PROVIDE}") from error
+
+
+def _check_class(folder: Path, name: str | None, files: str, classes: Sequence[str]) -> None:
+    if name is not None and name not in classes:
+        raise ValueError(
+            f"Cannot build a {name[:100]} from {files} in {folder}: expected one of {list(classes)}. {PROVIDE}"
+        )

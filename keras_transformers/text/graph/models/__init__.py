@@ -1,0 +1,1 @@
+"""Tokenisation algorithms as TensorFlow ops: words to ids."""

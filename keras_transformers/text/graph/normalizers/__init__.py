@@ -1,0 +1,1 @@
+"""Normalisers as TensorFlow ops."""

@@ -1,0 +1,181 @@
+"""Normalisers as ops: the code points of a text to the form that the vocabulary expects."""
+
+from __future__ import annotations
+
+from functools import cache, partial, reduce
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from keras_transformers.text.graph.pre_tokenizers.split_words import piece_starts
+from keras_transformers.text.graph.refuse import refuse
+from keras_transformers.text.graph.streams.code_points import TOKEN, Mapping, PointTable, Replacer, shipped
+from keras_transformers.text.graph.streams.probe import BLANK
+from keras_transformers.text.graph.streams.runs import EDGE, runs_of
+from keras_transformers.text.graph.streams.streams import Stream, Tracked, insert, keep, replace, shift
+from keras_transformers.text.graph.streams.tracking import leads, tracked
+from keras_transformers.text.sentencepiece.sentencepiece_pipeline import ENDS, RUNS
+
+RANKS = 256
+SPACES = (RUNS, ENDS)  # patterns that Replace is compiled for
+
+
+def lowercase(config: dict[str, Any]) -> Replacer:
+    """The normaliser Lowercase."""
+    return Replacer(Mapping.shipped("lower"))
+
+
+def nmt(config: dict[str, Any]) -> Replacer:
+    """The normaliser Nmt: drop control characters, replace whitespace by a space."""
+    return Replacer(Mapping.shipped("nmt"))
+
+
+def replace_pattern(config: dict[str, Any]) -> Any:
+    """The normaliser Replace, for one character or for the patterns of spaces in SentencePiece's pipelines."""
+    ((kind, pattern),) = config["pattern"].items()
+    content = np.array([ord(character) for character in config["content"]], np.int32)
+    if kind == "Regex" and pattern in SPACES:
+        return ReplaceSpaces(pattern, content)
+    if kind != "String" or len(pattern) != 1:
+        raise refuse("normalizer", f"Replace of {kind} {pattern!r}", ["Replace of one character", *SPACES])
+    return Replacer(Mapping(np.array([ord(pattern)]), np.array([len(content)]), content))
+
+
+class ReplaceSpaces(tf.Module):
+    """Replace runs of spaces by characters: runs of two and more, or runs at the ends of a piece of text.
+
+    The characters stand where the last space did.
+    """
+
+    def __init__(self, pattern: str, content: np.ndarray):
+        super().__init__()
+        self.at_ends = pattern == ENDS
+        self.content = tf.constant(content, tf.int32)
+
+    def __call__(self, points: Stream) -> Stream:
+        starts, is_space = piece_starts(points), points.values == ord(" ")
+        first = is_space & (starts | ~shift(is_space, False))  # (N,)
+        last = is_space & shift(starts | ~is_space, True, by=-1)  # (N,)
+        matches = is_space & ((starts | shift(starts, True, by=-1)) if self.at_ends else ~(first & last))  # (N,)
+
+        def rewrite() -> Stream:
+            runs = runs_of(tf.cast(is_space, tf.int32), starts)
+            chosen = (runs.before == EDGE) | (runs.after == EDGE) if self.at_ends else runs.stop - runs.first > 1
+            replaced = runs.spread((runs.kind > 0) & chosen)  # (N,)
+            length = tf.where(replaced, tf.where(last, tf.size(self.content), 0), 1)  # (N,)
+            return replace(points, tf.where(replaced, 0, -1), length, self.content)
+
+        return tf.cond(tf.reduce_any(matches), rewrite, lambda: points)
+
+
+class Prepend(tf.Module):
+    """Put characters before each piece of text that is not empty."""
+
+    def __init__(self, config: dict[str, Any]):
+        super().__init__()
+        self.before = [ord(character) for character in reversed(config["prepend"])]
+
+    def __call__(self, points: Stream) -> Stream:
+        for value in self.before:
+            starts = piece_starts(points)
+            points, _ = insert(points, starts, starts & (points.values < TOKEN), value)
+        return points
+
+
+class Strip(tf.Module):
+    """Drop the whitespace at the ends of each piece of text."""
+
+    def __init__(self, config: dict[str, Any]):
+        super().__init__()
+        self.left, self.right = config["strip_left"], config["strip_right"]
+        self.is_blank = PointTable(shipped()["regex"] >= BLANK)
+
+    def __call__(self, points: Stream) -> Stream:
+        blanks = runs_of(self.is_blank(points.values), piece_starts(points))
+        at_end = (self.left & (blanks.before == EDGE)) | (self.right & (blanks.after == EDGE))
+        return keep(points, ~blanks.spread((blanks.kind > 0) & at_end))
+
+
+class BertNormalizer(tf.Module):
+    """Clean, put spaces around Chinese characters, decompose and strip accents, lower-case.
+
+    Every step replaces single code points, whatever their neighbours. The one exception is the canonical order of the
+    combining marks that are not stripped: it is restored between decomposing and stripping.
+    """
+
+    def __init__(self, config: dict[str, Any]):
+        super().__init__()
+        lowercase = config["lowercase"]
+        strip = lowercase if config["strip_accents"] is None else config["strip_accents"]
+        clean = config["clean_text"]
+        before = ("clean",) * clean + ("decompose",) * strip
+        after = ("strip",) * strip + ("lower",) * lowercase
+        if not strip:
+            before, after = before + after, ()
+        self.before, self.after = _replacer(before), _replacer(after)
+        self.combining = PointTable(shipped()["combining"]) if strip else None
+        chinese = shipped()["chinese"] * (shipped()["clean"] == 0 if clean else 1)
+        self.chinese = PointTable(chinese) if config["handle_chinese_chars"] else None
+
+    def __call__(self, points: Stream) -> Stream:
+        if self.chinese:
+            points = _surround(points, self.chinese(points.values) > 0)
+        if self.combining:
+            points = decompose(points, self.before, self.combining)
+        elif self.before:
+            points = self.before(points)
+        return self.after(points) if self.after else points
+
+
+STEPS = {
+    "clean": Mapping.cleaning,
+    "decompose": partial(Mapping.shipped, "decompose"),
+    "strip": partial(Mapping.dropping, "mark"),
+    "lower": partial(Mapping.shipped, "lower"),
+}
+
+
+def _replacer(steps: tuple[str, ...]) -> Replacer | None:
+    return Replacer(_mapping(steps)) if steps else None
+
+
+@cache  # a quarter of a second, and every BERT has the same
+def _mapping(steps: tuple[str, ...]) -> Mapping:
+    first, *others = (STEPS[step]() for step in steps)
+    return reduce(Mapping.then, others, first)
+
+
+def _surround(points: Stream, mask: tf.Tensor) -> Stream:
+    """Put a space before and after each value where `mask` is True."""
+
+    def splice() -> Stream:
+        blanks = tf.fill(tf.shape(points.values), ord(" "))
+        pool = tf.reshape(tf.stack([blanks, points.values, blanks], 1), [-1])  # (3 N,)
+        start = tf.where(mask, 3 * tf.range(tf.size(mask)), -1)  # (N,)
+        return replace(points, start, tf.where(mask, 3, 1), pool)
+
+    return tf.cond(tf.reduce_any(mask), splice, lambda: points)
+
+
+def decompose(points: Stream, replacer: Replacer, combining: PointTable) -> Stream:
+    """Decompose letters, and sort each run of their combining marks by rank; equal ranks keep their order.
+
+    Spans are not sorted, as in the library: in the new order, each first value of a decomposition takes the next span,
+    and any other value that of the value before it.
+    """
+    parts = replacer(points)
+    rank = combining(parts.values)  # (N,)
+    out_of_order = (rank[:-1] > rank[1:]) & (rank[1:] > 0)  # (N - 1,)
+
+    def sort() -> Stream:
+        runs = tf.cumsum(tf.cast(rank == 0, tf.int64)) + parts.value_rowids()  # (N,) a row starts a run, too
+        order = tf.argsort(runs * RANKS + tf.cast(rank, tf.int64), stable=True)  # (N,)
+        ordered = parts.with_values(tf.gather(parts.values, order))
+        if not isinstance(points, Tracked):
+            return ordered
+        lead = leads(replacer(tracked(points.points)))  # (N,)
+        source = tf.cumsum(tf.cast(tf.gather(lead, order), tf.int32)) - 1  # (N,)
+        return Tracked(ordered.points, tf.gather(tf.boolean_mask(parts.spans, lead), source))
+
+    return tf.cond(tf.reduce_any(out_of_order), sort, lambda: parts)

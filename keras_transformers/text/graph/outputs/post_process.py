@@ -1,0 +1,109 @@
+"""Post-processors as ops: truncate the ids of one or two texts, and fill the template with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+from keras_transformers.text.graph.outputs.row_layout import Part, lay_out
+from keras_transformers.text.graph.outputs.trim import Trim
+from keras_transformers.text.graph.refuse import refuse
+from keras_transformers.text.graph.streams.streams import Stream
+
+FIRST, SECOND = "A", "B"
+Piece = tuple[str | list[int], int]  # (which sequence, or fixed ids; segment id)
+
+
+class Template(tf.Module):
+    """Put special tokens around one text, or two, and give all tokens segment ids.
+
+    Args:
+        processors: the members of the "post_processor" of a tokenizer.json.
+        trim: what they trim off offsets; None for nothing.
+    """
+
+    def __init__(self, processors: list[dict[str, Any]], trim: Trim | None = None):
+        super().__init__()
+        processors = [part for part in processors if part["type"] != "ByteLevel"]  # it only trims offsets
+        names = [part["type"] for part in processors]
+        if len(names) > 1 or not set(names) <= _PARSERS.keys():
+            raise refuse("post_processor", names[0] if len(names) == 1 else names, ["ByteLevel", *_PARSERS])
+        self.single, self.pair = _PARSERS[names[0]](processors[0]) if names else _NO_TEMPLATE
+        self.trim = trim
+
+    def __call__(self, first: Stream, second: Stream | None, max_length: int, pad_id: int) -> dict[str, tf.Tensor]:
+        """Ids (B, None) of the texts to rows (B, T) of at most max_length; the longer text is truncated first.
+
+        Rows of ids that `locate` has tracked also have offsets and word_ids.
+        """
+        texts = [first] if second is None else [first, second]
+        room = self.room(len(texts), max_length)
+        lengths = [tf.cast(ids.row_lengths(), tf.int32) for ids in texts]
+        kept = _longest_first(lengths, room)
+        truncated = tf.add_n(lengths) > room
+
+        starts = [tf.cast(ids.row_splits[:-1], tf.int32) for ids in texts]
+        return {**self.fill(list(zip(texts, starts, kept, strict=True)), pad_id), "truncated": truncated}
+
+    def room(self, num_texts: int, max_length: int) -> int:
+        """The most tokens of text in a row of max_length."""
+        template = self.single if num_texts == 1 else self.pair
+        num_special = sum(len(source) for source, _ in template if isinstance(source, list))
+        if max_length <= num_special:
+            raise ValueError(f"max_length={max_length} leaves no room for text beside {num_special} special tokens.")
+        return max_length - num_special
+
+    def fill(self, texts: list[tuple[Stream, tf.Tensor, tf.Tensor]], pad_id: int) -> dict[str, tf.Tensor]:
+        """The rows of one text or two, each given as its ids, and where in them its part of each row starts and how
+        long it is, (B,) int32."""
+        sequences = dict(zip((FIRST, SECOND), texts, strict=False))
+        zeros = tf.zeros_like(texts[0][2])  # (B,)
+        parts = [
+            Part.of_text(*sequences[source], segment)
+            if isinstance(source, str)
+            else Part(tf.constant(source), None, zeros, zeros + len(source), segment)
+            for source, segment in (self.single if len(texts) == 1 else self.pair)
+        ]
+        return lay_out(parts, pad_id, self.trim)
+
+
+def _longest_first(lengths: list[tf.Tensor], room: int) -> list[tf.Tensor]:
+    """Length (B,) to keep of each text: the shorter keeps up to half the room, the longer the rest."""
+    if len(lengths) == 1:
+        return [tf.minimum(lengths[0], room)]
+    first, second = lengths
+    shorter = tf.minimum(tf.minimum(first, second), room // 2)
+    longer = tf.minimum(tf.maximum(first, second), room - shorter)
+    first_is_longer = first > second
+    return [tf.where(first_is_longer, longer, shorter), tf.where(first_is_longer, shorter, longer)]
+
+
+def _bert_processing(config: dict[str, Any]) -> tuple[list[Piece], list[Piece]]:
+    (_, sep), (_, cls) = config["sep"], config["cls"]
+    single = [([cls], 0), (FIRST, 0), ([sep], 0)]
+    return single, [*single, (SECOND, 1), ([sep], 1)]
+
+
+def _roberta_processing(config: dict[str, Any]) -> tuple[list[Piece], list[Piece]]:
+    (_, sep), (_, cls) = config["sep"], config["cls"]
+    single = [([cls], 0), (FIRST, 0), ([sep], 0)]
+    return single, [*single, ([sep], 0), (SECOND, 0), ([sep], 0)]
+
+
+def _template_processing(config: dict[str, Any]) -> tuple[list[Piece], list[Piece]]:
+    def parse(piece: dict[str, Any]) -> Piece:
+        ((kind, what),) = piece.items()
+        if kind != "Sequence" and what["id"] not in config["special_tokens"]:
+            raise refuse("post_processor", f"TemplateProcessing with {what['id'][:80]}", config["special_tokens"])
+        return what["id"] if kind == "Sequence" else config["special_tokens"][what["id"]]["ids"], what["type_id"]
+
+    return [parse(piece) for piece in config["single"]], [parse(piece) for piece in config["pair"]]
+
+
+_NO_TEMPLATE = [(FIRST, 0)], [(FIRST, 0), (SECOND, 1)]
+_PARSERS = {
+    "BertProcessing": _bert_processing,
+    "RobertaProcessing": _roberta_processing,
+    "TemplateProcessing": _template_processing,
+}

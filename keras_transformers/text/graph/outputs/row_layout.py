@@ -1,0 +1,97 @@
+"""Rows of tokens from their parts, as ops: texts and special tokens side by side, padded on the right."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from keras_transformers.text.graph.outputs.trim import Trim
+from keras_transformers.text.graph.streams.streams import Stream, Tracked
+
+NOWHERE = (0, 0, -1, 0, 0)  # the span of tokens that are in no text: see `locate`
+
+
+class Part(NamedTuple):
+    """A part of each of B rows: tokens of a text, or special tokens."""
+
+    values: tf.Tensor  # (N,) int32
+    spans: tf.Tensor | None  # (N, K) int32, see `locate`; None for special tokens, or if nobody asks
+    start: tf.Tensor  # (B,) int32, where in the values the part of each row begins
+    length: tf.Tensor  # (B,) int32, how many values it has
+    segment: int
+
+    @classmethod
+    def of_text(cls, tokens: Stream, start: tf.Tensor, length: tf.Tensor, segment: int) -> Part:
+        return cls(tokens.values, tokens.spans if isinstance(tokens, Tracked) else None, start, length, segment)
+
+
+def lay_out(parts: list[Part], pad_id: int, trim: Trim | None) -> dict[str, tf.Tensor]:
+    """Join the parts of each row.
+
+    Returns:
+        token_ids, segment_ids (B, T) int32 and padding_mask (B, T) bool; with spans, also offsets (B, T, 2) int32, from
+        which `trim` has taken what it trims, and word_ids (B, T) int32.
+    """
+    total = tf.add_n([part.length for part in parts])  # (B,)
+    column = tf.range(tf.maximum(tf.reduce_max(total), 1))[None]  # (1, T), T > 0: models read column 0 even of 0 rows
+    token_ids = segment_ids = tf.zeros_like(total[:, None] + column)  # (B, T)
+    token_ids += pad_id
+
+    begin = tf.zeros_like(total)  # (B,)
+    cells = []  # of each part: which it fills (B, T), with which of its values (B, T), from where (B,)
+    for part in parts:
+        inside = (column >= begin[:, None]) & (column < (begin + part.length)[:, None])  # (B, T)
+        place = tf.where(inside, column + (part.start - begin)[:, None], 0)  # (B, T)
+        values = tf.concat([part.values, [pad_id]], 0)  # a batch without any token still has a place 0
+        token_ids = tf.where(inside, tf.gather(values, place), token_ids)
+        segment_ids = tf.where(inside, part.segment, segment_ids)
+        cells.append((inside, place, begin))
+        begin += part.length  # (B,)
+
+    rows = {"token_ids": token_ids, "segment_ids": segment_ids, "padding_mask": column < total[:, None]}
+    located = [(part.spans, *cell) for part, cell in zip(parts, cells, strict=True) if part.spans is not None]
+    return {**rows, **_sources(located, column, trim)} if located else rows
+
+
+def model_inputs(rows: dict[str, tf.Tensor], pad_id: int, length: int | None = None) -> dict[str, tf.Tensor]:
+    """Return encoded rows as models take them: int32, but for `truncated`; and of a static length, if one is given.
+
+    Args:
+        rows: What `TextGraph.encode` or `encode_windows` returns, of at most `length` tokens.
+        pad_id: The id that `token_ids` are padded with, on the right.
+        length: T; None for that of the longest row.
+
+    Example:
+
+    >>> rows = {"token_ids": tf.constant([[5, 6]]), "padding_mask": tf.constant([[True, True]])}
+    >>> [column.numpy().tolist() for column in model_inputs(rows, 9, 4).values()]
+    [[[5, 6, 9, 9]], [[1, 1, 0, 0]]]
+    """
+    inputs = {name: column if name == "truncated" else tf.cast(column, tf.int32) for name, column in rows.items()}
+    if length is None:
+        return inputs
+    short = length - tf.shape(inputs["token_ids"])[1]
+
+    def widened(name: str, column: tf.Tensor) -> tf.Tensor:
+        padding = pad_id if name == "token_ids" else 0
+        return tf.ensure_shape(tf.pad(column, [[0, 0], [0, short]], constant_values=padding), [None, length])  # (B, T)
+
+    return {name: widened(name, column) if column.shape.rank == 2 else column for name, column in inputs.items()}
+
+
+def _sources(
+    located: list[tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]], column: tf.Tensor, trim: Trim | None
+) -> dict[str, tf.Tensor]:
+    """The offsets and word ids of rows, from the spans of parts and the cells that they fill."""
+    columns = located[0][0].shape[1]
+    spans, count, entry, is_first = [tf.constant([NOWHERE[:columns]])], 1, 0, False
+    for part_spans, inside, place, begin in located:
+        entry = tf.where(inside, place + count, entry)  # (B, T)
+        is_first |= inside & (column == begin[:, None]) if trim else False
+        spans.append(part_spans)
+        count += tf.shape(part_spans)[0]
+
+    spans = tf.gather(tf.concat(spans, 0), entry)  # (B, T, K)
+    offsets = spans[..., :2]
+    return {"offsets": trim(offsets, spans[..., 3:], is_first) if trim else offsets, "word_ids": spans[..., 2]}

@@ -1,0 +1,1 @@
+"""Pre-tokenisers as TensorFlow ops."""

@@ -1,0 +1,82 @@
+"""Which code points a text's first character becomes, as ops: the pre-tokeniser Metaspace needs to know them."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Callable, Sequence
+
+import tensorflow as tf
+
+from keras_transformers.text.graph.normalizers.precompiled import Precompiled
+from keras_transformers.text.graph.pre_tokenizers.split_words import piece_starts
+from keras_transformers.text.graph.refuse import refuse
+from keras_transformers.text.graph.streams.code_points import TOKEN
+from keras_transformers.text.graph.streams.streams import Stream, offsets, stream
+from keras_transformers.text.graph.streams.tracking import tracked
+
+
+class Front(tf.Module):
+    """Count, for each text, the code points that its first character became: 0 if it was dropped.
+
+    This does not depend on the characters after it. So the steps are applied to the first character and one letter.
+    The exception is a character that `Precompiled` drops: the one after it then stands in its place.
+
+    Args:
+        normalizers, splitters: the steps that a text passes through before Metaspace.
+    """
+
+    def __init__(self, normalizers: Sequence[Callable], splitters: Sequence[Callable]):
+        super().__init__()
+        self.steps = tuple(normalizers), tuple(splitters)
+        self.may_shift = any(isinstance(normalizer, Precompiled) for normalizer in normalizers)
+        for letter in string.ascii_letters:
+            self.letter = ord(letter)
+            alone, _ = self._pass(tf.RaggedTensor.from_row_splits([self.letter], tf.constant([0, 1], tf.int64)))
+            self.alone = alone.values
+            if self.alone.shape[0] and self.alone[-1] // 2 == self.letter:
+                return
+        raise refuse("normalizer", "that keeps no letter as it is, before Metaspace", ["one that keeps a letter"])
+
+    def _split(self, points: Stream) -> tuple[Stream, tf.Tensor]:
+        normalizers, splitters = self.steps
+        for normalizer in normalizers:
+            points = normalizer(points)
+        starts = piece_starts(points)
+        for splitter in splitters:
+            points, starts = splitter(points, starts)
+        return points, starts
+
+    def _pass(self, points: tf.RaggedTensor) -> tuple[tf.RaggedTensor, tf.Tensor]:
+        """Apply the steps: each code point as 2 * itself, + 1 if a word begins there; and the row lengths."""
+        points, starts = self._split(points)
+        return points.with_values(2 * points.values + tf.cast(starts, tf.int32)), points.row_lengths()
+
+    def __call__(self, typed: Stream) -> tf.Tensor:
+        """Texts (B, None) before normalisation to counts (B,) int64."""
+        nonempty = tf.where(typed.row_lengths() > 0)  # (F, 1)
+        first = tf.gather(typed.values, tf.gather(typed.row_splits[:-1], nonempty[:, 0]))  # (F,)
+        pairs = tf.reshape(tf.stack([first, tf.fill(tf.shape(first), self.letter)], 1), [-1])  # (2 F,)
+        rows, length = self._pass(stream(pairs, 2 * tf.range(tf.size(first, tf.int64) + 1)))  # (F, None), (F,)
+
+        size = self.alone.shape[0]
+        is_dropped = (length == size) & tf.reduce_all(rows.to_tensor(-1, shape=[None, size]) == self.alone, 1)
+        count = tf.where(is_dropped | (first >= TOKEN), tf.zeros_like(length), length - 1)  # (F,)
+        counts = tf.scatter_nd(nonempty, count, tf.shape(typed.row_lengths(), tf.int64))  # (B,)
+        if not self.may_shift:
+            return counts
+        return tf.cond(tf.reduce_any(is_dropped), lambda: self._standing_first(typed), lambda: counts)
+
+    def _standing_first(self, typed: Stream) -> tf.Tensor:
+        """(B,) int64: how many code points have the place of the first character."""
+        points, _ = self._split(tracked(stream(typed.values, typed.row_splits)))
+        first = tf.cast(tf.gather(typed.row_splits, points.value_rowids()), tf.int32)  # (N,)
+        before = offsets(tf.cast(points.spans[:, 0] == first, tf.int64))  # (N + 1,)
+        return tf.gather(before, points.row_splits[1:]) - tf.gather(before, points.row_splits[:-1])
+
+
+def at_front(points: Stream, counts: tf.Tensor) -> tf.Tensor:
+    """(N,) bool: True for the first `counts` (B,) code points of each row, up to an added token."""
+    row, place = points.value_rowids(), tf.range(tf.size(points.values, tf.int64))
+    first = tf.gather(points.row_splits, row)  # (N,)
+    tokens_before = offsets(tf.cast(points.values >= TOKEN, tf.int64))  # (N + 1,)
+    return (place - first < tf.gather(counts, row)) & (tf.gather(tokens_before, first) == tokens_before[:-1])

@@ -1,0 +1,85 @@
+"""Pre-tokenisers as ops: where the words of a text begin.
+
+Each takes a stream of code points and a mask of where pieces begin so far, and returns both. It may begin more words,
+and drop or insert code points.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+from keras_transformers.text.graph.pre_tokenizers.split_patterns import PATTERNS, WordPattern
+from keras_transformers.text.graph.refuse import refuse
+from keras_transformers.text.graph.streams.code_points import TOKEN, PointTable, shipped
+from keras_transformers.text.graph.streams.probe import PUNCTUATION, WHITE, WORD
+from keras_transformers.text.graph.streams.streams import Stream, keep, offsets, row_starts, shift, stream
+
+Pieces = tuple[Stream, tf.Tensor]
+
+
+def piece_starts(points: Stream) -> tf.Tensor:
+    """(N,) bool: True where a piece of text begins: at a row's start, at an added token, or after one."""
+    is_token = points.values >= TOKEN
+    return row_starts(points) | is_token | shift(is_token, False)
+
+
+def words(points: Stream, starts: tf.Tensor) -> tf.RaggedTensor:
+    """Code points (B, None), whose words begin at `starts`, to words of code points (B, None, None)."""
+    word_starts = tf.where(starts)[:, 0]  # (W,)
+    spelled = stream(points.values, tf.concat([word_starts, [tf.size(points.values, tf.int64)]], 0))  # (W, None)
+    return stream(spelled, tf.gather(offsets(tf.cast(starts, tf.int64)), points.row_splits))
+
+
+class BertPreTokenizer(tf.Module):
+    """Split at whitespace, which is dropped, and around each punctuation mark and added token."""
+
+    def __init__(self, config: dict[str, Any]):
+        super().__init__()
+        self.classes = PointTable(shipped()["split"], token=PUNCTUATION)
+
+    def __call__(self, points: Stream, starts: tf.Tensor) -> Pieces:
+        classes = self.classes(points.values)  # (N,)
+        kept = classes != WHITE  # (N,)
+        starts |= (classes == PUNCTUATION) | ~shift(classes == WORD, False)
+        return keep(points, kept), tf.boolean_mask(starts, kept)
+
+
+class WhitespaceSplit(tf.Module):
+    """Split at whitespace, which is dropped."""
+
+    def __init__(self, config: dict[str, Any]):
+        super().__init__()
+        self.is_white = PointTable(shipped()["split"] == WHITE)
+
+    def __call__(self, points: Stream, starts: tf.Tensor) -> Pieces:
+        is_white = self.is_white(points.values) > 0  # (N,)
+        return keep(points, ~is_white), tf.boolean_mask(starts | shift(is_white, False), ~is_white)
+
+
+class Digits(tf.Module):
+    """Split digits from other characters: each digit by itself, or runs of them."""
+
+    def __init__(self, config: dict[str, Any]):
+        super().__init__()
+        self.numeric = PointTable(shipped()["numeric"])
+        self.individual = config["individual_digits"]
+
+    def __call__(self, points: Stream, starts: tf.Tensor) -> Pieces:
+        is_digit = self.numeric(points.values) > 0  # (N,)
+        after_digit = shift(is_digit, False)
+        return points, starts | (is_digit | after_digit if self.individual else is_digit != after_digit)
+
+
+def split_by_pattern(config: dict[str, Any]) -> Any:
+    """The pre-tokeniser "Split", for the patterns that models use; they are recognised by their exact text."""
+    ((kind, pattern),) = config["pattern"].items()
+    known = ["", *PATTERNS]
+    if pattern not in known or kind != ("Regex" if pattern else "String") or config["behavior"] != "Isolated":
+        raise refuse("pre_tokenizer", f"Split by {kind} {pattern!r}, {config['behavior']}", [*known, "all Isolated"])
+    return WordPattern(**PATTERNS[pattern]) if pattern else _every_character
+
+
+def _every_character(points: Stream, starts: tf.Tensor) -> Pieces:
+    return points, tf.ones_like(starts)

@@ -1,0 +1,201 @@
+"""Ask the `tokenizers` library what it does to every code point, and write the answers to unicode_tables.npz.
+
+The library's Unicode data are older than Python's and differ between its own parts, so `unicodedata` is no substitute.
+After an update of the library that changes them, a test fails: run `python -m keras_transformers.text.graph.streams.probe`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import tokenizers
+from tokenizers import Regex, models, normalizers, pre_tokenizers
+
+TABLES = Path(__file__).with_name("unicode_tables.npz")
+UNICODE_SIZE = 0x110000
+SCALARS = [*range(0xD800), *range(0xE000, UNICODE_SIZE)]  # all but the surrogates, which no UTF-8 text can hold
+KEEP, DROP, SPACE = range(3)  # what cleaning does to a code point
+WORD, WHITE, PUNCTUATION = range(3)  # how BERT's pre-tokeniser splits at a code point
+LETTER, NUMBER, OTHER, BLANK, NEWLINE = range(5)  # class in regular expressions: \p{L}, \p{N}, none, \s, [\r\n]
+# Classes of code points in grapheme clusters. Without regional indicators: their clusters are too long for a rule.
+(ANY, CONTROL, RETURN, LINE_FEED, MARK, PREFIX, PICTURE, LEADING, VOWEL, TRAILING, OPEN, CLOSED) = range(12)
+NUM_CLUSTER_CLASSES = 12
+CHUNK = 4096
+
+
+def probe() -> dict[str, np.ndarray]:
+    """All tables: a class table is (0x110000,) uint8; a mapping is keys, lengths and the replacements end to end."""
+    clean, chinese, strip = (
+        _bert(**{step: True}).normalize_str for step in ("clean_text", "handle_chinese_chars", "strip_accents")
+    )
+    split = pre_tokenizers.BertPreTokenizer().pre_tokenize_str
+    decompose = _mapping(normalizers.NFD())
+    return {
+        "clean": _classes(lambda c: {"": DROP, c: KEEP, " ": SPACE}[clean(c)]),
+        "chinese": _classes(lambda c: chinese(c) != c),
+        "mark": _classes(lambda c: strip(c) == ""),
+        "combining": _combining_ranks(set(decompose)),
+        "composite": _composites(decompose),
+        "split": _classes(lambda c: {1: WORD, 2: WHITE, 3: PUNCTUATION}[len(split(f"a{c}b"))]),
+        "word": _word_class(),
+        "regex": _regex_classes(),
+        "numeric": _numeric_class(),
+        "cluster": _cluster_classes(),
+        **_pack("decompose", decompose),
+        **_pack("lower", _mapping(normalizers.Lowercase())),
+        **_pack(
+            "compatible", {key: text for key, text in _mapping(normalizers.NFKD()).items() if key not in decompose}
+        ),
+        **_pack("nmt", _mapping(normalizers.Nmt())),
+    }
+
+
+def _bert(**only: bool) -> normalizers.BertNormalizer:
+    """BertNormalizer with all steps off except `only`."""
+    off = {"clean_text": False, "handle_chinese_chars": False, "strip_accents": False, "lowercase": False}
+    return normalizers.BertNormalizer(**{**off, **only})
+
+
+def _classes(classify: Callable[[str], int]) -> np.ndarray:
+    classes = np.zeros(UNICODE_SIZE, np.uint8)
+    classes[SCALARS] = [classify(chr(point)) for point in SCALARS]
+    return classes
+
+
+def _mapping(normalizer: normalizers.Normalizer) -> dict[int, str]:
+    mapped = ((point, normalizer.normalize_str(chr(point))) for point in SCALARS)
+    return {point: text for point, text in mapped if text != chr(point)}
+
+
+def _pack(name: str, mapping: dict[int, str]) -> dict[str, np.ndarray]:
+    replacements = list(mapping.values())
+    return {
+        f"{name}_keys": np.array(list(mapping), np.int32),
+        f"{name}_lengths": np.array([len(text) for text in replacements], np.uint8),
+        f"{name}_values": np.array([ord(character) for text in replacements for character in text], np.int32),
+    }
+
+
+def _combining_ranks(decomposed: set[int]) -> np.ndarray:
+    """Rank of the canonical combining class, 0 for starters: NFD swaps two marks if the first has the higher class."""
+    nfd = normalizers.NFD().normalize_str
+
+    def swaps(first: str, second: str) -> bool:
+        return nfd(f"a{first}{second}") != f"a{first}{second}"
+
+    low, high = "\u0334", "\u0345"  # classes 1 and 240, the ends of the scale
+    stable = (chr(point) for point in SCALARS if point not in decomposed)
+    marks = nfd("a" + "".join(c for c in stable if swaps(c, low) or swaps(high, c)))[1:]
+    ranks = np.zeros(UNICODE_SIZE, np.uint8)
+    steps = [1, *(swaps(second, first) for first, second in pairwise(marks))]
+    ranks[[ord(mark) for mark in marks]] = np.cumsum(steps)
+    return ranks
+
+
+def _composites(decompose: dict[int, str]) -> np.ndarray:
+    """1 for code points that NFC composes again from their decomposition."""
+    nfc = normalizers.NFC().normalize_str
+    classes = np.zeros(UNICODE_SIZE, np.uint8)
+    classes[[point for point, text in decompose.items() if nfc(text) == chr(point)]] = 1
+    return classes
+
+
+def _word_class(chunk: int = 256) -> np.ndarray:
+    """1 for word characters: the library does not match an added token with `single_word` next to them."""
+    library = tokenizers.Tokenizer(models.WordLevel({"?": 0}, unk_token="?"))
+    library.add_tokens([tokenizers.AddedToken("<t>", single_word=True, normalized=False)])
+    token = library.token_to_id("<t>")
+    classes = np.zeros(UNICODE_SIZE, np.uint8)
+    for begin in range(0, len(SCALARS), chunk):
+        points = SCALARS[begin : begin + chunk]
+        encoding = library.encode("".join(f"{chr(point)}<t> " for point in points))
+        alone = {start for i, (start, _) in zip(encoding.ids, encoding.offsets, strict=True) if i == token}
+        classes[points] = [5 * i + 1 not in alone for i in range(len(points))]
+    return classes
+
+
+def _regex_classes() -> np.ndarray:
+    classes = np.full(UNICODE_SIZE, OTHER, np.uint8)
+    for kind, pattern in ((LETTER, r"\p{L}"), (NUMBER, r"\p{N}"), (BLANK, r"\s"), (NEWLINE, r"[\r\n]")):
+        drop = normalizers.Replace(Regex(pattern), "").normalize_str
+        for begin in range(0, len(SCALARS), CHUNK):
+            text = "".join(map(chr, SCALARS[begin : begin + CHUNK]))
+            classes[[ord(character) for character in set(text) - set(drop(text))]] = kind
+    return classes
+
+
+def _numeric_class() -> np.ndarray:
+    """1 for code points that the pre-tokeniser Digits splits off: not exactly the class NUMBER."""
+    split = pre_tokenizers.Digits(individual_digits=True).pre_tokenize_str
+    classes = np.zeros(UNICODE_SIZE, np.uint8)
+    for begin in range(0, len(SCALARS), CHUNK):
+        pieces = split("a".join(map(chr, SCALARS[begin : begin + CHUNK])) + "a")
+        classes[[ord(piece) for piece, _ in pieces if len(piece) == 1 and piece != "a"]] = 1
+    return classes
+
+
+def _cluster_classes() -> np.ndarray:
+    """Cluster classes, found with a normaliser that replaces each cluster of at most 5 bytes by one letter."""
+    classes = np.zeros(UNICODE_SIZE, np.uint8)
+    narrow = [point for point in SCALARS if point < 0x10000]  # includes all Hangul
+    count = _counter()
+
+    def ask(points: list[int], before: str, after: str, expected: int) -> np.ndarray:
+        return np.array([count(f"{before}{chr(point)}{after}") == expected for point in points])
+
+    def assign(points: list[int], answers: np.ndarray, kind: int) -> None:
+        points = np.array(points)[answers]
+        classes[points[classes[points] == ANY]] = kind
+
+    assign(SCALARS, ask(SCALARS, "a", "", 1), MARK)
+    assign(narrow, ask(narrow, "", "\u0301", 2), CONTROL)
+    classes[[ord("\r"), ord("\n")]] = RETURN, LINE_FEED
+    assign(SCALARS, ask(SCALARS, "", "a", 1), PREFIX)
+    assign(SCALARS, ask(SCALARS, "©\u200d", "", 3), PICTURE)
+
+    # Two Hangul letters that join exceed 5 bytes. With a prefix of 2 bytes before them they count 3; else they count 2.
+    before = {kind: ask(narrow, PREFIXED, letter, 3) for kind, letter in JAMO.items()}
+    after_vowel, after_trailing = (ask(narrow, PREFIXED + JAMO[kind], "", 3) for kind in (VOWEL, TRAILING))
+    assign(narrow, before[LEADING], LEADING)
+    assign(narrow, before[VOWEL] & after_vowel, VOWEL)
+    assign(narrow, before[VOWEL], OPEN)
+    assign(narrow, before[TRAILING] & after_trailing, TRAILING)
+    assign(narrow, before[TRAILING], CLOSED)
+    return classes
+
+
+PREFIXED, JAMO = "\u0600", {LEADING: "\u1100", VOWEL: "\u1161", TRAILING: "\u11a8"}
+
+
+def _counter() -> Callable[[str], int]:
+    """A function that counts the clusters of a text. A cluster of more than 5 bytes counts once for each letter."""
+    letters, rule = np.arange(1, 256), 512
+    units = np.zeros(768, "<u4")
+    units[0] = 256 << 10
+    units[256 + letters] = letters | 1 << 8 | ((256 + letters) ^ rule) << 10
+    units[rule] = 1 << 31
+    replaced = normalizers.Precompiled(units.nbytes.to_bytes(4, "little") + units.tobytes() + b"x\0").normalize_str
+    return lambda text: len(replaced(text))
+
+
+def _joins() -> np.ndarray:
+    """(12 * 12,) bool: whether a code point continues the cluster, by the class before it and its own class."""
+    joins = np.zeros((NUM_CLUSTER_CLASSES, NUM_CLUSTER_CLASSES), bool)
+    joins[:, MARK] = joins[PREFIX] = True
+    joins[[CONTROL, RETURN, LINE_FEED]] = joins[:, [CONTROL, RETURN, LINE_FEED]] = False
+    joins[RETURN, LINE_FEED] = True
+    joins[LEADING, [LEADING, VOWEL, OPEN, CLOSED]] = True
+    joins[[[VOWEL], [OPEN]], [VOWEL, TRAILING]] = True
+    joins[[TRAILING, CLOSED], TRAILING] = True
+    return joins.reshape(-1)
+
+
+JOINS = _joins()
+
+
+if __name__ == "__main__":
+    np.savez_compressed(TABLES, **probe())
+    print(f"{TABLES.name}: {TABLES.stat().st_size:,} bytes, from tokenizers {tokenizers.__version__}")

@@ -1,0 +1,52 @@
+"""Cut streams into runs of values of one class."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from keras_transformers.text.graph.streams.streams import shift
+
+EDGE = 255  # the class before the first run of a piece, and after the last
+
+
+class Runs(NamedTuple):
+    """R runs of code points of one class."""
+
+    first: tf.Tensor  # (R,) int64, where each begins
+    stop: tf.Tensor  # (R,) int64, where each ends (exclusive)
+    kind: tf.Tensor  # (R,) the class of each
+    before: tf.Tensor  # (R,) the class of the run before it; EDGE for the first of a piece
+    after: tf.Tensor  # (R,) the class of the run after it; EDGE for the last of a piece
+
+    def spread(self, mask: tf.Tensor) -> tf.Tensor:
+        """(R,) to (N,): give each code point the value of its run."""
+        return tf.repeat(mask, self.stop - self.first)
+
+
+def runs_of(classes: tf.Tensor, starts: tf.Tensor) -> Runs:
+    """Cut N code points, of `classes` (N,) int32 in pieces that begin at `starts` (N,) bool, into runs."""
+    first = tf.where(starts | (classes != shift(classes, EDGE)))[:, 0]  # (R,)
+    kind = tf.gather(classes, first)  # (R,)
+    is_first = tf.gather(starts, first)  # (R,)
+    return Runs(
+        first,
+        shift(first, tf.size(classes, tf.int64), by=-1),
+        kind,
+        tf.where(is_first, EDGE, shift(kind, EDGE)),
+        tf.where(shift(is_first, True, by=-1), EDGE, shift(kind, EDGE, by=-1)),
+    )
+
+
+def run_lengths(mask: tf.Tensor, starts: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """(N,) int64 each: how many values are True side by side up to each place, and from each place on.
+
+    Args:
+        mask: (N,) bool.
+        starts: (N,) bool, where pieces begin: runs end there.
+    """
+    runs = runs_of(tf.cast(mask, tf.int32), starts)
+    place = tf.range(tf.size(mask, tf.int64))
+    up_to, from_here = place + 1 - runs.spread(runs.first), runs.spread(runs.stop) - place  # (N,), (N,)
+    return tf.where(mask, up_to, 0), tf.where(mask, from_here, 0)

@@ -1,0 +1,1 @@
+"""SentencePiece models: their files, and the tokenizers made of them."""

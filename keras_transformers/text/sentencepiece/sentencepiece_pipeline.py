@@ -1,0 +1,157 @@
+"""Build tokenizer.json pipelines from SentencePiece models."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import Any
+
+import tokenizers
+from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers, processors
+
+from keras_transformers.text.sentencepiece.spm_file import (
+    BPE,
+    CONTROL,
+    NORMAL,
+    UNKNOWN,
+    USER_DEFINED,
+    SentencePieceModel,
+)
+
+SPACE = "▁"
+RUNS, ENDS = " {2,}", r"\A +| +\z"  # spaces that SentencePiece replaces by one space, and drops
+BEGIN, END, UNKNOWN_TOKEN, PAD = "<s>", "</s>", "<unk>", "<pad>"
+# Scores of tokens that only the vocabulary has: a letter scores above an unknown one, a longer token is never used.
+FOREIGN_LETTER, FOREIGN = -1e6, -1e9
+LEAST_SHARE = 0.5  # least share of a model's pieces in its vocabulary; below it, they are of different models
+
+
+def build(model: SentencePieceModel, vocabulary: dict[str, int] | None = None) -> tokenizers.Tokenizer:
+    """The pipeline that gives the ids of the sentencepiece library.
+
+    The two differ in two cases. Control symbols and <unk> typed in the text are tokens here; they are cut out, with
+    user-defined symbols, before any other step. A grapheme cluster is normalised as a whole if it is short, else
+    character by character; SentencePiece takes the longest match.
+
+    Args:
+        model: cuts the text into pieces.
+        vocabulary: token to id, if the ids are not those of the model's pieces (Marian's vocab.json). Pieces that it
+            lacks are not used. It may give ids to characters that the model does not know.
+    """
+    ids = {piece.text: i for i, piece in enumerate(model.pieces)} if vocabulary is None else vocabulary
+    unknown = model.pieces[model.unk_id].text if vocabulary is None else UNKNOWN_TOKEN
+    library = tokenizers.Tokenizer((_byte_pair if model.kind == BPE else _unigram)(model, ids, unknown))
+    add_pipeline(library, model, [normalizers.Precompiled(model.charsmap)] if model.charsmap else [])
+    _add_symbols(library, model)
+    return library
+
+
+def count_absent(model: SentencePieceModel, vocabulary: Container[str], path: Any) -> int:
+    """Count the pieces that a vocabulary has no id for.
+
+    Args:
+        path: Of the model, for the error.
+
+    Raises:
+        ValueError: They are most of them.
+    """
+    pieces = [piece.text for piece in model.pieces if piece.kind == NORMAL]
+    known = sum(text in vocabulary for text in pieces)
+    if known < LEAST_SHARE * len(pieces):
+        raise ValueError(
+            f"{path} and its vocabulary do not belong together: {known} of {len(pieces)} pieces have an id. Expected "
+            "the files of one model."
+        )
+    return len(pieces) - known
+
+
+def add_pipeline(
+    library: tokenizers.Tokenizer, model: SentencePieceModel, rewrite: list[normalizers.Normalizer]
+) -> None:
+    """Set the normaliser (`rewrite`, then spaces as SentencePiece writes them), pre-tokeniser and decoder."""
+    spaces = [normalizers.Replace(Regex(RUNS), " "), normalizers.Replace(Regex(ENDS), "")]
+    steps = rewrite + spaces * (not model.extra_spaces) + [normalizers.Prepend(SPACE)] * model.dummy_prefix
+    library.normalizer = normalizers.Sequence([*steps, normalizers.Replace(" ", SPACE)])
+    if not any(SPACE in piece.text[1:] for piece in model.pieces if piece.kind == NORMAL):
+        library.pre_tokenizer = pre_tokenizers.Metaspace(SPACE, "never", split=True)
+    joined = [decoders.Replace(SPACE, " "), decoders.ByteFallback(), decoders.Fuse()]
+    library.decoder = decoders.Sequence(joined + [decoders.Strip(" ", 1, 0)] * model.dummy_prefix)
+
+
+def build_t5(model: SentencePieceModel, extra_ids: int) -> tokenizers.Tokenizer:
+    """The pipeline of `transformers` for T5's spiece.model: <extra_id_0> is the last id, texts end in </s>."""
+    if model.kind == BPE or END not in {piece.text for piece in model.pieces}:
+        raise ValueError(f"Expected T5's spiece.model, a unigram model with {END}: received another model.")
+
+    extra = [f"<extra_id_{i}>" for i in range(extra_ids)][::-1]
+    vocabulary = [*((piece.text, piece.score) for piece in model.pieces), *((token, 0.0) for token in extra)]
+    library = tokenizers.Tokenizer(models.Unigram(vocabulary, model.unk_id, model.byte_fallback))
+
+    if model.charsmap:
+        library.normalizer = normalizers.Precompiled(model.charsmap)
+    splitters = [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(SPACE, "always", split=True)]
+    library.pre_tokenizer = pre_tokenizers.Sequence(splitters)
+    library.decoder = decoders.Metaspace(SPACE, "always", split=True)
+
+    _add_symbols(library, model)
+    library.add_special_tokens(extra)
+    end_texts(library, pair=f"$A {END} $B {END}")
+    return library
+
+
+def build_llama(model: SentencePieceModel, begins: bool, ends: bool) -> tokenizers.Tokenizer:
+    """The pipeline of `transformers` for Llama's tokenizer.model, where tokenizer_config.json says `"legacy": false`.
+
+    A text that begins with a space gets no second one, unlike in the sentencepiece library.
+
+    Args:
+        model: Byte pairs; characters that no piece holds are spelled in bytes.
+        begins, ends: Whether <s> stands before a text, and </s> behind it.
+    """
+    ids = {piece.text: i for i, piece in enumerate(model.pieces)}
+    if model.kind != BPE or not model.byte_fallback or model.charsmap or not ids.keys() >= {BEGIN, END}:
+        raise ValueError(
+            f"Expected Llama's tokenizer.model, byte pairs without a normaliser, with {BEGIN}, {END} and all bytes: "
+            "received another model."
+        )
+    library = tokenizers.Tokenizer(_byte_pair(model, ids, model.pieces[model.unk_id].text))
+    library.pre_tokenizer = pre_tokenizers.Metaspace(SPACE, "first", split=False)
+    library.decoder = decoders.Sequence(
+        [decoders.Replace(SPACE, " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    )
+    _add_symbols(library, model)
+    text, other = ([BEGIN] * begins + [side] + [END] * ends for side in ("$A", "$B"))
+    pair = [*text, *(f"{part}:1" for part in other)]
+    symbols = [(token, ids[token]) for token in (BEGIN, END)]
+    library.post_processor = processors.TemplateProcessing(text, pair, symbols)
+    return library
+
+
+def end_texts(library: tokenizers.Tokenizer, pair: str) -> None:
+    """Let texts end in </s>."""
+    end = [(END, library.token_to_id(END))]
+    library.post_processor = processors.TemplateProcessing(f"$A {END}", pair, end)
+
+
+def byte_pair_merges(model: SentencePieceModel, ids: dict[str, int]) -> list[tuple[str, str]]:
+    """All merges of two pieces into a third: the best score first, of equal scores the longest left part."""
+    scores = {piece.text: piece.score for piece in model.pieces if piece.kind == NORMAL and piece.text in ids}
+    cuts = [(text, i) for text in scores for i in range(1, len(text)) if text[:i] in scores and text[i:] in scores]
+    return [(text[:i], text[i:]) for text, i in sorted(cuts, key=lambda cut: (-scores[cut[0]], -cut[1]))]
+
+
+def _unigram(model: SentencePieceModel, ids: dict[str, int], unknown: str) -> models.Unigram:
+    scores = {piece.text: piece.score for piece in model.pieces}
+    rows = [(text, scores.get(text, FOREIGN if len(text) > 1 else FOREIGN_LETTER)) for text in sorted(ids, key=ids.get)]
+    return models.Unigram(rows, ids[unknown], model.byte_fallback)
+
+
+def _byte_pair(model: SentencePieceModel, ids: dict[str, int], unknown: str) -> models.BPE:
+    merges = byte_pair_merges(model, ids)
+    return models.BPE(ids, merges, unk_token=unknown, fuse_unk=True, byte_fallback=model.byte_fallback)
+
+
+def _add_symbols(library: tokenizers.Tokenizer, model: SentencePieceModel) -> None:
+    """Add control symbols and <unk> as special tokens, and user-defined symbols as other added tokens."""
+    kinds = {CONTROL: True, UNKNOWN: True, USER_DEFINED: False}
+    known = [piece for piece in model.pieces if piece.kind in kinds and library.token_to_id(piece.text) is not None]
+    library.add_tokens([AddedToken(p.text, special=kinds[p.kind], normalized=False) for p in known])

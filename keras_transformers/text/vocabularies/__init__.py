@@ -1,0 +1,1 @@
+"""Vocabularies by algorithm: read, trained, and made a tokenizer."""

@@ -1,0 +1,61 @@
+"""Learn a vocabulary for any model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import tokenizers
+
+from keras_transformers.text.text_checks import check_text
+from keras_transformers.text.vocabularies import (
+    byte_pair_vocabulary,
+    character_vocabulary,
+    unigram_vocabulary,
+    word_vocabulary,
+    wordpiece_vocabulary,
+)
+
+MODELS = ("wordpiece", "byte_pair", "character", "unigram", "words")
+WITHOUT_SIZE = ("character", "words")
+
+
+def train(
+    texts: Iterable[str], size: int | None, lowercase: bool | None, model: str, special_tokens: Sequence[str] | None
+) -> tokenizers.Tokenizer:
+    """Implements `Tokenizer.train`."""
+    if isinstance(texts, str):
+        raise ValueError("Expected an iterable of str to train on, received one str. Pass [text] or its lines.")
+    if isinstance(special_tokens, str):
+        raise ValueError(f"Expected a list of special tokens, received the str {special_tokens!r}. Pass [token, ...].")
+    if model not in MODELS:
+        raise ValueError(f"Unknown model {model!r}. Expected one of {list(MODELS)}.")
+    if size is None and model not in WITHOUT_SIZE:
+        raise ValueError(f"model={model!r} needs a vocabulary_size: the largest number of tokens.")
+
+    texts = _strings(texts)
+    if model == "wordpiece":
+        if special_tokens is not None:
+            raise ValueError(f'model="wordpiece" has its own special tokens, received {special_tokens}. Omit them.')
+        lowercase = lowercase is not False
+        return wordpiece_vocabulary.build(wordpiece_vocabulary.train_vocabulary(texts, size, lowercase), lowercase)
+    if model == "unigram":
+        special_tokens = unigram_vocabulary.SPECIAL_TOKENS if special_tokens is None else special_tokens
+        return unigram_vocabulary.train(texts, size, bool(lowercase), special_tokens)
+    if lowercase:
+        raise ValueError(f"model={model!r} keeps every string as it is: received lowercase=True. Lower-case the texts.")
+    if model == "character":
+        return character_vocabulary.train(texts, size, special_tokens or ())
+    if model == "words":
+        return word_vocabulary.train(
+            texts, size, word_vocabulary.SPECIAL_TOKENS if special_tokens is None else special_tokens
+        )
+    return byte_pair_vocabulary.train(
+        texts, size, (byte_pair_vocabulary.END,) if special_tokens is None else special_tokens
+    )
+
+
+def _strings(texts: Iterable[str]) -> Iterator[str]:
+    for row, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise ValueError(f"Expected an iterable of str to train on, received one of {type(text).__name__}.")
+        yield check_text("texts", text, row)

@@ -1,0 +1,135 @@
+"""BERT's text pipeline: read or train a WordPiece vocabulary, and build a tokenizer from it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import tokenizers
+from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+from keras_transformers.text.components import A, B, make_template
+from keras_transformers.utils.untrusted import decoded, read_bytes, shown
+
+PAD, UNK, CLS, SEP, MASK = SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+CONTINUATION = "##"
+ALPHABET_LIMIT = 1000  # as in the trainers of the `tokenizers` library: rarer characters become [UNK]
+
+
+def read_vocabulary(path: str | Path) -> dict[str, int]:
+    """Read vocab.txt: one token a line, the line number is the id."""
+    path = Path(path)
+    if not path.is_file():
+        raise ValueError(f"No vocabulary file at {path}. Expected a text file with one token a line (vocab.txt).")
+    text = decoded(read_bytes(path, "a vocab.txt"), path)
+    if text.startswith("\ufeff"):
+        raise ValueError(
+            f"{path} begins with a byte order mark, which would be a part of its first token. Expected UTF-8 without "
+            "one: save it so."
+        )
+    # Not splitlines(): it also splits at U+2028 and similar characters, which may be tokens.
+    tokens = [line.rstrip(" \t\r") for line in text.removesuffix("\n").split("\n")]
+    if tokens == [""]:
+        raise ValueError(f"The vocabulary {path} is empty. Expected one token a line.")
+    repeated = [token for token, count in Counter(tokens).items() if count > 1]
+    if repeated:
+        raise ValueError(
+            f"The vocabulary {path} holds {len(repeated)} tokens more than once, such as {shown(repeated[0])}. "
+            "Ids are line numbers: remove or rename the repeated lines."
+        )
+    return {token: i for i, token in enumerate(tokens)}
+
+
+def build(
+    vocabulary: dict[str, int], lowercase: bool, strip_accents: bool | None = None, split_chinese: bool = True,
+    source: Any = "The vocabulary",
+) -> tokenizers.Tokenizer:  # fmt: skip
+    """Build BERT's tokenizer from a WordPiece vocabulary: normaliser, pre-tokeniser, template and decoder.
+
+    `source` says in errors where the vocabulary comes from.
+    """
+    absent = [token for token in SPECIAL_TOKENS if token not in vocabulary]
+    if absent:
+        raise ValueError(
+            f"{source} lacks the special tokens {absent}. BERT's pipeline needs all of {list(SPECIAL_TOKENS)}: "
+            "add them to the vocabulary, or load a complete tokenizer.json with Tokenizer.from_file."
+        )
+
+    tokenizer = tokenizers.Tokenizer(models.WordPiece(vocabulary, unk_token=UNK))
+    tokenizer.normalizer = normalizers.BertNormalizer(
+        lowercase=lowercase, strip_accents=strip_accents, handle_chinese_chars=split_chinese
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.post_processor = template(*((token, vocabulary[token]) for token in (CLS, SEP)))
+    tokenizer.decoder = decoders.WordPiece(prefix=CONTINUATION)
+    tokenizer.add_special_tokens(list(SPECIAL_TOKENS))
+    return tokenizer
+
+
+def template(start: tuple[str, int], end: tuple[str, int]) -> processors.TemplateProcessing:
+    """Return BERT's template; each token is given with its id."""
+    (first, _), (last, _) = start, end
+    pair = [(first, 0), (A, 0), (last, 0), (B, 1), (last, 1)]
+    return make_template([first, A, last], pair, dict([start, end]))
+
+
+def folder_class(pipeline: dict[str, Any]) -> dict[str, Any] | None:
+    """The entries of tokenizer_config.json for BERT's pipeline; None for any other pipeline."""
+    normalizer = pipeline["normalizer"] or {"type": None}
+    if (pipeline["model"]["type"], normalizer["type"]) != ("WordPiece", "BertNormalizer"):
+        return None
+    return {
+        "tokenizer_class": "BertTokenizer",
+        "do_lower_case": normalizer["lowercase"],
+        "strip_accents": normalizer["strip_accents"],
+        "tokenize_chinese_chars": normalizer["handle_chinese_chars"],
+    }
+
+
+def vocabulary_files(pipeline: dict[str, Any]) -> dict[str, str]:
+    """File name to content: vocab.txt of a WordPiece model."""
+    vocabulary = pipeline["model"]["vocab"]
+    return {"vocab.txt": "".join(f"{token}\n" for token in sorted(vocabulary, key=vocabulary.get))}
+
+
+def train_vocabulary(texts: Iterable[str], size: int, lowercase: bool) -> dict[str, int]:
+    """Learn a WordPiece vocabulary; the ids are the same in every run.
+
+    The library's trainer breaks ties between equally frequent merges by the ids of their parts, and numbers the
+    "##x" pieces in the order of a randomly seeded hash map. Sorted and listed as special tokens, they keep their ids.
+    """
+    counts = _count_words(texts, lowercase)
+    pieces = sorted({CONTINUATION + character for word in counts for character in word[1:]})
+
+    trainer = trainers.WordPieceTrainer(vocab_size=size, special_tokens=[*SPECIAL_TOKENS, *pieces], show_progress=False)
+    scratch = tokenizers.Tokenizer(models.WordPiece(unk_token=UNK))
+    scratch.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    scratch.train_from_iterator((f"{word} " * count for word, count in counts.items()), trainer)
+
+    vocabulary = scratch.get_vocab()
+    if len(vocabulary) > size:
+        raise ValueError(
+            f"vocabulary_size={size} cannot hold the {len(vocabulary)} special tokens and characters of this corpus. "
+            f"Ask for more than {len(vocabulary)}."
+        )
+    return vocabulary
+
+
+def _count_words(texts: Iterable[str], lowercase: bool) -> Counter[str]:
+    """Frequencies of the pre-tokenised words; words with a character outside the alphabet are left out."""
+    normalizer, splitter = normalizers.BertNormalizer(lowercase=lowercase), pre_tokenizers.BertPreTokenizer()
+    counts: Counter[str] = Counter()
+    for text in texts:
+        counts.update(word for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text)))
+    if not counts:
+        raise ValueError("The corpus holds no word to train on. Expected an iterable of non-empty str.")
+
+    characters: Counter[str] = Counter()
+    for word, count in counts.items():
+        for character in word:
+            characters[character] += count
+    ranked = sorted(characters, key=lambda character: (-characters[character], character))
+    alphabet = frozenset(ranked[:ALPHABET_LIMIT])
+    return Counter({word: count for word, count in counts.items() if alphabet.issuperset(word)})

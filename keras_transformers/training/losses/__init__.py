@@ -1,0 +1,1 @@
+"""Losses over real targets, on any number of replicas."""

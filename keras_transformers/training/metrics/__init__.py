@@ -1,0 +1,1 @@
+"""Metrics over real targets, and scores of whole collections."""

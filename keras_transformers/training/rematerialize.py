@@ -1,0 +1,39 @@
+"""Rematerialisation: less memory for the gradient, for a second forward pass."""
+
+from __future__ import annotations
+
+import keras
+
+from keras_transformers.layers.blocks.rematerialization import Block
+from keras_transformers.utils.keras_private import all_layers
+
+
+def rematerialize(model: keras.Model, remat: bool = True) -> None:
+    """Has the blocks of a model compute their inner values again for the gradient, instead of keeping them.
+
+    A training step then keeps the hidden states between blocks, and of one block at a time what is inside. Losses and
+    gradients stay as they are, dropout included; predictions, generation and exports have no part in it. Nothing of it
+    is saved with the model. Paper: Chen et al. 2016, https://arxiv.org/abs/1604.06174.
+
+    Args:
+        model: Of `encoder`, `decoder` or `encoder_decoder`, or one with heads made from it. Where it has been trained
+            before, compile it again.
+        remat: False to keep inner values as ever.
+
+    Raises:
+        ValueError: The model has no blocks.
+
+    Example:
+
+    >>> from keras_transformers.families import bert
+    >>> from keras_transformers.models import encoder
+    >>> model = encoder(bert(vocabulary_size=100, num_layers=2, num_heads=2, hidden_dim=16))
+    >>> rematerialize(model)
+    >>> model.get_layer("encoder_block_1").remat
+    True
+    """
+    blocks = [layer for layer in all_layers(model) if isinstance(layer, Block)]
+    if not blocks:
+        raise ValueError(f"expected a model made of blocks, such as EncoderBlock: received {model.name!r} without any.")
+    for block in blocks:
+        block.remat = remat

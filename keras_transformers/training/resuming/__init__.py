@@ -1,0 +1,1 @@
+"""Resumable training: `Resume`, its saved states, and what identifies a run."""

@@ -1,0 +1,1 @@
+"""Several replicas and workers: strategies, clusters, sharded layouts."""

@@ -1,0 +1,105 @@
+"""Rows of like length are answered together, in chunks, and answers come in the order of the rows."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice, pairwise
+
+import numpy as np
+import pytest
+import questions
+import tiny
+
+from keras_transformers.tasks.answers.by_length import answer_chunks, chunk_sizes, read_chunks, token_counts
+from keras_transformers.tasks.answers.progress import Progress
+
+TEXTS = ["a fine film " * (1 + 7 * number % 5) for number in range(23)]
+
+
+@pytest.fixture(scope="module")
+def task():
+    """A classifier that answers without a trace."""
+    return questions.untraced(tiny.classifier())
+
+
+def lengths(rows):
+    return np.array([len(text) for (text,) in rows])
+
+
+def test_the_longest_rows_come_first_and_answers_in_order():
+    batches = []
+
+    def answer(rows):
+        batches.append([text for (text,) in rows])
+        return batches[-1]
+
+    words = ["aa", "a", "aaaa", "b", "aaa"]
+    assert [*answer_chunks([[(word,) for word in words]], answer, lengths, 2, Progress(0))] == words
+    assert batches == [["aaaa", "aaa"], ["aa", "a"], ["b"]]
+
+
+def test_an_iterator_is_read_a_chunk_at_a_time():
+    taken = []
+    texts = (taken.append(number) or "x" for number in range(1000))
+    chunks = read_chunks([texts], [list], chunk_sizes(4, growing=True))
+    assert not taken
+    assert [len(chunk) for chunk in islice(chunks, 3)] == [8, 16, 32]
+    assert len(taken) == 56
+
+
+def test_unequal_columns_are_refused_before_an_answer_or_where_they_end():
+    with pytest.raises(ValueError, match="received 3 texts and 2 pairs"):
+        read_chunks([["a", "b", "c"], ["a", "b"]], [list, list], iter([2, 2]))
+    chunks = read_chunks([iter("abc"), iter("ab")], [list, list], iter([2, 2]))
+    assert next(chunks) == [("a", "a"), ("b", "b")]
+    with pytest.raises(ValueError, match="received 3 texts and 2 pairs"):
+        next(chunks)
+
+
+def test_tokens_of_very_long_texts_are_estimated():
+    count = token_counts(tiny.tokenizer(), max_length=8)
+    assert count([("film " * 10**5,)])[0] > count([("film " * 10**4,)])[0] > count([("film " * 30,)])[0]
+
+
+@pytest.mark.integration
+def test_answers_do_not_depend_on_the_order(task):
+    whole = task.predict(TEXTS, batch_size=4)
+    for text, answer in zip(TEXTS, whole, strict=True):
+        (alone,) = task.predict([text])
+        assert answer["probabilities"] == pytest.approx(alone["probabilities"], abs=1e-6)
+    assert task.predict(TEXTS[::-1], batch_size=4)[::-1] == whole
+
+
+def test_batches_hold_texts_of_like_length(task, monkeypatch):
+    service, read = task.service, []
+    monkeypatch.setattr(
+        service, "read", lambda texts, pairs=None, read_all=service.read: read.append(texts) or read_all(texts, pairs)
+    )
+    task.predict(TEXTS, batch_size=5)
+    counted = [sorted(map(len, texts)) for texts in read]
+    assert all(shorter[-1] <= longer[0] for longer, shorter in pairwise(counted))
+
+
+def test_a_stream_answers_before_it_is_read(task):
+    taken = []
+    answers = task.predict_stream((taken.append(text) or text for text in TEXTS), batch_size=4)
+    assert next(answers) == task.predict(TEXTS[:8], batch_size=4)[0]
+    assert len(taken) == 8
+    assert [*answers][-1]["label"] == task.predict(TEXTS[-1:])[0]["label"]
+    assert [*task.predict_stream(iter(()))] == task.predict([]) == []
+
+
+def test_a_stream_keeps_what_came_before_a_fault(task):
+    answers = task.predict_stream(iter([*TEXTS[:8], 5]), batch_size=4)
+    assert len([*islice(answers, 8)]) == 8
+    with pytest.raises(ValueError, match=r"counted from row 8 on: .* received int at row 0"):
+        next(answers)
+
+
+@pytest.mark.integration
+def test_a_very_long_text_first_and_threads(task):
+    texts = ["film " * 3000, *TEXTS]
+    with ThreadPoolExecutor(2) as pool:
+        one, other = pool.map(lambda _: task.predict(texts, batch_size=4), range(2))
+    assert one == other == task.predict(texts, batch_size=4)
+    assert one[0]["truncated"] and len(one) == len(texts)

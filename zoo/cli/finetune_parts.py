@@ -1,0 +1,147 @@
+"""The parts of what `finetune` reads: rows to learn from, rows held out of them, rows to measure on."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from zoo._entry import BUNDLED
+from zoo.cli.app import counted
+from zoo.cli.data import Columns, as_known, as_text, examples_of, label_names
+from zoo.cli.split_rows import Rows, split_rows
+
+MESSAGES = BUNDLED / "sample_messages"
+SPLIT = 0.1  # of a training file without a test file
+SHOWN = 3  # names of labels in one line
+WIDTH = 78  # letters of a line
+
+
+class Parts(NamedTuple):
+    """Rows by what they are for; None where there are none.
+
+    Args:
+        train: To learn from.
+        held_out: Of the training file, measured after each epoch.
+        test: Of the test file.
+    """
+
+    train: Rows
+    held_out: Rows | None
+    test: Rows | None
+
+    @property
+    def measured(self) -> Rows | None:
+        """The rows of the report."""
+        return self.test or self.held_out
+
+    def honest(self, epoch: int, epochs: int) -> list[str]:
+        """Return lines on what the report is worth.
+
+        Args:
+            epoch: The one whose weights were kept, from 1.
+            epochs: How many there were.
+        """
+        if not self.held_out:
+            return []
+        rows = counted(len(self.held_out["texts"]), "row")
+        said = f"Epoch {epoch} of {epochs} was kept, the best on the {rows} held out. "
+        if self.test:
+            said += "The rows of the test file had no part in that."
+        else:
+            said += (
+                "The figures above are of these same rows: new texts may fare a little worse. --test FILE measures "
+                "on others."
+            )
+        return textwrap.wrap(said, WIDTH)
+
+
+class Files(NamedTuple):
+    """The files to learn from and to measure on, as the command line has them."""
+
+    train: Path | None
+    test: Path | None
+    columns: Columns
+    problem: str
+    split: float | None = None  # of the training file, to hold out; None for `SPLIT`, or nothing beside a test file
+
+    def checked(self, kind: Any) -> Files:
+        """Check the files for a task; without any, return those of the bundled messages, if the task has labels.
+
+        Args:
+            kind: The `Kind` of task.
+        """
+        if self.train is None and self.test is not None:
+            raise ValueError(
+                f"received --test {self.test} without --train: give both, or neither for the bundled messages."
+            )
+        if kind.takes_documents:
+            raise ValueError(f"task {kind.name} learns from documents, not from texts: use `train`, or Task.fit.")
+        if kind.writes_text and kind.needs_labels and self.columns.label is None:
+            raise ValueError(f"task {kind.name} needs --label: the column of what is to be written, translations say.")
+        if self.train:
+            return self
+        if "labels" not in kind.options or kind.read is not None:
+            raise ValueError(
+                f"task {kind.name} needs --train: a table of texts and labels, for causal_lm also plain text, for "
+                "token_classification CoNLL, for question_answering SQuAD JSON."
+            )
+        return self._replace(train=MESSAGES / "train.csv", test=MESSAGES / "test.csv")
+
+    def read(self, kind: Any, seed: int) -> tuple[Parts, dict[str, Any]]:
+        """Read the rows, and the options of `zoo.load` that follow from their labels; print what is held out.
+
+        Args:
+            kind: The `Kind` of task.
+            seed: Of what is held out.
+        """
+        train, *test = (examples_of(kind, path, self.columns, self.problem) for path in (self.train, self.test) if path)
+        options = self._label_options(kind, train, *test) if "labels" in kind.options else {}
+        split = self.split if self.split is not None else 0.0 if test else SPLIT
+        if not split:
+            return Parts(train, None, *(test or [None])), options
+        has_classes = options.get("problem") == "single_label"
+        classes = train["labels"] if has_classes else None
+        learnt, held_out = split_rows(train, split, seed, classes, kind.held_out_by)
+        print(*self._said(learnt, held_out, has_classes), sep="\n", flush=True)
+        return Parts(learnt, held_out, *(test or [None])), options
+
+    def _said(self, learnt: Rows, held_out: Rows | None, has_classes: bool) -> list[str]:
+        """Return lines on the split."""
+        count = len(learnt["texts"])
+        if held_out is None:
+            rows = counted(count, "row")
+            return [f"{self.train}: {rows} with too few different texts to hold some out; nothing is measured"]
+        lines = [f"{self.train}: {counted(count, 'row')} to train, {len(held_out['texts'])} held out"]
+        if has_classes and (rare := sorted({*learnt["labels"]} - {*held_out["labels"]})):
+            names = ", ".join(rare[:SHOWN]) + (", ..." if rare[SHOWN:] else "")
+            lines.append(f"  too rare to be measured, only learnt: {counted(len(rare), 'label')} ({names})")
+        return lines
+
+    def _label_options(self, kind: Any, train: Rows, test: Rows | None = None) -> dict[str, Any]:
+        """Return the labels of a training file, checked against those of the test file, and the problem."""
+        if kind.labels_in is not None:
+            if self.problem != "single_label":
+                raise ValueError(f"{kind.name} has one label a word: received --problem {self.problem}. Leave it out.")
+            try:
+                return {"labels": kind.labels_in(train["labels"])}
+            except ValueError as error:
+                raise ValueError(f"{self.train}: {error}") from None
+        names = label_names(train, self.columns, self.problem)
+        if test and self.problem != "regression":
+            test["labels"] = as_known(self.test, self.columns, test, names, "the training file")
+        return {"labels": names, "problem": self.problem}
+
+
+def request_of(kind: Any, rows: Rows) -> list[str]:
+    """Return a request for the export: the first text with its pair or choices, or the first words to continue."""
+    text = as_text(rows["texts"][0])
+    if kind.writes_text and "labels" not in rows:
+        return [" ".join(text.split()[:5])]
+    pair = next(iter(rows.get("pairs", [])), [])
+    return [text, *([pair] if isinstance(pair, str) else pair)]
+
+
+def beside(out: Path) -> Path:
+    """Return the folder for an interrupted `fit`: the model in `out` may be better."""
+    return out.with_name(f"{out.name}-interrupted")
