@@ -7,17 +7,14 @@ import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from keras_transformers.checkpoints import hub
 from keras_transformers.checkpoints.names import FAMILIES
 from keras_transformers.checkpoints.peft import CONFIG, Adapter, adapt, is_adapter, read_adapter
 from keras_transformers.checkpoints.stored import Said
 from keras_transformers.text.tokenizer import Tokenizer
+from zoo._checkpoint import Checkpoint
 from zoo._entry import is_known
-
-if TYPE_CHECKING:
-    from zoo._checkpoint import Checkpoint
 
 
 def adapted(

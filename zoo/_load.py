@@ -18,7 +18,8 @@ from keras_transformers.training.lora import add_lora
 from keras_transformers.training.rematerialize import rematerialize
 from keras_transformers.training.workers.distribute import check_backend, scope
 from keras_transformers.training.workers.strategy import chosen
-from zoo._checkpoint import Checkpoint, find, tell_assumed
+from zoo._checkpoint import Checkpoint
+from zoo._find import find, tell_assumed
 from zoo._weights import assign_weights
 
 

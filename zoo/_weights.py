@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import keras
 
 from keras_transformers.checkpoints.settings.label_names import are_numbers
 from keras_transformers.tasks import Task
 from keras_transformers.utils.untrusted import warn_user
-
-if TYPE_CHECKING:
-    from zoo._checkpoint import Checkpoint
+from zoo._checkpoint import Checkpoint
 
 CLASSIFIER = "classifier"  # the layer whose width goes by the labels
 

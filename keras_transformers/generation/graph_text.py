@@ -10,9 +10,9 @@ from keras_transformers.generation.prompts import Prompts
 from keras_transformers.generation.spelling import Spelling
 from keras_transformers.generation.state import Written
 from keras_transformers.generation.stop import MOST_BYTES, MOST_STRINGS, StopStrings
-from keras_transformers.text.blank import BLANK
 from keras_transformers.text.graph.compile import TextGraph
 from keras_transformers.text.graph.streams.streams import keep
+from keras_transformers.text.strings import BLANK
 
 
 class PromptReader:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tokenizers import processors
@@ -66,3 +66,11 @@ def make_template(
         "special_tokens": {token: {"id": token, "ids": [i], "tokens": [token]} for token, i in ids.items()},
     }
     return component(processors.TemplateProcessing(), config)
+
+
+def refuse(part: str, name: object, known: Iterable[object]) -> ValueError:
+    """Return the error for a component, or an option of one, that cannot be compiled into TensorFlow ops."""
+    return ValueError(
+        f"The {part} {name!r} of this tokenizer.json cannot be compiled into TensorFlow ops. "
+        f"Expected one of {list(known)}. Tokenise in Python, or write the component (text/graph)."
+    )

@@ -1,8 +1,11 @@
-"""Arrays of strings."""
+"""Arrays of strings, and the pattern of blank ones."""
 
 from __future__ import annotations
 
 import numpy as np
+
+# Matches the texts that `str.strip` makes empty, in the syntax of TensorFlow's regular expressions.
+BLANK = r"[\s\v\x1c-\x1f\x{85}\pZ]*"
 
 
 def decoded(column: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ import json
 
 from tokenizers import decoders, normalizers, pre_tokenizers, processors
 
-from keras_transformers.text.components import component, parts
+from keras_transformers.text.components import component, parts, refuse
 
 
 def state(of) -> dict:
@@ -37,3 +37,10 @@ def test_a_component_does_what_its_configuration_says():
     assert lower.normalize_str("ÀB") == "àb"
     join = component(decoders.Sequence([]), {"type": "Sequence", "decoders": [{"type": "Fuse"}]})
     assert join.decode(["a", "b"]) == "ab"
+
+
+def test_the_error_for_what_cannot_be_compiled_names_part_component_and_what_is_known():
+    error = refuse("decoder", "CTC", {"ByteLevel": 1, "WordPiece": 2})
+    assert isinstance(error, ValueError)
+    assert str(error).startswith("The decoder 'CTC' of this tokenizer.json cannot be compiled into TensorFlow ops.")
+    assert "Expected one of ['ByteLevel', 'WordPiece']" in str(error)

@@ -1,8 +1,8 @@
 """Not a test: a process that trains small tasks, by itself or as one of several workers, and writes their losses.
 
 `several_workers.py FOLDER STRATEGY CASE...`: the metrics after each step of each case, over all replicas, and the norms
-of the weights go to FOLDER/INDEX.json. STRATEGY is `one`, `mirrored` (two logical devices) or `multi_worker`. The variables
-`STATE`, a folder to resume from, and `FAULT` are optional.
+of the weights go to FOLDER/INDEX.json. STRATEGY is `one`, `mirrored` (two logical devices) or `multi_worker`. The
+variables `STATE`, a folder to resume from, and `FAULT` are optional.
 """
 
 from __future__ import annotations

@@ -29,8 +29,8 @@ from keras_transformers.families import bert
 from keras_transformers.heads import pooler
 from keras_transformers.models import decoder, encoder, encoder_decoder
 from keras_transformers.tasks import Task
-from zoo._checkpoint import find
 from zoo._convert import convert
+from zoo._find import find
 
 SAFE = "model.safetensors"
 TASKS = (
@@ -320,7 +320,7 @@ def test_sizes_without_weights_are_refused(tmp_path, name):
 CHILD = """
 import os, resource, signal, sys
 from pathlib import Path
-from zoo._checkpoint import find
+from zoo._find import find
 from zoo import _convert
 from keras_transformers.checkpoints import safetensors_file
 

@@ -10,7 +10,7 @@ import pytest
 
 import zoo
 from keras_transformers.checkpoints import hub
-from zoo._checkpoint import find
+from zoo._find import find
 
 
 @pytest.fixture

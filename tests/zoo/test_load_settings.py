@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import zoo
-from zoo._checkpoint import find
+from zoo._find import find
 
 TEXTS = ["a fine film", "the dull long book of the day"]
 

@@ -44,8 +44,8 @@ def convert(
     check_loadable(model, **said)
     from keras_transformers.checkpoints.saving import check_dtype
     from keras_transformers.checkpoints.stored import Said
-    from zoo._checkpoint import find
     from zoo._convert import convert as write
+    from zoo._find import find
 
     if dtype is not None:
         check_dtype(dtype)

@@ -34,8 +34,8 @@ from zoo.cli.app import (
     step,
     task_name,
 )  # fmt: skip
-from zoo.cli.chief_output import quiet_unless_chief
 from zoo.cli.data import Columns, check_header
+from zoo.cli.environment import quiet_unless_chief
 from zoo.cli.finetune_parts import SPLIT, Files, Parts, beside, request_of
 from zoo.cli.fit_settings import fit_options, told
 from zoo.cli.printed_answers import json_line

@@ -7,9 +7,9 @@ from typing import Any
 
 import keras
 
-from keras_transformers.data.batches.batching import Batching, Window
+from keras_transformers.data.batches.batching import Batching, Position
 from keras_transformers.data.batches.identity import identity
-from keras_transformers.data.position import Position
+from keras_transformers.data.batches.window import Window
 from keras_transformers.data.sources.protocols import Objective, Source
 
 

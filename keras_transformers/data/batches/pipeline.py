@@ -10,9 +10,9 @@ import keras
 import numpy as np
 
 from keras_transformers.data.batches.batch_sequence import BatchSequence
-from keras_transformers.data.batches.batching import BATCH, BUCKETS, FINE_BUCKETS, Batching, Window, weighted
+from keras_transformers.data.batches.batching import BATCH, BUCKETS, FINE_BUCKETS, Batching, Position
 from keras_transformers.data.batches.identity import identity
-from keras_transformers.data.position import Position
+from keras_transformers.data.batches.window import Window, weighted
 from keras_transformers.data.sources.protocols import Objective, Source
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from keras_transformers.data.position import Position
+from keras_transformers.data.batches.batching import Position
 from keras_transformers.utils.keras_private import input_datasets
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from keras_transformers.data.batches.batching import Batching
+from keras_transformers.data.batches.batching import Batching
 
 
 class EncodedRows(Protocol):

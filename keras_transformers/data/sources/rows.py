@@ -6,14 +6,13 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from keras_transformers.data.batches.batching import Batching
+from keras_transformers.data.batches.batching import Batching
 
-    Self = TypeVar("Self", bound="InMemory")
+Self = TypeVar("Self", bound="InMemory")
 
 
 class InMemory:

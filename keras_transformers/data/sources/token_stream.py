@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from keras_transformers.data.batches.batching import DRAW, Batching, whole_windows
+from keras_transformers.data.batches.batching import DRAW, Batching
+from keras_transformers.data.batches.window import whole_windows
 from keras_transformers.data.sources.packing import Blocks, check_packing, next_token_source, whole_texts
 from keras_transformers.data.sources.rows import Ragged, Rows
 

@@ -7,10 +7,11 @@ from functools import cached_property
 
 import numpy as np
 
-from keras_transformers.data.batches.batching import Batching, whole_windows
+from keras_transformers.data.batches.batching import Batching
+from keras_transformers.data.batches.window import whole_windows
 from keras_transformers.data.objectives.translation import Translations, tell
 from keras_transformers.data.sources.rows import Ragged
-from keras_transformers.text.blank import BLANK
+from keras_transformers.text.strings import BLANK
 
 # Pairs that are tokenised at once: enough for full speed.
 CHUNK = 256

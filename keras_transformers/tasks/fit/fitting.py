@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from keras_transformers.tasks.fit.fit_options import check_fit, check_rate_is_free, fit_callbacks, read_callbacks
 from keras_transformers.tasks.fit.held_out import hold_out, validation_set
+from keras_transformers.tasks.fit.trainable import Trainable
 from keras_transformers.tasks.inputs.sources import check_learnable
 from keras_transformers.training.optimizers.adamw import AdamW
 from keras_transformers.training.resuming.state_checks import check_steps
 from keras_transformers.training.workers.distribute import on_tensorflow, scope
-
-if TYPE_CHECKING:
-    from keras_transformers.tasks.task import Task
 
 
 class Recipe(NamedTuple):
@@ -40,7 +38,12 @@ class Recipe(NamedTuple):
 
 
 def fit(
-    task: Task, rows: dict[str, Any], epochs: int, recipe: Recipe, held_out: tuple[Any, Any], options: dict[str, Any]
+    task: Trainable,
+    rows: dict[str, Any],
+    epochs: int,
+    recipe: Recipe,
+    held_out: tuple[Any, Any],
+    options: dict[str, Any],
 ) -> Any:
     """Fit a task.
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import keras
 import numpy as np
 
+from keras_transformers.tasks.fit.trainable import Trainable
 from keras_transformers.tasks.inputs.sources import check_given, check_learnable, is_ready
 from keras_transformers.tasks.parts import Kind
 from keras_transformers.text.text_checks import listed
 from keras_transformers.utils.number_checks import is_number
-
-if TYPE_CHECKING:
-    from keras_transformers.tasks.task import Task
 
 COLUMNS = ("texts", "labels", "pairs")
 EXPECTED = (
@@ -64,7 +62,7 @@ def _are_texts(kind: Kind, data: Any) -> bool:
     return hasattr(data, "__iter__") or hasattr(data, "__getitem__")
 
 
-def evaluation_set(task: Task, rows: Sequence[Any], settings: dict[str, Any], in_order: bool = False) -> Any:
+def evaluation_set(task: Trainable, rows: Sequence[Any], settings: dict[str, Any], in_order: bool = False) -> Any:
     """Return a data set of all texts, once: in their order where it matters, else sorted by length.
 
     Args:
@@ -81,7 +79,7 @@ def evaluation_set(task: Task, rows: Sequence[Any], settings: dict[str, Any], in
     return task.dataset(texts, labels, **(settings | every))
 
 
-def validation_set(task: Task, data: Any, settings: dict[str, Any], in_order: bool = False) -> Any:
+def validation_set(task: Trainable, data: Any, settings: dict[str, Any], in_order: bool = False) -> Any:
     """Return the data set that is evaluated after each epoch; None for none.
 
     Args:

@@ -12,7 +12,7 @@ import tokenizers
 from keras_transformers.text.folder import vocabulary_files
 from keras_transformers.text.folder.class_options import CLASS, CONFIG, OF_CODE, OF_MODELS, T5, content, follow
 from keras_transformers.text.folder.extra_tokens import ADDED, NAMED, SPECIAL_MAP, add_tokens_of
-from keras_transformers.text.folder.text_growth import check_growth
+from keras_transformers.text.folder.expansion_limit import check_growth
 from keras_transformers.text.folder.vocabulary_files import LLAMA_FILE, T5_FILE
 from keras_transformers.text.library import panics_as_errors
 from keras_transformers.text.sentencepiece import marian_tokenizers

@@ -9,7 +9,7 @@ from typing import Any
 import tensorflow as tf
 import tokenizers
 
-from keras_transformers.text.components import parts
+from keras_transformers.text.components import parts, refuse
 from keras_transformers.text.graph.added_tokens import AddedTokens
 from keras_transformers.text.graph.models.byte_pair import BytePair
 from keras_transformers.text.graph.models.unigram import Unigram
@@ -27,7 +27,6 @@ from keras_transformers.text.graph.pre_tokenizers import split_words
 from keras_transformers.text.graph.pre_tokenizers.byte_level import ByteLevel
 from keras_transformers.text.graph.pre_tokenizers.first_character import Front, at_front
 from keras_transformers.text.graph.pre_tokenizers.metaspace import Metaspace
-from keras_transformers.text.graph.refuse import refuse
 from keras_transformers.text.graph.streams.streams import Stream, Tracked
 from keras_transformers.text.graph.streams.tracking import tracked
 from keras_transformers.text.graph.trace import traced_once

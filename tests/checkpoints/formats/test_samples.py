@@ -14,8 +14,8 @@ import zoo
 from keras_transformers.checkpoints.formats import find_stored
 from keras_transformers.checkpoints.formats.transformers_tf import read_weights
 from keras_transformers.checkpoints.stored import Said
-from zoo._checkpoint import find
 from zoo._convert import convert
+from zoo._find import find
 
 CLOSE = 1e-4
 SAID = {"opennmt-tf/transformer": {"num_heads": 2}}

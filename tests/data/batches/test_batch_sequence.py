@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from keras_transformers.data.batches.batch_sequence import BatchSequence
+from keras_transformers.data.batches.batching import Position
 from keras_transformers.data.batches.pipeline import batches
 from keras_transformers.data.objectives.class_targets import Classification
-from keras_transformers.data.position import Position
 from keras_transformers.data.sources.rows import Rows
 
 NUM_BATCHES = 7

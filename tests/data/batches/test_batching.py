@@ -4,7 +4,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from keras_transformers.data.batches.batching import Batching, Window, weighted
+from keras_transformers.data.batches.batching import Batching
+from keras_transformers.data.batches.window import Window, weighted
 from keras_transformers.data.objectives.class_targets import Classification
 from keras_transformers.data.objectives.masking import MaskedLM
 from keras_transformers.data.sources.rows import Rows

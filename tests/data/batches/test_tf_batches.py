@@ -7,10 +7,10 @@ import keras
 import numpy as np
 import pytest
 
+from keras_transformers.data.batches.batching import Position
 from keras_transformers.data.batches.pipeline import batches
 from keras_transformers.data.batches.tf_batches import Batches, lost_by
 from keras_transformers.data.objectives.class_targets import Classification
-from keras_transformers.data.position import Position
 from keras_transformers.data.sources.rows import Rows
 from keras_transformers.data.sources.text_stream import Stream
 from keras_transformers.training.resuming.resume import Resume

@@ -13,9 +13,8 @@ from columns import Series
 from tiny import EAGER, LABELS, TEXTS
 
 from keras_transformers.data.batches.batch_sequence import BatchSequence
-from keras_transformers.data.batches.batching import Batching
+from keras_transformers.data.batches.batching import Batching, Position
 from keras_transformers.data.objectives.class_targets import Classification
-from keras_transformers.data.position import Position
 from keras_transformers.data.sources.rows import Rows
 from keras_transformers.tasks.fit.held_out import hold_out, validation_set
 

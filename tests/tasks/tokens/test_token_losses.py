@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tiny
 
-from keras_transformers.data.batches.batching import weighted
+from keras_transformers.data.batches.window import weighted
 from keras_transformers.tasks.tokens.token_losses import TokenCrossEntropy
 from keras_transformers.training.losses.target_losses import CrossEntropy
 

@@ -7,11 +7,10 @@ from typing import Any
 import tensorflow as tf
 import tokenizers
 
-from keras_transformers.text.components import parts
+from keras_transformers.text.components import parts, refuse
 from keras_transformers.text.graph.models.letters import Letters
 from keras_transformers.text.graph.models.merges import Merges
 from keras_transformers.text.graph.models.whole_words import WholeWords
-from keras_transformers.text.graph.refuse import refuse
 from keras_transformers.text.graph.streams.streams import Stream, shift
 from keras_transformers.text.graph.streams.tracking import tracked_in_rows
 from keras_transformers.text.library import uncached

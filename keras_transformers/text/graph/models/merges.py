@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import tensorflow as tf
 
+from keras_transformers.text.components import refuse
 from keras_transformers.text.graph.models.lookup_tables import lookup_table
-from keras_transformers.text.graph.refuse import refuse
 from keras_transformers.text.graph.streams.streams import Stream, Tracked, join, shift, stream
 
 # Of symbols side by side, in all tokens; and over the merges, where tokens are used before they are made.

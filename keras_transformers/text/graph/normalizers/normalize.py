@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from keras_transformers.text.components import refuse
 from keras_transformers.text.graph.pre_tokenizers.split_words import piece_starts
-from keras_transformers.text.graph.refuse import refuse
 from keras_transformers.text.graph.streams.code_points import TOKEN, Mapping, PointTable, Replacer, shipped
 from keras_transformers.text.graph.streams.probe import BLANK
 from keras_transformers.text.graph.streams.runs import EDGE, runs_of

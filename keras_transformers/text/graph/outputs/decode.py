@@ -10,8 +10,7 @@ from typing import Any
 import tensorflow as tf
 import tokenizers
 
-from keras_transformers.text.components import parts
-from keras_transformers.text.graph.refuse import refuse
+from keras_transformers.text.components import parts, refuse
 from keras_transformers.text.graph.streams.streams import shift
 from keras_transformers.text.library import count_ids
 from keras_transformers.text.pieces import BYTE, LAST_SPACE, around_fuse, speller, strip_limits, text_tokens

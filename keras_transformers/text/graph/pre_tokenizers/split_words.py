@@ -10,8 +10,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from keras_transformers.text.components import refuse
 from keras_transformers.text.graph.pre_tokenizers.split_patterns import PATTERNS, WordPattern
-from keras_transformers.text.graph.refuse import refuse
 from keras_transformers.text.graph.streams.code_points import TOKEN, PointTable, shipped
 from keras_transformers.text.graph.streams.probe import PUNCTUATION, WHITE, WORD
 from keras_transformers.text.graph.streams.streams import Stream, keep, offsets, row_starts, shift, stream

@@ -1,7 +1,8 @@
 """Ask the `tokenizers` library what it does to every code point, and write the answers to unicode_tables.npz.
 
 The library's Unicode data are older than Python's and differ between its own parts, so `unicodedata` is no substitute.
-After an update of the library that changes them, a test fails: run `python -m keras_transformers.text.graph.streams.probe`.
+After an update of the library that changes them, a test fails: then run
+`python -m keras_transformers.text.graph.streams.probe`.
 """
 
 from __future__ import annotations

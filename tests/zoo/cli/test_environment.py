@@ -7,7 +7,7 @@ import json
 import pytest
 from command_line import python
 
-from zoo.cli.chief_output import quiet_unless_chief
+from zoo.cli.environment import quiet_unless_chief
 
 
 @pytest.mark.slow

@@ -1,0 +1,103 @@
+"""Windows: batches of rows in memory, with weights for gradient accumulation, made on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from keras_transformers.data.batches.batching import BATCH, PLAN, Batching
+from keras_transformers.data.sources.protocols import EncodedRows, Objective
+from keras_transformers.data.sources.row_weights import multiplied
+
+
+def whole_windows(parts: Iterable, batching: Batching) -> Iterator[tuple]:
+    """Yields the windows of a stream, (number of the first batch, rows), from successive parts of its rows.
+
+    A window holds whole optimizer steps: the remaining rows go into the next window. With `batch_tokens`, a window is a
+    whole part, and its last batch may not be full.
+    """
+    first, rest = 0, []
+    for rows in parts:
+        rows = type(rows).concatenated([*rest, rows])
+        full = rows.num_rows - (0 if batching.batch_tokens else rows.num_rows % batching.macro_size)
+        if full:
+            yield first, rows[:full]
+        first += batching.num_batches(rows.lengths[:full])
+        rest = [rows[full:]]
+    if rest and rest[0].num_rows:
+        yield first, rest[0]
+
+
+class Window:
+    """The batches of rows in memory: a sequence whose elements are made on demand, in any order.
+
+    Args:
+        rows: the rows.
+        objective: makes an element from the rows of a batch.
+        batching: the settings.
+        epoch: int, determines the shuffle and the masks.
+        first: int, the number in the epoch of the window's first batch.
+
+    Raises:
+        ValueError: a row is longer than `max_length`, or the objective refuses the rows.
+    """
+
+    def __init__(self, rows: EncodedRows, objective: Objective, batching: Batching, epoch: int, first: int = 0):
+        longest = rows.lengths.max(initial=0)
+        if longest > batching.max_length:
+            raise ValueError(
+                f"Received a row of {longest} tokens, more than max_length={batching.max_length}: "
+                "truncate when encoding, or raise max_length."
+            )
+        objective.check(rows)
+        self.rows, self.objective, self.batching = rows, objective, batching
+        self.epoch, self.first = epoch, first
+        self.plan = batching.plan(rows.lengths, batching.rng(epoch, PLAN, first))
+        self._group = (-1, [])
+
+    def __len__(self) -> int:
+        return len(self.plan)
+
+    def __getitem__(self, index: int) -> tuple:
+        """Element `index`: (x,), (x, y) or, with gradient accumulation, (x, y, sample_weight)."""
+        steps = self.batching.accumulation_steps
+        if steps == 1:
+            return self._batch(index)
+        start = index - index % steps
+        if self._group[0] != start:
+            self._group = start, weighted([self._batch(i) for i in range(start, start + steps)])
+        return self._group[1][index - start]
+
+    def _batch(self, index: int) -> tuple:
+        rows = self.rows[self.plan[index]]
+        widths = self.batching.widths
+        width = widths[np.searchsorted(widths, rows.lengths.max(axis=0))]
+        return self.objective(rows, width, self.batching.rng(self.epoch, BATCH, self.first + index))
+
+
+def weighted(group: list[tuple]) -> list[tuple]:
+    """Adds sample weights to the micro-batches of an optimizer step: their mean loss is then that of one large batch.
+
+    The loss of a micro-batch is divided by its number of targets, n_micro, and the optimizer averages over the k
+    micro-batches. The weight k * n_micro / n_macro, with n_macro targets in all, corrects both.
+    """
+    if len(group[0]) < 2:
+        raise ValueError("Received accumulation_steps > 1 for rows without labels: expected labels to train on.")
+    if not isinstance(group[0][1], dict):
+        weights = _weights([element[1] for element in group])
+    else:
+        columns = {name: _weights([element[1][name] for element in group]) for name in group[0][1]}
+        weights = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+    return [multiplied(element, weight) for element, weight in zip(group, weights, strict=True)]
+
+
+def _weights(labels: list[np.ndarray]) -> list[np.ndarray]:
+    """The weights of each micro-batch, from its number of targets."""
+    # Negative integer labels are not targets; a row of float labels is one target.
+    integer = np.issubdtype(labels[0].dtype, np.integer)
+    counts = np.array([np.count_nonzero(y >= 0) if integer else len(y) for y in labels])  # (k,)
+    scales = len(labels) * counts / max(counts.sum(), 1)  # (k,)
+    return [
+        np.full(y.shape if integer else y.shape[:1], scale, np.float32) for y, scale in zip(labels, scales, strict=True)
+    ]
