@@ -13,7 +13,7 @@ __all__ = ["describe", "load", "names"]
 
 
 def __getattr__(name: str):
-    """Imports `load` when it is first asked for, and Keras with it: names and descriptions come without."""
+    """Import `load` when it is first asked for, and Keras with it: names and descriptions come without."""
     if name != "load":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}; its names are {', '.join(__all__)}")
     from zoo._load import load

@@ -20,7 +20,7 @@ from zoo._entry import is_known
 def adapted(
     folder: Path, find: Callable[..., Checkpoint], cache_dir: str | os.PathLike | None, said: Said
 ) -> Checkpoint:
-    """The checkpoint of an adapter's base, with the adapter merged.
+    """Return the checkpoint of an adapter's base, with the adapter merged.
 
     Args:
         folder: Of the adapter.

@@ -41,7 +41,7 @@ class Teaching:
     pad_id: int = 0
 
     def check(self, rows: Rows) -> None:
-        """Accepts all."""
+        """Accept all."""
 
     def __call__(self, rows: Rows, width: int, rng: np.random.Generator) -> tuple:
         inputs = rows.padded(width, self.pad_id)

@@ -96,7 +96,7 @@ class Entry:
 
 
 def names(pattern: str = "*", bundled: bool | None = None) -> list[str]:
-    """Names of the models in the zoo.
+    """Return names of the models in the zoo.
 
     Args:
         pattern: With the wildcards of the shell.
@@ -117,7 +117,7 @@ def names(pattern: str = "*", bundled: bool | None = None) -> list[str]:
 
 
 def describe(name: str) -> Entry:
-    """What the zoo knows of a model.
+    """Return what the zoo knows of a model.
 
     Args:
         name: One of `names()`, or `"opus_mt_"` and any pair of languages that OPUS-MT has a model for.
@@ -143,12 +143,12 @@ def describe(name: str) -> Entry:
 
 
 def is_known(name: str) -> bool:
-    """Whether `describe` knows a model of this name."""
+    """Return whether `describe` knows a model of this name."""
     return name in names() or PAIR.fullmatch(name) is not None
 
 
 def module(name: str) -> Any:
-    """The file of a model, imported: its `ENTRY` and, where it was trained here, its `train`."""
+    """Return the file of a model, imported: its `ENTRY` and, where it was trained here, its `train`."""
     if name not in names() and PAIR.fullmatch(name):
         name = "opus_mt_en_de"
     if name not in names():
@@ -158,5 +158,5 @@ def module(name: str) -> Any:
 
 
 def entry(name: str, **values: Any) -> Entry:
-    """The `ENTRY` of a model's file; `name` is its `__name__`."""
+    """Return the `ENTRY` of a model's file; `name` is its `__name__`."""
     return Entry(name=name.rpartition(".")[2], **values)

@@ -160,7 +160,9 @@ def chosen_kind(name: Any, task: str | None, checkpoint: Checkpoint, has_labels:
 
 
 def _options(kind: Kind, checkpoint: Checkpoint, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a task: those among the arguments of `load`, else those that the checkpoint has values for."""
+    """Return the options of a task: those among the arguments of `load`, else those that the checkpoint has
+    values for.
+    """
     tasks = {task: find_kind(task).options for task in task_names()}
     names, known = {"max_length", *kind.options}, {"max_length"}.union(*tasks.values())
     given = {name: arguments[name] for name in known & arguments.keys() if arguments[name] is not None}

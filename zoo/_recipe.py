@@ -9,13 +9,13 @@ STATES, AVERAGED, FIRST = "epoch-*.npz", "epochs", "first"
 
 
 def state_folder(folder: Path) -> Path:
-    """Where the recipe that writes `folder` keeps what an interrupted run goes on from: `FOLDER.resume`."""
+    """Return where the recipe that writes `folder` keeps what an interrupted run goes on from: `FOLDER.resume`."""
     folder = folder.resolve()
     return folder.with_name(folder.name + ".resume")
 
 
 def remove_state(folder: Path) -> None:
-    """Removes that of a run that has ended; next time it starts anew.
+    """Remove that of a run that has ended; next time it starts anew.
 
     The newest state first: what is left after an interruption is an older one, and all that the run needs to go on.
     """

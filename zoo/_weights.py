@@ -15,7 +15,7 @@ CLASSIFIER = "classifier"  # the layer whose width goes by the labels
 
 
 def assign_weights(task: Task, checkpoint: Checkpoint) -> None:
-    """Gives a task the weights of a checkpoint, those of labels in the order of the task's labels."""
+    """Give a task the weights of a checkpoint, those of labels in the order of the task's labels."""
     layer, is_own = task.parts.label_layer, task.name == checkpoint.task
     if layer is None and is_own and checkpoint.unknown_class and CLASSIFIER in task.kind.new_layers:
         _assign_if_it_fits(task, checkpoint, CLASSIFIER)
@@ -55,7 +55,7 @@ def _assign_if_it_fits(task: Task, checkpoint: Checkpoint, layer: str) -> bool:
 
 
 def _order(labels: Sequence[str], checkpoint: Checkpoint) -> list[int] | None:
-    """The outputs of the checkpoint's classifier that labels have, in their order; None if it is for others."""
+    """Return the outputs of the checkpoint's classifier that labels have, in their order; None if it is for others."""
     if checkpoint.labels is None:  # it does not say: in the order given
         return [*range(len(labels))]
     if sorted(labels) == sorted(checkpoint.labels):
@@ -65,7 +65,9 @@ def _order(labels: Sequence[str], checkpoint: Checkpoint) -> list[int] | None:
 
 
 def _fresh_heads(task: Task, checkpoint: Checkpoint) -> tuple[str, ...]:
-    """The classifier, where that of the checkpoint is of another task, unless both give one number for the same."""
+    """Return the classifier, where that of the checkpoint is of another task, unless both give one number for
+    the same.
+    """
     if task.name == checkpoint.task or CLASSIFIER not in task.kind.new_layers:
         return ()
     is_shared = checkpoint.task in task.kind.shares_head and len(checkpoint.labels or ()) == 1
@@ -74,7 +76,7 @@ def _fresh_heads(task: Task, checkpoint: Checkpoint) -> tuple[str, ...]:
 
 
 def _tell(task: Task, checkpoint: Checkpoint, is_kept: bool) -> None:
-    """Warns of a classifier that is not what it was trained to be, or has new names."""
+    """Warn of a classifier that is not what it was trained to be, or has new names."""
     if is_kept and {*task.labels} != {*checkpoint.labels}:
         warn_user(
             f"the checkpoint's classifier has no names for its labels but {list(checkpoint.labels)}: it is kept, and "

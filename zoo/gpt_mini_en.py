@@ -67,7 +67,7 @@ def measure(task, data: Path) -> dict[str, float]:
 
 
 def _books(path: Path) -> list[str]:
-    """The books of a file, without their titles, a paragraph a line."""
+    """Return the books of a file, without their titles, a paragraph a line."""
     import re
 
     return [

@@ -90,7 +90,7 @@ def measure(task, data: Path) -> dict[str, float]:
 
 
 def read_texts(data: Path) -> list[str]:
-    """What the student reads: sentences, whole paragraphs, requests and short messages, each once."""
+    """Return what the student reads: sentences, whole paragraphs, requests and short messages, each once."""
     import csv
 
     from keras_transformers.data.sources.documents import read_documents

@@ -92,7 +92,8 @@ def _learn_pairs(task, english: list[str], german: list[str], state: Path, epoch
 
 
 def with_pairs(english: list[str], german: list[str], seed: int) -> tuple[list[str], list[str]]:
-    """The sentences and, for each four of them, two in one text: sentences alone are short, and so is what they teach.
+    """Return the sentences and, for each four of them, two in one text: sentences alone are short, and so is what they
+    teach.
 
     Paper: Kondo et al. 2021, "Sentence Concatenation Approach to Data Augmentation for Neural Machine Translation",
     https://aclanthology.org/2021.naacl-srw.18.

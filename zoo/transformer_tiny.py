@@ -87,5 +87,5 @@ def measure(task, data: Path) -> dict[str, float]:
 
 
 def lines(path: Path) -> list[str]:
-    """The lines of a file."""
+    """Return the lines of a file."""
     return path.read_text(encoding="utf-8").splitlines()

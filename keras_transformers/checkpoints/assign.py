@@ -21,7 +21,7 @@ NO_WEIGHTS = f"not {', '.join(FLOATS.values())} (a quantized checkpoint must be 
 def assign(
     model: keras.Model, tensors: Mapping[str, Tensor], locate: Callable[[str], tuple[str, bool]], **options: Any
 ) -> tuple[str, ...]:
-    """Assigns a tensor to every variable of a model, after checking that all of them fit; see `plan`.
+    """Assign a tensor to every variable of a model, after checking that all of them fit; see `plan`.
 
     Returns:
         The paths of the variables that kept their initial values.
@@ -44,7 +44,7 @@ def plan(
     spare: Collection[str] = (),
     source: Any = "the checkpoint",
 ) -> tuple[list[tuple[keras.Variable, Tensor, bool]], list[str]]:
-    """Finds a tensor for every variable of a model, and checks that all of them fit; no value is read.
+    """Find a tensor for every variable of a model, and checks that all of them fit; no value is read.
 
     Args:
         model: A built model.
@@ -96,7 +96,7 @@ def plan(
 
 
 def check_size(config: TransformerConfig, tensors: Callable[[], Iterable[Tensor]], source: Any) -> None:
-    """Refuses a configuration that asks for more weights than a checkpoint holds, before a model is built.
+    """Refuse a configuration that asks for more weights than a checkpoint holds, before a model is built.
 
     A small model is built all the same: the report of `assign` then says more.
 

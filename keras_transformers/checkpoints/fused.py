@@ -13,7 +13,7 @@ from keras_transformers.checkpoints.names.table import Names
 
 
 def split(tensors: dict[str, Tensor], names: Names, source: Any) -> dict[str, Tensor]:
-    """Splits fused tensors: `c_attn.weight` becomes `c_attn.query.weight` and so on. Nothing is copied."""
+    """Split fused tensors: `c_attn.weight` becomes `c_attn.query.weight` and so on. Nothing is copied."""
     return by_name((part for name, tensor in tensors.items() for part in _parts(name, tensor, names)), source)
 
 

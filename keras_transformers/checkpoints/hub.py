@@ -41,7 +41,7 @@ REPO, REVISION = re.compile(rf"{WORD}(/{WORD})?", re.ASCII), re.compile(rf"{WORD
 
 
 def parse(name: str) -> tuple[str, str | None]:
-    """Splits `"hf:org/repo@revision"` into repository and revision.
+    """Split `"hf:org/repo@revision"` into repository and revision.
 
     Args:
         name: With or without `hf:`; `@revision` is a branch, a tag or a commit.
@@ -79,7 +79,7 @@ def download(
     files: tuple[str, ...] = FILES,
     pickled: bool = False,
 ) -> Path:
-    """Downloads a checkpoint once and returns its folder in the cache.
+    """Download a checkpoint once and returns its folder in the cache.
 
     The environment variables of `huggingface_hub` are read at each call: `HF_ENDPOINT` names a mirror,
     `HF_HUB_OFFLINE=1` uses the cache only, `HF_TOKEN` gives access to gated repositories.

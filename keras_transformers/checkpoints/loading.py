@@ -28,7 +28,7 @@ def load_weights(
     fresh: Iterable[str] = (),
     pickled: bool = False,
 ) -> tuple[str, ...]:
-    """Loads the weights of a checkpoint into a model made from its configuration.
+    """Load the weights of a checkpoint into a model made from its configuration.
 
     float16, bfloat16 and float8_e4m3fn are converted to the variables' dtype; 8-bit floats with scales are refused.
     Heads of the checkpoint that the model does not have are ignored, with a warning those that no model of the family
@@ -59,7 +59,7 @@ def load_weights(
 
 
 def fitting_tensors(model: keras.Model, stored: Stored, is_bare: bool = False) -> dict[str, Tensor]:
-    """Returns the tensors of a checkpoint that `transformers` needs, in its layouts, after checking that they fit.
+    """Return the tensors of a checkpoint that `transformers` needs, in its layouts, after checking that they fit.
 
     Args:
         model: Made from the configuration of the checkpoint; it needs no memory for its weights.
@@ -115,7 +115,7 @@ def _fit(model: keras.Model, stored: Stored, is_bare: bool = False) -> _Fit:
 
 
 def check_size(stored: Stored) -> None:
-    """Refuses a configuration that asks for more weights than its checkpoint holds: see `assign.check_size`."""
+    """Refuse a configuration that asks for more weights than its checkpoint holds: see `assign.check_size`."""
     assign.check_size(stored.config, stored.tensors, stored.source)
 
 
@@ -130,7 +130,7 @@ def _may_stay(name: str, tensors: dict[str, Tensor], names: Names, used: set[str
 
 
 def _check_copies(tensors: dict[str, Tensor], names: Names, source: str):
-    """Checks that stored copies of a tied weight equal it: otherwise the model would silently compute other results.
+    """Check that stored copies of a tied weight equal it: otherwise the model would silently compute other results.
 
     If only a copy is stored, it is used as the weight.
     """

@@ -7,7 +7,7 @@ from keras_transformers.checkpoints.names.table import Names
 
 
 def reshape(tensors: dict[str, Tensor], names: Names) -> dict[str, Tensor]:
-    """Converts tensors to our shapes; nothing is read."""
+    """Convert tensors to our shapes; nothing is read."""
     return tensors | {name: tensors[name].map(form.read) for name, form in names.reshaped.items() if name in tensors}
 
 

@@ -46,7 +46,7 @@ def save_folder(
     task: Mapping[str, Any] | None = None,
     tensors: Mapping[str, Tensor] | None = None,
 ):
-    """Writes a model atomically, as a folder that `transformers` can read.
+    """Write a model atomically, as a folder that `transformers` can read.
 
     Args:
         folder: Replaced if it holds only files that such a save writes. Of several workers, the chief writes it.
@@ -100,7 +100,7 @@ def _write_folder(
     max_length: int | None = None,
     sentence_transformer: Mapping[str, Any] | None = None,
 ) -> None:
-    """Writes the files of a model atomically, with one tensor at a time in memory.
+    """Write the files of a model atomically, with one tensor at a time in memory.
 
     Args:
         folder, tokenizer, max_length: As for `save_folder`.
@@ -150,13 +150,13 @@ def _check_layers(model: keras.Model, needed: list[str], architecture: str, labe
 
 
 def check_dtype(dtype: str) -> None:
-    """Refuses a dtype that weights are not stored in."""
+    """Refuse a dtype that weights are not stored in."""
     if dtype not in DTYPES:
         raise ValueError(f"weights are stored as one of {DTYPES}: received dtype={dtype!r}.")
 
 
 def _as_stored(tensors: Mapping[str, Tensor], dtype: str) -> dict[str, Tensor]:
-    """Returns tensors with the dtype of the file; of 8-bit floats are the matrices only."""
+    """Return tensors with the dtype of the file; of 8-bit floats are the matrices only."""
     check_dtype(dtype)
     vector_dtype = "float16" if dtype == FLOAT8 else dtype
     return {
@@ -166,7 +166,7 @@ def _as_stored(tensors: Mapping[str, Tensor], dtype: str) -> dict[str, Tensor]:
 
 
 def _tensors(model: keras.Model, names: Names, architecture: str) -> dict[str, Tensor]:
-    """Returns the tensors of a model by their names in the file; their values are read from its variables later."""
+    """Return the tensors of a model by their names in the file; their values are read from its variables later."""
     heads = names.architectures[architecture]
     other_heads = {layer for layers in names.architectures.values() for layer in layers} - set(heads)
 

@@ -26,7 +26,7 @@ class Coverage(NamedTuple):
 
 
 def fill_embedding(embeddings: Any, tokens: Sequence[str], path: str | os.PathLike) -> Coverage:
-    """Writes word vectors into the rows of an embedding matrix; the other rows keep their values.
+    """Write word vectors into the rows of an embedding matrix; the other rows keep their values.
 
     A token takes the vector of its own spelling. If there is none, it takes that of the first word in the file (the
     most frequent one, as these files are sorted) that equals it in lower case. A damaged file changes nothing.
@@ -67,7 +67,7 @@ def fill_embedding(embeddings: Any, tokens: Sequence[str], path: str | os.PathLi
 def read_word_vectors(
     path: str | os.PathLike, wanted: Callable[[str], bool] = lambda word: True
 ) -> Iterator[tuple[str, np.ndarray]]:
-    """Yields the words of a file with their vectors, one at a time, in the file's order.
+    """Yield the words of a file with their vectors, one at a time, in the file's order.
 
     Mikolov et al. 2013, https://arxiv.org/abs/1310.4546; Pennington et al. 2014, https://aclanthology.org/D14-1162.
 
@@ -118,7 +118,7 @@ def _records(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, n
 
 
 def _format(file: BinaryIO) -> tuple[int | None, int, bool]:
-    """The number of vectors (None for GloVe, which has no header), their width, and whether they are binary."""
+    """Return the number of vectors (None for GloVe, which has no header), their width, and whether they are binary."""
     header = file.readline(MOST_LINE).split()
     if not (len(header) == 2 and all(number.isdigit() and len(number) < 16 for number in header)):
         file.seek(0)

@@ -67,7 +67,7 @@ class BlockOptions:
 
 
 def make_block_options(values: Any) -> tuple[BlockOptions, ...]:
-    """A list of `BlockOptions`, or of dicts of their values, as a tuple of `BlockOptions`.
+    """Return a list of `BlockOptions`, or of dicts of their values, as a tuple of `BlockOptions`.
 
     Args:
         values: A list or tuple.

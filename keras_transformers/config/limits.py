@@ -17,7 +17,7 @@ RANGES = ("initializer_range", "embedding_initializer_range", "output_initialize
 
 
 def check_kinds(config: Any) -> None:
-    """Checks the plain values of a configuration that are no sizes, rates, choices or ids.
+    """Check the plain values of a configuration that are no sizes, rates, choices or ids.
 
     Args:
         config: A `TransformerConfig`.
@@ -40,7 +40,7 @@ def check_kinds(config: Any) -> None:
 
 
 def check_limits(config: Any) -> None:
-    """Refuses a configuration that no model can have been made from, before anything is made from it.
+    """Refuse a configuration that no model can have been made from, before anything is made from it.
 
     Args:
         config: A `TransformerConfig` whose sizes are positive integers.
@@ -62,7 +62,7 @@ def check_limits(config: Any) -> None:
 
 
 def most_tokens(config: Any) -> int:
-    """How many tokens a text may have: `max_length`; `MOST` where positions are distances, which have no bound.
+    """Return how many tokens a text may have: `max_length`; `MOST` where positions are distances, which have no bound.
 
     Args:
         config: A `TransformerConfig`.
@@ -71,7 +71,7 @@ def most_tokens(config: Any) -> int:
 
 
 def least_weights(config: Any) -> int:
-    """How many weights a model has at least: those of its large matrices, without heads and cross-attention.
+    """Return how many weights a model has at least: those of its large matrices, without heads and cross-attention.
 
     Args:
         config: A `TransformerConfig`.

@@ -255,7 +255,7 @@ class TransformerConfig:
         return self.pad_id or 0
 
     def num_blocks(self, side: str | None = None) -> int:
-        """The number of blocks of a stack.
+        """Return the number of blocks of a stack.
 
         Args:
             side: `"encoder"` or `"decoder"`; may be None where there is one stack.
@@ -266,7 +266,7 @@ class TransformerConfig:
         return self.num_decoder_layers or self.num_layers if side == "decoder" else self.num_layers
 
     def block(self, index: int, side: str | None = None) -> BlockOptions:
-        """The options of one block, with nothing left open.
+        """Return the options of one block, with nothing left open.
 
         Args:
             index: From 0.
@@ -284,7 +284,7 @@ class TransformerConfig:
         return dataclasses.replace(options, max_wavelength=options.max_wavelength or self.max_wavelength)
 
     def replace(self, **changes: Any) -> TransformerConfig:
-        """A copy with other values, checked again."""
+        """Return a copy with other values, checked again."""
         return dataclasses.replace(self, **changes)
 
     def to_dict(self) -> dict[str, Any]:
@@ -293,7 +293,7 @@ class TransformerConfig:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> TransformerConfig:
-        """The inverse of `to_dict`; an unknown key is a `ValueError`."""
+        """Return the inverse of `to_dict`; an unknown key is a `ValueError`."""
         known = {field.name for field in dataclasses.fields(cls)}
         if unknown := sorted(set(values) - known):
             raise ValueError(f"unknown configuration keys {unknown}; the known ones are {sorted(known)}.")

@@ -8,7 +8,7 @@ ONE_RATE = ("t5",)  # families whose files hold one rate for all dropouts
 
 
 def with_dropout(config: TransformerConfig, rate: float) -> TransformerConfig:
-    """The same model with one rate for all dropouts that it has.
+    """Return the same model with one rate for all dropouts that it has.
 
     Args:
         config: Of the model.

@@ -14,7 +14,8 @@ def transformer(
     vocabulary_size: int, num_layers: int = 6, num_heads: int = 8, hidden_dim: int = 512,
     intermediate_dim: int | None = None, max_length: int = 512, **options: Any,
 ) -> TransformerConfig:  # fmt: skip
-    """The original Transformer: a post-norm encoder and decoder with sinusoidal positions; base size unless told else.
+    """Return the original Transformer: a post-norm encoder and decoder with sinusoidal positions; base size unless told
+    else.
 
     Encoder, decoder and output share one embedding, scaled by sqrt(hidden_dim) where tokens are looked up. Where the
     paper is silent fairseq's epsilon and initialisers are taken, but embeddings start within two standard deviations.

@@ -10,7 +10,7 @@ SIZES = ("vocabulary_size", "num_layers", "num_heads", "hidden_dim", "intermedia
 
 
 def named_config(family: str, sizes: tuple, options: dict[str, Any]) -> TransformerConfig:
-    """The configuration of a family.
+    """Return the configuration of a family.
 
     Args:
         family: Its name.

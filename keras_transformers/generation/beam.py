@@ -34,13 +34,15 @@ class BeamSearch:
         self.num_beams = num_beams
 
     def begin(self, state: State, request: Request) -> State:
-        """The state before the first token: one beam for each prompt, or all would be the same; and no hypothesis."""
+        """Return the state before the first token: one beam for each prompt, or all would be the same; and no
+        hypothesis.
+        """
         score = ops.where(state.finished, 0.0, NO_BEAM)  # 0 for a prompt that cannot be answered
         hypotheses = state.written._replace(score=score)
         return state._replace(score=ops.where(request.sequence == 0, 0.0, NO_BEAM), hypotheses=hypotheses)
 
     def __call__(self, program: Program, state: State, logits: Tensor, request: Request) -> State:
-        """One more token for the beams of each prompt that is not done; see `program.Method`."""
+        """Return one more token for the beams of each prompt that is not done; see `program.Method`."""
         log_probs = penalties.apply(ops.log_softmax(logits, axis=-1), state, request, program)  # (B * n, V)
         if program.prescribed.renormalize:
             log_probs = ops.log_softmax(log_probs, axis=-1)
@@ -69,7 +71,9 @@ class BeamSearch:
         )
 
     def _best(self, before: Tensor, log_probs: Tensor, width: int) -> tuple[Tensor, Tensor, Tensor]:
-        """The best continuations of each prompt, in order: score, row of the beam, and token, each (B * width,)."""
+        """Return the best continuations of each prompt, in order: score, row of the beam, and token, each (B *
+        width,).
+        """
         number = min(width, log_probs.shape[-1])
         added, token = _largest(log_probs, number)  # (B * n, number)
         scores = before[:, None] + added
@@ -77,7 +81,7 @@ class BeamSearch:
         return ops.take(scores, index), index // number, ops.take(token, index)
 
     def _covered(self, state: State, request: Request) -> Tensor:
-        """What beams lose by tokens of the source that they have not attended to, at most 0: (B * n,).
+        """Return what beams lose by tokens of the source that they have not attended to, at most 0: (B * n,).
 
         Wu et al. 2016, https://arxiv.org/abs/1609.08144.
         """
@@ -88,7 +92,7 @@ class BeamSearch:
         return request.coverage_penalty * ops.sum(ops.where(mask > 0, logs, 0.0), axis=1)
 
     def _keep(self, hypotheses: Written, candidates: State, final: Tensor, just_ended: Tensor, width: int) -> Written:
-        """The n best of the old hypotheses and of those among the n best candidates that have just ended."""
+        """Return the n best of the old hypotheses and of those among the n best candidates that have just ended."""
         is_new = ops.logical_and(ops.reshape(just_ended, (-1, width)), ops.arange(width) < self.num_beams)
         score = ops.reshape(ops.where(is_new, final, NO_BEAM), (-1,))  # (B * width,)
 
@@ -101,7 +105,8 @@ class BeamSearch:
         return _take(both, _flat_top(ops.reshape(both.score, (-1, self.num_beams + width)), self.num_beams))
 
     def _done(self, best: Tensor, hypotheses: Written, early_stopping: Tensor) -> Tensor:
-        """Which beams are of a prompt that is done, boolean (B * n,): its best score (B,) is no better than the worst.
+        """Return which beams are of a prompt that is done, boolean (B * n,): its best score (B,) is no better than the
+        worst.
 
         Where no beam can go on, the best score is minus infinity.
         """
@@ -125,7 +130,7 @@ def _flat_top(scores: Tensor, number: int) -> Tensor:
 
 
 def _largest(x: Tensor, number: int) -> tuple[Tensor, Tensor]:
-    """The top `number` values of each row of x (N, V), best first, and their columns: both (N, number).
+    """Return the top `number` values of each row of x (N, V), best first, and their columns: both (N, number).
 
     They are in the parts of a row whose maxima are the largest: to look only there is much faster than `top_k`. Parts
     are of equal size, a divisor of V: to pad V would cost what is gained.

@@ -63,7 +63,7 @@ class BucketedService:
         return columns | row_columns
 
     def stream(self, text: str, request: Request) -> Iterator[str]:
-        """One text, as it grows.
+        """Yield one text, as it grows.
 
         Raises:
             ValueError: The text cannot be answered.
@@ -98,7 +98,7 @@ class BucketedService:
         return state, request, {"truncated": prompts.truncated.tolist(), "error": prompts.error.tolist()}
 
     def _run(self, num_beams: int, name: str, *inputs: Any) -> Any:
-        """One of the compiled functions, with the weights of now: they are arguments, not constants of it."""
+        """Return one of the compiled functions, with the weights of now: they are arguments, not constants of it."""
         if num_beams not in self._compiled:
             self._compiled[num_beams] = self._compile(num_beams)
         weights = [variable.value for variable in self.model.variables]

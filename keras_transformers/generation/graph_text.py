@@ -80,12 +80,12 @@ class SourceReader:
 
 
 def num_special(graph: TextGraph) -> int:
-    """Tokens that the tokenizer puts around a text."""
+    """Return tokens that the tokenizer puts around a text."""
     return sum(len(ids) for ids, _ in graph.template.single if isinstance(ids, list))
 
 
 def first_error(error: tf.Tensor, failed: tf.Tensor, message: str) -> tf.Tensor:
-    """The errors (B,), with a message where a check has failed, boolean (B,), and none before it."""
+    """Return the errors (B,), with a message where a check has failed, boolean (B,), and none before it."""
     return tf.where(failed & (error == ""), message, error)
 
 
@@ -123,7 +123,7 @@ class Writer:
         self.begins = begins
 
     def __call__(self, written: Written) -> tf.Tensor:
-        """The texts (B,), before their stop strings; bytes that are not UTF-8 are left as they are."""
+        """Return the texts (B,), before their stop strings; bytes that are not UTF-8 are left as they are."""
         token_ids, end = written.token_ids, written.lengths[:, None]
         places, begin = tf.range(tf.shape(token_ids)[1]), end - written.num_new[:, None]
         is_text = tf.gather(self.is_text, token_ids) & (places >= begin) & (places < end)  # (B, T)

@@ -53,7 +53,7 @@ class OutputMatrix:
         return tf.cast(tf.transpose(self.table), dtype)
 
     def _fingerprint(self) -> tf.Tensor:
-        """One float32 number for each row of the table: half precision would miss small changes.
+        """Return one float32 number for each row of the table: half precision would miss small changes.
 
         To read the table once is much faster than to transpose it.
         """

@@ -21,7 +21,7 @@ BANNED = float("-inf")
 
 
 def apply(logits: Tensor, state: State, request: Request, program: Program) -> Tensor:
-    """All of them, in the order of Hugging Face `transformers`; what no row asks for costs nothing.
+    """Return all of them, in the order of Hugging Face `transformers`; what no row asks for costs nothing.
 
     Args:
         logits: float32 (B, V).
@@ -97,7 +97,7 @@ def _are(token_ids: tuple[int, ...], logits: Tensor) -> Tensor:
 
 
 def _where_any(condition: Tensor, change: Callable, logits: Tensor) -> Tensor:
-    """The changed logits if the condition holds anywhere; nothing is computed if it does not."""
+    """Return the changed logits if the condition holds anywhere; nothing is computed if it does not."""
     return ops.cond(ops.any(condition), lambda: change(logits), lambda: logits)
 
 
@@ -210,7 +210,7 @@ def ban_ngrams(
 
 
 def _within(token_ids: Tensor, lengths: Tensor) -> Tensor:
-    """Tokens (B, S), with -1 behind the end of each row."""
+    """Return tokens (B, S), with -1 behind the end of each row."""
     places = ops.arange(ops.shape(token_ids)[1], dtype="int32")
     return ops.where(places < lengths[:, None], token_ids, -1)
 

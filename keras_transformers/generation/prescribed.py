@@ -56,7 +56,7 @@ SAME = {
 
 
 def prescribed_by(settings: Mapping[str, Any], eos_ids: Iterable[int]) -> Prescribed:
-    """What generation settings prescribe.
+    """Return what generation settings prescribe.
 
     Args:
         settings: As `checkpoints.generation_config.read_generation` gives them; knobs are ignored.

@@ -28,10 +28,10 @@ class Method(Protocol):
     """How tokens are chosen: `sampling.Sampling` or `beam.BeamSearch`."""
 
     def begin(self, state: State, request: Request) -> State:
-        """The state before the first token, with what the method keeps besides."""
+        """Return the state before the first token, with what the method keeps besides."""
 
     def __call__(self, program: Program, state: State, logits: Tensor, request: Request) -> State:
-        """The state with one more token for each row that goes on, from logits (B, V)."""
+        """Return the state with one more token for each row that goes on, from logits (B, V)."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Program:
         return method.begin(state, request), request
 
     def advance(self, method: Method, state: State, request: Request, tokens: Tensor | int) -> State:
-        """The state after so many more tokens, or when all rows have ended.
+        """Return the state after so many more tokens, or when all rows have ended.
 
         Args:
             method: As for `start`.
@@ -147,7 +147,7 @@ class Program:
         return ops.cast(self.project(outputs["hidden_states"][:, 0]), "float32"), cache
 
     def append(self, state: State, token: Tensor, stop: StopStrings) -> State:
-        """The rows with one more token, those that have not ended; and whether they end with it.
+        """Return the rows with one more token, those that have not ended; and whether they end with it.
 
         Args:
             state: Of any rows, such as the candidates of beam search.
@@ -171,7 +171,7 @@ class Program:
         return state._replace(finished=ops.logical_or(state.finished, ended))
 
     def _look_for_stop(self, state: State, token: Tensor, going: Tensor, stop: StopStrings) -> State:
-        """The state after a look for stop strings that end in the bytes of the new token."""
+        """Return the state after a look for stop strings that end in the bytes of the new token."""
         added, last_entry = self.token_bytes.follow(state.last_entry, token)  # (B, W), (B,)
         added = ops.where(ops.expand_dims(going, 1), added, NO_BYTE)
         tail, first = find_stop(state.tail, added, stop)
@@ -188,7 +188,7 @@ def make_program(
     config: TransformerConfig, model: keras.Model, token_bytes: TokenBytes, project: Callable,
     prescribed: Prescribed = NOTHING, in_place: bool = False, growth: int | None = None,
 ) -> Program:  # fmt: skip
-    """The program of a model.
+    """Return the program of a model.
 
     Args:
         config: Of the model.
@@ -211,7 +211,7 @@ def make_program(
 
 
 def _cache(blocks: list[dict[str, Tensor]], source: dict[str, Tensor], attends: bool) -> Cache:
-    """The cache of `prefill`; what comes from the encoder stands apart, as beams share it."""
+    """Return the cache of `prefill`; what comes from the encoder stands apart, as beams share it."""
     if not source:
         return Cache(blocks)
     own, of_context = zip(*map(parted, blocks), strict=True)

@@ -28,7 +28,7 @@ class Prompts(NamedTuple):
 
 
 def longest_text(config: TransformerConfig, max_length: int) -> int:
-    """Tokens of prompt and new text together, at most.
+    """Return tokens of prompt and new text together, at most.
 
     Args:
         config: Of the model.
@@ -39,14 +39,14 @@ def longest_text(config: TransformerConfig, max_length: int) -> int:
 
 
 def check_answer(truncated: bool, error: str, max_length: int) -> None:
-    """Warns if a text was cut, and raises a `ValueError` if it cannot be answered; a blank one has an empty answer."""
+    """Warn if a text was cut, and raises a `ValueError` if it cannot be answered; a blank one has an empty answer."""
     if error and error not in BLANK:
         raise ValueError(f"the text cannot be answered: {error}")
     tell_cut([truncated], max_length)
 
 
 def begin_id(config: TransformerConfig) -> int | None:
-    """The token that stands for an empty prompt; None if the model has none.
+    """Return the token that stands for an empty prompt; None if the model has none.
 
     Args:
         config: Of the model.
@@ -55,7 +55,7 @@ def begin_id(config: TransformerConfig) -> int | None:
 
 
 def decoder_start_id(config: TransformerConfig) -> int:
-    """The token that the decoder of a model of two stacks begins with.
+    """Return the token that the decoder of a model of two stacks begins with.
 
     Args:
         config: Of the model.

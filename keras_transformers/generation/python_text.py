@@ -21,7 +21,7 @@ from keras_transformers.text.tokenizer import Tokenizer
 
 
 def bucket(number: int, max_length: int) -> int:
-    """The least bucket that holds a number of tokens; `max_length` where none below it does."""
+    """Return the least bucket that holds a number of tokens; `max_length` where none below it does."""
     return next((size for size in BUCKETS if number <= size < max_length), max_length)
 
 
@@ -54,7 +54,7 @@ class PromptReader:
         )
 
     def _read(self, encoded: Encoded, max_new_tokens: int) -> tuple[list[int], bool, str]:
-        """Ids of a prompt, whether it was cut, and its error."""
+        """Return ids of a prompt, whether it was cut, and its error."""
         ids, is_special = np.array(encoded.ids, np.int32), np.array(encoded.special_mask, bool)
         room, length = self.max_length - max_new_tokens - is_special.sum(), (~is_special).sum()
         is_cut = np.cumsum(~is_special) <= length - max(room, 1)
@@ -106,7 +106,7 @@ class Writer:
         self.spelling, self.begins = spelling, begins
 
     def __call__(self, written: Written) -> list[bytes]:
-        """The bytes of each text, before its stop string."""
+        """Return the bytes of each text, before its stop string."""
         columns = (written.token_ids, written.lengths, written.num_new, written.kept_bytes)
         contents = []
         for ids, length, num_new, kept in zip(*(np.asarray(column).tolist() for column in columns), strict=True):

@@ -65,7 +65,7 @@ class Request(NamedTuple):
     sequence: Tensor  # int32 (B,), which of the texts, or beams, for one prompt the row is
 
     def rows(self, index: Tensor) -> Request:
-        """The request of some rows, in NumPy.
+        """Return the request of some rows, in NumPy.
 
         Args:
             index: int (n,), or a slice.
@@ -73,7 +73,7 @@ class Request(NamedTuple):
         return keras.tree.map_structure(lambda column: column[index], self)
 
     def repeated(self, number: Tensor | int) -> Request:
-        """The request of `number` rows for each row: those of the first prompt first.
+        """Return the request of `number` rows for each row: those of the first prompt first.
 
         Args:
             number: int, or an int32 scalar tensor.
@@ -86,7 +86,9 @@ class Request(NamedTuple):
 
 
 def knobs_of(num_beams: int, has_source: bool = False) -> dict[str, Knob]:
-    """The knobs of beam search, or with one beam those of samples; `has_source`: with those beside an encoder."""
+    """Return the knobs of beam search, or with one beam those of samples; `has_source`: with those beside an
+    encoder.
+    """
     others = (OF_SAMPLES if num_beams > 1 else OF_BEAMS) + (() if has_source else OF_SOURCES)
     return {name: knob for name, knob in KNOBS.items() if name not in others}
 
@@ -94,7 +96,7 @@ def knobs_of(num_beams: int, has_source: bool = False) -> dict[str, Knob]:
 def make_knobs(
     rows: int, values: dict[str, Any], num_beams: int = 1, has_source: bool = False
 ) -> dict[str, np.ndarray]:
-    """All knobs as arrays (rows,); those that are not in `values` are neutral.
+    """Return all knobs as arrays (rows,); those that are not in `values` are neutral.
 
     Args:
         rows: Their number, B.
@@ -123,7 +125,7 @@ def make_request(
     rows: int, stop: Sequence[str], token_bias: Mapping[int, float], values: dict[str, Any], num_beams: int = 1,
     has_source: bool = False,
 ) -> Request:  # fmt: skip
-    """A request of so many rows, as arrays.
+    """Return a request of so many rows, as arrays.
 
     Args:
         rows: Their number, B.
@@ -157,7 +159,9 @@ def make_request(
 
 
 def check_bias(token_bias: Mapping[int, float] | None, vocabulary_size: int) -> Mapping[int, float]:
-    """What is added to logits, by token; a `ValueError` for what is no token id, or no number that float32 holds."""
+    """Return what is added to logits, by token; a `ValueError` for what is no token id, or no number that float32
+    holds.
+    """
     token_bias = {} if token_bias is None else token_bias
     if not isinstance(token_bias, Mapping):
         raise ValueError(f"token_bias is a dict of token ids to numbers: received {token_bias!r}.")
@@ -172,7 +176,7 @@ def check_bias(token_bias: Mapping[int, float] | None, vocabulary_size: int) -> 
 
 
 def is_bias(value: Any) -> bool:
-    """Whether a value can be added to a logit: a number that float32 holds, or minus infinity."""
+    """Return whether a value can be added to a logit: a number that float32 holds, or minus infinity."""
     return is_number(value) and (value == float("-inf") or abs(value) <= float(np.finfo(np.float32).max))
 
 
@@ -193,12 +197,12 @@ def _column(name: str, knob: Knob, value: Any, rows: int) -> np.ndarray:
 
 
 def range_of(knob: Knob) -> str:
-    """The range of a knob as the end of an error message."""
+    """Return the range of a knob as the end of an error message."""
     return f"must be in [{knob.low:g}, {knob.high:g}]"
 
 
 def out_of_range(knobs: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Which rows have a knob out of its range: by name a boolean (B,); NaN is out of every range.
+    """Return which rows have a knob out of its range: by name a boolean (B,); NaN is out of every range.
 
     Args:
         knobs: Some of `KNOBS`, each (B,).

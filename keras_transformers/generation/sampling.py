@@ -21,7 +21,7 @@ class Sampling:
     """The method that draws one token after the other; `score` sums the model's own log-probabilities of them."""
 
     def begin(self, state: State, request: Request) -> State:
-        """The state as it is: see `program.Method`."""
+        """Return the state as it is: see `program.Method`."""
         return state
 
     def __call__(self, program: Program, state: State, logits: Tensor, request: Request) -> State:
@@ -35,7 +35,7 @@ class Sampling:
 
 
 def choose(logits: Tensor, request: Request, seeds: Tensor, prescribed: Prescribed = NOTHING) -> Tensor:
-    """The next token of each row: the likeliest where the temperature is 0 (or below `COLDEST`), else a sample.
+    """Return the next token of each row: the likeliest where the temperature is 0 (or below `COLDEST`), else a sample.
 
     Args:
         logits: float32 (B, V).
@@ -139,7 +139,7 @@ def _entropy(logits: Tensor) -> Tensor:
 
 
 def _sorted_top(logits: Tensor, number: Tensor) -> Tensor:
-    """The largest logits of each row in order; a number that is known only at run time will do on TensorFlow."""
+    """Return the largest logits of each row in order; a number that is known only at run time will do on TensorFlow."""
     if keras.backend.backend() == "tensorflow":
         return ops.top_k(logits, number)[0]
     return ops.flip(ops.sort(logits, axis=-1), axis=-1)

@@ -68,7 +68,7 @@ class GenerationService:
     def write(
         self, text: tf.Tensor, error: tf.Tensor, sequences: tf.Tensor, request: Request, num_beams: int
     ) -> dict[str, tf.Tensor]:
-        """Texts to new texts: what is traced.
+        """Return texts to new texts: what is traced.
 
         Args:
             text: string (B,).
@@ -122,7 +122,7 @@ class GenerationService:
         return {name: decoded(column.numpy()).tolist() for name, column in _squeezed(columns, sequences).items()}
 
     def stream(self, text: str, request: Request) -> Iterator[str]:
-        """One text, as it grows.
+        """Yield one text, as it grows.
 
         Raises:
             ValueError: The text cannot be answered.
@@ -181,7 +181,8 @@ class GenerationService:
 
 
 def _request_of(knobs: dict[str, tf.Tensor], stop: tf.Tensor, rows: tf.Tensor) -> tuple[Request, tf.Tensor]:
-    """The request of a call from outside, and why rows of it are refused, string (B,); these rows get neutral knobs.
+    """Return the request of a call from outside, and why rows of it are refused, string (B,); these rows get neutral
+    knobs.
 
     Args:
         knobs: Each (B,).
@@ -203,7 +204,7 @@ def _request_of(knobs: dict[str, tf.Tensor], stop: tf.Tensor, rows: tf.Tensor) -
 
 
 def _one_at_least(column: tf.Tensor) -> tf.Tensor:
-    """A column of no rows gets one that cannot be answered, as there is no maximum of nothing."""
+    """Return a column of no rows gets one that cannot be answered, as there is no maximum of nothing."""
     shape = tf.shape(column)
     spare = tf.concat([tf.cast(shape[:1] == 0, tf.int32), shape[1:]], 0)
     return tf.concat([column, tf.zeros(spare, column.dtype)], 0)

@@ -37,7 +37,7 @@ class Spelling(NamedTuple):
     is_text: list[bool]
 
     def text(self, token_ids: Sequence[int], before: int = NOTHING_YET) -> bytes:
-        """What tokens spell.
+        """Return what tokens spell.
 
         Args:
             token_ids: Of the text.
@@ -53,7 +53,7 @@ class Spelling(NamedTuple):
 
 
 def spell(tokenizer: Tokenizer, config: TransformerConfig, begins: bool) -> Spelling:
-    """The spelling of a vocabulary.
+    """Return the spelling of a vocabulary.
 
     Args:
         tokenizer: A `Tokenizer`.
@@ -76,7 +76,7 @@ def spell(tokenizer: Tokenizer, config: TransformerConfig, begins: bool) -> Spel
 
 
 def byte_table(token_bytes: list[bytes]) -> np.ndarray:
-    """What each token adds to the text: int32 (V, W), filled with `NO_BYTE`."""
+    """Return what each token adds to the text: int32 (V, W), filled with `NO_BYTE`."""
     table = np.full((len(token_bytes), max(map(len, token_bytes), default=0) or 1), NO_BYTE, np.int32)
     for row, content in zip(table, token_bytes, strict=True):
         row[: len(content)] = list(content)
@@ -84,7 +84,9 @@ def byte_table(token_bytes: list[bytes]) -> np.ndarray:
 
 
 def spelled(token_bytes: Sequence[bytes], eos_ids: Iterable[int], vocabulary_size: int) -> list[bytes]:
-    """What each id adds to a new text: nothing at its end; and a model may have more rows than there are tokens."""
+    """Return what each id adds to a new text: nothing at its end; and a model may have more rows than there are
+    tokens.
+    """
     ends = set(eos_ids)
     spelled = [b"" if number in ends else content for number, content in enumerate(token_bytes)]
     return spelled + [b""] * (vocabulary_size - len(spelled))
@@ -109,7 +111,7 @@ class TokenBytes(NamedTuple):
     is_text: Tensor
 
     def follow(self, last: Tensor, token: Tensor) -> tuple[Tensor, Tensor]:
-        """The bytes that tokens add, int32 (B, R + W), and the entries that are now the last ones, int32 (B,).
+        """Return the bytes that tokens add, int32 (B, R + W), and the entries that are now the last ones, int32 (B,).
 
         Args:
             last: int32 (B,), the entry of the last token that is text; `NOTHING_YET`.
@@ -126,7 +128,7 @@ class TokenBytes(NamedTuple):
 
 
 def token_bytes(spelling: Spelling) -> TokenBytes:
-    """The arrays of a spelling.
+    """Return the arrays of a spelling.
 
     Example:
 
@@ -140,7 +142,7 @@ def token_bytes(spelling: Spelling) -> TokenBytes:
 
 
 def _rows(table: Tensor, index: Tensor) -> Tensor:
-    """Rows of a table, as int32."""
+    """Return rows of a table, as int32."""
     return ops.cast(ops.take(table, index, axis=0), "int32")
 
 

@@ -33,12 +33,12 @@ class Cache(NamedTuple):
         return ops.shape(self.blocks[0]["key"])[2]
 
     def grown(self, places: Tensor) -> Cache:
-        """The cache with more places for new tokens."""
+        """Return the cache with more places for new tokens."""
         widths = [(0, 0), (0, 0), (0, places), (0, 0)]
         return self._replace(blocks=[{name: ops.pad(x, widths) for name, x in block.items()} for block in self.blocks])
 
     def rows(self, index: Tensor) -> Cache:
-        """The cache of some rows, int32 (n,); what the rows of a source share stays as it is."""
+        """Return the cache of some rows, int32 (n,); what the rows of a source share stays as it is."""
         blocks = [{name: ops.take(x, index, axis=0) for name, x in block.items()} for block in self.blocks]
         return self._replace(blocks=blocks, coverage=ops.take(self.coverage, index, axis=0) if self.source else ())
 
@@ -88,7 +88,7 @@ class State(NamedTuple):
 def first_state(
     cache: Cache, token_ids: Tensor, lengths: Tensor, limit: Tensor, last_entry: Tensor, stop: StopStrings
 ) -> State:
-    """The state before the first new token.
+    """Return the state before the first new token.
 
     Args:
         cache: Of the prompts, B rows.

@@ -32,7 +32,7 @@ class StopStrings(NamedTuple):
 
 
 def stop_strings(rows: int, strings: Sequence[bytes]) -> StopStrings:
-    """The same stop strings for all rows, as arrays.
+    """Return the same stop strings for all rows, as arrays.
 
     Example:
 
@@ -48,12 +48,12 @@ def stop_strings(rows: int, strings: Sequence[bytes]) -> StopStrings:
 
 
 def empty_tail(stops: StopStrings) -> Tensor:
-    """The bytes before the first new token, none: int32 (B, M - 1)."""
+    """Return the bytes before the first new token, none: int32 (B, M - 1)."""
     return ops.full_like(stops.strings[:, 0, 1:], NO_BYTE)
 
 
 def find_stop(tail: Tensor, new: Tensor, stops: StopStrings) -> tuple[Tensor, Tensor]:
-    """Looks for stop strings that end in the newest token.
+    """Look for stop strings that end in the newest token.
 
     Args:
         tail: int32 (B, M - 1), the bytes before the new token, as many as a stop string could begin in.

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 
 def pieces_of(contents: Iterable[bytes], longest_stop: int) -> Iterator[str]:
-    """What is new in each content; the pieces are whole characters, and together the text.
+    """Yield what is new in each content; the pieces are whole characters, and together the text.
 
     Args:
         contents: The bytes of the text so far, after each token. The last one ends before its stop string, if any.

@@ -9,7 +9,7 @@ from keras_transformers.utils.tensor_types import Tensor
 
 
 def grouped(model: keras.Model, name: str) -> keras.Model:
-    """A model of groups of texts from a model of texts: each text by itself, all in one pass.
+    """Return a model of groups of texts from a model of texts: each text by itself, all in one pass.
 
     Use it where a loss compares texts: sentence embeddings, multiple choice.
 

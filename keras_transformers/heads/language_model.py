@@ -46,7 +46,7 @@ def language_model_head(
 
 
 def head_of(config: TransformerConfig, model: keras.Model) -> Callable:
-    """The head of a model by itself: a function from hidden states (..., D) to logits (..., V).
+    """Return the head of a model by itself: a function from hidden states (..., D) to logits (..., V).
 
     Args:
         config: Of the model.
@@ -61,7 +61,8 @@ def head_of(config: TransformerConfig, model: keras.Model) -> Callable:
 
 
 def logits_of(config: TransformerConfig, hidden_states: Tensor, project: Callable, add_bias: Callable | None) -> Tensor:
-    """What the head computes, whatever multiplies: all that a family does before and after the output projection.
+    """Return what the head computes, whatever multiplies: all that a family does before and after the output
+    projection.
 
     Args:
         config: Whose `scale_outputs` is read.

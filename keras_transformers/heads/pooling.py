@@ -39,7 +39,7 @@ def pooler(config: TransformerConfig, hidden_states: Tensor, dtype: str | None =
 
 
 def last_token(hidden_states: Tensor, padding_mask: Tensor) -> Tensor:
-    """The hidden state of the last token: what a decoder knows of the whole text.
+    """Return the hidden state of the last token: what a decoder knows of the whole text.
 
     Paper: Radford et al. 2018, "Improving Language Understanding by Generative Pre-Training".
 
@@ -62,7 +62,7 @@ def last_token(hidden_states: Tensor, padding_mask: Tensor) -> Tensor:
 
 
 def mean_of_tokens(hidden_states: Tensor, padding_mask: Tensor) -> Tensor:
-    """The mean of the hidden states of real tokens, special tokens included.
+    """Return the mean of the hidden states of real tokens, special tokens included.
 
     Paper: Reimers and Gurevych 2019, https://arxiv.org/abs/1908.10084.
 

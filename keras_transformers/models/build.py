@@ -42,7 +42,7 @@ Layers = Mapping[str, keras.layers.Layer]
 
 
 def check_outputs(outputs: Iterable[str], config: TransformerConfig) -> tuple[str, ...]:
-    """The names of optional outputs of a model; a `ValueError` for one that it does not have."""
+    """Return the names of optional outputs of a model; a `ValueError` for one that it does not have."""
     if isinstance(outputs, str):
         raise ValueError(f"outputs must be a list of names: received the str {outputs!r}. Pass [{outputs!r}].")
     outputs, two_stacks = tuple(outputs), config.kind == "encoder_decoder"
@@ -61,7 +61,7 @@ def _has_output(config: TransformerConfig, name: str) -> bool:
 
 
 def token_inputs(config: TransformerConfig) -> dict[str, keras.KerasTensor]:
-    """The inputs of a model by name, each int32 (B, T), or (B, S) those of an encoder beside a decoder."""
+    """Return the inputs of a model by name, each int32 (B, T), or (B, S) those of an encoder beside a decoder."""
     names = ["token_ids", *(["segment_ids"] if config.num_segments else []), "padding_mask"]
     if config.kind == "encoder_decoder":
         names = [*(f"encoder_{name}" for name in names), *names]
@@ -69,7 +69,7 @@ def token_inputs(config: TransformerConfig) -> dict[str, keras.KerasTensor]:
 
 
 def layers(config: TransformerConfig, outputs: Sequence[str], dtype: str) -> dict[str, keras.layers.Layer]:
-    """All layers of a model by their names, in the order of the data.
+    """Return all layers of a model by their names, in the order of the data.
 
     Where there are two stacks, the names of their layers begin with `encoder_` and `decoder_`, but for the token
     embedding that they share.
@@ -117,7 +117,7 @@ def _embedding_layers(config: TransformerConfig, prefix: str, dtype: str) -> lis
 
 
 def _position_layers(config: TransformerConfig, side: str, prefix: str, dtype: str) -> list[keras.layers.Layer]:
-    """The layers, if any, that make what blocks take for positions, once for all blocks that want the same."""
+    """Return the layers, if any, that make what blocks take for positions, once for all blocks that want the same."""
     name = f"{prefix}positions"
     if config.positions == "rotary":
         return [
@@ -130,7 +130,7 @@ def _position_layers(config: TransformerConfig, side: str, prefix: str, dtype: s
 
 
 def rotary_names(config: TransformerConfig, side: str) -> dict[float, str]:
-    """The names of the layers of rotary positions of a stack, by the base of their wavelengths.
+    """Return the names of the layers of rotary positions of a stack, by the base of their wavelengths.
 
     `positions` is that of the first block that has any; `positions_1`, ... are those of further bases.
     """
@@ -164,12 +164,14 @@ def _blocks(config: TransformerConfig, side: str, outputs: Sequence[str], dtype:
 
 
 def has_long_texts(config: TransformerConfig) -> bool:
-    """Whether blocks make their masks themselves, chunk by chunk, as a mask of a whole text would be too large."""
+    """Return whether blocks make their masks themselves, chunk by chunk, as a mask of a whole text would be too
+    large.
+    """
     return config.max_length >= LINEAR_FROM
 
 
 def reach(window: int | None, side: str) -> tuple[int | None, int | None]:
-    """How many tokens before and after itself a token sees, for the window of a block of one side."""
+    """Return how many tokens before and after itself a token sees, for the window of a block of one side."""
     if side == "decoder":
         return (None if window is None else window - 1, 0)
     return (None, None) if window is None else (window // 2, window // 2)
@@ -195,7 +197,7 @@ def _mixer_blocks(config: TransformerConfig, side: str, dtype: str) -> list[kera
 
 
 def cache_shapes(config: TransformerConfig) -> dict[str, tuple[int, None, int]]:
-    """The shapes (K, S, H) of the parts of a block's cache; S is open."""
+    """Return the shapes (K, S, H) of the parts of a block's cache; S is open."""
     heads = (config.num_kv_heads, None, config.head_dim)
     shapes = {"key": heads, "value": heads}
     if config.mixer != "attention":
@@ -221,7 +223,7 @@ def _norm(config: TransformerConfig, dtype: str, name: str) -> keras.layers.Laye
 
 
 def stack(layers: Layers, side: str) -> Layers:
-    """The layers of one of two stacks, by the names that they have in a model of one stack.
+    """Return the layers of one of two stacks, by the names that they have in a model of one stack.
 
     Args:
         layers: By name, of any model.
@@ -248,7 +250,7 @@ def embed(
 
 
 def finish(layers: Layers, hidden_states: Tensor) -> Tensor:
-    """What stands behind the last block, where anything does."""
+    """Return what stands behind the last block, where anything does."""
     for name in ("final_norm", "final_dropout"):
         if name in layers:
             hidden_states = layers[name](hidden_states)  # (B, T, D)
@@ -258,7 +260,7 @@ def finish(layers: Layers, hidden_states: Tensor) -> Tensor:
 def named_outputs(
     names: Iterable[str], states: list[Tensor], scores: Mapping[str, list[Tensor]], prefix: str = ""
 ) -> dict[str, Tensor]:
-    """The outputs of a stack: `hidden_states`, and those of the optional ones that are asked for.
+    """Return the outputs of a stack: `hidden_states`, and those of the optional ones that are asked for.
 
     Args:
         names: Of the outputs.

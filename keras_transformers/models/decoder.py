@@ -17,7 +17,7 @@ from keras_transformers.utils.tensor_types import Tensor
 def decoder(
     config: TransformerConfig, *, outputs: Iterable[str] = (), dtype: str | None = None, name: str = "decoder"
 ) -> keras.Model:
-    """A decoder as a plain functional model, without a head: whole sequences, as in training.
+    """Return a decoder as a plain functional model, without a head: whole sequences, as in training.
 
     `prefill` and `step` make the twins for generation out of the same layers.
     Papers: GPT, Radford et al. 2018, https://openai.com/index/language-unsupervised; GPT-2, Radford et al. 2019.
@@ -56,7 +56,7 @@ def decoder(
 
 
 def prefill(config: TransformerConfig, model: keras.Model, outputs: Iterable[str] = ()) -> keras.Model:
-    """The twin of a decoder that takes whole prompts and gives the cache for `step`, over the same layers.
+    """Return the twin of a decoder that takes whole prompts and gives the cache for `step`, over the same layers.
 
     Args:
         config: Of the model.
@@ -88,7 +88,7 @@ def prefill(config: TransformerConfig, model: keras.Model, outputs: Iterable[str
 def step(
     config: TransformerConfig, model: keras.Model, outputs: Iterable[str] = (), in_place: bool = False
 ) -> keras.Model:
-    """The twin of a decoder that takes a few new tokens and a cache, over the same layers.
+    """Return the twin of a decoder that takes a few new tokens and a cache, over the same layers.
 
     Args:
         config: Of the model.

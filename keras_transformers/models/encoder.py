@@ -16,7 +16,7 @@ from keras_transformers.utils.tensor_types import Tensor
 def encoder(
     config: TransformerConfig, *, outputs: Iterable[str] = (), dtype: str | None = None, name: str = "encoder"
 ) -> keras.Model:
-    """An encoder as a plain functional model, without a head.
+    """Return an encoder as a plain functional model, without a head.
 
     Paper: Devlin et al. 2018, https://arxiv.org/abs/1810.04805.
 

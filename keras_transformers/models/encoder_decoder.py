@@ -15,7 +15,7 @@ from keras_transformers.models.encoder import encode_source
 def encoder_decoder(
     config: TransformerConfig, *, outputs: Iterable[str] = (), dtype: str | None = None, name: str = "encoder_decoder"
 ) -> keras.Model:
-    """An encoder and a decoder as one plain functional model, without a head: whole sequences, as in training.
+    """Return an encoder and a decoder as one plain functional model, without a head: whole sequences, as in training.
 
     `models.decoder.prefill` and `step` make the twins for generation out of the same layers: the encoder runs once, and
     the keys and values that the decoder takes from it are part of the cache.

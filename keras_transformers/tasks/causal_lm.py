@@ -72,7 +72,7 @@ def _source(setup: Setup, end_id: int | None) -> Callable[..., Source]:
         packing: str | None = "documents",
         buffer_size: int = 1024,
     ) -> Source:
-        """Rows of tokens; what each option means stands in `Task.dataset`."""
+        """Return rows of tokens; what each option means stands in `Task.dataset`."""
         options = {"packing": packing, "end_id": end_id}
         if is_stream(texts, labels, pairs):
             tokenize = setup.text_graph.tokenize

@@ -149,7 +149,7 @@ def _model(setup: Setup, classes: Labels, has_language_model: bool) -> keras.Mod
 
 
 def _served(model: keras.Model) -> keras.Model:
-    """The model without the language model, which nobody asks for when texts are answered."""
+    """Return the model without the language model, which nobody asks for when texts are answered."""
     if LANGUAGE_MODEL not in model.output:
         return model
     outputs = {name: output for name, output in model.output.items() if name != LANGUAGE_MODEL}

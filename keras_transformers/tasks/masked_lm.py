@@ -67,7 +67,7 @@ KIND = Kind("masked_lm", masked_lm, models=("encoder",), new_layers=HEAD, takes_
 
 
 def masked_model(setup: Setup) -> tuple[keras.Model, Tensors, Tensor]:
-    """An encoder, the inputs of a model that guesses hidden tokens, and its logits (B, M, V)."""
+    """Return an encoder, the inputs of a model that guesses hidden tokens, and its logits (B, M, V)."""
     backbone = encoder(setup.config, outputs=setup.outputs, dtype=setup.dtype)
     positions = keras.Input((None,), dtype="int32", name="mask_positions")
     embedding = backbone.get_layer("token_embedding")
@@ -105,7 +105,7 @@ def gap_fills(setup: Setup, model: keras.Model, output: str) -> OnePass:
 
 
 def mask_positions(token_ids: Tensor, mask_id: int) -> Tensors:
-    """Where `[MASK]` stands, (B, M), in order; a row with fewer than M of them has other positions besides.
+    """Return where `[MASK]` stands, (B, M), in order; a row with fewer than M of them has other positions besides.
 
     Args:
         token_ids: int32 (B, T).

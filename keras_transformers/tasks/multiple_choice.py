@@ -25,7 +25,7 @@ LEAST = float(np.finfo(np.float32).tiny)  # the probability of a choice; 0 is pa
 
 
 def multiple_choice(setup: Setup) -> Parts:
-    """The choice that goes best with a text, such as the end of a story or the answer to a question.
+    """Return the choice that goes best with a text, such as the end of a story or the answer to a question.
 
     `pairs` are the choices of each text, as many for each to learn from, and labels the number of the right one.
     Paper: Devlin et al. 2018, section 4.4, https://arxiv.org/abs/1810.04805.
@@ -59,7 +59,7 @@ def multiple_choice(setup: Setup) -> Parts:
 def read_choices(
     path: str | Path, label: str | None = None, labelled: bool = True
 ) -> tuple[list[str], list[int] | None, list[list[str]]]:
-    """Texts, numbers of the right choices and lists of choices from JSON lines of `text`, `choices` and `label`.
+    """Return texts, numbers of the right choices and lists of choices from JSON lines of `text`, `choices` and `label`.
 
     Args:
         path: A file named `.jsonl`.
@@ -122,7 +122,7 @@ def _padded(rows: Sequence[Sequence[str]]) -> list[list[str]]:
 
 
 def _flat(texts: Any, choices: Any) -> tuple[Any, Any, Any]:
-    """Each text once for each choice; the choices; and which of them (B, C) are some, not empty strings."""
+    """Return each text once for each choice; the choices; and which of them (B, C) are some, not empty strings."""
     if on_tensorflow():
         import tensorflow as tf
 

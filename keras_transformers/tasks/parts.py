@@ -58,7 +58,7 @@ class Kind(NamedTuple):
 
 
 def keyword_names(function: Callable) -> set[str]:
-    """Names of a function's keyword-only arguments.
+    """Return names of a function's keyword-only arguments.
 
     Example:
 
@@ -73,7 +73,7 @@ LABELLED = "classification"  # what a bare model is to do that is given labels
 
 
 def find_kind(name: str | None) -> Kind:
-    """The kind of a task by its name: the file system is the registry.
+    """Return the kind of a task by its name: the file system is the registry.
 
     Args:
         name: One of `checkpoints.names.task_names()`, the tasks that a family has a class of `transformers` for.
@@ -134,11 +134,11 @@ class Setup:
         check_texts("outputs", self.outputs, is_ordered=False)
 
     def with_tokenizer(self, tokenizer: Tokenizer) -> Setup:
-        """The same with another tokenizer."""
+        """Return the same with another tokenizer."""
         return replace(self, tokenizer=tokenizer)
 
     def optional_outputs(self, backbone: keras.Model) -> dict[str, Tensor]:
-        """The outputs of a model that were asked for besides."""
+        """Return the outputs of a model that were asked for besides."""
         return {name: backbone.output[name] for name in self.outputs}
 
     @cached_property
@@ -147,7 +147,7 @@ class Setup:
         return self.graph_of(self.tokenizer)
 
     def graph_of(self, tokenizer: Tokenizer) -> TextGraph:
-        """A tokenizer as TensorFlow ops, with the model's padding: one graph for all tasks of the tokenizer."""
+        """Return a tokenizer as TensorFlow ops, with the model's padding: one graph for all tasks of the tokenizer."""
         from keras_transformers.text.graph.shared import graph_of
 
         return graph_of(tokenizer, self.config.fill_id)
@@ -161,10 +161,10 @@ class Answers(Protocol):
     made_service: tuple[list, Any, Any] | None  # weights, settings, service: of `serving.current_service`
 
     def make_service(self) -> Any:
-        """A service with the weights as they are."""
+        """Return a service with the weights as they are."""
 
     def predict(self, texts: Any, *arguments: Any, **options: Any) -> list[dict[str, Any]]:
-        """One dict a text."""
+        """Return one dict a text."""
 
     def predict_stream(self, texts: Any, *arguments: Any, **options: Any) -> Iterator[dict[str, Any]]:
         """Yield the same, one after the other, as texts are read."""
@@ -235,7 +235,7 @@ class Parts:
 
 
 def of_answers(name: str, doc: str) -> property:
-    """A property of a task that is an attribute of its answers, a `OnePass` or a `Writing`."""
+    """Return a property of a task that is an attribute of its answers, a `OnePass` or a `Writing`."""
 
     def attribute(task: Any) -> Any:
         check_process(task.process)

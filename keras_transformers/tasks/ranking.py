@@ -25,7 +25,7 @@ LOSSES = ("binary", "listwise")
 
 
 def ranking(setup: Setup, *, loss: str = "binary") -> Parts:
-    """A score for each pair of texts: how well the second one answers the first.
+    """Return a score for each pair of texts: how well the second one answers the first.
 
     Slower than comparing sentence embeddings, and better: use it on the few documents that a search has found.
     Papers: Nogueira and Cho 2019, https://arxiv.org/abs/1901.04085; listwise, Cao et al. 2007, "Learning to Rank: From
@@ -76,7 +76,7 @@ KIND = Kind(
 
 
 def _learn_pairs(setup: Setup, scorer: keras.Model) -> dict[str, Any]:
-    """The parts of the task that learns from each pair by itself, but for its answers."""
+    """Return the parts of the task that learns from each pair by itself, but for its answers."""
     expected = "labels of the loss 'binary' are numbers from 0 to 1, one a pair"
     return {
         "model": scorer,

@@ -21,7 +21,7 @@ def search(
     top: int = 10,
     batch_size: int = 32,
 ) -> list[list[dict[str, Any]]]:
-    """The texts of a collection that are nearest to each query, by the cosine of their vectors.
+    """Return the texts of a collection that are nearest to each query, by the cosine of their vectors.
 
     Args:
         embed: From texts to vectors (N, D).
@@ -71,7 +71,7 @@ def search(
 
 
 def _best(scores: np.ndarray, top: int) -> np.ndarray:
-    """The places (Q, top) of the highest scores (Q, N), ascending; of equal scores the first ones."""
+    """Return the places (Q, top) of the highest scores (Q, N), ascending; of equal scores the first ones."""
     least = np.partition(scores, -top, axis=1)[:, -top, None]  # (Q, 1)
     better, equal = scores > least, scores == least  # (Q, N) each
     room = top - better.sum(axis=1, keepdims=True)  # (Q, 1)
@@ -80,7 +80,7 @@ def _best(scores: np.ndarray, top: int) -> np.ndarray:
 
 
 def _texts_or_vectors(name: str, given: Any) -> list[str] | np.ndarray:
-    """A list of texts, or an array of vectors."""
+    """Return a list of texts, or an array of vectors."""
     if not isinstance(given, np.ndarray) or given.dtype.kind in "OU":
         return check_texts(name, given)
     if given.ndim != 2 or given.dtype.kind != "f":

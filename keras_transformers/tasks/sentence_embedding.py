@@ -52,7 +52,7 @@ LEARNING = {
 
 
 def sentence_embedding(setup: Setup, *, loss: str = "ranking", pooling: str = "mean", normalize: bool = True) -> Parts:
-    """A vector for each text.
+    """Return a vector for each text.
 
     The model that learns takes groups of texts, (B, G, T): see `heads.grouped`. What is served takes texts.
     Paper: Reimers and Gurevych 2019, "Sentence-BERT", https://arxiv.org/abs/1908.10084.

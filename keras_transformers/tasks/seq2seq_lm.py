@@ -148,7 +148,7 @@ class Sides:
         )
 
     def source_of(self, texts: Any, labels: Sequence[str] | None, pairs: Any, *, buffer_size: int = 16384) -> Source:
-        """Pairs of ids; what each option means stands in `Task.dataset`."""
+        """Return pairs of ids; what each option means stands in `Task.dataset`."""
         max_length = self.setup.max_length
         if not is_stream(texts, labels, pairs):
             check_labelled(self.setup.kind, texts, labels)
@@ -170,7 +170,7 @@ class Sides:
 def align(
     sides: Sides, model: keras.Model, texts: Sequence[str], targets: Sequence[str], layer: int = -1
 ) -> list[Alignment]:
-    """Which tokens of a source each token of a target attends to: the mean over the heads of a block.
+    """Return which tokens of a source each token of a target attends to: the mean over the heads of a block.
 
     It is the method `align(texts, targets, layer=-1)` of a task.
 

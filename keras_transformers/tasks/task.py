@@ -88,7 +88,7 @@ class Task:
         self.compile()
 
     def __getattr__(self, name: str) -> Any:
-        """What not every task has, such as `labels` or `align`."""
+        """Return what not every task has, such as `labels` or `align`."""
         parts = self.__dict__.get("parts")
         if name == "service" and parts is not None:
             return parts.answers.service  # the property failed: asked once more, it says why
@@ -132,7 +132,7 @@ class Task:
         sample_weight: Sequence[float] | None = None,
         **settings: Any,
     ) -> Any:
-        """What `task.model.fit` takes.
+        """Return what `task.model.fit` takes.
 
         Args:
             texts: A list of strings; or a `tf.data.Dataset` of strings, (text, label), (text, pair) or

@@ -13,7 +13,7 @@ A, B = ("A",), ("B",)  # the texts in a template
 
 
 def parts(component: dict[str, Any] | None) -> list[dict[str, Any]]:
-    """The members of a component in order: "Sequence"s are flattened, at any depth; [] for None."""
+    """Return the members of a component in order: "Sequence"s are flattened, at any depth; [] for None."""
     if component is None:
         return []
     if component["type"] != "Sequence":

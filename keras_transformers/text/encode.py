@@ -25,7 +25,7 @@ def encode(
     special_tokens: bool,
     stride: int,
 ) -> list[Encoded]:
-    """Implements `Tokenizer.encode`, for texts and pairs that have been checked."""
+    """Implement `Tokenizer.encode`, for texts and pairs that have been checked."""
     if pairs is not None and len(pairs) != len(texts):
         raise ValueError(f"Received {len(texts)} texts and {len(pairs)} pairs. Expected one pair for each text.")
 
@@ -52,7 +52,7 @@ def encode(
 
 
 def _unknown_characters(library: tokenizers.Tokenizer, texts: Sequence[str]) -> ValueError:
-    """The error for characters that a character-level vocabulary lacks."""
+    """Return the error for characters that a character-level vocabulary lacks."""
     vocabulary = library.get_vocab()
     unknown = sorted(set().union(*texts) - vocabulary.keys())
     return ValueError(
@@ -69,7 +69,7 @@ def _truncation_options(
     is_pair: bool,
     special_tokens: bool,
 ) -> dict[str, Any] | None:
-    """The arguments of the library's `enable_truncation`; None for no truncation."""
+    """Return the arguments of the library's `enable_truncation`; None for no truncation."""
     if truncation not in TRUNCATIONS:
         raise ValueError(f"Unknown truncation {truncation!r}. Expected one of {list(TRUNCATIONS)}.")
     if truncation == "only_second" and not is_pair:

@@ -43,7 +43,7 @@ class Encoded:
         return bool(self.encoding.overflowing)
 
     def with_first(self, count: int) -> Encoded:
-        """The same with so many tokens of the first text of a pair, or of the only one."""
+        """Return the same with so many tokens of the first text of a pair, or of the only one."""
         own = [place for place, text in enumerate(self.encoding.sequence_ids) if text == 0]
         return replace(self, dropped=(own[count], own[-1] + 1)) if count < len(own) else self
 

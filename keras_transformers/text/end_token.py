@@ -111,7 +111,7 @@ def without_end_tokens(tokenizer: Tokenizer) -> Tokenizer:
 
 
 def _append_token(pieces: list[dict], token: str) -> list[dict]:
-    """The pieces of a template, with the token after each text."""
+    """Return the pieces of a template, with the token after each text."""
     extended = []
     for piece in pieces:
         extended.append(piece)

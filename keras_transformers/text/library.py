@@ -56,7 +56,7 @@ def uncached(model: tokenizers.models.Model) -> tokenizers.models.Model:
 
 
 def count_ids(library: tokenizers.Tokenizer) -> int:
-    """The largest id + 1, which is the size of all tables by id.
+    """Return the largest id + 1, which is the size of all tables by id.
 
     Raises:
         ValueError: There is no token, or most of the ids below the largest one have none.

@@ -72,7 +72,7 @@ def text_tokens(library: tokenizers.Tokenizer) -> dict[int, str]:
 
 
 def speller(decoder: dict[str, Any] | None, first: bool, last: bool) -> Callable[[str], bytes]:
-    """A function from a token to its bytes, as decoded at the start, inside or at the end of a text.
+    """Return a function from a token to its bytes, as decoded at the start, inside or at the end of a text.
 
     A token that stands for a byte gives that byte. `decoder` is the "decoder" of a tokenizer.json.
     """

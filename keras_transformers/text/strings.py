@@ -9,7 +9,7 @@ BLANK = r"[\s\v\x1c-\x1f\x{85}\pZ]*"
 
 
 def decoded(column: np.ndarray) -> np.ndarray:
-    """The array with its bytes, if it has any, as `str`.
+    """Return the array with its bytes, if it has any, as `str`.
 
     Args:
         column: Any dtype; objects in it are bytes in UTF-8.

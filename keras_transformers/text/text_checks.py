@@ -43,7 +43,7 @@ def listed(values: Any, is_ordered: bool = True) -> list | None:
 
 
 def check_texts(name: str, texts: Sequence[str], is_ordered: bool = True) -> list[str]:
-    """The texts as a list; a `ValueError` if they are no list, one str, not all str, or not valid Unicode."""
+    """Return the texts as a list; a `ValueError` if they are no list, one str, not all str, or not valid Unicode."""
     if isinstance(texts, str):
         raise ValueError(f"Expected a list of str for `{name}`, received one str. Pass [text].")
     rows = listed(texts, is_ordered)
@@ -57,7 +57,7 @@ def check_texts(name: str, texts: Sequence[str], is_ordered: bool = True) -> lis
 
 
 def check_text(name: str, text: str, row: int) -> str:
-    """The text; a `ValueError` that names its row if it is not a str, or has a lone surrogate."""
+    """Return the text; a `ValueError` that names its row if it is not a str, or has a lone surrogate."""
     if not isinstance(text, str):
         raise ValueError(f"Expected a list of str for `{name}`, received {type(text).__name__} at row {row}.")
     surrogate = None if text.isascii() else SURROGATE.search(text)

@@ -111,5 +111,5 @@ class Vocabulary:
         return token_id
 
     def token_bytes(self, first: bool = False, last: bool = False) -> list[bytes]:
-        """The bytes of UTF-8 that each id adds to a text, in mid-sentence or at an end of it; b"" if special."""
+        """Return the bytes of UTF-8 that each id adds to a text, in mid-sentence or at an end of it; b"" if special."""
         return token_bytes(self._library, first, last)

@@ -14,7 +14,7 @@ from keras_transformers.utils.keras_private import strategy_of
 
 
 def newest(folder: str | os.PathLike, count: int, pattern: str = "*.weights.h5") -> list[Path]:
-    """Returns the `count` files that were written last, oldest first.
+    """Return the `count` files that were written last, oldest first.
 
     Args:
         folder: Where `keras.callbacks.ModelCheckpoint(save_weights_only=True)` wrote.
@@ -40,7 +40,7 @@ def newest(folder: str | os.PathLike, count: int, pattern: str = "*.weights.h5")
 
 
 def average_weights(model: keras.Model, paths: Sequence[str | os.PathLike]) -> None:
-    """Sets the model's weights to the mean of saved ones, summed in float64.
+    """Set the model's weights to the mean of saved ones, summed in float64.
 
     Vaswani et al. 2017 averaged the last 5 checkpoints of the base model and the last 20 of the big one:
     https://arxiv.org/abs/1706.03762, section 6.1.
@@ -116,7 +116,7 @@ class AverageEpochs(keras.callbacks.Callback):
         self.folder, self.count = Path(folder), count
 
     def files(self) -> list[Path]:
-        """The epochs' files, oldest first."""
+        """Return the epochs' files, oldest first."""
         return sorted(self.folder.glob("epoch-*.weights.h5"))
 
     def set_params(self, params):

@@ -10,7 +10,7 @@ import keras
 
 
 def freeze(model: keras.Model, patterns: str | Sequence[str]) -> list[str]:
-    """Makes the variables whose path matches a pattern non-trainable.
+    """Make the variables whose path matches a pattern non-trainable.
 
     If all variables of a top-level layer are frozen, the layer gets `trainable=False`, which a saved model keeps. Other
     frozen variables are trainable again after loading.
@@ -52,7 +52,7 @@ def freeze(model: keras.Model, patterns: str | Sequence[str]) -> list[str]:
 
 
 def check_untrained(model: keras.Model) -> None:
-    """Raises a `ValueError` if a model's optimizer has been built, as it keeps the variables it was built for."""
+    """Raise a `ValueError` if a model's optimizer has been built, as it keeps the variables it was built for."""
     if getattr(model, "optimizer", None) is not None and model.optimizer.built:
         raise ValueError("Received a model that has been trained; call compile() with a new optimizer first.")
 

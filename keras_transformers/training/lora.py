@@ -16,7 +16,7 @@ from keras_transformers.utils.number_checks import is_size
 
 
 def add_lora(model: keras.Model, rank: int, alpha: float | None = None, train: Iterable[str] = ()) -> None:
-    """Adds adapters to all dense layers of a model's blocks, and freezes all else but the layers in `train`.
+    """Add adapters to all dense layers of a model's blocks, and freezes all else but the layers in `train`.
 
     A dense layer x W becomes x (W + alpha / rank * A B). B starts at zero, so that the outputs do not change. Call it
     after the weights are loaded, and before the model is trained.
@@ -105,7 +105,7 @@ def _merge(layer: keras.layers.Dense) -> None:
 
 
 def _separate(layers: Sequence[keras.layers.Dense], kernels: Sequence[np.ndarray]) -> None:
-    """Undoes `_merge`, even if that or an earlier `_separate` was interrupted."""
+    """Undo `_merge`, even if that or an earlier `_separate` was interrupted."""
     for layer, values in zip(layers, kernels, strict=True):
         kernel(layer).assign(values)
         layer.lora_enabled = True

@@ -18,7 +18,7 @@ MOST_DEPTH = 64
 
 
 def read_object(path: str | Path) -> dict[str, Any]:
-    """The JSON object that a file holds.
+    """Return the JSON object that a file holds.
 
     Raises:
         ValueError: The file is missing or too large, or it holds no JSON or another value than an object, or is nested
@@ -39,7 +39,7 @@ def read_object(path: str | Path) -> dict[str, Any]:
 
 
 def read_json(path: str | Path, expected: str, most: int = MOST_BYTES) -> Any:
-    """The JSON value that a file holds.
+    """Return the JSON value that a file holds.
 
     Args:
         path: Of the file.
@@ -78,7 +78,7 @@ def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _depth(values: Any) -> int:
-    """How deep lists and dicts are nested, up to one more than `MOST_DEPTH`."""
+    """Return how deep lists and dicts are nested, up to one more than `MOST_DEPTH`."""
     level, depth = [values], 0
     while depth <= MOST_DEPTH and (level := [value for value in level if isinstance(value, (list, dict))]):
         level = [item for value in level for item in (value.values() if isinstance(value, dict) else value)]
@@ -87,7 +87,7 @@ def _depth(values: Any) -> int:
 
 
 def check_types(values: Mapping[str, Any], kinds: Mapping[str, Kind], source: Any) -> None:
-    """Checks that the values which are there, and not null, have the types of a table.
+    """Check that the values which are there, and not null, have the types of a table.
 
     True and False are no numbers, and neither are NaN and infinity.
 

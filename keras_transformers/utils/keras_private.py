@@ -14,7 +14,7 @@ import keras
 
 
 def kernel(layer: keras.layers.Dense) -> keras.Variable:
-    """The matrix of a dense layer, as it is stored.
+    """Return the matrix of a dense layer, as it is stored.
 
     The public `layer.kernel` of a layer with LoRA is a tensor, the sum of matrix and adapters in the precision that
     the layer computes in. It can be neither assigned nor saved in full precision.
@@ -23,7 +23,7 @@ def kernel(layer: keras.layers.Dense) -> keras.Variable:
 
 
 def untrack_variable(layer: keras.layers.Layer, variable: keras.Variable) -> None:
-    """Takes a variable off a layer's list of weights; does nothing where it is not on it.
+    """Take a variable off a layer's list of weights; does nothing where it is not on it.
 
     The public interface has `add_weight`, and nothing that takes a weight away again.
     """
@@ -31,7 +31,7 @@ def untrack_variable(layer: keras.layers.Layer, variable: keras.Variable) -> Non
 
 
 def track_variables(layer: keras.layers.Layer, variables: Iterable[keras.Variable]) -> None:
-    """Puts variables that exist already on the list of weights of a layer that is built.
+    """Put variables that exist already on the list of weights of a layer that is built.
 
     A built layer refuses new weights (its tracker is locked), and the public `add_weight` makes a new variable.
     """
@@ -42,7 +42,7 @@ def track_variables(layer: keras.layers.Layer, variables: Iterable[keras.Variabl
 
 
 def all_layers(layer: keras.layers.Layer) -> list[keras.layers.Layer]:
-    """A layer or model and all layers inside it, at any depth.
+    """Return a layer or model and all layers inside it, at any depth.
 
     The public `model.layers` has the outermost layers only, and a layer has no list of its parts.
     """
@@ -50,7 +50,7 @@ def all_layers(layer: keras.layers.Layer) -> list[keras.layers.Layer]:
 
 
 def strategy_of(model: keras.Model) -> Any | None:
-    """The `tf.distribute.Strategy` in whose scope a model was made; None for none, or without TensorFlow.
+    """Return the `tf.distribute.Strategy` in whose scope a model was made; None for none, or without TensorFlow.
 
     The public `model.distribute_strategy` gives the default strategy for none, and exists on TensorFlow only.
     """
@@ -58,7 +58,7 @@ def strategy_of(model: keras.Model) -> Any | None:
 
 
 def build_for_batch(model: keras.Model, batch: Any) -> None:
-    """Makes the variables of a compiled model's loss, metrics and optimizer, from the shapes of a batch.
+    """Make the variables of a compiled model's loss, metrics and optimizer, from the shapes of a batch.
 
     The public interface makes them in the first step of `fit` only: too late to restore their values before it.
 
@@ -90,7 +90,7 @@ def replace_first_look(model: keras.Model, look: Callable[[Any], bool]) -> None:
 
 
 def set_first_epoch(model: keras.Model, epoch: int | None) -> None:
-    """Sets the epoch with which a `fit` begins that is under way; None for the one that its caller named.
+    """Set the epoch with which a `fit` begins that is under way; None for the one that its caller named.
 
     The public argument `initial_epoch` is read by the caller of `fit`, before a callback knows how far the run came.
     """
@@ -98,7 +98,7 @@ def set_first_epoch(model: keras.Model, epoch: int | None) -> None:
 
 
 def optimized_variables(optimizer: keras.optimizers.Optimizer) -> list[keras.Variable]:
-    """The model's variables that a built optimizer updates.
+    """Return the model's variables that a built optimizer updates.
 
     The public `optimizer.variables` holds the optimizer's own state only.
     """
@@ -106,7 +106,7 @@ def optimized_variables(optimizer: keras.optimizers.Optimizer) -> list[keras.Var
 
 
 def adam_moments(optimizer: keras.optimizers.Adam, variable: Any) -> tuple[keras.Variable, keras.Variable]:
-    """The first and second moments that a built Adam keeps of a variable (in `update_step`, what that is given).
+    """Return the first and second moments that a built Adam keeps of a variable (in `update_step`, what that is given).
 
     The public `optimizer.variables` does not tell which moments are whose.
     """
@@ -115,7 +115,7 @@ def adam_moments(optimizer: keras.optimizers.Adam, variable: Any) -> tuple[keras
 
 
 def is_decayed(optimizer: keras.optimizers.Optimizer, variable: Any) -> bool:
-    """Whether weight decay applies to a variable (in `update_step`, to what that is given).
+    """Return whether weight decay applies to a variable (in `update_step`, to what that is given).
 
     The public `exclude_from_weight_decay` says which ones it spares, and nothing tells afterwards.
     """
@@ -123,7 +123,8 @@ def is_decayed(optimizer: keras.optimizers.Optimizer, variable: Any) -> bool:
 
 
 def supports_no_merge_call() -> bool:
-    """Whether the replicas of the current strategy step without ever being merged (TensorFlow only), as under XLA.
+    """Return whether the replicas of the current strategy step without ever being merged (TensorFlow only), as under
+    XLA.
 
     TensorFlow exports it for Keras alone, in `tf.__internal__`.
     """
@@ -178,7 +179,7 @@ def with_mask(x: Any, mask: Any | None) -> Any:
 
 
 def input_datasets(dataset: Any) -> list[Any]:
-    """The `tf.data.Dataset`s that one was made from: one for `take`, several for `zip`, none for a source.
+    """Return the `tf.data.Dataset`s that one was made from: one for `take`, several for `zip`, none for a source.
 
     The public interface does not tell. `tf.data.Dataset` asks its subclasses to define this method.
     """
@@ -186,7 +187,8 @@ def input_datasets(dataset: Any) -> list[Any]:
 
 
 def function_graph(graph: Any, name: str) -> Any:
-    """The graph of a function that a graph calls: the body of a loop, a branch, a `tf.function` (TensorFlow only).
+    """Return the graph of a function that a graph calls: the body of a loop, a branch, a `tf.function` (TensorFlow
+    only).
 
     The public `graph.as_graph_def().library` has names instead of tensors, and no shapes.
     """

@@ -15,12 +15,12 @@ MOST_FLOAT = sys.float_info.max
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a real number, and not True or False."""
+    """Return whether a value is a real number, and not True or False."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 def is_finite(value: Any) -> bool:
-    """Whether a value is a real number, not True or False, that a float can hold."""
+    """Return whether a value is a real number, not True or False, that a float can hold."""
     if not is_number(value):
         return False
     plain = value.item() if hasattr(value, "item") else value  # NumPy's float32 cannot be compared with the limits
@@ -28,12 +28,12 @@ def is_finite(value: Any) -> bool:
 
 
 def is_size(value: Any) -> bool:
-    """Whether a value is a positive integer, and not True."""
+    """Return whether a value is a positive integer, and not True."""
     return is_count(value) and operator.index(value) > 0
 
 
 def is_count(value: Any) -> bool:
-    """Whether a value is an integer of at least 0, and not True or False."""
+    """Return whether a value is an integer of at least 0, and not True or False."""
     try:
         return not isinstance(value, bool) and operator.index(value) >= 0
     except (TypeError, AttributeError):  # the latter from TensorFlow's scalars
@@ -41,7 +41,7 @@ def is_count(value: Any) -> bool:
 
 
 def is_token_id(value: Any, vocabulary_size: int) -> bool:
-    """Whether a value is an integer in [0, vocabulary_size), and not True or False."""
+    """Return whether a value is an integer in [0, vocabulary_size), and not True or False."""
     return isinstance(value, numbers.Integral) and not isinstance(value, bool) and 0 <= value < vocabulary_size
 
 

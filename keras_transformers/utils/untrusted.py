@@ -19,7 +19,8 @@ MOST_LETTERS = 300  # of a value in an error message
 
 
 def read_bytes(path: str | Path, expected: str = "a file", most: int = MOST_BYTES) -> bytes:
-    """The bytes of a file, if it is a regular one and not too large: a pipe would never end, a device could neither.
+    """Return the bytes of a file, if it is a regular one and not too large: a pipe would never end, a device could
+    neither.
 
     Args:
         path: Of the file; links are followed, as the cache of `huggingface_hub` is made of them.
@@ -55,7 +56,7 @@ def read_bytes(path: str | Path, expected: str = "a file", most: int = MOST_BYTE
 
 
 def check_is_itself(path: Path, begin: bytes | None = None) -> None:
-    """Raises a `ValueError` if a file is not what its name says: a pointer of git lfs, a web page, or no file at all.
+    """Raise a `ValueError` if a file is not what its name says: a pointer of git lfs, a web page, or no file at all.
 
     Args:
         path: Of the file.
@@ -87,7 +88,7 @@ def check_is_itself(path: Path, begin: bytes | None = None) -> None:
 
 
 def check_file(path: str | Path) -> None:
-    """Raises a `ValueError` if a file cannot be read; call it before long work.
+    """Raise a `ValueError` if a file cannot be read; call it before long work.
 
     Raises:
         ValueError: There is no such file (the message has the nearest names), it is a folder, or may not be read.
@@ -123,7 +124,7 @@ def nearest(path: str | Path) -> str:
 
 
 def resolved(path: str | Path) -> Path:
-    """The absolute path, links followed, of a file or folder that need not exist.
+    """Return the absolute path, links followed, of a file or folder that need not exist.
 
     Raises:
         ValueError: It can be no path: a loop of links, a name that is too long or has a zero byte.
@@ -143,7 +144,7 @@ def resolved(path: str | Path) -> Path:
 
 
 def decoded(content: bytes, path: str | Path) -> str:
-    """The text of a file in UTF-8.
+    """Return the text of a file in UTF-8.
 
     Raises:
         ValueError: It is in another encoding.
@@ -185,7 +186,7 @@ def brief(record: Any) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value as an error message shows it: cut if it is long.
+    """Return a value as an error message shows it: cut if it is long.
 
     Example:
 

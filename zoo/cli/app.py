@@ -69,7 +69,7 @@ def explain(error: Exception) -> tuple[str, int]:
 
 
 def examples(*commands: str) -> str:
-    """The end of a command's help."""
+    """Return the end of a command's help."""
     return "\n\n".join(["Examples:", *(f"python -m zoo {command}" for command in commands)])
 
 
@@ -140,7 +140,7 @@ def task_name(name: str | None) -> str | None:
 
 
 def column(value: str) -> str | int:
-    """A column's name, or its number."""
+    """Return a column's name, or its number."""
     return int(value) if value.isdecimal() else value
 
 

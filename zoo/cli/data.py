@@ -56,7 +56,7 @@ def check_header(path: Path | None, columns: Columns) -> None:
 
 
 def read_labelled(path: Path, columns: Columns, problem: str) -> Table:
-    """A table whose labels are those of a problem: a name, names parted by `|`, or a number."""
+    """Return a table whose labels are those of a problem: a name, names parted by `|`, or a number."""
     columns = columns.labelled()
     table = read_table(path, *columns)
     labels = []
@@ -86,7 +86,7 @@ def _whole(name: str) -> str:
 
 
 def parse_label(value: Any, problem: str) -> str | list[str] | float:
-    """One label, as `Task.fit` takes it."""
+    """Return one label, as `Task.fit` takes it."""
     if problem == "regression":
         number = float(value)
         if not math.isfinite(number):
@@ -101,7 +101,7 @@ def parse_label(value: Any, problem: str) -> str | list[str] | float:
 
 
 def read_pairs(path: Path, columns: Columns) -> Table:
-    """A table of texts that may have pairs and labels; labels that are all numbers are read as such."""
+    """Return a table of texts that may have pairs and labels; labels that are all numbers are read as such."""
     table = read_table(path, *columns)
     try:
         return table._replace(labels=[parse_label(value, "regression") for value in table.labels])
@@ -110,7 +110,7 @@ def read_pairs(path: Path, columns: Columns) -> Table:
 
 
 def label_names(rows: dict[str, list], columns: Columns, problem: str) -> list[str]:
-    """The classes that rows have; for regression the name of the column."""
+    """Return the classes that rows have; for regression the name of the column."""
     if problem == "regression":
         return [name if isinstance(name := columns.labelled().label, str) else "score"]
     labels = rows["labels"] if problem == "multi_label" else [rows["labels"]]
@@ -142,7 +142,7 @@ def as_known(path: Path, columns: Columns, rows: dict[str, list], names: Sequenc
 
 
 def requests(texts: list[str], file: Path | None, columns: Columns, kind: Any = None) -> Table:
-    """What to answer: the arguments, a file, or the lines of stdin.
+    """Return what to answer: the arguments, a file, or the lines of stdin.
 
     Args:
         texts: The arguments; of a task that needs pairs, each text and then its second one, or one text and its
@@ -199,26 +199,26 @@ def table_rows(file: Path, names: list[str | int]) -> Iterator[Row]:
 
 
 def choices_of(name: str, texts: list[str]) -> Table:
-    """A text, and behind it the list of those that may go with it."""
+    """Return a text, and behind it the list of those that may go with it."""
     if len(texts) < 2:
         raise ValueError(f"{name} takes a text and its choices: received one text. Give the choices after it.")
     return Table(texts[:1], [texts[1:]], None)
 
 
 def paired(name: str, texts: list[str]) -> Table:
-    """Texts and their second ones, which follow each other."""
+    """Return texts and their second ones, which follow each other."""
     if len(texts) % 2:
         raise ValueError(f"{name} takes pairs: received {len(texts)} texts. Give each text and then its second one.")
     return Table(texts[::2], texts[1::2], None)
 
 
 def as_text(text: str | list[str]) -> str:
-    """A text, which may be words."""
+    """Return a text, which may be words."""
     return text if isinstance(text, str) else " ".join(text)
 
 
 def given(texts: list[str], file: Path | None = None) -> list[str]:
-    """The arguments, or the lines of a text file, or those of stdin."""
+    """Return the arguments, or the lines of a text file, or those of stdin."""
     if texts and file:
         raise ValueError("received both texts and --file: give one of them.")
     if file:
@@ -233,12 +233,12 @@ def given(texts: list[str], file: Path | None = None) -> list[str]:
 
 
 def read_lines(path: Path) -> list[str]:
-    """The lines of a text file, blank ones too."""
+    """Return the lines of a text file, blank ones too."""
     return [line.rstrip("\r\n") for line in io.StringIO(read_utf8(path), newline="\n")]
 
 
 def read_texts(path: Path, columns: Columns) -> Table:
-    """Texts for a language model: a text a line, or a table, perhaps with what follows each text as labels."""
+    """Return texts for a language model: a text a line, or a table, perhaps with what follows each text as labels."""
     if path.suffix.lower() in FORMATS:
         table = read_table(path, columns.text, label=columns.label)
         check_strings(path, columns.label, table.labels or ())
@@ -254,7 +254,7 @@ def read_texts(path: Path, columns: Columns) -> Table:
 
 
 def examples_of(kind: Any, path: Path, columns: Columns, problem: str | None = None) -> dict[str, Any]:
-    """What a file gives to `dataset`, `fit` and `evaluate` of a task.
+    """Return what a file gives to `dataset`, `fit` and `evaluate` of a task.
 
     Args:
         kind: The `Kind` of task.

@@ -47,13 +47,13 @@ def forward_pass(entry: _entry.Entry, length: int) -> str:
 
 
 def _scaled(number: float, unit: str) -> str:
-    """A number with three digits and a prefix."""
+    """Return a number with three digits and a prefix."""
     power, prefix = next((pair for pair in ((9, "G"), (6, "M")) if number >= 10 ** pair[0]), (3, "k"))
     return f"{number / 10**power:.3g} {prefix}{unit}"
 
 
 def facts(entry: _entry.Entry) -> dict[str, str]:
-    """What `describe` prints, by what it is."""
+    """Return what `describe` prints, by what it is."""
     weights = f"{entry.source}, downloaded when first loaded" if entry.source else "none: sizes to train"
     rows = {
         "name": entry.name,

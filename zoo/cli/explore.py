@@ -68,7 +68,7 @@ def check_file(path: Path) -> None:
 
 
 def write_file(path: Path, text: str) -> None:
-    """Writes a file whole or not at all: one that was there before stays as it was until then."""
+    """Write a file whole or not at all: one that was there before stays as it was until then."""
     path = path.resolve()  # of a link, what it points to
     if path.exists() and not path.is_file():  # such as /dev/stdout
         path.write_text(text, encoding="utf-8")

@@ -95,7 +95,7 @@ class OnlyHere:
 
 
 def build(task: Any, name: str, view: View) -> tuple[Any, Any]:
-    """The form and its theme."""
+    """Return the form and its theme."""
     gradio = _gradio()
     continues = task.kind.writes_text and task.config.kind == "decoder"
     with gradio.Blocks(title=f"zoo explore {name}", analytics_enabled=False) as blocks:
@@ -128,7 +128,7 @@ def build(task: Any, name: str, view: View) -> tuple[Any, Any]:
 
 
 def _fields(gradio: Any, task: Any, view: View) -> dict[str, Any]:
-    """The fields of the form, by those of `View`."""
+    """Return the fields of the form, by those of `View`."""
     long = {"max_length": MOST_CHARACTERS}
     text = gradio.Textbox(view.text, label="Text", lines=2, elem_id="text", **long)
     changed = gradio.Textbox(view.changed, label="Changed text, to compare (may stay empty)", elem_id="changed", **long)
@@ -149,7 +149,7 @@ def _fields(gradio: Any, task: Any, view: View) -> dict[str, Any]:
 
 
 def frame(task: Any, name: str, view: View) -> str:
-    """The document in a frame, or what is wrong with what was asked for."""
+    """Return the document in a frame, or what is wrong with what was asked for."""
     try:
         return FRAME.format(html.escape(view.page(task, name)))
     except ValueError as error:
@@ -157,7 +157,7 @@ def frame(task: Any, name: str, view: View) -> str:
 
 
 def longer(task: Any, name: str, view: View) -> tuple[str, str]:
-    """The text with one more token, and its document."""
+    """Return the text with one more token, and its document."""
     try:
         text = read(task, view._replace(new_tokens=1).request(task)).text
     except ValueError as error:

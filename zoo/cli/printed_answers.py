@@ -140,7 +140,7 @@ def _flushed(stream: TextIO, line: str) -> None:
 
 
 def _rows(stream: TextIO, out: Path) -> Write:
-    """Writes rows of a table, and before the first one the names of its columns."""
+    """Write rows of a table, and before the first one the names of its columns."""
     names: list[str] = []
     lines = csv.writer(stream, lineterminator="\n")
 

@@ -39,7 +39,7 @@ def paragraph(row: tuple[str, ...]) -> str:
 
 
 def rows_of(name: str, results: tuple[Result, ...]) -> list[tuple[str, ...]]:
-    """The cells of a model's results, those of one measurement in one row."""
+    """Return the cells of a model's results, those of one measurement in one row."""
     rows = []
     for (data, seeds, minutes, command), group in groupby(
         results, lambda result: (result.data, result.seeds, result.minutes, result.command)
@@ -50,7 +50,7 @@ def rows_of(name: str, results: tuple[Result, ...]) -> list[tuple[str, ...]]:
 
 
 def markdown_lines(rows: list[tuple[str, ...]]) -> list[str]:
-    """The table in Markdown, with names and commands as code."""
+    """Return the table in Markdown, with names and commands as code."""
     lines = [COLUMNS, ("---",) * len(COLUMNS)]
     lines += [(f"`{name}`", *cells, f"`{command}`") for name, *cells, command in rows]
     return [f"| {' | '.join(line)} |" for line in lines]

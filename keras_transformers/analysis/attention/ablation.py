@@ -39,7 +39,8 @@ class Head(NamedTuple):
 
 
 def parse_heads(texts: str | Iterable[str], kind_of_model: str) -> list[Head]:
-    """Heads as a user writes them: `LAYER.HEAD` from 0, behind `encoder:` or `cross:` where there are two stacks.
+    """Return heads as a user writes them: `LAYER.HEAD` from 0, behind `encoder:` or `cross:` where there are two
+    stacks.
 
     Args:
         texts: With spaces or commas between heads, or a list.
@@ -68,7 +69,7 @@ def parse_heads(texts: str | Iterable[str], kind_of_model: str) -> list[Head]:
 
 
 def attention_of(model: keras.Model, head: Head, kind_of_model: str) -> Attention:
-    """The layer that a head is in.
+    """Return the layer that a head is in.
 
     Raises:
         ValueError: The model has no such layer or head.
@@ -142,7 +143,9 @@ def zeroed(model: keras.Model, heads: Iterable[Head], kind_of_model: str) -> lis
 
 
 def projections(attention: Attention) -> tuple[keras.Variable, ...]:
-    """The matrices with a row for each number of each head: that of the output, and of its adapter if it has one."""
+    """Return the matrices with a row for each number of each head: that of the output, and of its adapter if it has
+    one.
+    """
     dense = attention.output_dense
     return (kernel(dense), *((dense.lora_kernel_a,) if dense.lora_enabled else ()))
 

@@ -132,7 +132,7 @@ def _figure(size: tuple[float, float]) -> Any:
 
 
 def _panels(heads: int, queries: int, keys: int) -> tuple[Any, list]:
-    """A figure with one panel for each head, and the panels."""
+    """Return a figure with one panel for each head, and the panels."""
     columns = min(heads, COLUMNS)
     rows = math.ceil(heads / columns)
     figure = _figure((columns * (1 + CELL * keys), rows * (1 + CELL * queries)))

@@ -41,7 +41,7 @@ class Role(NamedTuple):
 
 
 def head_roles(scores: Any, special: Sequence[bool] | None = None) -> list[list[Role]]:
-    """The role of every head of self-attention on one text.
+    """Return the role of every head of self-attention on one text.
 
     A head does on one text what it may not do on another: take the mean over many before you give it a name.
     Papers: Clark et al. 2019, https://arxiv.org/abs/1906.04341; Voita et al. 2019, https://arxiv.org/abs/1905.09418.

@@ -22,7 +22,7 @@ def group_bounds(length: int, most: int) -> list[tuple[int, int]]:
 
 
 def pooled(scores: Any, most: int) -> np.ndarray:
-    """Maps of at most `most` rows and columns: the attention of groups of tokens to groups of tokens.
+    """Map of at most `most` rows and columns: the attention of groups of tokens to groups of tokens.
 
     A row is the mean over the queries of a group, a column the sum over its keys, so that rows add up to what they did
     before.

@@ -50,7 +50,7 @@ class Recorded(NamedTuple):
 
 
 def record(config: TransformerConfig, model: keras.Model, inputs: Mapping[str, Any]) -> dict[str, Recorded]:
-    """Reads one text, block by block, and notes what each attention layer does.
+    """Read one text, block by block, and notes what each attention layer does.
 
     Any model will do: it need not have been loaded with `outputs=["attention_scores"]`. Memory grows with the square of
     the length.

@@ -49,7 +49,7 @@ class Complexity:
 
 
 def complexity(layer: keras.layers.Layer, inputs: Any, **options: Any) -> Complexity:
-    """Counts what a layer or model costs; nothing is computed, and a layer that is not built gets no memory.
+    """Count what a layer or model costs; nothing is computed, and a layer that is not built gets no memory.
 
     Paper: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, table 1, has what to expect of layers.
 
@@ -91,5 +91,5 @@ def complexity(layer: keras.layers.Layer, inputs: Any, **options: Any) -> Comple
 
 
 def _numbers(variables: Iterable[keras.Variable]) -> int:
-    """How many numbers weights have; the states of random generators are none."""
+    """Return how many numbers weights have; the states of random generators are none."""
     return sum(math.prod(variable.shape) for variable in variables if "seed" not in variable.name)

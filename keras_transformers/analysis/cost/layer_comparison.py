@@ -146,11 +146,11 @@ class LayerComparison:
         return math.gcd(8, *self.widths)
 
     def rows(self) -> list[Row]:
-        """The whole table."""
+        """Return the whole table."""
         return [self.row(layer, quantity) for layer in THEORY for quantity in quantities(layer)]
 
     def row(self, layer: str, quantity: str) -> Row:
-        """One row of it; `layer` is one of `THEORY`, `quantity` one of its `quantities`."""
+        """Return one row of it; `layer` is one of `THEORY`, `quantity` one of its `quantities`."""
         length, width = self.length, self.width
         if quantity == "path length":
             length, width = self.lengths[0], self.widths[0]
@@ -160,14 +160,14 @@ class LayerComparison:
         return Row(layer, quantity, THEORY[layer].get(quantity), count(self.length, width), by_length, by_width)
 
     def count(self, layer: str, quantity: str, length: int, width: int) -> int:
-        """One number: a `quantity` of a layer of a `width` at a `length`."""
+        """Return one number: a `quantity` of a layer of a `width` at a `length`."""
         key = (layer, "path length" if quantity == "path length" else "counts", length, width)
         if key not in self._cache:
             self._cache[key] = (self._path if quantity == "path length" else self._counts)(layer, length, width)
         return self._cache[key] if quantity == "path length" else COUNTED[quantity](self._cache[key])
 
     def crossing(self, quantity: str, recurrence: str, width: int) -> int | None:
-        """The length from which on attention needs more multiply-adds than a recurrent layer of the same width.
+        """Return the length from which on attention needs more multiply-adds than a recurrent layer of the same width.
 
         Both are polynomials in T of the second degree: three lengths give them, and where they are equal.
 
@@ -205,7 +205,7 @@ class LayerComparison:
         return {"attention_mask": keras.ops.convert_to_numpy(window_mask(positions, positions, self.window))}
 
     def make(self, layer: str, width: int, depth: int = 1, dtype: str = "float32") -> keras.layers.Layer:
-        """A layer of `THEORY` that is not built; one of dilation `k ** depth` where it is dilated."""
+        """Return a layer of `THEORY` that is not built; one of dilation `k ** depth` where it is dilated."""
         if layer.startswith("attention"):
             return Attention(self.num_heads, dtype=dtype)
         if layer.startswith("Conv1D"):
@@ -216,14 +216,14 @@ class LayerComparison:
 
 
 def quantities(layer: str) -> list[str]:
-    """What there is to say of a layer of `THEORY`: what is published, all its multiply-adds, its activations."""
+    """Return what there is to say of a layer of `THEORY`: what is published, all its multiply-adds, its activations."""
     published = list(THEORY[layer])
     more = ["multiply-adds"] if "multiply-adds" not in published else []
     return [*published, *more, "activation bytes"]
 
 
 def growth(sizes: Sequence[int], counts: Sequence[float]) -> float:
-    """The exponent of a power law: the slope of a least-squares line through the logarithms.
+    """Return the exponent of a power law: the slope of a least-squares line through the logarithms.
 
     Args:
         sizes: Two or more different positive numbers.

@@ -63,7 +63,7 @@ def _flops(config: TransformerConfig, layers: dict[str, int], length: int) -> in
 
 
 def whole_model(config: TransformerConfig) -> keras.Model:
-    """A model with what the zoo counts with it: the pooler of an encoder, the output layer of a decoder.
+    """Return a model with what the zoo counts with it: the pooler of an encoder, the output layer of a decoder.
 
     Args:
         config: Of any family.

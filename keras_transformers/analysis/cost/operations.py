@@ -45,7 +45,7 @@ def multiply_adds(operation: Any) -> int:
 
 
 def bytes_made(operation: Any) -> int:
-    """Bytes of the tensors that an operation makes.
+    """Return bytes of the tensors that an operation makes.
 
     Args:
         operation: Of a `tf.Graph`.
@@ -65,7 +65,7 @@ def bytes_made(operation: Any) -> int:
 
 
 def shape_of(tensor: Any) -> tuple[int, ...]:
-    """The shape of a tensor of a graph; a `ValueError` where it is not known."""
+    """Return the shape of a tensor of a graph; a `ValueError` where it is not known."""
     if not tensor.shape.is_fully_defined():
         raise ValueError(
             f"operations can be counted where every shape is known: received {tensor.shape} of {tensor.name!r}. "
@@ -81,12 +81,12 @@ def _matrix_product(operation: Any) -> int:
 
 
 def _convolution(operation: Any) -> int:
-    """The filter is (..., input channels, output channels)."""
+    """Return the filter is (..., input channels, output channels)."""
     return math.prod(shape_of(operation.outputs[0])) * math.prod(shape_of(operation.inputs[1])[:-1])
 
 
 def _depthwise(operation: Any) -> int:
-    """The filter is (height, width, channels, multiplier)."""
+    """Return the filter is (height, width, channels, multiplier)."""
     return math.prod(shape_of(operation.outputs[0])) * math.prod(shape_of(operation.inputs[1])[:-2])
 
 
@@ -101,7 +101,7 @@ def _convolution_to_filter(operation: Any) -> int:
 
 
 def _einsum(operation: Any) -> int:
-    """The product of the sizes of all letters; dimensions of an ellipsis are counted from the end."""
+    """Return the product of the sizes of all letters; dimensions of an ellipsis are counted from the end."""
     sizes: dict[Any, int] = {}
     equation = operation.get_attr("equation").decode().replace(" ", "")
     for letters, tensor in zip(equation.split("->")[0].split(","), operation.inputs, strict=True):

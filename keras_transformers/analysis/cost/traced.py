@@ -41,7 +41,7 @@ class Body:
         return [operation for operation in found if operation.type != "Placeholder"]
 
     def inside(self, operation: Any, attribute: str) -> Body:
-        """The body that an operation calls: the `cond` or `body` of a loop, the `f` of a call, a branch."""
+        """Return the body that an operation calls: the `cond` or `body` of a loop, the `f` of a call, a branch."""
         key = (operation.name, attribute)
         if key not in self._inside:
             graph = function_graph(self.graph, operation.get_attr(attribute).name)
@@ -59,7 +59,7 @@ class Body:
 
 
 def ancestors(tensors: Sequence[Any]) -> set[str]:
-    """Names of the operations that tensors depend on."""
+    """Return names of the operations that tensors depend on."""
     found, waiting = set(), [tensor.op for tensor in tensors]
     while waiting:
         operation = waiting.pop()
@@ -70,7 +70,7 @@ def ancestors(tensors: Sequence[Any]) -> set[str]:
 
 
 def trace(layer: keras.layers.Layer, inputs: Any, **options: Any) -> Body:
-    """Traces a layer or model, without the values of its weights and without running it.
+    """Trace a layer or model, without the values of its weights and without running it.
 
     Args:
         layer: A Keras layer or model. One that is not built is built here, with weights of shapes without values.
@@ -96,7 +96,7 @@ def trace(layer: keras.layers.Layer, inputs: Any, **options: Any) -> Body:
 
 
 def call_with(layer: keras.layers.Layer, values: Sequence[Any], inputs: Any, **options: Any) -> Any:
-    """A layer's outputs with these values for its `variables`.
+    """Return a layer's outputs with these values for its `variables`.
 
     `layer.stateless_call` leaves out what the layer's own call does first, such as a cast to float16.
     """
@@ -106,13 +106,13 @@ def call_with(layer: keras.layers.Layer, values: Sequence[Any], inputs: Any, **o
 
 
 def build_shapes(layer: keras.layers.Layer, inputs: Any, **options: Any) -> None:
-    """Builds a layer that is not built, whatever its size: its weights have shapes and no values."""
+    """Build a layer that is not built, whatever its size: its weights have shapes and no values."""
     if not (layer.built and layer.variables):
         shapes_only(lambda: layer(inputs, **options))
 
 
 def shapes_only(make: Callable[[], Result]) -> Result:
-    """Makes layers or models whose weights have shapes and no values.
+    """Make layers or models whose weights have shapes and no values.
 
     In a thread of its own: Keras puts such weights on a list, one for each thread, and would give them values at the
     next occasion, gigabytes for a large model. `keras.utils.clear_session` would empty the list too, and forget the

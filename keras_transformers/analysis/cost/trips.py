@@ -23,7 +23,7 @@ class Unknown(ValueError):
 
 
 def trip_count(body: Body, loop: Any) -> int:
-    """How often a loop runs.
+    """Return how often a loop runs.
 
     Args:
         body: That the loop is in.
@@ -53,7 +53,7 @@ def trip_count(body: Body, loop: Any) -> int:
 
 
 def value_of(body: Body, tensor: Any, known: dict[str, Any] | None = None) -> Any:
-    """The value of a tensor that does not depend on the input or the weights.
+    """Return the value of a tensor that does not depend on the input or the weights.
 
     Args:
         body: That the tensor is in.
@@ -82,7 +82,7 @@ def value_of(body: Body, tensor: Any, known: dict[str, Any] | None = None) -> An
 
 
 def _counters(condition: Body, inner: Body) -> list[int]:
-    """Which loop variables the condition depends on, in this trip or a later one."""
+    """Return which loop variables the condition depends on, in this trip or a later one."""
     found, waiting = [], [(condition, condition.graph.outputs[0])]
     while waiting:
         body, tensor = waiting.pop()
@@ -102,7 +102,7 @@ def _named(body: Body, state: dict[int, Any]) -> dict[str, Any]:
 
 
 def _run(operation: Any, inputs: list[np.ndarray]) -> list[np.ndarray]:
-    """An operation of a graph, run by itself."""
+    """Return an operation of a graph, run by itself."""
     if operation.type == "Const":
         return [_constant(operation)]
     if operation.type in QUICK:

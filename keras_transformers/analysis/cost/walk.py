@@ -129,7 +129,7 @@ def _cost(operation: Any) -> _Cost:
 
 
 def _pass(before: list[Origin], cost: _Cost) -> tuple[list[Origin], Work]:
-    """One operation without a body: all its outputs wait for all its inputs."""
+    """Return one operation without a body: all its outputs wait for all its inputs."""
     varies, steps = any(origin.varies for origin in before), max((origin.steps for origin in before), default=0)
     of_activations = cost.products if all(origin.varies for origin in before[:2]) else 0
     work = Work(cost.products, of_activations, cost.made if varies else 0)

@@ -24,7 +24,7 @@ TITLES = {"self": "self-attention", "encoder": "the encoder's self-attention", "
 
 
 def pack_run(run: Run, first_token: int = 0) -> dict[str, Any]:
-    """A run as what JSON has.
+    """Return a run as what JSON has.
 
     Args:
         run: Of one text.
@@ -48,7 +48,7 @@ def pack_run(run: Run, first_token: int = 0) -> dict[str, Any]:
 
 
 def pack_answer(answer: Answer) -> dict[str, Any]:
-    """An answer as what JSON has: bars are lists of label, value, logit and number."""
+    """Return an answer as what JSON has: bars are lists of label, value, logit and number."""
     places = [
         {
             "name": place.name,
@@ -78,7 +78,7 @@ def matches(before: Sequence[str], after: Sequence[str]) -> list[int]:
 
 
 def pack_paths(tokens: Sequence[str], is_causal: bool) -> list[dict[str, Any]]:
-    """The paths from the first to the last token through layers of three kinds; of a long text, its ends."""
+    """Return the paths from the first to the last token through layers of three kinds; of a long text, its ends."""
     tokens = list(tokens) if len(tokens) <= PATH else [*tokens[: PATH - 2], "…", tokens[-1]]
     if len(tokens) < 2:
         return []
@@ -122,7 +122,7 @@ def _pack_map(one: Map, first_token: int, size: int) -> dict[str, Any]:
 
 
 def _window_size(maps: Sequence[Map]) -> int:
-    """How many tokens there is room for with all the numbers of all heads."""
+    """Return how many tokens there is room for with all the numbers of all heads."""
     per_token = sum(2 * one.recorded.query[:, :, 0].size for one in maps)
     least, most = WINDOW
     return max(least, min(most, NUMBERS // per_token))

@@ -22,7 +22,7 @@ SCRIPTS = ("dom.js", "answers.js", "maps.js", "cell.js", "paths.js", "main.js") 
 
 
 def page(title: str, runs: Sequence[Run], first_token: int = 0) -> str:
-    """A document that shows a text, or a text and a changed one, inside a model.
+    """Return a document that shows a text, or a text and a changed one, inside a model.
 
     What users wrote is in it as data only: the policy of the document runs the one script that it comes with, and lets
     nothing be loaded.
@@ -52,7 +52,7 @@ def page(title: str, runs: Sequence[Run], first_token: int = 0) -> str:
 
 
 def page_data(title: str, runs: Sequence[Run], first_token: int = 0) -> dict[str, Any]:
-    """What the script of the page reads."""
+    """Return what the script of the page reads."""
     last = runs[-1].maps[-1]
     same = {
         one.kind: [matches(old.names, new.names) for old, new in zip(_sides(before), _sides(one), strict=True)]

@@ -67,7 +67,7 @@ class Answer(NamedTuple):
 
 
 def of_prediction(prediction: Mapping[str, Any], gaps: Sequence[int] = ()) -> Answer:
-    """What `predict` says of a text, as bars.
+    """Return what `predict` says of a text, as bars.
 
     Args:
         prediction: One of the dicts of `OnePass.predict`.
@@ -135,7 +135,7 @@ def next_tokens(
     came: Sequence[str | None],
     like: Answer | None = None,
 ) -> Answer:
-    """What a language model expects next, at each place of a text.
+    """Return what a language model expects next, at each place of a text.
 
     Args:
         logits: Of the last places, (P, V), P <= T.

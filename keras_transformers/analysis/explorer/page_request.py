@@ -32,7 +32,7 @@ class Request(NamedTuple):
     seed: int = 0
 
     def checked(self) -> Request:
-        """The same.
+        """Return the same.
 
         Raises:
             ValueError: A text is empty, too long or has characters that no keyboard writes, or a number is out of

@@ -15,7 +15,7 @@ from keras_transformers.training.workers.distribute import on_tensorflow
 
 
 def kept(task: Task, key: Any, make: Callable[[], Passes]) -> Passes:
-    """The passes of a task that were made before, or new ones: tracing takes a second.
+    """Return the passes of a task that were made before, or new ones: tracing takes a second.
 
     They are kept in the task, to go when it goes: a table beside it would hold it for ever, as passes hold their task.
     """
@@ -41,7 +41,7 @@ class Passes:
         self._traced = None
 
     def __call__(self, inputs: Any, without: Sequence[Head] = ()) -> dict[str, np.ndarray]:
-        """The outputs as arrays; strings in them are `str`.
+        """Return the outputs as arrays; strings in them are `str`.
 
         Args:
             inputs: Of `forward`.
@@ -56,7 +56,7 @@ class Passes:
         return {name: decoded(value.numpy()) for name, value in self._trace(inputs)(values, inputs).items()}
 
     def _trace(self, inputs: Any) -> Callable:
-        """One trace for texts of all lengths."""
+        """Return one trace for texts of all lengths."""
         if self._traced is None:
             import tensorflow as tf
 

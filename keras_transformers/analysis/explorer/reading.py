@@ -81,20 +81,20 @@ def read_one_pass(task: Task, request: Request) -> Reading:
 
 
 def _first_row(encoded: Tensors) -> dict[str, np.ndarray]:
-    """The first text, or the first window of it, without padding."""
+    """Return the first text, or the first window of it, without padding."""
     arrays = {name: np.asarray(value) for name, value in encoded.items()}
     length = int(arrays["padding_mask"][0].astype(bool).sum())
     return {name: array[:1, :length] if array.ndim > 1 else array[:1] for name, array in arrays.items()}
 
 
 def short(task: Task) -> Setup:
-    """The setup of a task, for texts that are not too long to be shown."""
+    """Return the setup of a task, for texts that are not too long to be shown."""
     setup = task.parts.answers.setup
     return replace(setup, max_length=min(setup.max_length, MOST_TOKENS))
 
 
 def _gaps(task: Task, ids: list[int]) -> list[int]:
-    """Where `[MASK]` stands, if the task is to fill it."""
+    """Return where `[MASK]` stands, if the task is to fill it."""
     if task.name not in GAP_TASKS:
         return []
     gaps = [place for place, number in enumerate(ids) if number == task.tokenizer.mask_id]
@@ -105,7 +105,7 @@ def _gaps(task: Task, ids: list[int]) -> list[int]:
 
 
 def _signature(task: Task, texts: int) -> Signature:
-    """What answers so many texts."""
+    """Return what answers so many texts."""
     signatures = task.parts.answers.signatures.values()
     for signature in signatures:
         if signature.ranks[:texts] == (1,) * texts and len(signature.inputs) == texts:

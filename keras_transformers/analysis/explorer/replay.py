@@ -46,12 +46,12 @@ class _Replaying:
 
 
 def replayed(task: Task, signature: Signature) -> Passes:
-    """Passes of a signature: from what a reader has read and the texts, as `tensors_of` gives them, to the answer."""
+    """Pass of a signature: from what a reader has read and the texts, as `tensors_of` gives them, to the answer."""
     return Passes(task, lambda inputs: signature.run(_Replaying(inputs[0]), *inputs[1]))
 
 
 def tensors_of(encoded: list[Tensors], columns: list[list[str]]) -> tuple[list[Tensors], list[Any]]:
-    """The inputs of `replayed`."""
+    """Return the inputs of `replayed`."""
     if not on_tensorflow():
         return encoded, columns
     import tensorflow as tf

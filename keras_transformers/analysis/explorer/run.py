@@ -53,7 +53,7 @@ class Run(NamedTuple):
 
 
 def run(task: Task, request: Request, most_switched: int = 400) -> Run:
-    """Reads a text with a model, and answers it with all heads and without each.
+    """Read a text with a model, and answers it with all heads and without each.
 
     Args:
         task: Of `zoo.load`.
@@ -97,7 +97,7 @@ def run(task: Task, request: Request, most_switched: int = 400) -> Run:
 
 
 def read(task: Task, request: Request) -> Reading:
-    """A text as the task reads it: by one pass, as the beginning of a text, or as the source of one."""
+    """Return a text as the task reads it: by one pass, as the beginning of a text, or as the source of one."""
     check_has_heads(task.config)
     if not task.kind.writes_text:
         return read_one_pass(task, request)

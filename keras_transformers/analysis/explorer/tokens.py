@@ -25,7 +25,7 @@ class Tokens(NamedTuple):
 
 
 def shown(tokenizer: Tokenizer, ids: Sequence[int]) -> Tokens:
-    """Tokens as they are shown: a space that belongs to one is to be seen.
+    """Return tokens as they are shown: a space that belongs to one is to be seen.
 
     Example:
 
@@ -47,6 +47,6 @@ def _name(tokenizer: Tokenizer, number: int) -> str:
 
 
 def sign(character: str, alone: bool) -> str:
-    """A character that can be seen, and does not turn the direction of writing."""
+    """Return a character that can be seen, and does not turn the direction of writing."""
     is_hidden = unicodedata.category(character) in ("Cc", "Cf", "Zl", "Zp") and (alone or character not in JOINERS)
     return f"U+{ord(character):04X}" if is_hidden and character not in SIGNS else SIGNS.get(character, character)

@@ -42,14 +42,14 @@ class View(NamedTuple):
 
     @classmethod
     def of(cls, task: Task) -> View:
-        """An example for a task."""
+        """Return an example for a task."""
         text = EXAMPLES.get(task.name, SENTENCE)
         if "{mask}" in text:
             text = text.format(mask=task.tokenizer.id_to_token(task.tokenizer.mask_id))
         return cls(text, pair=SENTENCE if task.kind.needs_pairs else "")
 
     def runs(self, task: Task) -> list[Run]:
-        """The text, and the changed one if there is one, through a model.
+        """Return the text, and the changed one if there is one, through a model.
 
         Raises:
             ValueError: As for `run`, or a head is not written as `parse_heads` reads it.
@@ -59,12 +59,12 @@ class View(NamedTuple):
         return [run(task, each) for each in requests]
 
     def request(self, task: Task) -> Request:
-        """What is to be read of the text, checked."""
+        """Return what is to be read of the text, checked."""
         heads = tuple(parse_heads(self.without[:1000], task.config.kind))
         return Request(
             self.text, self.pair or None, heads, int(self.new_tokens), float(self.temperature), int(self.seed)
         ).checked()
 
     def page(self, task: Task, title: str) -> str:
-        """A document, as `page` makes it."""
+        """Return a document, as `page` makes it."""
         return page(title, self.runs(task), int(self.first_token))

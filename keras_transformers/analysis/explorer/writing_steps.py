@@ -21,7 +21,7 @@ Inputs = Mapping[str, np.ndarray]
 
 
 def read_prompt(task: Task, request: Request) -> Reading:
-    """A beginning of a text, and the tokens that the model goes on with, `request.new_tokens` of them at most.
+    """Return a beginning of a text, and the tokens that the model goes on with, `request.new_tokens` of them at most.
 
     Args:
         task: Of a decoder.
@@ -50,7 +50,8 @@ def read_prompt(task: Task, request: Request) -> Reading:
 
 
 def read_source(task: Task, request: Request) -> Reading:
-    """A text, and what the model writes for it: the likeliest token at each step, or one drawn by the temperature.
+    """Return a text, and what the model writes for it: the likeliest token at each step, or one drawn by the
+    temperature.
 
     Args:
         task: Of an encoder and a decoder.
@@ -101,7 +102,7 @@ def _logits(task: Task, inputs: Inputs, without: Sequence[Head]) -> np.ndarray:
 def _write(
     task: Task, inputs_of: Callable[[Sequence[int]], Inputs], ids: list[int], request: Request, most: int
 ) -> list[int]:
-    """The ids, and those that the model writes behind them, up to an end token."""
+    """Return the ids, and those that the model writes behind them, up to an end token."""
     ids, forced = list(ids), task.generation.get("forced_bos_id")
     for step in range(most):
         logits = _logits(task, inputs_of(ids), request.without)[-1]

@@ -72,7 +72,7 @@ def gradient_reach(function: States, states: Any, any_length: bool = True) -> Ca
 
 
 def whole_texts(config: TransformerConfig, model: keras.Model) -> States:
-    """A decoder from the embeddings of one text a row to hidden states, as it is trained, without dropout.
+    """Return a decoder from the embeddings of one text a row to hidden states, as it is trained, without dropout.
 
     Args:
         config: Of the model.
@@ -176,5 +176,5 @@ def plot_gradient_reach(curves: Mapping[str, Mapping[int, Sequence[float]]]) -> 
 
 
 def _with_embeddings(model: keras.Model, states: Tensor) -> dict[str, Any]:
-    """The layers of a model by name, with these embeddings (B, T, D) for whatever token."""
+    """Return the layers of a model by name, with these embeddings (B, T, D) for whatever token."""
     return {layer.name: layer for layer in model.layers} | {"token_embedding": lambda *_, **__: states}

@@ -22,7 +22,7 @@ SMALL = 0.1
 def path_length(
     layer: keras.layers.Layer | Callable[[int], keras.layers.Layer], inputs: keras.KerasTensor, **options: Any
 ) -> int | None:
-    """The maximum path length of a layer: what a signal crosses from input 1 to output T.
+    """Return the maximum path length of a layer: what a signal crosses from input 1 to output T.
 
     Layers are stacked until the derivative of the last output position with respect to the first input position is not
     zero. In a recurrent layer the signal crosses the trips of its loop besides (in a layer that has recurrent and
@@ -80,7 +80,7 @@ def _steps(layer: keras.layers.Layer, inputs: keras.KerasTensor, options: dict[s
 
 
 def _probe(layer: keras.layers.Layer, inputs: keras.KerasTensor, options: dict[str, Any]) -> Callable:
-    """A function from output positions, boolean (T,), to the input positions that they depend on."""
+    """Return a function from output positions, boolean (T,), to the input positions that they depend on."""
     import tensorflow as tf
 
     build_shapes(layer, inputs, **options)

@@ -32,7 +32,7 @@ class SignalPath(NamedTuple):
 
 
 def signal_path(kind: str, length: int, kernel: int = 3, is_causal: bool = True) -> SignalPath:
-    """The path from input 1 to output T, through as few layers as can be.
+    """Return the path from input 1 to output T, through as few layers as can be.
 
     Paper: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, table 1.
 

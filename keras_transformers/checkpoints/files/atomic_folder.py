@@ -48,7 +48,7 @@ AT_WORKING_DIRECTORY, EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE, for re
 
 @contextlib.contextmanager
 def atomic_folder(folder: str | os.PathLike, marker: str = "config.json") -> Iterator[Path]:
-    """Yields a temporary folder beside `folder`, and renames it to `folder` if nothing fails.
+    """Yield a temporary folder beside `folder`, and renames it to `folder` if nothing fails.
 
     If writing is interrupted, the old folder is unchanged. The next write removes what a killed process left. Linux
     exchanges the two folders in one step. On other systems, a process that is killed between two renames leaves no
@@ -84,7 +84,7 @@ def atomic_folder(folder: str | os.PathLike, marker: str = "config.json") -> Ite
 
 
 def check_target(folder: str | os.PathLike, marker: str = "config.json") -> None:
-    """Raises a `ValueError` if `atomic_folder` cannot write to `folder`; call it before long work.
+    """Raise a `ValueError` if `atomic_folder` cannot write to `folder`; call it before long work.
 
     Args:
         folder: The folder to write.
@@ -122,7 +122,7 @@ def check_target(folder: str | os.PathLike, marker: str = "config.json") -> None
 
 
 def _try(target: Path, parent: Path) -> None:
-    """Makes and removes a temporary folder: some systems allow everything, and then refuse it."""
+    """Make and removes a temporary folder: some systems allow everything, and then refuse it."""
     attempt = parent / _temporary_name(target)
     try:
         attempt.mkdir()
@@ -135,14 +135,14 @@ def _try(target: Path, parent: Path) -> None:
 
 
 def left_behind(folder: str | os.PathLike) -> Path | None:
-    """Returns the old folder, if a process was killed while replacing it; None if nothing is missing."""
+    """Return the old folder, if a process was killed while replacing it; None if nothing is missing."""
     target = resolved(folder)
     old_folders = [path for path in _hidden(target) if path.suffix == OLD]
     return old_folders[0] if old_folders and not target.exists() else None
 
 
 def _check_place(target: Path) -> None:
-    """Refuses folders that cannot be replaced: the working directory, the home folder and mount points."""
+    """Refuse folders that cannot be replaced: the working directory, the home folder and mount points."""
     places = {"the working directory": os.curdir, "the home folder": os.path.expanduser("~")}
     kinds = [name for name, place in places.items() if os.path.exists(place) and os.path.samefile(target, place)]
     if os.path.ismount(target):
@@ -178,14 +178,14 @@ def _temporary_name(target: Path) -> str:
 
 
 def _hidden(target: Path) -> list[Path]:
-    """The temporary folders of all processes that write to `target`, or did."""
+    """Return the temporary folders of all processes that write to `target`, or did."""
     name = re.compile(rf"{re.escape(f'.{target.name}.')}[0-9a-f]{{32}}({re.escape(OLD)})?")
     candidates = target.parent.glob(glob.escape(f".{target.name}.") + "*")
     return [path for path in candidates if name.fullmatch(path.name)]
 
 
 def _clear(target: Path) -> None:
-    """Removes the temporary folders of dead processes, and restores the old folder if `target` is missing."""
+    """Remove the temporary folders of dead processes, and restores the old folder if `target` is missing."""
     for path in _hidden(target):
         with _locked(path.with_suffix("") if path.suffix == OLD else path) as is_free:
             if is_free and path.suffix == OLD and not target.exists():
@@ -195,7 +195,7 @@ def _clear(target: Path) -> None:
 
 
 def _begin(target: Path, stack: contextlib.ExitStack) -> Path:
-    """Makes and locks a temporary folder; tries again if another process removed it before the lock."""
+    """Make and locks a temporary folder; tries again if another process removed it before the lock."""
     while True:
         temporary = target.with_name(_temporary_name(target))
         stack.callback(shutil.rmtree, temporary, ignore_errors=True)
@@ -207,7 +207,7 @@ def _begin(target: Path, stack: contextlib.ExitStack) -> Path:
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[bool | None]:
-    """Locks a folder; the lock ends with the process, even if it is killed.
+    """Lock a folder; the lock ends with the process, even if it is killed.
 
     Yields:
         False if another writer holds the lock; None if the file system has no locks; True otherwise.
@@ -240,7 +240,7 @@ def _replace(target: Path, temporary: Path) -> None:
 
 
 def _exchanged(one: Path, other: Path) -> bool:
-    """Exchanges two folders in one step; False if the system cannot. Linux can, on most file systems."""
+    """Exchange two folders in one step; False if the system cannot. Linux can, on most file systems."""
     try:
         rename = ctypes.CDLL(None).renameat2
     except (AttributeError, OSError, TypeError):

@@ -51,7 +51,7 @@ class _Tensor(NamedTuple):
 
 
 def read_pickled(path: str | os.PathLike) -> dict[str, np.ndarray]:
-    """Reads the tensors of a file that `torch.save` wrote from a state dict.
+    """Read the tensors of a file that `torch.save` wrote from a state dict.
 
     A pickle can call any function. This reader allows only the few that rebuild tensors. The arrays are views of the
     memory-mapped file: nothing is copied, and the sizes that the file claims allocate no memory. Prefer safetensors
@@ -98,7 +98,7 @@ def _read_zip(file: BinaryIO, content: mmap.mmap) -> tuple[dict[str, _Tensor], d
 
 
 def _stored(content: mmap.mmap, member: zipfile.ZipInfo) -> memoryview:
-    """The bytes of a zip file's member, not copied: `torch.save` does not compress."""
+    """Return the bytes of a zip file's member, not copied: `torch.save` does not compress."""
     if member.compress_type != zipfile.ZIP_STORED or member.file_size != member.compress_size:
         raise ValueError(
             f"its {member.filename} is compressed, as torch.save never does: it may be malicious. Write a file that "

@@ -61,7 +61,7 @@ class Tensor(NamedTuple):
         return self.dtype in FLOATS.values()
 
     def map(self, function: Callable[[np.ndarray], np.ndarray]) -> Tensor:
-        """Returns the tensor with another layout; nothing is read before it is asked for.
+        """Return the tensor with another layout; nothing is read before it is asked for.
 
         Args:
             function: Converts the values, and depends on their shape alone.
@@ -70,18 +70,18 @@ class Tensor(NamedTuple):
         return self._replace(shape=shape, read=lambda: function(self.read()))
 
     def equals(self, other: Tensor) -> bool:
-        """Whether both are weights of the same shape and values."""
+        """Return whether both are weights of the same shape and values."""
         comparable = self.is_weight and other.is_weight and self.shape == other.shape
         return comparable and np.array_equal(self.read(), other.read())
 
 
 def zeros(name: str, shape: tuple[int, ...], dtype: str = "float32") -> Tensor:
-    """Returns a tensor of zeros, which is made when it is read."""
+    """Return a tensor of zeros, which is made when it is read."""
     return Tensor(name, shape, dtype, lambda: np.zeros(shape, dtype))
 
 
 def by_name(tensors: Iterable[tuple[str, Tensor]], source: Any) -> dict[str, Tensor]:
-    """Returns a dict of tensors by name.
+    """Return a dict of tensors by name.
 
     Args:
         tensors: Pairs of a name and a tensor.
@@ -133,7 +133,7 @@ def read_tensors(
 
 
 def framework_of(folder: Path) -> str | None:
-    """Returns the framework that a folder's safetensors files name, such as `"pt"`; None if there are none."""
+    """Return the framework that a folder's safetensors files name, such as `"pt"`; None if there are none."""
     index = folder / INDEX
     path = folder / SAFE if (folder / SAFE).is_file() or not index.is_file() else folder / next(iter(_files(index)), "")
     return (_safe_open(path).metadata() or {}).get("format") if path.is_file() else None
@@ -196,7 +196,7 @@ def open_shards(
 
 
 def _files(index: Path) -> list[str]:
-    """Returns the names of the files that an index names, which are in its folder."""
+    """Return the names of the files that an index names, which are in its folder."""
     files = sorted({*_weight_map(index).values()})
     if missing := [name for name in files if Path(name).name != name or not os.path.isfile(index.parent / name)]:
         raise ValueError(f"{index} names files that are not there: {shown(missing)}. Fetch them too.")
@@ -204,7 +204,7 @@ def _files(index: Path) -> list[str]:
 
 
 def _weight_map(index: Path) -> dict[str, str]:
-    """The index's file names, by tensor name."""
+    """Return the index's file names, by tensor name."""
     places = read_object(index).get("weight_map")
     wrong = None if isinstance(places, dict) else "None" if places is None else f"a {type(places).__name__}"
     if wrong is None:

@@ -30,7 +30,7 @@ MERGED = ("assets/tokenizer/vocabulary.json", "assets/tokenizer/merges.txt")
 
 
 def preset_folder(name: str) -> Path:
-    """Returns the folder of a preset, and downloads it at the first call if `name` is not a folder.
+    """Return the folder of a preset, and downloads it at the first call if `name` is not a folder.
 
     Args:
         name: A folder that `save_to_preset` wrote, or a preset such as `"bert_tiny_en_uncased"`; with or without the

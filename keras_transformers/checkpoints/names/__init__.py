@@ -21,20 +21,20 @@ FAMILIES = {names.model_type: names for names in TABLES}
 
 
 def family_names(family: Any, source: Any) -> Names:
-    """The table of names of a family; error messages begin with `source`."""
+    """Return the table of names of a family; error messages begin with `source`."""
     if family not in FAMILIES:
         raise ValueError(f"{source}: unknown model family {shown(family)}; known are {sorted(FAMILIES)}.")
     return FAMILIES[family]
 
 
 def names_of(config: TransformerConfig, source: Any) -> Names:
-    """The table of names of a model; error messages begin with `source`."""
+    """Return the table of names of a model; error messages begin with `source`."""
     names = family_names(config.family, source)
     return next((table for field, table in names.variants.items() if getattr(config, field)), names)
 
 
 def stored_as(config: TransformerConfig, architecture: str) -> tuple[TransformerConfig, str]:
-    """The configuration and class to store: a Transformer with sines before cosines is stored as a Marian.
+    """Return the configuration and class to store: a Transformer with sines before cosines is stored as a Marian.
 
     Example:
 
@@ -51,7 +51,7 @@ def stored_as(config: TransformerConfig, architecture: str) -> tuple[Transformer
 
 
 def architecture_of(task: str, family: str) -> str:
-    """The class of `transformers` that reads what a task of a family saves.
+    """Return the class of `transformers` that reads what a task of a family saves.
 
     Args:
         task: Name of a task.
@@ -72,7 +72,7 @@ def architecture_of(task: str, family: str) -> str:
 
 
 def task_names() -> list[str]:
-    """The tasks for which some family has a class of `transformers`.
+    """Return the tasks for which some family has a class of `transformers`.
 
     Example:
 
@@ -83,7 +83,7 @@ def task_names() -> list[str]:
 
 
 def is_task_of(task: Any, architecture: str | None, family: str) -> bool:
-    """Whether a task of a family is saved as a class of `transformers`.
+    """Return whether a task of a family is saved as a class of `transformers`.
 
     Example:
 
@@ -94,7 +94,7 @@ def is_task_of(task: Any, architecture: str | None, family: str) -> bool:
 
 
 def may_be_of(task: str, architecture: str) -> bool:
-    """Whether a class that is in no table can be of a task: its name does not end like a class of another one.
+    """Return whether a class that is in no table can be of a task: its name does not end like a class of another one.
 
     Example:
 
@@ -107,7 +107,7 @@ def may_be_of(task: str, architecture: str) -> bool:
 
 
 def task_of(architecture: str | None, family: str) -> str | None:
-    """The task of a class of `transformers`; None for a model without head, or with one that we do not have.
+    """Return the task of a class of `transformers`; None for a model without head, or with one that we do not have.
 
     (A model without head may be that of a folder of sentence-transformers: see `checkpoints.sentence_transformers`.)
 

@@ -30,7 +30,7 @@ def _weights(feed_forward: dict[str, str]) -> dict[str, str]:
 
 
 def _read(values: dict[str, Any]) -> dict[str, Any]:
-    """Splits values such as `"gated-gelu"` (with the tanh approximation), and adds the defaults of `transformers`."""
+    """Split values such as `"gated-gelu"` (with the tanh approximation), and adds the defaults of `transformers`."""
     *gated, activation = values.get("feed_forward_proj", "relu").split("-")
     if gated and activation == "gelu":
         activation = "gelu_new"

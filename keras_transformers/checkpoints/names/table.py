@@ -86,7 +86,7 @@ class Names(NamedTuple):
 
 
 def their_name(path: str, names: Names) -> tuple[str, bool]:
-    """The tensor that holds a variable, and whether it is stored transposed.
+    """Return the tensor that holds a variable, and whether it is stored transposed.
 
     Example:
 
@@ -101,7 +101,7 @@ def their_name(path: str, names: Names) -> tuple[str, bool]:
 
 
 def look_up(path: str, weights: dict[str, str], leaves: dict[str, str]) -> str | None:
-    """Translates a variable's path, as a whole or as its layer and last part; None if unknown."""
+    """Translate a variable's path, as a whole or as its layer and last part; None if unknown."""
     number = "".join(re.findall(r"_block_(\d+)/", path))
     pattern = re.sub(r"_block_\d+/", "_block_{i}/", path)
     layer, _, leaf = pattern.rpartition("/")
@@ -113,7 +113,7 @@ def look_up(path: str, weights: dict[str, str], leaves: dict[str, str]) -> str |
 
 
 def modern_name(name: str, names: Names) -> str:
-    """The name in current `transformers` of a tensor from an older file, or from one without prefix.
+    """Return the name in current `transformers` of a tensor from an older file, or from one without prefix.
 
     Example:
 

@@ -32,7 +32,7 @@ for name in ("early_stopping", *LISTS):  # the first may also be a word
 def read_generation(
     folder: str | Path, has_source: bool = True, config: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Reads the generation settings of a checkpoint.
+    """Read the generation settings of a checkpoint.
 
     Args:
         folder: In the Hugging Face layout. Without generation_config.json, config.json is read.
@@ -90,7 +90,7 @@ def read_generation(
 
 
 def keep_generation(folder: str | Path) -> dict[str, Any]:
-    """Returns the settings for a task that writes no text: all that generation_config.json says, to be written again.
+    """Return the settings for a task that writes no text: all that generation_config.json says, to be written again.
 
     Raises:
         ValueError: The file is not JSON.
@@ -101,7 +101,7 @@ def keep_generation(folder: str | Path) -> dict[str, Any]:
 
 
 def _take_settings(rest: dict[str, Any], has_source: bool) -> dict[str, Any]:
-    """Takes what is used out of the values of a file, and returns it as settings."""
+    """Take what is used out of the values of a file, and returns it as settings."""
     for length, new_tokens in (LENGTHS if has_source else {}).items():
         if rest.get(length) is not None and rest.get(new_tokens) is None:
             rest[new_tokens] = max(rest.pop(length) - 1, 0)  # without the decoder's start token
@@ -132,7 +132,7 @@ def _or(value: Any, default: Any) -> Any:
 
 
 def make_generation(config: TransformerConfig, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The content of a generation_config.json: the inverse of `read_generation`, and the special tokens.
+    """Return the content of a generation_config.json: the inverse of `read_generation`, and the special tokens.
 
     Raises:
         ValueError: As `check_settings`.
@@ -152,7 +152,7 @@ def make_generation(config: TransformerConfig, settings: Mapping[str, Any]) -> d
 
 
 def check_settings(settings: Mapping[str, Any], vocabulary_size: int = 2**31) -> None:
-    """Raises a `ValueError` for settings that are unknown or of the wrong type: they could not be saved and read."""
+    """Raise a `ValueError` for settings that are unknown or of the wrong type: they could not be saved and read."""
     if not isinstance(settings, Mapping):
         raise ValueError(f"generation settings are a dict of {list(SETTINGS)}: received {shown(settings)}.")
     if unknown := sorted(set(settings) - set(SETTINGS), key=str):
@@ -208,7 +208,7 @@ def _is_list(value: Any, is_item: Callable[[Any], Any]) -> bool:
 
 
 def _pairs_of(is_first: Callable[[Any], bool], is_second: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    """Whether a value is a list of pairs."""
+    """Return whether a value is a list of pairs."""
     return lambda value: _is_list(
         value,
         lambda pair: _is_list(pair, lambda _: True) and len(pair) == 2 and is_first(pair[0]) and is_second(pair[1]),

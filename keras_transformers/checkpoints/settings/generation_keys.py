@@ -51,7 +51,7 @@ KNOWN = {*CHANGING, *TOKENS, *TECHNICAL}
 
 
 def check_keys(values: Mapping[str, Any], path: Path, has_source: bool) -> None:
-    """Refuses keys that ask for other texts than those that come, and tells of those that are only left out.
+    """Refuse keys that ask for other texts than those that come, and tells of those that are only left out.
 
     Args:
         values: Of the file.
@@ -80,7 +80,7 @@ def check_keys(values: Mapping[str, Any], path: Path, has_source: bool) -> None:
 
 
 def tell_unknown(values: Mapping[str, Any], path: Path) -> None:
-    """Warns of keys that nobody knows: one may be misspelled."""
+    """Warn of keys that nobody knows: one may be misspelled."""
     unknown = sorted(key for key in values.keys() - KNOWN if not key.startswith("_"))
     nearest = {key: next(iter(difflib.get_close_matches(key, KNOWN, 1, 0.8)), None) for key in unknown[:5]}
     if unknown:
@@ -90,6 +90,6 @@ def tell_unknown(values: Mapping[str, Any], path: Path) -> None:
 
 
 def _says(values: Mapping[str, Any], key: str, neutral: Any) -> bool:
-    """Whether a key has a value that is neither empty nor neutral."""
+    """Return whether a key has a value that is neither empty nor neutral."""
     value = values.get(key)
     return value is not None and value != neutral and value not in (False, [], {}, "")

@@ -29,7 +29,7 @@ FORGOTTEN = (
 
 
 def read_config(folder: str | Path, warn: bool = True) -> tuple[TransformerConfig, dict[str, Any]]:
-    """Reads the config.json of a checkpoint folder.
+    """Read the config.json of a checkpoint folder.
 
     Args:
         folder: In the Hugging Face layout.
@@ -51,7 +51,7 @@ def read_config(folder: str | Path, warn: bool = True) -> tuple[TransformerConfi
 
 
 def parse_config(values: dict[str, Any], path: Path, warn: bool = True) -> tuple[TransformerConfig, dict[str, Any]]:
-    """Parses the values of a config.json, which another program's file may stand for: see `read_config`.
+    """Parse the values of a config.json, which another program's file may stand for: see `read_config`.
 
     Args:
         values: By the keys of `transformers`.
@@ -84,7 +84,7 @@ def _read_model(values: dict[str, Any], names: Names, path: Path, warn: bool) ->
 
 
 def _without_family(values: dict[str, Any], path: Path) -> NoReturn:
-    """Raises the error of a file that does not say what it describes; its class may tell."""
+    """Raise the error of a file that does not say what it describes; its class may tell."""
     architecture = _architecture(values, path)
     known = [names.model_type for names in FAMILIES.values() if architecture in names.architectures]
     remedy = f'Write "model_type": "{known[0]}" in it, as it is of a {architecture}, or f' if known else "F"
@@ -94,7 +94,7 @@ def _without_family(values: dict[str, Any], path: Path) -> NoReturn:
 
 
 def _flatten(values: dict[str, Any], path: Path) -> dict[str, Any]:
-    """Copies the options of rotary positions to the top: `rope_parameters`, and `rope_scaling` of old, which wins."""
+    """Copy the options of rotary positions to the top: `rope_parameters`, and `rope_scaling` of old, which wins."""
     scaling = dict(_of_type(values, path, "rope_scaling", dict, {}))
     if "type" in scaling:
         scaling.setdefault("rope_type", scaling.pop("type"))
@@ -102,7 +102,7 @@ def _flatten(values: dict[str, Any], path: Path) -> dict[str, Any]:
 
 
 def _read_generation(path: Path, config: dict[str, Any]) -> dict[str, Any]:
-    """The special tokens of generation_config.json, if it exists; `transformers` prefers them to config.json.
+    """Return the special tokens of generation_config.json, if it exists; `transformers` prefers them to config.json.
 
     Only padding is first that of config.json: each file keeps its own (`generation_config.make_generation`). -1 in
     either stands for none, as in Llama's.
@@ -151,7 +151,9 @@ def _architecture(values: dict[str, Any], path: Path) -> str | None:
 
 
 def _of_type(values: dict[str, Any], path: Path, key: str, kind: type, default: Any) -> Any:
-    """The value of a key, or the default if it is missing or empty. A value of another type is a `ValueError`."""
+    """Return the value of a key, or the default if it is missing or empty. A value of another type is a
+    `ValueError`.
+    """
     value = values.get(key) or default
     check_types({key: value}, {key: kind}, path)
     return value
@@ -163,7 +165,7 @@ def make_config(
     labels: Sequence[str] | None = None,
     problem: str | None = None,
 ) -> dict[str, Any]:
-    """The content of a config.json: the inverse of `read_config`.
+    """Return the content of a config.json: the inverse of `read_config`.
 
     Raises:
         ValueError: The family's format has no place for a value of `config`, or `architecture` or `problem` is unknown.

@@ -20,12 +20,12 @@ POOLINGS = {"mean": "pooling_mode_mean_tokens", "first": "pooling_mode_cls_token
 
 
 def is_sentence_transformer(folder: str | Path) -> bool:
-    """Whether a checkpoint folder is one of sentence-transformers."""
+    """Return whether a checkpoint folder is one of sentence-transformers."""
     return Path(folder, MODULES).is_file()
 
 
 def read_sentence_transformer(folder: str | Path) -> dict[str, Any]:
-    """How the vectors of a folder of sentence-transformers are made.
+    """Return how the vectors of a folder of sentence-transformers are made.
 
     Args:
         folder: With `modules.json`.
@@ -73,12 +73,12 @@ def read_sentence_transformer(folder: str | Path) -> dict[str, Any]:
 
 
 def _is_inside(place: Any) -> bool:
-    """Whether it is the name of a folder in this one, or of this one."""
+    """Return whether it is the name of a folder in this one, or of this one."""
     return isinstance(place, str) and place != ".." and "\0" not in place and place == os.path.basename(place)
 
 
 def _lowers(folder: str | Path) -> bool:
-    """Whether the tokenizer of a folder reads capitals as small letters."""
+    """Return whether the tokenizer of a folder reads capitals as small letters."""
     letters = " ".join(ascii_lowercase)
     small, capital = Tokenizer.from_folder(folder).encode([letters, letters.upper()])
     return small.ids == capital.ids
@@ -98,7 +98,7 @@ def _read_pooling(path: Path) -> str:
 def write_sentence_transformer(
     folder: str | Path, hidden_dim: int, max_length: int, *, pooling: str, normalize: bool
 ) -> None:
-    """Writes what `read_sentence_transformer` reads.
+    """Write what `read_sentence_transformer` reads.
 
     Args:
         folder: Of the model.

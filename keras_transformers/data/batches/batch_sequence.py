@@ -64,7 +64,7 @@ class BatchSequence(keras.utils.PyDataset):
         self._begins = True
 
     def identity(self) -> dict[str, Any]:
-        """The identity of the data set: see `data.identity`."""
+        """Return the identity of the data set: see `data.identity`."""
         return identity(*self._settings)
 
     def _window_of(self, epoch: int) -> Window:
@@ -77,7 +77,8 @@ class BatchSequence(keras.utils.PyDataset):
 
 
 def _divisible(batch: tuple) -> tuple:
-    """The batch, if its rows can be spread evenly over the devices of `keras.distribution`: JAX cannot do otherwise.
+    """Return the batch, if its rows can be spread evenly over the devices of `keras.distribution`: JAX cannot do
+    otherwise.
 
     Raises:
         ValueError: They cannot.

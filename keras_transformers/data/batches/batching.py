@@ -78,7 +78,7 @@ class Batching:
         return self.batch_size * self.accumulation_steps
 
     def rng(self, *key: int) -> np.random.Generator:
-        """The generator for this seed and a key, such as (epoch, BATCH, number of the batch)."""
+        """Return the generator for this seed and a key, such as (epoch, BATCH, number of the batch)."""
         return np.random.default_rng([self.seed, *key])
 
     def num_batches(self, lengths: np.ndarray) -> int:
@@ -89,7 +89,7 @@ class Batching:
         return (full + (rest >= self.accumulation_steps and not self.drop_remainder)) * self.accumulation_steps
 
     def plan(self, lengths: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
-        """The row numbers of each batch.
+        """Return the row numbers of each batch.
 
         With `shuffle`, a batch holds rows of similar length, and the batches are in random order. The remaining rows,
         too few for a whole optimizer step, come last, in `accumulation_steps` batches of nearly equal size.
@@ -114,7 +114,9 @@ class Batching:
         return [*batches, *np.array_split(rest, self.accumulation_steps)]
 
     def _by_bucket(self, lengths: np.ndarray) -> np.ndarray:
-        """The order by padded length. It is stable, so that rows of one bucket stay shuffled and epochs differ."""
+        """Return the order by padded length. It is stable, so that rows of one bucket stay shuffled and epochs
+        differ.
+        """
         buckets = np.searchsorted(self.widths, lengths.reshape(len(lengths), -1))  # (rows, 1 or 2)
         return np.lexsort([*buckets.T, buckets.max(axis=1)])  # the last key is the primary one
 

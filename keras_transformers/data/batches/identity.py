@@ -17,7 +17,7 @@ SAMPLE_ROWS = 64
 
 
 def identity(source: Source, objective: Objective, batching: Batching) -> dict[str, Any]:
-    """Returns the settings of a data set by name, a digest of its rows, and one of a batch that the objective makes.
+    """Return the settings of a data set by name, a digest of its rows, and one of a batch that the objective makes.
 
     Equal data sets have equal identities in every process. The digest covers all rows that are in memory; for a stream,
     those of its first buffer.
@@ -37,7 +37,8 @@ def identity(source: Source, objective: Objective, batching: Batching) -> dict[s
 
 
 def digest(value: Any) -> str:
-    """A hash of arrays and plain values, in containers and dataclasses. Of any other object, only its class counts.
+    """Return a hash of arrays and plain values, in containers and dataclasses. Of any other object, only its class
+    counts.
 
     Example:
 
@@ -51,7 +52,7 @@ def digest(value: Any) -> str:
 
 
 def _parts(value: Any) -> Iterator[bytes]:
-    """Bytes that differ if values differ; the lengths among them separate successive values."""
+    """Yield bytes that differ if values differ; the lengths among them separate successive values."""
     if isinstance(value, np.ndarray) and value.dtype != object:
         yield f"{value.dtype}{value.shape}".encode()
         yield value.tobytes()

@@ -36,7 +36,7 @@ def batches(
     drop_remainder: bool = False,
     by_length: bool = False,
 ) -> Batches | BatchSequence:
-    """Makes the data set that `model.fit` takes.
+    """Make the data set that `model.fit` takes.
 
     (seed, epoch, batch) determine everything in it, so that it can be reproduced and resumed. Each pass takes the next
     epoch of `dataset.position`: `fit(epochs=n)` has n shuffles and n sets of masks.
@@ -117,7 +117,7 @@ def _by_length(source: Source, shuffle: bool) -> Source:
 
 
 def _num_batches(source: Source, batching: Batching) -> int | None:
-    """Batches in an epoch; `None` for a stream."""
+    """Return batches in an epoch; `None` for a stream."""
     if batching.batch_tokens and not hasattr(source, "lengths"):
         raise ValueError(
             f"Received batch_tokens={batching.batch_tokens} for {type(source).__name__}, whose lengths differ every "
@@ -136,7 +136,7 @@ def _num_batches(source: Source, batching: Batching) -> int | None:
 
 
 def epoch_batches(source: Source, objective: Objective, batching: Batching, epoch: int, skip: int) -> Iterator[tuple]:
-    """Yields the elements of one epoch from number `skip` on; earlier ones are not made."""
+    """Yield the elements of one epoch from number `skip` on; earlier ones are not made."""
     for first, rows in source.windows(batching, epoch, skip):
         window = Window(rows, objective, batching, epoch, first)
         for index in range(max(0, skip - first), len(window)):
@@ -171,7 +171,7 @@ class _Passes:
         return identity(*self.settings)
 
     def following(self) -> Iterator[tuple]:
-        """Yields the elements of the next pass."""
+        """Yield the elements of the next pass."""
         epoch, skip = self.position.epoch, self.position.batch
         # At the start of the pass, not at its end: elements are prepared ahead of training, the last one too. (Under a
         # strategy, Keras looks at one batch before it trains; this look counts as an epoch.)

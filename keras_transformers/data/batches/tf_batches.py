@@ -61,7 +61,7 @@ class Batches(tf.data.Dataset):
         return self._position
 
     def identity(self) -> dict[str, Any]:
-        """The identity of the data set: see `data.identity`."""
+        """Return the identity of the data set: see `data.identity`."""
         return self._identity()
 
     @property
@@ -73,7 +73,7 @@ class Batches(tf.data.Dataset):
         return [self._dataset]
 
     def cardinality(self) -> tf.Tensor:
-        """Batches in a whole epoch, as a () int64 tensor; negative if unknown."""
+        """Return batches in a whole epoch, as a () int64 tensor; negative if unknown."""
         # Not `assert_cardinality`, which would raise an error for a resumed pass, as that is shorter.
         return super().cardinality() if self.num_batches is None else tf.constant(self.num_batches, tf.int64)
 
@@ -96,7 +96,7 @@ class Batches(tf.data.Dataset):
 
 
 def lost_by(dataset: Any) -> str | None:
-    """The method that made a plain data set of `Batches`; `None` if the data set does not come from `Batches`.
+    """Return the method that made a plain data set of `Batches`; `None` if the data set does not come from `Batches`.
 
     Example:
 

@@ -51,7 +51,7 @@ def in_order(widths: np.ndarray, batch_tokens: int) -> tuple[list[np.ndarray], n
 
 
 def divisible(batches: list[np.ndarray], steps: int) -> list[np.ndarray]:
-    """Halves the batches with the most rows until the number of batches is a multiple of `steps`.
+    """Halve the batches with the most rows until the number of batches is a multiple of `steps`.
 
     If no batch can be halved, those beyond the last multiple are left out.
 

@@ -12,7 +12,7 @@ from keras_transformers.data.sources.row_weights import multiplied
 
 
 def whole_windows(parts: Iterable, batching: Batching) -> Iterator[tuple]:
-    """Yields the windows of a stream, (number of the first batch, rows), from successive parts of its rows.
+    """Yield the windows of a stream, (number of the first batch, rows), from successive parts of its rows.
 
     A window holds whole optimizer steps: the remaining rows go into the next window. With `batch_tokens`, a window is a
     whole part, and its last batch may not be full.
@@ -77,7 +77,7 @@ class Window:
 
 
 def weighted(group: list[tuple]) -> list[tuple]:
-    """Adds sample weights to the micro-batches of an optimizer step: their mean loss is then that of one large batch.
+    """Add sample weights to the micro-batches of an optimizer step: their mean loss is then that of one large batch.
 
     The loss of a micro-batch is divided by its number of targets, n_micro, and the optimizer averages over the k
     micro-batches. The weight k * n_micro / n_macro, with n_macro targets in all, corrects both.
@@ -93,7 +93,7 @@ def weighted(group: list[tuple]) -> list[tuple]:
 
 
 def _weights(labels: list[np.ndarray]) -> list[np.ndarray]:
-    """The weights of each micro-batch, from its number of targets."""
+    """Return the weights of each micro-batch, from its number of targets."""
     # Negative integer labels are not targets; a row of float labels is one target.
     integer = np.issubdtype(labels[0].dtype, np.integer)
     counts = np.array([np.count_nonzero(y >= 0) if integer else len(y) for y in labels])  # (k,)

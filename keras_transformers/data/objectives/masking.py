@@ -80,7 +80,7 @@ class MaskedLM:
 
 
 def choose_words(candidates: np.ndarray, continuation: np.ndarray, limit: np.ndarray, rng) -> np.ndarray:
-    """Chooses words in random order, as long as they fit. Returns (B, T) bool, True for the tokens chosen.
+    """Choose words in random order, as long as they fit. Returns (B, T) bool, True for the tokens chosen.
 
     Args:
         candidates: (B, T) bool, tokens that may be chosen.
@@ -110,7 +110,9 @@ def choose_words(candidates: np.ndarray, continuation: np.ndarray, limit: np.nda
 
 
 def gathered(chosen: np.ndarray, values: np.ndarray, slots: int) -> tuple[np.ndarray, np.ndarray]:
-    """The positions where `chosen` (B, T) is True, and the `values` there: both (B, slots), 0 and -1 where unused."""
+    """Return the positions where `chosen` (B, T) is True, and the `values` there: both (B, slots), 0 and -1 where
+    unused.
+    """
     rows, columns = np.nonzero(chosen)
     counts = chosen.sum(axis=1)  # (B,)
     slot = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)  # the number of each in its row

@@ -86,7 +86,7 @@ class WithNextToken:
 
 
 def next_tokens(texts: Ragged, max_length: int | None = None) -> Rows:
-    """One row per text: all its tokens but the last, each labelled with the next one.
+    """Return one row per text: all its tokens but the last, each labelled with the next one.
 
     Args:
         texts: `Ragged` token ids; texts of fewer than two tokens are left out.
@@ -107,7 +107,7 @@ def next_tokens(texts: Ragged, max_length: int | None = None) -> Rows:
 
 
 def with_end(texts: Ragged, end_id: int | None) -> Ragged:
-    """Appends the end token to every text; returns the texts themselves if `end_id` is `None`."""
+    """Append the end token to every text; returns the texts themselves if `end_id` is `None`."""
     if end_id is None:
         return texts
     flat = np.insert(texts.tokens(), np.cumsum(texts.lengths), end_id)
@@ -115,7 +115,7 @@ def with_end(texts: Ragged, end_id: int | None) -> Ragged:
 
 
 def completions(inputs: Ragged, targets: Ragged, max_length: int, end_id: int | None = None) -> tuple[Rows, np.ndarray]:
-    """One row per pair: the input, the target and the end token. Only the last two are labels.
+    """Return one row per pair: the input, the target and the end token. Only the last two are labels.
 
     If a pair is too long, the input is cut on the left. The target is never cut.
 

@@ -70,7 +70,7 @@ class SentencePairs:
         yield 0, self.draw(batching.rng(epoch, DRAW))
 
     def draw(self, rng: np.random.Generator) -> Rows:
-        """The pairs of one epoch: documents in random order, with another pass if one gives too few pairs."""
+        """Return the pairs of one epoch: documents in random order, with another pass if one gives too few pairs."""
         return self._assemble(list(islice(self._pairs(rng), self.num_rows)), rng)
 
     def _pairs(self, rng: np.random.Generator) -> Iterator[tuple]:
@@ -79,7 +79,7 @@ class SentencePairs:
                 yield from self._document_pairs(document, rng)
 
     def _document_pairs(self, document: int, rng: np.random.Generator) -> Iterator[tuple]:
-        """Yields token ranges (begin, end, begin, end, is random) of one pass over a document."""
+        """Yield token ranges (begin, end, begin, end, is random) of one pass over a document."""
         at = self.documents.sentences
         sentence, last = self.documents.starts[document : document + 2]
         while sentence < last:
@@ -103,7 +103,7 @@ class SentencePairs:
         return int(rng.integers(2, self.max_tokens, endpoint=True)) if short else self.max_tokens
 
     def _reach(self, sentence: int, last: int, tokens: int) -> int:
-        """The end of the shortest run from `sentence` with at least so many tokens, or the document's end."""
+        """Return the end of the shortest run from `sentence` with at least so many tokens, or the document's end."""
         at = self.documents.sentences
         end = sentence + 1
         while end < last and at[end] - at[sentence] < tokens:
@@ -118,7 +118,7 @@ class SentencePairs:
         return begin, self._reach(begin, starts[other + 1], tokens)
 
     def _assemble(self, pairs: list[tuple], rng: np.random.Generator) -> Rows:
-        """Makes the rows `[CLS] first [SEP] second [SEP]` of all pairs, cut to the maximum length."""
+        """Make the rows `[CLS] first [SEP] second [SEP]` of all pairs, cut to the maximum length."""
         begin_a, end_a, begin_b, end_b, is_random = np.array(pairs, np.int64).T  # (pairs,) each
         cut_a, cut_b = truncation(end_a - begin_a, end_b - begin_b, self.max_tokens)
 

@@ -69,13 +69,13 @@ class SpanCorruption:
         self.rate, self.mean_span = rate, mean_span
 
     def counts(self, length: int) -> tuple[int, int]:
-        """The numbers of missing tokens and of spans in a row of `length` tokens; 1 token counts as 2."""
+        """Return the numbers of missing tokens and of spans in a row of `length` tokens; 1 token counts as 2."""
         length = max(length, 2)
         missing = min(max(round(length * self.rate), 1), length - 1)
         return missing, min(max(round(missing / self.mean_span), 1), length - missing)
 
     def lengths(self, length: int) -> tuple[int, int]:
-        """The lengths of source and target, end tokens included, for a row of `length` tokens."""
+        """Return the lengths of source and target, end tokens included, for a row of `length` tokens."""
         missing, spans = self.counts(length)
         return max(length, 2) - missing + spans + 1, missing + spans + 1
 
@@ -100,7 +100,7 @@ class SpanCorruption:
         return np.repeat(np.tile([False, True], spans), np.stack(lengths, axis=1).ravel())[:length]
 
     def _replaced(self, ids: Ragged, missing: np.ndarray) -> Ragged:
-        """The rows with each span of `missing` (tokens,) replaced by a sentinel."""
+        """Return the rows with each span of `missing` (tokens,) replaced by a sentinel."""
         begins = np.cumsum(ids.lengths) - ids.lengths  # (rows,)
         after_missing = np.roll(missing, 1)  # (tokens,)
         after_missing[begins] = False

@@ -70,7 +70,7 @@ class Grouped:
     pad_id: int = 0
 
     def check(self, rows: TextGroups) -> None:
-        """Accepts all: labels are checked where they are read."""
+        """Accept all: labels are checked where they are read."""
 
     def __call__(self, rows: TextGroups, width: np.ndarray, rng: np.random.Generator | None = None) -> tuple:
         arrays = rows.texts.padded(int(np.max(width)), self.pad_id)

@@ -82,7 +82,7 @@ class TextInfilling:
         return self.translation(Translations(*sides), int(width) + 2)
 
     def mixed(self, text: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Shuffles the sentences of a text. Of several full stops in a row, the first ends the sentence."""
+        """Shuffle the sentences of a text. Of several full stops in a row, the first ends the sentence."""
         if not self.full_stop_ids:
             return text
         stops = np.isin(text, self.full_stop_ids)
@@ -92,7 +92,7 @@ class TextInfilling:
         return np.concatenate([*(sentences[i] for i in rng.permutation(len(sentences))), rest])
 
     def masked(self, text: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Replaces random spans of a text by mask tokens, and inserts masks for spans of length 0."""
+        """Replace random spans of a text by mask tokens, and inserts masks for spans of length 0."""
         lengths = self.spans(math.ceil(len(text) * self.rate), rng)
         lengths, inserts = lengths[lengths > 0], np.count_nonzero(lengths == 0)
 

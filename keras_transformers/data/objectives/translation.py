@@ -54,7 +54,7 @@ def encode_translations(
     target_tokenizer: Tokenizer,
     max_length: int,
 ) -> Translations:
-    """Encodes pairs of texts. Pairs with a blank side are left out, and longer texts are cut, with a warning.
+    """Encode pairs of texts. Pairs with a blank side are left out, and longer texts are cut, with a warning.
 
     Args:
         sources, targets: as many strings of both.
@@ -97,7 +97,7 @@ def _check_some(kept: np.ndarray, sources: Sequence[str]):
 
 
 def check_counts(sources: Sequence, targets: Sequence):
-    """Raises a `ValueError` if there are not as many sources as targets."""
+    """Raise a `ValueError` if there are not as many sources as targets."""
     if len(sources) != len(targets):
         raise ValueError(
             f"Received {len(sources)} sources and {len(targets)} targets: expected one target a source. Files that "
@@ -106,7 +106,7 @@ def check_counts(sources: Sequence, targets: Sequence):
 
 
 def tell(blank: np.ndarray, cut: Sequence[np.ndarray], max_length: int):
-    """Warns if pairs were left out or texts were cut."""
+    """Warn if pairs were left out or texts were cut."""
     if blank.any():
         warnings.warn(
             f"{blank.sum()} of {len(blank)} pairs have a blank side and are left out (the first is pair "

@@ -19,7 +19,7 @@ _SENTENCE_END = re.compile(
 
 
 def split_sentences(paragraph: str) -> list[str]:
-    """Splits a paragraph into sentences at full stops; for pre-training, where a few wrong splits do no harm.
+    """Split a paragraph into sentences at full stops; for pre-training, where a few wrong splits do no harm.
 
     >>> split_sentences('"Come, Mr. Holmes!" said he. "It is late." I rose.')
     ['"Come, Mr. Holmes!" said he.', '"It is late."', 'I rose.']
@@ -28,7 +28,7 @@ def split_sentences(paragraph: str) -> list[str]:
 
 
 def read_documents(path: str | Path) -> Iterator[list[str]]:
-    """Reads a text file with one paragraph per line, and yields one list of sentences per document.
+    """Read a text file with one paragraph per line, and yields one list of sentences per document.
 
     A blank line ends a document, and so does a title: a line that starts with `= ` and ends with ` =`. Titles are left
     out.
@@ -61,7 +61,7 @@ class Documents:
 
     @classmethod
     def of(cls, documents: Iterable[list[list[int]]]) -> Documents:
-        """Documents from lists of encoded sentences; empty sentences and documents are left out."""
+        """Return documents from lists of encoded sentences; empty sentences and documents are left out."""
         flat, lengths, counts = [], [], []
         for document in documents:
             sentences = [np.asarray(sentence, np.int32) for sentence in document if len(sentence)]
@@ -77,5 +77,5 @@ class Documents:
 
     @classmethod
     def encode(cls, documents: Iterable[list[str]], tokenizer) -> Documents:
-        """Documents from lists of sentences, encoded by a `text.Tokenizer`."""
+        """Return documents from lists of sentences, encoded by a `text.Tokenizer`."""
         return cls.of([row.ids for row in tokenizer.encode(texts, special_tokens=False)] for texts in documents)

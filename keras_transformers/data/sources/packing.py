@@ -22,7 +22,7 @@ def next_token_source(
     end_id: int | None = None,
     targets: Ragged | None = None,
 ) -> Rows | Packed | Blocks:
-    """Makes a source for `batches` of a language model.
+    """Make a source for `batches` of a language model.
 
     Args:
         texts: `Ragged` token ids, without special tokens; empty ones are left out.
@@ -66,12 +66,12 @@ def next_token_source(
 
 
 def whole_texts(texts: Ragged, end_id: int | None) -> Ragged:
-    """The texts that are not empty, each with the end token unless `end_id` is `None`."""
+    """Return the texts that are not empty, each with the end token unless `end_id` is `None`."""
     return with_end(texts[np.flatnonzero(texts.lengths)], end_id)
 
 
 def check_packing(packing: str | None, completing: bool):
-    """Raises a `ValueError` for an unknown packing, and for blocks with targets."""
+    """Raise a `ValueError` for an unknown packing, and for blocks with targets."""
     if packing not in PACKINGS:
         raise ValueError(f"Received packing={packing!r}: expected one of {PACKINGS}.")
     if completing and packing == "blocks":
@@ -111,7 +111,7 @@ class Packed:
         yield 0, self.draw(batching.rng(epoch, DRAW).permutation(count) if batching.shuffle else np.arange(count))
 
     def draw(self, order: np.ndarray) -> Rows:
-        """Packs the texts, placing those of equal lengths in this order."""
+        """Pack the texts, placing those of equal lengths in this order."""
         longest_first = order[np.argsort(-self.pieces.lengths[order], kind="stable")]
         pieces = self.pieces[longest_first[np.argsort(self.row_of, kind="stable")]]
         counts = np.bincount(self.row_of)  # (rows,), texts of each row
@@ -125,7 +125,7 @@ class Packed:
 
 
 def best_fit(lengths: Sequence[int], size: int) -> np.ndarray:
-    """Returns the row of each text: the fullest row with room for it, or a new one.
+    """Return the row of each text: the fullest row with room for it, or a new one.
 
     >>> best_fit([3, 2, 2, 1], size=4).tolist()
     [0, 1, 1, 0]
@@ -184,7 +184,7 @@ class Blocks:
         yield 0, self.draw(int(batching.rng(epoch, DRAW).integers(self.num_tokens)) if batching.shuffle else 0)
 
     def draw(self, offset: int) -> Rows:
-        """The blocks of the circular text, from token `offset` on."""
+        """Return the blocks of the circular text, from token `offset` on."""
         begins = np.arange(self.num_rows) * self.max_length  # (rows,)
         starts = (begins + offset) % self.num_tokens
         lengths = np.minimum(self.max_length, self.num_tokens - 1 - begins)

@@ -25,7 +25,7 @@ class EncodedRows(Protocol):
     def lengths(self) -> np.ndarray: ...
 
     def __getitem__(self, indices: Any) -> EncodedRows:
-        """The rows with these numbers."""
+        """Return the rows with these numbers."""
         ...
 
 
@@ -47,11 +47,11 @@ class Source(Protocol):
     def num_rows(self) -> int | None: ...
 
     def sample(self) -> EncodedRows:
-        """A few rows, which show the shapes of the batches; all rows if they are in memory."""
+        """Return a few rows, which show the shapes of the batches; all rows if they are in memory."""
         ...
 
     def windows(self, batching: Batching, epoch: int, skip: int) -> Iterator[tuple[int, EncodedRows]]:
-        """Yields the rows of an epoch, in windows of rows that are in memory together.
+        """Yield the rows of an epoch, in windows of rows that are in memory together.
 
         Args:
             batching: the settings of the batches.
@@ -68,11 +68,11 @@ class Objective(Protocol):
     """A training objective: makes the inputs and labels of a batch from its rows."""
 
     def check(self, rows: Any) -> None:
-        """Raises a `ValueError` for rows that it cannot use, for instance with a label out of range."""
+        """Raise a `ValueError` for rows that it cannot use, for instance with a label out of range."""
         ...
 
     def __call__(self, rows: Any, width: Any, rng: np.random.Generator) -> tuple:
-        """Makes an element of the data set.
+        """Make an element of the data set.
 
         Args:
             rows: the rows of one batch, of the kind that the objective is for.

@@ -96,7 +96,7 @@ def multiplied(element: tuple, weight: Any) -> tuple:
 
 
 def _product(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """The broadcast product of (B,) and (B, ...) arrays, in either order."""
+    """Return the broadcast product of (B,) and (B, ...) arrays, in either order."""
     rank = max(one.ndim, other.ndim)
     one, other = (array.reshape(array.shape + (1,) * (rank - array.ndim)) for array in (one, other))
     return one * other

@@ -40,36 +40,36 @@ class Ragged:
 
     @classmethod
     def joined(cls, flat: np.ndarray, lengths: np.ndarray) -> Ragged:
-        """Rows that are adjacent in `flat`."""
+        """Return rows that are adjacent in `flat`."""
         return cls(flat, np.cumsum(lengths) - lengths, lengths)
 
     @classmethod
     def unpadded(cls, padded: np.ndarray, mask: np.ndarray) -> Ragged:
-        """Rows of a (B, T) array with padding on the right, where `mask` is False."""
+        """Return rows of a (B, T) array with padding on the right, where `mask` is False."""
         return cls.joined(padded[mask], mask.sum(axis=1))
 
     @classmethod
     def concatenated(cls, parts: Sequence[Ragged]) -> Ragged:
-        """The rows of all parts, copied into one flat array."""
+        """Return the rows of all parts, copied into one flat array."""
         return cls.joined(np.concatenate([p.tokens() for p in parts]), np.concatenate([p.lengths for p in parts]))
 
     def __getitem__(self, indices) -> Ragged:
         return Ragged(self.flat, self.starts[indices], self.lengths[indices])
 
     def tokens(self) -> np.ndarray:
-        """The tokens of all rows, one row after the other: (tokens,)."""
+        """Return the tokens of all rows, one row after the other: (tokens,)."""
         shifts = np.repeat(self.starts - (np.cumsum(self.lengths) - self.lengths), self.lengths)  # (tokens,)
         return self.flat[shifts + np.arange(shifts.size)]
 
     def split(self, width: int) -> Ragged:
-        """Splits the rows into pieces of `width` tokens; the last piece of a row may be shorter."""
+        """Split the rows into pieces of `width` tokens; the last piece of a row may be shorter."""
         counts = -(-self.lengths // width)  # (rows,), pieces of each row
         begins = width * (np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts))  # (pieces,)
         lengths = np.minimum(np.repeat(self.lengths, counts) - begins, width)  # (pieces,)
         return Ragged(self.flat, np.repeat(self.starts, counts) + begins, lengths)
 
     def padded(self, width: int, fill: int) -> np.ndarray:
-        """The rows as one (B, width) int32 array, cut or padded on the right."""
+        """Return the rows as one (B, width) int32 array, cut or padded on the right."""
         if not self.flat.size:
             return np.full((len(self.lengths), width), fill, np.int32)
         columns = np.arange(width)
@@ -98,7 +98,7 @@ class Rows(InMemory):
 
     @classmethod
     def of(cls, token_ids: Sequence[Sequence[int]], segment_ids=0, labels: Iterable | None = None) -> Rows:
-        """Rows from lists of ids.
+        """Return rows from lists of ids.
 
         Args:
             token_ids: a list of lists or arrays of ids, with special tokens.
@@ -142,12 +142,12 @@ class Rows(InMemory):
 
     @classmethod
     def concatenated(cls, parts: Sequence[Rows]) -> Rows:
-        """The rows of all parts; labels, if any, must be one per token."""
+        """Return the rows of all parts; labels, if any, must be one per token."""
         columns = zip(*(part._columns for part in parts), strict=True)
         return cls(*(None if column[0] is None else Ragged.concatenated(column) for column in columns))
 
     def padded(self, width: int, pad_id: int) -> dict[str, np.ndarray]:
-        """The inputs of a model: `token_ids`, `segment_ids` (if any) and `padding_mask`, all (B, width).
+        """Return the inputs of a model: `token_ids`, `segment_ids` (if any) and `padding_mask`, all (B, width).
 
         The mask is 0 for padding, else the number of the token's text from `documents`, or 1.
         """
@@ -173,6 +173,6 @@ def _segments(segment_ids, ids: Ragged) -> Ragged | None:
 
 
 def tell_cut(cut: Sequence[bool], max_length: int):
-    """Warns if texts were cut, with their number."""
+    """Warn if texts were cut, with their number."""
     if count := int(sum(cut)):
         warnings.warn(f"{count} of {len(cut)} texts were cut to max_length={max_length} tokens.", stacklevel=3)

@@ -96,7 +96,7 @@ class Stream:
 
 
 def _names(spec, has_labels: bool) -> tuple[str, ...]:
-    """The names of an element's parts. Strings are texts; with `has_labels`, the last of several is a label."""
+    """Return the names of an element's parts. Strings are texts; with `has_labels`, the last of several is a label."""
     parts = spec if isinstance(spec, tuple) else (spec,)
     texts = tuple(getattr(part, "dtype", None) == "string" and part.shape.rank == 0 for part in parts)
     if has_labels and len(parts) > 1:

@@ -30,7 +30,7 @@ def read_table(
     text_pair: str | int | None = None,
     label: str | int | None = None,
 ) -> Table:
-    """Reads texts, and optionally pairs and labels, from the columns of a file.
+    """Read texts, and optionally pairs and labels, from the columns of a file.
 
     CSV may have quotes (`"a, b"`), TSV has none, JSON lines has one object per line. Files are UTF-8, with or without a
     byte order mark; blank lines are skipped.
@@ -66,7 +66,7 @@ def read_table(
 
 
 def check_columns(path: str | Path, columns: Sequence[str | int]) -> None:
-    """Raises a `ValueError` if a table cannot be read up to its first row; call it before long work.
+    """Raise a `ValueError` if a table cannot be read up to its first row; call it before long work.
 
     Args:
         path: as for `read_table`.
@@ -89,7 +89,7 @@ def check_columns(path: str | Path, columns: Sequence[str | int]) -> None:
 
 
 def read_rows(path: str | Path, columns: Sequence[str | int]) -> Iterator[list[Any]]:
-    """Yields the rows of a file, read as they are asked for: for files larger than memory.
+    """Yield the rows of a file, read as they are asked for: for files larger than memory.
 
     Args:
         path: as for `read_table`.
@@ -110,7 +110,7 @@ def read_rows(path: str | Path, columns: Sequence[str | int]) -> Iterator[list[A
 
 
 def place_of(path: str | Path, column: str | int, number: int) -> str:
-    """The row of a table for an error, with the line of the file that it ends on.
+    """Return the row of a table for an error, with the line of the file that it ends on.
 
     Args:
         path: as for `read_table`.
@@ -130,7 +130,7 @@ def place_of(path: str | Path, column: str | int, number: int) -> str:
 
 
 def _records(path: Path, columns: Sequence[str | int]) -> Iterator[tuple[int, list[Any]]]:
-    """Yields the line that each record ends on, and its values."""
+    """Yield the line that each record ends on, and its values."""
     if len({type(column) for column in columns}) > 1:
         raise ValueError(f"Received columns {columns}: expected all names (a file with a header) or all numbers.")
     records = _json_records if path.suffix.lower() == ".jsonl" else _separated_records
@@ -143,7 +143,7 @@ def _records(path: Path, columns: Sequence[str | int]) -> Iterator[tuple[int, li
 
 
 def check_strings(path: Path, column: str | int | None, values: Iterable[Any], first: int = 1):
-    """Raises a `ValueError` with the row number if a value is not a string, as is possible in JSON lines."""
+    """Raise a `ValueError` with the row number if a value is not a string, as is possible in JSON lines."""
     for number, value in enumerate(values, first):
         if not isinstance(value, str):
             raise ValueError(f"{place_of(path, column, number)}: {column!r} is {value!r}; expected a string.")
@@ -158,7 +158,7 @@ def _lines(path: Path) -> TextIO:
 
 
 def read_utf8(path: Path) -> str:
-    """The text of a file without its byte order mark. If it is not UTF-8, a `ValueError` names the line."""
+    """Return the text of a file without its byte order mark. If it is not UTF-8, a `ValueError` names the line."""
     check_file(path)
     data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
     try:
@@ -200,7 +200,7 @@ def _separated_records(path: Path, lines: TextIO, columns: Sequence) -> Iterator
 
 
 def _hint(row: Sequence[str]) -> str:
-    """What may be wrong with a row of another width, or a header without a column."""
+    """Return what may be wrong with a row of another width, or a header without a column."""
     if any(field[:1] == " " and field.lstrip(" ")[:1] == '"' for field in row):
         return ' No space may stand between a comma and a quote (").'
     if len(row) == 1 and ";" in row[0]:
@@ -211,7 +211,7 @@ def _hint(row: Sequence[str]) -> str:
 
 
 def _of_any_length(reader: Iterator[list[str]]) -> Iterator[list[str]]:
-    """Lifts the limit of `csv`, 131,072 characters per field, which all threads share: for one row at a time."""
+    """Lift the limit of `csv`, 131,072 characters per field, which all threads share: for one row at a time."""
     while True:
         with LIMIT_LOCK:
             limit = csv.field_size_limit(ANY_LENGTH)

@@ -91,7 +91,7 @@ class TokenStream:
         yield from whole_windows(self._rows(offset, self.buffer_size * self.max_length), batching)
 
     def _rows(self, offset: int, tokens: int) -> Iterator[Rows]:
-        """Yields all rows, in parts of at least so many tokens."""
+        """Yield all rows, in parts of at least so many tokens."""
         if self.packing == "blocks":
             yield from self._blocks(offset, tokens)
             return
@@ -118,7 +118,7 @@ class TokenStream:
             yield Blocks(rest, self.max_length).sample()
 
     def _buffers(self, tokens: int) -> Iterator[tuple[Ragged, ...]]:
-        """Yields texts, and targets if any, in parts of at least so many tokens."""
+        """Yield texts, and targets if any, in parts of at least so many tokens."""
         import tensorflow as tf
 
         def tokenized(texts, *targets):

@@ -76,7 +76,7 @@ class TranslationStream:
         yield from whole_windows(self._rows(self.buffer_size), batching)
 
     def _rows(self, size: int) -> Iterator[Translations]:
-        """Yields all pairs, in parts of at least so many."""
+        """Yield all pairs, in parts of at least so many."""
         parts, count = [], 0
         for blank, *sides in self._chunks.as_numpy_iterator():
             tell(blank, [side["truncated"][~blank] for side in sides], self.max_length)

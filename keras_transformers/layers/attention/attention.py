@@ -208,7 +208,7 @@ class Attention(ReturnsCache, DenseOwner):
         return query * ops.cast(scale, query.dtype)
 
     def _is_short(self, length: int | None, is_cached: bool) -> bool:
-        """Whether all scores may exist at one time."""
+        """Return whether all scores may exist at one time."""
         if self.linear_from is None or is_cached:
             return True
         if not isinstance(length, int):  # any: TensorFlow gives None; JAX a symbol, which has no number of chunks

@@ -106,7 +106,7 @@ def write_cache(
 
 
 def read_cache(part: Tensor, positions: Tensor) -> Tensor:
-    """Rows of a part with one head.
+    """Return rows of a part with one head.
 
     Args:
         part: (B, 1, S, H).

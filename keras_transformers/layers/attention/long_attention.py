@@ -22,7 +22,7 @@ def long_attention(
     draws: Draws | None = None,
     chunk: int = CHUNK,
 ) -> Tensor:
-    """What `mix(attention_weights(...), value)` gives, in memory that grows linearly with the number of queries.
+    """Return what `mix(attention_weights(...), value)` gives, in memory that grows linearly with the number of queries.
 
     One chunk of queries after the other meets the keys that it may see, so that only one chunk's scores exist at a
     time: where queries reach so far only, time grows linearly, too. The backward pass computes the scores again.
@@ -136,7 +136,7 @@ def _sums_over_queries(weights, rows, like):
 
 
 def _add_rows(sums, part, first):
-    """Adds (B, K, W, H) to the rows of (B, K, S, H) from `first` on; TensorFlow does it in place in a loop."""
+    """Add (B, K, W, H) to the rows of (B, K, S, H) from `first` on; TensorFlow does it in place in a loop."""
     import tensorflow as tf
 
     batch, heads, length, last = ops.shape(sums)
@@ -157,7 +157,8 @@ def _like(x, bias):
 
 
 def _loop(number, like, body: Callable, carry: Sequence = ()) -> tuple[Tensor, list]:
-    """What the rounds give, stacked, (C, B, N, t, X) in the dtype and width of `like`; and what the last one carries.
+    """Return what the rounds give, stacked, (C, B, N, t, X) in the dtype and width of `like`; and what the last one
+    carries.
 
     Rounds of TensorFlow's loops overlap unless they are told not to: then the scores of several chunks exist at once.
     """

@@ -10,7 +10,7 @@ NEVER = -1e9  # the score of what cannot be chosen; finite, so that a row withou
 
 
 def padding_mask(mask: Tensor) -> Tensor:
-    """The attention mask that hides padding keys.
+    """Return the attention mask that hides padding keys.
 
     Args:
         mask: (B, S), non-zero where a token is real.
@@ -27,7 +27,7 @@ def padding_mask(mask: Tensor) -> Tensor:
 
 
 def causal_mask(query_positions: Tensor, key_positions: Tensor) -> Tensor:
-    """The attention mask that hides later tokens.
+    """Return the attention mask that hides later tokens.
 
     Args:
         query_positions: Integer positions (1|B, T).
@@ -45,7 +45,7 @@ def causal_mask(query_positions: Tensor, key_positions: Tensor) -> Tensor:
 
 
 def window_mask(query_positions: Tensor, key_positions: Tensor, max_distance: int) -> Tensor:
-    """The attention mask that hides tokens farther away than a window reaches, on both sides.
+    """Return the attention mask that hides tokens farther away than a window reaches, on both sides.
 
     Paper: Beltagy et al. 2020, https://arxiv.org/abs/2004.05150.
 
@@ -69,7 +69,7 @@ def window_mask(query_positions: Tensor, key_positions: Tensor, max_distance: in
 def reach_mask(
     query_positions: Tensor, key_positions: Tensor, before: int | None = None, after: int | None = None
 ) -> Tensor:
-    """The attention mask that hides tokens too far before a query, and those too far after it.
+    """Return the attention mask that hides tokens too far before a query, and those too far after it.
 
     Args:
         query_positions: Integer positions (1|B, T).
@@ -90,7 +90,7 @@ def reach_mask(
 
 
 def combine(*masks: Tensor) -> Tensor:
-    """The conjunction of attention masks; None stands for no restriction.
+    """Return the conjunction of attention masks; None stands for no restriction.
 
     Args:
         *masks: Boolean (B, 1|T, S), or None.
@@ -111,7 +111,7 @@ def combine(*masks: Tensor) -> Tensor:
 
 
 def document_mask(documents: Tensor, key_documents: Tensor | None = None) -> Tensor:
-    """The attention mask that hides padding, and the other texts in the same row.
+    """Return the attention mask that hides padding, and the other texts in the same row.
 
     Args:
         documents: Integer (B, T): which text of the row each query belongs to, from 1; 0 for padding.

@@ -11,7 +11,7 @@ from keras_transformers.utils.tensor_types import Tensor
 def attention_weights(
     query: Tensor, key: Tensor, attention_mask: Tensor | None = None, position_bias: Tensor | None = None
 ) -> Tensor:
-    """The softmax of the products of queries and keys.
+    """Return the softmax of the products of queries and keys.
 
     Args:
         query: (B, N, T, H), scaled.

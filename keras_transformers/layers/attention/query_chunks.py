@@ -31,7 +31,7 @@ class Visible(NamedTuple):
     reach: tuple[int | None, int | None] = (None, None)  # with S = T: places before and after the query
 
     def whole(self, length: Tensor | int) -> Tensor | None:
-        """The mask of all queries, boolean (B|1, 1|T, S)."""
+        """Return the mask of all queries, boolean (B|1, 1|T, S)."""
         places = ops.arange(length, dtype="int32")[None]  # (1, T)
         return combine(
             self.attention_mask,
@@ -97,7 +97,7 @@ class Chunks:
         return ops.reshape(joined, (batch, heads, self.number * self.size, last))[:, :, : self.length]
 
     def at(self, index: Tensor) -> Chunk:
-        """One of the chunks."""
+        """Return one of the chunks."""
         first_key = self._first_key(index)
         return Chunk(
             query=take(self.query, index),
@@ -148,7 +148,7 @@ class Chunks:
 
 
 def checked_reach(reach: tuple[int | None, int | None]) -> tuple[int | None, int | None]:
-    """A reach as it was given; a `ValueError` where it is none.
+    """Return a reach as it was given; a `ValueError` where it is none.
 
     Example:
 
@@ -173,7 +173,7 @@ def take(x: Tensor, index: Tensor) -> Tensor:
 
 
 def width(keys: Tensor | int, size: Tensor | int, reach: tuple[int | None, int | None]) -> Tensor | int:
-    """How many keys, of `keys`, a chunk of `size` queries takes.
+    """Return how many keys, of `keys`, a chunk of `size` queries takes.
 
     Example:
 

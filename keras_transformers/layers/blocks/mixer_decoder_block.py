@@ -219,6 +219,6 @@ def _check_encoder(encoder: str | None, mixer: str) -> None:
 
 
 def _first(cross_cache: dict, hidden_states: Any) -> dict:
-    """The states to begin with, each (B, U): beams of a text share theirs."""
+    """Return the states to begin with, each (B, U): beams of a text share theirs."""
     rows = ops.shape(hidden_states)[0]
     return {name: ops.repeat(part[:, 0, 0], rows // ops.shape(part)[0], axis=0) for name, part in cross_cache.items()}

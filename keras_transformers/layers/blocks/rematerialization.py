@@ -43,7 +43,7 @@ class Block(Layer):
 
 
 def rematerialized(call: Callable) -> Callable:
-    """The `call` of a `Block`, with the attribute `remat`.
+    """Return the `call` of a `Block`, with the attribute `remat`.
 
     `keras.RematScope` does not do for blocks: on TensorFlow it takes no tensors by name and draws other dropouts the
     second time; on JAX dropout fails in it.
@@ -66,7 +66,7 @@ def rematerialized(call: Callable) -> Callable:
 
 
 def recompute(function: Callable[[Any], Any], inputs: Any, dropouts: Sequence[Dropout] = ()) -> Any:
-    """What a function returns, computed once more for the gradient, with the same draws.
+    """Return what a function returns, computed once more for the gradient, with the same draws.
 
     Args:
         function: Of `inputs`. On TensorFlow the first output is computed again. Others are computed apart from it, in
@@ -160,7 +160,7 @@ class _Draws:
 
 
 def _after(state: Tensor, draws: int) -> Tensor:
-    """The state (2,) of a seed generator after some draws: they are counted in the second number."""
+    """Return the state (2,) of a seed generator after some draws: they are counted in the second number."""
     return state + ops.convert_to_tensor([0, draws], dtype=state.dtype)
 
 

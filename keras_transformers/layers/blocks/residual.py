@@ -42,7 +42,7 @@ def residual(
 
 
 def make_norm(norm: str, epsilon: float, dtype: str, name: str, use_bias: bool = True) -> keras.layers.Layer:
-    """A layer or RMS normalisation over the last axis.
+    """Return a layer or RMS normalisation over the last axis.
 
     Args:
         norm: `"layer"` (https://arxiv.org/abs/1607.06450) or `"rms"` (https://arxiv.org/abs/1910.07467).

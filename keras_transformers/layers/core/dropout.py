@@ -44,18 +44,18 @@ class Dropout(keras.layers.Dropout):
         return ops.where(self._kept(ops.shape(inputs), self._draw()), inputs * (1.0 / (1.0 - self.rate)), 0.0)
 
     def next_seed(self, training: bool) -> Any:
-        """The seed of one call, for `multipliers`; None where nothing is dropped."""
+        """Return the seed of one call, for `multipliers`; None where nothing is dropped."""
         return self._draw() if training and 0 < self.rate < 1 else None
 
     def _draw(self) -> Any:
         return GIVEN_SEEDS.get({}).get(id(self), self.seed_generator.next)()
 
     def multipliers(self, shape: tuple[Any, ...], seed: Any) -> Any:
-        """What dropout multiplies values of a shape with: 0, or 1 / (1 - rate); float32 (..., D)."""
+        """Return what dropout multiplies values of a shape with: 0, or 1 / (1 - rate); float32 (..., D)."""
         return ops.where(self._kept(shape, seed), 1.0 / (1.0 - self.rate), 0.0)
 
     def _kept(self, shape: tuple[Any, ...], seed: Any) -> Any:
-        """Which values are kept, boolean (..., D)."""
+        """Return which values are kept, boolean (..., D)."""
         *rows, width = shape
         numbers = keras.random.uniform((*rows, -(-width // SHARING)), seed=_Given(seed), dtype="float32")
         kept = [numbers >= self.rate]
@@ -67,7 +67,9 @@ class Dropout(keras.layers.Dropout):
 
 
 def nth_seed(seed: Any, index: Any) -> Any:
-    """The seed of part `index` of a call, for a seed (2,) of `Dropout.next_seed`: others than those of other calls."""
+    """Return the seed of part `index` of a call, for a seed (2,) of `Dropout.next_seed`: others than those of other
+    calls.
+    """
     steps = ops.stack([40_503 * (index + 1), 0])  # calls count in the second number
     return seed + ops.cast(steps, seed.dtype)
 

@@ -213,7 +213,7 @@ class Recurrence(ReturnsCache, DenseOwner):
         return CELLS[self.kind][1]
 
     def _begin(self, hidden_states, first, cache, cache_positions) -> list:
-        """The states before the first token, each (B, U)."""
+        """Return the states before the first token, each (B, U)."""
         if cache is not None:
             before = ops.maximum(cache_positions[:, :1] - 1, 0)  # (B, 1); a text's first token begins anew anyway
             return [read_cache(cache[name], before)[:, 0] for name in self.parts]

@@ -122,7 +122,7 @@ class ALiBi(Positional):
 
 
 def _slopes(num_heads: int) -> list[float]:
-    """The paper's geometric series; other numbers than powers of two take every other slope of the next one."""
+    """Return the paper's geometric series; other numbers than powers of two take every other slope of the next one."""
     power = 2 ** math.floor(math.log2(num_heads))
     slopes = [2 ** (-8 * (head + 1) / power) for head in range(power)]
     return slopes if power == num_heads else slopes + _slopes(2 * power)[::2][: num_heads - power]

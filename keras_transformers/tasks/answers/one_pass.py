@@ -41,7 +41,7 @@ class Signature(NamedTuple):
 
 
 def no_more_inputs(token_ids: Tensor) -> Tensors:
-    """The inputs of a model that follow from its token ids: none."""
+    """Return the inputs of a model that follow from its token ids: none."""
     return {}
 
 
@@ -161,7 +161,7 @@ class OnePass:
             yield {**self.describe(row), "truncated": bool(row["truncated"])}
 
     def _signature(self, count: int) -> str:
-        """The name of the signature that takes so many texts a row."""
+        """Return the name of the signature that takes so many texts a row."""
         for name, signature in self.signatures.items():
             if len(signature.inputs) == count:
                 return name
@@ -175,7 +175,7 @@ class OnePass:
         return current_service(self)
 
     def make_service(self) -> TracedService | EagerService:
-        """A service with the weights as they are."""
+        """Return a service with the weights as they are."""
         if not on_tensorflow():
             return EagerService(self)
         return TracedService(self.model, self.signatures, GraphReader(self.setup.text_graph, self.setup.max_length))
@@ -237,7 +237,7 @@ class TracedService:
         self.traces: dict[str, Any] = {}
 
     def run(self, name: str, columns: Sequence[Sequence[str]]) -> dict[str, np.ndarray]:
-        """The named columns of the answer of a signature, as arrays; strings in them are `str`."""
+        """Return the named columns of the answer of a signature, as arrays; strings in them are `str`."""
         import tensorflow as tf
 
         if name not in self.traces:
@@ -248,7 +248,7 @@ class TracedService:
 
 
 def _traced(signature: Signature, read: Reader) -> Any:
-    """A `tf.function` of a signature: all inputs are (B,) strings, of one length."""
+    """Return a `tf.function` of a signature: all inputs are (B,) strings, of one length."""
     import tensorflow as tf
 
     from keras_transformers.text.graph.specs import with_rows
@@ -274,13 +274,13 @@ class EagerService:
         self.signatures, self.read = answers.signatures, PythonReader(answers.setup, BUCKETS)
 
     def run(self, name: str, columns: Sequence[Sequence[str]]) -> dict[str, np.ndarray]:
-        """The named columns of the answer of a signature, as arrays."""
+        """Return the named columns of the answer of a signature, as arrays."""
         answer = self.signatures[name].run(self.read, *columns)
         return {name: np.asarray(column) for name, column in answer.items()}
 
 
 def look_up(names: Sequence[str], numbers: Tensor) -> Tensor:
-    """Names by number, and `""` for -1: strings in a TensorFlow tensor, or on other backends in a numpy array.
+    """Return names by number, and `""` for -1: strings in a TensorFlow tensor, or on other backends in a numpy array.
 
     Example:
 

@@ -35,7 +35,7 @@ def choice_scorer(scorer: keras.Model) -> keras.Model:
 
 
 def learn_choices(setup: Setup, scorer: keras.Model) -> dict[str, Any]:
-    """The parts of a task that learns which of several texts goes best with another one, but for its answers.
+    """Return the parts of a task that learns which of several texts goes best with another one, but for its answers.
 
     Args:
         setup: Of the task.
@@ -52,7 +52,7 @@ def learn_choices(setup: Setup, scorer: keras.Model) -> dict[str, Any]:
 
 
 def _choice_labels(setup: Setup) -> Callable[[Any, Columns], np.ndarray | None]:
-    """Reads the numbers of the right choices, from 0."""
+    """Read the numbers of the right choices, from 0."""
 
     def read(labels: Any, columns: Columns) -> np.ndarray | None:
         if labels is None:

@@ -48,7 +48,9 @@ def export(
 
 
 def _of_these_ranks(function: Any) -> Any:
-    """The function, which refuses inputs of another rank than it was traced for: a loaded signature takes any."""
+    """Return the function, which refuses inputs of another rank than it was traced for: a loaded signature
+    takes any.
+    """
     traced = function.get_concrete_function()
     specs = tf.nest.flatten(traced.structured_input_signature)
 
@@ -79,7 +81,7 @@ def _write_warmup(folder: Path, signatures: dict[str, Any], examples: Mapping[st
 
 
 def _messages() -> dict[str, Any]:
-    """The message classes, declared here: the package of TF Serving would bring all of its server's."""
+    """Return the message classes, declared here: the package of TF Serving would bring all of its server's."""
     file = descriptor_pb2.FileDescriptorProto(name="warmup.proto", package="keras_transformers", syntax="proto3")
     for name, fields in MESSAGES.items():
         message = file.message_type.add(name=name)

@@ -35,7 +35,8 @@ def merged_service(answers: Answers) -> Iterator[Any]:
 
 
 def current_service(answers: Answers, settings: Any = ()) -> Any:
-    """The service of a task's answers: made at the first call, and again once the old one does not hold any more.
+    """Return the service of a task's answers: made at the first call, and again once the old one does not hold any
+    more.
 
     Args:
         answers: Of a task.
@@ -49,7 +50,7 @@ def current_service(answers: Answers, settings: Any = ()) -> Any:
 
 
 def check_counts(**counts: Any) -> list[int]:
-    """The counts as int, in their order; a `ValueError` for what is no integer of at least 1."""
+    """Return the counts as int, in their order; a `ValueError` for what is no integer of at least 1."""
     if wrong := {name: count for name, count in counts.items() if not is_size(count)}:
         raise ValueError(f"{', '.join(counts)} must be at least 1, and whole: received {wrong}.")
     return [int(count) for count in counts.values()]

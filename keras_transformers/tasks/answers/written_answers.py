@@ -66,7 +66,7 @@ class Writing:
         self._generation = plain
 
     def saved(self) -> dict[str, Any]:
-        """What `Task.save` keeps."""
+        """Return what `Task.save` keeps."""
         settings = self.generation | ({"kept": self.kept} if self.kept else {})
         return {"generation": settings} if settings else {}
 
@@ -193,7 +193,7 @@ class Writing:
         knobs: Mapping[str, Any] | None = None,
         num_beams: int = 1,
     ) -> Request:
-        """A request of so many rows: what a caller says, then what `generation` says, then neutral values."""
+        """Return a request of so many rows: what a caller says, then what `generation` says, then neutral values."""
         token_bias = check_bias(token_bias, self.setup.config.vocabulary_size)
         settings = {"max_new_tokens": self.new_tokens} | self.generation
         longest = longest_text(self.setup.config, self.setup.max_length)
@@ -219,7 +219,7 @@ class Writing:
         return current_service(self, self._prescribed())
 
     def make_service(self) -> Any:
-        """A service with the weights as they are: reader, program and writer of the backend."""
+        """Return a service with the weights as they are: reader, program and writer of the backend."""
         setup = self.setup
         if on_tensorflow():
             from keras_transformers.generation import graph_text as text
@@ -281,7 +281,7 @@ class Writing:
 
 
 def language_model(setup: Setup, backbone: keras.Model) -> keras.Model:
-    """A decoder, or an encoder and a decoder, with a language model's head: `logits` (B, T, V)."""
+    """Return a decoder, or an encoder and a decoder, with a language model's head: `logits` (B, T, V)."""
     embedding = backbone.get_layer("token_embedding")
     logits = language_model_head(setup.config, embedding, backbone.output["hidden_states"], setup.dtype)
     outputs = {"logits": logits, **setup.optional_outputs(backbone)}

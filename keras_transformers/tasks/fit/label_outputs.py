@@ -15,7 +15,7 @@ from keras_transformers.tasks.tokens.token_targets import target_classes
 
 
 def full_objective(name: str, parts: Parts, outputs: Sequence[str], class_weight: dict[Any, float] | None) -> Objective:
-    """The objective of a task, with what its model and the caller add.
+    """Return the objective of a task, with what its model and the caller add.
 
     Args:
         name: Of the task.

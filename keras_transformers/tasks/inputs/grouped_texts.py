@@ -19,7 +19,7 @@ Columns = list[Sequence[str]]
 def group_source(
     setup: Setup, sizes: range, read_labels: Callable[[Any, Columns], np.ndarray | None], joined: bool = False
 ) -> Callable[..., TextGroups]:
-    """The source of a task that has several texts a row.
+    """Return the source of a task that has several texts a row.
 
     Args:
         setup: Of the task.
@@ -51,7 +51,7 @@ def group_source(
 
 
 def text_columns(texts: Any, pairs: Any) -> Columns:
-    """Texts and their partners as columns: the first text of each row, the second ones, ...
+    """Return texts and their partners as columns: the first text of each row, the second ones, ...
 
     Args:
         texts: Strings.

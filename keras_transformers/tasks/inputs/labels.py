@@ -57,7 +57,7 @@ class Labels(NamedTuple):
         return [self.names.index(name) for name in names]
 
     def class_weights(self, weights: Mapping[Any, float]) -> np.ndarray:
-        """What each class counts, float32 (C,); 1 for those left out.
+        """Return what each class counts, float32 (C,); 1 for those left out.
 
         Args:
             weights: By name or number of a class.

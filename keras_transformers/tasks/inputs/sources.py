@@ -18,7 +18,7 @@ from keras_transformers.text.encoded import Encoded
 
 
 def text_source(setup: Setup, read_labels: Callable[[Any], np.ndarray] | None = None) -> Callable[..., Rows | Stream]:
-    """The source of a task that learns from texts, or pairs of texts, one a row.
+    """Return the source of a task that learns from texts, or pairs of texts, one a row.
 
     Args:
         setup: Of the task.
@@ -57,7 +57,7 @@ def lacks_pairs(kind: Kind) -> ValueError:
 
 
 def is_stream(texts: Any, labels: Any, pairs: Any = None) -> bool:
-    """Whether texts are a `tf.data.Dataset`; a `ValueError` if something is given beside one."""
+    """Return whether texts are a `tf.data.Dataset`; a `ValueError` if something is given beside one."""
     stream = hasattr(texts, "element_spec")
     if stream and (labels is not None or pairs is not None):
         raise ValueError("a tf.data.Dataset brings its labels and pairs along: zip them with the texts.")
@@ -65,7 +65,7 @@ def is_stream(texts: Any, labels: Any, pairs: Any = None) -> bool:
 
 
 def rows_of(encoded: Sequence[Encoded], config: TransformerConfig, labels: Any = None) -> Rows:
-    """Rows of encoded texts, with segments where the model has them."""
+    """Return rows of encoded texts, with segments where the model has them."""
     segments = [row.segment_ids for row in encoded] if config.num_segments else None
     return Rows.of([row.ids for row in encoded], segments, labels)
 

@@ -65,7 +65,7 @@ def best_spans(logits: Tensor, windows: Tensors, options: SpanOptions) -> Tensor
 
 
 def _best_pairs(logits: Tensor, options: SpanOptions) -> tuple[Tensor, Tensor, Tensor]:
-    """The N largest sums of the logit of a first and that of a last token, (W, N), and these tokens.
+    """Return the N largest sums of the logit of a first and that of a last token, (W, N), and these tokens.
 
     Exact: it compares all spans of at most L tokens, a band of (W, T, L) sums.
     """
@@ -130,7 +130,7 @@ def _distinct(spans: Tensors, count: int) -> Tensors:
 
 
 def answer_questions(best: Tensors, contexts: Any, options: SpanOptions) -> Tensors:
-    """What is exported.
+    """Return what is exported.
 
     Args:
         best: From `best_of_texts`.
@@ -162,7 +162,7 @@ def answer_questions(best: Tensors, contexts: Any, options: SpanOptions) -> Tens
 
 
 def describe_answer(row: Mapping[str, Any]) -> dict[str, Any]:
-    """What `predict` returns for a question, from a row of `answer_questions`."""
+    """Return what `predict` returns for a question, from a row of `answer_questions`."""
     names = ("candidates", "candidate_scores", "candidate_starts", "candidate_ends")
     candidates = zip(*(row[name].tolist() for name in names), strict=True)
     keys = ("answer", "score", "start", "end")

@@ -31,7 +31,7 @@ class Windows(NamedTuple):
 
 
 def plan_windows(tokenizer: Tokenizer, max_length: int, stride: Any) -> Windows:
-    """How contexts are divided, so that half of a window at least is context, and a quarter of that half is new.
+    """Return how contexts are divided, so that half of a window at least is context, and a quarter of that half is new.
 
     Args:
         tokenizer: Of the task.
@@ -68,7 +68,7 @@ def plan_windows(tokenizer: Tokenizer, max_length: int, stride: Any) -> Windows:
 def encode_windows(
     tokenizer: Tokenizer, questions: Sequence[str], contexts: Sequence[str], windows: Windows
 ) -> tuple[list[Encoded], list[bool]]:
-    """Pairs of question and context as windows.
+    """Return pairs of question and context as windows.
 
     A question of more than half a window is cut to half of it, or to what a short context leaves, if that is more:
     windows would else advance by a token or two, or not at all.
@@ -107,7 +107,7 @@ def encode_windows(
 
 
 def first_windows(encoded: dict[str, Tensor], most: int) -> dict[str, Tensor]:
-    """The first `most` windows of each text; a text that has more is marked as `truncated`.
+    """Return the first `most` windows of each text; a text that has more is marked as `truncated`.
 
     Args:
         encoded: As `Reader.windows` gives it: (W, ...) for W windows in the order of the texts, but `truncated` (B,).
@@ -132,7 +132,7 @@ def first_windows(encoded: dict[str, Tensor], most: int) -> dict[str, Tensor]:
 
 
 def _cut_windows(tokenizer: Tokenizer, question: str, context: str, count: int, windows: Windows) -> list[Encoded]:
-    """The windows of a context beside `count` tokens of a question.
+    """Return the windows of a context beside `count` tokens of a question.
 
     Tokens are cut off, not characters: one character may be several tokens.
     """

@@ -19,7 +19,7 @@ Answer = tuple[int, str]  # where it starts in its context, in characters, and w
 
 
 def read_answers(label: Any) -> list[Answer]:
-    """The right answers to a question, from any form that is taken.
+    """Return the right answers to a question, from any form that is taken.
 
     Args:
         label: A dict `{"text": [...], "answer_start": [...]}`, as data sets of Hugging Face have it; a tuple
@@ -70,7 +70,7 @@ def _wrong_form(label: Any) -> ValueError:
 
 
 def misplaced(context: str, answer: Answer) -> str:
-    """What is wrong with the place of an answer; empty if it is right.
+    """Return what is wrong with the place of an answer; empty if it is right.
 
     Example:
 
@@ -96,7 +96,7 @@ def context_tokens(window: Encoded) -> np.ndarray:
 
 
 def answer_targets(windows: Sequence[Encoded], answer: Answer | None) -> np.ndarray:
-    """The first and the last token of an answer in each window of its text.
+    """Return the first and the last token of an answer in each window of its text.
 
     A token that holds a part of the answer belongs to it. A window that lacks a part of the answer has none: its target
     is the first token, `[CLS]`.

@@ -17,7 +17,7 @@ from keras_transformers.text.text_checks import check_texts, listed
 
 
 def span_source(setup: Setup, windows: Windows) -> Callable[..., Rows]:
-    """The source of a task that looks for answers: a `Parts.source`, a row for each window.
+    """Return the source of a task that looks for answers: a `Parts.source`, a row for each window.
 
     Args:
         setup: Of the task.
@@ -65,7 +65,7 @@ def check_pairs(questions: Any, contexts: Any) -> tuple[list[str], list[str]]:
 
 
 def check_answers(labels: Any, contexts: Sequence[str]) -> list[list[Answer]]:
-    """The right answers to each question; a `ValueError` names the row where they have a wrong form or place."""
+    """Return the right answers to each question; a `ValueError` names the row where they have a wrong form or place."""
     rows = listed(labels)
     if rows is None:
         raise ValueError(f"expected a list with the answers to each question: received {str(labels)[:60]!r}.")
@@ -87,7 +87,7 @@ def check_answers(labels: Any, contexts: Sequence[str]) -> list[list[Answer]]:
 
 
 def _tell_cut(cut: list[bool], windows: Windows) -> None:
-    """Warns of questions that were cut."""
+    """Warn of questions that were cut."""
     if any(cut):
         warnings.warn(
             f"{sum(cut)} of {len(cut)} questions were cut: beside their contexts, they are too long for windows of "
@@ -97,7 +97,7 @@ def _tell_cut(cut: list[bool], windows: Windows) -> None:
 
 
 def _tell_lost(targets: list[np.ndarray], answers: list[list[Answer]]) -> None:
-    """Warns of answers that no token stands for."""
+    """Warn of answers that no token stands for."""
     if lost := [row for row, target in enumerate(targets) if (target == NO_TARGET).any()]:
         text = answers[lost[0]][0][1]
         warnings.warn(

@@ -21,7 +21,7 @@ class Spec(NamedTuple):
 def in_chunks(
     function: Callable[[Tensors], Tensors], columns: Tensors, specs: Mapping[str, Spec], size: int
 ) -> Tensors:
-    """What a function gives for rows, computed for `size` of them at a time.
+    """Return what a function gives for rows, computed for `size` of them at a time.
 
     Args:
         function: From columns of some rows to columns of `specs`, a row for each.

@@ -21,7 +21,7 @@ class Squad(NamedTuple):
 
 
 def read_squad(path: str | Path, labelled: bool = True) -> Squad:
-    """Reads questions from a JSON file as SQuAD, XQuAD and others have it.
+    """Read questions from a JSON file as SQuAD, XQuAD and others have it.
 
     The format: `{"data": [{"title", "paragraphs": [{"context", "qas": [{"id", "question", "answers": [{"text",
     "answer_start"}], "is_impossible"}]}]}]}`, where `title` and `is_impossible` may be missing.
@@ -96,7 +96,7 @@ def _answers(entry: dict[str, Any], context: str, where: str) -> list[Answer]:
 
 
 def _value(record: Any, name: str, kind: type, where: str) -> Any:
-    """The value of a key, of its type."""
+    """Return the value of a key, of its type."""
     if not isinstance(record, dict) or name not in record:
         keys = ", ".join(map(repr, record)) if isinstance(record, dict) else type(record).__name__
         raise ValueError(f"{where}: expected an object with {name!r}, as SQuAD has it; received {keys or 'none'}.")

@@ -21,7 +21,7 @@ Row = Any  # (word, label), or None between sentences
 
 
 def read_annotated(path: str | Path, column: str | int | None = None, labelled: bool = True) -> Sentences:
-    """Reads texts with labels of their words, or with entities, from a file of any format that is read here.
+    """Read texts with labels of their words, or with entities, from a file of any format that is read here.
 
     Args:
         path: a file; `.jsonl` is JSON lines, `.conllu` is CoNLL-U, and any other suffix CoNLL. A line of JSON is
@@ -59,7 +59,7 @@ def read_annotated(path: str | Path, column: str | int | None = None, labelled: 
 
 
 def read_conll(path: str | Path, column: str | int | None = None, labelled: bool = True) -> Sentences:
-    """Reads sentences as words and labels from a CoNLL file: a word a line, and blank lines between sentences.
+    """Read sentences as words and labels from a CoNLL file: a word a line, and blank lines between sentences.
 
     Columns are separated by tabs, or by spaces where a line has no tab. The words are in the first one. In CoNLL-U,
     from a file named `.conllu`, they are forms: ranges ("1-2") and empty nodes ("1.1") are left out.
@@ -109,7 +109,9 @@ def _not_empty(path: Path, texts: list, labels: list, labelled: bool) -> Sentenc
 
 
 def _lines(path: Path) -> Iterator[Line]:
-    """Each line, without white space around it, and what errors begin with. "\\u2028" ends no line, nor is it white."""
+    """Yield each line, without white space around it, and what errors begin with. "\\u2028" ends no line, nor is it
+    white.
+    """
     for number, line in enumerate(LINE_END.split(read_utf8(path)), 1):
         yield line.strip(" \t"), f"{path}, line {number}"
 

@@ -15,7 +15,7 @@ from keras_transformers.utils.tensor_types import Tensor
 
 
 def entity_bounds(classes: Tensor, labels: TokenLabels) -> tuple[Tensor, Tensor]:
-    """Where entities start and end. From left to right, the two alternate: start, end, start, end.
+    """Return where entities start and end. From left to right, the two alternate: start, end, start, end.
 
     Args:
         classes: (B, W) int32 of the words of each row; C for places without a word, which are all on the right.

@@ -17,7 +17,7 @@ MARK = re.compile("([BIESLUM])([-_])(.+)", re.IGNORECASE | re.DOTALL)
 
 
 def bio_labels(types: Iterable[str], scheme: str = "bio") -> list[str]:
-    """The labels that mark entities of some types.
+    """Return the labels that mark entities of some types.
 
     Use it for the `labels` of a token classifier, where the entities are given by their types.
     Papers: BIO, Ramshaw and Marcus 1995, https://arxiv.org/abs/cmp-lg/9505040; BIOES (there BILOU), Ratinov and Roth
@@ -48,7 +48,7 @@ def bio_labels(types: Iterable[str], scheme: str = "bio") -> list[str]:
 
 
 def labels_in(rows: Iterable[Sequence]) -> list[str]:
-    """The labels for a data set, from those that its rows have.
+    """Return the labels for a data set, from those that its rows have.
 
     Args:
         rows: For each text the labels of its words, or its entities as (start, end, type).
@@ -173,7 +173,7 @@ class TokenLabels:
         return sorted({kind for _, kind in self.parts if kind})
 
     def spread(self, number: int, count: int) -> list[int]:
-        """The classes of the parts of what has one label: a word that a tokenizer splits at its full stops, say.
+        """Return the classes of the parts of what has one label: a word that a tokenizer splits at its full stops, say.
 
         Args:
             number: The class of the whole.
@@ -189,7 +189,7 @@ class TokenLabels:
         return [self._class(prefix, kind) for prefix in (first, *"I" * (count - 2), last)]
 
     def entity(self, kind: str, count: int) -> list[int]:
-        """The classes of an entity of a type, of so many words.
+        """Return the classes of an entity of a type, of so many words.
 
         Raises:
             ValueError: The type is unknown, or a class that the entity needs is not among the labels.

@@ -38,7 +38,7 @@ class Targets(NamedTuple):
 
 
 def target_classes(targets: np.ndarray) -> np.ndarray:
-    """The class of each target, whether or not metrics count it; -1 where there is none.
+    """Return the class of each target, whether or not metrics count it; -1 where there is none.
 
     Example:
 
@@ -49,7 +49,7 @@ def target_classes(targets: np.ndarray) -> np.ndarray:
 
 
 def units(encoded: Encoded) -> list[Unit]:
-    """The words of the tokenizer in a text, special tokens left out."""
+    """Return the words of the tokenizer in a text, special tokens left out."""
     found, last = [], None
     for position, (word, (start, end)) in enumerate(zip(encoded.word_ids, encoded.offsets, strict=True)):
         if word is None:
@@ -127,7 +127,7 @@ def _overlapping(all_units: list[Unit], starts: list[int], ends: list[int]) -> l
 
 
 def _kept(encoded: Encoded, all_units: list[Unit]) -> float:
-    """Where the part of a text ends that was not cut off."""
+    """Return where the part of a text ends that was not cut off."""
     if not encoded.truncated:
         return float("inf")
     return all_units[-1].end if all_units else 0

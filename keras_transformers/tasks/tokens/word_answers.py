@@ -82,13 +82,13 @@ def find_entities(words: Tensors, labels: TokenLabels) -> Tensors:
 
 
 def _places(flags: Tensor) -> Tensor:
-    """Whether each of the most places that a row needs for what is flagged is taken, (B, at least 1)."""
+    """Return whether each of the most places that a row needs for what is flagged is taken, (B, at least 1)."""
     counts = ops.sum(ops.cast(flags, "int32"), axis=1, keepdims=True)  # (B, 1)
     return ops.arange(ops.max(counts, initial=1), dtype="int32") < counts
 
 
 def _means(scores: Tensor, starts: Tensor, first: Tensor, last: Tensor) -> Tensor:
-    """The mean (B, E) of the scores (B, W) of each entity; a score outside is 0."""
+    """Return the mean (B, E) of the scores (B, W) of each entity; a score outside is 0."""
     width = ops.shape(first)[1]
     # Words before the first entity go with it: their score is 0. Those behind an entity go with that.
     number = ops.maximum(ops.cumsum(ops.cast(starts, "int32"), axis=1) - 1, 0)  # (B, W)
@@ -98,7 +98,7 @@ def _means(scores: Tensor, starts: Tensor, first: Tensor, last: Tensor) -> Tenso
 
 
 def answer_tokens(logits: Tensor, encoded: Mapping[str, Any], texts: Any, labels: TokenLabels) -> Tensors:
-    """What is exported.
+    """Return what is exported.
 
     Args:
         logits: (B, T, C).
@@ -161,7 +161,7 @@ def cut_out(texts: Any, start: Tensor, end: Tensor) -> Any:
 
 
 def describe_tokens(row: Mapping[str, Any]) -> dict[str, Any]:
-    """What `predict` returns for a text, from a row of `answer_tokens`."""
+    """Return what `predict` returns for a text, from a row of `answer_tokens`."""
     tokens = _records(row, label="token_label", start="token_start", end="token_end", text="token", score="token_score")
     tokens = [token for token in tokens if token["label"]]
     if "entity" not in row:

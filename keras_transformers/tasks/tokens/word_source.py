@@ -24,7 +24,7 @@ Words = list[Sequence[str]]
 
 
 def token_source(setup: Setup, labels: TokenLabels) -> Callable[..., Rows]:
-    """The source of a token classifier: a `Parts.source`.
+    """Return the source of a token classifier: a `Parts.source`.
 
     Args:
         setup: Of the task.
@@ -53,7 +53,7 @@ def token_source(setup: Setup, labels: TokenLabels) -> Callable[..., Rows]:
 
 
 def read_texts(texts: Any) -> tuple[Words | None, list[str]]:
-    """Texts as a user has them, strings or lists of words.
+    """Return texts as a user has them, strings or lists of words.
 
     Returns:
         The words of each text, None if texts are strings; and texts as strings, whose places are answered.
@@ -81,7 +81,7 @@ def read_texts(texts: Any) -> tuple[Words | None, list[str]]:
 
 
 def check_rows(targets: Any, count: int) -> list:
-    """The labels of each text; a `ValueError` if they are not as many lists as there are texts."""
+    """Return the labels of each text; a `ValueError` if they are not as many lists as there are texts."""
     rows = listed(targets)
     if rows is None or not all(isinstance(row, ROWS) for row in rows):
         raise ValueError(
@@ -113,7 +113,7 @@ def _of_words(encoded: list[Encoded], words: Words, targets: Sequence, labels: T
 
 
 def _class(label: Any, labels: TokenLabels) -> int:
-    """The number of a label, a name or a number."""
+    """Return the number of a label, a name or a number."""
     number = labels.numbers.get(label) if isinstance(label, str) else label
     if not is_token_id(number, len(labels.names)):
         raise ValueError(f"unknown label {label!r}; the labels are {list(labels.names)}, or their numbers from 0.")
@@ -146,7 +146,7 @@ def _of_spans(encoded: list[Encoded], texts: list[str], targets: Sequence, label
 
 
 def _checked_spans(given: Sequence, length: int) -> list[tuple[int, int, str]]:
-    """The entities of one text, in order."""
+    """Return the entities of one text, in order."""
     spans = []
     for span in given:
         if not isinstance(span, ROWS) or len(span) != 3 or not isinstance(span[2], str):
@@ -165,7 +165,7 @@ def _checked_spans(given: Sequence, length: int) -> list[tuple[int, int, str]]:
 
 
 def _tell_missing(targets: np.ndarray, labels: TokenLabels) -> None:
-    """Warns of labels that no row has."""
+    """Warn of labels that no row has."""
     counts = np.bincount(target_classes(targets) + 1, minlength=len(labels.names) + 1)[1:]
     if not counts.any():
         raise ValueError("no text has a word with a label: there is nothing to learn from.")

@@ -16,7 +16,7 @@ PARTS = ("normalizer", "pre_tokenizer", "decoder")
 
 
 def check_growth(library: tokenizers.Tokenizer, path: str | Path) -> None:
-    """Refuses a tokenizer whose steps may make a text more than `MOST` times as long.
+    """Refuse a tokenizer whose steps may make a text more than `MOST` times as long.
 
     Args:
         library: The tokenizer.
@@ -45,7 +45,9 @@ def check_growth(library: tokenizers.Tokenizer, path: str | Path) -> None:
 
 
 def _growth(step: dict[str, Any]) -> int:
-    """How many characters a step may write for one: of those steps that may, and again for what they have written."""
+    """Return how many characters a step may write for one: of those steps that may, and again for what they have
+    written.
+    """
     if step["type"] == "Replace":
         return max(1, len(step["content"]))
     if step["type"] == "ByteLevel":
@@ -56,6 +58,6 @@ def _growth(step: dict[str, Any]) -> int:
 
 
 def _longest(charsmap: bytes) -> int:
-    """The length of the longest replacement: see `text.charsmap`. The library has checked the sizes."""
+    """Return the length of the longest replacement: see `text.charsmap`. The library has checked the sizes."""
     size = int.from_bytes(charsmap[:4], "little")
     return max(1, *(len(rule.decode("utf-8", "replace")) for rule in charsmap[4 + size :].split(b"\0")))

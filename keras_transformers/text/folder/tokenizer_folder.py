@@ -11,8 +11,8 @@ import tokenizers
 
 from keras_transformers.text.folder import vocabulary_files
 from keras_transformers.text.folder.class_options import CLASS, CONFIG, OF_CODE, OF_MODELS, T5, content, follow
-from keras_transformers.text.folder.extra_tokens import ADDED, NAMED, SPECIAL_MAP, add_tokens_of
 from keras_transformers.text.folder.expansion_limit import check_growth
+from keras_transformers.text.folder.extra_tokens import ADDED, NAMED, SPECIAL_MAP, add_tokens_of
 from keras_transformers.text.folder.vocabulary_files import LLAMA_FILE, T5_FILE
 from keras_transformers.text.library import panics_as_errors
 from keras_transformers.text.sentencepiece import marian_tokenizers
@@ -98,7 +98,7 @@ def read(folder: str | Path) -> Read:
 
 
 def read_pair(folder: str | Path) -> tuple[Read, Read]:
-    """The tokenizers of source and target, from Marian's files or those of `write_pair`; else one for both."""
+    """Return the tokenizers of source and target, from Marian's files or those of `write_pair`; else one for both."""
     folder = Path(folder)
     if (folder / TARGET).is_file():
         kept = _kept(
@@ -116,7 +116,7 @@ def read_pair(folder: str | Path) -> tuple[Read, Read]:
 
 
 def _is_joint(folder: Path) -> bool:
-    """Whether Marian's files belong to one tokenizer for both sides, and tokenizer.json holds it."""
+    """Return whether Marian's files belong to one tokenizer for both sides, and tokenizer.json holds it."""
     source, target = (folder / name for name in marian_tokenizers.SIDES)
     written = all(path.is_file() for path in (folder / "tokenizer.json", source, target))
     return written and read_bytes(source) == read_bytes(target)
@@ -174,7 +174,7 @@ def without_class(kept: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def read_max_length(folder: str | Path) -> int | float | None:
-    """The largest number of tokens of a text, from tokenizer_config.json; None if it is not given.
+    """Return the largest number of tokens of a text, from tokenizer_config.json; None if it is not given.
 
     `transformers` writes 10^30 for tokenizers without a limit.
     """

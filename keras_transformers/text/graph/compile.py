@@ -125,7 +125,9 @@ class TextGraph(tf.Module):
         self._locate_once = traced_once(self._locate)
 
     def _front(self) -> tuple[Front | None, Callable | None]:
-        """The `Front`, and the Metaspace that needs it: with the scheme "first", and after other steps. Else Nones."""
+        """Return the `Front`, and the Metaspace that needs it: with the scheme "first", and after other steps. Else
+        Nones.
+        """
         for i, splitter in enumerate(self.splitters):
             if isinstance(splitter, Metaspace) and splitter.scheme == "first" and (self.normalizers or i):
                 return Front(self.normalizers, self.splitters[:i]), splitter
@@ -133,7 +135,7 @@ class TextGraph(tf.Module):
 
     @tf.autograph.experimental.do_not_convert
     def tokenize(self, texts: tf.Tensor) -> tf.RaggedTensor:
-        """Texts (B,) string to ids (B, None) int32, without special tokens or truncation.
+        """Return texts (B,) string to ids (B, None) int32, without special tokens or truncation.
 
         Bytes that are not UTF-8 become U+FFFD, as in `bytes.decode("utf-8", "replace")`.
         """
@@ -143,7 +145,7 @@ class TextGraph(tf.Module):
         return self.model(*self._split(_decoded(texts)))
 
     def _locate(self, texts: tf.Tensor) -> Tracked:
-        """Texts (B,) string to ids (B, None) with their places in the texts: see `locate`."""
+        """Return texts (B,) string to ids (B, None) with their places in the texts: see `locate`."""
         typed = tracked(_decoded(texts))
         spans = tf.pad(typed.spans, [[0, 0], [0, 2]]) if self.trim else typed.spans  # `AddedTokens` counts spaces there
         points, starts = self._split(Tracked(typed.points, spans))
@@ -166,7 +168,7 @@ class TextGraph(tf.Module):
     def encode(
         self, texts: tf.Tensor, pairs: tf.Tensor | None = None, *, max_length: int, with_offsets: bool = False
     ) -> dict[str, tf.Tensor]:
-        """Texts, or pairs of texts, to the inputs of a model, special tokens included.
+        """Return texts, or pairs of texts, to the inputs of a model, special tokens included.
 
         Args:
             texts: (B,) string.
@@ -201,7 +203,7 @@ class TextGraph(tf.Module):
     def encode_windows(
         self, texts: tf.Tensor, pairs: tf.Tensor, *, max_length: int, stride: int, most_question: int | None = None
     ) -> dict[str, tf.Tensor]:
-        """Pairs of texts to windows, as the library does with the truncation "only_second".
+        """Return pairs of texts to windows, as the library does with the truncation "only_second".
 
         Use it for questions and contexts: of a context that is too long, several windows are made, each beside the
         whole question.
@@ -233,7 +235,7 @@ class TextGraph(tf.Module):
 
     @tf.autograph.experimental.do_not_convert
     def decode(self, ids: tf.Tensor) -> tf.Tensor:
-        """Ids (B, T) int32 to texts (B,) string, special tokens left out."""
+        """Return ids (B, T) int32 to texts (B,) string, special tokens left out."""
         return self.decoder(ids)
 
 

@@ -8,7 +8,7 @@ TEXT = tf.TensorSpec([None], tf.string, name="text")
 
 
 def with_rows(columns: dict[str, tf.Tensor], rows: tf.Tensor, of: str = "text") -> dict[str, tf.Tensor]:
-    """The columns, after assertions that each has so many rows, one for each `of`.
+    """Return the columns, after assertions that each has so many rows, one for each `of`.
 
     All of them pass the assertions: an op that takes one without could fail first, with a message that helps less.
     """

@@ -16,7 +16,7 @@ MOST_KEYS = 1 << 20  # of one length: about as many as there are characters
 
 
 def rules(charsmap: bytes, longest: int) -> dict[str, str]:
-    """The rules of a precompiled normaliser, for strings of at most `longest` bytes of UTF-8."""
+    """Return the rules of a precompiled normaliser, for strings of at most `longest` bytes of UTF-8."""
     size = int.from_bytes(charsmap[:4], "little")
     if size % 4 or not 0 < size <= len(charsmap) - 4:
         raise ValueError(
@@ -72,14 +72,16 @@ def rules_of(rewrite: Callable[[str], str]) -> dict[str, str]:
 
 
 def _changed(rewrite: Callable[[str], str], block: int = 256) -> list[str]:
-    """The characters that a normaliser changes. Blocks are tested as a whole, so some unchanged ones are included."""
+    """Return the characters that a normaliser changes. Blocks are tested as a whole, so some unchanged ones are
+    included.
+    """
     blocks = ("".join(map(chr, range(max(begin, 1), begin + block))) for begin in range(0, 0x110000, block))
     texts = (text for text in blocks if not 0xD800 <= ord(text[0]) < 0xE000)
     return [character for text in texts if rewrite(text) != text for character in text]
 
 
 def compile_rules(rules: dict[str, str]) -> bytes:
-    """The bytes of a precompiled normaliser of these rules."""
+    """Return the bytes of a precompiled normaliser of these rules."""
     pool = [text.encode() + b"\0" for text in dict.fromkeys(rules.values())]
     begins = np.cumsum([0, *map(len, pool)])[:-1].tolist()
     offsets = dict(zip(dict.fromkeys(rules.values()), begins, strict=True))
@@ -88,7 +90,9 @@ def compile_rules(rules: dict[str, str]) -> bytes:
 
 
 def _double_array(values: dict[bytes, int]) -> np.ndarray:
-    """The trie as an array. Each node has a base: its child of label c lies at base ^ c, its value at the base."""
+    """Return the trie as an array. Each node has a base: its child of label c lies at base ^ c, its value at
+    the base.
+    """
     trie: dict[int, dict] = {}
     for key, value in values.items():
         node = trie

@@ -19,12 +19,12 @@ VOCABULARY, TARGET_VOCABULARY = "vocab.json", "target_vocab.json"
 
 
 def is_folder(folder: Path) -> bool:
-    """Whether a folder holds Marian's files, or some of them."""
+    """Return whether a folder holds Marian's files, or some of them."""
     return any((folder / name).is_file() for name in SIDES)
 
 
 def read(folder: Path, options: dict[str, Any]) -> list[tuple[tokenizers.Tokenizer, dict[str, bytes]]]:
-    """The tokenizers of source and target, each with the files that it was read from.
+    """Return the tokenizers of source and target, each with the files that it was read from.
 
     Args:
         folder: holds source.spm, target.spm and vocab.json; target_vocab.json if the options say `separate_vocabs`.
@@ -46,7 +46,7 @@ def read(folder: Path, options: dict[str, Any]) -> list[tuple[tokenizers.Tokeniz
 def build(
     model: spm_file.SentencePieceModel, vocabulary: dict[str, int], path: str | Path = "The model"
 ) -> tokenizers.Tokenizer:
-    """One side's pipeline: the model cuts texts into pieces, the vocabulary gives their ids, </s> ends a text.
+    """Return one side's pipeline: the model cuts texts into pieces, the vocabulary gives their ids, </s> ends a text.
 
     `transformers`, which runs the sentencepiece library, differs in two cases. There a piece that the vocabulary lacks
     is <unk>; here smaller pieces are used. There several characters in a row that the model does not know are looked
@@ -70,7 +70,7 @@ def build(
 
 
 def can_be(library: tokenizers.Tokenizer) -> bool:
-    """Whether a tokenizer can be written as Marian's: a unigram model with </s>."""
+    """Return whether a tokenizer can be written as Marian's: a unigram model with </s>."""
     pipeline = json.loads(library.to_str())
     return pipeline["model"]["type"] == "Unigram" and library.token_to_id(END) is not None
 
@@ -84,7 +84,7 @@ def files(source: tokenizers.Tokenizer, target: tokenizers.Tokenizer) -> dict[st
 
 
 def _written(library: tokenizers.Tokenizer) -> tuple[bytes, bytes]:
-    """The contents of a tokenizer's .spm file and vocab.json."""
+    """Return the contents of a tokenizer's .spm file and vocab.json."""
     model = spm_file.serialize(unigram_vocabulary.model_of(json.loads(library.to_str())))
     vocabulary = dict(sorted(library.get_vocab().items(), key=lambda item: item[1]))
     return model, json.dumps(vocabulary, ensure_ascii=False, indent=2).encode()

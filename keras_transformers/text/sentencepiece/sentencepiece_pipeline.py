@@ -26,7 +26,7 @@ LEAST_SHARE = 0.5  # least share of a model's pieces in its vocabulary; below it
 
 
 def build(model: SentencePieceModel, vocabulary: dict[str, int] | None = None) -> tokenizers.Tokenizer:
-    """The pipeline that gives the ids of the sentencepiece library.
+    """Return the pipeline that gives the ids of the sentencepiece library.
 
     The two differ in two cases. Control symbols and <unk> typed in the text are tokens here; they are cut out, with
     user-defined symbols, before any other step. A grapheme cluster is normalised as a whole if it is short, else
@@ -78,7 +78,7 @@ def add_pipeline(
 
 
 def build_t5(model: SentencePieceModel, extra_ids: int) -> tokenizers.Tokenizer:
-    """The pipeline of `transformers` for T5's spiece.model: <extra_id_0> is the last id, texts end in </s>."""
+    """Return the pipeline of `transformers` for T5's spiece.model: <extra_id_0> is the last id, texts end in </s>."""
     if model.kind == BPE or END not in {piece.text for piece in model.pieces}:
         raise ValueError(f"Expected T5's spiece.model, a unigram model with {END}: received another model.")
 
@@ -99,7 +99,8 @@ def build_t5(model: SentencePieceModel, extra_ids: int) -> tokenizers.Tokenizer:
 
 
 def build_llama(model: SentencePieceModel, begins: bool, ends: bool) -> tokenizers.Tokenizer:
-    """The pipeline of `transformers` for Llama's tokenizer.model, where tokenizer_config.json says `"legacy": false`.
+    """Return the pipeline of `transformers` for Llama's tokenizer.model, where tokenizer_config.json says `"legacy":
+    false`.
 
     A text that begins with a space gets no second one, unlike in the sentencepiece library.
 
@@ -133,7 +134,7 @@ def end_texts(library: tokenizers.Tokenizer, pair: str) -> None:
 
 
 def byte_pair_merges(model: SentencePieceModel, ids: dict[str, int]) -> list[tuple[str, str]]:
-    """All merges of two pieces into a third: the best score first, of equal scores the longest left part."""
+    """Return all merges of two pieces into a third: the best score first, of equal scores the longest left part."""
     scores = {piece.text: piece.score for piece in model.pieces if piece.kind == NORMAL and piece.text in ids}
     cuts = [(text, i) for text in scores for i in range(1, len(text)) if text[:i] in scores and text[i:] in scores]
     return [(text[:i], text[i:]) for text, i in sorted(cuts, key=lambda cut: (-scores[cut[0]], -cut[1]))]

@@ -94,7 +94,7 @@ def parse(data: bytes) -> SentencePieceModel:
 
 
 def serialize(model: SentencePieceModel) -> bytes:
-    """The bytes of a file, for `read` and for the sentencepiece library."""
+    """Return the bytes of a file, for `read` and for the sentencepiece library."""
     ids = {piece.text: i for i, piece in enumerate(model.pieces) if piece.kind in (UNKNOWN, CONTROL)}
     unknown = model.pieces[model.unk_id].text
     trainer = [(3, model.kind), (4, len(model.pieces)), (35, int(model.byte_fallback)), (40, model.unk_id)]
@@ -166,7 +166,7 @@ def _fields(data: bytes) -> Iterator[tuple[int, Value]]:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """The integer (stored in groups of 7 bits) that begins at `at`, and where it ends."""
+    """Return the integer (stored in groups of 7 bits) that begins at `at`, and where it ends."""
     value = 0
     for shift in range(0, 70, 7):
         if at >= len(data):
@@ -193,7 +193,7 @@ def _message(fields: list[tuple[int, Value | float]]) -> bytes:
 
 
 def _number(value: int) -> bytes:
-    """An integer in groups of 7 bits."""
+    """Return an integer in groups of 7 bits."""
     value &= (1 << 64) - 1  # a negative number takes ten bytes
     groups = []
     while value > 127:

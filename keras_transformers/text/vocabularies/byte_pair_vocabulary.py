@@ -37,7 +37,7 @@ LETTER_BYTES = dict.fromkeys(range(256), 0x100) | {ord(letter): byte for letter,
 
 
 def letters_to_bytes(token: str) -> bytes | None:
-    """The bytes that a token of byte letters stands for; None if it holds any other character."""
+    """Return the bytes that a token of byte letters stands for; None if it holds any other character."""
     try:
         return token.translate(LETTER_BYTES).encode("latin-1")
     except UnicodeEncodeError:
@@ -173,7 +173,7 @@ def train(texts: Iterable[str], size: int, special_tokens: Sequence[str]) -> tok
 
 
 def folder_class(pipeline: dict[str, Any]) -> dict[str, Any] | None:
-    """The entries of tokenizer_config.json for a pipeline that `transformers` has a class for; else None."""
+    """Return the entries of tokenizer_config.json for a pipeline that `transformers` has a class for; else None."""
     model, splitter = pipeline["model"], pipeline["pre_tokenizer"] or {"type": None}
     specials = {token["content"] for token in pipeline["added_tokens"]}
     template = (pipeline["post_processor"] or {"type": None})["type"]

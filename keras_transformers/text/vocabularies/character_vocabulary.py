@@ -25,7 +25,9 @@ def train(texts: Iterable[str], size: int | None, special_tokens: Sequence[str])
 
 
 def build(vocabulary: dict[str, int], special_tokens: Sequence[str]) -> tokenizers.Tokenizer:
-    """One token per character, whitespace included. An unknown character is <unk> if that is a token, else an error."""
+    """Return one token per character, whitespace included. An unknown character is <unk> if that is a token, else an
+    error.
+    """
     tokenizer = tokenizers.Tokenizer(models.WordLevel(vocabulary, unk_token=UNKNOWN))
     tokenizer.pre_tokenizer = pre_tokenizers.Split("", "isolated")
     tokenizer.decoder = decoders.Fuse()

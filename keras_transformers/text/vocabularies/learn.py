@@ -22,7 +22,7 @@ WITHOUT_SIZE = ("character", "words")
 def train(
     texts: Iterable[str], size: int | None, lowercase: bool | None, model: str, special_tokens: Sequence[str] | None
 ) -> tokenizers.Tokenizer:
-    """Implements `Tokenizer.train`."""
+    """Implement `Tokenizer.train`."""
     if isinstance(texts, str):
         raise ValueError("Expected an iterable of str to train on, received one str. Pass [text] or its lines.")
     if isinstance(special_tokens, str):

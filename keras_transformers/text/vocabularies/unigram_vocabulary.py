@@ -74,7 +74,7 @@ _TOO_SMALL = "The corpus holds no text to train on. Expected an iterable of non-
 
 
 def model_of(pipeline: dict[str, Any]) -> spm_file.SentencePieceModel:
-    """The SentencePiece model that cuts texts as a unigram pipeline does."""
+    """Return the SentencePiece model that cuts texts as a unigram pipeline does."""
     model, steps, splitters = pipeline["model"], parts(pipeline["normalizer"]), parts(pipeline["pre_tokenizer"])
     if model["type"] != "Unigram" or model["unk_id"] is None:
         raise ValueError(f"Only a Unigram model can be written as a SentencePiece model: received {model['type']}.")
@@ -93,7 +93,7 @@ def model_of(pipeline: dict[str, Any]) -> spm_file.SentencePieceModel:
 
 
 def _pieces(pipeline: dict[str, Any]) -> Iterable[spm_file.Piece]:
-    """The pieces of the vocabulary that the model uses."""
+    """Return the pieces of the vocabulary that the model uses."""
     model, special = pipeline["model"], {token["id"]: token["special"] for token in pipeline["added_tokens"]}
     for i, (text, score) in enumerate(model["vocab"]):
         if i == model["unk_id"]:

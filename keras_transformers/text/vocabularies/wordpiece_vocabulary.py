@@ -76,7 +76,7 @@ def template(start: tuple[str, int], end: tuple[str, int]) -> processors.Templat
 
 
 def folder_class(pipeline: dict[str, Any]) -> dict[str, Any] | None:
-    """The entries of tokenizer_config.json for BERT's pipeline; None for any other pipeline."""
+    """Return the entries of tokenizer_config.json for BERT's pipeline; None for any other pipeline."""
     normalizer = pipeline["normalizer"] or {"type": None}
     if (pipeline["model"]["type"], normalizer["type"]) != ("WordPiece", "BertNormalizer"):
         return None

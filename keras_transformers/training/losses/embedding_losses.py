@@ -13,7 +13,7 @@ from keras_transformers.utils.tensor_types import Tensor
 
 
 def cosine(one: Tensor, other: Tensor) -> Tensor:
-    """The cosine of the angle between vectors (..., D): (...), 0 beside a vector of zeros.
+    """Return the cosine of the angle between vectors (..., D): (...), 0 beside a vector of zeros.
 
     Example:
 
@@ -25,7 +25,7 @@ def cosine(one: Tensor, other: Tensor) -> Tensor:
 
 
 def candidate_scores(labels: Tensor, embeddings: Tensor) -> Tensor:
-    """How near each first text is to all the others of a batch.
+    """Return how near each first text is to all the others of a batch.
 
     Args:
         labels: (B,) integers. Groups of one label are not told apart: the second texts of others do not count.
@@ -46,7 +46,7 @@ def candidate_scores(labels: Tensor, embeddings: Tensor) -> Tensor:
 
 
 def vector_targets(y_true: Tensor, y_pred: Tensor) -> tuple[Tensor, Tensor]:
-    """A teacher's vectors, float32 in the shape of `y_pred` (..., D), and which ones are targets, (...) bool.
+    """Return a teacher's vectors, float32 in the shape of `y_pred` (..., D), and which ones are targets, (...) bool.
 
     A vector that holds a NaN is no target: it is all zeros.
     """

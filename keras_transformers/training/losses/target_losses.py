@@ -112,7 +112,7 @@ class TargetLoss(keras.losses.Loss):
         super().__init__(name=name, reduction="sum", dtype="float32")
 
     def per_target(self, y_true, y_pred):
-        """Returns the losses and, in the same shape, booleans: True where there is a target."""
+        """Return the losses and, in the same shape, booleans: True where there is a target."""
         raise NotImplementedError
 
     def __call__(self, y_true, y_pred, sample_weight=None):
@@ -225,13 +225,13 @@ class MeanSquaredError(TargetLoss):
 
 
 def expand(weights: Any, rank: int) -> Any:
-    """Appends axes of size 1 until `weights` has this rank: (B,) becomes (B, 1) for a rank of 2."""
+    """Append axes of size 1 until `weights` has this rank: (B,) becomes (B, 1) for a rank of 2."""
     weights = ops.cast(weights, "float32")
     return ops.reshape(weights, (*ops.shape(weights), *[1] * (rank - ops.ndim(weights))))
 
 
 def like(labels: Any, logits: Any) -> Any:
-    """Appends axes to labels up to the rank of the logits; raises a `ValueError` if the shapes do not fit."""
+    """Append axes to labels up to the rank of the logits; raises a `ValueError` if the shapes do not fit."""
     labels = expand(labels, len(logits.shape))
     if not _fit(labels.shape, logits.shape):
         raise _misfit(labels, logits, "the shape of the logits")

@@ -43,7 +43,7 @@ def chrf(texts: Sequence[str], references: Sequence[str]) -> float:
 
 
 def exact_match(texts: Sequence[str], references: Sequence[str]) -> float:
-    """The percentage of texts that equal their reference, apart from whitespace at both ends.
+    """Return the percentage of texts that equal their reference, apart from whitespace at both ends.
 
     >>> exact_match(["cat ", "dog"], ["cat", "mouse"])
     50.0
@@ -118,7 +118,7 @@ class TextScores(keras.callbacks.Callback):
 
 
 def import_sacrebleu() -> ModuleType:
-    """Imports sacrebleu, which computes BLEU and chrF. An `ImportError` says what to install."""
+    """Import sacrebleu, which computes BLEU and chrF. An `ImportError` says what to install."""
     try:
         import sacrebleu
     except ImportError as error:

@@ -111,7 +111,7 @@ class AdamW(keras.optimizers.AdamW):
             self._overflows = self.add_variable((), dtype="int", name="overflows", **options)
 
     def _sum_of(self, variable: keras.Variable, **options: str) -> keras.Variable:
-        """The sum of a variable's gradients; on JAX spread over the devices as the variable is."""
+        """Return the sum of a variable's gradients; on JAX spread over the devices as the variable is."""
         if on_tensorflow():
             return self.add_variable(variable.shape, dtype=variable.dtype, name="sum", **options)
         return self.add_variable_from_reference(variable, name="sum")
@@ -132,7 +132,7 @@ class AdamW(keras.optimizers.AdamW):
             self._accumulate_stateless(sums, trainable_variables)
 
     def _step(self, sums: Sequence, variables: Sequence | None) -> None:
-        """Updates the variables from gradients that are already summed over the replicas."""
+        """Update the variables from gradients that are already summed over the replicas."""
         if self.clip_norm is not None:
             sums = clip_by_global_norm(sums, self.clip_norm)
         super().apply(sums, variables)
@@ -168,7 +168,7 @@ class AdamW(keras.optimizers.AdamW):
         run_if(self._is_due, self._start_again)
 
     def _accumulate_stateless(self, grads: Sequence, variables: Sequence | None) -> None:
-        """Updates every time and undoes it if no update is due, as JAX has no conditional assignment."""
+        """Update every time and undoes it if no update is due, as JAX has no conditional assignment."""
         self._add(grads)
         state = [*optimized_variables(self), *self.variables]
         before = [v.value for v in state]
@@ -178,7 +178,7 @@ class AdamW(keras.optimizers.AdamW):
         self._start_again(self._is_due())
 
     def skip_micro_batch(self) -> None:
-        """Counts a micro-batch whose gradients overflowed; its whole update is skipped."""
+        """Count a micro-batch whose gradients overflowed; its whole update is skipped."""
         if self.accumulation_steps > 1:
             self._micro_steps.assign_add(1)
             self._overflows.assign(1)
@@ -250,7 +250,7 @@ def clip_by_global_norm(grads: Sequence, clip_norm: float) -> list:
 
 
 def _squares(gradient: Any) -> Any:
-    """The sum of squares, in float32: on TensorFlow without an array of them."""
+    """Return the sum of squares, in float32: on TensorFlow without an array of them."""
     gradient = ops.cast(gradient, "float32")
     if not on_tensorflow():
         return ops.sum(ops.square(gradient))

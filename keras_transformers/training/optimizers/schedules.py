@@ -38,7 +38,7 @@ class Warmup(keras.optimizers.schedules.LearningRateSchedule):
         self.peak, self.warmup_steps, self.total_steps = _number(peak, "peak"), int(warmup_steps), int(total_steps)
 
     def decay(self, n):
-        """Returns the factor of `peak` at update n >= warmup_steps."""
+        """Return the factor of `peak` at update n >= warmup_steps."""
         raise NotImplementedError
 
     def __call__(self, step):
@@ -148,7 +148,7 @@ class WarmupInverseSqrt(Warmup):
 
 
 def make_schedule(name: str, peak: float, warmup: float, steps: int) -> Any:
-    """Returns a learning rate for `steps` updates.
+    """Return a learning rate for `steps` updates.
 
     Args:
         name: One of `SCHEDULES`.
@@ -188,7 +188,7 @@ def make_schedule(name: str, peak: float, warmup: float, steps: int) -> Any:
 
 
 def _number(rate: Any, name: str) -> float:
-    """The rate as a float; a scalar of NumPy or of a backend is one too."""
+    """Return the rate as a float; a scalar of NumPy or of a backend is one too."""
     number = np.asarray(rate)
     if number.ndim or number.dtype.kind not in "iuf" or not 0 < number < math.inf:
         or_schedule = ", or a keras.optimizers.schedules.LearningRateSchedule" if name == "learning_rate" else ""

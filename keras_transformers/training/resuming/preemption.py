@@ -47,14 +47,14 @@ class StopRequest:
             self._watching = True
 
     def unwatch(self) -> None:
-        """Leaves signals to Python again, and forgets one that has come."""
+        """Leave signals to Python again, and forgets one that has come."""
         self._received = False
         if self._watching:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             self._watching = False
 
     def is_made(self, strategy: Any | None) -> bool:
-        """Whether this process, or another worker of the strategy, has been asked to stop.
+        """Return whether this process, or another worker of the strategy, has been asked to stop.
 
         Args:
             strategy: Of the model. All of its workers must ask at the same place.
@@ -62,7 +62,7 @@ class StopRequest:
         return sum_over_replicas(strategy, int(self._received)) > 0
 
     def exit(self, folder: Path) -> None:
-        """Ends the process, well: the run is saved.
+        """End the process, well: the run is saved.
 
         Args:
             folder: Where.

@@ -201,11 +201,11 @@ class Resume(keras.callbacks.Callback):
             warnings.warn(f"{error}: this state of the run is not kept; the last one is.", stacklevel=2)
 
     def _arrays(self, name: str) -> dict[str, np.ndarray]:
-        """The values of a group of variables, as `name/0`, `name/1` and so on."""
+        """Return the values of a group of variables, as `name/0`, `name/1` and so on."""
         return {f"{name}/{i}": keras.ops.convert_to_numpy(v) for i, v in enumerate(self._groups()[name])}
 
     def _not_finite(self, arrays: dict[str, np.ndarray], with_loss: bool) -> str | None:
-        """The first of loss, weights and optimizer variables with NaN or infinity; None if all are finite."""
+        """Return the first of loss, weights and optimizer variables with NaN or infinity; None if all are finite."""
         if with_loss and self._loss is not None and not math.isfinite(self._loss):
             return "the loss"
         groups = self._groups()
@@ -214,7 +214,7 @@ class Resume(keras.callbacks.Callback):
         return next((v.path for key, v in trained.items() if not np.isfinite(arrays[key]).all()), None)
 
     def _restore_progress(self) -> dict:
-        """Restores all but model and optimizer, once, and returns the saved state."""
+        """Restore all but model and optimizer, once, and returns the saved state."""
         (state, arrays), self._restored = self._restored, None
         if state["batch"]:
             self._assign("metrics", arrays)
@@ -228,7 +228,7 @@ class Resume(keras.callbacks.Callback):
         return state
 
     def _skip(self, batches: int) -> None:
-        """Replaces the model's step by one that only counts, for the batches that were trained on before the interrupt.
+        """Replace the model's step by one that only counts, for the batches that were trained on before the interrupt.
 
         A shorter first epoch would not work: for a dataset of unknown length, Keras takes its length for all epochs.
         """
@@ -261,7 +261,7 @@ class Resume(keras.callbacks.Callback):
         model.train_function = count
 
     def _load(self) -> tuple[dict, dict[str, np.ndarray]] | None:
-        """The saved state to resume from, or None. Raises a `ValueError` if it belongs to another run."""
+        """Return the saved state to resume from, or None. Raises a `ValueError` if it belongs to another run."""
         restored = load_latest(self.folder)
         if restored is None:
             return None
@@ -280,7 +280,7 @@ class Resume(keras.callbacks.Callback):
         return restored
 
     def _check_workers(self) -> None:
-        """Raises a `ValueError` if the workers do not all go on from the same state of the same run."""
+        """Raise a `ValueError` if the workers do not all go on from the same state of the same run."""
         state = self._restored and {name: self._restored[0][name] for name in ("epoch", "batch")}
         own = zlib.crc32(to_json([self._run, state]).encode()) % 2**16
         if not is_agreed(self._strategy, own):

@@ -18,7 +18,7 @@ PLAIN = (type(None), bool, int, float, str)
 
 
 def run_identity(model: keras.Model, dataset: Any) -> dict[str, Any]:
-    """Returns a digest of the settings of the model's layers and the identity of its data, as JSON-like values.
+    """Return a digest of the settings of the model's layers and the identity of its data, as JSON-like values.
 
     Args:
         model: Weights, optimizer, dtypes and names of layers are not part of the identity.
@@ -30,7 +30,7 @@ def run_identity(model: keras.Model, dataset: Any) -> dict[str, Any]:
 
 
 def check_same(folder: Path, saved: Mapping[str, Any] | None, run: Mapping[str, Any]) -> None:
-    """Raises a `ValueError` if the state in `folder` belongs to another run.
+    """Raise a `ValueError` if the state in `folder` belongs to another run.
 
     Args:
         folder: Where the state was saved.
@@ -52,7 +52,7 @@ def check_same(folder: Path, saved: Mapping[str, Any] | None, run: Mapping[str, 
 
 
 def _settings(layer: keras.layers.Layer) -> list:
-    """The class of a layer and those of its options that differ from their defaults.
+    """Return the class of a layer and those of its options that differ from their defaults.
 
     So a state stays valid when a later version adds an option whose default changes nothing.
     """
@@ -70,7 +70,7 @@ def _is_same(value: Any, default: Any) -> bool:
 
 
 def _unnamed(config: Any) -> Any:
-    """The configuration without dtypes and names: Keras numbers names in the order in which layers are made."""
+    """Return the configuration without dtypes and names: Keras numbers names in the order in which layers are made."""
     if isinstance(config, (list, tuple)):
         return [_unnamed(item) for item in config]
     if isinstance(config, dict):

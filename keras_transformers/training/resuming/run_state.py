@@ -25,7 +25,7 @@ VALUES = {"epoch": int, "batch": int, "stopped": bool, "callbacks": list, "histo
 
 
 def save(folder: Path, name: str, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-    """Writes one state atomically, and removes all files but the last two.
+    """Write one state atomically, and removes all files but the last two.
 
     Args:
         folder: Created if it does not exist.
@@ -52,7 +52,7 @@ def save(folder: Path, name: str, state: dict[str, Any], arrays: dict[str, np.nd
 
 
 def load_latest(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
-    """Reads the last file that is not damaged; None if there is no file. Each array has a checksum.
+    """Read the last file that is not damaged; None if there is no file. Each array has a checksum.
 
     Raises:
         ValueError: All files are damaged.
@@ -79,7 +79,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 
 def _check_sizes(path: Path) -> None:
-    """Refuses a file whose arrays would take more memory than the file has bytes: NumPy allocates what it is told."""
+    """Refuse a file whose arrays would take more memory than the file has bytes: NumPy allocates what it is told."""
     with zipfile.ZipFile(path) as archive:
         members = archive.infolist()
         if any(member.compress_type != zipfile.ZIP_STORED for member in members):
@@ -100,7 +100,7 @@ def _check_header(file: IO[bytes], size: int) -> None:
 
 
 def check_values(folder: Path, state: dict[str, Any], callbacks: int) -> None:
-    """Raises a `ValueError` if the plain values of a state are not those that `Resume` saves, for so many callbacks."""
+    """Raise a `ValueError` if the plain values of a state are not those that `Resume` saves, for so many callbacks."""
     wrong = [key for key, kind in VALUES.items() if type(state.get(key)) is not kind]
     wrong += [key for key in ("epoch", "batch") if key not in wrong and state[key] < 0]
     wrong += [] if isinstance(state.get("run", {}), dict) else ["run"]
@@ -131,7 +131,7 @@ def to_json(value: Any) -> str:
 
 
 def group(arrays: dict[str, np.ndarray], name: str) -> list[np.ndarray]:
-    """The arrays `name/0`, `name/1` and so on."""
+    """Return the arrays `name/0`, `name/1` and so on."""
     keys = [f"{name}/{index}" for index in range(sum(key.startswith(f"{name}/") for key in arrays))]
     if missing := [key for key in keys if key not in arrays]:
         raise ValueError(f"the state of a run lacks the arrays {missing[:5]}: it is damaged. Remove its file.")

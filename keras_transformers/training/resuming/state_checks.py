@@ -14,7 +14,7 @@ from keras_transformers.training.workers.distribute import on_tensorflow
 
 
 def check_dataset(dataset: Any) -> None:
-    """Raises a `ValueError` for a data set without a position; warns of one that cannot be told from another."""
+    """Raise a `ValueError` for a data set without a position; warns of one that cannot be told from another."""
     if not hasattr(dataset, "position"):
         raise ValueError(_without_position(dataset))
     if not hasattr(dataset, "identity"):
@@ -26,7 +26,7 @@ def check_dataset(dataset: Any) -> None:
 
 
 def check_variables(folder: Path, groups: Mapping[str, list], arrays: Mapping[str, np.ndarray]) -> None:
-    """Raises a `ValueError` if the saved arrays do not have the number and shapes of the variables of each group."""
+    """Raise a `ValueError` if the saved arrays do not have the number and shapes of the variables of each group."""
     for name, variables in groups.items():
         saved = [tuple(a.shape) for a in group(arrays, name)]
         shapes = [tuple(v.shape) for v in variables]
@@ -40,7 +40,7 @@ def check_variables(folder: Path, groups: Mapping[str, list], arrays: Mapping[st
 
 
 def check_steps(dataset: Any, steps: int | None) -> None:
-    """Raises a `ValueError` if `fit` has another number of steps an epoch than the data set has batches."""
+    """Raise a `ValueError` if `fit` has another number of steps an epoch than the data set has batches."""
     if steps not in (None, dataset.num_batches):
         raise ValueError(
             f"Received a dataset of {dataset.num_batches} batches for Resume, and {steps} steps an epoch in fit. "
@@ -49,7 +49,7 @@ def check_steps(dataset: Any, steps: int | None) -> None:
 
 
 def _without_position(dataset: Any) -> str:
-    """The error message for a data set that `Resume` cannot use, with the remedy."""
+    """Return the error message for a data set that `Resume` cannot use, with the remedy."""
     transformation = None
     if on_tensorflow():
         from keras_transformers.data.batches.tf_batches import lost_by

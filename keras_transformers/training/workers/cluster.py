@@ -30,7 +30,7 @@ class Cluster(NamedTuple):
 
 
 def read_cluster(environment: Mapping[str, str] = os.environ) -> Cluster | None:
-    """Reads the cluster from `TF_CONFIG`, or else from the variables that Slurm's `srun` sets.
+    """Read the cluster from `TF_CONFIG`, or else from the variables that Slurm's `srun` sets.
 
     TensorFlow's own `SlurmClusterResolver` fails where nodes have no GPUs (tensorflow#56894).
 
@@ -86,7 +86,7 @@ def _from_tf_config(text: str) -> Cluster | None:
 
 
 def _list(jobs: Mapping[str, Any], name: str) -> list:
-    """The addresses of a job: a list, or as some write it a dict of them by index."""
+    """Return the addresses of a job: a list, or as some write it a dict of them by index."""
     addresses = jobs.get(name, [])
     return list(addresses.values()) if isinstance(addresses, dict) else list(addresses)
 

@@ -18,7 +18,7 @@ from keras_transformers.utils.keras_private import (
 
 
 def check_backend() -> None:
-    """Raises a `ValueError` on a backend that tasks do not run on; its layers may.
+    """Raise a `ValueError` on a backend that tasks do not run on; its layers may.
 
     Example:
 
@@ -32,7 +32,7 @@ def check_backend() -> None:
 
 
 def num_replicas() -> int:
-    """Returns the number of replicas that train in sync; 1 outside of a `tf.distribute` strategy.
+    """Return the number of replicas that train in sync; 1 outside of a `tf.distribute` strategy.
 
     Example:
 
@@ -43,7 +43,7 @@ def num_replicas() -> int:
 
 
 def all_reduce_sum(value: Any) -> Any:
-    """Sums over the replicas.
+    """Sum over the replicas.
 
     Args:
         value: A tensor or a list of tensors, without None or `tf.IndexedSlices`: see `dense`.
@@ -64,7 +64,7 @@ def all_reduce_sum(value: Any) -> Any:
 
 
 def dense(gradient: Any) -> Any:
-    """Converts `tf.IndexedSlices`, the gradient of an embedding on TensorFlow, to a dense tensor.
+    """Convert `tf.IndexedSlices`, the gradient of an embedding on TensorFlow, to a dense tensor.
 
     Slices may hold several rows for one index. Their norm is wrong until these rows are added.
 
@@ -79,7 +79,7 @@ def dense(gradient: Any) -> Any:
 
 
 def scope(strategy: Any | None) -> contextlib.AbstractContextManager:
-    """Returns `strategy.scope()`, or an empty scope for None, to build and compile a model in.
+    """Return `strategy.scope()`, or an empty scope for None, to build and compile a model in.
 
     Args:
         strategy: A `tf.distribute.Strategy` or None.
@@ -95,7 +95,7 @@ def scope(strategy: Any | None) -> contextlib.AbstractContextManager:
 
 
 def build(model: keras.Model, dataset: Any) -> None:
-    """Creates the variables of a compiled model's loss, metrics and optimizer, as Keras does at the first step.
+    """Create the variables of a compiled model's loss, metrics and optimizer, as Keras does at the first step.
 
     Args:
         model: A compiled model.
@@ -113,7 +113,7 @@ def build(model: keras.Model, dataset: Any) -> None:
 
 
 def adapt_fit(model: keras.Model) -> None:
-    """Lets `fit` and `evaluate` of a model that was made in the scope of a strategy take all batches and workers.
+    """Let `fit` and `evaluate` of a model that was made in the scope of a strategy take all batches and workers.
 
     Args:
         model: Any other model does not change.
@@ -130,7 +130,7 @@ def adapt_fit(model: keras.Model) -> None:
 
 
 def take_uneven_batches(model: keras.Model) -> None:
-    """Lets `fit` and `evaluate` start with a batch that does not divide evenly among the replicas.
+    """Let `fit` and `evaluate` start with a batch that does not divide evenly among the replicas.
 
     To find the shapes of a batch, Keras adds up the replicas' parts of the first one. This fails if the parts have
     different shapes, and uses up one epoch of a data set that counts its epochs. Here the shapes are those of the data
@@ -151,7 +151,7 @@ def take_uneven_batches(model: keras.Model) -> None:
 
 
 def log_over_workers(model: keras.Model) -> None:
-    """Lets `fit` and `evaluate` run on several workers (keras#20585).
+    """Let `fit` and `evaluate` run on several workers (keras#20585).
 
     Keras averages what the workers log over its first axis, which a scalar does not have: here each value gets one.
 
@@ -167,7 +167,7 @@ def _with_first_axis(step: Callable, model: keras.Model, data: Any) -> Any:
 
 
 def num_workers(strategy: Any | None) -> int:
-    """Returns the number of processes that train together; 1 without a strategy, or for one of a single process.
+    """Return the number of processes that train together; 1 without a strategy, or for one of a single process.
 
     Example:
 
@@ -179,7 +179,7 @@ def num_workers(strategy: Any | None) -> int:
 
 
 def is_chief(strategy: Any | None) -> bool:
-    """Returns whether this process is the one of a strategy's workers that writes files.
+    """Return whether this process is the one of a strategy's workers that writes files.
 
     Example:
 
@@ -200,7 +200,7 @@ def _jobs(strategy: Any | None) -> dict[str, list[str]]:
 
 
 def sum_over_replicas(strategy: Any | None, number: int) -> int:
-    """Returns the sum, over all replicas, of the number that their worker calls this with; each worker must call it.
+    """Return the sum, over all replicas, of the number that their worker calls this with; each worker must call it.
 
     Args:
         strategy: Of several workers; with any other, or None, there is one replica.
@@ -217,7 +217,7 @@ def sum_over_replicas(strategy: Any | None, number: int) -> int:
 
 
 def is_agreed(strategy: Any | None, number: int) -> bool:
-    """Returns whether all workers call this with the same number; each of them must call it.
+    """Return whether all workers call this with the same number; each of them must call it.
 
     Example:
 
@@ -239,7 +239,7 @@ def _summing(strategy: Any) -> Callable:
 
 
 def run_if(condition: Callable[[], Any], update: Callable[[], None]) -> None:
-    """Runs `update` on every replica if a condition holds (TensorFlow only; called on every replica).
+    """Run `update` on every replica if a condition holds (TensorFlow only; called on every replica).
 
     `MirroredStrategy` does not allow assignments in a `cond` on a replica. So `merge_call` evaluates the condition
     outside of the replicas, and calls `update` on each replica from there, as Keras' `LossScaleOptimizer` does.
@@ -259,7 +259,7 @@ def run_if(condition: Callable[[], Any], update: Callable[[], None]) -> None:
 
 
 def on_tensorflow() -> bool:
-    """Returns whether Keras runs on TensorFlow.
+    """Return whether Keras runs on TensorFlow.
 
     Example:
 

@@ -18,7 +18,8 @@ BATCH, MODEL = "batch", "model"  # names of the axes of a mesh
 def model_parallel(
     config: TransformerConfig, shape: Sequence[int], devices: Sequence[str] | None = None
 ) -> keras.distribution.ModelParallel:
-    """What spreads a model, its optimizer and its batches over devices, for `keras.distribution.set_distribution`.
+    """Return what spreads a model, its optimizer and its batches over devices, for
+    `keras.distribution.set_distribution`.
 
     Set it before the model is made, as variables take their places when they are made.
 
@@ -59,7 +60,7 @@ def model_parallel(
 def layout_map(
     config: TransformerConfig, mesh: keras.distribution.DeviceMesh, axis: str = MODEL
 ) -> keras.distribution.LayoutMap:
-    """The layouts of our layers' variables: matrices are split so that each sublayer is added up once.
+    """Return the layouts of our layers' variables: matrices are split so that each sublayer is added up once.
 
     Attention is split by heads and feed-forward layers by their inner width: each device has the columns of the
     matrices that lead in and the rows of the one that leads out. Keys and values whose heads do not divide, norms,
@@ -108,7 +109,7 @@ def layout_map(
 
 
 def _blocks(config: TransformerConfig, parts: int, columns: tuple, rows: tuple, vector: tuple) -> dict[str, tuple]:
-    """The layouts of attention, cross-attention too, and of feed-forward layers, by patterns of paths."""
+    """Return the layouts of attention, cross-attention too, and of feed-forward layers, by patterns of paths."""
     layouts = {}
     if config.mixer == "attention" or (config.kind == "encoder_decoder" and config.cross_attention):
         _check_divides("num_heads", config.num_heads, parts)

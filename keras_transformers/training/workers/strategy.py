@@ -13,7 +13,7 @@ TPU_VARIABLES = ("TPU_NAME", "TPU_WORKER_ID", "TPU_WORKER_HOSTNAMES")  # set by 
 
 
 def strategy(name: str = "auto") -> Any | None:
-    """Makes a strategy to train in, `zoo.load(..., strategy=name)` does so too.
+    """Make a strategy to train in, `zoo.load(..., strategy=name)` does so too.
 
     Call it before TensorFlow makes its first tensor: several workers connect when TensorFlow starts.
 
@@ -48,7 +48,7 @@ def strategy(name: str = "auto") -> Any | None:
 
 
 def chosen(strategy_or_name: Any) -> Any | None:
-    """The strategy that a user gave, by name or as it is."""
+    """Return the strategy that a user gave, by name or as it is."""
     return strategy(strategy_or_name) if isinstance(strategy_or_name, str) else strategy_or_name
 
 

@@ -69,7 +69,7 @@ def _merges(config: dict[str, Any]) -> Merges:
 
 
 def _never_spans_spaces(config: dict[str, Any]) -> bool:
-    """Whether a text that is one word, as in Llama 2, can also be cut before its spaces "▁".
+    """Return whether a text that is one word, as in Llama 2, can also be cut before its spaces "▁".
 
     It can if no merge makes a token with a space inside. Then words are found in the table, and merges are short.
     """

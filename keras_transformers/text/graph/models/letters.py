@@ -46,7 +46,7 @@ class Letters(tf.Module):
         self.missing = Missing(spelled if has_bytes else None, vocabulary.get(unknown), fuse)
 
     def __call__(self, letters: Stream) -> Stream:
-        """Words of letters (U, None) int32 to words of ids (U, None) int32."""
+        """Return words of letters (U, None) int32 to words of ids (U, None) int32."""
         first = row_starts(letters)  # (N,)
         last = shift(first, True, by=-1)  # (N,)
         ids = self.inside(letters.values)  # (N,)
@@ -56,7 +56,7 @@ class Letters(tf.Module):
 
 
 def _table(vocabulary: dict[str, int], prefix: str, suffix: str, code: Callable[[str], int | None]) -> PointTable:
-    """Ids of the letters that the vocabulary has with these affixes."""
+    """Return ids of the letters that the vocabulary has with these affixes."""
     entries = np.full(UNICODE_SIZE, MISSING, np.int32)
     for token, i in vocabulary.items():
         letter = token[len(prefix) : len(token) - len(suffix)]

@@ -84,7 +84,9 @@ class Merges(tf.Module):
         return stream(ids, tf.searchsorted(row, tf.range(words.nrows() + 1) * ROW, out_type=tf.int64))
 
     def _pairs(self, ids: tf.Tensor, row: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]:
-        """The M symbols and their words, with the table entry and the rank of each symbol and the one after it."""
+        """Return the M symbols and their words, with the table entry and the rank of each symbol and the one
+        after it.
+        """
         entry = self._entry(ids, shift(ids, 0, by=-1), row == shift(row, -1, by=-1))
         return ids, row, entry, tf.gather(self.rank, entry)
 
@@ -159,7 +161,7 @@ def _too_entangled() -> ValueError:
 
 
 def _side_by_side(pairs: Sequence[Pair], first: list[set[int]], last: list[set[int]], num_ids: int) -> Iterator[int]:
-    """Pairs, each as one number, of symbols that may be side by side in what is merged to one symbol."""
+    """Yield pairs, each as one number, of symbols that may be side by side in what is merged to one symbol."""
     for left, right in pairs:
         for symbol in last[left]:
             yield from (symbol * num_ids + other for other in first[right])

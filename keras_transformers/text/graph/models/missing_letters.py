@@ -24,7 +24,9 @@ class Missing(tf.Module):
         self.unknown, self.fuse = unknown, fuse
 
     def __call__(self, words: Stream, letters: tf.Tensor) -> Stream:
-        """Ids (U, None) int32 to ids (U, None); `letters` (N,) int32 are the code points where they are MISSING."""
+        """Return ids (U, None) int32 to ids (U, None); `letters` (N,) int32 are the code points where they are
+        MISSING.
+        """
         missing = words.values == MISSING
         return tf.cond(tf.reduce_any(missing), lambda: self._filled(words, letters, missing), lambda: words)
 
@@ -56,5 +58,5 @@ def _widened(words: Tracked, missing: tf.Tensor) -> Tracked:
 
 
 def byte_ids(vocabulary: dict[str, int]) -> list[int]:
-    """Ids of <0x00> to <0xFF>; MISSING for those that the vocabulary lacks."""
+    """Return ids of <0x00> to <0xFF>; MISSING for those that the vocabulary lacks."""
     return [vocabulary.get(f"<0x{byte:02X}>", MISSING) for byte in range(256)]

@@ -46,7 +46,7 @@ class Trie(tf.Module):
     def longest(
         self, points: tf.Tensor, at: tf.Tensor, end: tf.Tensor, state: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """The longest match from each of C positions.
+        """Return the longest match from each of C positions.
 
         Args:
             points: (N,) int32 code points.
@@ -85,5 +85,7 @@ class Trie(tf.Module):
         return self.transitions.lookup(state * POINTS + tf.cast(points, tf.int64))
 
     def id_of(self, state: tf.Tensor) -> tf.Tensor:
-        """The ids (A,) int32 of the entries that end in states (A,) int64; -1 for none, and for negative states."""
+        """Return the ids (A,) int32 of the entries that end in states (A,) int64; -1 for none, and for negative
+        states.
+        """
         return tf.where(state < 0, -1, tf.gather(self.ids, tf.maximum(state, 0)))

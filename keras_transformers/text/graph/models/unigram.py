@@ -35,7 +35,9 @@ class _Begun(NamedTuple):
         return cls(*(tf.zeros([0], kind) for kind in (tf.int32, tf.int64, tf.float64, tf.int32)))
 
     def with_new(self, best: tf.Tensor) -> _Begun:
-        """These, and one at the root of the trie for each of the first W words; `best` (W,): their sums so far."""
+        """Return these, and one at the root of the trie for each of the first W words; `best` (W,): their sums
+        so far.
+        """
         word = tf.range(tf.size(best))
         new = (word, tf.zeros_like(word, tf.int64), best, tf.zeros_like(word))
         return _Begun(*(tf.concat(pair, 0) for pair in zip(new, self, strict=True)))
@@ -79,7 +81,7 @@ class Unigram(tf.Module):
         return self.words(points, starts)
 
     def _pieces(self, text: tf.Tensor, is_tracked: bool) -> Stream:
-        """Words (U,) string to the ids of their pieces (U, None)."""
+        """Return words (U,) string to the ids of their pieces (U, None)."""
         words = tf.strings.unicode_decode(text, "UTF-8")  # (U, None), N letters
         is_long = tf.reduce_max(words.row_lengths()) > LONGEST
         splits = tf.cond(is_long, lambda: self._part_splits(words), lambda: words.row_splits)  # (P + 1,)
@@ -116,7 +118,9 @@ class Unigram(tf.Module):
         return visited | spelled, tf.where(spelled, MISSING, ids)
 
     def _part_splits(self, words: tf.RaggedTensor) -> tf.Tensor:
-        """Where the parts begin that words (U, None) are cut into, see `Unigram`; and the end: (P + 1,) int64."""
+        """Return where the parts begin that words (U, None) are cut into, see `Unigram`; and the end: (P + 1,)
+        int64.
+        """
         place, row = tf.range(tf.size(words.values)), words.value_rowids()  # (N,), (N,)
         root = tf.zeros_like(row)
         length, _ = self.trie.longest(
@@ -131,7 +135,7 @@ class Unigram(tf.Module):
         return tf.concat([tf.cast(cuts, tf.int64), words.row_splits[-1:]], 0)
 
     def _search(self, points: tf.Tensor, row_splits: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """The last piece in the best cut of each word up to each of its letters.
+        """Return the last piece in the best cut of each word up to each of its letters.
 
         A step takes the next letter of all words. Words are sorted, the longest first: those that have ended are
         dropped from the end.
@@ -164,7 +168,9 @@ class Unigram(tf.Module):
         return tuple(tf.cast(x, tf.int32) for x in (pieces // self.base, pieces % self.base - 1))
 
     def _chosen(self, begun: _Begun, count: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """The best sums of W words up to this letter, (W,); and the pieces that end here, length * base + id + 1."""
+        """Return the best sums of W words up to this letter, (W,); and the pieces that end here, length * base + id +
+        1.
+        """
         ids = self.trie.id_of(begun.state)  # (A,)
         is_piece = (ids != MISSING) | (begun.length == 1)  # (A,)
         word, base, length, ids = (
@@ -185,8 +191,9 @@ def _spanned(begin: tf.Tensor, stop: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
 
 
 def _columns(words: tf.RaggedTensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """The places (N,) of letters when sorted by their place in the word, then the longest word first; and how many
-    words (C,) int32 have so many letters."""
+    """Return the places (N,) of letters when sorted by their place in the word, then the longest word first; and how
+    many words (C,) int32 have so many letters.
+    """
     row = words.value_rowids()  # (N,)
     column = tf.range(tf.size(row, tf.int64)) - tf.gather(words.row_splits, row)  # (N,)
     alive = tf.math.bincount(tf.cast(column, tf.int32))  # (C,)

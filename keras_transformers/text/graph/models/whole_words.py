@@ -74,7 +74,7 @@ class WordLevel(tf.Module):
         return self.words(points, starts)
 
     def _spell(self, others: tf.Tensor, is_tracked: bool) -> tf.RaggedTensor:
-        """An unknown token has the span of its word, tracked or not."""
+        """Return an unknown token has the span of its word, tracked or not."""
         count = len(self.unknown)
         splits = count * tf.range(tf.size(others, tf.int64) + 1)
         return stream(tf.repeat(tf.constant(self.unknown, tf.int32), count * tf.size(others)), splits)

@@ -36,7 +36,7 @@ class WordPiece(tf.Module):
         return self.words(points, starts)
 
     def _pieces(self, text: tf.Tensor, is_tracked: bool) -> Stream:
-        """Words (U,) string to the ids of their pieces (U, None); a word that cannot be cut is [UNK]."""
+        """Return words (U,) string to the ids of their pieces (U, None); a word that cannot be cut is [UNK]."""
         words = tf.strings.unicode_decode(text, "UTF-8")  # (U, None), N letters
         length_of_word = words.row_lengths()  # (U,)
         too_long = length_of_word > self.longest_word  # (U,)

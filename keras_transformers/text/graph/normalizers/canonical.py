@@ -67,7 +67,9 @@ class Compose(Decompose):
         return Tracked(composed, tf.gather(points.spans, walk(consumed, row_starts(composed), begin)))
 
     def _compose(self, points: tf.RaggedTensor, *consumed: tf.Tensor) -> tuple[tf.RaggedTensor, tf.Tensor]:
-        """The composed stream; with `consumed` (N,), what each value consumes: a composite, what its parts did."""
+        """Return the composed stream; with `consumed` (N,), what each value consumes: a composite, what its
+        parts did.
+        """
 
         def step(values: tf.Tensor, row_splits: tf.Tensor, more: tf.Tensor, *consumed: tf.Tensor) -> tuple:
             letter, composite = self._matches(stream(values, row_splits))  # (N,), (N,)

@@ -22,17 +22,17 @@ SPACES = (RUNS, ENDS)  # patterns that Replace is compiled for
 
 
 def lowercase(config: dict[str, Any]) -> Replacer:
-    """The normaliser Lowercase."""
+    """Return the normaliser Lowercase."""
     return Replacer(Mapping.shipped("lower"))
 
 
 def nmt(config: dict[str, Any]) -> Replacer:
-    """The normaliser Nmt: drop control characters, replace whitespace by a space."""
+    """Return the normaliser Nmt: drop control characters, replace whitespace by a space."""
     return Replacer(Mapping.shipped("nmt"))
 
 
 def replace_pattern(config: dict[str, Any]) -> Any:
-    """The normaliser Replace, for one character or for the patterns of spaces in SentencePiece's pipelines."""
+    """Return the normaliser Replace, for one character or for the patterns of spaces in SentencePiece's pipelines."""
     ((kind, pattern),) = config["pattern"].items()
     content = np.array([ord(character) for character in config["content"]], np.int32)
     if kind == "Regex" and pattern in SPACES:

@@ -102,7 +102,7 @@ class Precompiled(tf.Module):
 
 
 def _aligned(points: Tracked, new: Tracked, length: tf.Tensor, kept: tf.Tensor) -> Tracked:
-    """The new values with the spans that the library gives them, where rules drop code points.
+    """Return the new values with the spans that the library gives them, where rules drop code points.
 
     A rule's values consume the code points of its cluster one by one, and the last consumes what is left, with all
     that is dropped after it. But nothing consumes what is dropped at the beginning of a piece: all the values of that
@@ -135,7 +135,7 @@ def _counts(starts: tf.Tensor) -> tf.Tensor:
 
 
 def _key(points: list) -> tf.Tensor | int:
-    """One number for up to three code points."""
+    """Return one number for up to three code points."""
     total = 0
     for point in points:
         total = total * POINTS + (point if isinstance(point, int) else tf.cast(point, tf.int64))

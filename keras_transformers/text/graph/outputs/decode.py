@@ -65,7 +65,7 @@ class Decoder(tf.Module):
         self.texts = tf.concat([tf.constant(table) for table in tables], 0)
 
     def __call__(self, ids: tf.Tensor) -> tf.Tensor:
-        """Ids (B, T) int32 to texts (B,) string; special tokens and ids outside the vocabulary are left out."""
+        """Return ids (B, T) int32 to texts (B,) string; special tokens and ids outside the vocabulary are left out."""
         if tabulate := self._tabulate_once:
             with tf.init_scope():  # the tables outlive the function that is traced
                 tabulate()

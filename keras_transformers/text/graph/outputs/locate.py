@@ -10,7 +10,7 @@ from keras_transformers.text.graph.streams.tracking import spanning
 
 
 def locate(typed: Tracked, points: Tracked, starts: tf.Tensor, ids: Tracked, trim: Trim | None) -> Tracked:
-    """The tokens, with spans (M, K) int32: start and stop in their text, their word, and what `trim` needs.
+    """Return the tokens, with spans (M, K) int32: start and stop in their text, their word, and what `trim` needs.
 
     Args:
         typed: the code points of B texts.

@@ -33,7 +33,7 @@ class Template(tf.Module):
         self.trim = trim
 
     def __call__(self, first: Stream, second: Stream | None, max_length: int, pad_id: int) -> dict[str, tf.Tensor]:
-        """Ids (B, None) of the texts to rows (B, T) of at most max_length; the longer text is truncated first.
+        """Return ids (B, None) of the texts to rows (B, T) of at most max_length; the longer text is truncated first.
 
         Rows of ids that `locate` has tracked also have offsets and word_ids.
         """
@@ -47,7 +47,7 @@ class Template(tf.Module):
         return {**self.fill(list(zip(texts, starts, kept, strict=True)), pad_id), "truncated": truncated}
 
     def room(self, num_texts: int, max_length: int) -> int:
-        """The most tokens of text in a row of max_length."""
+        """Return the most tokens of text in a row of max_length."""
         template = self.single if num_texts == 1 else self.pair
         num_special = sum(len(source) for source, _ in template if isinstance(source, list))
         if max_length <= num_special:
@@ -55,8 +55,9 @@ class Template(tf.Module):
         return max_length - num_special
 
     def fill(self, texts: list[tuple[Stream, tf.Tensor, tf.Tensor]], pad_id: int) -> dict[str, tf.Tensor]:
-        """The rows of one text or two, each given as its ids, and where in them its part of each row starts and how
-        long it is, (B,) int32."""
+        """Return the rows of one text or two, each given as its ids, and where in them its part of each row starts and
+        how long it is, (B,) int32.
+        """
         sequences = dict(zip((FIRST, SECOND), texts, strict=False))
         zeros = tf.zeros_like(texts[0][2])  # (B,)
         parts = [

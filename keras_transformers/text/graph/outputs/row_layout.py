@@ -83,7 +83,7 @@ def model_inputs(rows: dict[str, tf.Tensor], pad_id: int, length: int | None = N
 def _sources(
     located: list[tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]], column: tf.Tensor, trim: Trim | None
 ) -> dict[str, tf.Tensor]:
-    """The offsets and word ids of rows, from the spans of parts and the cells that they fill."""
+    """Return the offsets and word ids of rows, from the spans of parts and the cells that they fill."""
     columns = located[0][0].shape[1]
     spans, count, entry, is_first = [tf.constant([NOWHERE[:columns]])], 1, 0, False
     for part_spans, inside, place, begin in located:

@@ -11,7 +11,7 @@ from keras_transformers.text.graph.streams.streams import Stream
 def lay_out_windows(
     template: Template, first: Stream, second: Stream, max_length: int, stride: int, pad_id: int, most: int | None
 ) -> dict[str, tf.Tensor]:
-    """Implements `TextGraph.encode_windows`, for ids (B, None)."""
+    """Implement `TextGraph.encode_windows`, for ids (B, None)."""
     room = template.room(2, max_length)
     if not 0 <= stride < room:
         raise ValueError(
@@ -37,6 +37,8 @@ def lay_out_windows(
 
 
 def _kept(first: tf.Tensor, second: tf.Tensor, room: int, most: int, cut_to: int) -> tf.Tensor:
-    """How many tokens of the first text to keep, of its length (B,): all, if they are few or fit in one window."""
+    """Return how many tokens of the first text to keep, of its length (B,): all, if they are few or fit in one
+    window.
+    """
     fits = (first + second <= room) | (first <= most)
     return tf.where(fits, first, tf.maximum(cut_to, room - second))

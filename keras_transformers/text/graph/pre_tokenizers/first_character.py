@@ -52,7 +52,7 @@ class Front(tf.Module):
         return points.with_values(2 * points.values + tf.cast(starts, tf.int32)), points.row_lengths()
 
     def __call__(self, typed: Stream) -> tf.Tensor:
-        """Texts (B, None) before normalisation to counts (B,) int64."""
+        """Return texts (B, None) before normalisation to counts (B,) int64."""
         nonempty = tf.where(typed.row_lengths() > 0)  # (F, 1)
         first = tf.gather(typed.values, tf.gather(typed.row_splits[:-1], nonempty[:, 0]))  # (F,)
         pairs = tf.reshape(tf.stack([first, tf.fill(tf.shape(first), self.letter)], 1), [-1])  # (2 F,)

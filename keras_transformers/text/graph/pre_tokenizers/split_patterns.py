@@ -94,7 +94,7 @@ class WordPattern(tf.Module):
 
 
 def _groups(classes: tf.Tensor, runs: Runs, size: int) -> tf.Tensor:
-    """Where the groups of at most `size` digits begin."""
+    """Return where the groups of at most `size` digits begin."""
     at = tf.where(classes == NUMBER)[:, 0]
     first = tf.gather(runs.first, tf.searchsorted(runs.first, at, side="right") - 1)
     return tf.boolean_mask(at, (at - first) % size == 0)

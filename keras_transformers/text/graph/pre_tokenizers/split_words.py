@@ -73,7 +73,7 @@ class Digits(tf.Module):
 
 
 def split_by_pattern(config: dict[str, Any]) -> Any:
-    """The pre-tokeniser "Split", for the patterns that models use; they are recognised by their exact text."""
+    """Return the pre-tokeniser "Split", for the patterns that models use; they are recognised by their exact text."""
     ((kind, pattern),) = config["pattern"].items()
     known = ["", *PATTERNS]
     if pattern not in known or kind != ("Regex" if pattern else "String") or config["behavior"] != "Isolated":

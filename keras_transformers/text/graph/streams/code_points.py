@@ -17,7 +17,7 @@ SEQUENCE = 1 << 24  # a table entry below it is a difference of code points; oth
 
 @cache
 def shipped() -> dict[str, np.ndarray]:
-    """The tables that `probe` made."""
+    """Return the tables that `probe` made."""
     with np.load(TABLES) as file:
         return dict(file)
 
@@ -52,19 +52,19 @@ class Mapping:
 
     @classmethod
     def shipped(cls, name: str) -> Mapping:
-        """The mapping `name` of the shipped tables."""
+        """Return the mapping `name` of the shipped tables."""
         return cls(*(shipped()[f"{name}_{part}"] for part in ("keys", "lengths", "values")))
 
     @classmethod
     def cleaning(cls) -> Mapping:
-        """Drops control characters, replaces whitespace by a space."""
+        """Drop control characters, replaces whitespace by a space."""
         keys = np.flatnonzero(shipped()["clean"])
         action = shipped()["clean"][keys]
         return cls(keys, action == SPACE, np.full((action == SPACE).sum(), ord(" ")))
 
     @classmethod
     def dropping(cls, name: str) -> Mapping:
-        """Drops the code points of a class."""
+        """Drop the code points of a class."""
         keys = np.flatnonzero(shipped()[name])
         return cls(keys, np.zeros_like(keys), keys[:0])
 

@@ -28,7 +28,9 @@ CHUNK = 4096
 
 
 def probe() -> dict[str, np.ndarray]:
-    """All tables: a class table is (0x110000,) uint8; a mapping is keys, lengths and the replacements end to end."""
+    """Return all tables: a class table is (0x110000,) uint8; a mapping is keys, lengths and the replacements end to
+    end.
+    """
     clean, chinese, strip = (
         _bert(**{step: True}).normalize_str for step in ("clean_text", "handle_chinese_chars", "strip_accents")
     )
@@ -172,7 +174,9 @@ PREFIXED, JAMO = "\u0600", {LEADING: "\u1100", VOWEL: "\u1161", TRAILING: "\u11a
 
 
 def _counter() -> Callable[[str], int]:
-    """A function that counts the clusters of a text. A cluster of more than 5 bytes counts once for each letter."""
+    """Return a function that counts the clusters of a text. A cluster of more than 5 bytes counts once for each
+    letter.
+    """
     letters, rule = np.arange(1, 256), 512
     units = np.zeros(768, "<u4")
     units[0] = 256 << 10

@@ -48,12 +48,12 @@ Stream = tf.RaggedTensor | Tracked
 
 
 def stream(values: tf.Tensor, row_splits: tf.Tensor) -> tf.RaggedTensor:
-    """Rows `values[row_splits[i]:row_splits[i + 1]]`, unchecked."""
+    """Return rows `values[row_splits[i]:row_splits[i + 1]]`, unchecked."""
     return tf.RaggedTensor.from_row_splits(values, row_splits, validate=False)
 
 
 def _like(points: Stream, values: tf.Tensor, row_splits: tf.Tensor, spans: Callable[[tf.Tensor], tf.Tensor]) -> Stream:
-    """The stream of new values, tracked if `points` is; `spans` makes the new spans of the old ones."""
+    """Return the stream of new values, tracked if `points` is; `spans` makes the new spans of the old ones."""
     rows = stream(values, row_splits)
     return Tracked(rows, spans(points.spans)) if isinstance(points, Tracked) else rows
 
@@ -70,7 +70,7 @@ def row_starts(points: Stream) -> tf.Tensor:
 
 
 def shift(values: tf.Tensor, edge: object, by: int = 1) -> tf.Tensor:
-    """The value before each value (`by=1`) or after it (`by=-1`), across rows; `edge` at the end."""
+    """Return the value before each value (`by=1`) or after it (`by=-1`), across rows; `edge` at the end."""
     end = [tf.cast(edge, values.dtype)]
     return tf.concat([end, values], 0)[:-1] if by > 0 else tf.concat([values, end], 0)[1:]
 
