@@ -30,7 +30,7 @@ os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
 import numpy as np
 
 if TYPE_CHECKING:
-    from keras_transformers.tasks.sentence_embedding import SentenceEmbedding
+    from keras_transformers import Task
 
 THREADS, BATCH = 2, 32
 LONG = 300  # characters of a line of the novel, at least
@@ -56,7 +56,7 @@ def by_length(embed: Callable[[list[str]], np.ndarray], texts: list[str]) -> Cal
     return lambda: np.concatenate([embed(batch) for batch in batches])[np.argsort(order)]
 
 
-def load(folder: Path) -> SentenceEmbedding:
+def load(folder: Path) -> Task:
     import tensorflow as tf
 
     import zoo

@@ -322,7 +322,7 @@ import os, resource, signal, sys
 from pathlib import Path
 from zoo._find import find
 from zoo import _convert
-from keras_transformers.checkpoints import safetensors_file
+from keras_transformers.checkpoints.files import safetensors_file
 
 checkpoint = find(Path(sys.argv[1]))
 if sys.argv[3] == "kill":

@@ -74,9 +74,11 @@ class Resume(keras.callbacks.Callback):
     Example:
 
     >>> import tempfile
-    >>> from keras_transformers.data import classification, pipeline, rows
-    >>> texts = rows.Rows.of([[2, 7, 3], [2, 3]], labels=[1, 0])
-    >>> dataset = pipeline.batches(texts, classification.Classification(num_classes=2), 1, max_length=4)
+    >>> from keras_transformers import batches
+    >>> from keras_transformers.data.objectives.class_targets import Classification
+    >>> from keras_transformers.data.sources.rows import Rows
+    >>> rows = Rows.of([[2, 7, 3], [2, 3]], labels=[1, 0])
+    >>> dataset = batches(rows, Classification(num_classes=2), 1, max_length=4)
     >>> model = keras.Sequential([keras.layers.Embedding(9, 2), keras.layers.GlobalAveragePooling1D()])
     >>> inputs = {name: keras.Input((None,), name=name) for name in ("token_ids", "segment_ids", "padding_mask")}
     >>> model = keras.Model(inputs, model(inputs["token_ids"]))

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from keras_transformers.analysis.attention import rollout
+from keras_transformers.analysis import rollout
 
 
 def test_two_layers_by_hand():

@@ -100,7 +100,7 @@ import itertools, os, shutil, signal, sys
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from faults import at_step
-from keras_transformers.checkpoints import folder as folders
+from keras_transformers.checkpoints.files import atomic_folder as folders
 assert "keras" not in sys.modules
 target, mode = Path(sys.argv[2]), sys.argv[3]
 if mode == "renames":

@@ -124,7 +124,7 @@ PEAK = """
 import resource, sys
 import numpy as np
 from pathlib import Path
-from keras_transformers.checkpoints import safetensors_file
+from keras_transformers.checkpoints.files import safetensors_file
 from keras_transformers.checkpoints.files.safetensors_file import write_tensors
 from keras_transformers.checkpoints.files.tensors import Tensor
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from arrays import normal, randomize, to_numpy
 
-from keras_transformers.layers.blocks import residual
+from keras_transformers.layers import residual
 from keras_transformers.layers.blocks.residual import make_norm
 from keras_transformers.layers.core.dense import dense_initializer
 
