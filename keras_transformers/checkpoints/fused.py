@@ -3,54 +3,80 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from keras_transformers.checkpoints.files.tensors import Tensor, by_name
-from keras_transformers.checkpoints.names.table import Names
+from keras_transformers.checkpoints.names.table import Fused, Names
+from keras_transformers.config.transformer_config import TransformerConfig
 
 
-def split(tensors: dict[str, Tensor], names: Names, source: Any) -> dict[str, Tensor]:
+def split(tensors: dict[str, Tensor], names: Names, config: TransformerConfig, source: Any) -> dict[str, Tensor]:
     """Split fused tensors: `c_attn.weight` becomes `c_attn.query.weight` and so on. Nothing is copied."""
-    return by_name((part for name, tensor in tensors.items() for part in _parts(name, tensor, names)), source)
+    parts = (part for name, tensor in tensors.items() for part in _parts(name, tensor, names, config))
+    return by_name(parts, source)
 
 
-def _parts(name: str, tensor: Tensor, names: Names) -> Iterator[tuple[str, Tensor]]:
-    pattern, parts = names.fused or ("", ())
+def _parts(name: str, tensor: Tensor, names: Names, config: TransformerConfig) -> Iterator[tuple[str, Tensor]]:
     layer, _, leaf = name.rpartition(".")
-    width, rest = divmod(tensor.shape[-1] if tensor.shape else 0, len(parts) or 1)
-    if rest or not (parts and re.fullmatch(pattern, layer)):
+    fused, axis = _fused(layer, names), _axis(name, tensor, names)
+    widths = _widths(fused, tensor.shape[axis], config) if fused and tensor.shape else None
+    if fused is None or widths is None:
         yield name, tensor
         return
-    for index, part in enumerate(parts):
-        yield f"{layer}.{part}.{leaf}", _part(tensor, index, width)
+    begin = 0
+    for part, width in zip(fused.parts, widths, strict=True):
+        yield f"{layer}.{part}.{leaf}", _part(tensor, axis, begin, width)
+        begin += width
 
 
-def _part(tensor: Tensor, index: int, width: int) -> Tensor:
+def _fused(layer: str, names: Names) -> Fused | None:
+    return next((fused for fused in names.fused if re.fullmatch(fused.pattern, layer)), None)
+
+
+def _axis(name: str, tensor: Tensor, names: Names) -> int:
+    """Return the axis of the outputs: PyTorch's Linear keeps (output, input)."""
+    is_output_first = len(tensor.shape) > 1 and not name.startswith(names.untransposed)
+    return 0 if is_output_first else -1
+
+
+def _widths(fused: Fused, total: int, config: TransformerConfig) -> Sequence[int] | None:
+    """Return the outputs of each part; None if they are not those of the tensor, which then stays for the report."""
+    if fused.widths is not None:
+        widths = tuple(fused.widths(config))
+        return widths if sum(widths) == total else None
+    width, rest = divmod(total, len(fused.parts))
+    return None if rest else (width,) * len(fused.parts)
+
+
+def _part(tensor: Tensor, axis: int, begin: int, width: int) -> Tensor:
     def read() -> np.ndarray:
-        return tensor.read()[..., index * width : (index + 1) * width]  # (..., width)
+        return tensor.read()[begin : begin + width] if axis == 0 else tensor.read()[..., begin : begin + width]
 
-    return tensor._replace(shape=(*tensor.shape[:-1], width), read=read)
+    shape = (width, *tensor.shape[1:]) if axis == 0 else (*tensor.shape[:-1], width)
+    return tensor._replace(shape=shape, read=read)
 
 
 def join(tensors: dict[str, Tensor], names: Names) -> dict[str, Tensor]:
     """Join what `split` has split; parts are joined when they are read."""
-    if names.fused is None:
+    if not names.fused:
         return tensors
-    pattern, parts = names.fused
     joined = {}
     for name, tensor in tensors.items():
         stem, _, leaf = name.rpartition(".")
         layer, _, part = stem.rpartition(".")
-        if not re.fullmatch(pattern, layer):
+        fused = _fused(layer, names)
+        if fused is None:
             joined[name] = tensor
-        elif part == parts[0]:
-            joined[f"{layer}.{leaf}"] = _joined([tensors[f"{layer}.{part}.{leaf}"] for part in parts])
+        elif part == fused.parts[0]:
+            parts = [tensors[f"{layer}.{part}.{leaf}"] for part in fused.parts]
+            joined[f"{layer}.{leaf}"] = _joined(parts, _axis(name, tensor, names))
     return joined
 
 
-def _joined(parts: list[Tensor]) -> Tensor:
-    shape = (*parts[0].shape[:-1], sum(part.shape[-1] for part in parts))
-    return parts[0]._replace(shape=shape, read=lambda: np.concatenate([part.read() for part in parts], axis=-1))
+def _joined(parts: list[Tensor], axis: int) -> Tensor:
+    total = sum(part.shape[axis] for part in parts)
+    shape = (total, *parts[0].shape[1:]) if axis == 0 else (*parts[0].shape[:-1], total)
+    return parts[0]._replace(shape=shape, read=lambda: np.concatenate([part.read() for part in parts], axis=axis))

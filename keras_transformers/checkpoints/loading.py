@@ -73,7 +73,7 @@ def fitting_tensors(model: keras.Model, stored: Stored, is_bare: bool = False) -
     Raises:
         ValueError: As for `load_weights`.
     """
-    fit, names = _fit(model, stored, is_bare), names_of(stored.config, stored.place)
+    fit, names = _fit(model, stored, is_bare), _names(stored)
     heads = {layer for layers in names.architectures.values() for layer in layers}
     assign.plan(model, fit.tensors, missing_ok=heads if is_bare else (), **fit.options)
     left = {*fit.options["spare"], *(copy for copy, name in fit.copies.items() if name in fit.tensors)}
@@ -94,15 +94,19 @@ class _Fit(NamedTuple):
     copies: dict[str, str]
 
 
+def _names(stored: Stored) -> Names:
+    return names_of(stored.config, stored.place, stored.extra["architecture"])
+
+
 def _fit(model: keras.Model, stored: Stored, is_bare: bool = False) -> _Fit:
-    names = names_of(stored.config, stored.place)
+    names = _names(stored)
     if not stored.config.tie_embeddings:
         names = names._replace(copies={copy: name for copy, name in names.copies.items() if "lm_head" not in copy})
     listed = stored.tensors()
     stray.check_merged(listed, stored.source)
     tensors = by_name(((modern_name(tensor.name, names), tensor) for tensor in listed), stored.source)
     tensors = tensors if is_bare else stray.with_lent(tensors, names, stored.config)
-    tensors = reshape(split(tensors, names, stored.source), names)
+    tensors = reshape(split(tensors, names, stored.config, stored.source), names)
     _check_copies(tensors, names, stored.source)
     used = {their_name(weight.path, names)[0] for weight in model.weights}
     options = {

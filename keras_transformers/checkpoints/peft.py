@@ -123,7 +123,7 @@ def adapt(base: Stored, adapter: Adapter) -> Stored:
     def tensors() -> list[Tensor]:
         stored = base.tensors()
         check_merged(stored, base.source)
-        return merge(stored, adapter, names_of(base.config, base.place))
+        return merge(stored, adapter, names_of(base.config, base.place, base.extra["architecture"]))
 
     return dataclasses.replace(base, tensors=tensors)
 

@@ -77,7 +77,7 @@ def save_folder(
     has_layer |= {"pooler": config.kind == "encoder"}
     config, architecture = stored_as(config, architecture)
     values = make_config(config, architecture, labels, problem) | ({TASK: dict(task)} if task else {})
-    names = names_of(config, "the model")
+    names = names_of(config, "the model", architecture)
     needed = [name for name in names.architectures[architecture] if has_layer.get(name, True)]
     if tensors is None:
         _check_layers(model, needed, architecture, labels)

@@ -27,7 +27,7 @@ def check_kinds(config: Any) -> None:
     """
     for name in SWITCHES:
         _check(config, name, isinstance(getattr(config, name), bool), "True or False")
-    for name in ("family", "activation"):
+    for name in ("family", "activation", "pooler_activation"):
         _check(config, name, isinstance(getattr(config, name), str), "a str")
     for name in RANGES:
         value = getattr(config, name)
@@ -37,6 +37,8 @@ def check_kinds(config: Any) -> None:
     _check(config, "epsilon", _is_at_least(config.epsilon, 0), "a number of 0 or more")
     _check(config, "max_wavelength", _is_at_least(config.max_wavelength, 1e-9), "a positive number")
     _check(config, "num_segments", is_size(segments) or (segments == 0 and segments is not False), "an integer >= 0")
+    offset = config.position_offset
+    _check(config, "position_offset", is_size(offset) or (offset == 0 and offset is not False), "an integer >= 0")
 
 
 def check_limits(config: Any) -> None:
@@ -50,7 +52,8 @@ def check_limits(config: Any) -> None:
             ten times the weights of the largest.
     """
     for name in ("vocabulary_size", "encoder_vocabulary_size", "hidden_dim", "intermediate_dim", "num_heads",
-                 "num_kv_heads", "head_dim", "max_length", "num_segments", "kernel_size"):  # fmt: skip
+                 "num_kv_heads", "head_dim", "max_length", "num_segments", "kernel_size",
+                 "position_offset"):  # fmt: skip
         _check(config, name, (getattr(config, name) or 0) <= MOST, f"at most {MOST}")
     for name in ("num_layers", "num_decoder_layers"):
         _check(config, name, (getattr(config, name) or 0) <= MOST_BLOCKS, f"at most {MOST_BLOCKS}")
@@ -67,7 +70,8 @@ def most_tokens(config: Any) -> int:
     Args:
         config: A `TransformerConfig`.
     """
-    return MOST if config.positions in ("relative", "alibi") else config.max_length
+    is_open = config.position_kinds and set(config.position_kinds) <= {"relative", "alibi"}
+    return MOST if is_open else config.max_length
 
 
 def least_weights(config: Any) -> int:
@@ -85,8 +89,8 @@ def least_weights(config: Any) -> int:
     width, inner = config.hidden_dim, config.intermediate_dim
     blocks = config.num_layers + (config.num_decoder_layers or 0)
     rows = config.vocabulary_size + (config.encoder_vocabulary_size or 0) + config.num_segments
-    if config.positions == "learned":
-        rows += config.max_length
+    if "learned" in config.position_kinds:
+        rows += config.max_length + config.position_offset
     if config.mixer == "attention":
         heads = 2 * config.num_heads + 2 * config.num_kv_heads
         block = width * (config.head_dim * heads + inner * (3 if config.gated else 2))

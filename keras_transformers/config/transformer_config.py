@@ -7,17 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from keras_transformers.config.block_options import BlockOptions, make_block_options
+from keras_transformers.config.choices import check_blocks, check_choices, check_mixer, check_offset, position_kinds
 from keras_transformers.config.limits import check_kinds, check_limits
 from keras_transformers.utils.number_checks import is_number, is_size, is_token_id
 from keras_transformers.utils.untrusted import brief, shown
 
-NORMS = ("layer", "rms")
-NORM_ORDERS = ("pre", "post")
-POSITIONS = ("learned", "sinusoidal", "rotary", "relative", "alibi")
-MIXERS = ("attention", "simple_rnn", "gru", "lstm", "convolution")
-POSITION_LAYOUTS = ("interleaved", "halves", "fairseq", "opennmt")
-KINDS = ("encoder", "decoder", "encoder_decoder")
 TWO_STACKS = ("num_decoder_layers", "encoder_vocabulary_size")
+RATES = ("dropout", "attention_dropout", "activation_dropout", "pooler_dropout", "classifier_dropout")
 OPTIONAL_IDS = ("pad_id", "bos_id", "decoder_start_id")
 
 
@@ -40,8 +36,11 @@ class TransformerConfig:
         dropout: Rate after the embeddings and after each sublayer.
         attention_dropout: Rate on the attention weights.
         activation_dropout: Rate between the two feed-forward layers.
+        pooler_dropout: Rate before the dense layer of the pooler, where that is the first layer of a classifier.
+        classifier_dropout: Rate before the last layer of a classifier; `dropout` when None.
         final_dropout: Whether there is dropout after the last norm of a pre-norm stack too.
         activation: Keras activation of the feed-forward layers and of the masked-LM head.
+        pooler_activation: Keras activation of the pooler.
         epsilon: Added to the variance in normalisations.
         norm: `"layer"` or `"rms"`.
         norm_order: `"post"` (the paper, BERT) or `"pre"`.
@@ -52,7 +51,10 @@ class TransformerConfig:
             with states made from the encoder's last one, and its encoder reads from one way only.
         kernel_size: Tokens that a convolution sees, an odd number.
         positions: `"learned"`, `"sinusoidal"`, `"rotary"`, `"relative"` or `"alibi"`; the first two, or None for none,
-            where the mixer is another than attention.
+            where the mixer is another than attention. Or two, one of the first two and one of the others:
+            `("learned", "relative")` is MPNet's.
+        position_offset: The row of the position table that the first token takes; if not 0, positions count the tokens
+            that are not padding (RoBERTa), and the table has so many rows more than `max_length`.
         position_layout: Of sinusoidal positions, as `SinusoidalPositions` has it: `"interleaved"` is the paper's.
         num_kv_heads: Heads of keys and values, K; `num_heads` when None.
         head_dim: Width of a head, H; `hidden_dim // num_heads` when None.
@@ -107,15 +109,19 @@ class TransformerConfig:
     dropout: float = 0.1
     attention_dropout: float = 0.1
     activation_dropout: float = 0.0
+    pooler_dropout: float = 0.0
+    classifier_dropout: float | None = None
     final_dropout: bool = False
     activation: str = "gelu"
+    pooler_activation: str = "tanh"
     epsilon: float = 1e-12
     norm: str = "layer"
     norm_order: str = "post"
     mixer: str = "attention"
     cross_attention: bool = True
     kernel_size: int = 3
-    positions: str | None = "learned"
+    positions: str | tuple[str, ...] | None = "learned"
+    position_offset: int = 0
     position_layout: str = "interleaved"
     num_kv_heads: int | None = None
     head_dim: int | None = None
@@ -145,6 +151,10 @@ class TransformerConfig:
         if isinstance(self.eos_ids, str) or not isinstance(self.eos_ids, Sequence):
             raise ValueError(f"eos_ids must be a list of token ids: received {shown(self.eos_ids)}.")
         self._set("eos_ids", tuple(self.eos_ids))
+        if isinstance(self.positions, (list, tuple)):
+            self._set(
+                "positions", tuple(self.positions) if len(self.positions) > 1 else next(iter(self.positions), None)
+            )
         self._set("block_options", make_block_options(self.block_options))
         if self.embedding_norm is None:
             self._set("embedding_norm", self.norm_order == "post")
@@ -160,12 +170,13 @@ class TransformerConfig:
                     f"{shown(self.hidden_dim)}, num_heads={shown(self.num_heads)}. Choose others or give head_dim."
                 )
             self._set("head_dim", self.hidden_dim // self.num_heads)
-        self._check_choices()
+        check_choices(self)
         check_kinds(self)
         self._check_numbers()
-        self._check_mixer()
+        check_mixer(self)
         self._check_ids()
-        self._check_blocks()
+        check_blocks(self)
+        check_offset(self)
         check_limits(self)
 
     def _set(self, name: str, value: Any):
@@ -174,9 +185,11 @@ class TransformerConfig:
     def _check_numbers(self):
         optional = [name for name in TWO_STACKS if getattr(self, name) is not None]
         for name in ("vocabulary_size", "num_layers", "num_heads", "num_kv_heads", "head_dim", "hidden_dim",
-                     "intermediate_dim", "max_length", *optional):  # fmt: skip
+                     "intermediate_dim", "max_length", "kernel_size", *optional):  # fmt: skip
             self._check_size(name)
-        for name in ("dropout", "attention_dropout", "activation_dropout"):
+        for name in RATES:
+            if name == "classifier_dropout" and self.classifier_dropout is None:
+                continue
             if not (is_number(getattr(self, name)) and 0 <= getattr(self, name) < 1):
                 raise ValueError(f"{name} is a rate in [0, 1): received {shown(getattr(self, name))}.")
             self._set(name, float(getattr(self, name)))
@@ -203,51 +216,10 @@ class TransformerConfig:
             below = f"expected one in [0, {self.encoder_vocabulary_size}), the encoder's vocabulary"
             raise ValueError(f"pad_id is a token of both sides: {below}; received {self.pad_id}.")
 
-    def _check_choices(self):
-        absolute = (*POSITIONS[:2], None)  # for the embeddings: recurrence and convolution know the order themselves
-        choices = {"kind": KINDS, "norm": NORMS, "norm_order": NORM_ORDERS, "mixer": MIXERS,
-                   "positions": POSITIONS if self.mixer == "attention" else absolute,
-                   "position_layout": POSITION_LAYOUTS}  # fmt: skip
-        for name, allowed in choices.items():
-            if getattr(self, name) not in allowed:
-                mixer = f" with mixer={self.mixer!r}" if name == "positions" else ""
-                raise ValueError(f"{name} must be one of {allowed}{mixer}: received {shown(getattr(self, name))}.")
-        given = [name for name in (*TWO_STACKS, "decoder_start_id") if getattr(self, name) is not None]
-        if given and self.kind != "encoder_decoder":
-            raise ValueError(f"{given} belong to a model of two stacks: received them with kind={self.kind!r}.")
-
-    def _check_mixer(self):
-        self._check_size("kernel_size")
-        if self.kernel_size % 2 != 1:
-            raise ValueError(f"kernel_size must be an odd number: received {self.kernel_size}.")
-        if not self.cross_attention and (self.kind != "encoder_decoder" or self.mixer in ("attention", "convolution")):
-            raise ValueError(
-                "cross_attention=False needs kind='encoder_decoder' and a recurrent mixer, which begins with a state "
-                f"of the encoder: received kind={self.kind!r}, mixer={self.mixer!r}."
-            )
-        if self.mixer != "attention" and self.block_options:
-            raise ValueError(
-                f"block_options are of attention: received some with mixer={self.mixer!r}. Leave them out."
-            )
-
-    def _check_blocks(self):
-        most = max(self.num_layers, self.num_decoder_layers or 0)
-        if len(self.block_options) > most:
-            raise ValueError(
-                f"block_options must have one entry for each block or fewer, which are repeated: received "
-                f"{len(self.block_options)} for {most} blocks."
-            )
-        for options in self.block_options:
-            if self.positions != "rotary" and not (options.rotary and options.max_wavelength is None):
-                raise ValueError(
-                    f"rotary and max_wavelength of block_options need positions='rotary': received {options} with "
-                    f"positions={self.positions!r}."
-                )
-            if self.norm_order != "pre" and not options.attention_norm:
-                raise ValueError(
-                    f"attention_norm=False of block_options needs norm_order='pre': received norm_order="
-                    f"{self.norm_order!r}, whose next sublayer takes what that norm gives."
-                )
+    @property
+    def position_kinds(self) -> tuple[str, ...]:
+        """The kinds of positions that the model has, by name."""
+        return position_kinds(self.positions)
 
     @property
     def fill_id(self) -> int:
@@ -279,7 +251,7 @@ class TransformerConfig:
         if not 0 <= index < self.num_blocks(side):
             raise ValueError(f"expected a block in [0, {self.num_blocks(side)}): received {index!r}.")
         options = self.block_options[index % len(self.block_options)] if self.block_options else BlockOptions()
-        if not (options.rotary and self.positions == "rotary"):
+        if not (options.rotary and "rotary" in self.position_kinds):
             return dataclasses.replace(options, rotary=False, max_wavelength=None)
         return dataclasses.replace(options, max_wavelength=options.max_wavelength or self.max_wavelength)
 

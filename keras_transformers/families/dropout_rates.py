@@ -23,4 +23,5 @@ def with_dropout(config: TransformerConfig, rate: float) -> TransformerConfig:
     """
     has_inner = config.activation_dropout or config.family in ONE_RATE
     inner = {"activation_dropout": rate} if has_inner else {}
-    return config.replace(dropout=rate, attention_dropout=rate, **inner)
+    heads = {name: rate for name in ("pooler_dropout", "classifier_dropout") if getattr(config, name)}
+    return config.replace(dropout=rate, attention_dropout=rate, **inner, **heads)

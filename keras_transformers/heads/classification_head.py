@@ -38,7 +38,8 @@ def classification_head(
     """
     if num_classes < 1:
         raise ValueError(f"a classifier needs at least one class: received num_classes={num_classes}.")
-    dropped = Dropout(config.dropout, dtype=dtype, name="classifier_dropout")(pooled)
+    rate = config.dropout if config.classifier_dropout is None else config.classifier_dropout
+    dropped = Dropout(rate, dtype=dtype, name="classifier_dropout")(pooled)
     layer = Dense(
         num_classes,
         use_bias=config.kind == "encoder",

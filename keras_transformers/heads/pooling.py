@@ -5,12 +5,16 @@ from __future__ import annotations
 from keras import ops
 
 from keras_transformers.config.transformer_config import TransformerConfig
-from keras_transformers.layers.core.dense import Dense, dense_initializer
+from keras_transformers.layers import Dropout
+from keras_transformers.layers.core.dense import Dense, dense_initializer, find_activation
 from keras_transformers.utils.tensor_types import Tensor
 
 
 def pooler(config: TransformerConfig, hidden_states: Tensor, dtype: str | None = None) -> Tensor:
-    """Apply BERT's pooler: a dense layer with tanh on the hidden state of the first token, `[CLS]`.
+    """Apply a dense layer with an activation to the hidden state of the first token, `[CLS]`.
+
+    BERT has it in the model; in RoBERTa, DistilBERT and ELECTRA it is the first layer of the classifier, behind a
+    dropout in some of them.
 
     Args:
         config: Sizes and options.
@@ -30,12 +34,15 @@ def pooler(config: TransformerConfig, hidden_states: Tensor, dtype: str | None =
     """
     layer = Dense(
         config.hidden_dim,
-        activation="tanh",
+        activation=find_activation(config.pooler_activation),
         kernel_initializer=dense_initializer(config.initializer_range),
         dtype=dtype,
         name="pooler",
     )
-    return layer(hidden_states[:, 0])
+    first = hidden_states[:, 0]  # (B, D)
+    if config.pooler_dropout:
+        first = Dropout(config.pooler_dropout, dtype=dtype, name="pooler_dropout")(first)
+    return layer(first)
 
 
 def last_token(hidden_states: Tensor, padding_mask: Tensor) -> Tensor:

@@ -18,6 +18,7 @@ from keras_transformers.layers.positions.absolute import (
     LearnedPositions,
     PositionIds,
     SinusoidalPositions,
+    TokenPositions,
 )
 from keras_transformers.layers.positions.relative import ALiBi, RelativePositionBias
 from keras_transformers.layers.positions.rotary import RotaryPositions
@@ -41,6 +42,7 @@ __all__ = [
     "RotaryPositions",
     "SinusoidalPositions",
     "TokenEmbedding",
+    "TokenPositions",
     "causal_mask",
     "combine",
     "document_mask",

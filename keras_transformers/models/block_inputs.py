@@ -50,7 +50,7 @@ def block_inputs(
             for window in dict.fromkeys(windows)
         }
 
-    if config.positions == "rotary":
+    if "rotary" in config.position_kinds:
         tables = {base: {"rotary": layers[name](queries)} for base, name in rotary_names(config, side).items()}
         positions = [tables.get(options.max_wavelength, {}) for options in blocks]
     else:

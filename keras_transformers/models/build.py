@@ -21,6 +21,7 @@ from keras_transformers.layers import (
     RotaryPositions,
     SinusoidalPositions,
     TokenEmbedding,
+    TokenPositions,
 )
 from keras_transformers.layers.attention.attention import LINEAR_FROM
 from keras_transformers.layers.attention.cache import joined
@@ -107,9 +108,13 @@ def _token_embedding(config: TransformerConfig, rows: int, dtype: str, name: str
 
 def _embedding_layers(config: TransformerConfig, prefix: str, dtype: str) -> list[keras.layers.Layer]:
     embedding_layers, name = [], f"{prefix}position_embedding"
-    if config.positions == "learned":
-        embedding_layers.append(LearnedPositions(config.max_length, config.initializer_range, dtype=dtype, name=name))
-    elif config.positions == "sinusoidal":
+    if config.position_offset:
+        rows = {"pad_id": config.fill_id, "offset": config.position_offset}
+        embedding_layers.append(TokenPositions(**rows, name=f"{prefix}position_rows"))
+    if "learned" in config.position_kinds:
+        num_rows = config.max_length + config.position_offset
+        embedding_layers.append(LearnedPositions(num_rows, config.initializer_range, dtype=dtype, name=name))
+    elif "sinusoidal" in config.position_kinds:
         embedding_layers.append(SinusoidalPositions(config.position_layout, dtype=dtype, name=name))
     if config.embedding_norm:
         embedding_layers.append(_norm(config, dtype, f"{prefix}embedding_norm"))
@@ -119,14 +124,14 @@ def _embedding_layers(config: TransformerConfig, prefix: str, dtype: str) -> lis
 def _position_layers(config: TransformerConfig, side: str, prefix: str, dtype: str) -> list[keras.layers.Layer]:
     """Return the layers, if any, that make what blocks take for positions, once for all blocks that want the same."""
     name = f"{prefix}positions"
-    if config.positions == "rotary":
+    if "rotary" in config.position_kinds:
         return [
             RotaryPositions(config.head_dim, base, dtype="float32", name=prefix + rotary_name)
             for base, rotary_name in rotary_names(config, side).items()
         ]
-    if config.positions == "relative":
+    if "relative" in config.position_kinds:
         return [RelativePositionBias(config.num_heads, bidirectional=side == "encoder", dtype=dtype, name=name)]
-    return [ALiBi(config.num_heads, dtype=dtype, name=name)] if config.positions == "alibi" else []
+    return [ALiBi(config.num_heads, dtype=dtype, name=name)] if "alibi" in config.position_kinds else []
 
 
 def rotary_names(config: TransformerConfig, side: str) -> dict[float, str]:
@@ -242,6 +247,8 @@ def embed(
     if segment_ids is not None and embedding.num_segments == 1:
         segment_ids = segment_ids * 0  # both texts of a pair are of the one segment, as RoBERTa has it
     hidden_states = embedding(token_ids, segment_ids=segment_ids)  # (B, T, D)
+    if "position_rows" in layers:
+        positions = layers["position_rows"](token_ids)  # (B, T)
     if "position_embedding" in layers:
         hidden_states = layers["position_embedding"](hidden_states, positions=positions)
     if "embedding_norm" in layers:

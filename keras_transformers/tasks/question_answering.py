@@ -72,7 +72,7 @@ def question_answering(
         max_windows: The most windows of one context that are read to answer.
 
     Raises:
-        ValueError: An option is out of range, `max_length` leaves next to no room, or the model has no segments.
+        ValueError: An option is out of range, or `max_length` leaves next to no room.
 
     Example:
 
@@ -87,11 +87,6 @@ def question_answering(
     True
     """
     options = _checked(num_candidates, max_answer_length, no_answer, null_threshold)
-    if setup.config.num_segments < 2:
-        raise ValueError(
-            "question_answering needs a model with two segments, for question and context: received one with "
-            f"num_segments={setup.config.num_segments}."
-        )
     windows = plan_windows(setup.tokenizer, setup.max_length, stride)
     (max_windows,) = check_counts(max_windows=max_windows)
     saved_options = {**options._asdict(), "stride": windows.stride, "max_windows": max_windows}

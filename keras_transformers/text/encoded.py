@@ -24,6 +24,11 @@ class Encoded:
         return self._kept(self.encoding.type_ids)
 
     @property
+    def sequence_ids(self) -> list[int | None]:
+        """0 for tokens of the first text, 1 for those of the second, whatever segments they have; None for special."""
+        return self._kept(self.encoding.sequence_ids)
+
+    @property
     def offsets(self) -> list[tuple[int, int]]:
         """(start, end) of each token, in characters of its text; (0, 0) for special tokens."""
         return self._kept(self.encoding.offsets)

@@ -8,48 +8,12 @@ import types
 import keras
 import numpy as np
 import pytest
-from small_seq2seq import whole_model
+from class_models import class_model
 
-from keras_transformers import heads
 from keras_transformers.families import bert
-from keras_transformers.models import decoder, encoder
 
+LOGITS = {"MaskedLM": "masked_lm_logits", "NextSentencePrediction": "next_sentence_logits"}  # by their classes
 SMALL = {"vocabulary_size": 90, "num_layers": 3, "num_heads": 4, "hidden_dim": 32, "max_length": 24}
-
-
-def build(config, architecture, num_classes=3):
-    """Our counterpart of a class of `transformers`."""
-    if config.kind == "encoder_decoder":
-        return whole_model(config)
-    if config.kind == "decoder":
-        return build_decoder(config, architecture, num_classes)
-    body = encoder(config)
-    inputs, outputs = dict(body.input), dict(body.output)
-    if architecture != "BertForMaskedLM":
-        outputs["pooled"] = heads.pooler(config, outputs["hidden_states"])
-    if architecture in ("BertForMaskedLM", "BertForPreTraining"):
-        inputs["mask_positions"] = keras.Input((None,), dtype="int32", name="mask_positions")
-        outputs["masked_lm_logits"] = heads.masked_lm_head(
-            config, body.get_layer("token_embedding"), outputs["hidden_states"], inputs["mask_positions"]
-        )
-    if architecture in ("BertForNextSentencePrediction", "BertForPreTraining"):
-        outputs["next_sentence_logits"] = heads.next_sentence_head(config, outputs["pooled"])
-    if architecture == "BertForSequenceClassification":
-        outputs["logits"] = heads.classification_head(config, outputs["pooled"], num_classes)
-    return keras.Model(inputs, outputs)
-
-
-def build_decoder(config, architecture, num_classes):
-    body = decoder(config)
-    outputs = dict(body.output)
-    if architecture.endswith(("LMHeadModel", "ForCausalLM")):
-        embedding = body.get_layer("token_embedding")
-        outputs["logits"] = heads.language_model_head(config, embedding, outputs["hidden_states"])
-    if architecture.endswith("ForSequenceClassification"):
-        last = keras.ops.sum(body.input["padding_mask"], axis=1, keepdims=True) - 1
-        state = keras.ops.take_along_axis(outputs["hidden_states"], last[..., None], axis=1)[:, 0]
-        outputs["logits"] = heads.classification_head(config, state, num_classes)
-    return keras.Model(body.input, outputs)
 
 
 def randomise(model, seed=0):
@@ -67,7 +31,7 @@ def batch(config, rows=2, length=None, seed=0):
     length = length or config.max_length
     real = np.arange(length) < random.integers(length // 2, length + 1, (rows, 1))
     token_ids = np.where(real, random.integers(5, config.vocabulary_size, (rows, length)), config.fill_id)
-    segment_ids = (np.arange(length) >= random.integers(1, length, (rows, 1))) * real
+    segment_ids = (np.arange(length) >= random.integers(1, length, (rows, 1))) * real * (config.num_segments > 1)
     inputs = {
         "token_ids": token_ids,
         "segment_ids": segment_ids,
@@ -103,7 +67,12 @@ def difference(left, right):
 def ours():
     """`build`, `randomise`, `batch`, `predict`, `difference` and a small `config`."""
     return types.SimpleNamespace(
-        build=build, randomise=randomise, batch=batch, predict=predict, difference=difference, config=bert(**SMALL)
+        build=class_model,
+        randomise=randomise,
+        batch=batch,
+        predict=predict,
+        difference=difference,
+        config=bert(**SMALL),
     )
 
 
@@ -138,24 +107,28 @@ def predict_reference(model, inputs):
     """The outputs of a model of `transformers`, under our names."""
     torch = pytest.importorskip("torch")
     names = {"token_ids": "input_ids", "padding_mask": "attention_mask"}
-    if model.config.model_type == "bert":
+    if getattr(model.config, "type_vocab_size", 0) > 1:
         names["segment_ids"] = "token_type_ids"
     if model.config.is_encoder_decoder:
         names = {f"encoder_{ours}": theirs for ours, theirs in names.items()} | {
             ours: f"decoder_{theirs}" for ours, theirs in names.items()
         }
-    with torch.no_grad():
-        outputs = model(**{theirs: torch.from_numpy(inputs[ours]).long() for ours, theirs in names.items()})
     kind = type(model).__name__
+    tensors = {theirs: torch.from_numpy(inputs[ours]).long() for ours, theirs in names.items()}
+    if kind.endswith("MultipleChoice"):  # of one choice
+        tensors = {name: tensor[:, None] for name, tensor in tensors.items()}
+    with torch.no_grad():
+        outputs = model(**tensors)
+    if "start_logits" in outputs:
+        spans = torch.stack([outputs["start_logits"], outputs["end_logits"]], -1)
+        return {"span_logits": mask(spans.numpy(), inputs, "span_logits")}
     renamed = {
         "last_hidden_state": "hidden_states",
         "encoder_last_hidden_state": "encoder_hidden_states",
         "pooler_output": "pooled",
         "prediction_logits": "masked_lm_logits",
         "seq_relationship_logits": "next_sentence_logits",
-        "logits": {"BertForMaskedLM": "masked_lm_logits", "BertForNextSentencePrediction": "next_sentence_logits"}.get(
-            kind, "logits"
-        ),
+        "logits": LOGITS.get(kind.partition("For")[2], "logits"),
     }
     return {
         renamed[name]: mask(output.numpy(), inputs, renamed[name])

@@ -8,8 +8,12 @@ import pytest
 from keras_transformers.checkpoints.files.tensors import Tensor
 from keras_transformers.checkpoints.fused import join, split
 from keras_transformers.checkpoints.names import FAMILIES
+from keras_transformers.checkpoints.names.table import Fused
+from keras_transformers.families import llama
 
-NAMES = FAMILIES["gpt2"]._replace(fused=(r"h\.\d+\.c_attn", ("query", "key", "value")))
+ATTENTION = Fused(r"h\.\d+\.c_attn", ("query", "key", "value"))
+NAMES = FAMILIES["gpt2"]._replace(fused=(ATTENTION,), untransposed=("h.",))
+CONFIG = llama(90, num_layers=1, num_heads=4, num_kv_heads=2, hidden_dim=8, intermediate_dim=12)
 ARRAYS = {
     "h.0.c_attn.weight": np.arange(24.0).reshape(2, 12),
     "h.0.c_attn.bias": np.arange(12.0),
@@ -23,7 +27,7 @@ def stored(arrays: dict[str, np.ndarray]) -> dict[str, Tensor]:
 
 
 def test_parts_are_slices_of_the_last_axis():
-    parts = split(stored(ARRAYS), NAMES, "the file")
+    parts = split(stored(ARRAYS), NAMES, CONFIG, "the file")
     assert len(parts) == 10
     for index, name in enumerate(("query", "key", "value")):
         tensor = parts[f"h.0.c_attn.{name}.weight"]
@@ -34,7 +38,7 @@ def test_parts_are_slices_of_the_last_axis():
 
 
 def test_join_is_the_inverse():
-    joined = join(split(stored(ARRAYS), NAMES, "the file"), NAMES)
+    joined = join(split(stored(ARRAYS), NAMES, CONFIG, "the file"), NAMES)
     assert joined.keys() == ARRAYS.keys()
     for name, array in ARRAYS.items():
         assert joined[name].shape == array.shape
@@ -43,17 +47,54 @@ def test_join_is_the_inverse():
 
 def test_a_width_that_cannot_be_parted_stays_for_the_report():
     odd = {"h.0.c_attn.weight": np.zeros((2, 10))}
-    (tensor,) = split(stored(odd), NAMES, "the file").values()
+    (tensor,) = split(stored(odd), NAMES, CONFIG, "the file").values()
     assert (tensor.name, tensor.shape) == ("h.0.c_attn.weight", (2, 10))
 
 
 def test_families_without_fused_tensors():
-    names = NAMES._replace(fused=None)
-    tensors = split(stored(ARRAYS), names, "the file")
+    names = NAMES._replace(fused=())
+    tensors = split(stored(ARRAYS), names, CONFIG, "the file")
     assert tensors.keys() == ARRAYS.keys() and join(tensors, names) is tensors
 
 
 def test_a_part_that_is_there_twice():
     twice = stored(ARRAYS | {"h.0.c_attn.key.bias": np.zeros(4)})
     with pytest.raises(ValueError, match=r"the file holds two tensors for one weight: .*h\.0\.c_attn\.key\.bias"):
-        split(twice, NAMES, "the file")
+        split(twice, NAMES, CONFIG, "the file")
+
+
+# As PyTorch's Linear has them, (output, input): ModernBERT's attention and gated layer, and the unequal parts of Phi-3.
+SEVERAL = NAMES._replace(
+    fused=(
+        Fused(r"layers\.\d+\.attn\.Wqkv", ("query", "key", "value")),
+        Fused(r"layers\.\d+\.mlp\.Wi", ("gate", "up")),
+        Fused(r"layers\.\d+\.qkv_proj", ("query", "key", "value"), lambda c: [c.head_dim * n for n in
+              (c.num_heads, c.num_kv_heads, c.num_kv_heads)]),
+    ),
+    untransposed=(),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("layer", "rows"), [("attn.Wqkv", (8, 8, 8)), ("mlp.Wi", (12, 12)), ("qkv_proj", (8, 4, 4))], ids=str
+)
+def test_several_patterns_with_parts_of_their_own_widths(layer, rows):
+    name, width = f"layers.3.{layer}", sum(rows)
+    arrays = {f"{name}.weight": np.arange(8.0 * width).reshape(width, 8), f"{name}.bias": np.arange(float(width))}
+    parts = split(stored(arrays), SEVERAL, CONFIG, "the file")
+    begins = np.cumsum([0, *rows])
+    names = next(fused.parts for fused in SEVERAL.fused if fused.pattern.endswith(layer.split(".")[-1]))
+    assert [*parts] == [f"{name}.{part}.{leaf}" for leaf in ("weight", "bias") for part in names]
+    for part, begin, count in zip(names, begins, rows, strict=False):
+        for leaf in ("weight", "bias"):
+            tensor = parts[f"{name}.{part}.{leaf}"]
+            np.testing.assert_array_equal(tensor.read(), arrays[f"{name}.{leaf}"][begin : begin + count])
+            assert tensor.shape == tensor.read().shape
+    again = join(parts, SEVERAL)
+    assert again.keys() == arrays.keys()
+    assert all((again[key].read() == array).all() and again[key].shape == array.shape for key, array in arrays.items())
+
+
+def test_parts_that_are_not_of_the_configuration_stay_for_the_report():
+    (tensor,) = split(stored({"layers.0.qkv_proj.weight": np.zeros((24, 8))}), SEVERAL, CONFIG, "the file").values()
+    assert tensor.shape == (24, 8)

@@ -11,7 +11,7 @@ import keras
 import numpy as np
 import pytest
 import safetensors.numpy
-from family_configs import CONFIGS
+from family_cases import CONFIGS
 from spm_models import MODEL
 
 import zoo

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import safetensors.numpy
-from family_configs import CONFIGS
+from family_cases import CONFIGS
 from fuzzing import fuzz
 from hostile import damaged, json_files, mutated
 from hypothesis import strategies as st

@@ -8,14 +8,15 @@ import keras
 import numpy as np
 from arrays import to_numpy
 from decoding import make_room
+from family_cases import DECODERS, SIZES
 
 from keras_transformers.config.transformer_config import TransformerConfig
-from keras_transformers.families import convolutional, gpt1, gpt2, llama, recurrent
+from keras_transformers.families import convolutional, recurrent
 from keras_transformers.heads import classification_head, language_model_head
 from keras_transformers.models import decoder
 from keras_transformers.models.decoder import prefill, step
 
-FAMILIES = {"gpt1": gpt1, "gpt2": gpt2, "llama": llama}
+FAMILIES = DECODERS
 # Without self-attention.
 COUNTERPARTS = {
     "simple_rnn": (recurrent, {"mixer": "simple_rnn"}),
@@ -24,7 +25,6 @@ COUNTERPARTS = {
     "cnn": (convolutional, {"kind": "decoder"}),
     "plain_cnn": (convolutional, {"kind": "decoder", "gated": False, "activation": "relu", "norm": "rms"}),
 }
-SIZES = {"vocabulary_size": 30, "num_layers": 2, "num_heads": 4, "hidden_dim": 16, "max_length": 8}
 
 
 def small_config(family: str = "gpt2", **options: Any) -> TransformerConfig:
@@ -32,8 +32,8 @@ def small_config(family: str = "gpt2", **options: Any) -> TransformerConfig:
     if family in COUNTERPARTS:
         configure, own = COUNTERPARTS[family]
         return configure(**(SIZES | {"intermediate_dim": 24} | own | options))
-    own = {"intermediate_dim": 24, "num_kv_heads": 2} if family == "llama" else {}
-    return FAMILIES[family](**(SIZES | own | options))
+    configure, own = FAMILIES[family]
+    return configure(**(SIZES | own | options))
 
 
 def token_ids(rows: int = 2, length: int = 6, seed: int = 0) -> np.ndarray:

@@ -8,21 +8,15 @@ import keras
 import numpy as np
 from arrays import to_numpy
 from decoding import make_room
+from family_cases import PAIRS
 
 from keras_transformers.config.transformer_config import TransformerConfig
-from keras_transformers.families import bart, convolutional, marian, mbart, recurrent, t5, transformer
+from keras_transformers.families import convolutional, recurrent
 from keras_transformers.heads import language_model_head
 from keras_transformers.models import encoder_decoder
 from keras_transformers.models.decoder import prefill, step
 
-FAMILIES = {
-    "transformer": (transformer, {}),
-    "marian": (marian, {"encoder_vocabulary_size": 28}),
-    "t5": (t5, {}),
-    "t5_v1_1": (t5, {"gated": True, "head_dim": 6}),
-    "bart": (bart, {}),
-    "mbart": (mbart, {}),
-}
+FAMILIES = PAIRS
 # Without self-attention.
 COUNTERPARTS = {
     "rnn_seq2seq": (recurrent, {"cross_attention": False}),

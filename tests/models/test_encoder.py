@@ -4,14 +4,13 @@ import keras
 import numpy as np
 import pytest
 from arrays import randomize, to_numpy, tolerance
-from bert_model import all_heads, batch, small_config
+from bert_model import batch, small_config
 from golden import check_weights
 from pairs import pairwise
 from shapes import shapes_only
 
-from keras_transformers.config.transformer_config import NORM_ORDERS, NORMS, POSITIONS
-from keras_transformers.families import bert, convolutional, recurrent
-from keras_transformers.heads import pooler
+from keras_transformers.config.choices import NORM_ORDERS, NORMS, POSITIONS
+from keras_transformers.families import convolutional, recurrent
 from keras_transformers.models import encoder
 
 CONFIGS = pairwise(
@@ -135,33 +134,8 @@ def test_errors():
         encoder(config)(inputs)
 
 
-def test_weight_names_and_shapes():
-    with shapes_only():
-        model = all_heads(small_config())
-    check_weights(model, "bert")
-
-
 @pytest.mark.parametrize("mixer", ["gru", "cnn_encoder"])
 def test_weight_names_and_shapes_without_attention(mixer):
     with shapes_only():
         model = encoder(mixing_config(mixer))
     check_weights(model, f"{mixer}_both_ways")
-
-
-@pytest.mark.parametrize(
-    ("num_layers", "hidden_dim", "num_heads", "parameters"),
-    [
-        (2, 128, 2, 4_385_920),
-        (4, 512, 8, 28_763_648),
-        (8, 512, 8, 41_373_184),
-        (12, 768, 12, 109_482_240),
-        (24, 1024, 16, 335_141_888),
-    ],
-)
-def test_published_parameter_counts(num_layers, hidden_dim, num_heads, parameters):
-    """Of the release of BERT, uncased: encoder and pooler."""
-    config = bert(30522, num_layers, num_heads, hidden_dim)
-    with shapes_only():
-        model = encoder(config)
-        model = keras.Model(model.input, pooler(config, model.output["hidden_states"]))
-    assert sum(int(np.prod(weight.shape)) for weight in model.trainable_weights) == parameters

@@ -230,13 +230,6 @@ def test_options_that_are_refused(options, message):
         questions.answerer(**options)
 
 
-def test_models_that_are_refused():
-    from keras_transformers.tasks import Task
-
-    with pytest.raises(ValueError, match="two segments, for question and context: received one with num_segments=0"):
-        Task("question_answering", tiny.config(num_segments=0), tiny.tokenizer())
-
-
 def test_what_predict_and_fit_refuse(task):
     with pytest.raises(ValueError, match="takes pairs: received texts alone"):
         task.predict(QUESTIONS)

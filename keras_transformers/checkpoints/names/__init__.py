@@ -27,10 +27,24 @@ def family_names(family: Any, source: Any) -> Names:
     return FAMILIES[family]
 
 
-def names_of(config: TransformerConfig, source: Any) -> Names:
-    """Return the table of names of a model; error messages begin with `source`."""
+def names_of(config: TransformerConfig, source: Any, architecture: str | None = None) -> Names:
+    """Return the table of names of a model.
+
+    Args:
+        config: Of the model.
+        source: What error messages begin with.
+        architecture: The class of `transformers` whose file it is about, as some call the same layers otherwise; those
+            of the family's other classes when None or unknown.
+
+    Example:
+
+    >>> from keras_transformers.families import bert
+    >>> names_of(bert(100, num_layers=1, num_heads=2, hidden_dim=8), "a model").weights["classifier"]
+    'classifier'
+    """
     names = family_names(config.family, source)
-    return next((table for field, table in names.variants.items() if getattr(config, field)), names)
+    names = next((table for field, table in names.variants.items() if getattr(config, field)), names)
+    return names._replace(weights=names.weights | names.weights_of.get(str(architecture), {}))
 
 
 def stored_as(config: TransformerConfig, architecture: str) -> tuple[TransformerConfig, str]:

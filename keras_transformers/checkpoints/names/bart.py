@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from keras_transformers import families
 from keras_transformers.checkpoints.names import marian
-from keras_transformers.checkpoints.names.table import ACTIVATIONS, Names, Reshaped
+from keras_transformers.checkpoints.names.table import ACTIVATIONS, Names, behind
+from keras_transformers.config.choices import first_position
 
 SIDES = ("encoder", "decoder")
 POSITIONS = [f"model.{side}.embed_positions.weight" for side in SIDES]
-# Rows 0 and 1 of their positions are never used: fairseq counts positions from the padding id + 1.
-BEHIND_TWO = Reshaped(
-    read=lambda array: array[2:], write=lambda array: np.concatenate([np.zeros_like(array[:2]), array])
-)
+OFFSET = behind(first_position())
 
 
 def _read(values: dict[str, Any]) -> dict[str, Any]:
@@ -55,7 +51,7 @@ BART = Names(
     equal=marian.EQUAL,
     required=marian.REQUIRED,
     logits_bias="final_logits_bias",
-    reshaped=dict.fromkeys(POSITIONS, BEHIND_TWO) | {"final_logits_bias": marian.ONE_ROW},
+    reshaped=dict.fromkeys(POSITIONS, OFFSET) | {"final_logits_bias": marian.ONE_ROW},
     read=_read,
     write=_write,
 )

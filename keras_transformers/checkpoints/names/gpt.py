@@ -1,7 +1,7 @@
 """Names of GPT-1 and GPT-2."""
 
 from keras_transformers import families
-from keras_transformers.checkpoints.names.table import ACTIVATIONS, SIZES, Names
+from keras_transformers.checkpoints.names.table import ACTIVATIONS, SIZES, Fused, Names
 
 BLOCK = "transformer.h.{i}"
 BLOCK_WEIGHTS = {
@@ -39,7 +39,7 @@ SHARED = {
     "redundant": r"transformer\.(h\.\d+\.attn\.(bias|masked_bias)|position_ids)",
     "equal": {"embd_pdrop": "resid_pdrop"},
     "required": tuple(name for name in SIZES if name != "intermediate_dim"),
-    "fused": (r"transformer\.h\.\d+\.attn\.c_attn", ("query", "key", "value")),
+    "fused": (Fused(r"transformer\.h\.\d+\.attn\.c_attn", ("query", "key", "value")),),
     "untransposed": ("transformer.h.",),
     "biased": r"transformer\.(h\.\d+\.(attn\.c_\w+|mlp\.c_\w+|ln_\d)|ln_f)",
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +29,37 @@ class Reshaped(NamedTuple):
     write: Callable[[np.ndarray], np.ndarray]
 
 
+class Fused(NamedTuple):
+    """Layers that are stored as one tensor, which holds several of ours side by side.
+
+    Args:
+        pattern: Of the names of such layers.
+        parts: Names of ours in them, in their order: `"query"` is that of `c_attn.query` where `c_attn` is stored.
+        widths: From a configuration to the outputs of each part; None where all have as many.
+    """
+
+    pattern: str
+    parts: tuple[str, ...]
+    widths: Callable[[TransformerConfig], Sequence[int]] | None = None
+
+
+def behind(unused: int) -> Reshaped:
+    """Return how a table of positions is stored that begins with rows which no token takes.
+
+    Args:
+        unused: Number of these rows: see `config_choices.first_position`.
+
+    Example:
+
+    >>> behind(2).write(np.ones((3, 1))).ravel().tolist()
+    [0.0, 0.0, 1.0, 1.0, 1.0]
+    """
+    return Reshaped(
+        read=lambda array: array[unused:],
+        write=lambda array: np.concatenate([np.zeros((unused, *array.shape[1:]), array.dtype), array]),
+    )
+
+
 class Names(NamedTuple):
     """One family's table: "our" names are those of this library, "their" names those of `transformers`.
 
@@ -38,6 +69,7 @@ class Names(NamedTuple):
         prefix: Prefix of all names but those of heads; files of a model without head omit it.
         weights: Their names by our variable paths. A layer's path stands for its kernel and bias, or gamma and beta.
             `{i}` is the number of a block.
+        weights_of: By a class of `transformers`, the entries of `weights` that are others in its files.
         optional: Prefixes of the names of heads, which a model without that head ignores.
         redundant: Pattern of the names of constants.
         copies: Names of tensors that may be copies, and the name of the tensor that each copies.
@@ -49,7 +81,7 @@ class Names(NamedTuple):
         fixed: Options of which our layers support one value only, which is the default.
         equal: Options that must equal another option, since both are one field of ours.
         required: Our fields that config.json must have.
-        fused: Pattern of the names of layers that hold several of our layers side by side, and the names of these.
+        fused: Layers that hold several of our layers side by side.
         untransposed: Prefixes of the names of kernels stored as (input, output), as ours are.
         biased: Pattern of the names of layers that always have a bias; zeros are written if ours have none.
         logits_bias: Name of a bias of the logits that is written as zeros if the model has none.
@@ -74,7 +106,8 @@ class Names(NamedTuple):
     fixed: dict[str, Any]
     equal: dict[str, str]
     required: tuple[str, ...] = SIZES
-    fused: tuple[str, tuple[str, ...]] | None = None
+    weights_of: dict[str, dict[str, str]] = {}  # noqa: RUF012
+    fused: tuple[Fused, ...] = ()
     untransposed: tuple[str, ...] = ()
     biased: str = ""
     logits_bias: str | None = None

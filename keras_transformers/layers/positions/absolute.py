@@ -8,7 +8,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_transformers.config.transformer_config import POSITION_LAYOUTS
+from keras_transformers.config.choices import POSITION_LAYOUTS, first_position
 from keras_transformers.layers.core.table_rows import TableOwner, add_rows, add_table, take_rows
 from keras_transformers.layers.interface.input_checks import (
     as_array,
@@ -22,7 +22,7 @@ from keras_transformers.layers.interface.input_checks import (
 from keras_transformers.layers.interface.layer_options import Layer, Positional
 from keras_transformers.utils.number_checks import may_be_equal
 
-FIRST = {"fairseq": 2, "opennmt": 1}  # fairseq counts from behind the id of padding, 1; OpenNMT-tf numbers from 1
+FIRST = {"fairseq": first_position(), "opennmt": 1}  # OpenNMT-tf numbers from 1
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
@@ -84,6 +84,39 @@ class DocumentPositions(Positional):
 
     def compute_output_spec(self, documents):
         return keras.KerasTensor(documents.shape, dtype="int32")
+
+
+@keras.saving.register_keras_serializable("keras_transformers")
+class TokenPositions(Positional):
+    """The rows of a position table that tokens take where padding does not count, as in fairseq and RoBERTa.
+
+    Args:
+        pad_id: Token id of padding, wherever it is.
+        offset: Row of the first token; padding takes the row before it.
+
+    Call arguments:
+        token_ids: Integer (B, T).
+
+    Returns:
+        int32 (B, T).
+
+    Example:
+
+    >>> TokenPositions(pad_id=1, offset=2)(np.array([[0, 5, 6, 2, 1]])).numpy().tolist()
+    [[2, 3, 4, 5, 1]]
+    """
+
+    def __init__(self, pad_id: int, offset: int, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.pad_id = pad_id
+        self.offset = offset
+
+    def call(self, token_ids):
+        is_real = ops.cast(ops.not_equal(token_ids, self.pad_id), "int32")  # (B, T)
+        return ops.cumsum(is_real, axis=1) * is_real + (self.offset - 1)  # (B, T)
+
+    def compute_output_spec(self, token_ids):
+        return keras.KerasTensor(token_ids.shape, dtype="int32")
 
 
 @keras.saving.register_keras_serializable("keras_transformers")

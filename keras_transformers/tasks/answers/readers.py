@@ -34,7 +34,7 @@ class Reader(Protocol):
         Returns:
             int32 (B, T) `token_ids`, `segment_ids` and `padding_mask`, and bool (B,) `truncated`. With offsets, also
             int32 `offsets` (B, T, 2), the code points [start, end) of each token, (0, 0) for special tokens and
-            padding; and `word_ids` (B, T), -1 for these.
+            padding; and `word_ids` and `sequence_ids` (B, T), the word and the text of each token, -1 for these.
         """
         ...
 
@@ -46,9 +46,9 @@ class Reader(Protocol):
             windows: How contexts are divided.
 
         Returns:
-            int32 (W, T) `token_ids`, `segment_ids` (1 for the context), `padding_mask` and `word_ids`, and `offsets`
-            (W, T, 2), for the windows of all texts, in their order; int32 (W,) `row`, the number of a window's text;
-            and bool (B,) `truncated`, whether the question was cut.
+            int32 (W, T) `token_ids`, `segment_ids`, `padding_mask`, `word_ids` and `sequence_ids` (1 for the context),
+            and `offsets` (W, T, 2), for the windows of all texts, in their order; int32 (W,) `row`, the number of a
+            window's text; and bool (B,) `truncated`, whether the question was cut.
         """
         ...
 
@@ -113,18 +113,19 @@ class PythonReader:
 
 
 def places_of(encoded: Sequence[Encoded], width: int) -> dict[str, np.ndarray]:
-    """Return the offsets and word numbers of the tokens of B encoded texts.
+    """Return the offsets, word numbers and text numbers of the tokens of B encoded texts.
 
     Args:
         encoded: Of at most `width` tokens each.
         width: T.
 
     Returns:
-        int32 `offsets` (B, T, 2) and `word_ids` (B, T), as of a `Reader`.
+        int32 `offsets` (B, T, 2), `word_ids` and `sequence_ids` (B, T), as of a `Reader`.
     """
     offsets = np.zeros((len(encoded), width, 2), np.int32)
-    word_ids = np.full((len(encoded), width), -1, np.int32)
+    word_ids, sequence_ids = np.full((2, len(encoded), width), -1, np.int32)
     for number, row in enumerate(encoded):
         offsets[number, : len(row.ids)] = row.offsets
-        word_ids[number, : len(row.ids)] = [-1 if word is None else word for word in row.word_ids]
-    return {"offsets": offsets, "word_ids": word_ids}
+        for numbers, found in ((word_ids, row.word_ids), (sequence_ids, row.sequence_ids)):
+            numbers[number, : len(row.ids)] = [-1 if value is None else value for value in found]
+    return {"offsets": offsets, "word_ids": word_ids, "sequence_ids": sequence_ids}

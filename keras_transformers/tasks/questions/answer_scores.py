@@ -49,7 +49,7 @@ class AnswerScorer:
         numbers = self.order[self.done : self.done + len(logits)]
         self.done += len(logits)
         places = places_of([self.encoded[number] for number in numbers], logits.shape[1])
-        found = best_spans(logits, {"segment_ids": inputs["segment_ids"], **places}, self.options)
+        found = best_spans(logits, places, self.options)
         self.found.append({name: ops.convert_to_numpy(column) for name, column in found.items()})
 
     def result(self) -> dict[str, float]:

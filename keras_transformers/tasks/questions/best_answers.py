@@ -30,7 +30,7 @@ def best_spans(logits: Tensor, windows: Tensors, options: SpanOptions) -> Tensor
 
     Args:
         logits: (W, T, 2), of first and last tokens.
-        windows: `segment_ids`, `word_ids` (W, T) and `offsets` (W, T, 2), as a `Reader` gives them.
+        windows: `sequence_ids`, `word_ids` (W, T) and `offsets` (W, T, 2), as a `Reader` gives them.
         options: Of the task.
 
     Returns:
@@ -40,13 +40,13 @@ def best_spans(logits: Tensor, windows: Tensors, options: SpanOptions) -> Tensor
 
     Example:
 
-    >>> windows = {"segment_ids": np.array([[0, 0, 1]]), "word_ids": np.array([[-1, 0, 0]])}
+    >>> windows = {"sequence_ids": np.array([[-1, 0, 1]]), "word_ids": np.array([[-1, 0, 0]])}
     >>> windows["offsets"] = np.array([[[0, 0], [0, 3], [0, 4]]])
     >>> found = best_spans(np.zeros((1, 3, 2)), windows, SpanOptions(1, 30, False, 0.0))
     >>> ops.convert_to_numpy(found["numbers"])[0].tolist(), ops.convert_to_numpy(found["places"])[0].tolist()
     ([[0.0, 0.25], [0.0, 0.25]], [[0, 0], [0, 4]])
     """
-    is_word, is_context = windows["word_ids"] >= 0, windows["segment_ids"] == 1  # (W, T) each
+    is_word, is_context = windows["word_ids"] >= 0, windows["sequence_ids"] == 1  # (W, T) each
     asked = ops.any(is_word & ~is_context, axis=1, keepdims=True)  # (W, 1), False for an empty question
     is_context = is_word & is_context & asked
     is_first = ops.arange(ops.shape(logits)[1]) == 0  # (T,)

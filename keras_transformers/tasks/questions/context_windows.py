@@ -39,8 +39,8 @@ def plan_windows(tokenizer: Tokenizer, max_length: int, stride: Any) -> Windows:
         stride: Tokens by which windows should overlap; fewer where windows are short.
 
     Raises:
-        ValueError: `stride` is no positive integer, windows hold next to nothing, or the tokenizer does not tell
-            questions and contexts apart.
+        ValueError: `stride` is no positive integer, windows hold next to nothing, or the tokenizer does not part
+            questions from contexts.
 
     Example:
 
@@ -50,10 +50,10 @@ def plan_windows(tokenizer: Tokenizer, max_length: int, stride: Any) -> Windows:
     if not is_size(stride):
         raise ValueError(f"stride must be a whole number of tokens from 1 on: received {stride!r}.")
     (empty,) = tokenizer.encode([""], [""])
-    if 1 not in empty.segment_ids:
+    if len(empty.ids) < 2:
         raise ValueError(
-            "question_answering needs a tokenizer that gives the second text of a pair the segment 1, as BERT's does: "
-            f"received one with the segments {sorted(set(empty.segment_ids))}."
+            "question_answering needs a tokenizer that puts special tokens before a question, which stands for no "
+            f"answer, and between question and context, as BERT's and RoBERTa's do: received one with {empty.ids}."
         )
     room = max_length - len(empty.ids)
     if room < LEAST_ROOM:

@@ -91,8 +91,8 @@ def misplaced(context: str, answer: Answer) -> str:
 
 def context_tokens(window: Encoded) -> np.ndarray:
     """(T,) bool: which tokens of an encoded pair are those of the second text."""
-    words = [word is not None for word in window.word_ids]
-    return np.array(words, bool) & (np.array(window.segment_ids, np.int32) == 1)
+    found = zip(window.word_ids, window.sequence_ids, strict=True)
+    return np.array([word is not None and sequence == 1 for word, sequence in found], bool)
 
 
 def answer_targets(windows: Sequence[Encoded], answer: Answer | None) -> np.ndarray:

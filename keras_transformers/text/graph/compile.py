@@ -180,8 +180,8 @@ class TextGraph(tf.Module):
             token_ids (B, T) int32, padded on the right to the longest row; segment_ids (B, T) int32;
             padding_mask (B, T) bool, True for tokens; truncated (B,) bool. With offsets, also
             offsets (B, T, 2) int32: start and stop (half-open) of each token in its text, in code points; (0, 0) for
-            special tokens and padding. word_ids (B, T) int32: the word of its text that each token belongs to; -1 for
-            special tokens and padding.
+            special tokens and padding. word_ids (B, T) int32: the word of its text that each token belongs to, and
+            sequence_ids (B, T) int32: its text, 0 or 1 for the second of a pair; -1 for special tokens and padding.
 
         Offsets and word_ids are those of the library, with one exception. Where byte-pair encoding drops letters, as
         it has no token for them, the library puts the tokens after them too far left: of "xab" without "x" it puts "a"

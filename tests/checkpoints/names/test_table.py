@@ -70,6 +70,10 @@ def test_no_two_weights_have_one_name(family):
     names = FAMILIES[family]
     assert len(set(names.weights.values())) == len(names.weights)
     assert set(names.required) <= names.fields.keys()
+    for architecture, weights in names.weights_of.items():
+        merged = names.weights | weights
+        assert architecture in names.architectures and weights.keys() <= names.weights.keys()
+        assert len(set(merged.values())) == len(merged)
     for table in names.variants.values():
         assert table.model_type == names.model_type
 

@@ -4,8 +4,8 @@ import keras
 import numpy as np
 import pytest
 from arrays import normal, to_numpy, tolerance
+from block_kinds import KINDS, split_positions
 from decoding import PROMPTS, B, D, N, S, Stack, T, make_room
-from families import FAMILIES, split_positions
 from invariants import check_causal, same_dropout
 from layer_checks import IDLE_WEIGHTS, check_layer, randomize_built
 from pairs import pairwise
@@ -70,7 +70,7 @@ def test_without_the_norm_of_the_attention():
 
 
 STACKS = pairwise(
-    family=list(FAMILIES),
+    family=list(KINDS),
     cross_attention=[False, True],
     dtype=["float32", "mixed_bfloat16"],
 )
@@ -80,7 +80,7 @@ STACKS = pairwise(
 @pytest.mark.parametrize("case", STACKS, ids=lambda case: "-".join(map(str, case.values())))
 def test_a_cached_step_is_a_row_of_the_full_pass(case):
     """Prompts of different lengths, padded on the right: the padding's keys are overwritten before they are seen."""
-    positions, options = split_positions(FAMILIES[case["family"]])
+    positions, options = split_positions(KINDS[case["family"]])
     stack = Stack(positions, case["cross_attention"], case["dtype"], **options)
     hidden_states = normal(B, T, D)
     full = stack.full(hidden_states)
@@ -109,9 +109,9 @@ def test_rows_that_share_a_source_need_it_once():
 
 
 @pytest.mark.integration(quick=["transformer"])
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", KINDS)
 def test_later_tokens_change_nothing(family):
-    positions, options = split_positions(FAMILIES[family])
+    positions, options = split_positions(KINDS[family])
     check_causal(Stack(positions, **options).full, normal(B, T, D))
 
 

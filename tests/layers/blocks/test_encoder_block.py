@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from arrays import normal, to_numpy, tolerance
-from families import FAMILIES, split_positions
+from block_kinds import KINDS, split_positions
 from invariants import check_padding
 from layer_checks import check_layer, randomize_built
 from pairs import pairwise
@@ -39,7 +39,7 @@ CASES.append({"positions": None, "norm_order": "pre", "attention_norm": False})
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("options", [*CASES, *FAMILIES.values()], ids=[*map(str, range(len(CASES))), *FAMILIES])
+@pytest.mark.parametrize("options", [*CASES, *KINDS.values()], ids=[*map(str, range(len(CASES))), *KINDS])
 def test_layer(options, tmp_path):
     positions, options = split_positions(options)
     mask = np.array([[[True, True, True]], [[True, True, False]]])
@@ -48,9 +48,9 @@ def test_layer(options, tmp_path):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16"])
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", KINDS)
 def test_padding_changes_nothing(family, dtype):
-    positions, options = split_positions(FAMILIES[family])
+    positions, options = split_positions(KINDS[family])
     block = EncoderBlock(N, F, **options, dtype=dtype)
     hidden_states = normal(3, 5, D)
     randomize_built(block, {"hidden_states": hidden_states})

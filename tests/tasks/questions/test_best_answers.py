@@ -28,9 +28,10 @@ def softmax(logits):
 def make_windows(lengths, rows, width=14, overlap=3):
     """Windows `[CLS] ? ? [SEP] context [SEP]` of contexts whose token `i` stands at [3i, 3i + 2)."""
     count = len(lengths)
-    windows = {"word_ids": np.full((count, width), -1), "segment_ids": np.zeros((count, width), int)}
+    windows = {"word_ids": np.full((count, width), -1), "sequence_ids": np.full((count, width), -1)}
     windows["offsets"] = np.zeros((count, width, 2), int)
     windows["word_ids"][:, 1:3] = [0, 1]
+    windows["sequence_ids"][:, 1:3] = 0
     windows["offsets"][:, 1:3] = [[0, 4], [5, 9]]
     for _, numbers in groupby(range(count), key=lambda number: rows[number]):
         begin = 0
@@ -38,7 +39,7 @@ def make_windows(lengths, rows, width=14, overlap=3):
             inside = slice(4, 4 + lengths[number])
             tokens = begin + np.arange(lengths[number])
             windows["word_ids"][number, inside] = tokens
-            windows["segment_ids"][number, 4 : 5 + lengths[number]] = 1
+            windows["sequence_ids"][number, inside] = 1
             windows["offsets"][number, inside] = np.stack([3 * tokens, 3 * tokens + 2], axis=1)
             begin += lengths[number] - overlap
     logits = RANDOM.normal(0, 3, (count, width, 2)).astype("float32")

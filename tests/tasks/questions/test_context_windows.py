@@ -31,9 +31,9 @@ def test_windows_that_hold_nothing():
         plan_windows(questions.tokenizer(), 6, 128)
 
 
-def test_a_tokenizer_without_segments():
+def test_a_tokenizer_without_special_tokens():
     tokenizer = Tokenizer.train(["a b"], vocabulary_size=300, model="byte_pair")
-    with pytest.raises(ValueError, match="gives the second text of a pair the segment 1"):
+    with pytest.raises(ValueError, match="special tokens before a question"):
         plan_windows(tokenizer, 64, 128)
 
 

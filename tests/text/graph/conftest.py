@@ -53,7 +53,7 @@ def gpt2_graph(gpt2: Tokenizer) -> TextGraph:
 def mismatches() -> Callable[..., list]:
     """A function: the texts (str or bytes) whose rows differ between graph and library, with both rows.
 
-    Rows are ids, segment ids, offsets and word ids. Without offsets the graph must give the same ids.
+    Rows are ids, segment ids, offsets, word ids and sequence ids. Without offsets the graph must give the same ids.
     """
 
     def compare(tokenizer: Tokenizer, graph: TextGraph, texts: list, pairs: list | None = None, max_length=64) -> list:
@@ -81,8 +81,8 @@ def library_row() -> Callable[..., list]:
 
 
 def _graph_rows(rows: dict[str, tf.Tensor], pad_id: int) -> list[list]:
-    """[ids, segment ids, offsets, word ids] of each row, without the padding."""
-    padding = {"token_ids": pad_id, "segment_ids": 0, "offsets": 0, "word_ids": -1}
+    """[ids, segment ids, offsets, word ids, sequence ids] of each row, without the padding."""
+    padding = {"token_ids": pad_id, "segment_ids": 0, "offsets": 0, "word_ids": -1, "sequence_ids": -1}
     mask, columns = rows["padding_mask"].numpy(), [rows[name].numpy() for name in padding]
     for column, value in zip(columns, padding.values(), strict=True):
         assert (column[~mask] == value).all() and column.dtype == "int32"
@@ -91,7 +91,8 @@ def _graph_rows(rows: dict[str, tf.Tensor], pad_id: int) -> list[list]:
 
 def _library_row(row: Encoded) -> list:
     words = [-1 if word is None else word for word in row.word_ids]
-    return [row.ids, row.segment_ids, [list(span) for span in row.offsets], words]
+    sequences = [-1 if sequence is None else sequence for sequence in row.sequence_ids]
+    return [row.ids, row.segment_ids, [list(span) for span in row.offsets], words, sequences]
 
 
 def _decoded(texts: list[str | bytes]) -> list[str]:

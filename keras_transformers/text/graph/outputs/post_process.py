@@ -61,7 +61,7 @@ class Template(tf.Module):
         sequences = dict(zip((FIRST, SECOND), texts, strict=False))
         zeros = tf.zeros_like(texts[0][2])  # (B,)
         parts = [
-            Part.of_text(*sequences[source], segment)
+            Part.of_text(*sequences[source], segment, (FIRST, SECOND).index(source))
             if isinstance(source, str)
             else Part(tf.constant(source), None, zeros, zeros + len(source), segment)
             for source, segment in (self.single if len(texts) == 1 else self.pair)

@@ -20,10 +20,12 @@ class Part(NamedTuple):
     start: tf.Tensor  # (B,) int32, where in the values the part of each row begins
     length: tf.Tensor  # (B,) int32, how many values it has
     segment: int
+    sequence: int = -1  # 0 for the first text, 1 for the second
 
     @classmethod
-    def of_text(cls, tokens: Stream, start: tf.Tensor, length: tf.Tensor, segment: int) -> Part:
-        return cls(tokens.values, tokens.spans if isinstance(tokens, Tracked) else None, start, length, segment)
+    def of_text(cls, tokens: Stream, start: tf.Tensor, length: tf.Tensor, segment: int, sequence: int) -> Part:
+        spans = tokens.spans if isinstance(tokens, Tracked) else None
+        return cls(tokens.values, spans, start, length, segment, sequence)
 
 
 def lay_out(parts: list[Part], pad_id: int, trim: Trim | None) -> dict[str, tf.Tensor]:
@@ -31,7 +33,7 @@ def lay_out(parts: list[Part], pad_id: int, trim: Trim | None) -> dict[str, tf.T
 
     Returns:
         token_ids, segment_ids (B, T) int32 and padding_mask (B, T) bool; with spans, also offsets (B, T, 2) int32, from
-        which `trim` has taken what it trims, and word_ids (B, T) int32.
+        which `trim` has taken what it trims, and word_ids and sequence_ids (B, T) int32.
     """
     total = tf.add_n([part.length for part in parts])  # (B,)
     column = tf.range(tf.maximum(tf.reduce_max(total), 1))[None]  # (1, T), T > 0: models read column 0 even of 0 rows
@@ -51,7 +53,12 @@ def lay_out(parts: list[Part], pad_id: int, trim: Trim | None) -> dict[str, tf.T
 
     rows = {"token_ids": token_ids, "segment_ids": segment_ids, "padding_mask": column < total[:, None]}
     located = [(part.spans, *cell) for part, cell in zip(parts, cells, strict=True) if part.spans is not None]
-    return {**rows, **_sources(located, column, trim)} if located else rows
+    if not located:
+        return rows
+    sequence_ids = tf.fill(tf.shape(token_ids), -1)  # (B, T)
+    for part, (inside, _, _) in zip(parts, cells, strict=True):
+        sequence_ids = tf.where(inside, part.sequence, sequence_ids)
+    return {**rows, **_sources(located, column, trim), "sequence_ids": sequence_ids}
 
 
 def model_inputs(rows: dict[str, tf.Tensor], pad_id: int, length: int | None = None) -> dict[str, tf.Tensor]:

@@ -17,7 +17,7 @@ def test_parts_side_by_side(is_tracked):
     """A special token in each row, and two tokens of a text in the last."""
     lengths = tf.constant([0, 0, 2])
     special = Part(tf.constant([7]), None, tf.zeros_like(lengths), tf.ones_like(lengths), 0)
-    text = Part.of_text(Tracked(TEXTS, SPANS) if is_tracked else TEXTS, tf.constant([0, 1, 2]), lengths, 1)
+    text = Part.of_text(Tracked(TEXTS, SPANS) if is_tracked else TEXTS, tf.constant([0, 1, 2]), lengths, 1, 0)
     rows = {name: column.numpy().tolist() for name, column in lay_out([special, text], 99, None).items()}
     assert rows.pop("token_ids") == [[7, 99, 99], [7, 99, 99], [7, 12, 13]]
     assert rows.pop("segment_ids") == [[0, 0, 0], [0, 0, 0], [0, 1, 1]]
@@ -25,6 +25,7 @@ def test_parts_side_by_side(is_tracked):
     if is_tracked:
         assert rows.pop("offsets") == [[[0, 0]] * 3, [[0, 0]] * 3, [[0, 0], [4, 5], [5, 6]]]
         assert rows.pop("word_ids") == [[-1] * 3, [-1] * 3, [-1, 1, 2]]
+        assert rows.pop("sequence_ids") == [[-1] * 3, [-1] * 3, [-1, 0, 0]]
     assert not rows
 
 
@@ -36,7 +37,7 @@ def test_trimming_is_told_the_first_token_of_each_part():
         return offsets + 1
 
     spans = tf.concat([SPANS, tf.constant([[0, 0], [1, 0], [0, 1], [1, 1]])], 1)
-    part = Part.of_text(Tracked(TEXTS, spans), tf.constant([0, 2]), tf.constant([1, 2]), 0)
+    part = Part.of_text(Tracked(TEXTS, spans), tf.constant([0, 2]), tf.constant([1, 2]), 0, 0)
     rows = lay_out([part, part], 0, trim)
     assert rows["offsets"].numpy()[1].tolist() == [[5, 6], [6, 7], [5, 6], [6, 7]]
     assert told == [[[0, 1], [1, 1]] * 2, [[True, True, False, False], [True, False, True, False]]]

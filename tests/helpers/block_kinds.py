@@ -1,9 +1,9 @@
-"""The combinations of options that families of models use, as options of a block."""
+"""Combinations of options that models have, as options of a block."""
 
 from __future__ import annotations
 
 # As the papers and release codes have them; `positions` is the kind of positions that the blocks see.
-FAMILIES = {
+KINDS = {
     "transformer": {"activation": "relu", "norm_order": "post", "dropout": 0.1, "initializer_range": None},
     "bert": {"activation": "gelu", "norm_order": "post", "dropout": 0.1, "attention_dropout": 0.1, "epsilon": 1e-12},
     "gpt2": {"activation": "gelu_tanh", "norm_order": "pre", "dropout": 0.1, "attention_dropout": 0.1, "epsilon": 1e-5},

@@ -1,0 +1,151 @@
+"""Which choices a configuration has, and which of them go together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keras_transformers.utils.untrusted import shown
+
+NORMS = ("layer", "rms")
+NORM_ORDERS = ("pre", "post")
+ABSOLUTE = ("learned", "sinusoidal")  # added to the embeddings
+IN_ATTENTION = ("rotary", "relative", "alibi")  # known to the attention of every block
+POSITIONS = (*ABSOLUTE, *IN_ATTENTION)
+MIXERS = ("attention", "simple_rnn", "gru", "lstm", "convolution")
+POSITION_LAYOUTS = ("interleaved", "halves", "fairseq", "opennmt")
+KINDS = ("encoder", "decoder", "encoder_decoder")
+ONE_STACK = ("num_decoder_layers", "encoder_vocabulary_size", "decoder_start_id")  # fields that need two stacks
+PAD_ID = 1  # of fairseq, in every vocabulary that it makes
+
+
+def first_position(pad_id: int = PAD_ID) -> int:
+    """Return the row of the position table that the first token takes in fairseq and all that descends from it.
+
+    RoBERTa, BART, mBART, MPNet and M2M-100 count from behind the id of padding; the rows up to that are unused.
+
+    Args:
+        pad_id: Token id of padding.
+
+    Example:
+
+    >>> first_position()
+    2
+    """
+    return pad_id + 1
+
+
+def position_kinds(positions: Any) -> tuple[str, ...]:
+    """Return the kinds of positions that a model has, from its field `positions`: a name, None or a list of names.
+
+    Example:
+
+    >>> position_kinds("learned"), position_kinds(("learned", "relative")), position_kinds(None)
+    (('learned',), ('learned', 'relative'), ())
+    """
+    if positions is None:
+        return ()
+    return tuple(positions) if isinstance(positions, (list, tuple)) else (positions,)
+
+
+def check_choices(config: Any) -> None:
+    """Check that each choice of a configuration is known, and that fields of two stacks are of a model of two.
+
+    Args:
+        config: A `TransformerConfig`.
+
+    Raises:
+        ValueError: One is not.
+    """
+    choices = {"kind": KINDS, "norm": NORMS, "norm_order": NORM_ORDERS, "mixer": MIXERS,
+               "position_layout": POSITION_LAYOUTS}  # fmt: skip
+    for name, allowed in choices.items():
+        if getattr(config, name) not in allowed:
+            raise ValueError(f"{name} must be one of {allowed}: received {shown(getattr(config, name))}.")
+    _check_positions(config)
+    given = [name for name in ONE_STACK if getattr(config, name) is not None]
+    if given and config.kind != "encoder_decoder":
+        raise ValueError(f"{given} belong to a model of two stacks: received them with kind={config.kind!r}.")
+
+
+def _check_positions(config: Any) -> None:
+    """Check the kinds of positions: recurrence and convolution know the order of tokens without any."""
+    has_attention = config.mixer == "attention"
+    allowed = POSITIONS if has_attention else (*ABSOLUTE, None)
+    mixer = "" if has_attention else f" with mixer={config.mixer!r}"
+    if config.positions is None and has_attention:
+        raise ValueError(f"positions must be one of {allowed}: received None.")
+    kinds = position_kinds(config.positions)
+    if not all(kind in allowed for kind in kinds):
+        raise ValueError(f"positions must be one of {allowed}{mixer}: received {shown(config.positions)}.")
+    if isinstance(config.positions, tuple):
+        absolute, in_attention = ([kind for kind in kinds if kind in group] for group in (ABSOLUTE, IN_ATTENTION))
+        if [*absolute, *in_attention] != list(kinds) or len(absolute) != 1 or len(in_attention) != 1:
+            raise ValueError(
+                f"several positions are one of {ABSOLUTE}, then one of {IN_ATTENTION}: received "
+                f"{shown(list(config.positions))}."
+            )
+
+
+def check_mixer(config: Any) -> None:
+    """Check that the fields of recurrent and convolutional blocks go together.
+
+    Args:
+        config: A `TransformerConfig`.
+
+    Raises:
+        ValueError: They do not.
+    """
+    if config.kernel_size % 2 != 1:
+        raise ValueError(f"kernel_size must be an odd number: received {config.kernel_size}.")
+    no_crossing = config.kind != "encoder_decoder" or config.mixer in ("attention", "convolution")
+    if not config.cross_attention and no_crossing:
+        raise ValueError(
+            "cross_attention=False needs kind='encoder_decoder' and a recurrent mixer, which begins with a state "
+            f"of the encoder: received kind={config.kind!r}, mixer={config.mixer!r}."
+        )
+    if config.mixer != "attention" and config.block_options:
+        raise ValueError(f"block_options are of attention: received some with mixer={config.mixer!r}. Leave them out.")
+
+
+def check_offset(config: Any) -> None:
+    """Check that positions that count from an offset are those of an encoder's table.
+
+    Args:
+        config: A `TransformerConfig`.
+
+    Raises:
+        ValueError: They are not.
+    """
+    if config.position_offset and ("learned" not in config.position_kinds or config.kind != "encoder"):
+        raise ValueError(
+            "position_offset is of an encoder with learned positions: received "
+            f"position_offset={config.position_offset} with kind={config.kind!r}, positions={config.positions!r}."
+        )
+
+
+def check_blocks(config: Any) -> None:
+    """Check that the options of blocks are not more than the blocks, and fit the other fields.
+
+    Args:
+        config: A `TransformerConfig`.
+
+    Raises:
+        ValueError: They do not.
+    """
+    most = max(config.num_layers, config.num_decoder_layers or 0)
+    if len(config.block_options) > most:
+        raise ValueError(
+            f"block_options must have one entry for each block or fewer, which are repeated: received "
+            f"{len(config.block_options)} for {most} blocks."
+        )
+    for options in config.block_options:
+        if "rotary" not in config.position_kinds and not (options.rotary and options.max_wavelength is None):
+            raise ValueError(
+                f"rotary and max_wavelength of block_options need positions='rotary': received {options} with "
+                f"positions={config.positions!r}."
+            )
+        if config.norm_order != "pre" and not options.attention_norm:
+            raise ValueError(
+                f"attention_norm=False of block_options needs norm_order='pre': received norm_order="
+                f"{config.norm_order!r}, whose next sublayer takes what that norm gives."
+            )

@@ -1,0 +1,94 @@
+"""Every class of every family: what is saved comes back; beside `transformers`, the numbers are its own."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import pytest
+from class_models import class_model
+from family_cases import CASES
+
+from keras_transformers.checkpoints.loading import load_weights
+from keras_transformers.checkpoints.names import FAMILIES
+from keras_transformers.checkpoints.saving import save_folder
+from keras_transformers.checkpoints.settings.huggingface_config import make_config, read_config
+
+BOUND = 1e-4
+LABELS = ["no", "perhaps", "yes"]
+VARIANTS = [(name, variant) for name, case in CASES.items() for variant in ("", *case.variants)]
+CLASSES = [(name, architecture) for name in CASES for architecture in FAMILIES[CASES[name].family].architectures]
+
+
+def names_of(pairs):
+    return ["-".join(filter(None, pair)) for pair in pairs]
+
+
+def options_of(architecture):
+    """What config.json holds of labels."""
+    if not architecture.endswith("Classification"):
+        return {}
+    return {"labels": LABELS, "problem": "multi_label" if "Sequence" in architecture else None}
+
+
+def is_theirs(architecture):
+    """Whether `transformers` has such a class: some families are our own."""
+    return importlib.util.find_spec("transformers") and hasattr(importlib.import_module("transformers"), architecture)
+
+
+def read(folder, ours):
+    config, extra = read_config(folder)
+    model = ours.build(config, extra["architecture"], num_classes(extra["architecture"]))
+    load_weights(model, folder)
+    return config, model, extra
+
+
+def num_classes(architecture):
+    return len(LABELS) if architecture.endswith("Classification") else 1
+
+
+@pytest.mark.integration(quick=["bert-BertForTokenClassification", "gpt2-GPT2LMHeadModel"])
+@pytest.mark.parametrize(("name", "architecture"), CLASSES, ids=names_of(CLASSES))
+def test_what_is_saved_comes_back(tmp_path, ours, name, architecture):
+    case = CASES[name]
+    kind = {"ForCausalLM": "decoder", "ForSeq2SeqLM": "encoder_decoder"}.get(architecture.removeprefix(name.title()))
+    own = {} if name not in ("recurrent", "convolutional") else {"kind": kind or "encoder"}
+    config = case.compared() if not own else case.make(**{**case.own, **own}, vocabulary_size=90, num_layers=2,
+                                                       hidden_dim=16, max_length=24)  # fmt: skip
+    model = class_model(config, architecture, num_classes(architecture))
+    ours.randomise(model)
+    save_folder(tmp_path, model, config, None, architecture=architecture, **options_of(architecture))
+    again, loaded, extra = read(tmp_path, ours)
+    assert (again, extra["architecture"]) == (config, architecture)
+    inputs = ours.batch(config)
+    assert ours.difference(ours.predict(loaded, inputs), ours.predict(model, inputs)) == 0
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize(("name", "architecture"), CLASSES, ids=names_of(CLASSES))
+def test_every_class_gives_the_numbers_of_transformers(tmp_path, ours, theirs, name, architecture):
+    both_ways(tmp_path, ours, theirs, CASES[name].compared(), architecture)
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize(("name", "variant"), VARIANTS, ids=names_of(VARIANTS))
+def test_every_variant_gives_the_numbers_of_transformers(tmp_path, ours, theirs, name, variant):
+    config = CASES[name].compared(variant)
+    tasks = FAMILIES[config.family].tasks
+    task = next(task for task in ("causal_lm", "seq2seq_lm", "classification") if task in tasks)
+    both_ways(tmp_path, ours, theirs, config, tasks[task])
+
+
+def both_ways(tmp_path, ours, theirs, config, architecture):
+    """A reference whose weights all matter, with our configuration in its words, read by us and written again."""
+    if not is_theirs(architecture):
+        pytest.skip(f"transformers has no {architecture}")
+    values = make_config(config, architecture, **options_of(architecture))
+    reference = theirs.make(tmp_path / "theirs", architecture, **values)
+    again, model, extra = read(tmp_path / "theirs", ours)
+    assert again == config
+    inputs = ours.batch(config)
+    expected = theirs.predict(reference, inputs)
+    assert ours.difference(ours.predict(model, inputs), expected) < BOUND
+    save_folder(tmp_path / "ours", model, config, None, **extra)
+    back = type(reference).from_pretrained(tmp_path / "ours").eval()
+    assert ours.difference(theirs.predict(back, inputs), expected) == 0

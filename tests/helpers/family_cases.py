@@ -1,0 +1,150 @@
+"""The one table of families for tests: a row for each, from which shapes, counts, parity and decoding are tested."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from keras_transformers import families
+from keras_transformers.checkpoints.names import FAMILIES, architecture_of
+from keras_transformers.checkpoints.settings.huggingface_config import make_config
+from keras_transformers.config.transformer_config import TransformerConfig
+
+SIZES = {"vocabulary_size": 30, "num_layers": 2, "num_heads": 4, "hidden_dim": 16, "max_length": 8}
+STACKS = SIZES | {"num_layers": 1, "num_decoder_layers": 2, "intermediate_dim": 24}
+# Of models that are compared with those of `transformers`. A value that is lost on the way to it shows: none is usual.
+UNUSUAL = {"vocabulary_size": 90, "num_layers": 3, "num_heads": 4, "hidden_dim": 32, "max_length": 24, "epsilon": 1e-2}
+
+
+class Case(NamedTuple):
+    """What tests know of a family beyond its tables.
+
+    Args:
+        make: The family's function.
+        own: Options of its small models, where it needs some.
+        variants: More small models that are compared with those of `transformers`, by name: options of each.
+        published: Arguments of `make` by the number of weights that they make, as published: of an encoder with its
+            pooler, if it has one, or of a language model.
+        unusual: Options in place of those of `UNUSUAL`, which the family's format cannot hold.
+    """
+
+    make: Callable[..., TransformerConfig]
+    own: Mapping[str, Any] = {}
+    variants: Mapping[str, Mapping[str, Any]] = {}
+    published: Mapping[int, Mapping[str, Any]] = {}
+    unusual: Mapping[str, Any] = {}
+
+    @property
+    def family(self) -> str:
+        """Return the family's name in config.json."""
+        return self.small().family
+
+    def small(self, **options: Any) -> TransformerConfig:
+        """Return a small configuration; any field may be changed."""
+        return self.make(**(SIZES | {**self.own} | options))
+
+    def compared(self, variant: str = "") -> TransformerConfig:
+        """Return a small configuration with values that are not the usual ones."""
+        own = {**self.own, **UNUSUAL, **self.unusual, **(self.variants[variant] if variant else {})}
+        return self.make(**(SIZES | own))
+
+
+def sized(*sizes: int, **options: Any) -> dict[str, Any]:
+    """Return arguments of a family's function: vocabulary, layers, heads, width and perhaps the inner width."""
+    return {**dict(zip(families.sizes.SIZES, sizes, strict=False)), **options}
+
+
+# Two stacks; their formats hold no epsilon.
+PAIR = {"own": STACKS, "unusual": {"epsilon": 1e-5, "num_decoder_layers": 2}}
+T5 = {"own": STACKS, "unusual": {"num_decoder_layers": 2}}
+CASES = {
+    "bert": Case(
+        families.bert,
+        variants={"gelu-tanh": {"activation": "gelu_tanh", "intermediate_dim": 40, "pad_id": 3}},
+        published={
+            4_385_920: sized(30522, 2, 2, 128),
+            28_763_648: sized(30522, 4, 8, 512),
+            41_373_184: sized(30522, 8, 8, 512),
+            109_482_240: sized(30522, 12, 12, 768),
+            335_141_888: sized(30522, 24, 16, 1024),
+        },
+    ),
+    "gpt1": Case(
+        families.gpt1,
+        variants={"silu": {"activation": "silu", "pad_id": 3}},
+        published={116_534_784: sized(40478, 12, 12, 768)},
+    ),
+    "gpt2": Case(
+        families.gpt2,
+        variants={
+            "gelu-inner": {"activation": "gelu", "intermediate_dim": 40, "bos_id": 1, "eos_ids": [1]},
+            "untied": {"tie_embeddings": False},
+        },
+        published={124_439_808: sized(50257, 12, 12, 768)},
+    ),
+    "llama": Case(
+        families.llama,
+        own={"intermediate_dim": 24, "num_kv_heads": 2},
+        variants={
+            "tied-head_dim": {"tie_embeddings": True, "head_dim": 12, "max_wavelength": 500.0},
+            "bias": {"use_bias": True, "num_kv_heads": 4, "eos_ids": [2, 4], "pad_id": 3},
+        },
+        published={6_738_415_616: sized(32000, 32, 32, 4096, 11008)},
+    ),
+    "transformer": Case(
+        families.transformer,
+        own=STACKS,
+        # The paper says 65 and 213 million; its vocabularies are "about 37,000" tokens.
+        published={63_082_496: sized(37000), 214_245_376: {**sized(37000), "num_heads": 16, "hidden_dim": 1024}},
+    ),
+    "marian": Case(
+        families.marian,
+        own=STACKS | {"encoder_vocabulary_size": 28},
+        unusual=PAIR["unusual"] | {"encoder_vocabulary_size": None, "activation": "relu"},
+        # 74,410,496 of transformers, which has the positions in a table, and the bias as no parameter.
+        published={74_410_496 - 2 * 512 * 512 + 58101: sized(58101)},
+    ),
+    "t5": Case(
+        families.t5,
+        **T5,
+        variants={"head_dim": {"head_dim": 12, "activation": "silu"}},
+        published={60_506_624: sized(32128, 6, 8, 512), 222_903_552: sized(32128, 12, 12, 768)},
+    ),
+    "t5_v1_1": Case(
+        families.t5,
+        own=STACKS | {"gated": True, "head_dim": 6},
+        unusual=T5["unusual"],
+        published={247_577_856: sized(32128, 12, 12, 768, 2048, gated=True)},
+    ),
+    "bart": Case(
+        families.bart,
+        **PAIR,
+        variants={"pad": {"pad_id": 3, "activation": "relu", "scale_embeddings": True}},
+        published={139_417_344: sized(50265, 6, 12, 768), 406_287_360: sized(50265, 12, 16, 1024)},
+    ),
+    "mbart": Case(families.mbart, **PAIR, variants={"pad": {"pad_id": 3, "decoder_start_id": 4}}),
+    "recurrent": Case(families.recurrent, own={"intermediate_dim": 24}),
+    "convolutional": Case(families.convolutional, own={"intermediate_dim": 24}),
+}
+KINDS = {name: case.small().kind for name, case in CASES.items()}
+ATTENTION = {name: case for name, case in CASES.items() if case.small().mixer == "attention"}
+# Of each kind of model, the families with self-attention: their functions, and the options of their small models.
+ENCODERS, DECODERS, PAIRS = (
+    {name: (case.make, {**case.own}) for name, case in ATTENTION.items() if KINDS[name] == kind}
+    for kind in ("encoder", "decoder", "encoder_decoder")
+)
+
+
+def settings(family: str) -> dict[str, Any]:
+    """Return the values of the config.json of a small model of a family, with more than `transformers` writes."""
+    case = next(case for case in CASES.values() if case.family == family)
+    more = {"norm_order": "pre", "block_options": [{"attention_window": 8}]} if family == "transformer" else {}
+    config = case.small(vocabulary_size=90, num_layers=2, num_decoder_layers=None, max_length=24, **more)
+    tasks = FAMILIES[family].tasks
+    task = "classification" if "classification" in tasks else next(iter(tasks))
+    has_labels = {"labels": ["no", "yes"], "problem": "single_label"} if task == "classification" else {}
+    values = make_config(config, architecture_of(task, family), **has_labels)
+    return values | {"zoo_task": {"name": task, "stride": 4}, "auto_map": {"AutoModel": "evil.Model"}}
+
+
+CONFIGS = {family: settings(family) for family in sorted(FAMILIES)}

@@ -1,0 +1,51 @@
+"""What every family of the table has: names and shapes of weights as they were, and as many as were published."""
+
+from __future__ import annotations
+
+import keras
+import numpy as np
+import pytest
+from class_models import class_model, has_pooler
+from family_cases import ATTENTION, CASES
+from golden import check_weights
+from shapes import shapes_only
+
+from keras_transformers.checkpoints.names import FAMILIES
+from keras_transformers.heads import pooler
+from keras_transformers.models import encoder
+
+COUNTS = [(name, count) for name, case in CASES.items() for count in case.published]
+
+
+def test_every_family_has_a_row():
+    assert {case.family for case in CASES.values()} == FAMILIES.keys()
+
+
+@pytest.mark.parametrize("name", ATTENTION)
+def test_weight_names_and_shapes(name):
+    with shapes_only():
+        model = class_model(CASES[name].small(), None)
+    check_weights(model, name)
+
+
+@pytest.mark.integration(quick=["gpt2-124439808", "bert-4385920"])
+@pytest.mark.parametrize(("name", "count"), COUNTS, ids=[f"{name}-{count}" for name, count in COUNTS])
+def test_published_parameter_counts(name, count):
+    """Of an encoder with its pooler, or of a language model."""
+    config = CASES[name].make(**CASES[name].published[count])
+    with shapes_only():
+        model = language_model(config) if config.kind != "encoder" else bare_encoder(config)
+    assert sum(int(np.prod(weight.shape)) for weight in model.trainable_weights) == count
+
+
+def language_model(config):
+    names = FAMILIES[config.family]
+    model = class_model(config, names.tasks["seq2seq_lm" if config.kind == "encoder_decoder" else "causal_lm"])
+    return keras.Model(model.input, model.output["logits"])
+
+
+def bare_encoder(config):
+    model = encoder(config)
+    if not has_pooler(config, FAMILIES[config.family].tasks["sentence_embedding"]):
+        return model
+    return keras.Model(model.input, pooler(config, model.output["hidden_states"]))
