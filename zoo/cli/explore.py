@@ -10,6 +10,8 @@ from typer import Argument
 
 from zoo.cli.app import MaxLength, Model, TaskName, app, examples, of_data, of_model, of_output, of_writing
 
+MOST_BYTES = 1_000_000
+
 
 @app.command(
     epilog=examples(
@@ -18,6 +20,7 @@ from zoo.cli.app import MaxLength, Model, TaskName, app, examples, of_data, of_m
         r'explore mini_bert_en "He \[MASK] the door." --changed "She \[MASK] the door." --html door.html',
         'explore transformer_mini_en_de "The cat danced." --html cat.html',
         'explore minilm_mini_en "a fine film" --pair "a good movie"',
+        'explore minilm_mini_en "a warm place to sleep" --among texts.txt --html search.html',
         'explore runs/finetuned "Where is my parcel?" --without "0.1 2.3"',
     )
 )
@@ -26,6 +29,9 @@ def explore(
     text: Annotated[str | None, Argument(help="What the model reads; an example if not given.")] = None,
     changed: Annotated[str | None, of_data(help="The text with another word, to compare.")] = None,
     pair: Annotated[str | None, of_data(help="The second text, where the task takes one.")] = None,
+    among: Annotated[
+        Path | None, of_data(help="Of sentence embeddings: a file of texts, one a line, to search in.")
+    ] = None,
     without: Annotated[str, of_model(help="Heads that are off, LAYER.HEAD from 0.", metavar="L.H ...")] = "",
     new_tokens: Annotated[int, of_writing(help="Of a language model: tokens to write.", min=0)] = 0,
     temperature: Annotated[float, of_writing(help="Of these; 0 for the likeliest.", min=0.0)] = 0.0,
@@ -39,6 +45,8 @@ def explore(
     """Look into a model: its heads, the numbers behind them, and its answer with a head off or a word changed."""
     if html:
         check_file(html)
+    if among and not among.is_file():
+        raise ValueError(f"there is no file {among}: --among takes a file of texts, one a line.")
     import zoo
     from keras_transformers.analysis.explorer.view import View
 
@@ -46,7 +54,8 @@ def explore(
     view = View.of(loaded)._replace(
         without=without, new_tokens=new_tokens, temperature=temperature, seed=seed, first_token=first_token
     )
-    view = view if text is None else view._replace(text=text, pair=pair or "")
+    view = view if text is None else view._replace(text=text, pair=pair or "", among="")
+    view = view if among is None else view._replace(among=read_lines(among))
     view = view._replace(changed=changed or "", pair=view.pair if pair is None else pair)
     name = Path(model).resolve().name if Path(model).is_dir() else model
     if html is None:
@@ -65,6 +74,13 @@ def check_file(path: Path) -> None:
         raise ValueError(f"{path} is a folder: --html takes the name of a file, such as page.html.")
     if not path.parent.is_dir():
         raise ValueError(f"there is no folder {path.parent} for {path.name}: make it, or name another one with --html.")
+
+
+def read_lines(path: Path) -> str:
+    """Return a small file of texts, one a line."""
+    if path.stat().st_size > MOST_BYTES:
+        raise ValueError(f"{path} has more than {MOST_BYTES:,} bytes: a search is among some dozens of texts.")
+    return path.read_text(encoding="utf-8-sig")
 
 
 def write_file(path: Path, text: str) -> None:

@@ -138,13 +138,17 @@ def _fields(gradio: Any, task: Any, view: View) -> dict[str, Any]:
             view.without, label="Heads that are off, such as 0.1 2.3", max_length=1000, elem_id="off"
         )
         first = gradio.Number(view.first_token, label="First token of the maps", precision=0, minimum=0)
+    among = gradio.Textbox(
+        view.among, label="Texts to search in, one a line", lines=4, visible="embed" in task.parts.attributes,
+        elem_id="among", **long,
+    )  # fmt: skip
     with gradio.Row(visible=task.kind.writes_text):
         new_tokens = gradio.Slider(0, MOST_NEW_TOKENS, view.new_tokens, step=1, label="New tokens", elem_id="new")
         temperature = gradio.Slider(0, 2, view.temperature, step=0.1, label="Temperature (0: the likeliest token)")
         seed = gradio.Number(view.seed, label="Seed", precision=0, minimum=0)
     return {
         "text": text, "changed": changed, "pair": pair, "without": without, "new_tokens": new_tokens,
-        "temperature": temperature, "seed": seed, "first_token": first,
+        "temperature": temperature, "seed": seed, "first_token": first, "among": among,
     }  # fmt: skip
 
 

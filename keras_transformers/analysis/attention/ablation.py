@@ -79,15 +79,15 @@ def attention_of(model: keras.Model, head: Head, kind_of_model: str) -> Attentio
         raise ValueError(f"the kinds of attention of this model are {list(kinds)}: received {head.kind!r}.")
     prefix = f"{kinds[head.kind]}_block_"
     blocks = [layer for layer in model.layers if re.fullmatch(prefix + r"\d+", layer.name)]
-    if not all(hasattr(block, "attention") for block in blocks):
+    name = "cross_attention" if head.kind == "cross" else "attention"
+    if not all(hasattr(block, name) for block in blocks):
         raise ValueError(f"there is no head {head}: the blocks of this model have no self-attention.")
-    heads = blocks[0].attention.num_heads
+    heads = getattr(blocks[0], name).num_heads
     if not (0 <= head.layer < len(blocks) and 0 <= head.number < heads):
         raise ValueError(
             f"there is no head {head}: the model has layers 0 to {len(blocks) - 1} with heads 0 to {heads - 1} each."
         )
-    block = model.get_layer(f"{prefix}{head.layer}")
-    return block.cross_attention if head.kind == "cross" else block.attention
+    return getattr(model.get_layer(f"{prefix}{head.layer}"), name)
 
 
 @contextmanager

@@ -9,10 +9,10 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_transformers.analysis.watched import Seen, Watched
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.layers import Attention, padding_mask
 from keras_transformers.layers.attention.products import attention_weights
-from keras_transformers.layers.blocks.residual import residual
 from keras_transformers.layers.positions.rotary import rotate
 from keras_transformers.models.decoder import whole
 from keras_transformers.models.encoder import encode_source, walk
@@ -61,10 +61,11 @@ def record(config: TransformerConfig, model: keras.Model, inputs: Mapping[str, A
         inputs: Of one row, without padding: int32 (1, T) `token_ids`, `padding_mask`, and what else the model reads.
 
     Returns:
-        `Recorded` by kind: `"self"`; of a model of two stacks `"encoder"`, `"self"` (the decoder's) and `"cross"`.
+        `Recorded` by kind: `"self"`; of a model of two stacks `"encoder"`, `"self"` (the decoder's) and `"cross"`, the
+        latter alone where blocks have something else for self-attention.
 
     Raises:
-        ValueError: The blocks of the model have something else for self-attention.
+        ValueError: No block of the model attends.
 
     Example:
 
@@ -91,68 +92,56 @@ def record(config: TransformerConfig, model: keras.Model, inputs: Mapping[str, A
     return {kind: _stacked(found) for kind, found in calls.items()}
 
 
+def has_heads(config: TransformerConfig) -> bool:
+    """Return whether any block attends: to its own text, or to a source."""
+    return config.mixer == "attention" or (config.kind == "encoder_decoder" and config.cross_attention)
+
+
 def check_has_heads(config: TransformerConfig) -> None:
-    """A `ValueError` for models whose blocks have something else for self-attention."""
-    if config.mixer != "attention":
+    """A `ValueError` for models whose blocks attend to nothing."""
+    if not has_heads(config):
         raise ValueError(
-            f"heads are those of self-attention: received a model whose blocks have {config.mixer!r} in its place. "
+            f"heads are those of attention: received a model whose blocks have {config.mixer!r} in its place. "
             "Take one with mixer='attention'."
         )
 
 
-class _Observed:
-    """Stands for a block in a walk through a model, and notes what its attention layers do."""
-
-    def __init__(self, block: keras.layers.Layer, calls: dict[str, list[Recorded]], self_kind: str):
-        self.block, self.calls, self.self_kind = block, calls, self_kind
-        self.return_scores = block.return_scores
-
-    def __call__(self, hidden_states: Any, **inputs: Any) -> Any:
-        block = self.block
-        positions = {name: inputs.get(name) for name in ("rotary", "position_bias")}
-        before = _normed(block, block.attention_norm, hidden_states)
-        self._note(self.self_kind, block.attention, before, before, inputs["attention_mask"], **positions)
-        if getattr(block, "cross_attention", None) is not None:
-            states = self._after_attention(hidden_states, attention_mask=inputs["attention_mask"], **positions)
-            queries = _normed(block, block.cross_attention_norm, states)
-            keys, mask = inputs["context"], inputs["encoder_attention_mask"]
-            self._note("cross", block.cross_attention, queries, keys, mask)
-        return block(hidden_states, **inputs)
-
-    def _after_attention(self, hidden_states: Any, **inputs: Any) -> Any:
-        block = self.block
-        return residual(
-            hidden_states,
-            lambda x: block.attention(x, **inputs),
-            block.attention_norm,
-            lambda x: x,
-            block.norm_order,
-        )[0]  # (1, T, D)
-
-    def _note(
-        self, kind: str, attention: Attention, queries: Any, keys: Any, mask: Any, rotary=None, position_bias=None
-    ) -> None:
-        query = _heads(attention.query(queries), attention.num_heads, attention.head_dim)  # (1, N, T, H)
-        key = _heads(attention.key(keys), attention.num_kv_heads, attention.head_dim)  # (1, K, S, H)
-        if rotary is not None:
-            query, key = rotate(query, rotary), rotate(key, rotary)
-        scale = 1 / np.sqrt(attention.head_dim) if attention.scale is None else attention.scale
-        weights = attention_weights(query * ops.cast(scale, query.dtype), key, mask, position_bias)  # (1, N, T, S)
-        key = ops.repeat(key, attention.num_heads // attention.num_kv_heads, axis=1)  # (1, N, S, H)
-        mask = ops.broadcast_to(mask, (1, *weights.shape[2:]))  # (1, T, S)
-        arrays = [None if x is None else _array(x) for x in (query, key, position_bias, mask, weights)]
-        query, key, bias, mask, weights = arrays
-        self.calls.setdefault(kind, []).append(Recorded(query, key, float(scale), bias, mask.astype(bool), weights))
-
-
-def _observed(layer: keras.layers.Layer, calls: dict, kind: str) -> Any:
+def _observed(layer: keras.layers.Layer, calls: dict[str, list[Recorded]], kind: str) -> Any:
+    """Return the layer; where it is a block, one that notes what its attention layers do."""
     if "_block_" not in layer.name:
         return layer
-    return _Observed(layer, calls, "encoder" if layer.name.startswith("encoder") and kind != "encoder" else "self")
+    self_kind = "encoder" if layer.name.startswith("encoder") and kind != "encoder" else "self"
+
+    def note(seen: Seen) -> None:
+        if seen.part == "attention":
+            mask, positions = (
+                seen.inputs["attention_mask"],
+                (seen.inputs.get("rotary"), seen.inputs.get("position_bias")),
+            )
+            found = _recorded(layer.attention, seen.read, seen.read, mask, *positions)
+            calls.setdefault(self_kind, []).append(found)
+        elif seen.part == "cross_attention":
+            mask = seen.inputs["encoder_attention_mask"]
+            found = _recorded(layer.cross_attention, seen.read, seen.inputs["context"], mask)
+            calls.setdefault("cross", []).append(found)
+
+    return Watched(layer, note)
 
 
-def _normed(block: keras.layers.Layer, norm: Any, x: Any) -> Any:
-    return norm(x) if norm is not None and block.norm_order == "pre" else x
+def _recorded(
+    attention: Attention, queries: Any, keys: Any, mask: Any, rotary: Any = None, position_bias: Any = None
+) -> Recorded:
+    query = _heads(attention.query(queries), attention.num_heads, attention.head_dim)  # (1, N, T, H)
+    key = _heads(attention.key(keys), attention.num_kv_heads, attention.head_dim)  # (1, K, S, H)
+    if rotary is not None:
+        query, key = rotate(query, rotary), rotate(key, rotary)
+    scale = 1 / np.sqrt(attention.head_dim) if attention.scale is None else attention.scale
+    weights = attention_weights(query * ops.cast(scale, query.dtype), key, mask, position_bias)  # (1, N, T, S)
+    key = ops.repeat(key, attention.num_heads // attention.num_kv_heads, axis=1)  # (1, N, S, H)
+    mask = ops.broadcast_to(mask, (1, *weights.shape[2:]))  # (1, T, S)
+    arrays = [None if x is None else _array(x) for x in (query, key, position_bias, mask, weights)]
+    query, key, bias, mask, weights = arrays
+    return Recorded(query, key, float(scale), bias, mask.astype(bool), weights)
 
 
 def _heads(x: Any, heads: int, width: int) -> Any:

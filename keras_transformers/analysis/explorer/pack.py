@@ -12,15 +12,16 @@ import numpy as np
 from keras_transformers.analysis.attention.head_roles import head_roles
 from keras_transformers.analysis.attention.pooled_maps import group_bounds, pooled
 from keras_transformers.analysis.attention.rollout import rollout
+from keras_transformers.analysis.explorer.lens import Lens
 from keras_transformers.analysis.explorer.page_answers import Answer
 from keras_transformers.analysis.explorer.run import Map, Run
+from keras_transformers.analysis.explorer.words import About, token_facts
 from keras_transformers.analysis.signals.signal_paths import KINDS, signal_path
 
 NUMBERS = 600_000  # of queries and keys in a page: 3 MB
 WINDOW = 12, 48  # least and most tokens of which every number is there
 GROUPS = 24  # rows and columns of a map of the whole text
 PATH = 12  # tokens in the picture of paths
-TITLES = {"self": "self-attention", "encoder": "the encoder's self-attention", "cross": "attention to the source"}
 
 
 def pack_run(run: Run, first_token: int = 0) -> dict[str, Any]:
@@ -33,7 +34,8 @@ def pack_run(run: Run, first_token: int = 0) -> dict[str, Any]:
     Raises:
         ValueError: The text has no such token.
     """
-    longest = max(len(side.names) for one in run.maps for side in (one.rows, one.columns))
+    sides = [run.tokens, *(side for one in run.maps for side in (one.rows, one.columns))]
+    longest = max(len(side.names) for side in sides)
     if not 0 <= first_token < longest:
         raise ValueError(f"the text has tokens 0 to {longest - 1}: received {first_token} for the first one to show.")
     size = _window_size(run.maps)
@@ -41,9 +43,42 @@ def pack_run(run: Run, first_token: int = 0) -> dict[str, Any]:
         "text": run.text,
         "notes": list(run.notes),
         "off": [str(head) for head in run.request.without],
-        "maps": [_pack_map(one, first_token, size) for one in run.maps],
+        "about": [*run.about.facts, *token_facts([name for side in sides for name in side.names])],
+        "maps": [
+            {**_pack_map(one, first_token, size), "title": run.about.titles[one.kind], "causal": _is_causal(run, one)}
+            for one in run.maps
+        ],
+        "lens": None if run.lens is None else pack_lens(run.lens, run.about),
         "answer": pack_answer(run.answer),
         "switched": {str(head): pack_answer(answer) for head, answer in run.switched},
+    }
+
+
+def pack_lens(lens: Lens, said: About) -> dict[str, Any]:
+    """Return a lens as what JSON has: of each place a list for each of `LensRow`'s numbers, in the order of the
+    steps.
+    """
+    return {
+        "sum": lens.is_sum,
+        "order": lens.norm_order,
+        "steps": [[row.layer, said.parts.get(row.part, row.part)] for row in lens.places[0].rows]
+        if lens.places
+        else [],
+        "places": [
+            {
+                "name": place.name,
+                "place": place.place,
+                "answer": place.answer,
+                "classes": place.classes,
+                "rest": None if place.rest is None else _rounded([place.rest])[0],
+                "best": [row.best for row in place.rows],
+                **{
+                    name: _rounded([getattr(row, name) for row in place.rows])
+                    for name in ("logit", "probability", "rank", "best_probability", "added", "share")
+                },
+            }
+            for place in lens.places
+        ],
     }
 
 
@@ -77,13 +112,18 @@ def matches(before: Sequence[str], after: Sequence[str]) -> list[int]:
     return found
 
 
-def pack_paths(tokens: Sequence[str], is_causal: bool) -> list[dict[str, Any]]:
+def pack_paths(tokens: Sequence[str], said: About) -> list[dict[str, Any]]:
     """Return the paths from the first to the last token through layers of three kinds; of a long text, its ends."""
     tokens = list(tokens) if len(tokens) <= PATH else [*tokens[: PATH - 2], "…", tokens[-1]]
     if len(tokens) < 2:
         return []
-    paths = [signal_path(kind, len(tokens), is_causal=is_causal) for kind in KINDS]
-    return [{**path._asdict(), "steps": path.steps, "tokens": tokens, "causal": is_causal} for path in paths]
+    paths = [signal_path(kind, len(tokens), said.kernel, said.is_causal) for kind in KINDS]
+    shared = {"tokens": tokens, "causal": said.is_causal, "kernel": said.kernel}
+    return [{**path._asdict(), "steps": path.steps, "own": path.kind == said.way, **shared} for path in paths]
+
+
+def _is_causal(run: Run, one: Map) -> bool:
+    return one.kind == "self" and run.about.is_causal
 
 
 def _pack_map(one: Map, first_token: int, size: int) -> dict[str, Any]:
@@ -97,7 +137,6 @@ def _pack_map(one: Map, first_token: int, size: int) -> dict[str, Any]:
     bias, small = recorded.bias, pooled(recorded.weights, GROUPS)
     return {
         "kind": one.kind,
-        "title": TITLES[one.kind],
         "layers": layers,
         "heads": heads,
         "width": width,
@@ -123,7 +162,7 @@ def _pack_map(one: Map, first_token: int, size: int) -> dict[str, Any]:
 
 def _window_size(maps: Sequence[Map]) -> int:
     """Return how many tokens there is room for with all the numbers of all heads."""
-    per_token = sum(2 * one.recorded.query[:, :, 0].size for one in maps)
+    per_token = sum(2 * one.recorded.query[:, :, 0].size for one in maps) or 1
     least, most = WINDOW
     return max(least, min(most, NUMBERS // per_token))
 

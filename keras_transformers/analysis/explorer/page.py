@@ -12,16 +12,25 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-import numpy as np
-
 from keras_transformers.analysis.explorer.pack import matches, pack_paths, pack_run
 from keras_transformers.analysis.explorer.page_answers import TEMPERATURES
 from keras_transformers.analysis.explorer.run import Run
+from keras_transformers.analysis.explorer.space import Space, pack_space
 
-SCRIPTS = ("dom.js", "answers.js", "maps.js", "cell.js", "paths.js", "main.js")  # in the order in which they are joined
+SCRIPTS = (
+    "dom.js",
+    "answers.js",
+    "lens.js",
+    "maps.js",
+    "tokens.js",
+    "cell.js",
+    "paths.js",
+    "space.js",
+    "main.js",
+)  # in the order in which they are joined
 
 
-def page(title: str, runs: Sequence[Run], first_token: int = 0) -> str:
+def page(title: str, runs: Sequence[Run], first_token: int = 0, space: Space | None = None) -> str:
     """Return a document that shows a text, or a text and a changed one, inside a model.
 
     What users wrote is in it as data only: the policy of the document runs the one script that it comes with, and lets
@@ -31,6 +40,7 @@ def page(title: str, runs: Sequence[Run], first_token: int = 0) -> str:
         title: Such as the name of the model.
         runs: One, or two to compare.
         first_token: As for `pack_run`.
+        space: The search results to show, if there are any.
 
     Returns:
         HTML.
@@ -47,13 +57,12 @@ def page(title: str, runs: Sequence[Run], first_token: int = 0) -> str:
         policy=policy,
         style=style,
         script=script,
-        data=embedded(page_data(title, runs, first_token)),
+        data=embedded(page_data(title, runs, first_token, space)),
     )
 
 
-def page_data(title: str, runs: Sequence[Run], first_token: int = 0) -> dict[str, Any]:
+def page_data(title: str, runs: Sequence[Run], first_token: int = 0, space: Space | None = None) -> dict[str, Any]:
     """Return what the script of the page reads."""
-    last = runs[-1].maps[-1]
     same = {
         one.kind: [matches(old.names, new.names) for old, new in zip(_sides(before), _sides(one), strict=True)]
         for before, one in zip(runs[0].maps, runs[-1].maps, strict=True)
@@ -63,13 +72,9 @@ def page_data(title: str, runs: Sequence[Run], first_token: int = 0) -> dict[str
         "runs": [pack_run(run, first_token) for run in runs],
         "same": same,
         "temperatures": TEMPERATURES,
-        "paths": pack_paths(last.rows.names if last.kind == "self" else last.columns.names, _is_causal(last)),
+        "paths": pack_paths(runs[-1].tokens.names, runs[-1].about),
+        "space": None if space is None else pack_space(space),
     }
-
-
-def _is_causal(one: Any) -> bool:
-    """Return whether no token sees one behind it."""
-    return not np.triu(one.recorded.mask, 1).any()
 
 
 def embedded(data: Any) -> str:

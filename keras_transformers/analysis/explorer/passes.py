@@ -36,8 +36,8 @@ class Passes:
     def __init__(self, task: Task, forward: Callable[[Any], dict[str, Any]]):
         self.task, self.forward = task, forward
         blocks = [layer for layer in task.model.layers if "_block_" in layer.name]
-        layers = [layer for block in blocks for layer in (block.attention, getattr(block, "cross_attention", None))]
-        self.variables = [variable for layer in layers if layer is not None for variable in projections(layer)]
+        layers = [layer for block in blocks for layer in _attentions(block)]
+        self.variables = [variable for layer in layers for variable in projections(layer)]
         self._traced = None
 
     def __call__(self, inputs: Any, without: Sequence[Head] = ()) -> dict[str, np.ndarray]:
@@ -69,3 +69,8 @@ class Passes:
         mapping = list(zip(self.variables, values, strict=True))
         with keras.StatelessScope(state_mapping=mapping, initialize_variables=False):
             return self.forward(inputs)
+
+
+def _attentions(block: keras.layers.Layer) -> list[Any]:
+    layers = (getattr(block, name, None) for name in ("attention", "cross_attention"))
+    return [layer for layer in layers if layer is not None]

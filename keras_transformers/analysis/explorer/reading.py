@@ -12,6 +12,7 @@ from keras_transformers.analysis.attention.ablation import Head
 from keras_transformers.analysis.explorer.page_answers import Answer, of_prediction
 from keras_transformers.analysis.explorer.page_request import MOST_TOKENS, Request
 from keras_transformers.analysis.explorer.passes import kept
+from keras_transformers.analysis.explorer.questions import Asked, asked_by_one_pass
 from keras_transformers.analysis.explorer.replay import Noting, replayed, tensors_of
 from keras_transformers.analysis.explorer.tokens import Tokens, shown
 from keras_transformers.tasks import Task
@@ -31,6 +32,7 @@ class Reading(NamedTuple):
         sides: For each kind of attention its queries and its keys.
         answer: From heads that are off, and the answer to compare with if there is one, to the answer.
         notes: What the user has to know, such as that the text was cut.
+        asked: What the logit lens follows through the layers; None where an answer has no logits.
     """
 
     text: str
@@ -38,6 +40,7 @@ class Reading(NamedTuple):
     sides: Mapping[str, tuple[Tokens, Tokens]]
     answer: Callable[..., Answer]
     notes: tuple[str, ...]
+    asked: Asked | None = None
 
 
 def read_one_pass(task: Task, request: Request) -> Reading:
@@ -77,7 +80,19 @@ def read_one_pass(task: Task, request: Request) -> Reading:
         {"self": (tokens, tokens)},
         answer,
         tuple(notes),
+        asked_by_one_pass(task, encoded, tokens, gaps),
     )
+
+
+def vectors_of(task: Task, texts: Sequence[str]) -> np.ndarray:
+    """Return the vectors of texts, float32 (N, D), of a task that has such answers."""
+    signature, vectors = _signature(task, 1), []
+    passes = kept(task, 1, lambda: replayed(task, signature))
+    for text in texts:
+        reader = Noting(short(task))
+        signature.run(reader, [text])
+        vectors.append(passes(tensors_of(reader.encoded, [[text]]))["embedding"][0])
+    return np.stack(vectors)
 
 
 def _first_row(encoded: Tensors) -> dict[str, np.ndarray]:

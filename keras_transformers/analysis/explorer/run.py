@@ -8,11 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from keras_transformers.analysis.attention.ablation import Head, attention_of, without_heads
-from keras_transformers.analysis.attention.recorded import Recorded, check_has_heads, record
+from keras_transformers.analysis.attention.recorded import Recorded, has_heads, record
+from keras_transformers.analysis.explorer.lens import Lens, lens_of
 from keras_transformers.analysis.explorer.page_answers import Answer
 from keras_transformers.analysis.explorer.page_request import Request
 from keras_transformers.analysis.explorer.reading import Reading, read_one_pass
 from keras_transformers.analysis.explorer.tokens import Tokens
+from keras_transformers.analysis.explorer.words import About, about
 from keras_transformers.analysis.explorer.writing_steps import read_prompt, read_source
 from keras_transformers.tasks import Task
 
@@ -38,18 +40,24 @@ class Run(NamedTuple):
     Args:
         request: What was asked for.
         text: The whole text.
-        maps: Of each kind of attention.
+        tokens: Of the text that the head reads.
+        maps: Of each kind of attention; none where blocks have something else.
         answer: With the heads that the request leaves on.
         switched: Heads, and the answer without each.
         notes: For the user.
+        about: What is said of the model.
+        lens: The answer behind each sub-layer; None where it has no logits.
     """
 
     request: Request
     text: str
+    tokens: Tokens
     maps: tuple[Map, ...]
     answer: Answer
     switched: tuple[tuple[Head, Answer], ...]
     notes: tuple[str, ...]
+    about: About
+    lens: Lens | None = None
 
 
 def run(task: Task, request: Request, most_switched: int = 400) -> Run:
@@ -61,8 +69,8 @@ def run(task: Task, request: Request, most_switched: int = 400) -> Run:
         most_switched: A model of more heads answers with all of them only.
 
     Raises:
-        ValueError: The request is out of range, the model has no heads or computes numbers that are not finite, the
-            task cannot read the text, or its answer cannot be shown.
+        ValueError: The request is out of range, the model computes numbers that are not finite, the task cannot read
+            the text, or its answer cannot be shown.
 
     Example:
 
@@ -79,8 +87,9 @@ def run(task: Task, request: Request, most_switched: int = 400) -> Run:
         attention_of(task.model, head, task.config.kind)
     reading = read(task, request)
     with without_heads(task.model, request.without, task.config.kind):
-        recorded = record(task.config, task.model, reading.inputs)
-    maps = tuple(Map(kind, *reading.sides[kind], recorded[kind]) for kind in reading.sides)
+        recorded = record(task.config, task.model, reading.inputs) if has_heads(task.config) else {}
+        lens = lens_of(task.config, reading.asked) if reading.asked else None
+    maps = tuple(Map(kind, *reading.sides[kind], recorded[kind]) for kind in reading.sides if kind in recorded)
     for one in maps:
         _check_finite("attention", one.recorded.weights)
     answer, heads = reading.answer(request.without), _heads(maps)
@@ -93,12 +102,13 @@ def run(task: Task, request: Request, most_switched: int = 400) -> Run:
         )
         heads = []
     switched = tuple((head, reading.answer((*request.without, head), answer)) for head in heads)
-    return Run(request, reading.text, maps, answer, switched, notes)
+    said = about(task.config, task.model.count_params())
+    tokens = reading.sides["self"][0]
+    return Run(request, reading.text, tokens, maps, answer, switched, notes, said, lens)
 
 
 def read(task: Task, request: Request) -> Reading:
     """Return a text as the task reads it: by one pass, as the beginning of a text, or as the source of one."""
-    check_has_heads(task.config)
     if not task.kind.writes_text:
         return read_one_pass(task, request)
     if request.pair is not None:

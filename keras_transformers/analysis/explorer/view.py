@@ -8,6 +8,7 @@ from keras_transformers.analysis.attention.ablation import parse_heads
 from keras_transformers.analysis.explorer.page import page
 from keras_transformers.analysis.explorer.page_request import Request
 from keras_transformers.analysis.explorer.run import Run, run
+from keras_transformers.analysis.explorer.space import Space, space_of
 from keras_transformers.tasks import Task
 
 SENTENCE = "The cat sat on the mat because it was warm."
@@ -17,6 +18,14 @@ EXAMPLES = {
     "causal_lm": "It was a dark night, and",
     "seq2seq_lm": "The cat danced.",
 }
+AMONG = """A cat was sleeping in the sun.
+The dog ran after the ball.
+She made tea in the kitchen.
+It was cold outside, and it snowed.
+The train was an hour late.
+He read a book by the fire.
+Kittens like warm places.
+The meeting begins at nine."""
 
 
 class View(NamedTuple):
@@ -29,6 +38,7 @@ class View(NamedTuple):
         without: Heads that are off, as `parse_heads` reads them.
         new_tokens, temperature, seed: As in `Request`.
         first_token: Of a long text, the first token whose numbers are shown.
+        among: Texts to search for the text in, one a line, where the task gives vectors; empty for none.
     """
 
     text: str
@@ -39,6 +49,7 @@ class View(NamedTuple):
     temperature: float = 0.0
     seed: int = 0
     first_token: int = 0
+    among: str = ""
 
     @classmethod
     def of(cls, task: Task) -> View:
@@ -46,7 +57,8 @@ class View(NamedTuple):
         text = EXAMPLES.get(task.name, SENTENCE)
         if "{mask}" in text:
             text = text.format(mask=task.tokenizer.id_to_token(task.tokenizer.mask_id))
-        return cls(text, pair=SENTENCE if task.kind.needs_pairs else "")
+        among = AMONG if "embed" in task.parts.attributes else ""
+        return cls(text, pair=SENTENCE if task.kind.needs_pairs else "", among=among)
 
     def runs(self, task: Task) -> list[Run]:
         """Return the text, and the changed one if there is one, through a model.
@@ -65,6 +77,11 @@ class View(NamedTuple):
             self.text, self.pair or None, heads, int(self.new_tokens), float(self.temperature), int(self.seed)
         ).checked()
 
+    def space(self, task: Task) -> Space | None:
+        """Return the search for the text, if there are texts to search in."""
+        texts = [line for line in self.among.splitlines() if line.strip()]
+        return space_of(task, self.text, texts) if texts else None
+
     def page(self, task: Task, title: str) -> str:
         """Return a document, as `page` makes it."""
-        return page(title, self.runs(task), int(self.first_token))
+        return page(title, self.runs(task), int(self.first_token), self.space(task))

@@ -12,6 +12,7 @@ from keras_transformers.analysis.attention.ablation import Head
 from keras_transformers.analysis.explorer.page_answers import MOST_PLACES, Answer, next_tokens
 from keras_transformers.analysis.explorer.page_request import Request
 from keras_transformers.analysis.explorer.passes import Passes, kept
+from keras_transformers.analysis.explorer.questions import asked_of_tokens
 from keras_transformers.analysis.explorer.reading import Reading, short
 from keras_transformers.analysis.explorer.tokens import shown
 from keras_transformers.generation.prompts import begin_id, decoder_start_id
@@ -39,14 +40,15 @@ def read_prompt(task: Task, request: Request) -> Reading:
     notes = (f"Only the last {room} of {len(prompt)} tokens are read.",) if len(prompt) > room else ()
     ids = _write(task, _prompt_inputs, prompt[-room:], request, request.new_tokens)
     tokens = shown(task.tokenizer, ids)
+    names = [f"after {name}" for name in tokens.names]
 
     def answer(without: Sequence[Head] = (), like: Answer | None = None) -> Answer:
         logits = _logits(task, _prompt_inputs(ids), without)
-        names = [f"after {name}" for name in tokens.names]
         found = next_tokens(logits, task.tokenizer, names, [*tokens.names[1:], None], like)
         return found._replace(text=task.tokenizer.decode(ids[len(prompt[-room:]) :]))
 
-    return Reading(task.tokenizer.decode(ids), _prompt_inputs(ids), {"self": (tokens, tokens)}, answer, notes)
+    asked = asked_of_tokens(task, _prompt_inputs(ids), names, task.tokenizer, MOST_PLACES)
+    return Reading(task.tokenizer.decode(ids), _prompt_inputs(ids), {"self": (tokens, tokens)}, answer, notes, asked)
 
 
 def read_source(task: Task, request: Request) -> Reading:
@@ -69,19 +71,20 @@ def read_source(task: Task, request: Request) -> Reading:
     written = _write(task, inputs_of, [decoder_start_id(task.config)], request, most)
     ids, came = written[:-1] if len(written) > 1 else written, shown(target, written[1:]).names
     rows, columns = shown(target, ids), shown(setup.tokenizer, encoded.ids)
-    rows = rows._replace(names=(START, *rows.names[1:]), special=(True, *rows.special[1:]))
+    rows = rows._replace(names=(f"{rows.names[0]} (start)", *rows.names[1:]), special=(True, *rows.special[1:]))
+
+    names = [f"after {name}" for name in rows.names]
 
     def answer(without: Sequence[Head] = (), like: Answer | None = None) -> Answer:
         logits = _logits(task, inputs_of(ids), without)
-        names = [f"after {name}" for name in rows.names]
         return next_tokens(logits, target, names, came, like)._replace(text=target.decode(written[1:]))
 
     sides = {"cross": (rows, columns), "encoder": (columns, columns), "self": (rows, rows)}
-    return Reading(request.text, inputs_of(ids), sides, answer, notes)
+    asked = asked_of_tokens(task, inputs_of(ids), names, target, MOST_PLACES)
+    return Reading(request.text, inputs_of(ids), sides, answer, notes, asked)
 
 
 MOST_WRITTEN = 48
-START = "<start>"  # of what a decoder writes: its token, such as <pad>, has another meaning elsewhere
 
 
 def _prompt_inputs(ids: Sequence[int]) -> Inputs:

@@ -11,7 +11,8 @@ from keras_transformers.analysis.attention.ablation import Head, attention_of
 from keras_transformers.analysis.explorer.page_answers import MOST_PLACES
 from keras_transformers.analysis.explorer.page_request import Request
 from keras_transformers.analysis.explorer.run import run
-from keras_transformers.families import bert, gpt2
+from keras_transformers.families import bert, gpt2, recurrent
+from keras_transformers.models import encoder_decoder
 from keras_transformers.tasks import Task
 from keras_transformers.text.tokenizer import Tokenizer
 
@@ -130,8 +131,8 @@ def test_a_translation_has_three_kinds_of_attention(task):
     assert list(kinds) == ["cross", "encoder", "self"]
     assert kinds["cross"].columns == kinds["encoder"].rows
     assert kinds["cross"].rows == kinds["self"].rows
-    assert kinds["self"].rows.names[0] == "<start>" and kinds["self"].rows.special[0]  # its id is that of <pad>
-    assert shown.answer.places[0].name == "after <start>"
+    assert kinds["self"].rows.names[0] == "<pad> (start)" and kinds["self"].rows.special[0]
+    assert shown.answer.places[0].name == "after <pad> (start)"
     for one in shown.maps:
         assert one.recorded.weights.shape == (2, 2, len(one.rows.names), len(one.columns.names))
     assert len(shown.switched) == 12
@@ -188,17 +189,49 @@ def test_what_a_task_cannot_read_is_refused(task, name, request_, message):
 
 
 @pytest.mark.parametrize("mixer", ["lstm", "convolution"])
-def test_a_model_without_heads_is_refused(task, mixer):
+def test_a_model_without_heads_answers_and_shows_what_its_layers_add(task, mixer):
     tokenizer = task("causal_lm").tokenizer
     sizes = {"num_layers": 1, "num_heads": 2, "hidden_dim": 8, "max_length": 16}
     subject = Task(
         "causal_lm", gpt2(tokenizer.vocabulary_size, **sizes).replace(mixer=mixer, activation="tanh"), tokenizer
     )
 
-    with pytest.raises(ValueError, match=f"received a model whose blocks have '{mixer}' in its place\\. Take one"):
-        run(subject, Request("a film", new_tokens=2))
+    shown = run(subject, Request("a film", new_tokens=2))
+
+    assert (shown.maps, shown.switched) == ((), ())
+    assert [row.part for row in shown.lens.places[0].rows] == ["embedding", mixer]
     with pytest.raises(ValueError, match=r"there is no head 0\.0: the blocks of this model have no self-attention"):
-        attention_of(subject.model, Head("self", 0, 0), "decoder")
+        run(subject, Request("a film", without=(Head("self", 0, 0),)))
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(("attends", "kinds"), [(True, ["cross"]), (False, [])])
+def test_recurrent_models_of_two_stacks_have_heads_for_the_source_only(attends, kinds):
+    tokenizer = Tokenizer.train(["a fine film", "a dull film"], 40, model="unigram")
+    ids = {"pad_id": tokenizer.pad_id, "eos_ids": [tokenizer.eos_id], "kind": "encoder_decoder"}
+    sizes = {"num_layers": 1, "num_heads": 2, "hidden_dim": 8, "max_length": 16}
+    config = recurrent(tokenizer.vocabulary_size, **sizes, **ids, cross_attention=attends)
+    subject = Task("seq2seq_lm", config, tokenizer)
+
+    shown = run(subject, Request("a film", new_tokens=3))
+
+    assert [one.kind for one in shown.maps] == kinds
+    assert [str(head) for head, _ in shown.switched] == [f"{kind}:0.{number}" for kind in kinds for number in (0, 1)]
+    for one in shown.maps:
+        np.testing.assert_allclose(one.recorded.weights.sum(-1), 1, atol=1e-5)
+        outputs = encoder_decoder(config, outputs=["cross_attention_scores"])
+        outputs.set_weights([w for layer in outputs.layers for w in subject.model.get_layer(layer.name).get_weights()])
+        expected = outputs({name: shown_inputs(subject, one)[name] for name in outputs.input})["cross_attention_scores"]
+        np.testing.assert_allclose(one.recorded.weights, np.asarray(expected)[0], atol=1e-5)
+
+
+def shown_inputs(subject, one) -> dict[str, np.ndarray]:
+    """The tokens of a map of a translation, by their names."""
+    ids = {subject.tokenizer.id_to_token(number).replace("▁", "␣"): number
+           for number in range(subject.tokenizer.vocabulary_size)}  # fmt: skip
+    rows, columns = ([[ids[name.removesuffix(" (start)")] for name in side.names]] for side in (one.rows, one.columns))
+    inputs = {"token_ids": np.array(rows), "encoder_token_ids": np.array(columns)}
+    return inputs | {name.replace("token_ids", "padding_mask"): np.ones_like(array) for name, array in inputs.items()}
 
 
 @pytest.mark.integration

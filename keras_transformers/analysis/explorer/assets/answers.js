@@ -55,7 +55,7 @@ function barRow(row, scale, show, hasOff) {
     span.style.width = `${(100 * Math.abs(value)) / scale}%`;
     track.append(span);
   };
-  if (row.whole != null) bar("whole", row.whole);
+  if (row.whole != null) bar(row.whole < 0 ? "whole minus" : "whole", row.whole);
   if (row.off != null) bar("off", row.off);
   const whole = row.whole == null ? "less" : show(row.whole);
   const off = row.off == null ? "less" : show(row.off);

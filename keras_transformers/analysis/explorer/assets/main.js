@@ -1,13 +1,14 @@
 const last = data.runs.length - 1;
 const state = {
-  run: last, compare: last > 0, kind: data.runs[last].maps[0].kind, layer: 0, head: 0, row: 0, column: 0,
-  view: "window", off: null, place: Math.max(0, data.runs[last].answer.places.length - 1),
+  run: last, compare: last > 0, kind: data.runs[last].maps[0]?.kind, layer: 0, head: 0, row: 0, column: 0,
+  view: "window", list: null, off: null, place: Math.max(0, data.runs[last].answer.places.length - 1),
   temperature: data.temperatures.indexOf(1),
 };
 
 // Begin where something is asked: at the token of the place, and what it attends to most.
 function begin() {
   const map = mapOf();
+  if (!map) return;
   const { token } = data.runs[state.run].answer.places[state.place] ?? {};
   state.row = Math.min(map.size[0] - 1, Math.max(0, (token ?? 0) - map.first[0]));
   const weights = Array.from({ length: map.size[1] }, (_, column) => weightAt(map, state.row, column));
@@ -27,6 +28,8 @@ function update(changes, focusIn) {
 function draw() {
   drawAnswerControls();
   drawAnswer();
+  drawLens();
+  if (!mapOf()) return;
   drawHeadsControls();
   drawHeadGrid();
   drawHead();
@@ -36,23 +39,28 @@ function drawHead() {
   const map = mapOf();
   const name = headName(state.layer, state.head);
   byId("head-title").textContent = `One head: ${name}, ${map.title}`;
-  byId("role").textContent = map.roles ? roleText(name, map.roles[state.layer][state.head]) : `Head ${name}.`;
+  byId("role").textContent = map.roles ? roleText(name, map) : `Head ${name}.`;
   drawHeadControls(map, name);
   const cut = map.size[0] < map.rows.names.length || map.size[1] < map.columns.names.length;
   const legends = {
-    window: "The area of a square is the weight. Rows attend, columns are attended to. Striped: hidden by the mask.",
+    window: "The area of a square is the weight. Rows attend, columns are attended to." + (arraysOf(map).mask.every(Boolean) ? "" : " Striped: hidden by the mask."),
     whole: "Neighbouring tokens are one: the area is the share of attention of these tokens to those.",
     mean: "The mean over all heads of this layer: the area of a square is the weight.",
-    rollout: "How much of each input token is in each place behind this layer (rollout, Abnar and Zuidema 2020).",
+    rollout: "An estimate of how much of each input token is in each place behind this layer, from attention alone (rollout, Abnar and Zuidema 2020).",
     difference: "The changed text against your text: a filled square is more attention, a hollow one less.",
   };
   byId("legend").textContent = legends[state.view] + (cut && state.view !== "whole" ? ` Tokens ${map.first[0]} to ${map.first[0] + map.size[0] - 1} of ${map.rows.names.length} are shown.` : "");
   drawMap();
 }
 
-function roleText(name, role) {
+function roleText(name, map) {
+  const role = map.roles[state.layer][state.head];
   const share = (text, value) => `${text} ${percent(value)}`;
-  return `Head ${name} on this text: ${role.name}. ` + [share("token before", role.previous), share("itself", role.own), share("token behind", role.following), share("first token", role.first), share("special tokens", role.special)].join(", ") + `; mean distance ${role.distance.toFixed(1)} tokens, entropy ${role.entropy.toFixed(1)} bits.`;
+  const shares = [share("token before", role.previous), share("itself", role.own)];
+  if (!map.causal) shares.push(share("token behind", role.following));
+  shares.push(share("first token", role.first));
+  if (map.rows.special.some(Boolean)) shares.push(share("special tokens", role.special));
+  return `Head ${name} on this text: ${role.name}. ` + shares.join(", ") + `; mean distance ${role.distance.toFixed(1)} tokens, entropy ${role.entropy.toFixed(1)} bits.`;
 }
 
 function drawHeadControls(map, name) {
@@ -63,13 +71,14 @@ function drawHeadControls(map, name) {
   if (map.rollout) views.push(["rollout", "rollout"]);
   if (map.groups[0].length < map.rows.names.length || map.groups[1].length < map.columns.names.length) views.push(["whole", "the whole text"]);
   if (last) views.push(["difference", "difference"]);
-  const controls = [switching];
+  const controls = [switching, make("button", { type: "button", id: "list", "aria-pressed": String(isList()), onclick: () => update({ list: !isList() }) }, "As a list")];
   if (views.length > 1) controls.push(choice("view", "Show", views, state.view, (view) => update({ view })));
   if (last) controls.push(choice("run", "of", [[0, "your text"], [1, "the changed text"]], state.run, (run) => update({ run: Number(run), view: "window" })));
   byId("head-controls").replaceChildren(...controls);
 }
 
 function toggle() {
+  if (!mapOf()) return;
   const name = headName(state.layer, state.head);
   const run = data.runs[state.run];
   if (!run.switched[name]) return;
@@ -93,14 +102,41 @@ document.addEventListener("keydown", (event) => {
   if (event.key.toLowerCase() === "o" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) toggle();
 });
 
+function drawStart() {
+  const run = data.runs[last];
+  const { unit, places } = run.answer;
+  const steps = [unit === "value" && places.length ? "“What it answers” has the numbers that the model gives for the text." : "“What it answers”: the longest bar is the answer."];
+  if (places.length > 1) steps.push("It answers at several places: choose one by “Place”.");
+  if (run.lens) steps.push("“What each layer adds”: see the answer come about, from layer to layer.");
+  if (run.maps.length) steps.push("“All heads”: choose one. “One head” shows then which token looks at which, and “Behind one cell” the numbers of one such look.");
+  if (Object.keys(run.switched).length) steps.push("Switch the head off: a second, striped bar shows what the model answers without it.");
+  if (last) steps.push("Two texts are compared: “difference” shows where a head changes.");
+  if (data.space) steps.push("“Search”: which texts are nearest to yours, and how near all of them are to each other.");
+  byId("start").querySelector("ol").replaceChildren(...steps.map((text) => make("li", {}, text)));
+  byId("about").querySelector("ul").replaceChildren(...run.about.map((text) => make("li", {}, text)));
+  for (const id of ["heads", "head", "cell", "keys"]) byId(id).hidden = !run.maps.length;
+  document.querySelector("main").classList.toggle("single", !run.maps.length);
+}
+
 // In elements of their own: a text may turn the direction of writing.
 byId("text").append(make("bdi", {}, data.runs[0].text));
 if (last) byId("text").append(make("br"), "changed: ", make("bdi", {}, data.runs[1].text));
 const offHeads = data.runs.flatMap((run) => run.off);
 byId("notes").textContent = [...new Set(data.runs.flatMap((run) => run.notes)), ...(offHeads.length ? [`Off from the start: ${[...new Set(offHeads)].join(", ")}.`] : [])].join(" ");
+drawStart();
 begin();
 draw();
 drawPaths();
+drawSpace();
+let width = document.documentElement.clientWidth;
+window.addEventListener("resize", () => {
+  if (document.documentElement.clientWidth === width) return; // the height of a frame follows what is in it
+  width = document.documentElement.clientWidth;
+  if (mapOf()) draw();
+  drawPaths();
+  drawSpace();
+});
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => mapOf() && drawHeadGrid());
 if (window.frameElement) {
   const save = () => {
     const link = make("a", { href: URL.createObjectURL(new Blob([source], { type: "text/html" })), download: "inside.html" });

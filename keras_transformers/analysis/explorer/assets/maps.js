@@ -26,9 +26,10 @@ function drawHeadsControls() {
 
 function drawHeadGrid() {
   const map = mapOf();
-  const table = make("table", { role: "grid", "aria-label": "Heads: a row for each layer" });
+  const isWide = 68 * map.heads + 72 > byId("head-grid").clientWidth;
+  const table = make("table", { role: "grid", class: isWide ? "wrapped" : "", "aria-label": "Heads: a row for each layer" });
   for (let layer = 0; layer < map.layers; layer++) {
-    const row = make("tr", {}, make("th", { scope: "row" }, `layer ${layer}`));
+    const row = make("tr", { role: "row" }, make("th", { scope: "row", role: "rowheader" }, `layer ${layer}`));
     for (let head = 0; head < map.heads; head++) row.append(headCell(map, layer, head));
     table.append(row);
   }
@@ -121,6 +122,9 @@ function drawMap() {
   const [rows, columns] = [shown.rows.length, shown.columns.length];
   state.row = Math.min(state.row, rows - 1);
   state.column = Math.min(state.column, columns - 1);
+  if (isList(shown)) return drawRow(shown);
+  const cell = cellSize(shown);
+  byId("map").style.setProperty("--cell", `${Math.max(LEAST, cell).toFixed(2)}px`);
   const head = make("tr", {}, make("td", { "aria-hidden": "true", class: "corner" }));
   for (const [name, special] of shown.columns) head.append(make("th", { scope: "col", class: special ? "token special" : "token" }, name));
   const body = make("tbody");
@@ -139,7 +143,7 @@ function mapCell(shown, row, column) {
   const masked = shown.masked(row, column);
   const chosen = row === state.row && column === state.column;
   const square = make("span");
-  square.style.width = square.style.height = `${(1.375 * Math.sqrt(Math.min(1, Math.abs(value ?? 0)))).toFixed(3)}rem`;
+  square.style.width = square.style.height = `calc(var(--cell) * ${(0.917 * Math.sqrt(Math.min(1, Math.abs(value ?? 0)))).toFixed(4)})`;
   const text = masked ? "hidden by the mask" : value == null ? "new" : state.view === "difference" ? signed(value) : decimal(value);
   const choose = () => chooseCell(shown, row, column);
   return make("td", {

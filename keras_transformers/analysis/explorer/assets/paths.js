@@ -1,7 +1,7 @@
 // The path of a signal from the first token to the last, in three kinds of layers.
 function named(path) {
   if (path.kind === "recurrent") return "A recurrent layer";
-  const name = path.kind === "attention" ? "attention" : "convolutions of width 3";
+  const name = path.kind === "attention" ? "attention" : `convolutions of width ${path.kernel}`;
   return path.causal ? `Causal ${name}` : `Bidirectional ${name}`;
 }
 
@@ -10,18 +10,19 @@ function drawPaths() {
     const layers = path.layers === 1 ? "1 layer" : `${path.layers} layers`;
     const steps = path.steps === 1 ? "1 step" : `${path.steps} steps`;
     const title = make("h3", {}, `${named(path)}: ${steps}, ${layers}`);
-    return make("figure", { "data-kind": path.kind }, title, make("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": named(path) }, picture(path)));
+    return make("figure", { "data-kind": path.kind }, title, make("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": named(path) }, picture(path)), make("p", { class: "hint" }, path.own ? "This is the kind of the model above." : ""));
   });
   byId("pictures").replaceChildren(...figures);
   byId("paths").hidden = !figures.length;
 }
 
 function picture(path) {
-  const [gap, rise, top] = [44, path.layers > 3 ? 34 : 64, 24];
+  const room = Math.max(280, byId("pictures").clientWidth);
+  const [gap, rise, top] = [Math.min(44, (room - 72) / (path.length - 1)), path.layers > 3 ? 34 : 64, 24];
   const height = top + path.layers * rise + 76;
   const x = (position) => 24 + position * gap;
   const y = (layer) => top + (path.layers - layer) * rise;
-  const svg = makeSvg("svg", { class: "picture", role: "img", viewBox: `0 0 ${path.length * gap + 24} ${height}`,
+  const svg = makeSvg("svg", { class: "picture", role: "img", viewBox: `0 0 ${(path.length - 1) * gap + 72} ${height}`, width: (path.length - 1) * gap + 72,
     "aria-label": `${named(path)}: the signal takes ${path.steps} steps from ${path.tokens[0]} to ${path.tokens.at(-1)}` });
   const line = (from, to, name) => makeSvg("line", { class: name, x1: x(from[1]), y1: y(from[0]), x2: x(to[1]), y2: y(to[0]) });
   for (const [from, to] of path.edges) svg.append(line(from, to, "edge"));

@@ -1,0 +1,98 @@
+"""The residual stream of a model on one text: what each attention and feed-forward layer adds to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_transformers.analysis.watched import Seen, Watched
+from keras_transformers.config.transformer_config import TransformerConfig
+from keras_transformers.layers import padding_mask
+from keras_transformers.models.build import stack
+from keras_transformers.models.decoder import whole
+from keras_transformers.models.encoder import encode_source, walk
+
+
+class Step(NamedTuple):
+    """The embeddings, or one sub-layer of a block.
+
+    Args:
+        layer: Number of the block, from 0; None for the embeddings.
+        part: `"embedding"`, `"attention"`, `"cross_attention"` or `"feed_forward"`; of other mixers than attention
+            `config.mixer`.
+        added: float32 (T, D): the output of the sub-layer, which is added to the stream; of the embeddings, themselves.
+        states: float32 (T, D): the stream behind it; in post-norm blocks behind the norm.
+    """
+
+    layer: int | None
+    part: str
+    added: np.ndarray
+    states: np.ndarray
+
+
+def record_stream(config: TransformerConfig, model: keras.Model, inputs: Mapping[str, Any]) -> list[Step]:
+    """Read one text and return the steps of the stack that the head reads: the decoder, where there are two.
+
+    In a pre-norm model the last states are the sum of all that was added. In a post-norm model a norm follows each
+    addition, so that they are not.
+    Paper: Elhage et al. 2021, https://transformer-circuits.pub/2021/framework.
+
+    Args:
+        config: Of the model.
+        model: Of `models`, with or without heads of tasks.
+        inputs: Of one row, without padding: int32 (1, T) `token_ids`, `padding_mask`, and what else the model reads.
+
+    Returns:
+        The embeddings, then the sub-layers of every block; without the norm behind the last block of a pre-norm model.
+
+    Example:
+
+    >>> from keras_transformers.families import gpt2
+    >>> from keras_transformers.models import decoder
+    >>> config = gpt2(vocabulary_size=100, num_layers=1, num_heads=2, hidden_dim=16)
+    >>> ids = np.array([[2, 5, 3]], "int32")
+    >>> steps = record_stream(config, decoder(config), {"token_ids": ids, "padding_mask": 0 * ids + 1})
+    >>> [(step.layer, step.part) for step in steps]
+    [(None, 'embedding'), (0, 'attention'), (0, 'feed_forward')]
+    """
+    inputs = {name: ops.convert_to_tensor(value) for name, value in inputs.items()}
+    steps: list[Step] = []
+    side = "encoder" if config.kind == "encoder" else "decoder"
+    layers: dict[str, Any] = {layer.name: layer for layer in model.layers}
+    for index in range(config.num_blocks(side)):
+        name = f"{side}_block_{index}"
+        layers[name] = Watched(layers[name], _noter(steps, index, config.mixer))
+    if config.kind == "encoder":
+        states, _ = walk(
+            config, layers, inputs["token_ids"], padding_mask(inputs["padding_mask"]), inputs.get("segment_ids")
+        )
+    else:
+        encoder_inputs = {}
+        if config.kind == "encoder_decoder":
+            *_, encoder_inputs = encode_source(config, layers, inputs)
+        states, *_ = whole(config, layers, inputs, **encoder_inputs)
+    first = _array(states[0])
+    return [Step(None, "embedding", first, first), *steps]
+
+
+def finish_layers(config: TransformerConfig, model: keras.Model) -> list[keras.layers.Layer]:
+    """Return the layers behind the last block, which a pre-norm model has: the norm, and a dropout of some families."""
+    layers = stack({layer.name: layer for layer in model.layers}, "decoder")
+    return [layers[name] for name in ("final_norm", "final_dropout") if name in layers]
+
+
+def _noter(steps: list[Step], index: int, mixer: str) -> Any:
+    def note(seen: Seen) -> None:
+        part = mixer if seen.part == "mixer" else seen.part
+        steps.append(Step(index, part, _array(seen.added), _array(seen.states)))
+
+    return note
+
+
+def _array(x: Any) -> np.ndarray:
+    """(1, T, D) -> float32 (T, D)."""
+    return ops.convert_to_numpy(ops.cast(x, "float32"))[0]
