@@ -16,7 +16,7 @@ COLUMNS = ("model", "data", "measured", "runs", "minutes", "by python ...")
 @app.command(epilog=examples("results", 'results "minilm*"', "results --markdown"))
 def results(
     pattern: Annotated[str, Argument(help="Names, with the wildcards of the shell.")] = "*",
-    markdown: Annotated[bool, Option("--markdown", help="Print the table of the README.")] = False,
+    markdown: Annotated[bool, Option("--markdown", help="Print the table of docs/results.md.")] = False,
 ) -> None:
     """What was measured with the models, and how to measure it again."""
     rows = [row for name in names(pattern) for row in rows_of(name, describe(name).results)]

@@ -1,4 +1,4 @@
-"""`results`, and the table of the README, which is what it prints."""
+"""`results`, and the table of docs/results.md, which is what it prints."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from rich.console import Console
 import zoo
 from zoo.cli import app
 
-README = Path(__file__).parents[3] / "README.md"
+ROOT = Path(__file__).parents[3]
+PAGE = ROOT / "docs" / "results.md"
 
 
 @pytest.mark.integration
-def test_the_table_of_the_readme_is_what_it_prints():
+def test_the_table_of_the_page_is_what_it_prints():
     printed = run("results", "--markdown").strip()
-    assert printed in README.read_text(encoding="utf-8"), "put the output of `python -m zoo results --markdown` there"
+    assert printed in PAGE.read_text(encoding="utf-8"), "put the output of `python -m zoo results --markdown` there"
 
 
 def test_every_result_is_shown():
@@ -60,12 +61,12 @@ def test_commands_are_those_that_there_are(name):
         if script == "-m":
             assert arguments[:2] in (["zoo", verb] for verb in ("train", "evaluate", "finetune"))
         else:
-            assert script.startswith("benchmarks/") and (README.parent / script).is_file()
+            assert script.startswith("benchmarks/") and (ROOT / script).is_file()
 
 
 def test_results_are_means_of_the_log():
     """Each figure of `benchmarks/encoder_tasks.py` is the mean of its runs in the log; so are minutes, and spreads."""
-    log = (README.parent / "benchmarks" / "encoder_tasks.jsonl").read_text(encoding="utf-8").splitlines()
+    log = (ROOT / "benchmarks" / "encoder_tasks.jsonl").read_text(encoding="utf-8").splitlines()
     found = 0
     for name in zoo.names():
         for result in zoo.describe(name).results:
