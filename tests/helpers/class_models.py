@@ -8,14 +8,14 @@ from small_seq2seq import whole_model
 from keras_transformers import heads
 from keras_transformers.checkpoints.names import FAMILIES, names_of
 from keras_transformers.config.transformer_config import TransformerConfig
-from keras_transformers.models import decoder, encoder
+from keras_transformers.models import decoder, encoder, encoder_decoder
 
 
 def class_model(config: TransformerConfig, architecture: str | None, num_classes: int = 3) -> keras.Model:
     """The counterpart of a class of `transformers`; of None, one with the heads of all of the family's classes."""
-    if config.kind == "encoder_decoder":
-        return whole_model(config)
     architectures = FAMILIES[config.family].architectures
+    if config.kind == "encoder_decoder":
+        return whole_model(config) if architectures.get(architecture, True) else encoder_decoder(config)
     layers = {layer for layers in architectures.values() for layer in layers}
     if architecture is not None:
         layers = set(architectures.get(architecture, ()))

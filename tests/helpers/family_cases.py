@@ -13,7 +13,8 @@ from keras_transformers.config.transformer_config import TransformerConfig
 SIZES = {"vocabulary_size": 30, "num_layers": 2, "num_heads": 4, "hidden_dim": 16, "max_length": 8}
 STACKS = SIZES | {"num_layers": 1, "num_decoder_layers": 2, "intermediate_dim": 24}
 # Of models that are compared with those of `transformers`. A value that is lost on the way to it shows: none is usual.
-UNUSUAL = {"vocabulary_size": 90, "num_layers": 3, "num_heads": 4, "hidden_dim": 32, "max_length": 24, "epsilon": 1e-2}
+UNUSUAL = {"vocabulary_size": 90, "num_layers": 3, "num_heads": 4, "hidden_dim": 32, "max_length": 24, "epsilon": 1e-2,
+           "pad_id": 3}  # fmt: skip
 
 
 class Case(NamedTuple):
@@ -25,6 +26,7 @@ class Case(NamedTuple):
         variants: More small models that are compared with those of `transformers`, by name: options of each.
         published: Arguments of `make` by the number of weights that they make, as published: of an encoder with its
             pooler, if it has one, or of a language model.
+        is_ours: Whether no class of `transformers` computes it.
         unusual: Options in place of those of `UNUSUAL`, which the family's format cannot hold.
     """
 
@@ -33,6 +35,7 @@ class Case(NamedTuple):
     variants: Mapping[str, Mapping[str, Any]] = {}
     published: Mapping[int, Mapping[str, Any]] = {}
     unusual: Mapping[str, Any] = {}
+    is_ours: bool = False
 
     @property
     def family(self) -> str:
@@ -94,6 +97,7 @@ CASES = {
     "transformer": Case(
         families.transformer,
         own=STACKS,
+        is_ours=True,
         # The paper says 65 and 213 million; its vocabularies are "about 37,000" tokens.
         published={63_082_496: sized(37000), 214_245_376: {**sized(37000), "num_heads": 16, "hidden_dim": 1024}},
     ),
@@ -123,8 +127,8 @@ CASES = {
         published={139_417_344: sized(50265, 6, 12, 768), 406_287_360: sized(50265, 12, 16, 1024)},
     ),
     "mbart": Case(families.mbart, **PAIR, variants={"pad": {"pad_id": 3, "decoder_start_id": 4}}),
-    "recurrent": Case(families.recurrent, own={"intermediate_dim": 24}),
-    "convolutional": Case(families.convolutional, own={"intermediate_dim": 24}),
+    "recurrent": Case(families.recurrent, own={"intermediate_dim": 24}, is_ours=True),
+    "convolutional": Case(families.convolutional, own={"intermediate_dim": 24}, is_ours=True),
 }
 KINDS = {name: case.small().kind for name, case in CASES.items()}
 ATTENTION = {name: case for name, case in CASES.items() if case.small().mixer == "attention"}

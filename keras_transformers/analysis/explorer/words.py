@@ -16,7 +16,7 @@ POSITIONS = {
     "learned": "a learned vector for each place is added to the embeddings",
     "sinusoidal": "sines and cosines of the place are added to the embeddings",
     "rotary": "queries and keys are turned by an angle that grows with the place (RoPE); the page shows them turned",
-    "relative": "a learned number for each distance and head is added to the scores of self-attention",
+    "relative": "a learned number for each bucket of distances and head is added to the scores of self-attention",
     "alibi": "a number that falls with the distance, steeper in some heads, is added to the scores (ALiBi)",
 }
 

@@ -218,15 +218,30 @@ def contrast(*colours: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-COLOURS = dict(re.findall(r"--(\w+): (#[0-9a-f]{6});", STYLE))
+def colours_of(style: str) -> dict[str, str]:
+    return dict(re.findall(r"--(\w+): (#[0-9a-f]{6});", style))
 
 
+LIGHT, DARK = map(colours_of, STYLE.split("@media (prefers-color-scheme: dark)"))
+
+
+def test_each_colour_has_one_for_the_dark():
+    assert set(LIGHT) == set(DARK) and len(LIGHT) > 8
+    assert not re.findall(r"#[0-9a-f]{3,6}\b(?!;)", re.sub(r"#[a-z-]+", "", STYLE))  # no colour beside these
+
+
+@pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
 @pytest.mark.parametrize("ground", ["paper", "panel", "chosen"])
 @pytest.mark.parametrize(
     ("ink", "least"), [("ink", 4.5), ("quiet", 4.5), ("mark", 4.5), ("less", 4.5), ("focus", 4.5), ("line", 3)]
 )
-def test_contrast_is_that_of_wcag_aa(ink, ground, least):
-    assert contrast(COLOURS[ink], COLOURS[ground]) >= least
+def test_contrast_is_that_of_wcag_aa(ink, ground, least, colours):
+    assert contrast(colours[ink], colours[ground]) >= least
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in ASSETS.iterdir()))
+def test_assets_are_small(name):
+    assert len((ASSETS / name).read_text(encoding="utf-8").splitlines()) < 200
 
 
 def test_the_contrast_of_black_and_white_is_21():
