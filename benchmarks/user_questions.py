@@ -89,7 +89,9 @@ def examples(data: Path, run: Run) -> Run:
 
 
 def imbalance(data: Path, run: Run) -> Run:
-    """Return recall and precision of a label that is rare among the texts to learn from, on a test part where it is not."""
+    """Return recall and precision of a label that is rare among the texts to learn from, on a test part where it is
+    not.
+    """
     from keras_transformers.tasks.reports import measure
 
     train, test = sst2(data)
@@ -101,7 +103,9 @@ def imbalance(data: Path, run: Run) -> Run:
 
 
 def cost(data: Path, run: Run) -> Run:
-    """Return milliseconds of the processor a text, and the peak of the process's memory in MB; of `fit`, batches of 32."""
+    """Return milliseconds of the processor a text, and the peak of the process's memory in MB; of `fit`,
+    batches of 32.
+    """
     import zoo
     from keras_transformers import Task
 

@@ -57,7 +57,9 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
 
 
 def site_link(found: re.Match, page: str, repository: str | None) -> str:
-    """Return a link of a page of the repository as a link of the site; what leads nowhere stays, for MkDocs to warn of."""
+    """Return a link of a page of the repository as a link of the site; what leads nowhere stays, for MkDocs to
+    warn of.
+    """
     image, text, link = found.groups()
     path, mark, anchor = link.partition("#")
     if not path or ":" in path:

@@ -97,7 +97,9 @@ def make_reference(folder, architecture="BertForPreTraining", seed=0, gain=1.5, 
                 weight.normal_(0, 0.15)
             else:
                 fan_in = weight.shape[0 if ".c_" in name else 1]  # GPT keeps (input, output)
-                unscaled = model.config.d_kv if name.endswith(".q.weight") else 1  # T5, else its softmax would be hard
+                unscaled = (
+                    getattr(model.config, "d_kv", 1) if name.endswith(".q.weight") else 1
+                )  # T5, else its softmax would be hard
                 weight.normal_(0, gain / (fan_in * unscaled) ** 0.5)
     model.save_pretrained(folder)
     return model

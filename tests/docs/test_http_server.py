@@ -1,4 +1,6 @@
-"""docs/serving/http_server.py: it answers as `predict` does, without Keras and this package, and refuses what does not fit."""
+"""docs/serving/http_server.py: it answers as `predict` does, without Keras and this package, and refuses what does not
+fit.
+"""
 
 from __future__ import annotations
 

@@ -30,3 +30,15 @@ def test_last_token_takes_no_notice_of_padding():
     mask = np.array([[1, 1, 1, 0, 0], [1, 1, 0, 0, 0]])
     cut = model([states[:, :3], mask[:, :3]])
     np.testing.assert_array_equal(to_numpy(model([states, mask])), to_numpy(cut))
+
+
+def test_a_pooler_that_is_the_first_layer_of_a_classifier():
+    """DistilBERT's: ReLU, and no negative number; with a dropout before it in training, as RoBERTa's has."""
+    inputs = keras.Input((None, 16))
+    config = small_config(pooler_activation="relu", pooler_dropout=0.5)
+    model = randomize(keras.Model(inputs, pooler(config, inputs)))
+    states = np.random.default_rng(0).normal(size=(2, 3, 16)).astype("float32")
+    layer = model.get_layer("pooler")
+    kernel, bias = (np.array(weight) for weight in layer.weights)
+    np.testing.assert_allclose(to_numpy(model(states)), np.maximum(states[:, 0] @ kernel + bias, 0), atol=1e-5)
+    assert np.abs(to_numpy(model(states, training=True)) - to_numpy(model(states))).max() > 1e-3

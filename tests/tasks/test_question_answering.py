@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bare
+import keras
 import numpy as np
 import pytest
 import questions
@@ -12,6 +13,7 @@ from processes import run_on_jax
 from questions import ANSWERS, CONTEXTS, FIT, QUESTIONS, TEXTS, as_dict
 
 import zoo
+from keras_transformers.tasks import Task
 from keras_transformers.tasks.questions.best_answers import describe_answer
 from keras_transformers.tasks.questions.context_windows import encode_windows, plan_windows
 
@@ -362,3 +364,14 @@ print("done")
 @pytest.mark.slow
 def test_without_tensorflow():
     assert run_on_jax(JAX) == "done\n"
+
+
+@pytest.mark.integration
+def test_a_model_without_segments():
+    """As DistilBERT and RoBERTa are: which text a token is of comes from the tokenizer."""
+    keras.utils.set_random_seed(0)
+    config = questions.answerer().config.replace(num_segments=0)
+    task = Task("question_answering", config, questions.tokenizer())
+    task.fit(QUESTIONS, ANSWERS, **questions.FIT)
+    assert "segment_ids" not in task.model.input
+    assert [answer["answer"] for answer in questions.untraced(task).predict(QUESTIONS, CONTEXTS)] == TEXTS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated
 
 from rich import box
@@ -18,6 +19,7 @@ COLUMNS = {"name": "left", "params": "right", "layers": "right", "task": "left",
 def list_models(
     pattern: Annotated[str, Argument(help="Names, with the wildcards of the shell.")] = "*",
     bundled: Annotated[bool, Option("--bundled", help="Only models whose weights are in the package.")] = False,
+    markdown: Annotated[bool, Option("--markdown", help="Print Markdown, as docs/models.md has it.")] = False,
 ) -> None:
     """List the models of the zoo: sizes, tasks, licences, and whether their weights are bundled."""
     found = names(pattern, True if bundled else None)
@@ -25,12 +27,31 @@ def list_models(
         describe(pattern)  # which raises: the error has the nearest names
     if not found:
         raise ValueError(f"no {'bundled ' if bundled else ''}model is named like {pattern!r}; the zoo has {names()}.")
+    if markdown:
+        print(markdown_table(map(describe, found)))
+        return
     table = Table(box=box.SIMPLE_HEAD, padding=0, show_edge=False)
     for header, justify in COLUMNS.items():
         table.add_column(header, justify=justify, no_wrap=True)
     for entry in map(describe, found):
         table.add_row(*cells(entry))
     show(table)
+
+
+def markdown_table(entries: Iterable[Entry]) -> str:
+    """Return the models as a table in Markdown, those with bundled weights first: that of docs/models.md.
+
+    Example:
+
+    >>> markdown_table([describe("gpt2")]).splitlines()[-1]
+    '| `gpt2` | 124 M | 12 x 768 | causal_lm | MIT | hub |'
+    """
+    rows = [tuple(COLUMNS), tuple("---" for _ in COLUMNS)]
+    for entry in sorted(entries, key=lambda entry: (not entry.bundled, entry.source is None, entry.name)):
+        name, *facts, weights = cells(entry)
+        card = f"[bundled](../zoo/bundled/{name}/README.md)" if entry.bundled else weights
+        rows.append((f"`{name}`", *facts, card))
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def cells(entry: Entry) -> tuple[str, ...]:

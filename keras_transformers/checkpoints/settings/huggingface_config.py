@@ -25,6 +25,8 @@ FORGOTTEN = (
     "output_initializer_range",
     "embedding_initializer_range",
     "dropout",
+    "pooler_dropout",
+    "classifier_dropout",
 )  # fields for training only, which a format may lose: trained weights do not need them
 
 

@@ -42,10 +42,10 @@ class TokenStream:
     >>> from keras_transformers.data.batches.pipeline import batches
     >>> from keras_transformers.text.graph.compile import compile_text
     >>> from keras_transformers.text.tokenizer import Tokenizer
-    >>> tokenizer = Tokenizer.train(["the cat danced", "the cat sat"], vocabulary_size=40)
+    >>> tokenizer = Tokenizer.train(["the cat danced", "the cat sat"], vocabulary_size=40, model="words")
     >>> lines = tf.data.Dataset.from_tensor_slices(["the cat sat", "the cat danced"])  # or a tf.data.TextLineDataset
-    >>> tokenize = compile_text(tokenizer.to_json()).tokenize
-    >>> stream = TokenStream(lines, tokenize, max_length=4, packing="blocks", end_id=tokenizer.sep_id)
+    >>> tokenize = compile_text(tokenizer.to_json(), pad_id=0).tokenize
+    >>> stream = TokenStream(lines, tokenize, max_length=4, packing="blocks", end_id=tokenizer.eos_id)
     >>> dataset = batches(stream, NextToken(40), batch_size=2, max_length=4)
     >>> next(iter(dataset))[0]["token_ids"].shape
     TensorShape([2, 4])

@@ -1,0 +1,47 @@
+"""Choices of a configuration that go together, and those that do not."""
+
+import pytest
+
+from keras_transformers.config.transformer_config import TransformerConfig
+from keras_transformers.families import bert, gpt2
+from keras_transformers.families.dropout_rates import with_dropout
+
+SIZES = {"vocabulary_size": 30, "num_layers": 1, "num_heads": 2, "hidden_dim": 8}
+
+
+def test_two_kinds_of_positions_go_through_json():
+    config = bert(**SIZES, positions=["learned", "relative"])
+    assert config.positions == config.position_kinds == ("learned", "relative")
+    assert TransformerConfig.from_dict({**config.to_dict(), "positions": ["learned", "relative"]}) == config
+    assert bert(**SIZES, positions=["learned"]) == bert(**SIZES)
+    assert bert(**SIZES).position_kinds == ("learned",)
+
+
+@pytest.mark.parametrize(
+    "positions", [["relative", "learned"], ["rotary", "relative"], ["learned", "learned"], ["learned", "sinusoidal"]]
+)
+def test_kinds_that_do_not_go_together(positions):
+    with pytest.raises(ValueError, match=r"several positions are one of .*, then one of"):
+        bert(**SIZES, positions=positions)
+
+
+@pytest.mark.parametrize(
+    ("make", "options", "message"),
+    [
+        (bert, {"positions": ["learned", "other"]}, "positions must be one of"),
+        (bert, {"position_offset": -1}, "position_offset must be"),
+        (bert, {"position_offset": 2, "positions": "rotary"}, "position_offset is of an encoder with learned"),
+        (gpt2, {"position_offset": 2}, "position_offset is of an encoder with learned"),
+        (bert, {"classifier_dropout": 1.0}, "classifier_dropout is a rate"),
+        (bert, {"pooler_activation": 3}, "pooler_activation must be a str"),
+    ],
+)
+def test_what_is_refused(make, options, message):
+    with pytest.raises(ValueError, match=message):
+        make(**SIZES, **options)
+
+
+def test_dropouts_of_heads_are_set_with_the_others():
+    config = with_dropout(bert(**SIZES, pooler_dropout=0.1, classifier_dropout=0.2), 0.3)
+    assert (config.pooler_dropout, config.classifier_dropout) == (0.3, 0.3)
+    assert with_dropout(bert(**SIZES), 0.3).classifier_dropout is None
