@@ -3,10 +3,10 @@
     python benchmarks/user_questions.py DATA LOG [--questions examples imbalance cost]
     python benchmarks/user_questions.py DATA LOG --table
 
-`DATA` is the folder of data sets. Each run has a process of its own and is a line of JSON in `LOG`; the same command goes
-on where it was stopped, and `--table` prints means. `examples` and `imbalance` need the extra `eval`, for the baseline that
-counts words. Epochs are those of `python -m zoo finetune`, and nothing is chosen on the test parts. Minutes are those of
-the processor, over all threads. `benchmarks/user_questions.jsonl` is the log.
+`DATA` is the folder of data sets. Each run has a process of its own and is a line of JSON in `LOG`; the same command
+goes on where it was stopped, and `--table` prints means. `examples` and `imbalance` need the extra `eval`, for the
+baseline that counts words. Epochs are those of `python -m zoo finetune`, and nothing is chosen on the test parts.
+Minutes are those of the processor, over all threads. `benchmarks/user_questions.jsonl` is the log.
 """
 
 from __future__ import annotations

@@ -53,10 +53,11 @@ def token_classification(setup: Setup, *, labels: Sequence[str] | int | None = N
     >>> from keras_transformers.families import bert
     >>> from keras_transformers.tasks import Task
     >>> from keras_transformers.text.tokenizer import Tokenizer
-    >>> tokenizer = Tokenizer.train(["Ann left", "Bob left"], vocabulary_size=60)
+    >>> tokenizer = Tokenizer.train(["Ann left", "Bob Lee left"], vocabulary_size=60)
     >>> config = bert(tokenizer.vocabulary_size, num_layers=1, num_heads=2, hidden_dim=8, max_length=16)
     >>> task = Task("token_classification", config, tokenizer, labels=["O", "B-person", "I-person"])
-    >>> history = task.fit(["Ann left", "Bob left"], [[(0, 3, "person")], [(0, 3, "person")]], epochs=1, verbose=0)
+    >>> spans = [[(0, 3, "person")], [(0, 7, "person")]]
+    >>> history = task.fit(["Ann left", "Bob Lee left"], spans, epochs=1, verbose=0)
     >>> [token["text"] for token in task.predict(["Ann left"])[0]["tokens"]]
     ['Ann', 'left']
     """

@@ -31,6 +31,8 @@ from tf_folders import (
 
 import zoo
 
+pytestmark = pytest.mark.filterwarnings("ignore:")
+
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE = (DOCS / "tensorflow_checkpoints.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))

@@ -25,6 +25,8 @@ from keras_transformers.checkpoints.settings.sentence_transformers import (
 )
 from keras_transformers.text.tokenizer import Tokenizer
 
+pytestmark = pytest.mark.filterwarnings("ignore:")
+
 GENERATION = {
     "num_beams": 4, "max_length": 40, "max_new_tokens": 10, "min_length": 1, "length_penalty": 1.0, "do_sample": True,
     "early_stopping": True, "temperature": 0.5, "top_k": 5, "top_p": 0.9, "bad_words_ids": [[3], [4]], "seed": 1,

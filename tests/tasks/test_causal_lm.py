@@ -184,6 +184,7 @@ def test_a_stream_is_the_text(task, stop, seed):
 
 
 @pytest.mark.integration
+@pytest.mark.filterwarnings("ignore:\\d+ of \\d+")
 def test_beams(task):
     rows = task.predict(TEXTS, num_beams=3, num_sequences=2, max_new_tokens=10, length_penalty=0.5)
     greedy = task.predict(TEXTS, max_new_tokens=10)

@@ -95,6 +95,7 @@ def test_the_last_token_answers_whatever_stands_beside(task):
 
 
 @pytest.mark.integration
+@pytest.mark.filterwarnings("ignore:\\d+ of \\d+")
 def test_a_cut_text_ends_with_the_end_token(task):
     (inputs,) = next(iter(task.dataset(["a fine film " * 20])))
     assert inputs["token_ids"].shape == (1, 16) and inputs["token_ids"][0, -1] == task.tokenizer.eos_id

@@ -10,6 +10,8 @@ from tiny import FIT, LABELS, NAMES, TEXTS
 
 import zoo
 
+pytestmark = pytest.mark.filterwarnings("ignore:the checkpoint's classifier is for the labels")
+
 
 @pytest.fixture(scope="module")
 def task(tmp_path_factory):

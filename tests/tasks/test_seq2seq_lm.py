@@ -47,6 +47,7 @@ def same(answer: dict, other: dict) -> None:
 
 
 @pytest.mark.integration
+@pytest.mark.filterwarnings("ignore:\\d+ of \\d+")
 def test_greedy_beyond_the_first_cache(task, sources):
     """Longer than the cache is at first, so that it grows twice."""
     new = 2 * GROWTH - 5

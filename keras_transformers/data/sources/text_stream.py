@@ -38,7 +38,8 @@ class Stream:
     >>> from keras_transformers.data.batches.pipeline import batches
     >>> from keras_transformers.text.graph.compile import compile_text
     >>> from keras_transformers.text.tokenizer import Tokenizer
-    >>> tokenizer = Tokenizer.train(["the cat danced", "the cat sat"], vocabulary_size=40)
+    >>> special = ["</s>", "<unk>", "[PAD]", "[MASK]"]
+    >>> tokenizer = Tokenizer.train(["the cat danced"], vocabulary_size=40, model="words", special_tokens=special)
     >>> texts = tf.data.Dataset.from_tensor_slices(["the cat", "danced"])  # or a tf.data.TextLineDataset
     >>> encode = functools.partial(compile_text(tokenizer.to_json()).encode, max_length=32)
     >>> dataset = batches(Stream(texts, encode), MaskedLM(tokenizer), batch_size=2, max_length=32)

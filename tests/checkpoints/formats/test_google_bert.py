@@ -87,14 +87,15 @@ def test_lower_case_is_assumed_by_the_vocabulary_or_said(tmp_path):
     assert said.tokenizers()[0].encode(["FINE film"])[0].ids == [2, 1, 26, 3]
 
 
-class TestPrefix:
-    @pytest.fixture(scope="class")
-    def run(self, tmp_path_factory):
-        folder = tmp_path_factory.mktemp("run")
-        for step, seed in ((3, 0), (7, 1)):
-            google_bert(folder, bert_variables(seed=seed) | head_variables("", 2), f"model.ckpt-{step}")
-        return folder
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run")
+    for step, seed in ((3, 0), (7, 1)):
+        google_bert(folder, bert_variables(seed=seed) | head_variables("", 2), f"model.ckpt-{step}")
+    return folder
 
+
+class TestPrefix:
     def test_several_are_refused(self, run):
         (run / "checkpoint").unlink(missing_ok=True)
         with pytest.raises(ValueError, match=r"several checkpoints.*model.ckpt-7'"):
@@ -235,6 +236,7 @@ def test_a_layer_is_missing(tmp_path):
 
 @pytest.mark.integration
 @pytest.mark.parametrize("width, layers, heads, seed", [(8, 1, 1, 0), (12, 2, 3, 1), (16, 3, 4, 2)])
+@pytest.mark.filterwarnings("ignore:.* does not say all")
 def test_the_numbers_of_the_program(tmp_path, width, layers, heads, seed):
     bert = bert_variables(width, layers, inner=3 * width, seed=seed)
     head = head_variables("", 3, width)

@@ -14,6 +14,8 @@ from keras_transformers.checkpoints.formats import find_stored
 from keras_transformers.checkpoints.loading import load_weights
 from keras_transformers.checkpoints.stored import Said
 
+pytestmark = pytest.mark.filterwarnings("ignore:.* does not say all")
+
 MODELS = {
     "apart": {},
     "input": {"share": "input", "layers": (1, 2)},

@@ -6,6 +6,8 @@ from keras_transformers.data.objectives.translation import Translation, encode_t
 from keras_transformers.data.sources.translation_stream import TranslationStream
 from keras_transformers.text.tokenizer import Tokenizer
 
+pytestmark = pytest.mark.filterwarnings("ignore:\\d+ of \\d+")
+
 tf = pytest.importorskip("tensorflow")
 
 WORDS = ["the", "cat", "sat", "on", "a", "dog", "that", "danced"]

@@ -140,6 +140,7 @@ def test_texts_of_words():
 
 @pytest.mark.data
 @pytest.mark.parametrize("name", ["wnut17/emerging.dev.conll", "ud_ewt/en_ewt-ud-dev.conllu"])
+@pytest.mark.filterwarnings("ignore:.* give no token")
 def test_words_of_real_files_are_found_as_the_library_finds_them(data_dir, name):
     """It takes sentences as words, too, and says which word each token is of: not one difference."""
     import zoo
@@ -160,6 +161,7 @@ def test_words_of_real_files_are_found_as_the_library_finds_them(data_dir, name)
 
 
 @pytest.mark.integration
+@pytest.mark.filterwarnings("ignore:no text has the label")
 def test_a_label_of_no_scheme_is_told_and_refused_in_training():
     """A task with an odd tag finds entities, not plain tags, and learns from no such row."""
     with pytest.warns(UserWarning, match=r"of the scheme BIO, such as .* but \['o'\] are not: correct them"):

@@ -108,6 +108,7 @@ def test_the_exit_code_and_the_line_of_an_error():
 
 
 @pytest.mark.integration
+@pytest.mark.filterwarnings("ignore:.* means the class BertTokenizer")
 def test_texts_and_patterns_that_no_tokenizer_takes(folders, table, tmp_path):
     """Each is one line that says what to mend; a pattern of endless time was a panic, past every `except Exception`."""
     code, printed = fail("predict", folders["classification"], "fine", "half \ud83d")

@@ -173,6 +173,7 @@ def test_labels_of_the_test_file_are_checked_before_the_work(table, monkeypatch,
 
 
 @pytest.mark.integration
+@pytest.mark.filterwarnings("ignore:\\d+ of \\d+")
 def test_what_else_is_wrong_with_the_test_file_is_told_before_the_work(folders, table, tmp_path, monkeypatch):
     monkeypatch.setattr(Task, "fit", never)
     blank = [{"text": "a fine film", "label": " "}]

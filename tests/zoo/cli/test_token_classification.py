@@ -50,6 +50,7 @@ def test_finetune_goes_all_the_way(folders, files, tmp_path):
 
 
 @pytest.mark.integration
+@pytest.mark.filterwarnings("ignore:no text has the label")
 def test_finetune_on_entities(folders, files, tmp_path, served):
     options = ("--task", "token_classification", "--train", files[".jsonl"], "--epochs", "1")
     run("finetune", folders["masked_lm"], *options, "--out", tmp_path / "out")
