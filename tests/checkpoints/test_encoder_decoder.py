@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 import safetensors.numpy
+from small_seq2seq import whole_model
 
 from keras_transformers.checkpoints.loading import load_weights
 from keras_transformers.checkpoints.saving import save_folder
@@ -36,11 +37,11 @@ def same(left, right):
 @pytest.mark.parametrize("architecture", PAIRS)
 def test_round_trip_of_two_stacks(tmp_path, ours, architecture):
     config = PAIRS[architecture]
-    model = ours.build(config, architecture)
+    model = whole_model(config)
     ours.randomise(model)
     save_folder(tmp_path, model, config, None, architecture=architecture)
     assert read_config(tmp_path)[0] == config
-    again = ours.build(config, architecture)
+    again = whole_model(config)
     kept = load_weights(again, tmp_path, missing_ok=("lm_head", "output_bias"))
     assert kept == (("lm_head/kernel",) if architecture == "Transformer" else ())
     before = {path: array for path, array in values(model).items() if path not in kept}

@@ -194,7 +194,7 @@ def bare_models():
     yield "GPT2Model", small_decoders.small_config("gpt2")
 
 
-@pytest.mark.parametrize(("architecture", "config"), bare_models(), ids=str)
+@pytest.mark.parametrize(("architecture", "config"), list(bare_models()), ids=str)
 @pytest.mark.integration(quick=["LlamaModel-config0"])
 def test_a_bare_model_gets_no_head(tmp_path, architecture, config):
     """Those that are not tied would have one."""

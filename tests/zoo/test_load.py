@@ -64,7 +64,8 @@ def test_labels_may_be_a_number(folders):
 def test_the_same_labels_keep_the_classifier_and_others_start_afresh(folders):
     saved = zoo.load(folders["classification"])
     assert same(weights(zoo.load(folders["classification"], labels=["bad", "good"])), weights(saved))
-    other = zoo.load(folders["classification"], labels=["cold", "warm"])
+    with pytest.warns(UserWarning, match="is for the labels"):
+        other = zoo.load(folders["classification"], labels=["cold", "warm"])
     assert same(weights(other, but="classifier"), weights(saved, but="classifier"))
     kernel = "classifier/kernel"
     assert not np.array_equal(weights(other)[kernel], weights(saved)[kernel])
@@ -176,7 +177,8 @@ def test_a_preset_of_keras_nlp(tmp_path):
     expected = keras.ops.convert_to_numpy(keras.ops.softmax(classifier(classifier.preprocessor(texts))))
     answers = [list(answer["probabilities"].values()) for answer in task.predict(texts)]
     np.testing.assert_allclose(answers, expected, atol=1e-5)
-    other = zoo.load(f"keras-nlp:{tmp_path}", labels=["no", "yes"])
+    with pytest.warns(UserWarning, match="is for the labels"):
+        other = zoo.load(f"keras-nlp:{tmp_path}", labels=["no", "yes"])
     assert same(weights(other, but="classifier"), weights(task, but="classifier"))
 
 

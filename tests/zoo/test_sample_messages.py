@@ -121,7 +121,7 @@ PLANTED = [
 ]
 
 
-@pytest.mark.parametrize(("check", "pair"), zip(CHECKS, PLANTED, strict=True))
+@pytest.mark.parametrize(("check", "pair"), list(zip(CHECKS, PLANTED, strict=True)))
 def test_a_planted_template_is_found(check, pair):
     """The guard works: two fillings of one template are reported, two unrelated messages are not."""
     assert check(*pair)
