@@ -27,7 +27,7 @@ sources: dict[str, str] = {}  # of each page of the site, its file in the reposi
 
 def on_config(config: Any) -> None:
     """Fill in the parts of the navigation that follow from the code and the notebooks."""
-    generated = {"API": sorted(api.pages()), "Notebooks": notebooks.pages()}
+    generated = {"API": list(api.pages()), "Notebooks": notebooks.pages()}
     for section in config.nav:
         ((title, entries),) = section.items()
         section[title] = [*entries, *generated.get(title, [])]

@@ -25,6 +25,7 @@ def main() -> None:
         browser = running.chromium.launch(executable_path=program, args=["--no-sandbox"])
         page = browser.new_page(viewport=SIZE)
         page.goto(page_file.as_uri())
+        page.evaluate("document.querySelectorAll('details').forEach((part) => part.removeAttribute('open'))")
         page.screenshot(path=PICTURE)
         browser.close()
     print(f"{PICTURE.relative_to(ROOT)}: {PICTURE.stat().st_size / 1000:.0f} kB")
