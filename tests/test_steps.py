@@ -94,6 +94,16 @@ def test_what_needs_jax_runs_after_its_installation():
     assert early == []
 
 
+def test_files_whose_examples_trace_graphs_are_where_they_were():
+    """A file that moves takes its entry in conftest.py with it: its examples cost too much for the quick tests."""
+    rules = ast.parse((ROOT / "conftest.py").read_text(encoding="utf-8"))
+    (tracing,) = [
+        node.value for node in rules.body if is_assignment(node) and ast.unparse(node.targets[0]) == "TRACING"
+    ]
+    paths = ast.literal_eval(tracing)
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
 TESTS = """
 import time, pytest
 
