@@ -22,7 +22,7 @@ ELSEWHERE = {
     "tensorflow_checkpoints.md": "test_tensorflow_checkpoints.py",
     "training/large_models.md": "test_large_models.py",
 }
-NOT_RUN = {"training/several_workers.md"}  # needs workers: tests/training/test_several_workers.py starts them
+NOT_RUN = {"training/several_workers.md"}  # needs workers: tests/training/workers/test_several_workers.py starts them
 WITH_PYTHON = [name for name, page in PAGES.items() if PYTHON.search(page) and name not in {*ELSEWHERE, *NOT_RUN}]
 WITH_OUTPUT = [name for name, page in PAGES.items() if SHELL.search(page) and name != "tensorflow_checkpoints.md"]
 
