@@ -35,7 +35,9 @@ def is_size(value: Any) -> bool:
 def is_count(value: Any) -> bool:
     """Return whether a value is an integer of at least 0, and not True or False."""
     try:
-        return not isinstance(value, bool) and operator.index(value) >= 0
+        return (
+            type(value).__name__ not in ("bool", "bool_") and operator.index(value) >= 0
+        )  # NumPy's, too, of any version
     except (TypeError, AttributeError):  # the latter from TensorFlow's scalars
         return False
 

@@ -42,7 +42,9 @@ def model() -> keras.Model:
         "padding_mask": keras.Input((None,), dtype="bool", name="padding_mask"),
     }
     hidden = keras.layers.Embedding(VOCABULARY, 8)(inputs["token_ids"])
-    hidden = keras.layers.Dropout(0.5)(keras.layers.GlobalAveragePooling1D()(hidden))
+    hidden = hidden + keras.layers.Embedding(2, 8)(inputs["segment_ids"])  # some versions of Keras want each input used
+    pooled = keras.layers.GlobalAveragePooling1D()(hidden, mask=inputs["padding_mask"])
+    hidden = keras.layers.Dropout(0.5)(pooled)
     return keras.Model(inputs, keras.layers.Dense(CLASSES)(hidden))
 
 

@@ -98,7 +98,8 @@ def layout_map(
         tables["encoder_token_embedding"] = config.encoder_vocabulary_size
     for name, size in tables.items():
         if size % parts == 0 or config.hidden_dim % parts == 0:
-            layouts[f"(.*/)?{name}/embeddings"] = rows if size % parts == 0 else columns
+            # From the start of the path: Keras 3.12 looks for a pattern anywhere in it.
+            layouts[f"^(.*/)?{name}/embeddings"] = rows if size % parts == 0 else columns
     if config.vocabulary_size % parts == 0:
         layouts |= {".*lm_head/kernel": columns, ".*(output_bias|masked_lm_bias)/bias": vector}
 

@@ -35,7 +35,9 @@ def make(id_rows):
 def model():
     names = ("token_ids", "segment_ids", "padding_mask")
     inputs = {name: keras.Input((None,), name=name, dtype="int32") for name in names}
-    hidden = keras.layers.GlobalAveragePooling1D()(keras.layers.Embedding(100, 4)(inputs["token_ids"]))
+    hidden = keras.layers.Embedding(100, 4)(inputs["token_ids"])
+    hidden = hidden + keras.layers.Embedding(2, 4)(inputs["segment_ids"])  # some versions of Keras want each input used
+    hidden = keras.layers.GlobalAveragePooling1D()(hidden, mask=inputs["padding_mask"])
     network = keras.Model(inputs, keras.layers.Dense(2)(hidden))
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     network.compile("sgd", loss, jit_compile=False)
