@@ -35,16 +35,18 @@ def dataset(rows_seed: int = 0, batch_size: int = 4, **options):
     return batches(source, Classification(num_classes=CLASSES), batch_size, max_length=WIDTH, **options)
 
 
-def model() -> keras.Model:
+def model(width: int = 8, dropout: float = 0.5) -> keras.Model:
     inputs = {
         "token_ids": keras.Input((None,), dtype="int32", name="token_ids"),
         "segment_ids": keras.Input((None,), dtype="int32", name="segment_ids"),
         "padding_mask": keras.Input((None,), dtype="bool", name="padding_mask"),
     }
-    hidden = keras.layers.Embedding(VOCABULARY, 8)(inputs["token_ids"])
-    hidden = hidden + keras.layers.Embedding(2, 8)(inputs["segment_ids"])  # some versions of Keras want each input used
+    hidden = keras.layers.Embedding(VOCABULARY, width)(inputs["token_ids"])
+    hidden = hidden + keras.layers.Embedding(2, width)(
+        inputs["segment_ids"]
+    )  # some versions of Keras want each input used
     pooled = keras.layers.GlobalAveragePooling1D()(hidden, mask=inputs["padding_mask"])
-    hidden = keras.layers.Dropout(0.5)(pooled)
+    hidden = keras.layers.Dropout(dropout)(pooled)
     return keras.Model(inputs, keras.layers.Dense(CLASSES)(hidden))
 
 

@@ -93,7 +93,8 @@ def fit(folder, epochs, break_at=None):
     # By token count, with accumulation: 2 batches of 2 shorter rows and 2 of 2 longer ones.
     data = batches(rows, Classification(2), batch_tokens=20, max_length=10, accumulation_steps=2)
     inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in ("token_ids", "padding_mask")}
-    hidden = keras.layers.GlobalAveragePooling1D()(keras.layers.Embedding(10, 4)(inputs["token_ids"]))
+    hidden = keras.layers.Embedding(10, 4)(inputs["token_ids"])
+    hidden = keras.layers.GlobalAveragePooling1D()(hidden, mask=inputs["padding_mask"])
     model = keras.Model(inputs, keras.layers.Dense(2)(hidden))
     model.compile(AdamW(0.05, accumulation_steps=2), CrossEntropy(), jit_compile=False)
     noted, average = Weights(break_at), AverageEpochs(folder / "epochs", 3)

@@ -66,8 +66,8 @@ def test_fit_starts_where_the_position_says_and_has_whole_epochs_after(dataset):
 
 
 def test_a_batch_that_cannot_be_spread_over_devices_says_so(dataset, monkeypatch):
-    # On TensorFlow, Keras 3.12 has none.
-    monkeypatch.setattr("keras.src.backend.distribution_lib.num_processes", lambda: 1, raising=False)
+    for name, value in {"num_processes": 1, "process_id": 0}.items():  # on TensorFlow, Keras 3.12 has none
+        monkeypatch.setattr(f"keras.src.backend.distribution_lib.{name}", lambda value=value: value, raising=False)
     eight = keras.distribution.DataParallel(devices=[f"cpu:{index}" for index in range(8)])
     with eight.scope():
         assert len(rows(dataset[0])) == 8

@@ -99,19 +99,12 @@ def test_damaged_states_only_are_an_error(broken):
         fit(broken)
 
 
-def small_model(width=8, dropout=0.5):
-    inputs = interrupted.model().inputs
-    hidden = keras.layers.Embedding(50, width)(inputs[0])
-    hidden = keras.layers.Dropout(dropout)(keras.layers.GlobalAveragePooling1D()(hidden))
-    return keras.Model(inputs, keras.layers.Dense(3)(hidden))
-
-
 @pytest.mark.integration
 def test_another_model_is_refused(broken):
     with pytest.raises(ValueError, match=r"differing shapes: .*embeddings"):
-        fit(broken, model=small_model(width=7))
+        fit(broken, model=interrupted.model(width=7))
     with pytest.raises(ValueError, match=r"another run than the one that .*run holds: layers \w+ instead of \w+\. "):
-        fit(broken, model=small_model(dropout=0.4))
+        fit(broken, model=interrupted.model(dropout=0.4))
 
 
 @pytest.mark.integration

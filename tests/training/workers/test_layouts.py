@@ -70,7 +70,8 @@ def test_other_backends_are_refused(monkeypatch):
 
 def test_the_axes_of_a_mesh_and_no_splitting_of_what_is_split(monkeypatch):
     monkeypatch.setattr(keras.config, "backend", lambda: "jax")
-    monkeypatch.setattr("keras.src.backend.distribution_lib.num_processes", lambda: 1, raising=False)  # 3.12 has none
+    for name, value in {"num_processes": 1, "process_id": 0}.items():  # on TensorFlow, Keras 3.12 has none
+        monkeypatch.setattr(f"keras.src.backend.distribution_lib.{name}", lambda value=value: value, raising=False)
     devices = [f"cpu:{index}" for index in range(4)]
     made = model_parallel(bert(30, **SIZES), (2, 2), devices)
     assert made.device_mesh.shape == (2, 2) and made.batch_dim_name == "batch" and not made.auto_shard_dataset
