@@ -49,6 +49,14 @@ def all_layers(layer: keras.layers.Layer) -> list[keras.layers.Layer]:
     return list(layer._flatten_layers())
 
 
+def num_processes(distribution: Any) -> int:
+    """Return over how many processes a distribution of Keras runs.
+
+    Keras 3.12 has no public `num_processes`.
+    """
+    return distribution.num_processes if hasattr(distribution, "num_processes") else distribution._num_process
+
+
 def strategy_of(model: keras.Model) -> Any | None:
     """Return the `tf.distribute.Strategy` in whose scope a model was made; None for none, or without TensorFlow.
 

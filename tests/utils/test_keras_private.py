@@ -5,6 +5,8 @@ A version of Keras that fails here must not be allowed by pyproject.toml before 
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import keras
 import numpy as np
 import pytest
@@ -264,3 +266,9 @@ def test_masks_that_keras_carries():
     layer = keras.layers.Lambda(lambda x: keras_private.mask_of(x), output_shape=(2,))
     layer.supports_masking = True
     np.testing.assert_array_equal(to_numpy(layer(x)), [[True, False]])
+
+
+@pytest.mark.parametrize("attribute", ["num_processes", "_num_process"])
+def test_num_processes(attribute):
+    """By the name of this version of Keras, and by that of 3.12."""
+    assert keras_private.num_processes(SimpleNamespace(**{attribute: 3})) == 3

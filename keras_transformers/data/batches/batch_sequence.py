@@ -11,6 +11,7 @@ from keras_transformers.data.batches.batching import Batching, Position
 from keras_transformers.data.batches.identity import identity
 from keras_transformers.data.batches.window import Window
 from keras_transformers.data.sources.protocols import Objective, Source
+from keras_transformers.utils import keras_private
 
 
 class BatchSequence(keras.utils.PyDataset):
@@ -87,7 +88,7 @@ def _divisible(batch: tuple) -> tuple:
     if distribution is None:
         return batch
     sizes = dict(zip(distribution.device_mesh.axis_names, distribution.device_mesh.shape, strict=True))
-    parts = max(1, sizes[distribution.batch_dim_name] // distribution.num_processes)  # of this process
+    parts = max(1, sizes[distribution.batch_dim_name] // keras_private.num_processes(distribution))  # of this process
     uneven = [len(array) for array in keras.tree.flatten(batch) if len(array) % parts]
     if uneven:
         raise ValueError(
