@@ -46,7 +46,7 @@ class QuietImport:
             sys.meta_path.insert(0, cls)
         if spec is not None and spec.loader is not None:
             run = spec.loader.exec_module
-            spec.loader.exec_module = lambda module: cls.load(module, run)
+            spec.loader.exec_module = lambda module: cls.load(module, run)  # type: ignore[method-assign]  # of this one loader
         return spec
 
     @classmethod

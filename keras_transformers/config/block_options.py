@@ -58,7 +58,7 @@ class BlockOptions:
 
     def _check_wavelength(self):
         value = self.max_wavelength
-        if not (is_finite(value) and value > 0):
+        if value is None or not (is_finite(value) and value > 0):
             raise ValueError(f"max_wavelength of a block must be a positive number: received {shown(value)}.")
         if self.rotary is False:
             raise ValueError(

@@ -123,8 +123,8 @@ class TransformerConfig:
     positions: str | tuple[str, ...] | None = "learned"
     position_offset: int = 0
     position_layout: str = "interleaved"
-    num_kv_heads: int | None = None
-    head_dim: int | None = None
+    num_kv_heads: int = None  # type: ignore[assignment]  # filled in
+    head_dim: int = None  # type: ignore[assignment]  # filled in
     attention_scale: float | None = None
     gated: bool = False
     use_bias: bool = True
@@ -212,7 +212,7 @@ class TransformerConfig:
                     f"{name} must be a token id in [0, {self.vocabulary_size}): received {shown(getattr(self, name))}."
                 )
         self._set("eos_ids", tuple(map(int, self.eos_ids)))
-        if self.encoder_vocabulary_size and self.pad_id >= self.encoder_vocabulary_size:
+        if self.encoder_vocabulary_size and self.fill_id >= self.encoder_vocabulary_size:
             below = f"expected one in [0, {self.encoder_vocabulary_size}), the encoder's vocabulary"
             raise ValueError(f"pad_id is a token of both sides: {below}; received {self.pad_id}.")
 

@@ -74,8 +74,8 @@ def convolutional(
 
 
 def _counterpart(family: str, sizes: tuple, facts: dict[str, Any]) -> TransformerConfig:
-    hidden_dim, sizes = sizes[3], list(sizes)
-    sizes[4] = sizes[4] or hidden_dim
+    hidden_dim = sizes[3]
+    sizes = (*sizes[:4], sizes[4] or hidden_dim, *sizes[5:])
     shared = {
         "kind": "decoder", "dropout": 0.1, "attention_dropout": 0.0, "epsilon": 1e-5, "norm": "layer",
         "norm_order": "pre", "embedding_norm": False, "initializer_range": None,

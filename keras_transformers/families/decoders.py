@@ -53,7 +53,7 @@ def gpt2(
     >>> gpt2(50257, num_layers=12, num_heads=12, hidden_dim=768).norm_order
     'pre'
     """
-    facts = {"norm_order": "pre"}
+    facts: dict[str, Any] = {"norm_order": "pre"}
     if is_size(num_layers):  # if not, the configuration says so
         facts["output_initializer_range"] = 0.02 / math.sqrt(2 * min(int(num_layers), MOST_BLOCKS))
     sizes = (vocabulary_size, num_layers, num_heads, hidden_dim, None, max_length)

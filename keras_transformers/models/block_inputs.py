@@ -52,7 +52,7 @@ def block_inputs(
 
     if "rotary" in config.position_kinds:
         tables = {base: {"rotary": layers[name](queries)} for base, name in rotary_names(config, side).items()}
-        positions = [tables.get(options.max_wavelength, {}) for options in blocks]
+        positions = [tables.get(options.max_wavelength or 0.0, {}) for options in blocks]
     else:
         bias = {"position_bias": layers["positions"](queries, keys)} if "positions" in layers else {}
         positions = [bias] * len(blocks)

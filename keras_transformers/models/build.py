@@ -29,7 +29,7 @@ from keras_transformers.layers.blocks.residual import make_norm
 from keras_transformers.utils.tensor_types import Tensor
 
 # Beside the hidden states of each stack.
-OPTIONAL_OUTPUTS = {"encoder": ("attention_scores", "all_hidden_states")}
+OPTIONAL_OUTPUTS: dict[str, tuple[str, ...]] = {"encoder": ("attention_scores", "all_hidden_states")}
 OPTIONAL_OUTPUTS["decoder"] = OPTIONAL_OUTPUTS["encoder"]
 OPTIONAL_OUTPUTS["encoder_decoder"] = (
     *OPTIONAL_OUTPUTS["decoder"], "cross_attention_scores", "encoder_attention_scores", "all_encoder_hidden_states",
@@ -94,7 +94,7 @@ def layers(config: TransformerConfig, outputs: Sequence[str], dtype: str) -> dic
 
 
 def _token_embedding(config: TransformerConfig, rows: int, dtype: str, name: str) -> TokenEmbedding:
-    embedding_range = config.embedding_initializer_range
+    embedding_range: Any = config.embedding_initializer_range
     return TokenEmbedding(
         vocabulary_size=rows,
         hidden_dim=config.hidden_dim,
@@ -140,7 +140,7 @@ def rotary_names(config: TransformerConfig, side: str) -> dict[float, str]:
     `positions` is that of the first block that has any; `positions_1`, ... are those of further bases.
     """
     blocks = [config.block(index, side) for index in range(config.num_blocks(side))]
-    bases = dict.fromkeys(options.max_wavelength for options in blocks if options.rotary)
+    bases = dict.fromkeys(options.max_wavelength or 0.0 for options in blocks if options.rotary)
     return {base: f"positions_{index}" if index else "positions" for index, base in enumerate(bases)}
 
 
@@ -153,7 +153,7 @@ def _blocks(config: TransformerConfig, side: str, outputs: Sequence[str], dtype:
         options["linear_from"] = None  # as fast as can be: no text is long
     two_stacks = config.kind == "encoder_decoder"
     options["return_scores"] = ("encoder_attention_scores" if two_stacks else "attention_scores") in outputs
-    block_class = EncoderBlock
+    block_class: type[keras.layers.Layer] = EncoderBlock
     if side == "decoder":
         block_class = DecoderBlock
         options |= {"cross_attention": two_stacks, "output_initializer_range": config.output_initializer_range}
@@ -183,8 +183,10 @@ def reach(window: int | None, side: str) -> tuple[int | None, int | None]:
 
 
 def _mixer_blocks(config: TransformerConfig, side: str, dtype: str) -> list[keras.layers.Layer]:
-    names = ("mixer", "intermediate_dim", "kernel_size", "gated", "activation", "dropout", "norm", "norm_order",
-            "epsilon", "use_bias", "initializer_range", "output_initializer_range")  # fmt: skip
+    names: tuple[str, ...] = (
+        "mixer", "intermediate_dim", "kernel_size", "gated", "activation", "dropout", "norm", "norm_order", "epsilon",
+        "use_bias", "initializer_range", "output_initializer_range",
+    )  # fmt: skip
     block_class: type = MixerEncoderBlock
     options: dict[str, Any] = {"bidirectional": config.cross_attention}
     if side == "decoder":

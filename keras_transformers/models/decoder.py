@@ -78,7 +78,7 @@ def prefill(config: TransformerConfig, model: keras.Model, outputs: Iterable[str
     """
     outputs = build.check_outputs(outputs, config)
     layers, inputs = _layers_of(model), build.token_inputs(config)
-    encoder_inputs = {}
+    encoder_inputs: dict[str, Tensor] = {}
     if config.kind == "encoder_decoder":
         *_, encoder_inputs = encode_source(config, layers, inputs)
     states, cache, scores = whole(config, layers, inputs, **encoder_inputs)
@@ -120,7 +120,7 @@ def step(
 
     queries = inputs["cache_positions"]  # (B, T)
     keys = PositionIds(axis=2, name="key_positions")(cache[0]["key"])  # (1, S)
-    encoder_inputs = {}
+    encoder_inputs: dict[str, Tensor] = {}
     if two_stacks:
         encoder_inputs["encoder_attention_mask"] = padding_mask(inputs["encoder_padding_mask"])  # (B, 1, S')
 

@@ -9,7 +9,9 @@ from typing import Any
 from tokenizers import processors
 
 Text = tuple[str]
-A, B = ("A",), ("B",)  # the texts in a template
+Piece = str | Text  # a special token, or a text
+A: Piece = ("A",)  # the texts in a template
+B: Piece = ("B",)
 
 
 def parts(component: dict[str, Any] | None) -> list[dict[str, Any]]:
@@ -30,7 +32,8 @@ def component(empty: Any, config: dict[str, Any]) -> Any:
 
 def tokens_around(post_processor: dict[str, Any] | None) -> tuple[list[int], list[int]]:
     """Return the ids of the special tokens that a post-processor puts before and behind a text."""
-    before, behind = [], []
+    before: list[int] = []
+    behind: list[int] = []
     for part in parts(post_processor):
         if part["type"] in ("RobertaProcessing", "BertProcessing"):
             return [part["cls"][1]], [part["sep"][1]]
@@ -45,7 +48,7 @@ def tokens_around(post_processor: dict[str, Any] | None) -> tuple[list[int], lis
 
 
 def make_template(
-    single: Sequence[str | Text], pair: Sequence[tuple[str | Text, int]], ids: Mapping[str, int]
+    single: Sequence[Piece], pair: Sequence[tuple[Piece, int]], ids: Mapping[str, int]
 ) -> processors.TemplateProcessing:
     """Return the post-processor that puts special tokens around texts. Their names may hold any characters.
 
@@ -55,7 +58,7 @@ def make_template(
         ids: Of the special tokens.
     """
 
-    def piece(part: str | Text, segment: int) -> dict[str, Any]:
+    def piece(part: Piece, segment: int) -> dict[str, Any]:
         kind, name = ("Sequence", part[0]) if isinstance(part, tuple) else ("SpecialToken", part)
         return {kind: {"id": name, "type_id": segment}}
 

@@ -140,7 +140,7 @@ class Tokenize(TextLayer):
 
         texts, *pairs = (tf.reshape(column, [-1]) for column in tree.flatten(inputs))  # (B,) each
         if pairs:
-            pairs = with_rows({"the second of the pairs": pairs[0]}, tf.size(texts), "first").values()
+            pairs = list(with_rows({"the second of the pairs": pairs[0]}, tf.size(texts), "first").values())
         encoded = self.graph.encode(texts, *pairs, max_length=self.max_length or NO_LIMIT)
         rows = model_inputs(encoded, self.pad_id, self.max_length if self.pad_to_max_length else None)
         for column in rows.values():  # of a `tf.data` batch with `drop_remainder`, for instance

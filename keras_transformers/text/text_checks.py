@@ -50,7 +50,8 @@ def check_texts(name: str, texts: Sequence[str], is_ordered: bool = True) -> lis
     if rows is None:
         raise ValueError(f"Expected a list of str for `{name}`, received {type(texts).__name__}.")
     if getattr(texts, "ndim", 1) > 1:
-        raise ValueError(f"Expected one column of str for `{name}`, such as texts[:, 0]: received {texts.shape}.")
+        shape = getattr(texts, "shape", None)
+        raise ValueError(f"Expected one column of str for `{name}`, such as texts[:, 0]: received {shape}.")
     for row, text in enumerate(rows):
         check_text(name, text, row)
     return rows

@@ -106,7 +106,7 @@ def check_types(values: Mapping[str, Any], kinds: Mapping[str, Kind], source: An
     for key, kind in kinds.items():
         value = values.get(key)
         if value is not None and not _is_of(value, kind):
-            name = "number" if kind == NUMBER else kind.__name__
+            name = kind.__name__ if isinstance(kind, type) else "number"
             raise ValueError(f"{source}: {key} must be a {name}: received {shown(value)}.")
 
 

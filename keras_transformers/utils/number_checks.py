@@ -44,7 +44,7 @@ def is_count(value: Any) -> bool:
 
 def is_token_id(value: Any, vocabulary_size: int) -> bool:
     """Return whether a value is an integer in [0, vocabulary_size), and not True or False."""
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool) and 0 <= value < vocabulary_size
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool) and 0 <= int(value) < vocabulary_size
 
 
 def may_be_equal(one: Sequence[int | None], other: Sequence[int | None]) -> bool:

@@ -163,7 +163,7 @@ def decoded(content: bytes, path: str | Path) -> str:
 def warn_user(message: str) -> None:
     """Warn at the line of the user's program that led here: the nearest one outside of this library."""
     frame, level = inspect.currentframe(), 1
-    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in OURS:
+    while frame and frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in OURS:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, stacklevel=level)
 

@@ -32,7 +32,7 @@ class BatchSequence(keras.utils.PyDataset):
         super().__init__()
         self._settings = source, objective, batching
         self._num_batches = num_batches
-        self._window = -1, None
+        self._window: tuple[int, Any] = (-1, None)  # an epoch and its `Window`
         self.position = Position()
         self._epoch, self._skip, self._begins = 0, 0, False
 

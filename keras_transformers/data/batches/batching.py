@@ -75,7 +75,13 @@ class Batching:
     @property
     def macro_size(self) -> int:
         """Rows in one optimizer step."""
-        return self.batch_size * self.accumulation_steps
+        return self._batch_rows * self.accumulation_steps
+
+    @property
+    def _batch_rows(self) -> int:
+        if self.batch_size is None:
+            raise ValueError(f"batches of {self.batch_tokens} tokens have no fixed number of rows.")
+        return self.batch_size
 
     def rng(self, *key: int) -> np.random.Generator:
         """Return the generator for this seed and a key, such as (epoch, BATCH, number of the batch)."""
@@ -96,17 +102,17 @@ class Batching:
         """
         longest = lengths.max(axis=1) if lengths.ndim > 1 else lengths
         if self.batch_tokens:
-            return self._plan_by_tokens(longest, rng)
+            return self._plan_by_tokens(longest, self.batch_tokens, rng)
 
         order = rng.permutation(len(lengths)) if self.shuffle else np.arange(len(lengths))
         full = len(order) - len(order) % self.macro_size
         batches, rest = order[:full], order[full:]
         if self.shuffle:
-            for start in range(0, full, SORTED_BATCHES * self.batch_size):
-                group = batches[start : start + SORTED_BATCHES * self.batch_size]
+            for start in range(0, full, SORTED_BATCHES * self._batch_rows):
+                group = batches[start : start + SORTED_BATCHES * self._batch_rows]
                 group[:] = group[self._by_bucket(lengths[group])]
 
-        batches = batches.reshape(-1, self.batch_size)  # (batches, batch_size)
+        batches = batches.reshape(-1, self._batch_rows)  # (batches, batch_size)
         if self.shuffle:
             batches = rng.permutation(batches)
         if self.drop_remainder or len(rest) < self.accumulation_steps:
@@ -120,12 +126,12 @@ class Batching:
         buckets = np.searchsorted(self.widths, lengths.reshape(len(lengths), -1))  # (rows, 1 or 2)
         return np.lexsort([*buckets.T, buckets.max(axis=1)])  # the last key is the primary one
 
-    def _plan_by_tokens(self, lengths: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
+    def _plan_by_tokens(self, lengths: np.ndarray, tokens: int, rng: np.random.Generator) -> list[np.ndarray]:
         widths = self.widths[np.minimum(np.searchsorted(self.widths, lengths), len(self.widths) - 1)]
         if self.shuffle:
-            batches, rest = token_count.shuffled(widths, self.batch_tokens, rng)
+            batches, rest = token_count.shuffled(widths, tokens, rng)
         else:
-            batches, rest = token_count.in_order(widths, self.batch_tokens)
+            batches, rest = token_count.in_order(widths, tokens)
         if rest.size and not self.drop_remainder:
             batches.append(rest)
         batches = token_count.divisible(batches, self.accumulation_steps)

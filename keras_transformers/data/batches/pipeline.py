@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import keras
@@ -109,14 +109,14 @@ def longest_first(lengths: np.ndarray) -> np.ndarray:
     return np.lexsort([*-lengths.T, -lengths.max(axis=1)])  # the last key is the primary one
 
 
-def _by_length(source: Source, shuffle: bool) -> Source:
+def _by_length(source: Any, shuffle: bool) -> Source:
     if shuffle:
         raise ValueError("Received by_length=True and shuffle=True: leave one out; shuffled batches are by length too.")
     in_memory = hasattr(source, "lengths") and hasattr(source, "__getitem__")
     return source[longest_first(source.lengths)] if in_memory else source
 
 
-def _num_batches(source: Source, batching: Batching) -> int | None:
+def _num_batches(source: Any, batching: Batching) -> int | None:
     """Return batches in an epoch; `None` for a stream."""
     if batching.batch_tokens and not hasattr(source, "lengths"):
         raise ValueError(
@@ -150,7 +150,7 @@ def _tf_batches(source: Source, objective: Objective, batching: Batching, num_ba
 
     passes = _Passes(source, objective, batching)
     # TensorFlow keeps the function for ever; the rows belong to the data set, and to those made from it.
-    following = weakref.WeakMethod(passes.following)
+    following: Callable[[], Any] = weakref.WeakMethod(passes.following)
     dataset = tf.data.Dataset.from_generator(
         lambda: following()(), output_signature=_signature(source, objective, batching)
     )

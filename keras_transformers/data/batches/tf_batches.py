@@ -110,9 +110,9 @@ def lost_by(dataset: Any) -> str | None:
 def _lost_by(dataset: tf.data.Dataset, following: str | None) -> str | None:
     """As `lost_by`; `following` is the method that was then called on the data set."""
     words = re.findall("[A-Z][a-z]+", type(dataset).__name__)  # the class is, for instance, `_ParallelBatchDataset`
-    method = "_".join(word.lower() for word in words if word not in ("Dataset", "Parallel"))
+    method: str | None = "_".join(word.lower() for word in words if word not in ("Dataset", "Parallel"))
     method = "with_options" if method == "options" else method
-    if not hasattr(tf.data.Dataset, method):  # an internal step of `following`
+    if method is None or not hasattr(tf.data.Dataset, method):  # an internal step of `following`
         method = following
     inputs = input_datasets(dataset)
     if any(isinstance(part, Batches) for part in inputs):

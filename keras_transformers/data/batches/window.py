@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,8 @@ def whole_windows(parts: Iterable, batching: Batching) -> Iterator[tuple]:
     A window holds whole optimizer steps: the remaining rows go into the next window. With `batch_tokens`, a window is a
     whole part, and its last batch may not be full.
     """
-    first, rest = 0, []
+    first = 0
+    rest: list[Any] = []
     for rows in parts:
         rows = type(rows).concatenated([*rest, rows])
         full = rows.num_rows - (0 if batching.batch_tokens else rows.num_rows % batching.macro_size)
@@ -54,7 +56,7 @@ class Window:
         self.rows, self.objective, self.batching = rows, objective, batching
         self.epoch, self.first = epoch, first
         self.plan = batching.plan(rows.lengths, batching.rng(epoch, PLAN, first))
-        self._group = (-1, [])
+        self._group: tuple[int, list[tuple]] = (-1, [])
 
     def __len__(self) -> int:
         return len(self.plan)
@@ -92,7 +94,7 @@ def weighted(group: list[tuple]) -> list[tuple]:
     return [multiplied(element, weight) for element, weight in zip(group, weights, strict=True)]
 
 
-def _weights(labels: list[np.ndarray]) -> list[np.ndarray]:
+def _weights(labels: list[np.ndarray]) -> list[Any]:
     """Return the weights of each micro-batch, from its number of targets."""
     # Negative integer labels are not targets; a row of float labels is one target.
     integer = np.issubdtype(labels[0].dtype, np.integer)

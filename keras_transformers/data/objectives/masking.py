@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from keras_transformers.data.sources.rows import Rows
@@ -60,7 +62,7 @@ class MaskedLM:
                 "the tokenizer's vocabulary."
             )
 
-    def __call__(self, rows: Rows, width: int, rng: np.random.Generator) -> tuple[dict, np.ndarray]:
+    def __call__(self, rows: Rows, width: int, rng: np.random.Generator) -> tuple[dict, Any]:
         inputs = rows.padded(width, self.pad_id)
         ids = inputs["token_ids"]  # (B, T)
         candidates = self.ordinary[ids] & (inputs["padding_mask"] > 0)  # (B, T)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from keras_transformers.data.sources.protocols import Objective
@@ -76,7 +78,7 @@ class WithNextToken:
         self.objective, self.head, self.name = objective, head, name
         self.check = objective.check
 
-    def __call__(self, rows: Rows, width: int, rng: np.random.Generator | None = None) -> tuple:
+    def __call__(self, rows: Rows, width: int, rng: Any = None) -> tuple:
         inputs, *labels = self.objective(rows, width, rng)
         if not labels:
             return (inputs,)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,7 @@ class Pretraining(MaskedLM):
         next sentence is 0 if the second segment follows the first one, 1 if it is a random one.
     """
 
-    def __call__(self, rows: Rows, width: int, rng: np.random.Generator) -> tuple[dict, dict]:
+    def __call__(self, rows: Rows, width: int, rng: np.random.Generator) -> tuple[dict, Any]:
         inputs, labels = super().__call__(rows, width, rng)
         return inputs, {"masked_lm_logits": labels, "next_sentence_logits": rows.labels}
 
@@ -131,7 +132,7 @@ class SentencePairs:
         sizes = np.stack([one, end_a - begin_a - cut_a, one, end_b - begin_b - cut_b, one], axis=1)  # (pairs, 5)
         lengths = sizes.sum(axis=1)  # (pairs,)
 
-        segments = np.repeat(np.tile(np.int32([0, 0, 0, 1, 1]), len(pairs)), sizes.ravel())
+        segments = np.repeat(np.tile(np.array([0, 0, 0, 1, 1], np.int32), len(pairs)), sizes.ravel())
         flat = Ragged(np.concatenate([self.documents.flat, self.specials]), begins, sizes.ravel()).tokens()
         return Rows(Ragged.joined(flat, lengths), Ragged.joined(segments, lengths), is_random.astype(np.int32))
 

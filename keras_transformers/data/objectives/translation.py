@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 
 import numpy as np
@@ -96,7 +96,7 @@ def _check_some(kept: np.ndarray, sources: Sequence[str]):
         raise ValueError(f"Received {len(sources)} pairs, {which}: expected at least one pair of texts.")
 
 
-def check_counts(sources: Sequence, targets: Sequence):
+def check_counts(sources: Sized, targets: Sized):
     """Raise a `ValueError` if there are not as many sources as targets."""
     if len(sources) != len(targets):
         raise ValueError(

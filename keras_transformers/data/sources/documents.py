@@ -62,7 +62,9 @@ class Documents:
     @classmethod
     def of(cls, documents: Iterable[list[list[int]]]) -> Documents:
         """Return documents from lists of encoded sentences; empty sentences and documents are left out."""
-        flat, lengths, counts = [], [], []
+        flat: list[np.ndarray] = []
+        lengths: list[int] = []
+        counts: list[int] = []
         for document in documents:
             sentences = [np.asarray(sentence, np.int32) for sentence in document if len(sentence)]
             if sentences:

@@ -124,13 +124,13 @@ class Packed:
         )
 
 
-def best_fit(lengths: Sequence[int], size: int) -> np.ndarray:
+def best_fit(lengths: Sequence[int] | np.ndarray, size: int) -> np.ndarray:
     """Return the row of each text: the fullest row with room for it, or a new one.
 
     >>> best_fit([3, 2, 2, 1], size=4).tolist()
     [0, 1, 1, 0]
     """
-    rows_by_room = [[] for _ in range(size + 1)]
+    rows_by_room: list[list[int]] = [[] for _ in range(size + 1)]
     rooms = 0  # bit r is set if a row has room for r tokens; bit operations find the smallest r that fits
     chosen, count = [], 0
     for length in map(int, lengths):

@@ -70,7 +70,7 @@ class WithRowWeights:
         """Raise the `ValueError`s of the objective."""
         self.objective.check(rows.rows)
 
-    def __call__(self, rows: WeightedRows, width: Any, rng: np.random.Generator | None = None) -> tuple:
+    def __call__(self, rows: WeightedRows, width: Any, rng: Any = None) -> tuple:
         inputs, *labels = self.objective(rows.rows, width, rng)
         if not labels:
             return (inputs,)

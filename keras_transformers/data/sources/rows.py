@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -93,7 +93,7 @@ class Rows(InMemory):
 
     token_ids: Ragged
     segment_ids: Ragged | None = None
-    labels: np.ndarray | Ragged | None = None
+    labels: Any = None  # (rows, ...) or `Ragged`: what the objective takes
     documents: Ragged | None = None
 
     @classmethod
@@ -138,13 +138,15 @@ class Rows(InMemory):
         return self.token_ids, self.segment_ids, self.labels, self.documents
 
     def __getitem__(self, indices) -> Rows:
-        return Rows(*(column if column is None else column[indices] for column in self._columns))
+        columns: list[Any] = [column if column is None else column[indices] for column in self._columns]
+        return Rows(*columns)
 
     @classmethod
     def concatenated(cls, parts: Sequence[Rows]) -> Rows:
         """Return the rows of all parts; labels, if any, must be one per token."""
         columns = zip(*(part._columns for part in parts), strict=True)
-        return cls(*(None if column[0] is None else Ragged.concatenated(column) for column in columns))
+        parts_of: list[Any] = [None if column[0] is None else Ragged.concatenated(column) for column in columns]
+        return cls(*parts_of)
 
     def padded(self, width: int, pad_id: int) -> dict[str, np.ndarray]:
         """Return the inputs of a model: `token_ids`, `segment_ids` (if any) and `padding_mask`, all (B, width).

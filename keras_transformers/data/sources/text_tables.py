@@ -61,8 +61,10 @@ def read_table(
     rows = list(read_rows(path, columns))
     values = dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True))
     for column in (text, text_pair):
-        check_strings(path, column, values.get(column, ()))
-    return Table(values[text], values.get(text_pair), values.get(label))
+        if column is not None:
+            check_strings(path, column, values[column])
+    pairs, labels = (None if column is None else values[column] for column in (text_pair, label))
+    return Table(values[text], pairs, labels)
 
 
 def check_columns(path: str | Path, columns: Sequence[str | int]) -> None:
@@ -142,7 +144,7 @@ def _records(path: Path, columns: Sequence[str | int]) -> Iterator[tuple[int, li
             raise
 
 
-def check_strings(path: Path, column: str | int | None, values: Iterable[Any], first: int = 1):
+def check_strings(path: Path, column: str | int, values: Iterable[Any], first: int = 1):
     """Raise a `ValueError` with the row number if a value is not a string, as is possible in JSON lines."""
     for number, value in enumerate(values, first):
         if not isinstance(value, str):
@@ -238,7 +240,7 @@ def _places(path: Path, row: list[str], columns: Sequence) -> list[int]:
 
 
 def _json_records(path: Path, lines: TextIO, columns: Sequence) -> Iterator[tuple[int, list]]:
-    names = []
+    names: list[str] = []
 
     def with_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         names[:] = [name for name, _ in pairs]  # the outermost object comes last

@@ -97,8 +97,8 @@ class TokenStream:
             return
 
         for texts, *targets in self._buffers(tokens):
-            options = {"packing": self.packing, "end_id": self.end_id, "targets": targets[0] if targets else None}
-            rows = next_token_source(texts, self.max_length, **options)
+            outputs = targets[0] if targets else None
+            rows = next_token_source(texts, self.max_length, packing=self.packing, end_id=self.end_id, targets=outputs)
             if rows.num_rows:
                 yield rows.sample()
 

@@ -127,7 +127,7 @@ class Attention(ReturnsCache, DenseOwner):
         check_rates(dropout=dropout)
         check_positive(scale=scale)
         self.num_heads = num_heads
-        self.head_dim = head_dim
+        self.head_dim: Any = head_dim  # a number from `build` on
         self.num_kv_heads = num_kv_heads or num_heads
         self.scale = scale
         self.use_bias = use_bias

@@ -173,4 +173,4 @@ def _loop(number, like, body: Callable, carry: Sequence = ()) -> tuple[Tensor, l
 
     start = (tf.constant(0), parts, *carry)
     _, parts, *carry = tf.while_loop(lambda index, *_: index < number, one_round, start, parallel_iterations=1)
-    return parts.stack(), carry
+    return parts.stack(), list(carry)

@@ -140,7 +140,7 @@ class Chunks:
 
     def _mask_rows(self):
         """(B|1, 1, T, S)."""
-        mask = self.attention_mask
+        mask: Any = self.attention_mask
         if mask.shape[1] is None:  # it may be 1 all the same
             batch, _, keys = ops.shape(mask)
             mask = ops.broadcast_to(mask, (batch, self.length, keys))
@@ -160,11 +160,12 @@ def checked_reach(reach: tuple[int | None, int | None]) -> tuple[int | None, int
             "reach must be two numbers of places, before and after a query, each from 0 on or None for all: received "
             f"{reach!r}."
         )
-    return tuple(reach)
+    before, after = reach
+    return before, after
 
 
 def _is_distance(places: Any) -> bool:
-    return places is None or (isinstance(places, numbers.Integral) and is_number(places) and places >= 0)
+    return places is None or (isinstance(places, numbers.Integral) and is_number(places) and int(places) >= 0)
 
 
 def take(x: Tensor, index: Tensor) -> Tensor:
@@ -180,9 +181,9 @@ def width(keys: Tensor | int, size: Tensor | int, reach: tuple[int | None, int |
     >>> width(1000, 256, (64, 64)), width(300, 256, (64, 64)), width(1000, 256, (None, 0))
     (384, 300, 1000)
     """
-    if None in reach:
-        return keys
     before, after = reach
+    if before is None or after is None:
+        return keys
     return _least(keys, before + size + after)
 
 

@@ -104,8 +104,10 @@ class DecoderBlock(ReturnsCache, Block):
         self.attention = self.attention_class(name="attention", **heads)
         self.attention_norm = make(name="attention_norm") if attention_norm else None
         heads.pop("reach", None)
-        self.cross_attention = self.attention_class(name="cross_attention", **heads) if cross_attention else None
-        self.cross_attention_norm = make(name="cross_attention_norm") if cross_attention else None
+        self.cross_attention: Any = None
+        if cross_attention:
+            self.cross_attention = self.attention_class(name="cross_attention", **heads)
+        self.cross_attention_norm: Any = make(name="cross_attention_norm") if cross_attention else None
         self.feed_forward = FeedForward(intermediate_dim, name="feed_forward", **inner)
         self.feed_forward_norm = make(name="feed_forward_norm")
         self.dropout = Dropout(dropout, dtype=shared["dtype"], name="dropout")
@@ -134,7 +136,10 @@ class DecoderBlock(ReturnsCache, Block):
             padding_mask = carried(hidden_states, mask)
         visible = {"attention_mask": attention_mask, "padding_mask": padding_mask, "documents": documents}
         visible |= {"use_causal_mask": use_causal_mask, "position_bias": position_bias, "rotary": rotary}
-        own, of_context = (None, None) if cache is None else parted(cache)
+        own: Any = None
+        of_context: Any = None
+        if cache is not None:
+            own, of_context = parted(cache)
         writes = {"cache": own, "cache_positions": cache_positions, "in_place": in_place}
         source = {"attention_mask": encoder_attention_mask, "padding_mask": encoder_padding_mask}
 
@@ -176,7 +181,10 @@ class DecoderBlock(ReturnsCache, Block):
     ):  # fmt: skip
         self._check(hidden_states, context, cache, kwargs.get("cache_positions"))
         asks = {"return_cache": True, "return_attention_scores": True}
-        own, of_context = (None, None) if cache is None else parted(cache)
+        own: Any = None
+        of_context: Any = None
+        if cache is not None:
+            own, of_context = parted(cache)
         output, new, scores = self.attention.compute_output_spec(hidden_states, cache=own, **asks, **kwargs)
         scores = [scores]
         if self.cross_attention is not None:

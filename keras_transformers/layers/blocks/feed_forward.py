@@ -82,7 +82,7 @@ class FeedForward(DenseOwner):
         check_shape(hidden_states_shape)
         self.expect_width(hidden_states_shape)
         self.intermediate = built_dense(self, "intermediate", self.intermediate_dim, hidden_states_shape)
-        self.gate = built_dense(self, "gate", self.intermediate_dim, hidden_states_shape) if self.gated else None
+        self.gate: Any = built_dense(self, "gate", self.intermediate_dim, hidden_states_shape) if self.gated else None
         inner_shape = (*hidden_states_shape[:-1], self.intermediate_dim)
         self.output_dense = built_dense(self, "output", hidden_states_shape[-1], inner_shape)
 

@@ -108,10 +108,10 @@ class MixerDecoderBlock(ReturnsCache, Block):
         recurrent = {"carries_first": encoder == "state"}
         self.mixer = make_mixer(mixer, intermediate_dim, recurrent, kernel_size, gated, **mixing)
         self.mixer_norm, attends = make("mixer_norm"), encoder == "attention"
-        self.cross_attention = Attention(name="cross_attention", **heads) if attends else None
-        self.cross_attention_norm = make("cross_attention_norm") if attends else None
+        self.cross_attention: Any = Attention(name="cross_attention", **heads) if attends else None
+        self.cross_attention_norm: Any = make("cross_attention_norm") if attends else None
         self.dropout = Dropout(dropout, dtype=shared["dtype"], name="dropout")
-        self.return_scores = attends and self.cross_attention.return_scores
+        self.return_scores = self.cross_attention is not None and self.cross_attention.return_scores
 
     def build(self, hidden_states_shape, context_shape=None):
         self.expect_width(hidden_states_shape)

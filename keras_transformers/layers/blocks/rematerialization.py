@@ -110,7 +110,7 @@ def recompute(function: Callable[[Any], Any], inputs: Any, dropouts: Sequence[Dr
 def _remat(run: Callable, *tensors: Tensor) -> Any:
     if keras.backend.backend() != "tensorflow":
         return keras.remat(run)(*tensors)
-    others = []
+    others: list[Tensor] = []
 
     def first(*tensors):
         outputs = run(*tensors)

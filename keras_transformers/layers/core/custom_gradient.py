@@ -65,7 +65,7 @@ def _in_graph(function: Callable, tensors: tuple[Tensor, ...]) -> Tensor:
     import tensorflow as tf
 
     _register()
-    tensors = [tf.identity(x) for x in tensors]  # in this graph: in a branch, they may be of the one around it
+    tensors = tuple(tf.identity(x) for x in tensors)  # in this graph: in a branch, they may be of the one around it
     with tf.GradientTape() as tape:
         output, gradient = function(*tensors)
     variables = tape.watched_variables()

@@ -87,7 +87,7 @@ def dense_initializer(initializer_range: float | str | None, gain: float = 1.0) 
         return keras.initializers.VarianceScaling(gain**2, "fan_avg", "uniform")
     if initializer_range == "fan_in":
         return keras.initializers.VarianceScaling(gain**2, "fan_in", "truncated_normal")
-    if not is_finite(initializer_range) or initializer_range < 0:
+    if isinstance(initializer_range, str) or not is_finite(initializer_range) or initializer_range < 0:
         raise ValueError(
             f"initializer_range must be a standard deviation, None or 'fan_in': received {initializer_range!r}."
         )

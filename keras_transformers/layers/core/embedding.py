@@ -55,7 +55,7 @@ class TokenEmbedding(TableOwner):
         hidden_dim: int,
         num_segments: int = 0,
         scale: bool = False,
-        initializer_range: float | None = 0.02,
+        initializer_range: float | str | None = 0.02,
         mask_zero: bool = False,
         **kwargs: Any,
     ):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import keras
 import numpy as np
@@ -33,6 +33,8 @@ class Layer(keras.layers.Layer):
     """
 
     extra_options: tuple[str, ...] = ()
+    if TYPE_CHECKING:
+        __call__: Callable[..., Any]  # Keras': they do not read Keras
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -143,7 +145,7 @@ def option_names(layer_class: type) -> set[str]:
     (True, True)
     """
     classes = [cls for cls in layer_class.__mro__ if cls not in Layer.__mro__]
-    signatures = [inspect.signature(cls.__init__) for cls in classes if "__init__" in vars(cls)]
+    signatures = [inspect.signature(vars(cls)["__init__"]) for cls in classes if "__init__" in vars(cls)]
     named = {name for signature in signatures for name in signature.parameters}
     return (named | set(getattr(layer_class, "extra_options", ()))) - {"self", "kwargs"}
 

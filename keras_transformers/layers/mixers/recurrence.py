@@ -233,9 +233,9 @@ class Recurrence(ReturnsCache, DenseOwner):
             return outputs
         # From the end: padding comes first, and the text begins behind it.
         next_is_real = ops.pad(real[:, 1:], [(0, 0), (0, 1)])  # (B, T)
-        inputs = (ops.flip(tensor, axis=1) for tensor in (hidden_states, next_is_real))
+        hidden_states, next_is_real = (ops.flip(tensor, axis=1) for tensor in (hidden_states, next_is_real))
         mask = None if mask is None else ops.flip(mask, axis=1)  # (B, T)
-        backward = ops.flip(self._run(self.backward, *inputs, begin, mask)[0], axis=1)
+        backward = ops.flip(self._run(self.backward, hidden_states, next_is_real, begin, mask)[0], axis=1)
         return ops.concatenate([outputs, backward], axis=-1)
 
     def _run(self, layer: keras.layers.RNN, hidden_states, goes_on, states: Sequence, mask) -> list:

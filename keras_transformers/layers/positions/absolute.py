@@ -146,7 +146,7 @@ class LearnedPositions(TableOwner):
     (2, 3, 4)
     """
 
-    def __init__(self, max_length: int, initializer_range: float | None = 0.02, **kwargs: Any):
+    def __init__(self, max_length: int, initializer_range: float | str | None = 0.02, **kwargs: Any):
         super().__init__(**kwargs)
         check_sizes(max_length=max_length)
         self.supports_masking = True

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import tokenizers
 from tokenizers import models, normalizers, pre_tokenizers, processors
 
-from keras_transformers.text.components import A, B, component, make_template, parts, tokens_around
+from keras_transformers.text.components import A, B, Piece, component, make_template, parts, tokens_around
 from keras_transformers.text.vocabularies.byte_pair_vocabulary import BART, END, GPT1, GPT2
 from keras_transformers.text.vocabularies.wordpiece_vocabulary import template as bert_template
 from keras_transformers.utils.untrusted import shown
@@ -103,8 +103,8 @@ def follow(
         _follow_language(library, name, options, source)
     end = content(options.get("eos_token"))
     if name == T5 and end not in (None, "</s>"):
-        pair = [(A, 0), (end, 0), (B, 0), (end, 0)]
-        _set_template(library, make_template([A, end], pair, {end: library.token_to_id(end)}))
+        pair: list[tuple[Piece, int]] = [(A, 0), (end, 0), (B, 0), (end, 0)]
+        _set_template(library, make_template([A, end], pair, _ids_of(library, [end])))
     if name == LLAMA:
         _check_prefix_space(library, options, source)
     if name in BEGINNING and {"add_bos_token", "add_eos_token"} & options.keys():
@@ -185,6 +185,12 @@ def _warn_of_others(source: Any, values: dict[str, tuple[Any, Any]]) -> None:
         )
 
 
+def _ids_of(library: tokenizers.Tokenizer, tokens: Iterable[str]) -> dict[str, int]:
+    """Return the ids of those tokens that the vocabulary has."""
+    ids = {token: library.token_to_id(token) for token in tokens}
+    return {token: number for token, number in ids.items() if number is not None}
+
+
 def _follow_ends(library: tokenizers.Tokenizer, name: str, options: Mapping[str, Any]) -> None:
     """Put the tokens around texts that the class names `cls_token` and `sep_token`."""
     said = [content(options.get(role)) for role in ("cls_token", "sep_token")]
@@ -192,9 +198,10 @@ def _follow_ends(library: tokenizers.Tokenizer, name: str, options: Mapping[str,
         return
     defaults = ("[CLS]", "[SEP]") if name in BERT else ("<s>", "</s>")
     start, end = ((token or other) for token, other in zip(said, defaults, strict=True))
-    if None in (ids := [library.token_to_id(token) for token in (start, end)]):
+    pairs = list(_ids_of(library, [start, end]).items())
+    if len(pairs) < len({start, end}):
         return
-    pairs = list(zip((start, end), ids, strict=True))
+    pairs = [pairs[0], pairs[-1]]
     if name in BERT:
         _set_template(library, bert_template(*pairs))
     elif (old := _state(library.post_processor))["type"] == "RobertaProcessing":
@@ -206,14 +213,15 @@ def _follow_language(library: tokenizers.Tokenizer, name: str, options: Mapping[
     """Put the language of the source texts where mBART's classes do: behind them, or before them (mBART-50)."""
     said = options.get("src_lang")
     language, end = said or "en_XX", "</s>"
-    if None in (ids := [library.token_to_id(token) for token in (end, language)]):
+    ids = _ids_of(library, [end, language])
+    if len(ids) < len({end, language}):
         raise ValueError(
             f"{source}: src_lang={shown(said)}, but the vocabulary has no {shown(language)}. Expected one of its "
             "language tokens, such as en_XX."
         )
     before, behind = ([], [end, language]) if name == MBART[0] else ([language], [end])
     pair = [(piece, 0) for piece in (*before, A, B, *behind)]
-    template = make_template([*before, A, *behind], pair, dict(zip((end, language), ids, strict=True)))
+    template = make_template([*before, A, *behind], pair, ids)
     if said:
         _set_template(library, template)
     elif _pieces(library.post_processor) != _pieces(template):
@@ -235,16 +243,15 @@ def _follow_beginning(
         _warn_of_others(source, {role: (options.get(role), bool(ids)) for role, ids in present})
         return
 
-    around = []
+    around: list[list[str]] = []
     for role, default in zip(("bos_token", "eos_token"), BEGINNING[name], strict=True):
         token = content(options.get(role)) or default
-        around.append([token] * bool(options.get(f"add_{role}") and token and library.token_to_id(token) is not None))
+        is_added = options.get(f"add_{role}") and token and library.token_to_id(token) is not None
+        around.append([token] if token and is_added else [])
     before, behind = around
-    single = [*before, A, *behind]
+    single: list[Piece] = [*before, A, *behind]
     pair = [(piece, 0) for piece in single] + [(piece, 1) for piece in (*before, B, *behind)]
-    _set_template(
-        library, make_template(single, pair, {token: library.token_to_id(token) for token in before + behind})
-    )
+    _set_template(library, make_template(single, pair, _ids_of(library, before + behind)))
 
 
 def _set_template(library: tokenizers.Tokenizer, template: processors.PostProcessor) -> None:

@@ -142,7 +142,7 @@ def _class_names(folder: Path, options: dict[str, Any]) -> tuple[str | None, str
             "that could be read here. Expected a pipeline that a tokenizer.json describes: write one, with the class "
             "PreTrainedTokenizerFast."
         )
-    return name, OF_MODELS.get(model.get("model_type"))
+    return name, OF_MODELS.get(model.get("model_type", ""))
 
 
 def _kept(folder: Path, patterns: Sequence[str] = KEPT) -> dict[str, bytes]:
@@ -193,6 +193,7 @@ def write(
     """Write the files that `transformers` reads: tokenizer.json, tokenizer_config.json, the vocabulary, kept files."""
     pipeline = json.loads(library.to_str())
     kind = pipeline["model"]["type"]
+    options: dict[str, Any] | None
     if T5_FILE in kept:
         options = _t5_class(pipeline, said_in(kept))
     else:

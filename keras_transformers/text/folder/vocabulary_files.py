@@ -67,7 +67,7 @@ def read(
 
 
 def without_renamed(
-    library: tokenizers.Tokenizer, name: str, said: Mapping[str, Any], named: set[str]
+    library: tokenizers.Tokenizer, name: str | None, said: Mapping[str, Any], named: set[str]
 ) -> tokenizers.Tokenizer:
     """Return a tokenizer whose special tokens are words where the folder gives all their roles to others.
 
@@ -77,7 +77,7 @@ def without_renamed(
         said: The special tokens by role.
         named: All tokens that the folder names.
     """
-    roles = ROLES_OF.get(name, {})
+    roles = ROLES_OF.get(name or "", {})
     used = {content(said[role]) if role in said else token for role, token in roles.items()}
     if not (renamed := set(roles.values()) - used - named):
         return library

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import tensorflow as tf
@@ -97,9 +97,10 @@ class TextGraph(tf.Module):
         super().__init__()
         count_ids(library)  # before any table is made, and before to_str, which goes through all ids up to the largest
         config = json.loads(library.to_str())
-        self.pad_id = library.token_to_id(PAD) if pad_id is None else pad_id
-        if self.pad_id is None:
+        pad_id = library.token_to_id(PAD) if pad_id is None else pad_id
+        if pad_id is None:
             raise ValueError(f"The tokenizer has no {PAD} token to pad with. Pass a pad_id, or add it.")
+        self.pad_id = pad_id
 
         self.normalizers = _components("normalizer", config, NORMALIZERS)
         self.splitters = _components("pre_tokenizer", config, PRE_TOKENIZERS)
@@ -112,7 +113,7 @@ class TextGraph(tf.Module):
             raise refuse("model", kind, MODELS)
         if kind != "BPE" and any(isinstance(splitter, ByteLevel) for splitter in self.splitters):
             raise refuse("pre_tokenizer", f"ByteLevel before {kind}", ["ByteLevel before BPE"])
-        self.model = MODELS[kind](config, library)
+        self.model: Any = MODELS[kind](config, library)
 
         processors = parts(config["post_processor"])
         trims = [part for part in processors if part.get("trim_offsets")]
@@ -243,7 +244,7 @@ def _decoded(texts: tf.Tensor) -> tf.RaggedTensor:
     return tf.strings.unicode_decode(texts, "UTF-8", errors="replace")
 
 
-def _components(part: str, config: dict[str, Any], known: dict[str, Callable]) -> list[Callable]:
+def _components(part: str, config: dict[str, Any], known: Mapping[str, Any]) -> list[Any]:
     components = parts(config[part])
     unknown = [component["type"] for component in components if component["type"] not in known]
     if unknown:

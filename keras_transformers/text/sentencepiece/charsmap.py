@@ -7,6 +7,7 @@ that of https://github.com/s-yata/darts-clone: a unit of 32 bits for each node o
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from tokenizers import normalizers
@@ -48,7 +49,7 @@ def _walk(units: np.ndarray, longest: int) -> dict[bytes, int]:
             raise ValueError("it has branches that lead back to others")
         parent = np.repeat(np.arange(len(bases)), stop - first)
         children = nodes[
-            np.concatenate([np.arange(i, j) for i, j in zip(first, stop, strict=True)] or [[]]).astype(int)
+            np.concatenate([np.arange(i, j) for i, j in zip(first, stop, strict=True)] or [np.array([], int)])
         ]
         keys = [keys[i] + bytes([letter]) for i, letter in zip(parent.tolist(), labels[children].tolist(), strict=True)]
         bases = children ^ offsets[children]
@@ -93,7 +94,7 @@ def _double_array(values: dict[bytes, int]) -> np.ndarray:
     """Return the trie as an array. Each node has a base: its child of label c lies at base ^ c, its value at
     the base.
     """
-    trie: dict[int, dict] = {}
+    trie: dict[int, Any] = {}  # letters to tries, and 0 to a value
     for key, value in values.items():
         node = trie
         for letter in key:

@@ -142,7 +142,8 @@ def byte_pair_merges(model: SentencePieceModel, ids: dict[str, int]) -> list[tup
 
 def _unigram(model: SentencePieceModel, ids: dict[str, int], unknown: str) -> models.Unigram:
     scores = {piece.text: piece.score for piece in model.pieces}
-    rows = [(text, scores.get(text, FOREIGN if len(text) > 1 else FOREIGN_LETTER)) for text in sorted(ids, key=ids.get)]
+    in_order = sorted(ids, key=lambda text: ids[text])
+    rows = [(text, scores.get(text, FOREIGN if len(text) > 1 else FOREIGN_LETTER)) for text in in_order]
     return models.Unigram(rows, ids[unknown], model.byte_fallback)
 
 

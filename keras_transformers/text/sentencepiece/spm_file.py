@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from keras_transformers.utils.untrusted import read_bytes, shown
 
@@ -20,6 +20,8 @@ UNIGRAM, BPE = 1, 2  # kinds of models; those of words (3) and characters (4) ar
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _FIXED = {_FIXED64: 8, _FIXED32: 4}
 Value = int | bytes
+V = TypeVar("V", int, bytes)
+Fields = list[tuple[int, Value | float]]
 
 
 class Piece(NamedTuple):
@@ -97,12 +99,12 @@ def serialize(model: SentencePieceModel) -> bytes:
     """Return the bytes of a file, for `read` and for the sentencepiece library."""
     ids = {piece.text: i for i, piece in enumerate(model.pieces) if piece.kind in (UNKNOWN, CONTROL)}
     unknown = model.pieces[model.unk_id].text
-    trainer = [(3, model.kind), (4, len(model.pieces)), (35, int(model.byte_fallback)), (40, model.unk_id)]
+    trainer: Fields = [(3, model.kind), (4, len(model.pieces)), (35, int(model.byte_fallback)), (40, model.unk_id)]
     trainer += [(41 + i, ids.get(name, -1)) for i, name in enumerate(("<s>", "</s>", "<pad>"))]
     trainer += [(45, unknown.encode())]
-    normalizer = [(1, b"nmt_nfkc" if model.charsmap else b"identity"), (2, model.charsmap)]
+    normalizer: Fields = [(1, b"nmt_nfkc" if model.charsmap else b"identity"), (2, model.charsmap)]
     normalizer += [(3, int(model.dummy_prefix)), (4, int(not model.extra_spaces)), (5, 1)]
-    pieces = [
+    pieces: Fields = [
         (1, _message([(1, piece.text.encode()), (2, float(piece.score)), (3, piece.kind)])) for piece in model.pieces
     ]
     return _message([*pieces, (2, _message(trainer)), (3, _message(normalizer))])
@@ -142,7 +144,7 @@ def _piece(fields: dict[int, Value]) -> Piece:
     return Piece(text, number, _typed(fields.get(3, NORMAL), int))
 
 
-def _typed(value: Value, kind: type) -> Value:
+def _typed(value: Value, kind: type[V]) -> V:
     if not isinstance(value, kind):
         raise ValueError(_BROKEN.format(f"a field is {type(value).__name__}, not {kind.__name__}"))
     return value
@@ -179,7 +181,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
     raise ValueError(_BROKEN.format("a number in it has no end"))
 
 
-def _message(fields: list[tuple[int, Value | float]]) -> bytes:
+def _message(fields: Fields) -> bytes:
     """Fields in wire format."""
     parts = []
     for number, value in fields:

@@ -16,7 +16,7 @@ from keras_transformers.text.vocabularies import (
 )
 
 MODELS = ("wordpiece", "byte_pair", "character", "unigram", "words")
-WITHOUT_SIZE = ("character", "words")
+WITH_CASES = ("wordpiece", "unigram")  # which may lower-case
 
 
 def train(
@@ -29,29 +29,27 @@ def train(
         raise ValueError(f"Expected a list of special tokens, received the str {special_tokens!r}. Pass [token, ...].")
     if model not in MODELS:
         raise ValueError(f"Unknown model {model!r}. Expected one of {list(MODELS)}.")
-    if size is None and model not in WITHOUT_SIZE:
-        raise ValueError(f"model={model!r} needs a vocabulary_size: the largest number of tokens.")
+    if lowercase and model not in WITH_CASES:
+        raise ValueError(f"model={model!r} keeps every string as it is: received lowercase=True. Lower-case the texts.")
 
     texts = _strings(texts)
-    if model == "wordpiece":
-        if special_tokens is not None:
-            raise ValueError(f'model="wordpiece" has its own special tokens, received {special_tokens}. Omit them.')
-        lowercase = lowercase is not False
-        return wordpiece_vocabulary.build(wordpiece_vocabulary.train_vocabulary(texts, size, lowercase), lowercase)
-    if model == "unigram":
-        special_tokens = unigram_vocabulary.SPECIAL_TOKENS if special_tokens is None else special_tokens
-        return unigram_vocabulary.train(texts, size, bool(lowercase), special_tokens)
-    if lowercase:
-        raise ValueError(f"model={model!r} keeps every string as it is: received lowercase=True. Lower-case the texts.")
     if model == "character":
         return character_vocabulary.train(texts, size, special_tokens or ())
     if model == "words":
-        return word_vocabulary.train(
-            texts, size, word_vocabulary.SPECIAL_TOKENS if special_tokens is None else special_tokens
-        )
-    return byte_pair_vocabulary.train(
-        texts, size, (byte_pair_vocabulary.END,) if special_tokens is None else special_tokens
-    )
+        special_tokens = word_vocabulary.SPECIAL_TOKENS if special_tokens is None else special_tokens
+        return word_vocabulary.train(texts, size, special_tokens)
+    if size is None:
+        raise ValueError(f"model={model!r} needs a vocabulary_size: the largest number of tokens.")
+    if model == "unigram":
+        special_tokens = unigram_vocabulary.SPECIAL_TOKENS if special_tokens is None else special_tokens
+        return unigram_vocabulary.train(texts, size, bool(lowercase), special_tokens)
+    if model == "byte_pair":
+        special_tokens = (byte_pair_vocabulary.END,) if special_tokens is None else special_tokens
+        return byte_pair_vocabulary.train(texts, size, special_tokens)
+    if special_tokens is not None:
+        raise ValueError(f'model="wordpiece" has its own special tokens, received {special_tokens}. Omit them.')
+    lowercase = lowercase is not False
+    return wordpiece_vocabulary.build(wordpiece_vocabulary.train_vocabulary(texts, size, lowercase), lowercase)
 
 
 def _strings(texts: Iterable[str]) -> Iterator[str]:

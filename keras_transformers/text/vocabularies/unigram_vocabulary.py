@@ -35,9 +35,11 @@ def train(texts: Iterable[str], size: int, lowercase: bool, special_tokens: Sequ
     plain = spm_file.SentencePieceModel(())
     scratch = tokenizers.Tokenizer(models.Unigram())
     sentencepiece_pipeline.add_pipeline(scratch, plain, rewrite)
-    options = {"vocab_size": size, "special_tokens": list(special_tokens), "unk_token": UNKNOWN_TOKEN}
+    trainer = trainers.UnigramTrainer(
+        vocab_size=size, special_tokens=list(special_tokens), unk_token=UNKNOWN_TOKEN, show_progress=False
+    )
     try:
-        scratch.train_from_iterator(texts, trainers.UnigramTrainer(show_progress=False, **options))
+        scratch.train_from_iterator(texts, trainer)
     except BaseException as error:  # the trainer panics on an empty corpus; a panic is no Exception
         if type(error).__name__ != "PanicException":
             raise

@@ -22,7 +22,8 @@ def train(texts: Iterable[str], size: int | None, special_tokens: Sequence[str])
         raise ValueError(
             f"A vocabulary of words has the special tokens {END} and {UNKNOWN_TOKEN}: {absent} are absent."
         )
-    splitter, counts = pre_tokenizers.WhitespaceSplit(), Counter()
+    splitter = pre_tokenizers.WhitespaceSplit()
+    counts: Counter[str] = Counter()
     for text in texts:
         counts.update(word for word, _ in splitter.pre_tokenize_str(text))
 

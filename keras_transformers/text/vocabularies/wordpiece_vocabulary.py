@@ -10,7 +10,7 @@ from typing import Any
 import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
 
-from keras_transformers.text.components import A, B, make_template
+from keras_transformers.text.components import A, B, Piece, make_template
 from keras_transformers.utils.untrusted import decoded, read_bytes, shown
 
 PAD, UNK, CLS, SEP, MASK = SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
@@ -71,7 +71,7 @@ def build(
 def template(start: tuple[str, int], end: tuple[str, int]) -> processors.TemplateProcessing:
     """Return BERT's template; each token is given with its id."""
     (first, _), (last, _) = start, end
-    pair = [(first, 0), (A, 0), (last, 0), (B, 1), (last, 1)]
+    pair: list[tuple[Piece, int]] = [(first, 0), (A, 0), (last, 0), (B, 1), (last, 1)]
     return make_template([first, A, last], pair, dict([start, end]))
 
 

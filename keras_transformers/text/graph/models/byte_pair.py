@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
@@ -49,14 +50,15 @@ class BytePair(tf.Module):
             letters = tracked_in_rows(letters, letters.values // 64 != 2 if self.of_bytes else None)  # 128 to 191 go on
         return self.merges(self.letters(letters))
 
-    def _whole_words(self, config: dict[str, Any], model: tokenizers.models.BPE) -> dict[bytes, int]:
+    def _whole_words(self, config: dict[str, Any], model: tokenizers.models.Model) -> dict[bytes, int]:
         """Word to id, for the tokens that the library encodes as one id when they are words."""
-        suffix, known = config["end_of_word_suffix"] or "", {}
-        spell = letters_to_bytes if self.of_bytes else str.encode
+        suffix = config["end_of_word_suffix"] or ""
+        known: dict[bytes, int] = {}
+        spell: Callable[[str], bytes | None] = letters_to_bytes if self.of_bytes else str.encode
         for word in {*config["vocab"], *(token.removesuffix(suffix) for token in config["vocab"])}:
             text = spell(word)
             pieces = model.tokenize(word) if text else []
-            if len(pieces) == 1:
+            if text and len(pieces) == 1:
                 known[text] = pieces[0].id
         return known
 

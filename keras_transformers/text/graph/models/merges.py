@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import tensorflow as tf
 
 from keras_transformers.text.components import refuse
 from keras_transformers.text.graph.models.lookup_tables import lookup_table
-from keras_transformers.text.graph.streams.streams import Stream, Tracked, join, shift, stream
+from keras_transformers.text.graph.streams.streams import Tracked, join, shift, stream
 
 # Of symbols side by side, in all tokens; and over the merges, where tokens are used before they are made.
 MOST_PAIRS, MOST_PASSES = 1 << 24, 100
@@ -46,7 +47,8 @@ class Merges(tf.Module):
         self.may_lead_lower = tf.constant(may_lead_lower) if any(may_lead_lower) else None
 
         first, last = _edges(pairs, products, num_ids, len(pairs) if any(may_lead_lower) else 1)
-        from_left, from_right = {}, {}  # from pair, as one number, to the lowest rank
+        from_left: dict[int, int] = {}  # from pair, as one number, to the lowest rank
+        from_right: dict[int, int] = {}
         for rank, (left, right) in enumerate(pairs):
             for symbol in last[left]:
                 from_left.setdefault(symbol * num_ids + right, rank)
@@ -63,14 +65,14 @@ class Merges(tf.Module):
         )
         self.products = tf.constant([*products, 0], tf.int32)
 
-    def __call__(self, words: Stream) -> Stream:
+    def __call__(self, words: Any) -> Any:
         """Symbols (U, None) int32 to symbols (U, None)."""
 
         def step(number: tf.Tensor, ids: tf.Tensor, row: tf.Tensor, entry: tf.Tensor, rank: tf.Tensor, *place) -> tuple:
             merged = self._merge_now(ids, row, entry, rank)  # (M,)
             ids = tf.where(merged, tf.gather(self.products, tf.where(merged, rank, 0)), ids)  # (M,)
             kept = tf.where(~shift(merged, False))[:, 0]  # (M - merged,)
-            ids, row, *place = (tf.gather(x, kept) for x in (ids, row, *place))
+            ids, row, *place = (tf.gather(x, kept) for x in (ids, row, *place))  # type: ignore[assignment]  # a list now
             row = tf.cond(number == MOST_ROUNDS, lambda: _in_blocks(row), lambda: row)
             return number + 1, *self._pairs(ids, row), *place
 

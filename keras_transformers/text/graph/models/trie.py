@@ -39,8 +39,8 @@ class Trie(tf.Module):
                 ids[state] = entry_id
                 if len(ids) > MOST_STATES:
                     raise refuse("vocabulary", "with tokens that are too long", [f"up to {MOST_STATES} characters"])
-        pairs = (np.fromiter(column, np.int64, len(states)) for column in (states, states.values()))
-        self.transitions = lookup_table(*pairs, tf.int64, tf.int64, -1)
+        keys, values = (np.fromiter(column, np.int64, len(states)) for column in (states, states.values()))
+        self.transitions = lookup_table(keys, values, tf.int64, tf.int64, -1)
         self.ids = tf.constant(np.array(ids, np.int32))
 
     def longest(

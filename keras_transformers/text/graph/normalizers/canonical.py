@@ -84,8 +84,8 @@ class Compose(Decompose):
             values = tf.tensor_scatter_nd_update(values, at, tf.boolean_mask(composite, taken))
             points = keep(stream(values, row_splits), ~taken)  # N - M values
             sums = (tf.tensor_scatter_nd_add(x, at, tf.boolean_mask(x, taken)) for x in consumed)
-            consumed = [tf.boolean_mask(x, ~taken) for x in sums]
-            return points.values, points.row_splits, tf.reduce_any(taken), *consumed
+            masked = (tf.boolean_mask(x, ~taken) for x in sums)
+            return points.values, points.row_splits, tf.reduce_any(taken), *masked
 
         size = tf.TensorShape([None])
         shapes = (size, points.row_splits.shape, tf.TensorShape([]), *(size for _ in consumed))

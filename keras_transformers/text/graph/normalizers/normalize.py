@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache, partial, reduce
 from typing import Any
 
@@ -122,13 +123,13 @@ class BertNormalizer(tf.Module):
         if self.chinese:
             points = _surround(points, self.chinese(points.values) > 0)
         if self.combining:
-            points = decompose(points, self.before, self.combining)
+            points = decompose(points, self.before, self.combining)  # type: ignore[arg-type]  # strips, so decomposes
         elif self.before:
             points = self.before(points)
         return self.after(points) if self.after else points
 
 
-STEPS = {
+STEPS: dict[str, Callable[[], Mapping]] = {
     "clean": Mapping.cleaning,
     "decompose": partial(Mapping.shipped, "decompose"),
     "strip": partial(Mapping.dropping, "mark"),
@@ -142,7 +143,7 @@ def _replacer(steps: tuple[str, ...]) -> Replacer | None:
 
 @cache  # a quarter of a second, and every BERT has the same
 def _mapping(steps: tuple[str, ...]) -> Mapping:
-    first, *others = (STEPS[step]() for step in steps)
+    first, *others = (make() for make in map(STEPS.__getitem__, steps))
     return reduce(Mapping.then, others, first)
 
 

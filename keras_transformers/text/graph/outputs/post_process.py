@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -12,7 +13,7 @@ from keras_transformers.text.graph.outputs.trim import Trim
 from keras_transformers.text.graph.streams.streams import Stream
 
 FIRST, SECOND = "A", "B"
-Piece = tuple[str | list[int], int]  # (which sequence, or fixed ids; segment id)
+Piece = tuple[str | Sequence[int], int]  # (which sequence, or fixed ids; segment id)
 
 
 class Template(tf.Module):
@@ -29,7 +30,8 @@ class Template(tf.Module):
         names = [part["type"] for part in processors]
         if len(names) > 1 or not set(names) <= _PARSERS.keys():
             raise refuse("post_processor", names[0] if len(names) == 1 else names, ["ByteLevel", *_PARSERS])
-        self.single, self.pair = _PARSERS[names[0]](processors[0]) if names else _NO_TEMPLATE
+        parse = _PARSERS[names[0]] if names else None
+        self.single, self.pair = parse(processors[0]) if parse else _NO_TEMPLATE
         self.trim = trim
 
     def __call__(self, first: Stream, second: Stream | None, max_length: int, pad_id: int) -> dict[str, tf.Tensor]:
@@ -82,13 +84,13 @@ def _longest_first(lengths: list[tf.Tensor], room: int) -> list[tf.Tensor]:
 
 def _bert_processing(config: dict[str, Any]) -> tuple[list[Piece], list[Piece]]:
     (_, sep), (_, cls) = config["sep"], config["cls"]
-    single = [([cls], 0), (FIRST, 0), ([sep], 0)]
+    single: list[Piece] = [([cls], 0), (FIRST, 0), ([sep], 0)]
     return single, [*single, (SECOND, 1), ([sep], 1)]
 
 
 def _roberta_processing(config: dict[str, Any]) -> tuple[list[Piece], list[Piece]]:
     (_, sep), (_, cls) = config["sep"], config["cls"]
-    single = [([cls], 0), (FIRST, 0), ([sep], 0)]
+    single: list[Piece] = [([cls], 0), (FIRST, 0), ([sep], 0)]
     return single, [*single, ([sep], 0), (SECOND, 0), ([sep], 0)]
 
 
@@ -102,7 +104,7 @@ def _template_processing(config: dict[str, Any]) -> tuple[list[Piece], list[Piec
     return [parse(piece) for piece in config["single"]], [parse(piece) for piece in config["pair"]]
 
 
-_NO_TEMPLATE = [(FIRST, 0)], [(FIRST, 0), (SECOND, 1)]
+_NO_TEMPLATE: tuple[list[Piece], list[Piece]] = [(FIRST, 0)], [(FIRST, 0), (SECOND, 1)]
 _PARSERS = {
     "BertProcessing": _bert_processing,
     "RobertaProcessing": _roberta_processing,

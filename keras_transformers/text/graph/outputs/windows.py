@@ -19,21 +19,21 @@ def lay_out_windows(
             f"expected 0 <= stride < {room}, or the windows would not advance."
         )
 
-    lengths = [tf.cast(ids.row_lengths(), tf.int32) for ids in (first, second)]
+    length_a, length_b = (tf.cast(ids.row_lengths(), tf.int32) for ids in (first, second))  # (B,) each
     most, cut_to = (room - stride - 1, (room - stride) // 2) if most is None else (most, most)
-    kept = _kept(*lengths, room, most, cut_to)  # (B,) of the first text
+    kept = _kept(length_a, length_b, room, most, cut_to)  # (B,) of the first text
     width = room - kept  # (B,) of the part of the second
     step = tf.maximum(width - stride, 1)  # (B,)
-    count = 1 + -(-tf.maximum(lengths[1] - width, 0) // step)  # (B,) windows
+    count = 1 + -(-tf.maximum(length_b - width, 0) // step)  # (B,) windows
 
     row = tf.repeat(tf.range(tf.size(count)), count)  # (W,)
     nth = tf.range(tf.size(row)) - tf.gather(tf.cumsum(count, exclusive=True), row)  # (W,)
     begin = nth * tf.gather(step, row)  # (W,)
-    length = tf.minimum(tf.gather(width, row), tf.gather(lengths[1], row) - begin)  # (W,)
+    length = tf.minimum(tf.gather(width, row), tf.gather(length_b, row) - begin)  # (W,)
     starts = [tf.gather(tf.cast(ids.row_splits, tf.int32), row) for ids in (first, second)]  # (W,) each
 
     texts = [(first, starts[0], tf.gather(kept, row)), (second, starts[1] + begin, length)]
-    return {**template.fill(texts, pad_id), "row": row, "truncated": kept < lengths[0]}
+    return {**template.fill(texts, pad_id), "row": row, "truncated": kept < length_a}
 
 
 def _kept(first: tf.Tensor, second: tf.Tensor, room: int, most: int, cut_to: int) -> tf.Tensor:

@@ -78,7 +78,8 @@ def split_by_pattern(config: dict[str, Any]) -> Any:
     known = ["", *PATTERNS]
     if pattern not in known or kind != ("Regex" if pattern else "String") or config["behavior"] != "Isolated":
         raise refuse("pre_tokenizer", f"Split by {kind} {pattern!r}, {config['behavior']}", [*known, "all Isolated"])
-    return WordPattern(**PATTERNS[pattern]) if pattern else _every_character
+    options: dict[str, Any] = PATTERNS.get(pattern, {})
+    return WordPattern(**options) if pattern else _every_character
 
 
 def _every_character(points: Stream, starts: tf.Tensor) -> Pieces:

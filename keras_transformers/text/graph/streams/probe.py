@@ -202,5 +202,5 @@ JOINS = _joins()
 
 
 if __name__ == "__main__":
-    np.savez_compressed(TABLES, **probe())
+    np.savez_compressed(TABLES, allow_pickle=False, **probe())
     print(f"{TABLES.name}: {TABLES.stat().st_size:,} bytes, from tokenizers {tokenizers.__version__}")

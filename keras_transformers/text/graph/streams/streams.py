@@ -6,7 +6,7 @@ A stream may also be `Tracked`: then every value has a span, and the operations 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import tensorflow as tf
 
@@ -44,7 +44,7 @@ class Tracked(NamedTuple):
         return self.points.row_lengths()
 
 
-Stream = tf.RaggedTensor | Tracked
+Stream: TypeAlias = tf.RaggedTensor | Tracked
 
 
 def stream(values: tf.Tensor, row_splits: tf.Tensor) -> tf.RaggedTensor:
