@@ -1,4 +1,4 @@
-"""Analysis of models: what layers cost, and what their heads attend to."""
+"""Analysis of models: what layers cost, what their heads attend to, and what each layer adds to an answer."""
 
 from keras_transformers.analysis.attention.attention_maps import plot_alignment, plot_attention, plot_heads
 from keras_transformers.analysis.attention.pooled_maps import pooled

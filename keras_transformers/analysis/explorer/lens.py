@@ -9,8 +9,8 @@ import numpy as np
 
 from keras_transformers.analysis.explorer.page_answers import MOST_PLACES
 from keras_transformers.analysis.explorer.questions import Asked, Question
-from keras_transformers.analysis.logit_lens import LogitLens
-from keras_transformers.analysis.residual_stream import Step, record_stream
+from keras_transformers.analysis.residual.logit_lens import LogitLens
+from keras_transformers.analysis.residual.residual_stream import Step, record_stream
 from keras_transformers.config.transformer_config import TransformerConfig
 
 TOLERANCE = 1e-3  # of a sum, beside the logit

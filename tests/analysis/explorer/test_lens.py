@@ -132,7 +132,7 @@ def test_of_a_long_text_the_last_places_are_followed():
 
 @pytest.mark.integration
 def test_sizes_are_lengths_beside_the_stream(task):
-    from keras_transformers.analysis.residual_stream import record_stream
+    from keras_transformers.analysis.residual.residual_stream import record_stream
 
     subject = task("causal_lm")
     shown = run(subject, Request("a fine"))

@@ -9,7 +9,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_transformers.analysis.watched import Seen, Watched
+from keras_transformers.analysis.residual.watched import Seen, Watched
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.layers import padding_mask
 from keras_transformers.models.build import stack

@@ -9,7 +9,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_transformers.analysis.residual_stream import Step, finish_layers
+from keras_transformers.analysis.residual.residual_stream import Step, finish_layers
 from keras_transformers.config.transformer_config import TransformerConfig
 
 
@@ -27,7 +27,7 @@ class LogitLens:
 
     Example:
 
-    >>> from keras_transformers.analysis.residual_stream import record_stream
+    >>> from keras_transformers.analysis.residual.residual_stream import record_stream
     >>> from keras_transformers.families import gpt2
     >>> from keras_transformers.heads import language_model_head
     >>> from keras_transformers.models import decoder
