@@ -59,9 +59,9 @@ def chromium() -> Iterator[Any]:
 
 
 @contextmanager
-def opened(browser: Any, address: str, width: int) -> Iterator[tuple[Any, Seen]]:
-    """A page at an address, and what is seen of it."""
-    page, seen = browser.new_page(viewport={"width": width, "height": 900}), Seen([], [])
+def opened(browser: Any, address: str, width: int, scheme: str = "light") -> Iterator[tuple[Any, Seen]]:
+    """A page at an address, in the light or dark mode of the system, and what is seen of it."""
+    page, seen = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme), Seen([], [])
     page.on("request", lambda request: seen.requests.append(request.url))
     page.on("pageerror", lambda error: seen.errors.append(str(error)))
     page.on("console", lambda message: seen.errors.append(message.text) if message.type == "error" else None)

@@ -26,6 +26,7 @@ function answerBox(run, named) {
   if (named) box.append(make("h3", {}, run === data.runs[0] ? "Your text" : "The changed text"));
   if (answer.text) box.append(make("p", {}, "It wrote: ", make("b", {}, answer.text)));
   if (!place) return box;
+  if (answer.unit === "value" && place.bars.length > 1) box.append(make("p", { class: "hint" }, place.name));
   const rows = barRows(answer, place, without, other);
   if (answer.unit === "similarity") return withBars(box, rows, 1, answer, place, other);
   const largest = Math.max(1e-9, ...rows.flatMap((row) => [Math.abs(row.whole ?? 0), Math.abs(row.off ?? 0)]));

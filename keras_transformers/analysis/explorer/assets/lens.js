@@ -9,7 +9,9 @@ function drawLens() {
 }
 
 function lensWords(lens) {
-  const words = ["Read from above: the embeddings go in, and each line adds its part to the stream that all layers share. The bar is the probability that the model's own head gives to the answer there, as if the model ended; ranks count from 1."];
+  const hasProbabilities = lens.places.some((place) => place.probability[0] != null);
+  const given = hasProbabilities ? "The first bar is the probability" : "“logit” is the number";
+  const words = [`Read from above: the embeddings go in, and each line adds its part to the stream that all layers share. ${given} that the model's own head gives to the answer there, as if the model ended${lens.places.some((place) => place.classes > 1) ? "; ranks count from 1" : ""}.`];
   if (lens.sum) {
     words.push("“adds” is the part's share of the answer's logit: the last norm divides all of them by one number, so that they add up to the logit exactly.");
   } else if (lens.order === "post") {

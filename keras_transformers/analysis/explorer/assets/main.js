@@ -60,7 +60,7 @@ function roleText(name, map) {
   if (!map.causal) shares.push(share("token behind", role.following));
   shares.push(share("first token", role.first));
   if (map.rows.special.some(Boolean)) shares.push(share("special tokens", role.special));
-  return `Head ${name} on this text: ${role.name}. ` + shares.join(", ") + `; mean distance ${role.distance.toFixed(1)} tokens, entropy ${role.entropy.toFixed(1)} bits.`;
+  return `Head ${name} on this text: ${role.name}. Share of its attention: ` + shares.join(", ") + `; mean distance ${role.distance.toFixed(1)} tokens, entropy ${role.entropy.toFixed(1)} bits.`;
 }
 
 function drawHeadControls(map, name) {
@@ -102,16 +102,21 @@ document.addEventListener("keydown", (event) => {
   if (event.key.toLowerCase() === "o" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) toggle();
 });
 
+function startOfAnswer(unit, { name, bars }) {
+  if (bars.length === 1) return "“What it answers”: the bar is what the model gives.";
+  return unit === "value" ? `“What it answers”: ${name}, that the model gives.` : "“What it answers”: the longest bar is the likeliest answer.";
+}
+
 function drawStart() {
   const run = data.runs[last];
   const { unit, places } = run.answer;
-  const steps = [unit === "value" && places.length ? "“What it answers” has the numbers that the model gives for the text." : "“What it answers”: the longest bar is the answer."];
+  const steps = data.space ? ["“Search”: which texts are nearest to yours, and how near all of them are to each other."] : [];
+  if (places.length) steps.push(startOfAnswer(unit, places[state.place]));
   if (places.length > 1) steps.push("It answers at several places: choose one by “Place”.");
   if (run.lens) steps.push("“What each layer adds”: see the answer come about, from layer to layer.");
   if (run.maps.length) steps.push("“All heads”: choose one. “One head” shows then which token looks at which, and “Behind one cell” the numbers of one such look.");
   if (Object.keys(run.switched).length) steps.push("Switch the head off: a second, striped bar shows what the model answers without it.");
   if (last) steps.push("Two texts are compared: “difference” shows where a head changes.");
-  if (data.space) steps.push("“Search”: which texts are nearest to yours, and how near all of them are to each other.");
   byId("start").querySelector("ol").replaceChildren(...steps.map((text) => make("li", {}, text)));
   byId("about").querySelector("ul").replaceChildren(...run.about.map((text) => make("li", {}, text)));
   for (const id of ["heads", "head", "cell", "keys"]) byId(id).hidden = !run.maps.length;

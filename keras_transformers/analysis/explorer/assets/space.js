@@ -9,7 +9,7 @@ function drawSpace() {
   byId("query").replaceChildren("Nearest to ", make("bdi", {}, make("b", {}, space.query)), ", by the cosine of the vectors:");
   byId("points").replaceChildren(pointsPicture(space));
   const [one, two] = space.explained;
-  byId("points-words").textContent = `Each number is a text of the list, Q the query. Of the differences between the ${space.width.toLocaleString("en")} numbers of the vectors, the drawing keeps ${percent(one)} from left to right and ${percent(two)} from below to above (PCA): texts that are near in it may be far apart, and the matrix has all.`;
+  byId("points-words").textContent = `Each number is a text of the list, Q the query. The vectors have ${space.width.toLocaleString("en")} numbers each; of their variance the drawing shows ${percent(one)} from left to right and ${percent(two)} from bottom to top (PCA). Texts that are near in it may be far apart; the matrix has the cosines of all.`;
   byId("cosines").replaceChildren(cosineTable(space));
 }
 
@@ -34,17 +34,32 @@ function pointsPicture(space) {
 function cosineTable(space) {
   const names = [...space.texts.map((_, index) => String(index + 1)), "Q"];
   const texts = [...space.texts, space.query];
+  const cell = (row, column) => table.querySelector(`[data-pair="${row},${column}"]`);
   const say = (row, column) => {
+    const old = table.querySelector('[tabindex="0"]');
+    if (old) filled(old, { tabindex: -1, "aria-selected": "false" }, []);
+    filled(cell(row, column), { tabindex: 0, "aria-selected": "true" }, []);
     byId("cosine").replaceChildren(make("b", {}, `${names[row]} and ${names[column]}: ${decimal(space.cosines[row][column])}`), make("br"), make("bdi", {}, texts[row]), make("br"), make("bdi", {}, texts[column]));
   };
-  const table = make("table", { "aria-label": "Cosine of each text with each" }, make("tr", {}, make("td"), ...names.map((name) => make("th", { scope: "col" }, name))));
+  const table = make("table", { role: "grid", "aria-label": "Cosine of each text with each" }, make("tr", {}, make("td"), ...names.map((name) => make("th", { scope: "col" }, name))));
   names.forEach((name, row) => {
     const line = make("tr", {}, make("th", { scope: "row" }, name));
     names.forEach((other, column) => {
       const value = space.cosines[row][column];
       const square = make("span", { class: value < 0 ? "off" : "whole" });
       square.style.width = square.style.height = `${(100 * Math.sqrt(Math.min(1, Math.abs(value)))).toFixed(1)}%`;
-      line.append(make("td", { title: `${name} and ${other}: ${decimal(value)}`, onclick: () => say(row, column) }, make("span", { class: "square" }, square)));
+      const label = `${name} and ${other}: ${decimal(value)}`;
+      line.append(make("td", {
+        role: "gridcell", tabindex: -1, "data-pair": `${row},${column}`, title: label, "aria-label": label,
+        onclick: () => say(row, column),
+        onkeydown: (event) => {
+          const next = moved(event, row, column, names.length, names.length);
+          if (!next) return;
+          event.preventDefault();
+          say(...next);
+          cell(...next).focus();
+        },
+      }, make("span", { class: "square" }, square)));
     });
     table.append(line);
   });

@@ -21,8 +21,12 @@ function drawRow(shown) {
   drawCell(shown);
 }
 
-// Cells as large as the width allows, 24 pixels at most.
+// Cells as large as the width allows beside the names of the rows, 24 pixels at most.
 function cellSize(shown) {
-  const room = byId("map").clientWidth - 8 * Math.min(9, Math.max(...shown.rows.map(([name]) => name.length)));
-  return Math.min(24, room / shown.columns.length);
+  const context = make("canvas").getContext("2d");
+  const widest = Math.max(...shown.rows.map(([name, special]) => {
+    context.font = `${special ? "italic " : ""}13px system-ui, sans-serif`; // that of `th`, 9rem wide at most
+    return context.measureText(name).width;
+  }));
+  return Math.min(24, (byId("map").clientWidth - Math.min(144, widest + 10) - 2) / shown.columns.length);
 }
