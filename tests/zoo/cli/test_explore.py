@@ -57,6 +57,27 @@ def test_what_cannot_be_shown_is_refused_and_nothing_is_written(folders, tmp_pat
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.integration
+def test_texts_of_a_file_are_searched(tmp_path):
+    page, texts = tmp_path / "page.html", tmp_path / "texts.txt"
+    texts.write_text("\ufeffA cat in the sun.\n\nThe train was late.\r\n", encoding="utf-8")
+
+    run("explore", "minilm_mini_en", "a warm place to sleep", "--among", texts, "--html", page)
+
+    assert '"texts":["A cat in the sun.","The train was late."]' in page.read_text(encoding="utf-8")
+
+
+def test_texts_that_cannot_be_searched_are_refused(folders, tmp_path):
+    page, texts = tmp_path / "page.html", tmp_path / "texts.txt"
+    command = ("explore", folders["classification"], "a film", "--html", page, "--among")
+    assert "--among takes a file of texts" in fail(*command, texts)[1]
+    texts.write_text("a film\na day\n")
+    assert "classification gives no vectors to search by" in fail(*command, texts)[1]
+    texts.write_text("a" * 1_000_001)
+    assert "more than 1,000,000 bytes" in fail(*command, texts)[1]
+    assert not page.exists()
+
+
 def test_a_folder_is_no_file(folders, tmp_path):
     assert "is a folder: --html takes the name of a file" in fail("explore", "gpt2", "--html", tmp_path)[1]
 
@@ -139,9 +160,10 @@ def address() -> str:
 
 
 @in_a_browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
-def test_the_page_fits_is_readable_and_asks_this_machine_only(browser, address, width):
-    with opened(browser, address, width) as (page, seen):
+def test_the_page_fits_is_readable_and_asks_this_machine_only(browser, address, width, scheme):
+    with opened(browser, address, width, scheme) as (page, seen):
         inside = page.frame_locator("iframe")
         inside.locator("#map td").first.wait_for()
 
