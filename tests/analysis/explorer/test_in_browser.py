@@ -6,42 +6,14 @@ import re
 from pathlib import Path
 
 import pytest
-from browser import WIDTHS, chromium, is_as_wide_as_the_window, low_contrasts, opened
+from browser import WIDTHS, is_as_wide_as_the_window, low_contrasts, opened
 
 import zoo
 from keras_transformers.analysis.explorer.page import page as page_of
 from keras_transformers.analysis.explorer.view import View
 
 pytestmark = pytest.mark.slow
-HOSTILE = "<img src=x onerror=alert(1)>"
-TEXTS = ("A cat was sleeping in the sun.", "The train was an hour late.", "Kittens like warm places.", HOSTILE)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def addresses(tmp_path_factory) -> dict[str, str]:
-    """Files of bundled models: gaps, a comparison, a story, a translation, a long text, a search; one without heads."""
-    folder, bert, gpt = tmp_path_factory.mktemp("pages"), zoo.load("mini_bert_en"), zoo.load("gpt_mini_en")
-    encoder = zoo.load("minilm_mini_en")
-    words = "He [MASK] the door and went into the room."
-    views = {
-        "gap": (bert, View(words)),
-        "changed": (bert, View(words, changed="She [MASK] the door and went into the room.")),
-        "hostile": (bert, View(f"{HOSTILE} [MASK]")),
-        "long": (bert, View("The old man [MASK] down. " + "He looked at the sea and said nothing at all. " * 20)),
-        "story": (gpt, View("It was a dark night, and", new_tokens=6)),
-        "translation": (zoo.load("transformer_mini_en_de"), View("The cat danced.")),
-        "search": (encoder, View("a warm place to sleep", among="\n".join(TEXTS))),
-        "recurrent": (zoo.load("lstm_lm", weights=False), View("It was a dark night")),
-    }
-    for name, (task, view) in views.items():
-        (folder / f"{name}.html").write_text(view.page(task, name), encoding="utf-8")
-    return {name: (folder / f"{name}.html").as_uri() for name in views}
+HOSTILE = "<img src=x onerror=alert(1)>"  # as in conftest.py
 
 
 def numbers(page) -> str:
@@ -223,60 +195,6 @@ def test_a_map_that_is_no_list_fits_a_phone(browser, addresses, name):
     with opened(browser, addresses[name], WIDTHS[1]) as (page, _):
         assert page.locator("#map table").count() == 1
         assert page.evaluate("byId('map').scrollWidth - byId('map').clientWidth") == 0
-
-
-@pytest.mark.parametrize("width", WIDTHS)
-def test_layers_lead_to_the_bar_of_the_answer(browser, addresses, width):
-    with opened(browser, addresses["story"], width) as (page, _):
-        rows = page.locator("#lens tbody tr")
-        names = ["embeddings", *(f"{layer} {part}" for layer in range(4) for part in ("attention", "feed-forward"))]
-        assert page.locator("#lens tbody th").all_inner_texts() == names
-        label, chance = page.locator("#bars .bar .label, #bars .bar .number").all_inner_texts()[:2]
-        assert rows.last.locator(".chance").inner_text().split("\n")[-1].strip() == chance
-        assert "✓" in rows.last.locator(".best").inner_text()
-
-        signs = [text.split()[-1].replace("−", "-") for text in rows.locator("td:nth-of-type(4)").all_inner_texts()]
-        words = page.locator("#lens-rows p").inner_text()
-        biases, total, answer = re.search(r"add (\S+): together (\S+), the logit of (\S+)\.$", words).groups()
-        assert answer == label
-        assert sum(map(float, [*signs, biases.replace("−", "-")])) == pytest.approx(float(total), abs=0.01)
-
-        page.locator("#answer-controls select").select_option("0")
-        assert page.locator("#lens caption").inner_text().startswith("after It: ")
-
-
-def test_a_norm_behind_each_addition_makes_no_sum(browser, addresses):
-    with opened(browser, addresses["gap"], WIDTHS[0]) as (page, _):
-        assert page.locator("#lens thead th").all_inner_texts()[4] == "change"
-        assert page.locator("#lens-rows p").count() == 0
-        page.locator("#lens summary").click()
-        assert "the logit is no sum of parts" in page.locator("#lens-words").inner_text()
-
-
-@pytest.mark.parametrize("width", WIDTHS)
-def test_search_results_are_in_order_and_their_cosines_are_reached_by_keys(browser, addresses, width):
-    with opened(browser, addresses["search"], width) as (page, _):
-        scores = [float(text) for text in page.locator("#results .number").all_inner_texts()]
-        assert len(scores) == len(TEXTS) and scores == sorted(scores, reverse=True)
-        assert page.locator("#start li").first.inner_text().startswith("“Search”")
-        best = page.locator("#results .label").first.inner_text().split(". ")[0]
-        assert page.locator("#cosine b").inner_text() == f"{best} and Q: {scores[0]:.3f}"
-
-        page.locator('#cosines [tabindex="0"]').focus()
-        for key in ("Home", "ArrowRight"):
-            page.keyboard.press(key)
-        assert page.evaluate("document.activeElement.dataset.pair") == f"{int(best) - 1},1"
-        assert TEXTS[1] in page.locator("#cosine").inner_text()
-        assert page.locator("#points .query, #points .near").count() == 4
-        assert page.locator("#bars .hint").inner_text() == "the first 16 of 384 numbers"
-
-
-def test_a_model_without_heads_shows_its_layers(browser, addresses):
-    with opened(browser, addresses["recurrent"], WIDTHS[0]) as (page, _):
-        assert [page.locator(f"#{part}").is_visible() for part in ("heads", "head", "cell", "keys")] == [False] * 4
-        assert "LSTM" in page.locator("#lens tbody th").nth(1).inner_text()
-        page.locator("#about summary").click()
-        assert "there are no heads" in page.locator("#about").inner_text()
 
 
 def test_paths_have_as_many_steps_as_they_say(browser, addresses):
