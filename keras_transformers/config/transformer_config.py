@@ -85,7 +85,7 @@ class TransformerConfig:
         ValueError: A size is not a positive integer, a rate is outside [0, 1), a choice is unknown, or
             `hidden_dim` is not divisible by `num_heads` and no `head_dim` is given, or a field of two stacks is given
             to a model of one; `block_options` are more than the blocks, unknown, or do not fit the other fields; or
-            the sizes are beyond those of any model (`config_limits`).
+            the sizes are beyond those of any model (`config.limits`).
 
     Example:
 

@@ -71,13 +71,6 @@ def test_language_models_both_ways(tmp_path, ours, theirs, case):
         assert getattr(again.generation_config, name) == getattr(reference.generation_config, name)
 
 
-@pytest.mark.parametrize("case", ["gpt1", "gpt2", "llama"])
-@pytest.mark.parametrize("head", ["Model", "ForSequenceClassification"])
-def test_other_heads_both_ways(tmp_path, ours, theirs, case, head):
-    labels = {"num_labels": 3} if head == "ForSequenceClassification" else {}
-    both_ways(tmp_path, ours, theirs, make(tmp_path / "theirs", theirs, case, head, **labels))
-
-
 def swap_query_and_key(model):
     attention = model.get_layer("decoder_block_0").attention
     query, key = attention.query.get_weights(), attention.key.get_weights()

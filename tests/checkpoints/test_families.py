@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from class_models import class_model
-from family_cases import CASES
+from family_cases import ATTENTION, CASES
 
 from keras_transformers.checkpoints.loading import load_weights
 from keras_transformers.checkpoints.names import FAMILIES
@@ -37,6 +37,12 @@ def read(folder, ours):
     return config, model, extra
 
 
+def kind_of(architecture, family):
+    """The kind of model that a class is of, in a family that has several."""
+    tasks = {theirs: ours for ours, theirs in FAMILIES[family].tasks.items()}
+    return {"causal_lm": "decoder", "seq2seq_lm": "encoder_decoder"}.get(tasks.get(architecture), "encoder")
+
+
 def num_classes(architecture):
     return len(LABELS) if architecture.endswith("Classification") else 1
 
@@ -45,10 +51,9 @@ def num_classes(architecture):
 @pytest.mark.parametrize(("name", "architecture"), CLASSES, ids=names_of(CLASSES))
 def test_what_is_saved_comes_back(tmp_path, ours, name, architecture):
     case = CASES[name]
-    kind = {"ForCausalLM": "decoder", "ForSeq2SeqLM": "encoder_decoder"}.get(architecture.removeprefix(name.title()))
-    own = {} if name not in ("recurrent", "convolutional") else {"kind": kind or "encoder"}
-    config = case.compared() if not own else case.make(**{**case.own, **own}, vocabulary_size=90, num_layers=2,
-                                                       hidden_dim=16, max_length=24)  # fmt: skip
+    config = case.compared() if name in ATTENTION else case.small(
+        vocabulary_size=90, max_length=24, kind=kind_of(architecture, case.family)
+    )  # fmt: skip
     model = class_model(config, architecture, num_classes(architecture))
     ours.randomise(model)
     save_folder(tmp_path, model, config, None, architecture=architecture, **options_of(architecture))

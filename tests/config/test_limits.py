@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import family_cases
 import keras
 import pytest
 
@@ -48,10 +49,10 @@ def test_what_no_model_has(options, message):
 
 
 @pytest.mark.parametrize("num_layers", [0, -1, "2", None, 10**400, math.nan])
-@pytest.mark.parametrize("family", ["gpt2", "transformer"])
-def test_facts_that_are_computed_from_sizes(family, num_layers):
+@pytest.mark.parametrize("name", family_cases.CASES)
+def test_facts_that_are_computed_from_sizes(name, num_layers):
     with pytest.raises(ValueError, match="num_layers must be"):
-        getattr(families, family)(**SIZES | {"num_layers": num_layers})
+        family_cases.CASES[name].small(num_layers=num_layers)
 
 
 def test_the_deepest_model():

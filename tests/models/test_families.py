@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
+
 import keras
 import numpy as np
 import pytest
@@ -14,11 +17,22 @@ from keras_transformers.checkpoints.names import FAMILIES
 from keras_transformers.heads import pooler
 from keras_transformers.models import encoder
 
+TESTS = Path(__file__).resolve().parents[1]
 COUNTS = [(name, count) for name, case in CASES.items() for count in case.published]
 
 
 def test_every_family_has_a_row():
     assert {case.family for case in CASES.values()} == FAMILIES.keys()
+    assert {case.make for case in CASES.values()} == {names.configure for names in FAMILIES.values()}
+
+
+@pytest.mark.parametrize("path", [path for path in TESTS.rglob("*.py") if path.name != "family_cases.py"], ids=str)
+def test_no_other_file_of_tests_lists_the_families(path):
+    """Tests of all families follow from the table; one that chooses some of them, for what they have, may name them."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        listed = node.keys if isinstance(node, ast.Dict) else getattr(node, "elts", ())
+        named = {value.value for value in listed if isinstance(value, ast.Constant)} & FAMILIES.keys()
+        assert len(named) <= len(FAMILIES) // 2, (node.lineno, sorted(named))
 
 
 @pytest.mark.parametrize("name", ATTENTION)

@@ -47,7 +47,7 @@ def behind(unused: int) -> Reshaped:
     """Return how a table of positions is stored that begins with rows which no token takes.
 
     Args:
-        unused: Number of these rows: see `config_choices.first_position`.
+        unused: Number of these rows: see `config.choices.first_position`.
 
     Example:
 

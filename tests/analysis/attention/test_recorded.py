@@ -3,27 +3,23 @@ from __future__ import annotations
 import keras
 import numpy as np
 import pytest
+from family_cases import ATTENTION
 from keras import ops
 
 from keras_transformers.analysis.attention.recorded import record
-from keras_transformers.families import bart, bert, gpt1, gpt2, llama, t5, transformer
+from keras_transformers.families import llama
 from keras_transformers.models import decoder, encoder, encoder_decoder
 
 SIZES = {"num_layers": 2, "num_heads": 4, "hidden_dim": 16, "max_length": 12}
 OUTPUTS = {"self": "attention_scores", "encoder": "encoder_attention_scores", "cross": "cross_attention_scores"}
 MODELS = {"encoder": encoder, "decoder": decoder, "encoder_decoder": encoder_decoder}
 CONFIGS = {
-    "bert": bert(40, **SIZES),
-    "gpt1": gpt1(40, **SIZES),
-    "gpt2": gpt2(40, **SIZES),
-    "llama": llama(40, **SIZES, intermediate_dim=24, num_kv_heads=2),
+    **{name: case.small(vocabulary_size=40, max_length=12, encoder_vocabulary_size=None)
+       for name, case in ATTENTION.items()},
     "llama with a window": llama(40, **SIZES, intermediate_dim=24).replace(
         block_options=({"attention_window": 3}, {"attention_window": 3})
     ),
-    "transformer": transformer(40, **SIZES),
-    "bart": bart(40, **SIZES),
-    "t5": t5(40, **SIZES),
-}
+}  # fmt: skip
 each_config = pytest.mark.parametrize("name", CONFIGS)
 
 

@@ -6,25 +6,14 @@ from math import erf
 import keras
 import numpy as np
 import pytest
+from family_cases import ATTENTION
 from keras import ops
 
 from keras_transformers.analysis.residual.logit_lens import LogitLens
 from keras_transformers.analysis.residual.residual_stream import record_stream
 from keras_transformers.checkpoints.loading import load_weights
 from keras_transformers.checkpoints.settings.huggingface_config import read_config
-from keras_transformers.families import (
-    bart,
-    bert,
-    convolutional,
-    gpt1,
-    gpt2,
-    llama,
-    marian,
-    mbart,
-    recurrent,
-    t5,
-    transformer,
-)
+from keras_transformers.families import bert, convolutional, llama, recurrent
 from keras_transformers.heads import classification_head, language_model_head, last_token, masked_lm_head, pooler
 from keras_transformers.models import decoder, encoder, encoder_decoder
 
@@ -32,17 +21,9 @@ SIZES = {"num_layers": 2, "num_heads": 4, "hidden_dim": 16, "max_length": 12}
 INNER = {"intermediate_dim": 24}
 TWO = {"kind": "encoder_decoder"}
 CONFIGS = {
-    "bert": bert(40, **SIZES),
+    **{name: case.small(vocabulary_size=40, max_length=12) for name, case in ATTENTION.items()},
     "pre-norm encoder": bert(40, **SIZES, norm_order="pre"),
-    "gpt1": gpt1(40, **SIZES),
-    "gpt2": gpt2(40, **SIZES),
-    "llama": llama(40, **SIZES, **INNER, num_kv_heads=2),
     "llama, untied": llama(40, **SIZES, **INNER, tie_embeddings=False),
-    "transformer": transformer(40, **SIZES),
-    "marian": marian(40, **SIZES),
-    "bart": bart(40, **SIZES),
-    "mbart": mbart(40, **SIZES),
-    "t5": t5(40, **SIZES),
     "lstm": recurrent(40, **SIZES, **INNER),
     "cnn": convolutional(40, **SIZES, **INNER, kind="decoder"),
     "cnn encoder": convolutional(40, **SIZES, **INNER),

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from keras_transformers.checkpoints.names import FAMILIES, architecture_of
 from keras_transformers.checkpoints.saving import save_folder
 from keras_transformers.checkpoints.settings.generation_config import check_settings, make_generation, read_generation
 from keras_transformers.families import bart, marian, mbart
@@ -77,8 +78,7 @@ def test_special_tokens_are_written():
 
 @pytest.mark.parametrize("family", RELEASED)
 def test_round_trip_through_a_folder(tmp_path, ours, family):
-    config = {"bart": bart, "marian": marian}[family](**SIZES)
-    architecture = {"bart": "BartForConditionalGeneration", "marian": "MarianMTModel"}[family]
+    config, architecture = FAMILIES[family].configure(**SIZES), architecture_of("seq2seq_lm", family)
     settings = RELEASED[family][1]
     model = ours.build(config, architecture)
     save_folder(tmp_path, model, config, None, architecture=architecture, generation=settings)
