@@ -77,7 +77,7 @@ def classification(
     """
     config, classes = setup.config, make_labels(labels, problem)
     _check_weight(lm_weight, config.kind)
-    if made_for != KIND.name and config.eos_ids:
+    if made_for != KIND.name and config.kind == "decoder" and config.eos_ids:
         setup = setup.with_tokenizer(with_end_token(setup.tokenizer, config.eos_ids[0]))
     model = _model(setup, classes, bool(lm_weight))
     served = _served(model)

@@ -5,6 +5,7 @@ import pytest
 import tiny
 from tiny import NAMES, NUMBERS, TEXTS, softmax
 
+from keras_transformers.tasks import Task
 from keras_transformers.training.metrics.target_metrics import F1
 
 
@@ -145,3 +146,11 @@ def test_class_weight():
     task = tiny.classifier()
     task.fit(TEXTS, NUMBERS, class_weight={0: 0.0, 1: 1.0}, **tiny.FIT)
     assert {answer["label"] for answer in task.predict(TEXTS)} == {"good"}
+
+
+def test_an_encoder_reads_its_texts_as_its_tokenizer_writes_them():
+    """RoBERTa has an id that ends texts, and its post-processor writes it already; only decoders get one more."""
+    made = Task(
+        "classification", tiny.config(eos_ids=[2]), tiny.tokenizer(), labels=["no", "yes"], made_for="masked_lm"
+    )
+    assert made.tokenizer is tiny.tokenizer()
