@@ -68,7 +68,8 @@ def _strip(content: bytes, strips: list[dict[str, Any]], first: bool, last: bool
 def text_tokens(library: tokenizers.Tokenizer) -> dict[int, str]:
     """Id to token, without special tokens; added tokens are normalised where the library decodes them so."""
     special = {i for i, token in library.get_added_tokens_decoder().items() if token.special}
-    return {i: token for token, i in library.get_vocab().items() if i not in special}
+    ids = [i for i in library.get_vocab().values() if i not in special]
+    return {i: token for i in ids if (token := library.id_to_token(i)) is not None}  # `get_vocab` does not normalise
 
 
 def speller(decoder: dict[str, Any] | None, first: bool, last: bool) -> Callable[[str], bytes]:

@@ -202,5 +202,5 @@ JOINS = _joins()
 
 
 if __name__ == "__main__":
-    np.savez_compressed(TABLES, allow_pickle=False, **probe())
+    np.savez_compressed(TABLES, **probe())  # type: ignore[arg-type]  # newer NumPy has an option `allow_pickle`
     print(f"{TABLES.name}: {TABLES.stat().st_size:,} bytes, from tokenizers {tokenizers.__version__}")
