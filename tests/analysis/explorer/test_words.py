@@ -43,7 +43,7 @@ SAID = {
     "rnn": (["there are no heads", "state made from the last token of the source"], ["attends", "attention"]),
 }  # fmt: skip
 
-POSITIONS = {"learned": "learned vector", "sinusoidal": "sines", "rotary": "RoPE", "relative": "each distance"}
+POSITIONS = {"learned": "learned vector", "sinusoidal": "sines", "rotary": "RoPE", "relative": "bucket of distances"}
 
 
 @pytest.mark.parametrize("name", CONFIGS)
