@@ -115,7 +115,7 @@ def _fetch(repo: str, revision: str | None, cache_dir: str | os.PathLike | None,
         folder = snapshot_download(
             repo,
             revision=revision,
-            cache_dir=cache_dir,
+            cache_dir=None if cache_dir is None else os.fspath(cache_dir),
             endpoint=endpoint,
             allow_patterns=wanted,
             ignore_patterns=["[!1]*/*"],  # other folders: the same weights in other formats

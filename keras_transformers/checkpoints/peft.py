@@ -16,7 +16,7 @@ from keras_transformers.checkpoints.names import names_of
 from keras_transformers.checkpoints.names.table import Names, modern_name
 from keras_transformers.checkpoints.stored import Stored
 from keras_transformers.checkpoints.stray import check_merged
-from keras_transformers.utils.json_file import NUMBER, check_types, read_object
+from keras_transformers.utils.json_file import NUMBER, Kind, check_types, read_object
 from keras_transformers.utils.untrusted import shown
 
 CONFIG, WEIGHTS, OLD_WEIGHTS = "adapter_config.json", "adapter_model.safetensors", "adapter_model.bin"
@@ -24,7 +24,7 @@ TASKS = {
     "CAUSAL_LM": "causal_lm", "SEQ_2_SEQ_LM": "seq2seq_lm", "SEQ_CLS": "classification",
     "TOKEN_CLS": "token_classification", "QUESTION_ANS": "question_answering",
 }  # fmt: skip
-TYPES = {
+TYPES: dict[str, Kind] = {
     "peft_type": str, "base_model_name_or_path": str, "revision": str, "task_type": str, "r": int,
     "lora_alpha": NUMBER, "use_rslora": bool,
 }  # fmt: skip

@@ -120,6 +120,8 @@ def _write_folder(
         if tokenizer is not None:
             tokenizer.save(temporary, max_length)
         if sentence_transformer is not None:
+            if max_length is None:
+                raise ValueError("the files of sentence-transformers say how long texts may be: give max_length.")
             write_sentence_transformer(temporary, max_length=max_length, **sentence_transformer)
 
 

@@ -72,4 +72,4 @@ def with_lent(tensors: Mapping[str, Tensor], names: Names, config: TransformerCo
     }
     if config.output_bias and names.logits_bias:
         lent[names.logits_bias] = zeros(names.logits_bias, (1, config.vocabulary_size))
-    return lent | tensors
+    return {**lent, **tensors}

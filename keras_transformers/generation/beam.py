@@ -10,7 +10,7 @@ from keras import ops
 from keras_transformers.generation import penalties
 from keras_transformers.generation.program import Program
 from keras_transformers.generation.request import Request
-from keras_transformers.generation.state import State, Written
+from keras_transformers.generation.state import Cache, State, Written
 from keras_transformers.utils.tensor_types import Tensor
 
 NO_BEAM = float("-inf")  # the score where there is no beam, or no hypothesis
@@ -50,14 +50,14 @@ class BeamSearch:
         # If each beam ended in every way that there is, n would still be left to go on.
         width = min(1 + max(1, len(program.eos_ids)), logits.shape[-1]) * self.num_beams
         score, source, token = self._best(state.score, log_probs, width)  # (B * width,)
-        parents = _take(state._replace(cache=(), hypotheses=()), source)
+        parents = _take(state._replace(cache=Cache([]), hypotheses=()), source)
         candidates = program.append(parents, token, _take(request.stop, source))._replace(score=score)
         covered = ops.take(self._covered(state, request), source)
 
         length_penalty = request.length_penalty[:: self.num_beams, None]  # (B, 1)
         final = _penalized(candidates, covered, width, length_penalty)  # (B, width)
         just_ended = ops.logical_and(candidates.finished, ops.logical_not(parents.finished))
-        hypotheses = self._keep(state.hypotheses, candidates, final, just_ended, width)
+        hypotheses = self._keep(state.written, candidates, final, just_ended, width)
 
         candidates = candidates._replace(score=ops.where(candidates.finished, NO_BEAM, score))
         rows = _flat_top(ops.reshape(candidates.score, (-1, width)), self.num_beams)  # (B * n,)

@@ -14,7 +14,7 @@ from keras_transformers.generation.beam import BeamSearch
 from keras_transformers.generation.prescribed import Prescribed
 from keras_transformers.generation.program import make_program
 from keras_transformers.generation.prompts import check_answer
-from keras_transformers.generation.python_text import Writer, bucket
+from keras_transformers.generation.python_text import PromptReader, SourceReader, Writer, bucket
 from keras_transformers.generation.request import Request
 from keras_transformers.generation.sampling import Sampling
 from keras_transformers.generation.spelling import Spelling, token_bytes
@@ -41,14 +41,14 @@ class BucketedService:
         self,
         config: TransformerConfig,
         model: keras.Model,
-        reader: Callable,
+        reader: PromptReader | SourceReader,
         spelling: Spelling,
         prescribed: Prescribed,
     ):
         self.model, self.reader, self.longest = model, reader, reader.longest
         self.writer = Writer(spelling, begins=config.kind == "encoder_decoder")
         self.program = make_program(config, model, token_bytes(spelling), head_of(config, model), prescribed)
-        self._compiled = {}  # functions, by number of beams
+        self._compiled: dict[int, dict[str, Callable]] = {}  # functions, by number of beams
 
     def answer(self, texts: Sequence[str], sequences: int, request: Request, num_beams: int = 1) -> dict[str, list]:
         """Answers to texts as lists, by name; those of a row are lists with `sequences` > 1."""

@@ -121,7 +121,9 @@ def bias_sequences(logits: Tensor, token_ids: Tensor, lengths: Tensor, biases: t
         lengths: int32 (B,), real tokens in each row.
         biases: Pairs of the ids of a sequence, one at least, and the number; each sequence once.
     """
-    groups = {}  # by length: of one length, a row can end in one sequence at most for each last token
+    groups: dict[
+        int, list[tuple]
+    ] = {}  # by length: of one length, a row can end in one sequence at most for each last token
     for ids, bias in biases:
         groups.setdefault(len(ids) - 1, []).append((ids, bias))
     for before, group in groups.items():

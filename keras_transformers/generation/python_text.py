@@ -42,8 +42,8 @@ class PromptReader:
     def __call__(self, texts: Sequence[str], max_new_tokens: np.ndarray) -> Prompts:
         """From B texts and int32 (B,) to the prompts."""
         rows = [self._read(*row) for row in zip(self.tokenizer.encode(texts), max_new_tokens.tolist(), strict=True)]
-        ids, truncated, error = zip(*rows, strict=True)
-        ids = Ragged.of(ids)
+        token_ids, truncated, error = zip(*rows, strict=True)
+        ids = Ragged.of(token_ids)
         width = bucket(ids.lengths.max(), self.max_length)
         return Prompts(
             ids.padded(width, self.config.fill_id),

@@ -145,13 +145,13 @@ def make_request(
     stop = list(stop) if isinstance(stop, Iterable) and not isinstance(stop, str) else stop
     if not isinstance(stop, list) or not all(isinstance(string, str) and string for string in stop):
         raise ValueError(f"stop must be a list of str that are not empty: received {stop!r}.")
-    stop = [string.encode("utf-8") for string in check_texts("stop", stop, is_ordered=False)]
-    if len(stop) > MOST_STRINGS or max(map(len, stop), default=0) > MOST_BYTES:
-        raise ValueError(f"{TOO_MUCH} Received {len(stop)}, the longest of {max(map(len, stop)):,} bytes.")
+    strings = [string.encode("utf-8") for string in check_texts("stop", stop, is_ordered=False)]
+    if len(strings) > MOST_STRINGS or max(map(len, strings), default=0) > MOST_BYTES:
+        raise ValueError(f"{TOO_MUCH} Received {len(strings)}, the longest of {max(map(len, strings)):,} bytes.")
     bias_ids, bias_values = np.array(list(token_bias), np.int32), np.array(list(token_bias.values()), np.float32)
     return Request(
         **make_knobs(rows, values, num_beams, has_source),
-        stop=stop_strings(rows, stop),
+        stop=stop_strings(rows, strings),
         bias_ids=np.broadcast_to(bias_ids, (rows, bias_ids.size)),
         bias_values=np.broadcast_to(bias_values, (rows, bias_values.size)),
         sequence=np.zeros(rows, np.int32),

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.generation.beam import BeamSearch
-from keras_transformers.generation.graph_text import Writer, first_error, stop_bytes
+from keras_transformers.generation.graph_text import PromptReader, SourceReader, Writer, first_error, stop_bytes
 from keras_transformers.generation.output_matrix import OutputMatrix
 from keras_transformers.generation.prescribed import Prescribed
 from keras_transformers.generation.program import Method, make_program
@@ -49,7 +49,7 @@ class GenerationService:
         self,
         config: TransformerConfig,
         model: keras.Model,
-        reader: Callable,
+        reader: PromptReader | SourceReader,
         spelling: Spelling,
         prescribed: Prescribed,
     ):
@@ -63,7 +63,7 @@ class GenerationService:
         self.module.graph = reader.graph
         self.module.weights = [variable.value for variable in model.variables]
         self.module.output_matrix = self.output_matrix.matrix
-        self._runs = {}  # traced functions, by number of beams
+        self._runs: dict[int, Callable] = {}  # traced functions, by number of beams
 
     def write(
         self, text: tf.Tensor, error: tf.Tensor, sequences: tf.Tensor, request: Request, num_beams: int
@@ -109,7 +109,7 @@ class GenerationService:
         """`write`, traced once for each number of beams."""
         if num_beams not in self._runs:
             self._runs[num_beams] = tf.function(
-                lambda *inputs: self.write(*inputs, num_beams),
+                lambda text, error, sequences, request: self.write(text, error, sequences, request, num_beams),
                 input_signature=[TEXT, ERROR, COUNT, REQUEST],
                 autograph=False,
             )
@@ -142,7 +142,11 @@ class GenerationService:
     @cached_property
     def _start(self) -> Any:
         signature = [TEXT, ERROR, COUNT, REQUEST]
-        return tf.function(lambda *inputs: self.start(*inputs, Sampling()), input_signature=signature, autograph=False)
+        return tf.function(
+            lambda text, error, number, request: self.start(text, error, number, request, Sampling()),
+            input_signature=signature,
+            autograph=False,
+        )
 
     @cached_property
     def _advance(self) -> Any:

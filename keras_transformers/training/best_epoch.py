@@ -7,6 +7,8 @@ from typing import Any
 
 import keras
 
+from keras_transformers.utils.tensor_types import Tensor
+
 DIRECTIONS = {"up": 1.0, "down": -1.0}
 
 
@@ -46,14 +48,17 @@ class BestEpoch(keras.callbacks.Callback):
         if direction not in DIRECTIONS:
             raise ValueError(f"Received direction={direction!r}; expected one of {[*DIRECTIONS]}.")
         self.monitor, self.sign = monitor, DIRECTIONS[direction]
-        self.best, self.best_epoch, self.best_weights = None, None, None
+        self.best: float | None = None
+        self.best_epoch: int | None = None
+        self.best_weights: list[Tensor] | None = None
 
     def on_train_begin(self, logs: dict[str, Any] | None = None):
         self.best, self.best_epoch, self.best_weights = None, None, None
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None):
-        if self.monitor not in (logs or {}):
-            raise ValueError(f"{self.monitor} is not measured in this fit, which has {sorted(logs or {})}.")
+        logs = logs or {}
+        if self.monitor not in logs:
+            raise ValueError(f"{self.monitor} is not measured in this fit, which has {sorted(logs)}.")
         value = float(logs[self.monitor])
         if not all(math.isfinite(logs.get(name, 0.0)) for name in ("loss", "val_loss")):
             value = math.nan  # it has diverged, whatever it answers

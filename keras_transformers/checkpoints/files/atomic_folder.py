@@ -16,11 +16,6 @@ from pathlib import Path
 from keras_transformers.utils.json_file import read_object
 from keras_transformers.utils.untrusted import resolved, shown
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None
-
 # The files that a save writes, by its marker: the file that every such folder has. Any other file is the user's.
 WRITTEN = {
     # Written here, and by `save_pretrained` of models and tokenizers in `transformers`.
@@ -212,10 +207,11 @@ def _locked(folder: Path) -> Iterator[bool | None]:
     Yields:
         False if another writer holds the lock; None if the file system has no locks; True otherwise.
     """
-    handle, is_free = None, True
+    handle: int | None = None
+    is_free: bool | None = True
     try:
         handle = os.open(folder, os.O_RDONLY)
-        is_free = fcntl and fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB) is None
+        is_free = _lock(handle)
     except BlockingIOError:
         is_free = False
     except FileNotFoundError:
@@ -227,6 +223,20 @@ def _locked(folder: Path) -> Iterator[bool | None]:
     finally:
         if handle is not None:
             os.close(handle)
+
+
+def _lock(handle: int) -> bool | None:
+    """Lock an open folder and return True; None where the system has no such locks.
+
+    Raises:
+        BlockingIOError: Another process holds the lock.
+    """
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return None
+    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return True
 
 
 def _replace(target: Path, temporary: Path) -> None:

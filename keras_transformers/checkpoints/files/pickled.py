@@ -158,6 +158,9 @@ class _Unpickler(pickle._Unpickler):
     Its base is written in Python: the unpickler in C allocates a table as long as the largest memo index in the file.
     """
 
+    append: Callable[[Any], None]  # of the base, which sets it while it loads
+    pop_mark: Callable[[], list]  # of the base
+
     dispatch: ClassVar[dict[int, Callable]] = {
         code: load for code, load in pickle._Unpickler.dispatch.items() if code not in NEVER_WRITTEN
     }
@@ -193,7 +196,7 @@ class _Unpickler(pickle._Unpickler):
 
 
 def _to_array(tensor: _Tensor, buffers: dict[str, memoryview], file_size: int) -> np.ndarray:
-    flat = np.frombuffer(buffers[tensor.storage.key], tensor.storage.dtype)
+    flat: np.ndarray = np.frombuffer(buffers[tensor.storage.key], tensor.storage.dtype)
     last = tensor.offset + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.strides, strict=True))
     numbers = (tensor.offset, *tensor.shape, *tensor.strides)
     shape = shown(tensor.shape)

@@ -150,7 +150,7 @@ def _safe_open(path: Path) -> Any:
 def _open_pickled(path: Path) -> list[Tensor]:
     check_is_itself(path)
     arrays = read_pickled(path)
-    return [Tensor(name, x.shape, x.dtype.name, lambda array=x: array) for name, x in arrays.items()]
+    return [Tensor(name, x.shape, x.dtype.name, functools.partial(np.asarray, x)) for name, x in arrays.items()]
 
 
 def _open(path: Path) -> list[Tensor]:
@@ -206,11 +206,10 @@ def _files(index: Path) -> list[str]:
 def _weight_map(index: Path) -> dict[str, str]:
     """Return the index's file names, by tensor name."""
     places = read_object(index).get("weight_map")
-    wrong = None if isinstance(places, dict) else "None" if places is None else f"a {type(places).__name__}"
-    if wrong is None:
-        wrong = next(
-            (f"{shown(place)} for {name[:100]}" for name, place in places.items() if not isinstance(place, str)), None
-        )
-    if wrong is not None:
-        raise ValueError(f"{index}: weight_map must name a file for each tensor: received {wrong}. Fetch it again.")
-    return places
+    if isinstance(places, dict):
+        wrong = [f"{shown(place)} for {name[:100]}" for name, place in places.items() if not isinstance(place, str)]
+        if not wrong:
+            return places
+    else:
+        wrong = ["None" if places is None else f"a {type(places).__name__}"]
+    raise ValueError(f"{index}: weight_map must name a file for each tensor: received {wrong[0]}. Fetch it again.")

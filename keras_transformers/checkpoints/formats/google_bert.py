@@ -13,13 +13,13 @@ from keras_transformers.checkpoints.files.tensors import Tensor
 from keras_transformers.checkpoints.formats.bert_checkpoint import Facts, find_vocabulary, store
 from keras_transformers.checkpoints.formats.tf_checkpoint import find_prefix, load_checkpoint, read_variables
 from keras_transformers.checkpoints.stored import Said, Stored, folder_of
-from keras_transformers.utils.json_file import NUMBER, check_types, read_object
+from keras_transformers.utils.json_file import NUMBER, Kind, check_types, read_object
 from keras_transformers.utils.untrusted import shown
 
 WRITER = "google-research/bert"
 CONFIG = "bert_config.json"
 RENAMED = "config.json"  # what `from_tf=True` of `transformers` wanted it to be called
-KINDS = {
+KINDS: dict[str, Kind] = {
     "vocab_size": int, "hidden_size": int, "num_hidden_layers": int, "num_attention_heads": int,
     "intermediate_size": int, "max_position_embeddings": int, "type_vocab_size": int, "hidden_act": str,
     "hidden_dropout_prob": NUMBER, "attention_probs_dropout_prob": NUMBER, "initializer_range": NUMBER,
@@ -50,7 +50,9 @@ def read(place: Path, said: Said) -> Stored | None:
     prefix = find_prefix(place)
     folder = folder_of(place)
     if prefix is None:
-        return _without_checkpoint(folder) if (folder / CONFIG).is_file() else None
+        if (folder / CONFIG).is_file():
+            raise _without_checkpoint(folder)
+        return None
     variables = read_variables(prefix, load_checkpoint(prefix))
     if not any(map(BERT.fullmatch, variables)):
         return None
@@ -83,10 +85,11 @@ def find_activation(name: Any, source: Any) -> str:
     return ACTIVATIONS[name]
 
 
-def _without_checkpoint(folder: Path) -> None:
+def _without_checkpoint(folder: Path) -> ValueError:
+    """Return the error of a folder that has the options of a model, and no weights."""
     graphs = sorted(path.name for pattern in ("*.meta", "*.pb") for path in folder.glob(pattern))
     held = f" It holds {shown(graphs)}, graphs without weights that could be read." if graphs else ""
-    raise ValueError(
+    return ValueError(
         f"there is no checkpoint beside {folder / CONFIG}: expected bert_model.ckpt.index and "
         f"bert_model.ckpt.data-00000-of-00001, or those of another prefix.{held} Fetch them too."
     )

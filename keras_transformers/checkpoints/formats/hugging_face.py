@@ -28,7 +28,7 @@ def read(place: Path, said: Said) -> Stored | None:
     values = read_object(path)
     if _is_of_another(place, values):
         return None
-    stored = parsed(
+    stored: Stored = parsed(
         values,
         path,
         writer=TENSORFLOW if _is_of_tensorflow(place, said.pickled) else TORCH,

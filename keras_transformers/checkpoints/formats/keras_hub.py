@@ -77,7 +77,7 @@ def read(place: Path, said: Said) -> Stored | None:
     values = _values(place, kind, names) | {"model_type": kind.family, "architectures": [kind.architecture]}
     if task in CLASSIFIERS:
         values |= {"architectures": [names.tasks["classification"]]} | _classes(place)
-    stored = parsed(
+    stored: Stored = parsed(
         values,
         path,
         writer="KerasHub",

@@ -110,7 +110,7 @@ def num_heads(run: Run, said: Said, width: int, source: Any) -> tuple[int, list[
         ValueError: Nothing says it, or two things differ, or it does not divide the width.
     """
     in_description = {int(number) for number in HEADS.findall(run.description)}
-    implied = HEADS_OF.get(run.model_type) or (in_description.pop() if len(in_description) == 1 else None)
+    implied = HEADS_OF.get(run.model_type or "") or (in_description.pop() if len(in_description) == 1 else None)
     if said.num_heads is not None and implied not in (None, said.num_heads):
         origin = f"the model type {run.model_type}" if run.model_type in HEADS_OF else DESCRIPTION
         raise ValueError(

@@ -142,9 +142,10 @@ def _find_weights(prefix: Path, variables: Mapping[str, Tensor], graph: Any) -> 
         for key, tensor in held.items()
         if key not in keys.values() and not key.startswith(INPUTS)
     }
-    strange = [key for key in others if _our_name(key) is None]
+    strange = [key for key in others if not _our_name(key)]
     strange += [key.removeprefix(MODEL) for key in held if key.startswith(INPUTS) and key not in keys.values()]
-    lacking = [name.removeprefix(MODEL) for name, key in keys.items() if key not in held or len(held[key].shape) != 2]
+    tables = {name: (key, held[key]) for name, key in keys.items() if key in held}
+    lacking = [name.removeprefix(MODEL) for name in keys if name not in tables or len(tables[name][1].shape) != 2]
     if not any(key.startswith("encoder/") for key in others):
         _refuse(prefix, "no encoder (a LanguageModel)")
     if strange:
@@ -154,7 +155,7 @@ def _find_weights(prefix: Path, variables: Mapping[str, Tensor], graph: Any) -> 
         _refuse(prefix, f"nothing at {shown(lacking)}")
     if _node_at(graph, POSITIONS) is None:
         _refuse(prefix, "no positions")
-    return Weights(prefix, {name: (key, held[key]) for name, key in keys.items()}, others)
+    return Weights(prefix, tables, others)
 
 
 def _refuse(prefix: Path, what: str) -> NoReturn:
@@ -175,14 +176,14 @@ def _node_at(graph: Any, path: str) -> Any | None:
     return graph.nodes[index] if 0 <= index < len(graph.nodes) else None
 
 
-def _key_at(graph: Any, path: str) -> str | None:
-    """Return the key of a variable by a path to it: a variable with several paths has one key."""
+def _key_at(graph: Any, path: str) -> str:
+    """Return the key of a variable by a path to it, or "". A variable with several paths has one key."""
     node = _node_at(graph, path)
-    return next((attribute.checkpoint_key for attribute in node.attributes), None) if node else None
+    return next((attribute.checkpoint_key for attribute in node.attributes), "") if node else ""
 
 
-def _our_name(key: str) -> str | None:
-    """Return the name that a weight has here, or None if it has no place.
+def _our_name(key: str) -> str:
+    """Return the name that a weight has here, or "" if it has no place.
 
     Example:
 
@@ -191,10 +192,10 @@ def _our_name(key: str) -> str | None:
     """
     match = BLOCK.fullmatch(key)
     if match is None:
-        return REST.get(key)
+        return REST.get(key, "")
     side, number, sublayer, part, leaf = match.groups()
     if part not in PARTS or leaf not in LEAVES:
-        return None
+        return ""
     return f"{side}_block_{int(number)}.{SUBLAYERS[sublayer]}{PARTS[part].replace('/', '.')}.{LEAVES[leaf]}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 import re
@@ -130,7 +131,7 @@ def read_variables(prefix: Path, reader: Any) -> dict[str, Tensor]:
     dtypes = reader.get_variable_to_dtype_map()
     shapes = {key: tuple(shape) for key, shape in reader.get_variable_to_shape_map().items() if key != GRAPH}
     return {
-        key: Tensor(key, shape, dtypes[key].name, lambda key=key: _read(prefix, reader, key))
+        key: Tensor(key, shape, dtypes[key].name, functools.partial(_read, prefix, reader, key))
         for key, shape in sorted(shapes.items())
         if not TRAINING.fullmatch(key.removesuffix(VALUE)) and key.rpartition("/")[0] not in shapes
     }

@@ -132,4 +132,4 @@ def task_of(architecture: str | None, family: str) -> str | None:
     """
     names = FAMILIES[family]
     heads = {theirs: ours for ours, theirs in reversed(names.tasks.items()) if names.architectures[theirs]}
-    return heads.get(architecture)  # of several tasks with one class, the first
+    return heads.get(str(architecture))  # of several tasks with one class, the first

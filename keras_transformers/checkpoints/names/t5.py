@@ -15,7 +15,7 @@ def _block_weights(side: str, feed_forward: dict[str, str]) -> dict[str, str]:
     sublayers = [("attention", "SelfAttention", PARTS), ("feed_forward", "DenseReluDense", feed_forward)]
     if side == "decoder":
         sublayers.insert(1, ("cross_attention", "EncDecAttention", PARTS))
-    weights = {}
+    weights: dict[str, str] = {}
     for index, (layer, name, parts) in enumerate(sublayers):
         weights |= {f"{ours}/{layer}/{part}": f"{theirs}.{index}.{name}.{leaf}" for part, leaf in parts.items()}
         weights[f"{ours}/{layer}_norm"] = f"{theirs}.{index}.layer_norm"

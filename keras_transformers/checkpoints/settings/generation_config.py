@@ -10,7 +10,7 @@ from keras_transformers.checkpoints.names import FAMILIES
 from keras_transformers.checkpoints.settings.generation_keys import CHANGING, FIELDS, check_keys, tell_unknown
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.generation.request import is_bias
-from keras_transformers.utils.json_file import NUMBER, check_types, read_object
+from keras_transformers.utils.json_file import NUMBER, Kind, check_types, read_object
 from keras_transformers.utils.number_checks import is_finite, is_size, is_token_id
 from keras_transformers.utils.untrusted import shown
 
@@ -18,12 +18,14 @@ SETTINGS = (*FIELDS, "temperature", "suppressed_ids", "bad_words_ids", "stop", "
 SWITCHES = ("early_stopping", "renormalize", "remove_invalid_values")
 LISTS = ("suppress_tokens", "begin_suppress_tokens", "sequence_bias", "forced_decoder_ids",
          "exponential_decay_length_penalty")  # fmt: skip
-EMPTY = (None, [], {})
+EMPTY: tuple[Any, ...] = (None, [], {})
 NOT_KEPT = {"bos_token_id", "eos_token_id", "decoder_start_token_id"}  # these are of the configuration
 NOT_KEPT |= {"_from_model_config"}  # config.json does not say what is written here: old transformers would forget it
 TOP_K = 50  # the default of transformers for sampling
 LENGTHS = {"max_length": "max_new_tokens", "min_length": "min_new_tokens"}
-KINDS = dict.fromkeys((*FIELDS.values(), *LENGTHS, "temperature", "num_return_sequences", "max_time"), NUMBER)
+KINDS: dict[str, Kind] = dict.fromkeys(
+    (*FIELDS.values(), *LENGTHS, "temperature", "num_return_sequences", "max_time"), NUMBER
+)
 KINDS |= dict.fromkeys(("renormalize_logits", "remove_invalid_values", "do_sample"), bool)
 for name in ("early_stopping", *LISTS):  # the first may also be a word
     del KINDS[name]
@@ -71,7 +73,7 @@ def read_generation(
         tell_unknown(values, path)
     else:  # of old checkpoints, which say it among the sizes
         path = path.with_name("config.json")
-        values = read_object(path) if config is None else config
+        values = read_object(path) if config is None else dict(config)
         names = FAMILIES.get(str(values.get("model_type")))
         changing = CHANGING.difference(names.fields.values() if names else ())  # where `max_length` is a size: ours
         values = {key: value for key, value in values.items() if key in {*changing, "bos_token_id"}}

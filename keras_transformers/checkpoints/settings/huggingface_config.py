@@ -132,7 +132,7 @@ def _check_options(values: dict[str, Any], names: Names, path: Path):
 
 def _read_extra(values: dict[str, Any], names: Names, path: Path) -> dict[str, Any]:
     architecture = _architecture(values, path)
-    extra = {"architecture": architecture, "labels": None, "problem": None}
+    extra: dict[str, Any] = {"architecture": architecture, "labels": None, "problem": None}
     if said := _of_type(values, path, TASK, dict, {}):
         extra["task"] = said
     is_known = architecture in names.architectures

@@ -27,7 +27,7 @@ def possible_ids(fields: dict[str, Any], path: Path, warn: bool = True) -> dict[
     >>> possible_ids({"vocabulary_size": 9, "pad_id": -1, "eos_ids": [2, -1]}, Path("config.json"))
     {'vocabulary_size': 9, 'eos_ids': (2,)}
     """
-    fields, size = dict(fields), fields.get("vocabulary_size")
+    fields, size = dict(fields), fields.get("vocabulary_size", 0)
     if not is_size(size):
         return fields
     if _is_none(fields.get("pad_id")) and "decoder_start_id" not in fields:

@@ -142,12 +142,12 @@ def spearman(one: Sequence[float], other: Sequence[float]) -> float:
     >>> round(spearman([1, 2, 3, 4], [1, 8, 27, 64]), 6), spearman([1, 2], [5, 5])
     (1.0, 0.0)
     """
-    one, other = np.asarray(one, np.float64), np.asarray(other, np.float64)
-    if not one.size or np.isnan(one).any() or np.isnan(other).any():
+    columns = np.asarray(one, np.float64), np.asarray(other, np.float64)
+    if not columns[0].size or any(np.isnan(column).any() for column in columns):
         return float("nan")
-    one, other = (ranks - ranks.mean() for ranks in (_ranks(one), _ranks(other)))
-    spread = np.sqrt((one @ one) * (other @ other))
-    return float(one @ other / spread) if spread else 0.0
+    x, y = (ranks - ranks.mean() for ranks in map(_ranks, columns))
+    spread = np.sqrt((x @ x) * (y @ y))
+    return float(x @ y / spread) if spread else 0.0
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:

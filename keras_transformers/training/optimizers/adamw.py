@@ -122,6 +122,8 @@ class AdamW(keras.optimizers.AdamW):
 
     def apply(self, grads: Sequence, trainable_variables: Sequence | None = None) -> None:
         if not self.built:
+            if trainable_variables is None:
+                raise ValueError("received gradients without variables: give them, or build the optimizer first.")
             self.build(list(trainable_variables))
         sums = _sum_over_replicas([dense(g) for g in grads])
         if self.accumulation_steps == 1:

@@ -11,7 +11,7 @@ import warnings
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import keras
 import numpy as np
@@ -105,11 +105,13 @@ class Resume(keras.callbacks.Callback):
         self.dataset = dataset
         self.every = every
         self.callbacks = list(callbacks)
-        self._request, self._strategy, self._metrics = StopRequest(), None, {}
+        self._request = StopRequest()
+        self._strategy: Any = None
+        self._metrics: dict[str, np.ndarray] = {}
 
     def on_train_begin(self, logs=None):
         check_steps(self.dataset, self.params["steps"])
-        self._epoch, self._broken_off, self._loss, self._metrics = None, False, None, {}
+        self._epoch, self._has_begun, self._broken_off, self._loss, self._metrics = 0, False, False, None, {}
         self._fitted = self.model  # on JAX, reading the property `self.model` copies the training state into the model
         if on_tensorflow():  # where Keras creates the variables of optimizer and metrics at the first step
             build(self.model, self.dataset)
@@ -128,12 +130,13 @@ class Resume(keras.callbacks.Callback):
         set_first_epoch(self.model, self.params["epochs"] if state["stopped"] else state["epoch"])
 
     def on_epoch_begin(self, epoch, logs=None):
-        self._epoch, self._batch, self._due, self._skipped, self._loss = epoch, 0, 0, 0, None
+        self._epoch, self._has_begun = epoch, True
+        self._batch, self._due, self._skipped, self._loss = 0, 0, 0, None
         set_first_epoch(self._fitted, None)  # Keras has read it; a later `fit` must not
         self.dataset.position.epoch, self.dataset.position.batch = epoch, 0
         if self._restored is not None:
             # Not earlier: before this, `fit` resets the metrics, and other callbacks reset their progress.
-            state = self._restore_progress()
+            state = self._restore_progress(*self._restored)
             self._skipped = state["batch"]
             self._due = self._skipped and self._skipped + self.every
             self._skip(self._skipped)
@@ -162,8 +165,8 @@ class Resume(keras.callbacks.Callback):
     def on_train_end(self, logs=None):
         set_first_epoch(self.model, None)  # for a `fit` in which no epoch began
         if self._restored is not None:
-            self._restore_progress()
-        if self._epoch is not None and not self._broken_off:
+            self._restore_progress(*self._restored)
+        if self._has_begun and not self._broken_off:
             self._save(self._epoch + 1, 0, stopped=bool(self.model.stop_training))
         if self._request.is_made(self._strategy):  # waits for the chief too
             self._request.exit(self.folder)
@@ -183,7 +186,7 @@ class Resume(keras.callbacks.Callback):
         arrays = self._arrays("model") | self._arrays("optimizer") | (self._metrics or self._arrays("metrics"))
         if not is_chief(self._strategy):  # it has taken part in the sums of metrics over all workers
             return
-        if culprit := self._not_finite(arrays, with_loss=batch or stopped):
+        if culprit := self._not_finite(arrays, with_loss=batch > 0 or stopped):
             message = (
                 f"{culprit} is not finite, so this state of the run is not kept in {self.folder}: the last one is."
             )
@@ -215,9 +218,9 @@ class Resume(keras.callbacks.Callback):
         trained |= {f"optimizer/{i}": v for i, v in enumerate(groups["optimizer"])}
         return next((v.path for key, v in trained.items() if not np.isfinite(arrays[key]).all()), None)
 
-    def _restore_progress(self) -> dict:
-        """Restore all but model and optimizer, once, and returns the saved state."""
-        (state, arrays), self._restored = self._restored, None
+    def _restore_progress(self, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+        """Restore all but model and optimizer, once, and return the saved state."""
+        self._restored = None
         if state["batch"]:
             self._assign("metrics", arrays)
         history = state["history"].items()

@@ -10,6 +10,7 @@ import struct
 import warnings
 import zipfile
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -37,9 +38,10 @@ def save(folder: Path, name: str, state: dict[str, Any], arrays: dict[str, np.nd
     partial = folder / "partial"
     # NumPy's files keep the bytes but not the name of a dtype that is not NumPy's, such as bfloat16.
     state = state | {"dtypes": {key: array.dtype.name for key, array in arrays.items() if array.dtype.kind == "V"}}
+    members: dict[str, Any] = {"state": np.array(to_json(state)), **arrays}
     try:
         with open(partial, "wb") as file:
-            np.savez(file, state=np.array(to_json(state)), **arrays)
+            np.savez(file, **members)
             file.flush()
             os.fsync(file.fileno())
         os.replace(partial, folder / name)
@@ -130,7 +132,7 @@ def to_json(value: Any) -> str:
     return json.dumps(value, default=lambda other: np.asarray(other).tolist())
 
 
-def group(arrays: dict[str, np.ndarray], name: str) -> list[np.ndarray]:
+def group(arrays: Mapping[str, np.ndarray], name: str) -> list[np.ndarray]:
     """Return the arrays `name/0`, `name/1` and so on."""
     keys = [f"{name}/{index}" for index in range(sum(key.startswith(f"{name}/") for key in arrays))]
     if missing := [key for key in keys if key not in arrays]:

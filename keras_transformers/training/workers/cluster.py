@@ -26,7 +26,7 @@ class Cluster(NamedTuple):
     """
 
     workers: tuple[str, ...]
-    index: int
+    index: int  # type: ignore[assignment]  # hides the method of tuples, which a cluster does not need
 
 
 def read_cluster(environment: Mapping[str, str] = os.environ) -> Cluster | None:
@@ -121,7 +121,7 @@ def _host(address: str) -> str:
 
 def _hosts(text: str) -> list[str]:
     """Hosts of a Slurm list: `login,node[01-02,7]` names four."""
-    hosts = []
+    hosts: list[str] = []
     for item in re.findall(r"(?:[^,\[\]]|\[[^\]]*\])+", text):
         parts = re.split(r"\[([^\]]*)\]", item)  # text, numbers, text, numbers, ...
         choices = [_numbers(part) if place % 2 else [part] for place, part in enumerate(parts)]

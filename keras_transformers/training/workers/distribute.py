@@ -186,7 +186,7 @@ def is_chief(strategy: Any | None) -> bool:
     >>> is_chief(None)
     True
     """
-    if num_workers(strategy) == 1:
+    if strategy is None or num_workers(strategy) == 1:
         return True
     task, chief = strategy.cluster_resolver, "chief" if "chief" in _jobs(strategy) else "worker"
     return (task.task_type, task.task_id) == (chief, 0)
@@ -224,7 +224,9 @@ def is_agreed(strategy: Any | None, number: int) -> bool:
     >>> is_agreed(None, 3)
     True
     """
-    return num_workers(strategy) == 1 or sum_over_replicas(strategy, number) == number * strategy.num_replicas_in_sync
+    if strategy is None or num_workers(strategy) == 1:
+        return True
+    return sum_over_replicas(strategy, number) == number * strategy.num_replicas_in_sync
 
 
 @cache
