@@ -83,7 +83,7 @@ def average_weights(model: keras.Model, paths: Sequence[str | os.PathLike]) -> N
 
 
 class AverageEpochs(keras.callbacks.Callback):
-    """Ends `fit` with the mean of the weights at the ends of the last epochs.
+    """A callback that ends `fit` with the mean of the weights at the ends of the last epochs.
 
     It does what fairseq's `average_checkpoints --num-epoch-checkpoints` does. For a moving average over all updates,
     see `ema_momentum` of the optimizer. Put this callback after `Resume`, which then saves the trained weights rather

@@ -13,7 +13,7 @@ DIRECTIONS = {"up": 1.0, "down": -1.0}
 
 
 class BestEpoch(keras.callbacks.Callback):
-    """Ends `fit` with the weights of its best epoch; of equally good ones, the last.
+    """A callback that ends `fit` with the weights of its best epoch; of equally good ones, the last.
 
     Keras' `EarlyStopping(restore_best_weights=True)` keeps the first. A few validation rows leave many epochs equal,
     and the first is the least trained: with 16 rows of SST-2 held out of 150, the first of the best epochs had an
@@ -61,7 +61,7 @@ class BestEpoch(keras.callbacks.Callback):
             raise ValueError(f"{self.monitor} is not measured in this fit, which has {sorted(logs)}.")
         value = float(logs[self.monitor])
         if not all(math.isfinite(logs.get(name, 0.0)) for name in ("loss", "val_loss")):
-            value = math.nan  # it has diverged, whatever it answers
+            value = math.nan  # it has diverged, whatever it predicts
         if self.best is None or math.isnan(self.best) or self.sign * value >= self.sign * self.best:
             self.best, self.best_epoch, self.best_weights = value, epoch, self.model.get_weights()
 

@@ -25,10 +25,10 @@ def cosine(one: Tensor, other: Tensor) -> Tensor:
 
 
 def candidate_scores(labels: Tensor, embeddings: Tensor) -> Tensor:
-    """Return how near each first text is to all the others of a batch.
+    """Return the similarity of each first text to all other texts of a batch.
 
     Args:
-        labels: (B,) integers. Groups of one label are not told apart: the second texts of others do not count.
+        labels: (B,) integers. Groups of one label are not each other's negatives: their second texts do not count.
         embeddings: (B, G, D), G of 2 or more: a text, the one that belongs to it, and any number that do not.
 
     Returns:
@@ -121,7 +121,7 @@ class CosineError(TargetLoss):
 
 @keras.saving.register_keras_serializable("keras_transformers")
 class Triplet(TargetLoss):
-    """How much nearer than a margin the third text is to the first one, compared with the second.
+    """Triplet loss: the first text should be nearer to the second one than to the third, by a margin.
 
     `max(0, |a - p| - |a - n| + margin)` of the texts a, p (which belongs to it) and n (which does not).
     Paper: Reimers and Gurevych 2019, https://arxiv.org/abs/1908.10084.

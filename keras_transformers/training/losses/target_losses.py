@@ -19,7 +19,7 @@ from keras_transformers.training.workers.distribute import all_reduce_sum, num_r
 
 
 def cross_entropy(labels: Any, logits: Any, label_smoothing: float = 0.0) -> tuple[Any, Any]:
-    """Cross entropy per target, in nats, before any reduction.
+    """Compute the cross entropy per target, in nats, before any reduction.
 
     Args:
         labels: (...) or (..., 1) integers; negative: no target.
@@ -70,7 +70,9 @@ def _flat_cross_entropy(labels: Any, logits: Any, smoothing: float) -> Any:
 
 
 def binary_cross_entropy(labels: Any, logits: Any) -> tuple[Any, Any]:
-    """Cross entropy per binary target, in nats. Labels (B, C) are 0, 1 or negative (no target); see `cross_entropy`.
+    """Compute the cross entropy per binary target, in nats; see `cross_entropy`.
+
+    Labels (B, C) are 0, 1 or negative (no target).
 
     Example:
 
@@ -85,7 +87,7 @@ def binary_cross_entropy(labels: Any, logits: Any) -> tuple[Any, Any]:
 
 
 def difference(labels: Any, predictions: Any) -> tuple[Any, Any]:
-    """Prediction minus label per target; a label of NaN is no target. See `cross_entropy`.
+    """Return the prediction minus the label per target; a label of NaN is no target. See `cross_entropy`.
 
     Example:
 
@@ -231,7 +233,7 @@ def expand(weights: Any, rank: int) -> Any:
 
 
 def like(labels: Any, logits: Any) -> Any:
-    """Append axes to labels up to the rank of the logits; raises a `ValueError` if the shapes do not fit."""
+    """Append axes to labels up to the rank of the logits; raise a `ValueError` if the shapes do not fit."""
     labels = expand(labels, len(logits.shape))
     if not _fit(labels.shape, logits.shape):
         raise _misfit(labels, logits, "the shape of the logits")

@@ -129,7 +129,7 @@ class MeanCosine(TargetMean):
 
 
 def spearman(one: Sequence[float], other: Sequence[float]) -> float:
-    """Spearman's rank correlation: Pearson's of the ranks, where equal values share their mean rank.
+    """Return Spearman's rank correlation: Pearson's of the ranks, where equal values share their mean rank.
 
     Args:
         one, other: (N,) numbers.
@@ -159,7 +159,7 @@ def _ranks(values: np.ndarray) -> np.ndarray:
 def retrieval_scores(
     ranking: np.ndarray, relevant: Sequence[Collection[int]], at: Sequence[int] = (1, 10)
 ) -> dict[str, float]:
-    """Recall, MRR and nDCG of ranked documents, means over queries, as in the BEIR benchmark.
+    """Return recall, MRR and nDCG of ranked documents, means over queries, as in the BEIR benchmark.
 
     Args:
         ranking: (Q, K) integers: the numbers of the K best documents of each query, best first; -1 for none.
@@ -186,8 +186,8 @@ def retrieval_scores(
         raise ValueError(
             f"received {len(ranking)} rankings for {len(relevant)} queries: expected one each, one or more."
         )
-    if bare := [number for number, documents in enumerate(relevant) if not documents]:
-        raise ValueError(f"query {bare[0]} has no relevant document: leave it out, or give one.")
+    if unanswered := [number for number, documents in enumerate(relevant) if not documents]:
+        raise ValueError(f"query {unanswered[0]} has no relevant document: leave it out, or give one.")
     in_order = np.sort(ranking, axis=1)
     if (twice := ((in_order[:, 1:] == in_order[:, :-1]) & (in_order[:, 1:] >= 0)).any(axis=1)).any():
         raise ValueError(f"the ranking of query {twice.argmax()} has a document twice: expected each one once.")

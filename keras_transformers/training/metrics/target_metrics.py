@@ -216,7 +216,7 @@ class MeanAbsoluteError(TargetMean):
 
 @keras.saving.register_keras_serializable("keras_transformers")
 class Pearson(keras.metrics.Metric):
-    """Pearson correlation of labels and predictions over the whole set (that of Keras is within each row).
+    """Pearson correlation of labels and predictions over the whole set (Keras' is within each row).
 
     It is 0 if all labels or all predictions are equal, and NaN without targets. Its state holds means and squared
     deviations: sums of squares lose precision for labels far from zero. Chan, Golub and LeVeque 1979, "Updating
@@ -268,7 +268,7 @@ class Pearson(keras.metrics.Metric):
 
     def result(self):
         count, means, products = self.moments[0], self.moments[1:3], self.moments[3:]
-        rounding = count * ops.square(4 * EPSILON * means)  # deviations up to this are those of a constant
+        rounding = count * ops.square(4 * EPSILON * means)  # deviations up to this are rounding errors of a constant
         spread = ops.sqrt(ops.where(products[:2] > rounding, products[:2], 0.0))
         correlation = ops.divide_no_nan(products[2], spread[0] * spread[1])
         return ops.where(count > 0, correlation, float("nan"))
@@ -279,6 +279,6 @@ def _products(x, y, other_x, other_y):
 
 
 def _weights(real, sample_weight):
-    """The weight of each target: 0 where there is none."""
+    """Return the weight of each target: 0 where there is none."""
     weights = ops.cast(real, "float32")
     return weights if sample_weight is None else weights * expand(sample_weight, len(real.shape))

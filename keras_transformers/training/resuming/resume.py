@@ -32,7 +32,7 @@ PROGRESS = ("best", "best_epoch", "best_weights", "wait", "stopped_epoch", "cool
 
 
 class Resume(keras.callbacks.Callback):
-    """Saves the state of `fit` regularly. The same call of `fit` then resumes an interrupted run at its last state.
+    """A callback that saves the state of `fit`; the same call of `fit` then resumes an interrupted run at its last one.
 
     A state holds all variables of model (seeds of dropout included), optimizer and metrics, the history, the position
     in the data, and the progress of `callbacks`. A resumed epoch counts the batches before its position without
@@ -105,8 +105,7 @@ class Resume(keras.callbacks.Callback):
         self.dataset = dataset
         self.every = every
         self.callbacks = list(callbacks)
-        self._request = StopRequest()
-        self._strategy: Any = None
+        self._request, self._strategy = StopRequest(), None
         self._metrics: dict[str, np.ndarray] = {}
 
     def on_train_begin(self, logs=None):
@@ -130,8 +129,7 @@ class Resume(keras.callbacks.Callback):
         set_first_epoch(self.model, self.params["epochs"] if state["stopped"] else state["epoch"])
 
     def on_epoch_begin(self, epoch, logs=None):
-        self._epoch, self._has_begun = epoch, True
-        self._batch, self._due, self._skipped, self._loss = 0, 0, 0, None
+        self._epoch, self._has_begun, self._batch, self._due, self._skipped, self._loss = epoch, True, 0, 0, 0, None
         set_first_epoch(self._fitted, None)  # Keras has read it; a later `fit` must not
         self.dataset.position.epoch, self.dataset.position.batch = epoch, 0
         if self._restored is not None:
@@ -187,10 +185,8 @@ class Resume(keras.callbacks.Callback):
         if not is_chief(self._strategy):  # it has taken part in the sums of metrics over all workers
             return
         if culprit := self._not_finite(arrays, with_loss=batch > 0 or stopped):
-            message = (
-                f"{culprit} is not finite, so this state of the run is not kept in {self.folder}: the last one is."
-            )
-            warnings.warn(message, stacklevel=2)
+            text = f"{culprit} is not finite, so this state of the run is not kept in {self.folder}: the last one is."
+            warnings.warn(text, stacklevel=2)
             return
 
         progress = [{k: v for k, v in vars(c).items() if k in PROGRESS} for c in self.callbacks]
@@ -266,7 +262,7 @@ class Resume(keras.callbacks.Callback):
         model.train_function = count
 
     def _load(self) -> tuple[dict, dict[str, np.ndarray]] | None:
-        """Return the saved state to resume from, or None. Raises a `ValueError` if it belongs to another run."""
+        """Return the saved state to resume from, or None; raise a `ValueError` if it belongs to another run."""
         restored = load_latest(self.folder)
         if restored is None:
             return None
@@ -287,8 +283,8 @@ class Resume(keras.callbacks.Callback):
     def _check_workers(self) -> None:
         """Raise a `ValueError` if the workers do not all go on from the same state of the same run."""
         state = self._restored and {name: self._restored[0][name] for name in ("epoch", "batch")}
-        own = zlib.crc32(to_json([self._run, state]).encode()) % 2**16
-        if not is_agreed(self._strategy, own):
+        checksum = zlib.crc32(to_json([self._run, state]).encode()) % 2**16
+        if not is_agreed(self._strategy, checksum):
             raise ValueError(
                 f"Received {state or 'no state'} of the run {self._run} in {self.folder}, and another worker received "
                 "something else. Expected one folder that all workers see, and the same model, data and seed in each."

@@ -26,7 +26,7 @@ VALUES = {"epoch": int, "batch": int, "stopped": bool, "callbacks": list, "histo
 
 
 def save(folder: Path, name: str, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-    """Write one state atomically, and removes all files but the last two.
+    """Write one state atomically, and remove all files but the last two.
 
     Args:
         folder: Created if it does not exist.
@@ -85,7 +85,7 @@ def _check_sizes(path: Path) -> None:
     with zipfile.ZipFile(path) as archive:
         members = archive.infolist()
         if any(member.compress_type != zipfile.ZIP_STORED for member in members):
-            raise ValueError("it is compressed, as no state is")
+            raise ValueError("it is compressed, and a state never is")
         if sum(member.file_size for member in members) > path.stat().st_size:
             raise ValueError("its members are larger than the file")
         for member in members:
@@ -98,11 +98,11 @@ def _check_header(file: IO[bytes], size: int) -> None:
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, _, dtype = read(file)
     if dtype.hasobject or math.prod(shape) * dtype.itemsize + file.tell() != size:
-        raise ValueError(f"an array of shape {shape} does not have the size that it should")
+        raise ValueError(f"an array of shape {shape} does not have the size of its shape")
 
 
 def check_values(folder: Path, state: dict[str, Any], callbacks: int) -> None:
-    """Raise a `ValueError` if the plain values of a state are not those that `Resume` saves, for so many callbacks."""
+    """Raise a `ValueError` if the plain values of a state are not as `Resume` saves them for this many callbacks."""
     wrong = [key for key, kind in VALUES.items() if type(state.get(key)) is not kind]
     wrong += [key for key in ("epoch", "batch") if key not in wrong and state[key] < 0]
     wrong += [] if isinstance(state.get("run", {}), dict) else ["run"]
@@ -122,7 +122,7 @@ def check_values(folder: Path, state: dict[str, Any], callbacks: int) -> None:
 
 
 def to_json(value: Any) -> str:
-    """JSON, with NumPy numbers as numbers and arrays (such as a metric's values per class) as lists.
+    """Return JSON, with NumPy numbers as numbers and arrays (such as a metric's values per class) as lists.
 
     Example:
 

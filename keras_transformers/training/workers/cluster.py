@@ -18,7 +18,7 @@ FIRST_PORT, PORTS = 15_000, 15_000  # below those that Linux gives to outgoing c
 
 
 class Cluster(NamedTuple):
-    """Worker processes and which of them this one is. The first is the chief: it writes files.
+    """The worker processes, and which of them this one is. The first is the chief: it writes files.
 
     Attributes:
         workers: Addresses, `host:port`.
@@ -86,7 +86,7 @@ def _from_tf_config(text: str) -> Cluster | None:
 
 
 def _list(jobs: Mapping[str, Any], name: str) -> list:
-    """Return the addresses of a job: a list, or as some write it a dict of them by index."""
+    """Return the addresses of a job: from a list, or from a dict by index, as some write it."""
     addresses = jobs.get(name, [])
     return list(addresses.values()) if isinstance(addresses, dict) else list(addresses)
 
@@ -120,7 +120,7 @@ def _host(address: str) -> str:
 
 
 def _hosts(text: str) -> list[str]:
-    """Hosts of a Slurm list: `login,node[01-02,7]` names four."""
+    """Return the hosts of a Slurm list: `login,node[01-02,7]` names four."""
     hosts: list[str] = []
     for item in re.findall(r"(?:[^,\[\]]|\[[^\]]*\])+", text):
         parts = re.split(r"\[([^\]]*)\]", item)  # text, numbers, text, numbers, ...
@@ -130,7 +130,7 @@ def _hosts(text: str) -> list[str]:
 
 
 def _numbers(text: str) -> list[str]:
-    """Numbers of a Slurm range, with its leading zeros."""
+    """Return the numbers of a Slurm range, with its leading zeros."""
     numbers = []
     for item in text.split(","):
         first, _, last = item.partition("-")
@@ -139,7 +139,7 @@ def _numbers(text: str) -> list[str]:
 
 
 def _counts(text: str) -> list[int]:
-    """Tasks of each node: `2(x3),1` is 2, 2, 2, 1."""
+    """Return the number of tasks of each node: `2(x3),1` is 2, 2, 2, 1."""
     counts = []
     for item in text.split(","):
         count, _, times = item.rstrip(")").partition("(x")

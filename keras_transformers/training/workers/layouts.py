@@ -1,4 +1,4 @@
-"""Models that do not fit one device: which part of each variable each device of a mesh holds (on JAX).
+"""Layouts for models that do not fit one device: which part of a variable each device of a mesh holds (on JAX).
 
 Keras' `keras.distribution.ModelParallel` asks a layout map for every variable by its path, and gives the optimizer's
 slots of a variable the same layout. XLA adds the communication, so any layout gives the same losses.
@@ -18,10 +18,10 @@ BATCH, MODEL = "batch", "model"  # names of the axes of a mesh
 def model_parallel(
     config: TransformerConfig, shape: Sequence[int], devices: Sequence[str] | None = None
 ) -> keras.distribution.ModelParallel:
-    """Return what spreads a model, its optimizer and its batches over devices, for
-    `keras.distribution.set_distribution`.
+    """Return the distribution that splits a model, its optimizer and its batches over devices.
 
-    Set it before the model is made, as variables take their places when they are made.
+    Give it to `keras.distribution.set_distribution` before the model is made, as variables are placed when they are
+    made.
 
     Args:
         config: Of the model.
@@ -52,7 +52,7 @@ def model_parallel(
             f"received {tuple(shape)}."
         )
     mesh = keras.distribution.DeviceMesh(tuple(shape), (BATCH, MODEL), devices)
-    # Every process is given its own rows already; `fit` would split them once more.
+    # Every process gets its own rows already; `fit` would split them once more.
     layouts = layout_map(config, mesh)
     return keras.distribution.ModelParallel(layout_map=layouts, batch_dim_name=BATCH, auto_shard_dataset=False)
 

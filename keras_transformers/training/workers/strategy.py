@@ -14,7 +14,7 @@ TPU_VARIABLES = ("TPU_NAME", "TPU_WORKER_ID", "TPU_WORKER_HOSTNAMES")  # set by 
 
 
 def strategy(name: str = "auto") -> Any | None:
-    """Make a strategy to train in, `zoo.load(..., strategy=name)` does so too.
+    """Make a strategy to train in; `zoo.load(..., strategy=name)` does so too.
 
     Call it before TensorFlow makes its first tensor: several workers connect when TensorFlow starts.
 
