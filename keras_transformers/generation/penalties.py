@@ -1,4 +1,4 @@
-"""What changes logits (B, V) before a token is chosen from them: bans, biases and penalties, one knob a row."""
+"""Logits processors: bans, biases and penalties on logits (B, V), with sampling parameters for each row."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BANNED = float("-inf")
 
 
 def apply(logits: Tensor, state: State, request: Request, program: Program) -> Tensor:
-    """Return all of them, in the order of Hugging Face `transformers`; what no row asks for costs nothing.
+    """Apply all logits processors, in the order of `transformers`; those that no row asks for cost nothing.
 
     Args:
         logits: float32 (B, V).
@@ -61,7 +61,7 @@ def follow_source(logits: Tensor, prescribed: Prescribed, state: State) -> Tenso
 
 
 def force(logits: Tensor, prescribed: Prescribed, state: State) -> Tensor:
-    """Leave no choice where there is none.
+    """Force the prescribed tokens, and rule out those that are prescribed never to come.
 
     Args:
         logits: float32 (B, V).
@@ -76,7 +76,7 @@ def force(logits: Tensor, prescribed: Prescribed, state: State) -> Tensor:
     if prescribed.never_first:
         last_forced = max((place for place, _ in prescribed.forced), default=0)
         prompt = state.lengths - state.num_new
-        is_first = state.lengths == ops.maximum(prompt, last_forced + 1)  # behind what is forced
+        is_first = state.lengths == ops.maximum(prompt, last_forced + 1)  # after the forced tokens
         logits = suppress(logits, prescribed.never_first, is_first)
     for place, token in prescribed.forced:
         logits = _only(logits, token, state.lengths == place)
@@ -86,13 +86,13 @@ def force(logits: Tensor, prescribed: Prescribed, state: State) -> Tensor:
 
 
 def _only(logits: Tensor, token: int, rows: Tensor) -> Tensor:
-    """Logits that leave one token in some rows, boolean (B,)."""
+    """Return logits that leave one token in some rows, boolean (B,)."""
     only = ops.where(_are((token,), logits), 0.0, BANNED)
     return _where_any(rows, lambda x: ops.where(ops.expand_dims(rows, 1), only, x), logits)
 
 
 def _are(token_ids: tuple[int, ...], logits: Tensor) -> Tensor:
-    """Boolean (V,): which tokens are one of these."""
+    """Return which tokens are among these, boolean (V,)."""
     return ops.any(ops.arange(logits.shape[-1], dtype="int32")[:, None] == np.array(token_ids, "int32"), axis=1)
 
 
@@ -157,8 +157,8 @@ def suppress(logits: Tensor, token_ids: tuple[int, ...], rows: Tensor) -> Tensor
 
     Args:
         logits: float32 (B, V).
-        token_ids: Which.
-        rows: Boolean (B,), where.
+        token_ids: The tokens.
+        rows: Boolean (B,), the rows.
     """
     return ops.where(ops.logical_and(rows[:, None], _are(token_ids, logits)), BANNED, logits)
 
@@ -180,7 +180,7 @@ def penalize_repetition(logits: Tensor, token_ids: Tensor, penalty: Tensor) -> T
 def ban_ngrams(
     logits: Tensor, token_ids: Tensor, lengths: Tensor, size: Tensor, read: tuple[Tensor, Tensor] | None = None
 ) -> Tensor:
-    """Rule out tokens that would end an n-gram which the row has already, or which a text that it has read has.
+    """Rule out tokens that would complete an n-gram that is in the row already, or in the text that it has read.
 
     Paper: Paulus et al. 2017, https://arxiv.org/abs/1705.04304.
 
@@ -189,7 +189,7 @@ def ban_ngrams(
         token_ids: int32 (B, S).
         lengths: int32 (B,), real tokens in each row.
         size: int32 (B,), n; 0 for no ban. One that is greater than the row's length bans nothing.
-        read: That text, int32 (B, R), and its lengths (B,); the row itself when None.
+        read: The text that was read, int32 (B, R), and its lengths (B,); the row itself when None.
     """
     found, found_lengths = (token_ids, lengths) if read is None else read
     places = ops.expand_dims(ops.arange(ops.shape(found)[1], dtype="int32"), 0)
@@ -212,7 +212,7 @@ def ban_ngrams(
 
 
 def _within(token_ids: Tensor, lengths: Tensor) -> Tensor:
-    """Return tokens (B, S), with -1 behind the end of each row."""
+    """Return token ids (B, S), with -1 after the end of each row."""
     places = ops.arange(ops.shape(token_ids)[1], dtype="int32")
     return ops.where(places < lengths[:, None], token_ids, -1)
 
@@ -220,7 +220,7 @@ def _within(token_ids: Tensor, lengths: Tensor) -> Tensor:
 def _scatter(logits: Tensor, token_ids: Tensor, change: Callable) -> Tensor:
     """Change the logits at the token ids (B, n); at -1 nothing changes, and a repeated token changes once."""
     rows, columns = ops.shape(token_ids)[0], ops.shape(token_ids)[1]
-    spare = ops.pad(logits, ((0, 0), (0, 1)))  # a last column for those that are none
+    spare = ops.pad(logits, ((0, 0), (0, 1)))  # a last column, for ids of -1
     places = ops.where(token_ids < 0, logits.shape[-1], token_ids)
     new = change(take_at(spare, places))
     row = ops.broadcast_to(ops.expand_dims(ops.arange(rows, dtype="int32"), 1), (rows, columns))
