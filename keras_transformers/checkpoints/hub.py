@@ -1,4 +1,4 @@
-"""Download a checkpoint folder from the Hugging Face hub or a mirror of it."""
+"""Downloads of checkpoint folders from the Hugging Face hub or a mirror of it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def parse(name: str) -> tuple[str, str | None]:
 
 
 def _check_names(repo: str, revision: str | None) -> None:
-    """Both become paths in the cache: neither may lead out of it."""
+    """Refuse names that lead out of the cache, in which both become paths."""
     if not REPO.fullmatch(repo) or ".." in repo:
         raise ValueError(f"{shown(repo)} is not the name of a repository: expected 'org/repo'.")
     if revision is not None and (not REVISION.fullmatch(revision) or ".." in revision):
@@ -79,7 +79,7 @@ def download(
     files: tuple[str, ...] = FILES,
     pickled: bool = False,
 ) -> Path:
-    """Download a checkpoint once and returns its folder in the cache.
+    """Download a checkpoint once, and return its folder in the cache.
 
     The environment variables of `huggingface_hub` are read at each call: `HF_ENDPOINT` names a mirror,
     `HF_HUB_OFFLINE=1` uses the cache only, `HF_TOKEN` gives access to gated repositories.

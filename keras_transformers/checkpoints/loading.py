@@ -1,4 +1,4 @@
-"""Load the weights of a checkpoint into a model, all or none."""
+"""Loading of the weights of a checkpoint into a model: all, or none."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def load_weights(
     """Load the weights of a checkpoint into a model made from its configuration.
 
     float16, bfloat16 and float8_e4m3fn are converted to the variables' dtype; 8-bit floats with scales are refused.
-    Heads of the checkpoint that the model does not have are ignored, with a warning those that no model of the family
-    has; everything else must fit.
+    Heads that the model does not have are ignored, with a warning if no model of the family has them; everything else
+    must fit.
 
     Args:
         model: Made by `models`, with or without heads of `heads`: its weights are found by their names.
@@ -54,7 +54,7 @@ def load_weights(
         stored = find_stored(Path(stored), Said(pickled=pickled))
     fit = _fit(model, stored)
     kept = assign.assign(model, fit.tensors, missing_ok=missing_ok, fresh=fresh, **fit.options)
-    stray.tell((fit.tensors[name].name for name in fit.options["spare"]), stored.source)
+    stray.warn_unused((fit.tensors[name].name for name in fit.options["spare"]), stored.source)
     return kept
 
 
@@ -67,8 +67,8 @@ def fitting_tensors(model: keras.Model, stored: Stored, is_bare: bool = False) -
         is_bare: Whether it is of a model without head, so that the heads of `model` may be missing.
 
     Returns:
-        The tensors by their names in current `transformers`: of all heads, without constants, copies of tied weights,
-        and what stands beside the model. No value has been read.
+        The tensors by their names in current `transformers`: of all heads, but not constants, copies of tied weights
+        and tensors beside the model. No value has been read.
 
     Raises:
         ValueError: As for `load_weights`.
@@ -77,7 +77,7 @@ def fitting_tensors(model: keras.Model, stored: Stored, is_bare: bool = False) -
     heads = {layer for layers in names.architectures.values() for layer in layers}
     assign.plan(model, fit.tensors, missing_ok=heads if is_bare else (), **fit.options)
     left = {*fit.options["spare"], *(copy for copy, name in fit.copies.items() if name in fit.tensors)}
-    stray.tell((fit.tensors[name].name for name in fit.options["spare"]), stored.source)
+    stray.warn_unused((fit.tensors[name].name for name in fit.options["spare"]), stored.source)
     tensors = {
         name: tensor
         for name, tensor in fit.tensors.items()
@@ -87,7 +87,7 @@ def fitting_tensors(model: keras.Model, stored: Stored, is_bare: bool = False) -
 
 
 class _Fit(NamedTuple):
-    """What `assign.assign` takes, tensors and options; and which tensors are copies of which."""
+    """The arguments of `assign.assign`, tensors and options; and which tensors are copies of which."""
 
     tensors: dict[str, Tensor]
     options: dict[str, Any]

@@ -40,7 +40,7 @@ PREFIX, PART = "base_model.model.", re.compile(r"(.+)\.lora_([AB])\.weight")
 
 
 class Adapter(NamedTuple):
-    """An adapter: what was trained beside a model.
+    """A LoRA adapter: matrices that were trained beside a model.
 
     Args:
         base: The name or the folder of the model.
@@ -62,7 +62,7 @@ class Adapter(NamedTuple):
 
 
 def is_adapter(folder: Path) -> bool:
-    """Return whether a folder is of an adapter: `transformers`, too, then loads what it names as its base."""
+    """Return whether a folder holds an adapter; `transformers` then loads the base that it names, too."""
     return (folder / CONFIG).is_file()
 
 
@@ -157,7 +157,7 @@ def merge(stored: Sequence[Tensor], adapter: Adapter, names: Names) -> list[Tens
 
 
 def _sum(name: str, base: Tensor | None, pair: dict[str, Tensor], adapter: Adapter, is_untransposed: bool) -> Tensor:
-    """W + scale * B A, or its transpose where the base stores (input, output), as GPT-2 does."""
+    """Return W + scale * B A, or its transpose where the base stores (input, output), as GPT-2 does."""
     if base is None or pair.keys() != {"A", "B"}:
         lacks = "the base has no such weight" if base is None else f"lora_{({'A', 'B'} - pair.keys()).pop()} is missing"
         raise ValueError(f"{adapter.source} does not fit its base {adapter.base}: {name}: {lacks}. Expected its own.")

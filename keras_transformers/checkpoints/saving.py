@@ -1,4 +1,4 @@
-"""Write a model as a folder in the Hugging Face layout: config.json, model.safetensors and the tokenizer's files."""
+"""Saving of a model in the Hugging Face layout: config.json, model.safetensors and the tokenizer's files."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def check_dtype(dtype: str) -> None:
 
 
 def _as_stored(tensors: Mapping[str, Tensor], dtype: str) -> dict[str, Tensor]:
-    """Return tensors with the dtype of the file; of 8-bit floats are the matrices only."""
+    """Return tensors with the dtype of the file; only matrices are stored as 8-bit floats."""
     check_dtype(dtype)
     vector_dtype = "float16" if dtype == FLOAT8 else dtype
     return {

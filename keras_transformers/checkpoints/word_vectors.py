@@ -1,4 +1,4 @@
-"""Initialize a token embedding from word2vec or GloVe vectors."""
+"""Initialisation of a token embedding from word2vec or GloVe vectors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_WIDTH, MOST_LINE = 1 << 16, 1 << 21  # numbers of a vector, bytes of a line
 
 
 class Coverage(NamedTuple):
-    """Numbers of tokens: those with a vector of the same spelling, those with one only in lower case, and all."""
+    """Numbers of tokens: with a vector of the same spelling, with one only in lower case, and of all."""
 
     exact: int
     lower_case: int

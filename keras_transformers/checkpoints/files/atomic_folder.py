@@ -1,4 +1,4 @@
-"""Write a folder atomically, and never replace one that holds other files."""
+"""Atomic writing of folders, which never replaces one that holds other files."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ AT_WORKING_DIRECTORY, EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE, for re
 
 @contextlib.contextmanager
 def atomic_folder(folder: str | os.PathLike, marker: str = "config.json") -> Iterator[Path]:
-    """Yield a temporary folder beside `folder`, and renames it to `folder` if nothing fails.
+    """Yield a temporary folder beside `folder`, and rename it to `folder` if nothing fails.
 
     If writing is interrupted, the old folder is unchanged. The next write removes what a killed process left. Linux
     exchanges the two folders in one step. On other systems, a process that is killed between two renames leaves no
@@ -117,7 +117,7 @@ def check_target(folder: str | os.PathLike, marker: str = "config.json") -> None
 
 
 def _try(target: Path, parent: Path) -> None:
-    """Make and removes a temporary folder: some systems allow everything, and then refuse it."""
+    """Make and remove a temporary folder: some systems report permission, and then refuse to write."""
     attempt = parent / _temporary_name(target)
     try:
         attempt.mkdir()
@@ -155,7 +155,7 @@ def _is_model(config: Path) -> bool:
 
 
 def _others(folder: Path, written: Sequence[str], prefix: str = "") -> list[str]:
-    """Files that match no pattern, with their paths in the folder. Links are among them: no save makes one."""
+    """Return the files that match no pattern, with their paths in the folder, and all links: no save makes one."""
     others = []
     for path in sorted(folder.iterdir()):
         name = prefix + path.name
@@ -180,7 +180,7 @@ def _hidden(target: Path) -> list[Path]:
 
 
 def _clear(target: Path) -> None:
-    """Remove the temporary folders of dead processes, and restores the old folder if `target` is missing."""
+    """Remove the temporary folders of dead processes, and restore the old folder if `target` is missing."""
     for path in _hidden(target):
         with _locked(path.with_suffix("") if path.suffix == OLD else path) as is_free:
             if is_free and path.suffix == OLD and not target.exists():
@@ -190,7 +190,7 @@ def _clear(target: Path) -> None:
 
 
 def _begin(target: Path, stack: contextlib.ExitStack) -> Path:
-    """Make and locks a temporary folder; tries again if another process removed it before the lock."""
+    """Make and lock a temporary folder; try again if another process removed it before the lock."""
     while True:
         temporary = target.with_name(_temporary_name(target))
         stack.callback(shutil.rmtree, temporary, ignore_errors=True)

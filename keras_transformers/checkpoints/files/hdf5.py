@@ -1,4 +1,4 @@
-"""List the tensors of an HDF5 file, whose values are read later."""
+"""The tensors of an HDF5 file, whose values are read later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read an old `pytorch_model.bin` into numpy arrays, without torch and without running any code in it."""
+"""Old `pytorch_model.bin` files, read into NumPy arrays without torch and without running any code in them."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ class _Dict(dict):
 
 
 class _Unpickler(pickle._Unpickler):
-    """Allows the names that a state dict needs, and no others.
+    """An unpickler that allows the names that a state dict needs, and no others.
 
     Its base is written in Python: the unpickler in C allocates a table as long as the largest memo index in the file.
     """

@@ -1,4 +1,4 @@
-"""Write a safetensors file tensor by tensor, so that only one of them is in memory at a time."""
+"""Safetensors files, written tensor by tensor, so that only one of them is in memory at a time."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from keras_transformers.utils.untrusted import MOST_LETTERS, check_is_itself, sh
 
 SAFE = "model.safetensors"
 INDEX = SAFE + ".index.json"
-# Of weights in other formats, or under other names.
+# Files of weights in other formats, or under other names.
 OTHERS = (
     "*.safetensors",
     "pytorch_model*.bin",
@@ -53,7 +53,7 @@ class Tensor(NamedTuple):
 
     @property
     def is_weight(self) -> bool:
-        """Whether it has a float dtype.
+        """Whether the dtype is a float.
 
         Quantized tensors need scales that are stored elsewhere: those of 8-bit floats are then tensors of their own,
         which no model has a weight for.
@@ -104,7 +104,7 @@ def by_name(tensors: Iterable[tuple[str, Tensor]], source: Any) -> dict[str, Ten
 def read_tensors(
     folder: Path, pickled: bool = False, name: str = SAFE, old_name: str = PICKLED, **options: Any
 ) -> list[Tensor]:
-    """Lists the tensors of a folder's `model.safetensors`, or of the shards in its index; the files are memory-mapped.
+    """List the tensors of a folder's `model.safetensors`, or of the shards in its index; the files are memory-mapped.
 
     Args:
         folder: A checkpoint folder.
@@ -174,12 +174,12 @@ def open_shards(
     open_file: Callable[[Path], list[Tensor]],
     names_of: Callable[[str], Sequence[str]] = lambda name: (name,),
 ) -> list[Tensor]:
-    """Lists the tensors of the files that an index names.
+    """List the tensors of the files that an index names.
 
     Args:
-        index: Of the file: `weight_map` names a file for each tensor, and all of them are in its folder.
+        index: Path of the index, whose `weight_map` names a file, in its folder, for each tensor.
         open_file: Lists the tensors of a file.
-        names_of: Maps a tensor's name in the index to those that it may have in the file.
+        names_of: Maps a tensor's name in the index to its possible names in the file.
 
     Raises:
         ValueError: A file is missing or damaged, or lacks a tensor.

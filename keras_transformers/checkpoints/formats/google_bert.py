@@ -45,7 +45,7 @@ LAYER = re.compile(
 )
 
 
-def read(place: Path, said: Said) -> Stored | None:
+def read(place: Path, user_options: Said) -> Stored | None:
     """Read a folder with `bert_model.ckpt.*` or `model.ckpt-*`, bert_config.json and vocab.txt."""
     prefix = find_prefix(place)
     folder = folder_of(place)
@@ -57,11 +57,11 @@ def read(place: Path, said: Said) -> Stored | None:
     if not any(map(BERT.fullmatch, variables)):
         return None
     facts = Facts(WRITER, place, to_torch(variables, prefix), {}, prefix, find_vocabulary(folder))
-    return store(facts._replace(**read_options(folder)), said)
+    return store(facts._replace(**read_options(folder)), user_options)
 
 
 def read_options(folder: Path) -> dict[str, Any]:
-    """Return what a bert_config.json says, as fields of `Facts`; with a clause of what is assumed if there is none.
+    """Return the options of a bert_config.json as fields of `Facts`; if there is none, with a clause of assumptions.
 
     Raises:
         ValueError: A value is of another type, or the activation is not known.
@@ -79,7 +79,7 @@ def read_options(folder: Path) -> dict[str, Any]:
 
 
 def find_activation(name: Any, source: Any) -> str:
-    """Return the name in `transformers` of what Google's programs compute."""
+    """Return the name in `transformers` of an activation of Google's programs."""
     if name not in ACTIVATIONS:
         raise ValueError(f"{source}: unknown activation {shown(name)}; known are {sorted(ACTIVATIONS)}.")
     return ACTIVATIONS[name]
@@ -99,7 +99,7 @@ def to_torch(variables: Mapping[str, Tensor], prefix: Path) -> list[Tensor]:
     """Return variables by the names and in the layouts of PyTorch.
 
     Raises:
-        ValueError: Some are of no BERT, but of a model like it.
+        ValueError: Some are of another model like BERT.
     """
     renamed = {name: torch_name(name.removeprefix("module/")) for name in variables}
     if others := [name for name, new in renamed.items() if new is None and "bert/" in name]:
@@ -109,7 +109,7 @@ def to_torch(variables: Mapping[str, Tensor], prefix: Path) -> list[Tensor]:
 
 
 def torch_name(name: str) -> str | None:
-    """Return the name in PyTorch's classes of a variable; None if BERT has none of it.
+    """Return the name in PyTorch's classes of a variable; None if BERT has no such variable.
 
     Example:
 

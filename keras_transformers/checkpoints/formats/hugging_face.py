@@ -20,7 +20,7 @@ OF_TORCH, OF_TENSORFLOW = (SAFE, INDEX), (transformers_tf.FILE, transformers_tf.
 OF_PICKLE = (PICKLED, f"{PICKLED}.index.json")
 
 
-def read(place: Path, said: Said) -> Stored | None:
+def read(place: Path, user_options: Said) -> Stored | None:
     """Read a folder of `transformers`, or one that was saved here; the weights of PyTorch, if it holds both."""
     path = place / CONFIG
     if not path.is_file():
@@ -31,9 +31,9 @@ def read(place: Path, said: Said) -> Stored | None:
     stored: Stored = parsed(
         values,
         path,
-        writer=TENSORFLOW if _is_of_tensorflow(place, said.pickled) else TORCH,
+        writer=TENSORFLOW if _is_of_tensorflow(place, user_options.pickled) else TORCH,
         place=place,
-        tensors=lambda: _read_tensors(place, said.pickled),
+        tensors=lambda: _read_tensors(place, user_options.pickled),
         tokenizers=lambda: _read_tokenizers(place, stored.config.kind == "encoder_decoder"),
     )
     return stored

@@ -38,7 +38,7 @@ SUBLAYERS = {"self_attention": "attention", "attention/0": "cross_attention", "f
 PARTS = {
     "layer/linear_queries": "/query", "layer/linear_keys": "/key", "layer/linear_values": "/value",
     "layer/linear_output": "/output", "layer/inner": "/intermediate", "layer/outer": "/output",
-    "input_layer_norm": "_norm", "output_layer_norm": "_norm",  # before the sublayer, or behind it
+    "input_layer_norm": "_norm", "output_layer_norm": "_norm",  # before the sublayer, or after it
 }  # fmt: skip
 LEAVES = {"kernel": "weight", "bias": "bias", "gamma": "weight", "beta": "bias"}
 REST = {"decoder/output_layer/bias": "output_bias.bias"} | {
@@ -88,7 +88,7 @@ class Weights(NamedTuple):
         return len({match[2] for match in found if match[1] == side})
 
 
-def read(place: Path, said: Said) -> Stored | None:
+def read(place: Path, user_options: Said) -> Stored | None:
     """Read a checkpoint of a `Transformer`, `folder/ckpt-N` or the newest one of a folder."""
     prefix = find_prefix(place)
     if prefix is None:
@@ -100,7 +100,7 @@ def read(place: Path, said: Said) -> Stored | None:
         return None
     weights = _find_weights(prefix, variables, object_graph(prefix, reader))
     rows = dict(zip(SIDES, (weights.tables[name][1].shape[0] for name in (SOURCE, TARGET)), strict=True))
-    values, assumed = _values(weights, run, said)
+    values, assumed = _values(weights, run, user_options)
     sides = read_sides(run, rows)
     return parsed(
         values,
@@ -130,10 +130,10 @@ def is_ours(prefix: Path, variables: Iterable[str]) -> bool:
 
 
 def _find_weights(prefix: Path, variables: Mapping[str, Tensor], graph: Any) -> Weights:
-    """Find what is what among the variables.
+    """Sort the variables of a model into its tables and its other weights.
 
     Raises:
-        ValueError: The model is none of those that are supported.
+        ValueError: The model is not supported.
     """
     held = {key: tensor for key, tensor in variables.items() if key.startswith(MODEL)}
     keys = {name: _key_at(graph, name) for name in (SOURCE, TARGET, OUTPUT)}
@@ -149,8 +149,8 @@ def _find_weights(prefix: Path, variables: Mapping[str, Tensor], graph: Any) -> 
     if not any(key.startswith("encoder/") for key in others):
         _refuse(prefix, "no encoder (a LanguageModel)")
     if strange:
-        what = (what for pattern, what in OTHERS.items() for key in strange if re.fullmatch(pattern, key))
-        _refuse(prefix, next(what, f"weights that have no place here: {shown(strange)}"))
+        kinds = (kind for pattern, kind in OTHERS.items() for key in strange if re.fullmatch(pattern, key))
+        _refuse(prefix, next(kinds, f"weights that have no place here: {shown(strange)}"))
     if lacking:
         _refuse(prefix, f"nothing at {shown(lacking)}")
     if _node_at(graph, POSITIONS) is None:
@@ -158,10 +158,10 @@ def _find_weights(prefix: Path, variables: Mapping[str, Tensor], graph: Any) -> 
     return Weights(prefix, tables, others)
 
 
-def _refuse(prefix: Path, what: str) -> NoReturn:
-    """Raise the error of a model that is none of those that are supported."""
+def _refuse(prefix: Path, kind: str) -> NoReturn:
+    """Raise the error of a model that is not supported."""
     raise ValueError(
-        f"{prefix} is of a model of OpenNMT-tf with {what}, which is not supported: expected a Transformer with an "
+        f"{prefix} is of a model of OpenNMT-tf with {kind}, which is not supported: expected a Transformer with an "
         "encoder, a decoder and sinusoidal positions. Give the checkpoint of one."
     )
 
@@ -217,10 +217,10 @@ def _tensors(weights: Weights) -> Iterable[Tensor]:
             yield Tensor(_our_name(bias), shape, "float32", functools.partial(np.zeros, shape, "float32"))
 
 
-def _values(weights: Weights, run: Run, said: Said) -> tuple[dict[str, Any], list[str]]:
-    """Return what a config.json here says of the model, and what was assumed for it."""
+def _values(weights: Weights, run: Run, user_options: Said) -> tuple[dict[str, Any], list[str]]:
+    """Return the values of the model's config.json, and the assumptions behind them."""
     rows, width = weights.tables[TARGET][1].shape
-    heads, assumed = num_heads(run, said, width, weights.prefix)
+    heads, assumed = num_heads(run, user_options, width, weights.prefix)
     function, of_function = activation(run, weights.prefix)
     decoding, of_decoding = _decoding(run)
     inner = weights.others.get("encoder/layers/0/ffn/layer/inner/bias")
@@ -250,22 +250,22 @@ def _values(weights: Weights, run: Run, said: Said) -> tuple[dict[str, Any], lis
 
 
 def _decoding(run: Run) -> tuple[dict[str, Any], list[str]]:
-    """Return the settings of generation, as generation_config.json calls them, and what was assumed for them.
+    """Return the settings of generation, as generation_config.json calls them, and the assumptions behind them.
 
     Raises:
         ValueError: A YAML file has a value that is no number of tokens or beams.
     """
-    said = {key: run.params[key] for key in FOLLOWED if run.params.get(key) is not None}
-    for key, value in said.items():
+    given = {key: run.params[key] for key in FOLLOWED if run.params.get(key) is not None}
+    for key, value in given.items():
         least = int(key != "minimum_decoding_length")
         most = MOST_BEAMS if key == "beam_width" else MOST_TOKENS
         if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
             raise ValueError(
                 f"{run.source}: {key} must be a whole number from {least} to {most:,}: received {shown(value)}."
             )
-    settings = {"max_new_tokens": MOST_NEW, "length_penalty": 0.0} | {FOLLOWED[key]: said[key] for key in said}
+    settings = {"max_new_tokens": MOST_NEW, "length_penalty": 0.0} | {FOLLOWED[key]: given[key] for key in given}
     assumed = []
-    if "beam_width" not in said:
+    if "beam_width" not in given:
         assumed.append("texts are written without beams (beam_width: 1), as no YAML file says it")
     for key, neutral in NOT_FOLLOWED.items():
         if run.params.get(key, neutral) not in (neutral, None):

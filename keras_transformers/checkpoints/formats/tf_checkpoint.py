@@ -1,4 +1,4 @@
-"""Read the variables of a TensorFlow checkpoint, `PREFIX.index` and `PREFIX.data-*`, without a graph."""
+"""The variables of a TensorFlow checkpoint, `PREFIX.index` and `PREFIX.data-*`, read without a graph."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from keras_transformers.utils.untrusted import MOST_LETTERS, check_is_itself, de
 
 GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
 VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"
-# Of optimizers and training loops: no part of a model; nor is what stands under the name of a variable.
+# Variables of optimizers and training loops, and below the name of a variable: no part of a model.
 TRAINING = re.compile(
     r"(.*/)?(adam_[mv]|Adam(_1)?|ExponentialMovingAverage|Momentum|beta[12]_power|global_step|save_counter|step)"
     r"|(.*/)?(_?optimizer|\.OPTIMIZER_SLOT|keras_api)/.*"
@@ -27,7 +27,7 @@ NAMED = re.compile(r'^\s*model_checkpoint_path:\s*"(.*)"', re.MULTILINE)
 
 
 def find_prefix(place: Path) -> Path | None:
-    """Return the prefix of the checkpoint in a folder: its only one, or what the file `checkpoint` names.
+    """Return the prefix of the checkpoint in a folder: its only one, or the one that the file `checkpoint` names.
 
     Args:
         place: A folder; or a prefix, such as `folder/model.ckpt-1000`.
@@ -36,7 +36,7 @@ def find_prefix(place: Path) -> Path | None:
         The prefix, or None if there is no checkpoint.
 
     Raises:
-        ValueError: There are several, and none is named; or what is named, or a part of it, is not there.
+        ValueError: There are several, and none is named; or the named one, or a part of it, is missing.
     """
     if not place.is_dir():
         return _whole(place) if index_of(place).is_file() else None
@@ -62,14 +62,14 @@ def index_of(prefix: Path) -> Path:
 
 
 def _named(path: Path) -> str | None:
-    """Return the name that a file `checkpoint` has for the newest one; its folder may be of another machine."""
+    """Return the name of the newest checkpoint, from a file `checkpoint`, whose folders may be of another machine."""
     match = NAMED.search(decoded(read_bytes(path), path)) if path.is_file() else None
     name = re.split(r"[/\\]", match[1])[-1] if match else ""
     return None if name in ("", ".", "..") else name
 
 
 def _whole(prefix: Path) -> Path:
-    """Return a prefix whose data files are all there."""
+    """Return the prefix, after checking that all its data files are there."""
     count, found = data_files(prefix)
     numbers = (number for number in range(min(count, MOST_SHARDS)) if number not in found)
     if missing := [f"{prefix.name}.data-{number:05}-of-{count:05}" for number in numbers]:
@@ -80,7 +80,7 @@ def _whole(prefix: Path) -> Path:
 
 
 def load_checkpoint(prefix: Path) -> Any:
-    """Open a checkpoint: what `tf.train.load_checkpoint` returns.
+    """Open a checkpoint, and return the reader of `tf.train.load_checkpoint`.
 
     Raises:
         ValueError: TensorFlow is not installed; or the files are damaged, or hold less than the index says.
@@ -103,7 +103,7 @@ def load_checkpoint(prefix: Path) -> Any:
 
 
 def _check_sizes(prefix: Path, entries: Mapping[str, Any], dtypes: Mapping[str, Any]) -> None:
-    """Refuse an index that says of a variable another size than its shape has, or more than the files hold."""
+    """Refuse an index in which a variable has another size than its shape, or more bytes than the files hold."""
     held = {number: path.stat().st_size for number, path in data_files(prefix)[1].items()}
     for key, entry in entries.items():
         asked = math.prod(dim.size for dim in entry.shape.dim) * dtypes[key].size
@@ -122,7 +122,7 @@ def damaged(prefix: Path, error: Exception) -> ValueError:
 
 
 def read_variables(prefix: Path, reader: Any) -> dict[str, Tensor]:
-    """List the variables of a checkpoint that are no part of training, by their keys; their values are read later.
+    """List the variables of a checkpoint by their keys, without those of training; their values are read later.
 
     Args:
         prefix: Of the checkpoint, for errors.

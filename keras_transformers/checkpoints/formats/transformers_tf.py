@@ -66,7 +66,7 @@ def names_in_shards(name: str) -> tuple[str, str]:
 
 
 def _without_model(tensors: Sequence[Tensor]) -> list[Tensor]:
-    """Return tensors by the names of their weights, without the model's name in front, which anybody may choose.
+    """Return tensors by the names of their weights, without the model's name in front, which is arbitrary.
 
     The path of a data set is `bert/tf_bert_model/bert/...`: a layer, then the name of a weight, which may be another
     layer's.
@@ -78,7 +78,7 @@ def _without_model(tensors: Sequence[Tensor]) -> list[Tensor]:
 
 
 def _once(tensors: Iterable[Tensor], path: Path) -> list[Tensor]:
-    """Return tensors without those that stand in several layers: T5's tokens, in both stacks."""
+    """Drop tensors that are stored again in another layer, as T5's tokens are in both stacks."""
     once: dict[str, Tensor] = {}
     for tensor in tensors:
         first = once.setdefault(tensor.name, tensor)

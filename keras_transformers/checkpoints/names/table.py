@@ -43,15 +43,15 @@ class Fused(NamedTuple):
     widths: Callable[[TransformerConfig], Sequence[int]] | None = None
 
 
-def behind(unused: int) -> Reshaped:
-    """Return how a table of positions is stored that begins with rows which no token takes.
+def after_unused(unused: int) -> Reshaped:
+    """Return the `Reshaped` of a table of positions that begins with rows which no token takes.
 
     Args:
         unused: Number of these rows: see `config.choices.first_position`.
 
     Example:
 
-    >>> behind(2).write(np.ones((3, 1))).ravel().tolist()
+    >>> after_unused(2).write(np.ones((3, 1))).ravel().tolist()
     [0.0, 0.0, 1.0, 1.0, 1.0]
     """
     return Reshaped(

@@ -1,4 +1,4 @@
-"""Convert generation_config.json of Hugging Face to generation settings, and back."""
+"""Conversion of Hugging Face's generation_config.json to generation settings, and back."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from keras_transformers.checkpoints.names import FAMILIES
-from keras_transformers.checkpoints.settings.generation_keys import CHANGING, FIELDS, check_keys, tell_unknown
+from keras_transformers.checkpoints.settings.generation_keys import CHANGING, FIELDS, check_keys, warn_unknown
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.generation.request import is_bias
 from keras_transformers.utils.json_file import NUMBER, Kind, check_types, read_object
@@ -70,7 +70,7 @@ def read_generation(
     path = Path(folder, "generation_config.json")
     if path.is_file():
         values = read_object(path)
-        tell_unknown(values, path)
+        warn_unknown(values, path)
     else:  # of old checkpoints, which say it among the sizes
         path = path.with_name("config.json")
         values = read_object(path) if config is None else dict(config)
@@ -92,7 +92,7 @@ def read_generation(
 
 
 def keep_generation(folder: str | Path) -> dict[str, Any]:
-    """Return the settings for a task that writes no text: all that generation_config.json says, to be written again.
+    """Return the settings for a task that writes no text: all of generation_config.json, to be written again.
 
     Raises:
         ValueError: The file is not JSON.
@@ -103,7 +103,7 @@ def keep_generation(folder: str | Path) -> dict[str, Any]:
 
 
 def _take_settings(rest: dict[str, Any], has_source: bool) -> dict[str, Any]:
-    """Take what is used out of the values of a file, and returns it as settings."""
+    """Take the values that are used out of those of a file, and return them as settings."""
     for length, new_tokens in (LENGTHS if has_source else {}).items():
         if rest.get(length) is not None and rest.get(new_tokens) is None:
             rest[new_tokens] = max(rest.pop(length) - 1, 0)  # without the decoder's start token
@@ -169,7 +169,7 @@ def check_settings(settings: Mapping[str, Any], vocabulary_size: int = 2**31) ->
 
 
 def _checks(size: int) -> dict[str, tuple[Callable[[Any], bool], str]]:
-    """For each setting that is not any finite number: what its value must be, and the words for it."""
+    """Return checks of the settings that are more than a finite number, with the words for what is expected."""
 
     def is_id(value):
         return is_token_id(value, size)
@@ -210,7 +210,7 @@ def _is_list(value: Any, is_item: Callable[[Any], Any]) -> bool:
 
 
 def _pairs_of(is_first: Callable[[Any], bool], is_second: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    """Return whether a value is a list of pairs."""
+    """Return a check whether a value is a list of pairs."""
     return lambda value: _is_list(
         value,
         lambda pair: _is_list(pair, lambda _: True) and len(pair) == 2 and is_first(pair[0]) and is_second(pair[1]),
