@@ -71,7 +71,7 @@ def test_files_that_could_be_of_either_side_are_asked_for(place, expected):
         find_stored(place)
     (place / "fr.vocab").unlink()
     (place / "de.model").rename(place / "it.model")
-    with pytest.raises(ValueError, match=r"several SentencePiece models.*that of de.vocab: call it target.model"):
+    with pytest.raises(ValueError, match=r"several SentencePiece models.*belongs to de.vocab: call it target.model"):
         find_stored(place)
     write_config(place, {"target_tokenization": {"type": "SentencePieceTokenizer", "params": {"model": "/x/it.model"}}})
     assert ids(place) == expected
