@@ -103,7 +103,7 @@ def download(
     folder = _fetch(repo, revision, cache_dir, [*files, *PICKLED_FILES] if pickled else [*files])
     if not _weights_in(folder, pickled) and not (folder / ADAPTER).is_file():
         folder = _fetch(repo, revision, cache_dir, [*files, *TENSORFLOW_FILES])
-    _check(folder, repo, pickled)
+    _check_files(folder, repo, pickled)
     return folder
 
 
@@ -156,7 +156,7 @@ def _weights_in(folder: Path, pickled: bool) -> list[str]:
     return [name for name in names if (folder / name).is_file()]
 
 
-def _check(folder: Path, repo: str, pickled: bool):
+def _check_files(folder: Path, repo: str, pickled: bool):
     if (folder / ADAPTER).is_file():  # of peft: the model is elsewhere
         return
     if not (folder / "config.json").is_file():

@@ -47,7 +47,7 @@ def load_weights(
 
     Raises:
         ValueError: A file is missing or damaged, two tensors are for one weight, or the tensors do not fit: the
-            message then lists those that are missing, of another shape, not floats (integers), or unknown. No
+            message then lists missing and unknown ones, and those of another shape or without floats (integers). No
             variable has changed.
     """
     if not isinstance(stored, Stored):
@@ -73,7 +73,7 @@ def fitting_tensors(model: keras.Model, stored: Stored, is_bare: bool = False) -
     Raises:
         ValueError: As for `load_weights`.
     """
-    fit, names = _fit(model, stored, is_bare), _names(stored)
+    fit, names = _fit(model, stored, is_bare), _names_of(stored)
     heads = {layer for layers in names.architectures.values() for layer in layers}
     assign.plan(model, fit.tensors, missing_ok=heads if is_bare else (), **fit.options)
     left = {*fit.options["spare"], *(copy for copy, name in fit.copies.items() if name in fit.tensors)}
@@ -94,12 +94,12 @@ class _Fit(NamedTuple):
     copies: dict[str, str]
 
 
-def _names(stored: Stored) -> Names:
+def _names_of(stored: Stored) -> Names:
     return names_of(stored.config, stored.place, stored.extra["architecture"])
 
 
 def _fit(model: keras.Model, stored: Stored, is_bare: bool = False) -> _Fit:
-    names = _names(stored)
+    names = _names_of(stored)
     if not stored.config.tie_embeddings:
         names = names._replace(copies={copy: name for copy, name in names.copies.items() if "lm_head" not in copy})
     listed = stored.tensors()

@@ -152,11 +152,13 @@ def merge(stored: Sequence[Tensor], adapter: Adapter, names: Names) -> list[Tens
         else:
             tensors[modern_name(name, names)] = tensor._replace(name=modern_name(name, names))
     for name, pair in factors.items():
-        tensors[name] = _sum(name, tensors.get(name), pair, adapter, name.startswith(names.untransposed))
+        tensors[name] = _merged_weight(name, tensors.get(name), pair, adapter, name.startswith(names.untransposed))
     return [*tensors.values()]
 
 
-def _sum(name: str, base: Tensor | None, pair: dict[str, Tensor], adapter: Adapter, is_untransposed: bool) -> Tensor:
+def _merged_weight(
+    name: str, base: Tensor | None, pair: dict[str, Tensor], adapter: Adapter, is_untransposed: bool
+) -> Tensor:
     """Return W + scale * B A, or its transpose where the base stores (input, output), as GPT-2 does."""
     if base is None or pair.keys() != {"A", "B"}:
         lacks = "the base has no such weight" if base is None else f"lora_{({'A', 'B'} - pair.keys()).pop()} is missing"

@@ -29,8 +29,8 @@ class Coverage(NamedTuple):
 def fill_embedding(embeddings: Any, tokens: Sequence[str], path: str | os.PathLike) -> Coverage:
     """Write word vectors into the rows of an embedding matrix; the other rows keep their values.
 
-    A token takes the vector of its own spelling. If there is none, it takes that of the first word in the file (the
-    most frequent one, as these files are sorted) that equals it in lower case. A damaged file changes nothing.
+    A token takes the vector of its own spelling. If there is none, it takes the vector of the first word in the file
+    (the most frequent one, as these files are sorted) that equals it in lower case. A damaged file changes nothing.
 
     Args:
         embeddings: A Keras variable (V, D), such as `layer.embeddings` of `TokenEmbedding`.

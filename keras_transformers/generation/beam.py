@@ -27,7 +27,7 @@ class BeamSearch:
     hypotheses. This is what `transformers` does.
 
     Args:
-        num_beams: n, at least 2. Rows are those of the first prompt first.
+        num_beams: n, at least 2. Rows of the first prompt come first.
     """
 
     def __init__(self, num_beams: int):
@@ -50,28 +50,28 @@ class BeamSearch:
 
         # Even if each beam ended in all possible ways, n candidates would be left to go on.
         width = min(1 + max(1, len(program.eos_ids)), logits.shape[-1]) * self.num_beams
-        score, source, token = self._best(state.score, log_probs, width)  # (B * width,)
-        parents = _take(state._replace(cache=Cache([]), hypotheses=()), source)
-        candidates = program.append(parents, token, _take(request.stop, source))._replace(score=score)
+        score, source, token = self._best_continuations(state.score, log_probs, width)  # (B * width,)
+        parents = _take_rows(state._replace(cache=Cache([]), hypotheses=()), source)
+        candidates = program.append(parents, token, _take_rows(request.stop, source))._replace(score=score)
         covered = ops.take(self._covered(state, request), source)
 
         length_penalty = request.length_penalty[:: self.num_beams, None]  # (B, 1)
         final = _penalized(candidates, covered, width, length_penalty)  # (B, width)
         just_ended = ops.logical_and(candidates.finished, ops.logical_not(parents.finished))
-        hypotheses = self._keep(state.written, candidates, final, just_ended, width)
+        hypotheses = self._best_hypotheses(state.written, candidates, final, just_ended, width)
 
         candidates = candidates._replace(score=ops.where(candidates.finished, NO_BEAM, score))
         rows = _flat_top(ops.reshape(candidates.score, (-1, width)), self.num_beams)  # (B * n,)
-        beams = _take(candidates, rows)
+        beams = _take_rows(candidates, rows)
         final = _penalized(beams, ops.take(covered, rows), self.num_beams, length_penalty)  # (B, n)
-        done = self._done(final[:, 0], hypotheses, request.early_stopping)
+        done = self._is_done(final[:, 0], hypotheses, request.early_stopping)
         return beams._replace(
             finished=ops.logical_or(beams.finished, done),
             cache=state.cache.rows(ops.take(source, rows)),
             hypotheses=hypotheses,
         )
 
-    def _best(self, before: Tensor, log_probs: Tensor, width: int) -> tuple[Tensor, Tensor, Tensor]:
+    def _best_continuations(self, before: Tensor, log_probs: Tensor, width: int) -> tuple[Tensor, Tensor, Tensor]:
         """Return the best continuations of each prompt, in order.
 
         They are scores, rows of the beams, and tokens, each (B * width,).
@@ -94,7 +94,9 @@ class BeamSearch:
         mask = ops.repeat(state.cache.source.mask, self.num_beams, axis=0)
         return request.coverage_penalty * ops.sum(ops.where(mask > 0, logs, 0.0), axis=1)
 
-    def _keep(self, hypotheses: Written, candidates: State, final: Tensor, just_ended: Tensor, width: int) -> Written:
+    def _best_hypotheses(
+        self, hypotheses: Written, candidates: State, final: Tensor, just_ended: Tensor, width: int
+    ) -> Written:
         """Return the n best hypotheses: of the old ones, and of the n best candidates if they have just ended."""
         is_new = ops.logical_and(ops.reshape(just_ended, (-1, width)), ops.arange(width) < self.num_beams)
         score = ops.reshape(ops.where(is_new, final, NO_BEAM), (-1,))  # (B * width,)
@@ -105,9 +107,9 @@ class BeamSearch:
             return ops.reshape(ops.concatenate([old, new], axis=1), (-1, *rest))  # (B * (n + width), ...)
 
         both = Written(*map(merged, hypotheses, candidates.written._replace(score=score)))
-        return _take(both, _flat_top(ops.reshape(both.score, (-1, self.num_beams + width)), self.num_beams))
+        return _take_rows(both, _flat_top(ops.reshape(both.score, (-1, self.num_beams + width)), self.num_beams))
 
-    def _done(self, best: Tensor, hypotheses: Written, early_stopping: Tensor) -> Tensor:
+    def _is_done(self, best: Tensor, hypotheses: Written, early_stopping: Tensor) -> Tensor:
         """Return which beams are of a prompt that is done, boolean (B * n,).
 
         Its best score (B,) is no better than its worst hypothesis; where no beam can go on, it is minus infinity.
@@ -150,6 +152,6 @@ def _largest(x: Tensor, number: int) -> tuple[Tensor, Tensor]:
     return tuple(ops.reshape(y, (-1, number)) for y in (ops.take(x, index), column))
 
 
-def _take(rows: Any, index: Tensor) -> Any:
+def _take_rows(rows: Any, index: Tensor) -> Any:
     """Return some rows of every tensor in a structure."""
     return keras.tree.map_structure(lambda x: ops.take(x, index, axis=0), rows)

@@ -30,7 +30,7 @@ def apply(logits: Tensor, state: State, request: Request, program: Program) -> T
         program: The `Program`: its `eos_ids` and `prescribed` are read.
     """
     token_ids, lengths = state.token_ids, state.lengths
-    prescribed, seen = program.prescribed, _within(token_ids, lengths)  # (B, T)
+    prescribed, seen = program.prescribed, _mark_padding(token_ids, lengths)  # (B, T)
     early = state.num_new < request.min_new_tokens  # (B,)
     logits = _where_any(request.bias_ids >= 0, lambda x: add_bias(x, request.bias_ids, request.bias_values), logits)
     logits = bias_sequences(logits, token_ids, lengths, prescribed.biases)
@@ -51,7 +51,7 @@ def follow_source(logits: Tensor, prescribed: Prescribed, state: State) -> Tenso
     """Favour or penalize the tokens that a row has read, its source or prompt, and ban their n-grams."""
     if prescribed.read_repetition != 1:
         size = logits.shape[-1]
-        read = _within(*state.read)  # (B, S)
+        read = _mark_padding(*state.read)  # (B, S)
         read = ops.where(read < size, read, -1)  # an encoder may have a larger vocabulary
         logits = penalize_repetition(logits, read, np.array([1 / prescribed.read_repetition], "float32"))
     if prescribed.read_ngram:
@@ -61,7 +61,7 @@ def follow_source(logits: Tensor, prescribed: Prescribed, state: State) -> Tenso
 
 
 def force(logits: Tensor, prescribed: Prescribed, state: State) -> Tensor:
-    """Force the prescribed tokens, and rule out those that are prescribed never to come.
+    """Force tokens and rule out tokens as the checkpoint prescribes.
 
     Args:
         logits: float32 (B, V).
@@ -72,26 +72,26 @@ def force(logits: Tensor, prescribed: Prescribed, state: State) -> Tensor:
         largest = float(np.finfo("float32").max)
         logits = ops.clip(ops.where(ops.isnan(logits), 0.0, logits), -largest, largest)
     if prescribed.never:
-        logits = logits + ops.where(_are(prescribed.never, logits), BANNED, 0.0)
+        logits = logits + ops.where(_is_one_of(prescribed.never, logits), BANNED, 0.0)
     if prescribed.never_first:
         last_forced = max((place for place, _ in prescribed.forced), default=0)
         prompt = state.lengths - state.num_new
         is_first = state.lengths == ops.maximum(prompt, last_forced + 1)  # after the forced tokens
         logits = suppress(logits, prescribed.never_first, is_first)
     for place, token in prescribed.forced:
-        logits = _only(logits, token, state.lengths == place)
+        logits = _allow_only(logits, token, state.lengths == place)
     if prescribed.last is not None:
-        logits = _only(logits, prescribed.last, state.lengths == state.limit - 1)
+        logits = _allow_only(logits, prescribed.last, state.lengths == state.limit - 1)
     return logits
 
 
-def _only(logits: Tensor, token: int, rows: Tensor) -> Tensor:
+def _allow_only(logits: Tensor, token: int, rows: Tensor) -> Tensor:
     """Return logits that leave one token in some rows, boolean (B,)."""
-    only = ops.where(_are((token,), logits), 0.0, BANNED)
+    only = ops.where(_is_one_of((token,), logits), 0.0, BANNED)
     return _where_any(rows, lambda x: ops.where(ops.expand_dims(rows, 1), only, x), logits)
 
 
-def _are(token_ids: tuple[int, ...], logits: Tensor) -> Tensor:
+def _is_one_of(token_ids: tuple[int, ...], logits: Tensor) -> Tensor:
     """Return which tokens are among these, boolean (V,)."""
     return ops.any(ops.arange(logits.shape[-1], dtype="int32")[:, None] == np.array(token_ids, "int32"), axis=1)
 
@@ -149,7 +149,7 @@ def favour_end(logits: Tensor, eos_ids: tuple[int, ...], num_new: Tensor, start:
     """
     beyond = ops.cast(ops.maximum(num_new - start, 0), "float32")[:, None]  # (B, 1)
     raised = logits + ops.abs(logits) * (ops.power(base, beyond) - 1.0)
-    return ops.where(ops.logical_and(_are(eos_ids, logits), ops.isfinite(logits)), raised, logits)
+    return ops.where(ops.logical_and(_is_one_of(eos_ids, logits), ops.isfinite(logits)), raised, logits)
 
 
 def suppress(logits: Tensor, token_ids: tuple[int, ...], rows: Tensor) -> Tensor:
@@ -160,7 +160,7 @@ def suppress(logits: Tensor, token_ids: tuple[int, ...], rows: Tensor) -> Tensor
         token_ids: The tokens.
         rows: Boolean (B,), the rows.
     """
-    return ops.where(ops.logical_and(rows[:, None], _are(token_ids, logits)), BANNED, logits)
+    return ops.where(ops.logical_and(rows[:, None], _is_one_of(token_ids, logits)), BANNED, logits)
 
 
 def penalize_repetition(logits: Tensor, token_ids: Tensor, penalty: Tensor) -> Tensor:
@@ -211,8 +211,8 @@ def ban_ngrams(
     return _scatter(logits, ops.where(same, found, -1), lambda old: ops.full_like(old, BANNED))
 
 
-def _within(token_ids: Tensor, lengths: Tensor) -> Tensor:
-    """Return token ids (B, S), with -1 after the end of each row."""
+def _mark_padding(token_ids: Tensor, lengths: Tensor) -> Tensor:
+    """Return token ids (B, S) with -1 after the end of each row."""
     places = ops.arange(ops.shape(token_ids)[1], dtype="int32")
     return ops.where(places < lengths[:, None], token_ids, -1)
 

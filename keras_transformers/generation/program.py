@@ -79,12 +79,12 @@ class Program:
             room: Places for new tokens after P, where it must be known beforehand (JAX); as many as needed when None.
 
         Returns:
-            The state and the request of B * n rows, those of the first prompt first.
+            The state and the request of B * n rows; rows of the first prompt come first.
         """
         longest = ops.shape(prompts)[1]
         mask = ops.cast(ops.arange(longest, dtype="int32") < ops.expand_dims(lengths, 1), "int32")  # (B, P)
         cache = self.prefill({"token_ids": prompts, "padding_mask": mask, **source})["cache"]
-        cache = _cache(cache, source, self.attends)
+        cache = _split_cache(cache, source, self.attends)
 
         room = ops.maximum(ops.max(limit), longest) - longest if room is None else room
         cache = cache.grown(room if self.cache_increment is None else ops.minimum(room, self.cache_increment))
@@ -114,7 +114,7 @@ class Program:
             return ops.logical_and(unfinished(count, state), ops.max(state.lengths) <= state.cache.places)
 
         def body(count, state):
-            logits, cache = self._read(state)
+            logits, cache = self._next_logits(state)
             return count + 1, method(self, state._replace(cache=cache), logits, request)
 
         def grow(count, state):
@@ -126,7 +126,7 @@ class Program:
             return ops.while_loop(unfinished, body, begin)[1]
         return ops.while_loop(unfinished, grow, begin)[1]
 
-    def _read(self, state: State) -> tuple[Tensor, Cache]:
+    def _next_logits(self, state: State) -> tuple[Tensor, Cache]:
         """Compute the logits (B, V) after the last token of each row, and the cache with its key and value."""
         places = ops.expand_dims(ops.maximum(state.lengths - 1, 0), 1)  # (B, 1)
         inputs = {
@@ -210,7 +210,7 @@ def make_program(
     )
 
 
-def _cache(blocks: list[dict[str, Tensor]], source: dict[str, Tensor], attends: bool) -> Cache:
+def _split_cache(blocks: list[dict[str, Tensor]], source: dict[str, Tensor], attends: bool) -> Cache:
     """Return the cache of `prefill`; the encoder's part is kept apart, as beams share it."""
     if not source:
         return Cache(blocks)

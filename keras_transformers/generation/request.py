@@ -73,7 +73,7 @@ class Request(NamedTuple):
         return keras.tree.map_structure(lambda column: column[index], self)
 
     def repeated(self, number: Tensor | int) -> Request:
-        """Return the request of `number` rows for each row: those of the first prompt first.
+        """Return the request of `number` rows for each row; rows of the first prompt come first.
 
         Args:
             number: int, or an int32 scalar tensor.

@@ -17,7 +17,7 @@ class BestEpoch(keras.callbacks.Callback):
 
     Keras' `EarlyStopping(restore_best_weights=True)` keeps the first. A few validation rows leave many epochs equal,
     and the first is the least trained: with 16 rows of SST-2 held out of 150, the first of the best epochs had an
-    accuracy of 0.60 on other rows, the last 0.72. The weights are those that validation measured, so not the averages
+    accuracy of 0.60 on other rows, the last 0.72. These are the weights that validation measured, not the averages
     of `ema_momentum`.
 
     Put it before `Resume`, and give it to `Resume(callbacks=...)`; `Task.fit` does both.

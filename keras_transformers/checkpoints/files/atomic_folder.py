@@ -70,9 +70,9 @@ def atomic_folder(folder: str | os.PathLike, marker: str = "config.json") -> Ite
     """
     check_target(folder, marker)
     target = resolved(folder)
-    _clear(target)
+    _clear_leftovers(target)
     with contextlib.ExitStack() as stack:
-        temporary = _begin(target, stack)
+        temporary = _make_temporary(target, stack)
         yield temporary
         check_target(target, marker)  # again: writing may have taken minutes
         _replace(target, temporary)
@@ -96,7 +96,7 @@ def check_target(folder: str | os.PathLike, marker: str = "config.json") -> None
         raise ValueError(f"{parent} is a file, so there can be no folder {folder}. Give another folder.")
     if not os.access(parent, os.W_OK | os.X_OK):
         raise ValueError(f"{parent} does not allow to write in it, so there can be no new {folder}.")
-    _try(resolved(folder), parent)
+    _try_to_write(resolved(folder), parent)
     if not target.exists():
         return
     if not target.is_dir():
@@ -108,7 +108,7 @@ def check_target(folder: str | os.PathLike, marker: str = "config.json") -> None
         raise ValueError(f"{folder} exists and holds no {marker}, so it is not replaced. Give another folder.")
     if marker == "config.json" and not _is_model(target / marker):
         raise ValueError(f"the config.json in {folder} describes no model, so it is not replaced. Give another folder.")
-    if others := _others(target, WRITTEN[marker]):
+    if others := _other_files(target, WRITTEN[marker]):
         more = f" and {len(others) - 5} more" * (len(others) > 5)
         raise ValueError(
             f"{folder} holds {', '.join(map(repr, others[:5]))}{more} beside its {marker}, which no save has written, "
@@ -116,7 +116,7 @@ def check_target(folder: str | os.PathLike, marker: str = "config.json") -> None
         )
 
 
-def _try(target: Path, parent: Path) -> None:
+def _try_to_write(target: Path, parent: Path) -> None:
     """Make and remove a temporary folder: some systems report permission, and then refuse to write."""
     attempt = parent / _temporary_name(target)
     try:
@@ -132,7 +132,7 @@ def _try(target: Path, parent: Path) -> None:
 def left_behind(folder: str | os.PathLike) -> Path | None:
     """Return the old folder, if a process was killed while replacing it; None if nothing is missing."""
     target = resolved(folder)
-    old_folders = [path for path in _hidden(target) if path.suffix == OLD]
+    old_folders = [path for path in _temporary_folders(target) if path.suffix == OLD]
     return old_folders[0] if old_folders and not target.exists() else None
 
 
@@ -154,7 +154,7 @@ def _is_model(config: Path) -> bool:
     return not values.keys().isdisjoint(("model_type", "architectures"))
 
 
-def _others(folder: Path, written: Sequence[str], prefix: str = "") -> list[str]:
+def _other_files(folder: Path, written: Sequence[str], prefix: str = "") -> list[str]:
     """Return the files that match no pattern, with their paths in the folder, and all links: no save makes one."""
     others = []
     for path in sorted(folder.iterdir()):
@@ -164,7 +164,7 @@ def _others(folder: Path, written: Sequence[str], prefix: str = "") -> list[str]
         if path.is_symlink() or not (is_file or is_folder):
             others.append(name)
         elif is_folder:
-            others += _others(path, written, f"{name}/")
+            others += _other_files(path, written, f"{name}/")
     return others
 
 
@@ -172,16 +172,16 @@ def _temporary_name(target: Path) -> str:
     return f".{target.name}.{uuid.uuid4().hex}"
 
 
-def _hidden(target: Path) -> list[Path]:
+def _temporary_folders(target: Path) -> list[Path]:
     """Return the temporary folders of all processes that write to `target`, or did."""
     name = re.compile(rf"{re.escape(f'.{target.name}.')}[0-9a-f]{{32}}({re.escape(OLD)})?")
     candidates = target.parent.glob(glob.escape(f".{target.name}.") + "*")
     return [path for path in candidates if name.fullmatch(path.name)]
 
 
-def _clear(target: Path) -> None:
+def _clear_leftovers(target: Path) -> None:
     """Remove the temporary folders of dead processes, and restore the old folder if `target` is missing."""
-    for path in _hidden(target):
+    for path in _temporary_folders(target):
         with _locked(path.with_suffix("") if path.suffix == OLD else path) as is_free:
             if is_free and path.suffix == OLD and not target.exists():
                 path.rename(target)
@@ -189,7 +189,7 @@ def _clear(target: Path) -> None:
                 shutil.rmtree(path, ignore_errors=True)
 
 
-def _begin(target: Path, stack: contextlib.ExitStack) -> Path:
+def _make_temporary(target: Path, stack: contextlib.ExitStack) -> Path:
     """Make and lock a temporary folder; try again if another process removed it before the lock."""
     while True:
         temporary = target.with_name(_temporary_name(target))

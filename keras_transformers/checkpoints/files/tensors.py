@@ -55,8 +55,8 @@ class Tensor(NamedTuple):
     def is_weight(self) -> bool:
         """Whether the dtype is a float.
 
-        Quantized tensors need scales that are stored elsewhere: those of 8-bit floats are then tensors of their own,
-        which no model has a weight for.
+        Quantized tensors need scales, which are stored elsewhere: for 8-bit floats as separate tensors, for which no
+        model has a weight.
         """
         return self.dtype in FLOATS.values()
 

@@ -71,10 +71,10 @@ def store(facts: Facts, user_options: Said) -> Stored:
     named = by_name(((tensor.name, tensor) for tensor in facts.tensors), facts.place)
     sizes = find_sizes(named, facts.place)
     check_same(facts.options, sizes, facts.source)
-    num_heads, of_heads = _find_heads(facts, user_options, sizes["hidden_size"])
+    num_heads, heads_clause = _find_heads(facts, user_options, sizes["hidden_size"])
     tokens = read_vocabulary(facts.vocabulary)
     check_rows(max(tokens.values()) + 1, sizes["vocab_size"], facts.vocabulary)
-    lowercase, of_case = _find_case(facts, user_options, tokens)
+    lowercase, case_clause = _find_case(facts, user_options, tokens)
     architecture = facts.architecture or find_class(named)
     labels = {"num_labels": named["classifier.weight"].shape[0]} if "classifier.weight" in named else {}
     values = {
@@ -88,7 +88,7 @@ def store(facts: Facts, user_options: Said) -> Stored:
         place=facts.place,
         tensors=lambda: [*facts.tensors],
         tokenizers=lambda: (Tokenizer.from_vocab(facts.vocabulary, lowercase),) * 2,
-        assumed=[clause for clause in (*facts.assumed, of_heads, of_case) if clause],
+        assumed=[clause for clause in (*facts.assumed, heads_clause, case_clause) if clause],
     )
 
 

@@ -24,7 +24,7 @@ KINDS: dict[str, Kind] = {
     "intermediate_size": int, "max_position_embeddings": int, "type_vocab_size": int, "hidden_act": str,
     "hidden_dropout_prob": NUMBER, "attention_probs_dropout_prob": NUMBER, "initializer_range": NUMBER,
 }  # fmt: skip
-# Both programs compute "gelu" with tanh; of others, names and formulas are those of `transformers`.
+# Both programs compute "gelu" with tanh; other names mean the same as in `transformers`.
 ACTIVATIONS = {"gelu": "gelu_new", "gelu_new": "gelu_new", "relu": "relu", "tanh": "tanh"}
 BERT = re.compile(r"(?:module/)?bert/(?:embeddings|encoder)/.*")
 LEAVES = {"kernel": "weight", "gamma": "weight", "beta": "bias", "bias": "bias"}
@@ -91,7 +91,7 @@ def _without_checkpoint(folder: Path) -> ValueError:
     held = f" It holds {shown(graphs)}, graphs without weights that could be read." if graphs else ""
     return ValueError(
         f"there is no checkpoint beside {folder / CONFIG}: expected bert_model.ckpt.index and "
-        f"bert_model.ckpt.data-00000-of-00001, or those of another prefix.{held} Fetch them too."
+        f"bert_model.ckpt.data-00000-of-00001, or the files of another prefix.{held} Fetch them too."
     )
 
 

@@ -51,7 +51,7 @@ def _read_tokenizers(folder: Path, is_pair: bool) -> Tokenizers:
 
 
 def _is_of_tensorflow(folder: Path, pickled: bool) -> bool:
-    """Return whether the weights to be read are those of a `TF...` class."""
+    """Return whether the weights to be read are of a `TF...` class."""
     if _holds(folder, OF_TORCH):
         return framework_of(folder) == "tf"
     is_asked = pickled and _holds(folder, OF_PICKLE)

@@ -24,7 +24,7 @@ from keras_transformers.utils.untrusted import shown
 CONFIG = "config.json"
 CLASSIFIERS = ("BertTextClassifier", "BertClassifier")
 HEADS = ("BertMaskedLM",)  # their activation differs from the blocks'
-LEFT = "the head of its {} is left out, as its activation is not that of the blocks"
+LEFT = "the head of its {} is left out, as its activation differs from that of the blocks"
 VOCABULARY = "assets/tokenizer/vocabulary.txt"
 MERGED = ("assets/tokenizer/vocabulary.json", "assets/tokenizer/merges.txt")
 

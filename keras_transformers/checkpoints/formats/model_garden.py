@@ -17,7 +17,7 @@ from keras_transformers.utils.untrusted import shown
 WRITER = "Model Garden"
 PARAMS = "params.yaml"
 TYPES = ("bert", "bert_v2")
-NAMES = {  # of an encoder's options, those of bert_config.json
+NAMES = {  # an encoder's options, and their names in bert_config.json
     "vocab_size": "vocab_size",
     "hidden_size": "hidden_size",
     "num_layers": "num_hidden_layers",
@@ -100,7 +100,9 @@ def read_params(path: Path) -> dict[str, Any]:
     check_types(model, {"mlm_activation": str}, path)
     options["hidden_act"] = google_bert.find_activation(encoder_options.get("hidden_activation", "gelu"), path)
     if (other := model.get("mlm_activation")) and google_bert.find_activation(other, path) != options["hidden_act"]:
-        raise ValueError(f"{path}: mlm_activation={shown(other)} is not supported; only that of the layers is.")
+        raise ValueError(
+            f"{path}: mlm_activation={shown(other)} is not supported: expected the activation of the layers."
+        )
     clauses = [f"the activation is gelu, as {path.name} does not say it"] * ("hidden_activation" not in encoder_options)
     return {"options": options | {"class_names": task.get("class_names")}, "source": path, "assumed": clauses}
 

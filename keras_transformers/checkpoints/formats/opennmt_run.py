@@ -80,7 +80,7 @@ def read_run(folder: Path) -> Run:
         values = read_yaml(path)
         if any(isinstance(values.get(name), dict) for name in SECTIONS):  # else it is of a tokenizer, or of no run
             sources.append(path.name)
-            _merge(sections, values, path)
+            _add_sections(sections, values, path)
     descriptions = (home / DESCRIPTION for home in homes)
     description = next((decoded(read_bytes(path), path) for path in descriptions if path.is_file()), "")
     match = TYPE.search(description)
@@ -89,7 +89,7 @@ def read_run(folder: Path) -> Run:
     return Run(homes, sections["data"], sections["params"], source, model_type, description)
 
 
-def _merge(sections: Mapping[str, dict[str, Any]], values: Mapping[str, Any], path: Path) -> None:
+def _add_sections(sections: Mapping[str, dict[str, Any]], values: Mapping[str, Any], path: Path) -> None:
     """Add the sections of one more file."""
     given = {name: values[name] for name in SECTIONS if isinstance(values.get(name), dict)}
     if isinstance(values.get("model_type"), str):

@@ -129,15 +129,15 @@ def _find_vocabularies(run: Run, rows: Mapping[str, int]) -> dict[str, Path]:
             f"named source.vocab and target.vocab, whose first lines are {list(opennmt_tokenizers.SPECIAL)}. "
             "Copy them there."
         )
-    return {side: named.get(side) or _choose(side, paths, rows) for side in SIDES}
+    return {side: named.get(side) or _choose_vocabulary(side, paths, rows) for side in SIDES}
 
 
-def _choose(side: str, paths: Sequence[Path], rows: Mapping[str, int]) -> Path:
+def _choose_vocabulary(side: str, paths: Sequence[Path], rows: Mapping[str, int]) -> Path:
     """Return the vocabulary of a side: the only one, or by its name, or else by its size."""
     other = SIDES[side == SIDES[0]]
     tests: tuple[Callable[[Path], bool], ...] = (
-        lambda path: side in _words(path),
-        lambda path: other not in _words(path),
+        lambda path: side in _telling_words(path),
+        lambda path: other not in _telling_words(path),
         lambda path: len(_read_tokens(path, rows[side])) + 1 == rows[side],
     )
     for is_it in (lambda path: True, *tests):
@@ -160,7 +160,7 @@ def _is_vocabulary(path: Path) -> bool:
 
 
 def _named_once(homes: Sequence[Path], patterns: Iterable[str], is_wanted: Callable[[Path], bool]) -> Sequence[Path]:
-    """Return the files of a kind; of two with one name, that of the first folder."""
+    """Return the files of a kind; of two with the same name, the one in the first folder."""
     found = (path for home in homes for pattern in patterns for path in sorted(home.glob(pattern)))
     named: dict[str, Path] = {}
     for path in found:
@@ -169,7 +169,7 @@ def _named_once(homes: Sequence[Path], patterns: Iterable[str], is_wanted: Calla
     return list(named.values())
 
 
-def _words(path: Path) -> set[str]:
+def _telling_words(path: Path) -> set[str]:
     """Return the telling words of a file's name, such as the language or the side."""
     return {SYNONYMS.get(word, word) for word in re.split(r"[^a-z0-9]+", path.name.lower())} - GENERAL
 
@@ -180,7 +180,7 @@ def _find_model(run: Run, side: str, vocabulary: Path) -> Path | None:
     if (named := _named_model(run, run.data.get(key), key)) is not None:
         return named
     paths = _named_once(run.homes, MODELS, lambda path: True)
-    alike = [path for path in paths if _words(path) & (_words(vocabulary) | {side})]
+    alike = [path for path in paths if _telling_words(path) & (_telling_words(vocabulary) | {side})]
     if len(alike) == 1 or len(paths) < 2:
         return next(iter(alike or paths), None)
     raise ValueError(

@@ -221,7 +221,7 @@ def _values(weights: Weights, run: Run, user_options: Said) -> tuple[dict[str, A
     """Return the values of the model's config.json, and the assumptions behind them."""
     rows, width = weights.tables[TARGET][1].shape
     heads, assumed = num_heads(run, user_options, width, weights.prefix)
-    function, of_function = activation(run, weights.prefix)
+    function, of_activation = activation(run, weights.prefix)
     decoding, of_decoding = _decoding(run)
     inner = weights.others.get("encoder/layers/0/ffn/layer/inner/bias")
     is_post = any("/output_layer_norm/" in key for key in weights.others)
@@ -246,7 +246,7 @@ def _values(weights: Weights, run: Run, user_options: Said) -> tuple[dict[str, A
         "output_bias": "decoder/output_layer/bias" in weights.others,
         "pad_id": 0, "decoder_start_id": 1, "eos_ids": [2],
     }  # fmt: skip
-    return values | decoding, [*assumed, *of_function, *of_decoding]
+    return values | decoding, [*assumed, *of_activation, *of_decoding]
 
 
 def _decoding(run: Run) -> tuple[dict[str, Any], list[str]]:

@@ -39,9 +39,9 @@ def find_prefix(place: Path) -> Path | None:
         ValueError: There are several, and none is named; or the named one, or a part of it, is missing.
     """
     if not place.is_dir():
-        return _whole(place) if index_of(place).is_file() else None
+        return _check_complete(place) if index_of(place).is_file() else None
     prefixes = [path.with_name(path.name.removesuffix(".index")) for path in sorted(place.glob("*.index"))]
-    named = _named(place / "checkpoint")
+    named = _named_prefix(place / "checkpoint")
     if named is None and not prefixes:
         return None
     if named is None and len(prefixes) > 1:
@@ -53,7 +53,7 @@ def find_prefix(place: Path) -> Path | None:
     if not os.path.isfile(index_of(prefix)):  # False for what can be no name, too
         there = f"there are {[path.name for path in prefixes]}: give one of them" if prefixes else "fetch it"
         raise ValueError(f"{place / 'checkpoint'} names {shown(prefix.name)}, which is not there: {there}.")
-    return _whole(prefix)
+    return _check_complete(prefix)
 
 
 def index_of(prefix: Path) -> Path:
@@ -61,14 +61,14 @@ def index_of(prefix: Path) -> Path:
     return prefix.with_name(f"{prefix.name}.index")
 
 
-def _named(path: Path) -> str | None:
+def _named_prefix(path: Path) -> str | None:
     """Return the name of the newest checkpoint, from a file `checkpoint`, whose folders may be of another machine."""
     match = NAMED.search(decoded(read_bytes(path), path)) if path.is_file() else None
     name = re.split(r"[/\\]", match[1])[-1] if match else ""
     return None if name in ("", ".", "..") else name
 
 
-def _whole(prefix: Path) -> Path:
+def _check_complete(prefix: Path) -> Path:
     """Return the prefix, after checking that all its data files are there."""
     count, found = data_files(prefix)
     numbers = (number for number in range(min(count, MOST_SHARDS)) if number not in found)
@@ -152,7 +152,7 @@ def is_object_based(reader: Any) -> bool:
 def object_graph(prefix: Path, reader: Any) -> Any:
     """Return the record of an object-based checkpoint's objects, a `TrackableObjectGraph`.
 
-    Its keys are paths of attributes, which depend on how the objects were held; its names are those of the layers.
+    Its keys are paths of attributes, which depend on how the objects were held; its names come from the layers.
 
     Raises:
         ValueError: It is damaged, or there is none.

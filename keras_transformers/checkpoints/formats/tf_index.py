@@ -57,10 +57,10 @@ def data_files(prefix: Path) -> tuple[int, dict[int, Path]]:
 
 def _pairs(content: bytes) -> Iterator[tuple[bytes, bytes]]:
     if content[-8:] != MAGIC:
-        raise ValueError("its end is not that of an index")
-    (_, _, offset, size), _ = _numbers(content[-FOOTER:], 0, 4)
+        raise ValueError("it does not end as an index does")
+    (_, _, offset, size), _ = _varints(content[-FOOTER:], 0, 4)
     for _, handle in _entries(_block(content, offset, size)):
-        (offset, size), _ = _numbers(handle, 0, 2)
+        (offset, size), _ = _varints(handle, 0, 2)
         yield from _entries(_block(content, offset, size))
 
 
@@ -78,7 +78,7 @@ def _entries(block: bytes) -> Iterator[tuple[bytes, bytes]]:
     end = len(block) - 4 - 4 * int.from_bytes(block[-4:], "little")
     key, at = b"", 0
     while at < end:
-        (shared, added, size), at = _numbers(block, at, 3)
+        (shared, added, size), at = _varints(block, at, 3)
         if at + added + size > end or shared > len(key) or shared + added > MOST_KEY:
             raise ValueError("an entry is out of range")
         key = key[:shared] + block[at : at + added]
@@ -86,7 +86,7 @@ def _entries(block: bytes) -> Iterator[tuple[bytes, bytes]]:
         yield key, block[at - size : at]
 
 
-def _numbers(content: bytes, at: int, count: int) -> tuple[list[int], int]:
+def _varints(content: bytes, at: int, count: int) -> tuple[list[int], int]:
     """Return integers of variable length, seven bits a byte, and where they end."""
     numbers = []
     for _ in range(count):
@@ -139,7 +139,7 @@ def read_string(prefix: Path, key: str) -> bytes:
         file.seek(entry.offset)
         content = file.read(entry.size)
     try:
-        (length,), begin = _numbers(content, 0, 1)
+        (length,), begin = _varints(content, 0, 1)
     except IndexError:
         length, begin = -1, 0
     if begin + 4 + length != entry.size or len(content) != entry.size:  # a checksum of the length between them

@@ -41,7 +41,7 @@ IN_BLOCK = {
 }
 LEAVES = {"kernel": "weight", "gamma": "weight", "beta": "bias", "bias": "bias"}
 BLOCK = re.compile(r"layer_(\d+)/(.+)/(\w+)")
-# A head on the first token has any name, and a pooler of its own or not; that of spans or tokens has "transform".
+# A head on the first token has any name, with its own pooler or without; a head on all tokens is named "transform".
 HEAD = re.compile(r"(?:.*/)?([^/]+)/(pooler_dense|logits)/(kernel|bias)")
 NAMELESS, NEXT_SENTENCE = "transform", "next_sentence"
 # Variables of models like BERT that BERT does not have.

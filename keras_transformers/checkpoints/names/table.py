@@ -34,7 +34,7 @@ class Fused(NamedTuple):
 
     Args:
         pattern: Of the names of such layers.
-        parts: Names of ours in them, in their order: `"query"` is that of `c_attn.query` where `c_attn` is stored.
+        parts: Our layers in them, in order: `"query"` means the weight `c_attn.query` where `c_attn` is stored.
         widths: From a configuration to the outputs of each part; None where all have as many.
     """
 
@@ -66,14 +66,14 @@ class Names(NamedTuple):
     Args:
         model_type: The family's name, here and in config.json.
         configure: The family's function.
-        prefix: Prefix of all names but those of heads; files of a model without head omit it.
+        prefix: Prefix of all names except heads'; files of a model without head omit it.
         weights: Their names by our variable paths. A layer's path stands for its kernel and bias, or gamma and beta.
             `{i}` is the number of a block.
         weights_of: By a class of `transformers`, the entries of `weights` that are others in its files.
         optional: Prefixes of the names of heads, which a model without that head ignores.
         redundant: Pattern of the names of constants.
         copies: Names of tensors that may be copies, and the name of the tensor that each copies.
-        architectures: Our layers that each class of `transformers` needs besides those of the model without head;
+        architectures: Our layers that each class of `transformers` needs besides the model without head;
             `lm_head` only if it is not tied.
         tasks: The class of `transformers` for each of our tasks.
         fields: Their option names by our configuration fields.

@@ -103,18 +103,18 @@ def keep_generation(folder: str | Path) -> dict[str, Any]:
 
 
 def _take_settings(rest: dict[str, Any], has_source: bool) -> dict[str, Any]:
-    """Take the values that are used out of those of a file, and return them as settings."""
+    """Take the used values out of the values of a file, and return them as settings."""
     for length, new_tokens in (LENGTHS if has_source else {}).items():
         if rest.get(length) is not None and rest.get(new_tokens) is None:
             rest[new_tokens] = max(rest.pop(length) - 1, 0)  # without the decoder's start token
     if rest.get("force_bos_token_to_be_generated"):
         del rest["force_bos_token_to_be_generated"]
         bos = rest.get("bos_token_id")
-        rest["forced_bos_token_id"] = _or(rest.get("forced_bos_token_id"), _or(bos, 0))  # 0 is BART's
+        rest["forced_bos_token_id"] = _default(rest.get("forced_bos_token_id"), _default(bos, 0))  # 0 is BART's
     settings = {}
     if rest.get("do_sample"):
         del rest["do_sample"]
-        settings = {"temperature": _or(rest.pop("temperature", None), 1.0), "top_k": TOP_K}
+        settings = {"temperature": _default(rest.pop("temperature", None), 1.0), "top_k": TOP_K}
     settings |= {ours: rest.pop(theirs) for ours, theirs in FIELDS.items() if rest.get(theirs) not in EMPTY}
     if stop := rest.get("stop_strings"):
         del rest["stop_strings"]
@@ -129,7 +129,7 @@ def _take_settings(rest: dict[str, Any], has_source: bool) -> dict[str, Any]:
     return settings
 
 
-def _or(value: Any, default: Any) -> Any:
+def _default(value: Any, default: Any) -> Any:
     return default if value is None else value
 
 

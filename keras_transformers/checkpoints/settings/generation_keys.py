@@ -9,7 +9,7 @@ from typing import Any
 
 from keras_transformers.utils.untrusted import shown, warn_user
 
-# Keys that settings have the same name for.
+# Keys with the same name in our settings.
 SAME = (
     "num_beams", "length_penalty", "repetition_penalty", "early_stopping", "max_new_tokens", "min_new_tokens", "top_k",
     "top_p", "min_p", "suppress_tokens", "begin_suppress_tokens", "sequence_bias", "encoder_repetition_penalty",
@@ -67,8 +67,8 @@ def check_keys(values: Mapping[str, Any], path: Path, has_source: bool) -> None:
     if refused:
         received = ", ".join(f"{key}={shown(values[key])}" for key in refused)
         raise ValueError(
-            f"{path}: {received} is not supported: the texts would not be those of transformers. "
-            "Take it out of the file to have the texts that come without it."
+            f"{path}: {received} is not supported: the texts would differ from those of transformers. "
+            "Take it out of the file to generate without it."
         )
     ignored = {key: why for key, (neutral, why) in WARNED.items() if _has_effect(values, key, neutral)}
     if has_source:

@@ -63,7 +63,7 @@ def read_sentence_transformer(folder: str | Path) -> dict[str, Any]:
     check_types(limits, {"max_seq_length": int, "do_lower_case": bool}, length)
     if (most := limits.get("max_seq_length")) is not None and most < 1:
         raise ValueError(f"{length}: max_seq_length must be a number of tokens above 0: received {shown(most)}.")
-    if limits.get("do_lower_case") and not _lowers(folder):
+    if limits.get("do_lower_case") and not _is_lowercasing(folder):
         raise ValueError(
             f"{length} says do_lower_case, and the tokenizer beside it keeps capital letters: make it "
             "lower-case texts, in tokenizer.json or tokenizer_config.json, or set do_lower_case to false."
@@ -77,7 +77,7 @@ def _is_inside(place: Any) -> bool:
     return isinstance(place, str) and place != ".." and "\0" not in place and place == os.path.basename(place)
 
 
-def _lowers(folder: str | Path) -> bool:
+def _is_lowercasing(folder: str | Path) -> bool:
     """Return whether the tokenizer of a folder lower-cases texts."""
     letters = " ".join(ascii_lowercase)
     small, capital = Tokenizer.from_folder(folder).encode([letters, letters.upper()])

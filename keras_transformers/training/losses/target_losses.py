@@ -235,8 +235,8 @@ def expand(weights: Any, rank: int) -> Any:
 def like(labels: Any, logits: Any) -> Any:
     """Append axes to labels up to the rank of the logits; raise a `ValueError` if the shapes do not fit."""
     labels = expand(labels, len(logits.shape))
-    if not _fit(labels.shape, logits.shape):
-        raise _misfit(labels, logits, "the shape of the logits")
+    if not _shapes_fit(labels.shape, logits.shape):
+        raise _shape_error(labels, logits, "the shape of the logits")
     return labels
 
 
@@ -244,15 +244,15 @@ def _drop_last_axis(labels, logits):
     labels = ops.convert_to_tensor(labels)
     if len(labels.shape) == len(logits.shape) and labels.shape[-1] == 1:
         labels = ops.squeeze(labels, axis=-1)
-    if not _fit(labels.shape, logits.shape[:-1]):
-        raise _misfit(labels, logits, "one integer for each row of logits")
+    if not _shapes_fit(labels.shape, logits.shape[:-1]):
+        raise _shape_error(labels, logits, "one integer for each row of logits")
     return labels
 
 
-def _fit(shape: tuple, expected: tuple) -> bool:
+def _shapes_fit(shape: tuple, expected: tuple) -> bool:
     return len(shape) == len(expected) and all(a == b or None in (a, b) for a, b in zip(shape, expected, strict=True))
 
 
-def _misfit(labels, logits, expected: str) -> ValueError:
+def _shape_error(labels, logits, expected: str) -> ValueError:
     shapes = f"labels of shape {tuple(labels.shape)} for logits of shape {tuple(logits.shape)}"
     return ValueError(f"Received {shapes}; expected {expected}.")

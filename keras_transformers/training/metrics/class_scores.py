@@ -44,14 +44,18 @@ def class_scores(names: Sequence[str], correct: Any, found: Any, true: Any) -> d
     {'precision': 0.5, 'recall': 1.0, 'f1': 0.666..., 'support': 1, 'predicted': 2}
     """
     return {
-        name: {**_scores(int(hits), int(predicted), int(support)), "support": int(support), "predicted": int(predicted)}
+        name: {
+            **_precision_recall_f1(int(hits), int(predicted), int(support)),
+            "support": int(support),
+            "predicted": int(predicted),
+        }
         for name, hits, predicted, support in zip(names, correct, found, true, strict=True)
     }
 
 
 def total_scores(correct: Any, found: Any, true: Any) -> dict[str, float]:
     """Return `precision`, `recall` and `f1` of all classes together, the micro average. Arguments as `class_scores`."""
-    return _scores(*(int(np.sum(counts)) for counts in (correct, found, true)))
+    return _precision_recall_f1(*(int(np.sum(counts)) for counts in (correct, found, true)))
 
 
 def macro_f1(classes: Mapping[str, Mapping[str, float]]) -> float:
@@ -66,7 +70,7 @@ def macro_f1(classes: Mapping[str, Mapping[str, float]]) -> float:
     return float(np.mean(values)) if values else 0.0
 
 
-def _scores(correct: int, found: int, true: int) -> dict[str, float]:
+def _precision_recall_f1(correct: int, found: int, true: int) -> dict[str, float]:
     return {
         "precision": correct / found if found else 0.0,
         "recall": correct / true if true else 0.0,

@@ -100,7 +100,7 @@ class TripletAccuracy(TargetMean):
 
 @keras.saving.register_keras_serializable("keras_transformers")
 class MeanCosine(TargetMean):
-    """The mean cosine of predicted vectors and those of a teacher.
+    """The mean cosine of predicted vectors and a teacher's vectors.
 
     Args:
         name: Name of the metric.

@@ -257,7 +257,7 @@ class Pearson(keras.metrics.Metric):
         self._merge(sums[2], means, all_reduce_sum(_products(weights * x, weights * y, x, y)))
 
     def _merge(self, count, means, products):
-        """Merge the moments of a batch into those of the batches before."""
+        """Merge the moments of a batch into the moments of the batches before."""
         old = self.moments.value  # (6,)
         shift = means - old[1:3]  # (2,)
         fraction = ops.divide_no_nan(count, old[0] + count)

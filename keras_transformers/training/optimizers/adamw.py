@@ -78,7 +78,7 @@ class AdamW(keras.optimizers.AdamW):
         name: str = "adamw",
     ):
         averages = {} if ema_momentum is None else {"use_ema": True, "ema_momentum": ema_momentum}
-        _check(clip_norm, accumulation_steps, ema_momentum)
+        _check_options(clip_norm, accumulation_steps, ema_momentum)
         for rate, number in {
             "weight_decay": weight_decay,
             "beta_1": beta_1,
@@ -226,7 +226,7 @@ class AdamW(keras.optimizers.AdamW):
         }
 
 
-def _check(clip_norm: Any, accumulation_steps: Any, ema_momentum: Any) -> None:
+def _check_options(clip_norm: Any, accumulation_steps: Any, ema_momentum: Any) -> None:
     """Raise a `ValueError` for an option of `AdamW` that is out of range."""
     if clip_norm is not None and not (is_number(clip_norm) and clip_norm > 0):
         raise ValueError(f"Received clip_norm={clip_norm!r}; expected a positive number, or None for no clipping.")

@@ -64,7 +64,7 @@ def _from_tf_config(text: str) -> Cluster | None:
             return None
         kind, index = task["type"], task["index"]
         unknown = sorted(jobs.keys() - {"chief", "worker"})
-        chiefs, workers = ([str(address) for address in _list(jobs, name)] for name in ("chief", "worker"))
+        chiefs, workers = ([str(address) for address in _addresses(jobs, name)] for name in ("chief", "worker"))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise ValueError(f"Received TF_CONFIG={text[:500]!r} ({error!r}); expected JSON such as {EXAMPLE}.") from None
     if unknown:
@@ -85,7 +85,7 @@ def _from_tf_config(text: str) -> Cluster | None:
     return Cluster(addresses, index + len(chiefs) * (kind == "worker"))
 
 
-def _list(jobs: Mapping[str, Any], name: str) -> list:
+def _addresses(jobs: Mapping[str, Any], name: str) -> list:
     """Return the addresses of a job: from a list, or from a dict by index, as some write it."""
     addresses = jobs.get(name, [])
     return list(addresses.values()) if isinstance(addresses, dict) else list(addresses)

@@ -91,7 +91,7 @@ def layout_map(
         raise ValueError(f"axis must be one of the mesh, {tuple(mesh.axis_names)}: received {axis!r}.")
     parts = mesh.shape[list(mesh.axis_names).index(axis)]
     columns, rows, vector = (None, axis), (axis, None), (axis,)
-    layouts = _blocks(config, parts, columns, rows, vector)
+    layouts = _block_layouts(config, parts, columns, rows, vector)
 
     tables = {"token_embedding": config.vocabulary_size}
     if config.encoder_vocabulary_size:
@@ -109,7 +109,9 @@ def layout_map(
     return mapped
 
 
-def _blocks(config: TransformerConfig, parts: int, columns: tuple, rows: tuple, vector: tuple) -> dict[str, tuple]:
+def _block_layouts(
+    config: TransformerConfig, parts: int, columns: tuple, rows: tuple, vector: tuple
+) -> dict[str, tuple]:
     """Return the layouts of attention, cross-attention too, and of feed-forward layers, by patterns of paths."""
     layouts = {}
     if config.mixer == "attention" or (config.kind == "encoder_decoder" and config.cross_attention):

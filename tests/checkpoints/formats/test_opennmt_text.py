@@ -67,7 +67,9 @@ def test_files_are_known_by_names_and_sizes(names, place, expected):
 
 def test_files_that_could_be_of_either_side_are_asked_for(place, expected):
     write_text(place, "fr", TARGET_MODEL)
-    with pytest.raises(ValueError, match=r"several vocabularies.*belongs to the target: call them source.vocab and targ"):
+    with pytest.raises(
+        ValueError, match=r"several vocabularies.*belongs to the target: call them source.vocab and targ"
+    ):
         find_stored(place)
     (place / "fr.vocab").unlink()
     (place / "de.model").rename(place / "it.model")
