@@ -17,7 +17,7 @@ from keras_transformers.checkpoints.fused import join, split
 from keras_transformers.checkpoints.names import names_of
 from keras_transformers.checkpoints.names.table import Names, modern_name, their_name
 from keras_transformers.checkpoints.reshaped import reshape, reshape_back
-from keras_transformers.checkpoints.stored import Said, Stored
+from keras_transformers.checkpoints.stored import Stored, UserOptions
 
 
 def load_weights(
@@ -51,7 +51,7 @@ def load_weights(
             variable has changed.
     """
     if not isinstance(stored, Stored):
-        stored = find_stored(Path(stored), Said(pickled=pickled))
+        stored = find_stored(Path(stored), UserOptions(pickled=pickled))
     fit = _fit(model, stored)
     kept = assign.assign(model, fit.tensors, missing_ok=missing_ok, fresh=fresh, **fit.options)
     stray.warn_unused((fit.tensors[name].name for name in fit.options["spare"]), stored.source)

@@ -14,14 +14,14 @@ from keras_transformers.text.tokenizer import Tokenizer
 
 Tokenizers = tuple[Tokenizer, Tokenizer]  # of source and target; one twice where there is one
 
-# How the user gives the fields of `Said`; of the command line's verbs only `convert` takes them.
-HOW_TO_SAY = {
+# How the user gives the fields of `UserOptions`; of the command line's verbs only `convert` takes them.
+HOW_TO_GIVE = {
     "lowercase": "lowercase=True or lowercase=False (to `python -m zoo convert`: --lowercase or --cased)",
     "num_heads": "num_heads=... (to `python -m zoo convert`: --num-heads)",
 }
 
 
-class Said(NamedTuple):
+class UserOptions(NamedTuple):
     """Options of the user for what the files of a checkpoint do not say.
 
     Args:

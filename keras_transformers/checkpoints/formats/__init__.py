@@ -16,9 +16,9 @@ from keras_transformers.checkpoints.formats import (
     other_checkpoint,
     tf_hub,
 )
-from keras_transformers.checkpoints.stored import Said, Stored
+from keras_transformers.checkpoints.stored import Stored, UserOptions
 
-NOTHING = Said()
+NOTHING = UserOptions()
 
 
 class Format(NamedTuple):
@@ -26,10 +26,10 @@ class Format(NamedTuple):
 
     Args:
         read: Returns the record of a checkpoint, or None for what another program wrote.
-        options: Options that the user may give, as fields of `Said`.
+        options: Options that the user may give, as fields of `UserOptions`.
     """
 
-    read: Callable[[Path, Said], Stored | None]
+    read: Callable[[Path, UserOptions], Stored | None]
     options: tuple[str, ...] = ()
 
 
@@ -45,7 +45,7 @@ FORMATS = (
 )
 
 
-def find_stored(place: Path, user_options: Said = NOTHING) -> Stored:
+def find_stored(place: Path, user_options: UserOptions = NOTHING) -> Stored:
     """Return the record of a checkpoint, by the first format that knows it.
 
     Args:
@@ -67,7 +67,7 @@ def find_stored(place: Path, user_options: Said = NOTHING) -> Stored:
     )
 
 
-def _check_needed(user_options: Said, options: tuple[str, ...], stored: Stored) -> None:
+def _check_needed(user_options: UserOptions, options: tuple[str, ...], stored: Stored) -> None:
     """Refuse options of the user that the files of the checkpoint say."""
     for name in ("lowercase", "num_heads"):
         if getattr(user_options, name) is not None and name not in options:

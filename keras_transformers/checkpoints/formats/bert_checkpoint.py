@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from keras_transformers.checkpoints.files.tensors import Tensor, by_name
 from keras_transformers.checkpoints.formats.lower_case import find_lowercase
-from keras_transformers.checkpoints.stored import HOW_TO_SAY, Said, Stored, folder_of, parsed
+from keras_transformers.checkpoints.stored import HOW_TO_GIVE, Stored, UserOptions, folder_of, parsed
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.text.vocabularies.wordpiece_vocabulary import PAD, read_vocabulary
 from keras_transformers.utils.number_checks import is_size
@@ -58,7 +58,7 @@ class Facts(NamedTuple):
     assumed: Sequence[str] = ()
 
 
-def store(facts: Facts, user_options: Said) -> Stored:
+def store(facts: Facts, user_options: UserOptions) -> Stored:
     """Return the record of a checkpoint.
 
     Args:
@@ -141,7 +141,7 @@ def check_rows(count: int, rows: int, path: Path) -> None:
         )
 
 
-def _find_heads(facts: Facts, user_options: Said, width: int) -> tuple[int, str]:
+def _find_heads(facts: Facts, user_options: UserOptions, width: int) -> tuple[int, str]:
     """Return the number of attention heads, and a clause that says what implies it."""
     known, clause = facts.options.get("num_attention_heads"), ""
     if known is not None and user_options.num_heads not in (None, known):
@@ -156,7 +156,7 @@ def _find_heads(facts: Facts, user_options: Said, width: int) -> tuple[int, str]
     if count is None:
         raise ValueError(
             f"{facts.place} holds a BERT of width {width} and does not say how many attention heads it has. Add its "
-            f"bert_config.json, or give {HOW_TO_SAY['num_heads']}."
+            f"bert_config.json, or give {HOW_TO_GIVE['num_heads']}."
         )
     if not is_size(count) or width % count:
         source = facts.source if known is not None else facts.place
@@ -167,7 +167,7 @@ def _find_heads(facts: Facts, user_options: Said, width: int) -> tuple[int, str]
     return count, clause
 
 
-def _find_case(facts: Facts, user_options: Said, tokens: Mapping[str, int]) -> tuple[bool, str]:
+def _find_case(facts: Facts, user_options: UserOptions, tokens: Mapping[str, int]) -> tuple[bool, str]:
     if facts.lowercase is None:
         return find_lowercase(user_options.lowercase, folder_of(facts.place), tokens)
     if user_options.lowercase not in (None, facts.lowercase):

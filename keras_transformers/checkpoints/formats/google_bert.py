@@ -12,7 +12,7 @@ import numpy as np
 from keras_transformers.checkpoints.files.tensors import Tensor
 from keras_transformers.checkpoints.formats.bert_checkpoint import Facts, find_vocabulary, store
 from keras_transformers.checkpoints.formats.tf_checkpoint import find_prefix, load_checkpoint, read_variables
-from keras_transformers.checkpoints.stored import Said, Stored, folder_of
+from keras_transformers.checkpoints.stored import Stored, UserOptions, folder_of
 from keras_transformers.utils.json_file import NUMBER, Kind, check_types, read_object
 from keras_transformers.utils.untrusted import shown
 
@@ -45,7 +45,7 @@ LAYER = re.compile(
 )
 
 
-def read(place: Path, user_options: Said) -> Stored | None:
+def read(place: Path, user_options: UserOptions) -> Stored | None:
     """Read a folder with `bert_model.ckpt.*` or `model.ckpt-*`, bert_config.json and vocab.txt."""
     prefix = find_prefix(place)
     folder = folder_of(place)

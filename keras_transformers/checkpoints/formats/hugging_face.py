@@ -9,7 +9,7 @@ from typing import Any
 from keras_transformers.checkpoints.files.tensors import INDEX, SAFE, Tensor, framework_of, read_tensors
 from keras_transformers.checkpoints.formats import transformers_tf
 from keras_transformers.checkpoints.hub import PICKLED
-from keras_transformers.checkpoints.stored import Said, Stored, Tokenizers, parsed
+from keras_transformers.checkpoints.stored import Stored, Tokenizers, UserOptions, parsed
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.utils.json_file import read_object
 from keras_transformers.utils.untrusted import shown
@@ -20,7 +20,7 @@ OF_TORCH, OF_TENSORFLOW = (SAFE, INDEX), (transformers_tf.FILE, transformers_tf.
 OF_PICKLE = (PICKLED, f"{PICKLED}.index.json")
 
 
-def read(place: Path, user_options: Said) -> Stored | None:
+def read(place: Path, user_options: UserOptions) -> Stored | None:
     """Read a folder of `transformers`, or one that was saved here; the weights of PyTorch, if it holds both."""
     path = place / CONFIG
     if not path.is_file():

@@ -15,7 +15,7 @@ from keras_transformers.checkpoints.files.tensors import Tensor
 from keras_transformers.checkpoints.names import FAMILIES
 from keras_transformers.checkpoints.names.keras_hub_names import PRESETS, Preset, torch_names
 from keras_transformers.checkpoints.names.table import Names
-from keras_transformers.checkpoints.stored import Said, Stored, parsed
+from keras_transformers.checkpoints.stored import Stored, UserOptions, parsed
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.text.vocabularies.byte_pair_vocabulary import END
 from keras_transformers.utils.json_file import read_object
@@ -63,7 +63,7 @@ def preset_folder(name: str) -> Path:
         raise ValueError(f"could not fetch {name!r} from Kaggle ({error}); give the folder of a preset.") from error
 
 
-def read(place: Path, user_options: Said) -> Stored | None:
+def read(place: Path, user_options: UserOptions) -> Stored | None:
     """Read the preset of a model or of a classifier."""
     path = place / CONFIG
     preset = read_object(path) if path.is_file() else {}

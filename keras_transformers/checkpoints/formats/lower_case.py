@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from keras_transformers.checkpoints.stored import HOW_TO_SAY
+from keras_transformers.checkpoints.stored import HOW_TO_GIVE
 from keras_transformers.text.vocabularies.wordpiece_vocabulary import CONTINUATION
 from keras_transformers.utils.untrusted import resolved, shown
 
@@ -49,5 +49,5 @@ def find_lowercase(given: bool | None, folder: Path, tokens: Iterable[str]) -> t
     seen = "no letters of two cases" if capital is None else f"capitals, such as {shown(capital)}"
     raise ValueError(
         f"{folder} does not say whether its texts are lower-cased, and its vocabulary has {seen}: expected "
-        f"do_lower_case of the program that wrote it. Give {HOW_TO_SAY['lowercase']}."
+        f"do_lower_case of the program that wrote it. Give {HOW_TO_GIVE['lowercase']}."
     )

@@ -10,7 +10,7 @@ from keras_transformers.checkpoints.files.yaml_file import read_yaml
 from keras_transformers.checkpoints.formats import google_bert, tf_models
 from keras_transformers.checkpoints.formats.bert_checkpoint import Facts, find_vocabulary, store
 from keras_transformers.checkpoints.formats.tf_checkpoint import find_prefix, is_object_based, load_checkpoint
-from keras_transformers.checkpoints.stored import Said, Stored, folder_of
+from keras_transformers.checkpoints.stored import Stored, UserOptions, folder_of
 from keras_transformers.utils.json_file import check_types
 from keras_transformers.utils.untrusted import shown
 
@@ -32,7 +32,7 @@ NAMES = {  # an encoder's options, and their names in bert_config.json
 }
 
 
-def read(place: Path, user_options: Said) -> Stored | None:
+def read(place: Path, user_options: UserOptions) -> Stored | None:
     """Read a folder of a checkpoint with bert_config.json, or of a run with its params.yaml, and vocab.txt."""
     prefix = find_prefix(place)
     if prefix is None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from keras_transformers.checkpoints.files.yaml_file import read_yaml
-from keras_transformers.checkpoints.stored import HOW_TO_SAY, Said
+from keras_transformers.checkpoints.stored import HOW_TO_GIVE, UserOptions
 from keras_transformers.utils.json_file import check_types
 from keras_transformers.utils.number_checks import is_size
 from keras_transformers.utils.untrusted import decoded, read_bytes, shown
@@ -103,7 +103,7 @@ def _add_sections(sections: Mapping[str, dict[str, Any]], values: Mapping[str, A
                 )
 
 
-def num_heads(run: Run, user_options: Said, width: int, source: Any) -> tuple[int, list[str]]:
+def num_heads(run: Run, user_options: UserOptions, width: int, source: Any) -> tuple[int, list[str]]:
     """Return the number of attention heads, and the assumptions behind it.
 
     Raises:
@@ -121,7 +121,7 @@ def num_heads(run: Run, user_options: Said, width: int, source: Any) -> tuple[in
     if number is None:
         raise ValueError(
             f"{source}: the number of attention heads stands in no checkpoint of OpenNMT-tf, and no {DESCRIPTION} "
-            f"beside it names a model of the catalog: give {HOW_TO_SAY['num_heads']}. Transformer and "
+            f"beside it names a model of the catalog: give {HOW_TO_GIVE['num_heads']}. Transformer and "
             "TransformerBase have 8, TransformerBig 16, TransformerTiny 2."
         )
     if not is_size(number) or width % number:

@@ -20,7 +20,7 @@ from keras_transformers.checkpoints.formats.tf_checkpoint import (
     object_graph,
     read_variables,
 )
-from keras_transformers.checkpoints.stored import Said, Stored, Tokenizers, parsed
+from keras_transformers.checkpoints.stored import Stored, Tokenizers, UserOptions, parsed
 from keras_transformers.text.library import refusals_as_errors
 from keras_transformers.text.sentencepiece import opennmt_tokenizers
 from keras_transformers.text.tokenizer import Tokenizer
@@ -88,7 +88,7 @@ class Weights(NamedTuple):
         return len({match[2] for match in found if match[1] == side})
 
 
-def read(place: Path, user_options: Said) -> Stored | None:
+def read(place: Path, user_options: UserOptions) -> Stored | None:
     """Read a checkpoint of a `Transformer`, `folder/ckpt-N` or the newest one of a folder."""
     prefix = find_prefix(place)
     if prefix is None:
@@ -217,7 +217,7 @@ def _tensors(weights: Weights) -> Iterable[Tensor]:
             yield Tensor(_our_name(bias), shape, "float32", functools.partial(np.zeros, shape, "float32"))
 
 
-def _values(weights: Weights, run: Run, user_options: Said) -> tuple[dict[str, Any], list[str]]:
+def _values(weights: Weights, run: Run, user_options: UserOptions) -> tuple[dict[str, Any], list[str]]:
     """Return the values of the model's config.json, and the assumptions behind them."""
     rows, width = weights.tables[TARGET][1].shape
     heads, assumed = num_heads(run, user_options, width, weights.prefix)

@@ -11,13 +11,13 @@ from keras_transformers.checkpoints.formats.tf_checkpoint import (
     load_checkpoint,
     read_variables,
 )
-from keras_transformers.checkpoints.stored import Said, Stored
+from keras_transformers.checkpoints.stored import Stored, UserOptions
 from keras_transformers.utils.untrusted import shown
 
 READ = "a BERT of google-research/bert, TF-Hub or Model Garden, a GPT-2 of openai/gpt-2, a Transformer of OpenNMT-tf 2"
 
 
-def read(place: Path, user_options: Said) -> Stored | None:
+def read(place: Path, user_options: UserOptions) -> Stored | None:
     """Refuse a checkpoint that no other reader has taken."""
     prefix = find_prefix(place)
     if prefix is None:

@@ -15,7 +15,7 @@ from keras_transformers.checkpoints.formats.tf_checkpoint import (
     load_checkpoint,
     read_variables,
 )
-from keras_transformers.checkpoints.stored import Said, Stored
+from keras_transformers.checkpoints.stored import Stored, UserOptions
 from keras_transformers.utils.untrusted import shown
 
 WRITER = "TF-Hub"
@@ -26,7 +26,7 @@ WARM_UP = "assets.extra/tf_serving_warmup_requests"
 IMAGE = re.compile(r"(?:.*/)?(?:conv|batch_norm|bn|block|stem)[^/]*/.*", re.IGNORECASE)
 
 
-def read(place: Path, user_options: Said) -> Stored | None:
+def read(place: Path, user_options: UserOptions) -> Stored | None:
     """Read the folder of a SavedModel, with `variables/` and `assets/vocab.txt`."""
     if not any((place / name).is_file() for name in GRAPHS):
         return None
@@ -52,7 +52,7 @@ def read(place: Path, user_options: Said) -> Stored | None:
     return store(facts._replace(architecture=bert.architecture, assumed=bert.assumed), user_options)
 
 
-def _read_module(place: Path, prefix: Path, reader: object, user_options: Said) -> Stored:
+def _read_module(place: Path, prefix: Path, reader: object, user_options: UserOptions) -> Stored:
     """Read a module of TensorFlow 1, which has the names of google-research/bert."""
     variables = read_variables(prefix, reader)
     if not any(map(google_bert.BERT.fullmatch, variables)):
