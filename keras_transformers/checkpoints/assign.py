@@ -120,7 +120,7 @@ def check_size(config: TransformerConfig, tensors: Callable[[], Iterable[Tensor]
         )
 
 
-def _report(source: Any, problems: dict[str, list[str]]):
+def _report(source: Any, problems: dict[str, list[str]]) -> None:
     lines = []
     for kind, names in problems.items():
         if names:

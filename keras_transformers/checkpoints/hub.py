@@ -36,7 +36,7 @@ FILES = (
 SAFE, PICKLED, ADAPTER = "model.safetensors", "pytorch_model.bin", "adapter_config.json"
 PICKLED_FILES = (PICKLED, "adapter_model.bin", "pytorch_model-*-of-*.bin", f"{PICKLED}.index.json")
 TENSORFLOW_FILES = ("tf_model.h5", "tf_model-*-of-*.h5", "tf_model.h5.index.json")
-WORD = r"\w[\w.+-]*"  # what names are made of; no backslash, which parts folders on Windows
+WORD = r"\w[\w.+-]*"  # part of a name; no backslash, which separates folders on Windows
 REPO, REVISION = re.compile(rf"{WORD}(/{WORD})?", re.ASCII), re.compile(rf"{WORD}(/{WORD})*", re.ASCII)
 
 
@@ -156,7 +156,7 @@ def _weights_in(folder: Path, pickled: bool) -> list[str]:
     return [name for name in names if (folder / name).is_file()]
 
 
-def _check_files(folder: Path, repo: str, pickled: bool):
+def _check_files(folder: Path, repo: str, pickled: bool) -> None:
     if (folder / ADAPTER).is_file():  # of peft: the model is elsewhere
         return
     if not (folder / "config.json").is_file():

@@ -124,7 +124,7 @@ def check_size(stored: Stored) -> None:
 
 
 def _may_stay(name: str, tensors: dict[str, Tensor], names: Names, used: set[str]) -> bool:
-    if ".weight_scale" in name:  # of 8-bit floats that would have to be multiplied by it
+    if ".weight_scale" in name:  # 8-bit floats would have to be multiplied by it
         return False
     tensor, layer = tensors[name], name.removesuffix(".bias")
     is_of_other_head = name.startswith(names.optional) and (layer == name or f"{layer}.weight" not in used)
@@ -133,7 +133,7 @@ def _may_stay(name: str, tensors: dict[str, Tensor], names: Names, used: set[str
     return name.endswith("bias") and tensor.is_weight and not tensor.read().any()  # a zero bias may stay unused
 
 
-def _check_copies(tensors: dict[str, Tensor], names: Names, source: str):
+def _check_copies(tensors: dict[str, Tensor], names: Names, source: str) -> None:
     """Check that stored copies of a tied weight equal it: otherwise the model would silently compute other results.
 
     If only a copy is stored, it is used as the weight.

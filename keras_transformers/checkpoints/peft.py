@@ -28,13 +28,13 @@ TYPES: dict[str, Kind] = {
     "peft_type": str, "base_model_name_or_path": str, "revision": str, "task_type": str, "r": int,
     "lora_alpha": NUMBER, "use_rslora": bool,
 }  # fmt: skip
-# What is used here, or changes nothing of what is computed. Any other option must be off.
+# Options that are used here, or do not change the results. Any other option must be off.
 KNOWN = {
     *TYPES, "auto_mapping", "bias", "eva_config", "exclude_modules", "fan_in_fan_out", "inference_mode",
     "init_lora_weights", "layers_pattern", "layers_to_transform", "loftq_config", "lora_dropout", "megatron_core",
     "modules_to_save", "peft_version", "qalora_group_size", "runtime_config", "target_modules",
 }  # fmt: skip
-STARTS = (True, False, None, "gaussian", "orthogonal", "eva")  # of A and B; by others the base's weights change, too
+STARTS = (True, False, None, "gaussian", "orthogonal", "eva")  # of A and B; other ones change the base's weights, too
 MOST = 10**6  # of the rank, and of the scale
 PREFIX, PART = "base_model.model.", re.compile(r"(.+)\.lora_([AB])\.weight")
 

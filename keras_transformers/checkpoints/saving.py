@@ -45,7 +45,7 @@ def save_folder(
     sentence_transformer: Mapping[str, Any] | None = None,
     task: Mapping[str, Any] | None = None,
     tensors: Mapping[str, Tensor] | None = None,
-):
+) -> None:
     """Write a model atomically, as a folder that `transformers` can read.
 
     Args:
@@ -125,11 +125,11 @@ def _write_folder(
             write_sentence_transformer(temporary, max_length=max_length, **sentence_transformer)
 
 
-def _write_json(path: Path, values: Mapping[str, Any]):
+def _write_json(path: Path, values: Mapping[str, Any]) -> None:
     path.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
 
 
-def _check_is_float(model: keras.Model):
+def _check_is_float(model: keras.Model) -> None:
     if modes := sorted({layer.quantization_mode for layer in all_layers(model) if _is_quantized(layer)}):
         raise ValueError(
             f"the model was quantized ({', '.join(modes)}), and a folder in Hugging Face layout holds floats: nothing "
@@ -142,7 +142,7 @@ def _is_quantized(layer: keras.layers.Layer) -> bool:
     return getattr(layer, "quantization_mode", None) is not None
 
 
-def _check_layers(model: keras.Model, needed: list[str], architecture: str, labels: Sequence[str] | None):
+def _check_layers(model: keras.Model, needed: list[str], architecture: str, labels: Sequence[str] | None) -> None:
     present = {layer.name for layer in model.layers}
     if missing := [name for name in needed if name not in present]:
         raise ValueError(f"{architecture} needs the layers {missing}, which the model does not have.")

@@ -14,7 +14,7 @@ NO_ROOM = "max_new_tokens leaves no room for a prompt: the model takes {max_leng
 EMPTY = "The prompt is empty, and the model has no token that texts begin with."
 NOTHING = "The text is blank: there is nothing to read."
 BLANK = (EMPTY, NOTHING)  # such a text gives an empty one, as with Marian and OpenNMT
-UNBOUNDED = 2**16  # tokens of a new text where the model has no bound: memory is taken for all that are asked for
+UNBOUNDED = 2**16  # tokens of a new text where the model has no bound: memory is allocated for all that are requested
 
 
 class Prompts(NamedTuple):

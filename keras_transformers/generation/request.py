@@ -192,7 +192,7 @@ def is_bias(value: Any) -> bool:
 def _column(name: str, parameter: SamplingParameter, value: Any, rows: int) -> np.ndarray:
     try:
         array = np.asarray(value)
-    except ValueError:  # of lists of unlike lengths
+    except ValueError:  # lists of unlike lengths
         array = np.array(None)
     if array.dtype.kind == "b" and parameter.high == 1:
         array = array.astype(parameter.dtype)

@@ -9,7 +9,7 @@ from keras import ops
 from keras_transformers.generation.stop import StopStrings, empty_tail
 from keras_transformers.utils.tensor_types import Tensor
 
-BEYOND = 2**30  # bytes: a text that no stop string ends keeps as many
+BEYOND = 2**30  # bytes: at least as many as a text has, if no stop string ends it
 
 
 class Source(NamedTuple):

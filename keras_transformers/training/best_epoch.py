@@ -52,10 +52,10 @@ class BestEpoch(keras.callbacks.Callback):
         self.best_epoch: int | None = None
         self.best_weights: list[Tensor] | None = None
 
-    def on_train_begin(self, logs: dict[str, Any] | None = None):
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         self.best, self.best_epoch, self.best_weights = None, None, None
 
-    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None):
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         logs = logs or {}
         if self.monitor not in logs:
             raise ValueError(f"{self.monitor} is not measured in this fit, which has {sorted(logs)}.")
@@ -65,6 +65,6 @@ class BestEpoch(keras.callbacks.Callback):
         if self.best is None or math.isnan(self.best) or self.sign * value >= self.sign * self.best:
             self.best, self.best_epoch, self.best_weights = value, epoch, self.model.get_weights()
 
-    def on_train_end(self, logs: dict[str, Any] | None = None):
+    def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
         if self.best_weights:
             self.model.set_weights(self.best_weights)

@@ -28,7 +28,7 @@ def read_hdf5(path: Path, name_of: Callable[[str], str] = str) -> list[Tensor]:
     """
     tensors = []
 
-    def add(name: str | bytes, item: Any):  # not called for links
+    def add(name: str | bytes, item: Any) -> None:  # not called for links
         if isinstance(name, bytes):
             raise OSError("a name in it is no text in UTF-8")
         if isinstance(item, h5py.Dataset):

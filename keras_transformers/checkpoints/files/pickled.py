@@ -165,10 +165,10 @@ class _Unpickler(pickle._Unpickler):
         code: load for code, load in pickle._Unpickler.dispatch.items() if code not in NEVER_WRITTEN
     }
 
-    def _load_empty_dict(self):
+    def _load_empty_dict(self) -> None:
         self.append(_Dict())
 
-    def _load_dict(self):
+    def _load_dict(self) -> None:
         items = self.pop_mark()
         self.append(_Dict(zip(items[::2], items[1::2], strict=True)))
 

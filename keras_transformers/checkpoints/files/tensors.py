@@ -163,7 +163,7 @@ def _describe(file: Any, name: str, contents: Callable[[], dict[str, Any]]) -> T
     header = file.get_slice(name)
     dtype, shape = FLOATS.get(header.get_dtype(), header.get_dtype()), tuple(header.get_shape())
 
-    def read_float8() -> np.ndarray:  # whose name safetensors looks for in NumPy
+    def read_float8() -> np.ndarray:  # safetensors would look for its name in NumPy
         return np.frombuffer(contents()[name]["data"], FLOAT8).reshape(shape)
 
     return Tensor(name, shape, dtype, read_float8 if dtype == FLOAT8 else functools.partial(file.get_tensor, name))

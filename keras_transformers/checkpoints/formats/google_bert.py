@@ -18,7 +18,7 @@ from keras_transformers.utils.untrusted import shown
 
 WRITER = "google-research/bert"
 CONFIG = "bert_config.json"
-RENAMED = "config.json"  # what `from_tf=True` of `transformers` wanted it to be called
+RENAMED = "config.json"  # the name that `from_tf=True` of `transformers` needed
 KINDS: dict[str, Kind] = {
     "vocab_size": int, "hidden_size": int, "num_hidden_layers": int, "num_attention_heads": int,
     "intermediate_size": int, "max_position_embeddings": int, "type_vocab_size": int, "hidden_act": str,

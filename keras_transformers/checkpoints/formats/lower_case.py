@@ -10,7 +10,7 @@ from keras_transformers.checkpoints.stored import HOW_TO_GIVE
 from keras_transformers.text.vocabularies.wordpiece_vocabulary import CONTINUATION
 from keras_transformers.utils.untrusted import resolved, shown
 
-# Of published models, as google-research/bert's `validate_case_matches_checkpoint` tells them.
+# Names of published models, as google-research/bert's `validate_case_matches_checkpoint` tells them.
 LOWER = re.compile(r"uncased|(?<![a-z])(chinese|multilingual)_l-", re.IGNORECASE)
 CASED = re.compile(r"(?<![a-z])(multi_)?cased(?![a-z])", re.IGNORECASE)
 RESERVED = re.compile(r"[\[<].*[\]>]")  # [PAD], [unused1], <S>: no part of a text
@@ -37,7 +37,7 @@ def find_lowercase(given: bool | None, folder: Path, tokens: Iterable[str]) -> t
     if given is not None:
         return given, ""
     place = resolved(folder)
-    name = place.parent.name if place.name.isdecimal() else place.name  # of a version
+    name = place.parent.name if place.name.isdecimal() else place.name  # a number is the folder of a version
     is_lower, is_cased = bool(LOWER.search(name)), bool(CASED.search(name))
     if is_lower != is_cased:
         clause = f"texts are {'lower-cased' if is_lower else 'cased'}, as the folder's name {shown(name)} says"

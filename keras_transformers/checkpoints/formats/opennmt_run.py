@@ -58,7 +58,7 @@ class Run(NamedTuple):
         check_types({key: name}, {key: str}, self.source)
         base = re.split(r"[/\\]", name)[-1]
         for home in self.homes:
-            if os.path.isfile(home / base):  # False for what can be no name, too
+            if os.path.isfile(home / base):  # False for impossible names, too
                 return home / base
         raise ValueError(
             f"{self.source}: {key} names {shown(name)}, and no file outside of the checkpoint's folder is read: copy "
@@ -78,7 +78,7 @@ def read_run(folder: Path) -> Run:
     sources = []
     for path in paths:
         values = read_yaml(path)
-        if any(isinstance(values.get(name), dict) for name in SECTIONS):  # else it is of a tokenizer, or of no run
+        if any(isinstance(values.get(name), dict) for name in SECTIONS):  # others belong to a tokenizer, or to no run
             sources.append(path.name)
             _add_sections(sections, values, path)
     descriptions = (home / DESCRIPTION for home in homes)

@@ -110,7 +110,7 @@ def _controls(run: Run) -> dict[str, tuple[list[str], list[str]]]:
                 f"{run.source}: {keys[side]}={shown(controls[side])} is not supported: a text that begins with {BEGIN} "
                 f"must end with {END}, and a target has both."
             )
-    around["target"] = (False, True)  # the decoder begins with the other one by itself
+    around["target"] = (False, True)  # the decoder adds the start token itself
     return {side: ([BEGIN] * start, [END] * end) for side, (start, end) in around.items()}
 
 

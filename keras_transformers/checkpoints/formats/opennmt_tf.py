@@ -46,7 +46,7 @@ REST = {"decoder/output_layer/bias": "output_bias.bias"} | {
     for side in ("encoder", "decoder")
     for leaf in ("gamma", "beta")
 }
-# What other models of OpenNMT-tf have, by the keys that tell.
+# Parts of other models of OpenNMT-tf, by patterns of their keys.
 OTHERS = {
     r".*/relative_position_\w+": "relative positions (TransformerBaseRelative, TransformerBigRelative)",
     r".*/position_encoder/.*": "learned positions (PositionEmbedder)",
@@ -55,11 +55,11 @@ OTHERS = {
     ),
     r".*(lstm|gru|rnn|cell|bridge|attention_mechanism|attention_layer|conv).*": "recurrent or convolutional layers",
 }
-LENGTH, MOST_NEW = 512, 250  # of texts, where nothing says it; and OpenNMT-tf's `maximum_decoding_length`
+LENGTH, MOST_NEW = 512, 250  # defaults: tokens of a text, and OpenNMT-tf's `maximum_decoding_length`
 FOLLOWED = {"beam_width": "num_beams", "maximum_decoding_length": "max_new_tokens",
             "minimum_decoding_length": "min_new_tokens"}  # fmt: skip
 MOST_BEAMS, MOST_TOKENS = 1 << 10, 1 << 16
-# Options of decoding that are not followed, as they are other formulas or random, with the value that changes nothing.
+# Options of decoding that are ignored, as they are other formulas or random, with the value that changes nothing.
 NOT_FOLLOWED = {"length_penalty": 0, "coverage_penalty": 0, "sampling_topk": 1, "decoding_noise": None,
                 "replace_unknown_target": False}  # fmt: skip
 

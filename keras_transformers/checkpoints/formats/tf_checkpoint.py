@@ -50,7 +50,7 @@ def find_prefix(place: Path) -> Path | None:
             f"that names one: expected one. Give that one, such as {str(prefixes[-1])!r}."
         )
     prefix = prefixes[0] if named is None else place / named
-    if not os.path.isfile(index_of(prefix)):  # False for what can be no name, too
+    if not os.path.isfile(index_of(prefix)):  # False for impossible names, too
         there = f"there are {[path.name for path in prefixes]}: give one of them" if prefixes else "fetch it"
         raise ValueError(f"{place / 'checkpoint'} names {shown(prefix.name)}, which is not there: {there}.")
     return _check_complete(prefix)

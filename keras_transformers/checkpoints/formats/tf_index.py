@@ -13,7 +13,7 @@ from keras_transformers.utils.untrusted import MOST_LETTERS, read_bytes, shown
 
 # A sorted table of blocks, as LevelDB writes it: the footer points to a block that points to the others.
 MAGIC = (0xDB4775248B80FB57).to_bytes(8, "little")
-FOOTER, TRAILER = 48, 5  # bytes: of the file, and behind each block
+FOOTER, TRAILER = 48, 5  # bytes: at the end of the file, and after each block
 MOST_BYTES, MOST_KEY = 16 << 20, 4096  # of an index, 100,000 variables; and of a variable's name
 MOST_RANK, MOST_VALUES, MOST_SHARDS = 8, 1 << 48, 10_000
 MOST_RECORD = 64 << 20  # bytes of the record of objects: about 300 a variable

@@ -17,7 +17,7 @@ TABLES = {
     "word_embeddings/embeddings": "word_embeddings",
     "position_embedding/embeddings": "position_embeddings",
     "type_embeddings/embeddings": "token_type_embeddings",
-    "embedding_postprocessor/position_embeddings": "position_embeddings",  # this and others of 2019
+    "embedding_postprocessor/position_embeddings": "position_embeddings",  # this one and the next: models of 2019
     "embedding_postprocessor/type_embeddings": "token_type_embeddings",
 }
 LAYERS = {
@@ -124,7 +124,7 @@ def read_bert(objects: Objects, source: Any) -> Bert:
     check_is_bert([tensor.name for tensor in variables.values()], source)
     names = {key: torch_name(tensor.name) or tensor.name for key, tensor in variables.items()}
     heads, assumed = _head_names(objects, "cls.predictions.bias" in names.values(), source)
-    if "bert.pooler.dense.weight" in heads.values():  # the encoder's own pooler is then used by nothing
+    if "bert.pooler.dense.weight" in heads.values():  # then nothing uses the encoder's own pooler
         names = {key: "" if name.startswith("bert.pooler.") else name for key, name in names.items()}
     names |= heads
     queries = (tensor for tensor in variables.values() if tensor.name.endswith("layer_0/self_attention/query/kernel"))
@@ -208,7 +208,7 @@ def to_torch(tensor: Tensor, name: str) -> Tensor:
     renamed, leaf = tensor._replace(name=name), tensor.name.rpartition("/")[2]
     rank = len(tensor.shape)
     if leaf == "kernel" and rank > 1:
-        axis = -1 if name.endswith("attention.output.dense.weight") else 0  # the one that is not of heads
+        axis = -1 if name.endswith("attention.output.dense.weight") else 0  # the axis that is not of heads
         shape = (-1, tensor.shape[-1]) if axis else (tensor.shape[0], -1)
         return renamed.map(lambda array: array.reshape(shape).T)
     return renamed.map(np.ravel) if leaf == "bias" and rank > 1 else renamed

@@ -13,7 +13,7 @@ from keras_transformers.config.transformer_config import TransformerConfig
 LEAVES = {"kernel": ".weight", "bias": ".bias", "gamma": ".weight", "beta": ".bias", "scale": ".weight",
           "embeddings": ".weight"}  # fmt: skip
 LEGACY_LEAVES = {"gamma": "weight", "beta": "bias"}  # in BERT files converted from TensorFlow 1
-# What the names in activations.py of `transformers` compute; of several for one activation, the first is written.
+# Activations by their names in activations.py of `transformers`; of several names for one, the first is written.
 ACTIVATIONS = {
     "gelu": "gelu", "gelu_new": "gelu_tanh", "relu": "relu", "silu": "silu", "tanh": "tanh", "swish": "silu",
     "gelu_python": "gelu", "gelu_python_tanh": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh",

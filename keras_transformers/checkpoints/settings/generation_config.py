@@ -20,7 +20,7 @@ LISTS = ("suppress_tokens", "begin_suppress_tokens", "sequence_bias", "forced_de
          "exponential_decay_length_penalty")  # fmt: skip
 EMPTY: tuple[Any, ...] = (None, [], {})
 NOT_KEPT = {"bos_token_id", "eos_token_id", "decoder_start_token_id"}  # these are of the configuration
-NOT_KEPT |= {"_from_model_config"}  # config.json does not say what is written here: old transformers would forget it
+NOT_KEPT |= {"_from_model_config"}  # with it, old versions of transformers would forget this file
 TOP_K = 50  # the default of transformers for sampling
 LENGTHS = {"max_length": "max_new_tokens", "min_length": "min_new_tokens"}
 KINDS: dict[str, Kind] = dict.fromkeys(
@@ -71,11 +71,13 @@ def read_generation(
     if path.is_file():
         values = read_object(path)
         warn_unknown(values, path)
-    else:  # of old checkpoints, which say it among the sizes
+    else:  # old checkpoints have these keys in config.json
         path = path.with_name("config.json")
         values = read_object(path) if config is None else dict(config)
         names = FAMILIES.get(str(values.get("model_type")))
-        changing = CHANGING.difference(names.fields.values() if names else ())  # where `max_length` is a size: ours
+        changing = CHANGING.difference(
+            names.fields.values() if names else ()
+        )  # not where `max_length` is a size of the model
         values = {key: value for key, value in values.items() if key in {*changing, "bos_token_id"}}
     check_types(values, KINDS, path)
     check_keys(values, path, has_source)

@@ -36,7 +36,7 @@ WARNED = {
     "num_return_sequences": (1, "num_sequences=... of generate gives several texts for one"),
     "min_length": (0, "it counts the prompt too; min_new_tokens does not"),
 }
-# Keys for speed, memory and what else `generate` of transformers returns: the text is the same.
+# Keys for speed, memory and other outputs of `generate` of transformers: the text is the same.
 TECHNICAL = (
     "use_cache", "cache_implementation", "cache_config", "max_cache_len", "return_legacy_cache", "use_mtp",
     "output_attentions", "output_hidden_states", "output_scores", "output_logits", "return_dict_in_generate",

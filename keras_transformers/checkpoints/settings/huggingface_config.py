@@ -20,7 +20,7 @@ PROBLEMS = {
 }
 GENERATION = ("bos_token_id", "eos_token_id", "decoder_start_token_id")
 PAD = "pad_token_id"
-TASK = "zoo_task"  # our own key: what `architectures` does not tell of the task
+TASK = "zoo_task"  # our own key: facts of the task that `architectures` does not say
 FORGOTTEN = (
     "output_initializer_range",
     "embedding_initializer_range",
@@ -114,7 +114,7 @@ def _read_generation(path: Path, config: dict[str, Any]) -> dict[str, Any]:
     return read | {PAD: next((number for number in pads if number != -1), next(iter(pads), None))}
 
 
-def _check_options(values: dict[str, Any], names: Names, path: Path):
+def _check_options(values: dict[str, Any], names: Names, path: Path) -> None:
     for key, expected in names.fixed.items():
         value = values.get(key, expected)
         is_unset = value is None and (not expected or isinstance(expected, str))
@@ -181,7 +181,9 @@ def make_config(
     fields = {ours: our_values[ours] for ours in names.fields}
     read_back = names.configure(**{ours: value for ours, value in fields.items() if value is not None})
     lost = [key for key, value in read_back.to_dict().items() if our_values[key] != value and key not in FORGOTTEN]
-    written = {theirs: getattr(config, ours) for ours, theirs in names.fields.items()}  # the last of fields of one name
+    written = {
+        theirs: getattr(config, ours) for ours, theirs in names.fields.items()
+    }  # of several fields with one name, the last
     lost += [ours for ours, theirs in names.fields.items() if getattr(config, ours) != written[theirs]]
     if config.activation not in names.activations.values():
         lost.append("activation")
@@ -190,7 +192,7 @@ def make_config(
 
     values = {names.fields[ours]: _their_value(ours, value, names) for ours, value in fields.items()}
     values |= {key: values[other] for key, other in names.equal.items()}
-    if "rope_theta" in values:  # since version 5; before, it is at the top
+    if "rope_theta" in values:  # since version 5; older versions have it at the top
         values["rope_parameters"] = {"rope_theta": values["rope_theta"], "rope_type": "default"}
     # dtype is what transformers computes in, whatever the weights are stored in.
     values |= {"architectures": [architecture], "model_type": names.model_type, "dtype": "float32"}

@@ -86,7 +86,7 @@ def _is_lowercasing(folder: str | Path) -> bool:
 
 def _read_pooling(path: Path) -> str:
     values = read_object(path)
-    # Since version 5 one name, before one flag for each way.
+    # Version 5 writes one name; older ones write a flag for each way.
     chosen = values.get("pooling_mode") or [key for key, value in values.items() if "_mode_" in key and value is True]
     chosen = chosen if isinstance(chosen, list) else [chosen]
     ours = {theirs: name for name, theirs in POOLINGS.items()} | {"mean": "mean", "cls": "first"}
@@ -124,4 +124,4 @@ def write_sentence_transformer(
         path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
     if normalize:
-        Path(folder, NORMALIZE).mkdir()  # empty, as theirs
+        Path(folder, NORMALIZE).mkdir()  # empty, as sentence-transformers writes it

@@ -83,7 +83,7 @@ class MultipleNegativesRanking(TargetLoss):
         super().__init__(name=name)
         self.scale = scale
 
-    def per_target(self, y_true, y_pred):
+    def per_target(self, y_true: Tensor, y_pred: Tensor) -> tuple[Tensor, Tensor]:
         scores = self.scale * candidate_scores(y_true, y_pred)  # (B, (G - 1) * B)
         return ops.logsumexp(scores, axis=1) - ops.diagonal(scores), ops.reshape(y_true, (-1,)) >= 0
 
@@ -113,7 +113,7 @@ class CosineError(TargetLoss):
     def __init__(self, name: str | None = "cosine_error"):
         super().__init__(name=name)
 
-    def per_target(self, y_true, y_pred):
+    def per_target(self, y_true: Tensor, y_pred: Tensor) -> tuple[Tensor, Tensor]:
         y_true = ops.reshape(ops.cast(y_true, "float32"), (-1,))  # (B,)
         real = ops.logical_not(ops.isnan(y_true))
         return ops.square(cosine(y_pred[:, 0], y_pred[:, 1]) - ops.where(real, y_true, 0.0)), real
@@ -145,7 +145,7 @@ class Triplet(TargetLoss):
         super().__init__(name=name)
         self.margin = margin
 
-    def per_target(self, y_true, y_pred):
+    def per_target(self, y_true: Tensor, y_pred: Tensor) -> tuple[Tensor, Tensor]:
         vectors = ops.cast(y_pred, "float32")
         squares = ops.sum(ops.square(vectors[:, :1] - vectors[:, 1:]), axis=-1)  # (B, 2)
         distances = ops.sqrt(ops.maximum(squares, 1e-12))  # the gradient of a root is infinite at 0
@@ -179,6 +179,6 @@ class VectorDistance(TargetLoss):
     def __init__(self, name: str | None = "vector_distance"):
         super().__init__(name=name)
 
-    def per_target(self, y_true, y_pred):
+    def per_target(self, y_true: Tensor, y_pred: Tensor) -> tuple[Tensor, Tensor]:
         targets, real = vector_targets(y_true, y_pred)
         return 0.5 * ops.sum(ops.square(ops.cast(y_pred, "float32") - targets), axis=-1), real

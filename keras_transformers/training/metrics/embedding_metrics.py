@@ -11,6 +11,7 @@ from keras import ops
 
 from keras_transformers.training.losses.embedding_losses import candidate_scores, cosine, vector_targets
 from keras_transformers.training.metrics.target_metrics import Pearson, TargetMean
+from keras_transformers.utils.tensor_types import Tensor
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
@@ -38,7 +39,7 @@ class RankingAccuracy(TargetMean):
     def __init__(self, name: str = "ranking_accuracy", dtype: Any = None):
         super().__init__(name=name, dtype=dtype)
 
-    def per_target(self, y_true, y_pred):
+    def per_target(self, y_true: Tensor, y_pred: Tensor) -> tuple[Tensor, Tensor]:
         nearest = ops.argmax(candidate_scores(y_true, y_pred), axis=1)  # (B,)
         rows = ops.arange(ops.shape(y_pred)[0], dtype=nearest.dtype)  # (B,)
         return ops.cast(nearest == rows, "float32"), ops.reshape(y_true, (-1,)) >= 0
@@ -64,7 +65,7 @@ class CosinePearson(Pearson):
     1.0
     """
 
-    def update_state(self, y_true, y_pred, sample_weight=None):
+    def update_state(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> None:
         super().update_state(y_true, cosine(y_pred[:, 0], y_pred[:, 1])[:, None], sample_weight)
 
 
@@ -93,7 +94,7 @@ class TripletAccuracy(TargetMean):
     def __init__(self, name: str = "triplet_accuracy", dtype: Any = None):
         super().__init__(name=name, dtype=dtype)
 
-    def per_target(self, y_true, y_pred):
+    def per_target(self, y_true: Tensor, y_pred: Tensor) -> tuple[Tensor, Tensor]:
         squares = ops.sum(ops.square(y_pred[:, :1] - y_pred[:, 1:]), axis=-1)  # (B, 2)
         return ops.cast(squares[:, 0] < squares[:, 1], "float32"), ops.reshape(y_true, (-1,)) >= 0
 
@@ -123,7 +124,7 @@ class MeanCosine(TargetMean):
     def __init__(self, name: str = "mean_cosine", dtype: Any = None):
         super().__init__(name=name, dtype=dtype)
 
-    def per_target(self, y_true, y_pred):
+    def per_target(self, y_true: Tensor, y_pred: Tensor) -> tuple[Tensor, Tensor]:
         targets, real = vector_targets(y_true, y_pred)
         return cosine(targets, y_pred), real
 

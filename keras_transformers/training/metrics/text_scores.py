@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from types import ModuleType
+from typing import Any
 
 import keras
 
@@ -109,14 +110,15 @@ class TextScores(keras.callbacks.Callback):
         self.generate, self.sources, self.references = generate, sources, references
         self.scores, self.every = tuple(scores), every
 
-    def on_epoch_end(self, epoch, logs=None):
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         if (epoch + 1) % self.every:
             return
         _ = self.model  # on JAX, reading the property copies the training state into the model's variables
         texts = self.generate(self.sources)
         if len(texts) != len(self.references) or not all(isinstance(text, str) for text in texts):
             raise ValueError(f"Received {len(texts)} texts from generate; expected {len(self.references)} strings.")
-        logs |= {f"val_{name}": SCORES[name](texts, self.references) for name in self.scores}
+        if logs is not None:  # Keras' own dict, which later callbacks read
+            logs |= {f"val_{name}": SCORES[name](texts, self.references) for name in self.scores}
 
 
 def import_sacrebleu() -> ModuleType:

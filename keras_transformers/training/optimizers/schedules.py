@@ -15,6 +15,8 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_transformers.utils.tensor_types import Tensor
+
 SCHEDULES = ("linear", "cosine", "inverse_sqrt", "constant")
 
 
@@ -37,17 +39,17 @@ class Warmup(keras.optimizers.schedules.LearningRateSchedule):
             )
         self.peak, self.warmup_steps, self.total_steps = _number(peak, "peak"), int(warmup_steps), int(total_steps)
 
-    def decay(self, n):
+    def decay(self, n: Tensor) -> Tensor:
         """Return the factor of `peak` at update n >= warmup_steps."""
         raise NotImplementedError
 
-    def __call__(self, step):
+    def __call__(self, step: Tensor) -> Tensor:
         n = ops.cast(step, "float32") + 1.0
         start = self.initial / self.peak if self.initial else 0.0
         factor = start + (1.0 - start) * ops.minimum(n / max(self.warmup_steps, 1), 1.0)
         return self.peak * ops.where(n < self.warmup_steps, factor, self.decay(n))
 
-    def progress(self, n):
+    def progress(self, n: Tensor) -> Tensor:
         """Return the fraction of the decay that is done: 0 at the peak, 1 at the first update after the last."""
         return ops.clip((n - self.warmup_steps) / (self.total_steps + 1 - self.warmup_steps), 0.0, 1.0)
 
@@ -77,7 +79,7 @@ class WarmupLinear(Warmup):
     [0.5, 1.0, 0.75, 0.5, 0.25, 0.0]
     """
 
-    def decay(self, n):
+    def decay(self, n: Tensor) -> Tensor:
         return 1.0 - self.progress(n)
 
 
@@ -103,7 +105,7 @@ class WarmupCosine(Warmup):
     [0.5, 1.0, 0.8536, 0.5, 0.1464, 0.0]
     """
 
-    def decay(self, n):
+    def decay(self, n: Tensor) -> Tensor:
         return 0.5 * (1.0 + ops.cos(math.pi * self.progress(n)))
 
 
@@ -140,7 +142,7 @@ class WarmupInverseSqrt(Warmup):
         super().__init__(peak, warmup_steps, warmup_steps)
         self.initial = float(initial)
 
-    def decay(self, n):
+    def decay(self, n: Tensor) -> Tensor:
         return ops.sqrt(self.warmup_steps / n)
 
     def get_config(self) -> dict[str, Any]:

@@ -108,7 +108,7 @@ class Resume(keras.callbacks.Callback):
         self._request, self._strategy = StopRequest(), None
         self._metrics: dict[str, np.ndarray] = {}
 
-    def on_train_begin(self, logs=None):
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         check_steps(self.dataset, self.params["steps"])
         self._epoch, self._has_begun, self._broken_off, self._loss, self._metrics = 0, False, False, None, {}
         self._fitted = self.model  # on JAX, reading the property `self.model` copies the training state into the model
@@ -128,7 +128,7 @@ class Resume(keras.callbacks.Callback):
         # A run that was stopped early has ended.
         set_first_epoch(self.model, self.params["epochs"] if state["stopped"] else state["epoch"])
 
-    def on_epoch_begin(self, epoch, logs=None):
+    def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         self._epoch, self._has_begun, self._batch, self._due, self._skipped, self._loss = epoch, True, 0, 0, 0, None
         set_first_epoch(self._fitted, None)  # Keras has read it; a later `fit` must not
         self.dataset.position.epoch, self.dataset.position.batch = epoch, 0
@@ -139,28 +139,28 @@ class Resume(keras.callbacks.Callback):
             self._due = self._skipped and self._skipped + self.every
             self._skip(self._skipped)
 
-    def on_train_batch_begin(self, batch, logs=None):
+    def on_train_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         if batch >= self._due:
             self._save(self._epoch, batch)
             self._due = batch + self.every
 
-    def on_train_batch_end(self, batch, logs=None):
+    def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         self._loss, self._batch = (logs or {}).get("loss"), batch + 1
         if self._fitted.stop_training:  # by a callback during an epoch, for instance at a time limit
             self._broken_off = True
             self._save_here()
         self._exit_if_asked()
 
-    def on_test_begin(self, logs=None):
+    def on_test_begin(self, logs: dict[str, Any] | None = None) -> None:
         self._metrics = self._arrays("metrics")  # which `evaluate` begins anew
 
-    def on_test_batch_end(self, batch, logs=None):
+    def on_test_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         self._exit_if_asked()
 
-    def on_test_end(self, logs=None):
+    def on_test_end(self, logs: dict[str, Any] | None = None) -> None:
         self._metrics = {}
 
-    def on_train_end(self, logs=None):
+    def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
         set_first_epoch(self.model, None)  # for a `fit` in which no epoch began
         if self._restored is not None:
             self._restore_progress(*self._restored)

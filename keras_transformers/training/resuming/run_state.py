@@ -18,7 +18,7 @@ import numpy as np
 
 from keras_transformers.utils.untrusted import MOST_LETTERS, shown
 
-# What zipfile, zlib, NumPy and json raise for a damaged file.
+# The errors of zipfile, zlib, NumPy and json for a damaged file.
 DAMAGED = (OSError, EOFError, LookupError, ValueError, TypeError, AttributeError, NotImplementedError, RecursionError,
            RuntimeError, SyntaxError, OverflowError, struct.error, zipfile.BadZipFile, zlib.error)  # fmt: skip
 # The values of a state that are always there, and their types.

@@ -14,7 +14,7 @@ EXAMPLE = (
     "with the index of this process"
 )
 ADDRESS = re.compile(r"[^\s/:]+:\d{1,5}|\[[0-9a-fA-F:]+\]:\d{1,5}")
-FIRST_PORT, PORTS = 15_000, 15_000  # below those that Linux gives to outgoing connections
+FIRST_PORT, PORTS = 15_000, 15_000  # below the ports that Linux gives to outgoing connections
 
 
 class Cluster(NamedTuple):
