@@ -11,14 +11,14 @@ from pathlib import Path
 from keras_transformers.checkpoints import hub
 from keras_transformers.checkpoints.names import FAMILIES
 from keras_transformers.checkpoints.peft import CONFIG, Adapter, adapt, is_adapter, read_adapter
-from keras_transformers.checkpoints.stored import Said
+from keras_transformers.checkpoints.stored import UserOptions
 from keras_transformers.text.tokenizer import Tokenizer
 from zoo._checkpoint import Checkpoint
 from zoo._entry import is_known
 
 
 def adapted(
-    folder: Path, find: Callable[..., Checkpoint], cache_dir: str | os.PathLike | None, said: Said
+    folder: Path, find: Callable[..., Checkpoint], cache_dir: str | os.PathLike | None, said: UserOptions
 ) -> Checkpoint:
     """Return the checkpoint of an adapter's base, with the adapter merged.
 
@@ -47,7 +47,9 @@ def adapted(
     return dataclasses.replace(found, labels=labels, problem=problem, fault="")
 
 
-def _find_base(folder: Path, adapter: Adapter, find: Callable[..., Checkpoint], cache_dir, said: Said) -> Checkpoint:
+def _find_base(
+    folder: Path, adapter: Adapter, find: Callable[..., Checkpoint], cache_dir, said: UserOptions
+) -> Checkpoint:
     place: str | Path = Path(adapter.base)
     try:
         if not place.is_dir():

@@ -19,7 +19,7 @@ from keras_transformers.checkpoints.settings.sentence_transformers import (
     is_sentence_transformer,
     read_sentence_transformer,
 )
-from keras_transformers.checkpoints.stored import Said, Stored
+from keras_transformers.checkpoints.stored import Stored, UserOptions
 from keras_transformers.config.limits import most_tokens
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.tasks.parts import find_kind
@@ -36,7 +36,7 @@ def find(
     name: str | os.PathLike,
     revision: str | None = None,
     cache_dir: str | os.PathLike | None = None,
-    said: Said = NOTHING,
+    said: UserOptions = NOTHING,
 ) -> Checkpoint:
     """Return the checkpoint that a name stands for, downloaded if need be; `said` is what the user says of it."""
     place = stands_for(name)
@@ -58,7 +58,7 @@ def find(
     return _folder(place.folder if isinstance(place, Entry) else place, said, cache_dir)
 
 
-def _sizes(entry: Entry, said: Said) -> Checkpoint:
+def _sizes(entry: Entry, said: UserOptions) -> Checkpoint:
     """Return the checkpoint of a model that has sizes but no weights."""
     if said._replace(pickled=False) != NOTHING:
         raise ValueError(f"{entry.name!r} says its tokenizer and heads itself: received {said}. Leave them out.")
@@ -69,7 +69,7 @@ def _sizes(entry: Entry, said: Said) -> Checkpoint:
     return Checkpoint(entry.config, source, entry.task, None, settings=settings, weightless=no_weights(entry))
 
 
-def _folder(place: Path, said: Said, cache_dir: str | os.PathLike | None) -> Checkpoint:
+def _folder(place: Path, said: UserOptions, cache_dir: str | os.PathLike | None) -> Checkpoint:
     if is_adapter(place):
         return adapted(place, find, cache_dir, said)
     return _of_stored(find_stored(place, said))

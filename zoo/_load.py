@@ -10,7 +10,7 @@ from typing import Any
 import keras
 
 from keras_transformers.checkpoints.names import task_names
-from keras_transformers.checkpoints.stored import Said
+from keras_transformers.checkpoints.stored import UserOptions
 from keras_transformers.families.dropout_rates import with_dropout
 from keras_transformers.tasks import Task
 from keras_transformers.tasks.parts import LABELLED, Kind, find_kind
@@ -110,7 +110,7 @@ def load(
     arguments = dict(locals())  # before any other name is set
     strategy = chosen(strategy)  # first: several workers connect before TensorFlow begins to work
     check_backend()
-    checkpoint = find(name, revision, cache_dir, Said(lowercase, num_heads, pickled))
+    checkpoint = find(name, revision, cache_dir, UserOptions(lowercase, num_heads, pickled))
     tell_assumed(checkpoint)
     kind = chosen_kind(name, task, checkpoint, labels is not None)
     with scope(strategy):

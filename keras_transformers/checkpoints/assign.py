@@ -44,7 +44,7 @@ def plan(
     spare: Collection[str] = (),
     source: Any = "the checkpoint",
 ) -> tuple[list[tuple[keras.Variable, Tensor, bool]], list[str]]:
-    """Find a tensor for every variable of a model, and checks that all of them fit; no value is read.
+    """Find a tensor for every variable of a model, and check that all of them fit; no value is read.
 
     Args:
         model: A built model.
@@ -120,7 +120,7 @@ def check_size(config: TransformerConfig, tensors: Callable[[], Iterable[Tensor]
         )
 
 
-def _report(source: Any, problems: dict[str, list[str]]):
+def _report(source: Any, problems: dict[str, list[str]]) -> None:
     lines = []
     for kind, names in problems.items():
         if names:

@@ -43,7 +43,7 @@ def _axis(name: str, tensor: Tensor, names: Names) -> int:
 
 
 def _widths(fused: Fused, total: int, config: TransformerConfig) -> Sequence[int] | None:
-    """Return the outputs of each part; None if they are not those of the tensor, which then stays for the report."""
+    """Return the number of outputs of each part; None if their sum is not the tensor's, which is then reported."""
     if fused.widths is not None:
         widths = tuple(fused.widths(config))
         return widths if sum(widths) == total else None

@@ -1,4 +1,4 @@
-"""Download a checkpoint folder from the Hugging Face hub or a mirror of it."""
+"""Downloads of checkpoint folders from the Hugging Face hub or a mirror of it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FILES = (
 SAFE, PICKLED, ADAPTER = "model.safetensors", "pytorch_model.bin", "adapter_config.json"
 PICKLED_FILES = (PICKLED, "adapter_model.bin", "pytorch_model-*-of-*.bin", f"{PICKLED}.index.json")
 TENSORFLOW_FILES = ("tf_model.h5", "tf_model-*-of-*.h5", "tf_model.h5.index.json")
-WORD = r"\w[\w.+-]*"  # what names are made of; no backslash, which parts folders on Windows
+WORD = r"\w[\w.+-]*"  # part of a name; no backslash, which separates folders on Windows
 REPO, REVISION = re.compile(rf"{WORD}(/{WORD})?", re.ASCII), re.compile(rf"{WORD}(/{WORD})*", re.ASCII)
 
 
@@ -64,7 +64,7 @@ def parse(name: str) -> tuple[str, str | None]:
 
 
 def _check_names(repo: str, revision: str | None) -> None:
-    """Both become paths in the cache: neither may lead out of it."""
+    """Refuse names that lead out of the cache, in which both become paths."""
     if not REPO.fullmatch(repo) or ".." in repo:
         raise ValueError(f"{shown(repo)} is not the name of a repository: expected 'org/repo'.")
     if revision is not None and (not REVISION.fullmatch(revision) or ".." in revision):
@@ -79,7 +79,7 @@ def download(
     files: tuple[str, ...] = FILES,
     pickled: bool = False,
 ) -> Path:
-    """Download a checkpoint once and returns its folder in the cache.
+    """Download a checkpoint once, and return its folder in the cache.
 
     The environment variables of `huggingface_hub` are read at each call: `HF_ENDPOINT` names a mirror,
     `HF_HUB_OFFLINE=1` uses the cache only, `HF_TOKEN` gives access to gated repositories.
@@ -103,7 +103,7 @@ def download(
     folder = _fetch(repo, revision, cache_dir, [*files, *PICKLED_FILES] if pickled else [*files])
     if not _weights_in(folder, pickled) and not (folder / ADAPTER).is_file():
         folder = _fetch(repo, revision, cache_dir, [*files, *TENSORFLOW_FILES])
-    _check(folder, repo, pickled)
+    _check_files(folder, repo, pickled)
     return folder
 
 
@@ -115,7 +115,7 @@ def _fetch(repo: str, revision: str | None, cache_dir: str | os.PathLike | None,
         folder = snapshot_download(
             repo,
             revision=revision,
-            cache_dir=cache_dir,
+            cache_dir=None if cache_dir is None else os.fspath(cache_dir),
             endpoint=endpoint,
             allow_patterns=wanted,
             ignore_patterns=["[!1]*/*"],  # other folders: the same weights in other formats
@@ -156,7 +156,7 @@ def _weights_in(folder: Path, pickled: bool) -> list[str]:
     return [name for name in names if (folder / name).is_file()]
 
 
-def _check(folder: Path, repo: str, pickled: bool):
+def _check_files(folder: Path, repo: str, pickled: bool) -> None:
     if (folder / ADAPTER).is_file():  # of peft: the model is elsewhere
         return
     if not (folder / "config.json").is_file():

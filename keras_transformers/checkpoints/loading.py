@@ -1,4 +1,4 @@
-"""Load the weights of a checkpoint into a model, all or none."""
+"""Loading of the weights of a checkpoint into a model: all, or none."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from keras_transformers.checkpoints.fused import join, split
 from keras_transformers.checkpoints.names import names_of
 from keras_transformers.checkpoints.names.table import Names, modern_name, their_name
 from keras_transformers.checkpoints.reshaped import reshape, reshape_back
-from keras_transformers.checkpoints.stored import Said, Stored
+from keras_transformers.checkpoints.stored import Stored, UserOptions
 
 
 def load_weights(
@@ -31,8 +31,8 @@ def load_weights(
     """Load the weights of a checkpoint into a model made from its configuration.
 
     float16, bfloat16 and float8_e4m3fn are converted to the variables' dtype; 8-bit floats with scales are refused.
-    Heads of the checkpoint that the model does not have are ignored, with a warning those that no model of the family
-    has; everything else must fit.
+    Heads that the model does not have are ignored, with a warning if no model of the family has them; everything else
+    must fit.
 
     Args:
         model: Made by `models`, with or without heads of `heads`: its weights are found by their names.
@@ -47,14 +47,14 @@ def load_weights(
 
     Raises:
         ValueError: A file is missing or damaged, two tensors are for one weight, or the tensors do not fit: the
-            message then lists those that are missing, of another shape, not floats (integers), or unknown. No
+            message then lists missing and unknown ones, and those of another shape or without floats (integers). No
             variable has changed.
     """
     if not isinstance(stored, Stored):
-        stored = find_stored(Path(stored), Said(pickled=pickled))
+        stored = find_stored(Path(stored), UserOptions(pickled=pickled))
     fit = _fit(model, stored)
     kept = assign.assign(model, fit.tensors, missing_ok=missing_ok, fresh=fresh, **fit.options)
-    stray.tell((fit.tensors[name].name for name in fit.options["spare"]), stored.source)
+    stray.warn_unused((fit.tensors[name].name for name in fit.options["spare"]), stored.source)
     return kept
 
 
@@ -67,17 +67,17 @@ def fitting_tensors(model: keras.Model, stored: Stored, is_bare: bool = False) -
         is_bare: Whether it is of a model without head, so that the heads of `model` may be missing.
 
     Returns:
-        The tensors by their names in current `transformers`: of all heads, without constants, copies of tied weights,
-        and what stands beside the model. No value has been read.
+        The tensors by their names in current `transformers`: of all heads, but not constants, copies of tied weights
+        and tensors beside the model. No value has been read.
 
     Raises:
         ValueError: As for `load_weights`.
     """
-    fit, names = _fit(model, stored, is_bare), _names(stored)
+    fit, names = _fit(model, stored, is_bare), _names_of(stored)
     heads = {layer for layers in names.architectures.values() for layer in layers}
     assign.plan(model, fit.tensors, missing_ok=heads if is_bare else (), **fit.options)
     left = {*fit.options["spare"], *(copy for copy, name in fit.copies.items() if name in fit.tensors)}
-    stray.tell((fit.tensors[name].name for name in fit.options["spare"]), stored.source)
+    stray.warn_unused((fit.tensors[name].name for name in fit.options["spare"]), stored.source)
     tensors = {
         name: tensor
         for name, tensor in fit.tensors.items()
@@ -87,19 +87,19 @@ def fitting_tensors(model: keras.Model, stored: Stored, is_bare: bool = False) -
 
 
 class _Fit(NamedTuple):
-    """What `assign.assign` takes, tensors and options; and which tensors are copies of which."""
+    """The arguments of `assign.assign`, tensors and options; and which tensors are copies of which."""
 
     tensors: dict[str, Tensor]
     options: dict[str, Any]
     copies: dict[str, str]
 
 
-def _names(stored: Stored) -> Names:
+def _names_of(stored: Stored) -> Names:
     return names_of(stored.config, stored.place, stored.extra["architecture"])
 
 
 def _fit(model: keras.Model, stored: Stored, is_bare: bool = False) -> _Fit:
-    names = _names(stored)
+    names = _names_of(stored)
     if not stored.config.tie_embeddings:
         names = names._replace(copies={copy: name for copy, name in names.copies.items() if "lm_head" not in copy})
     listed = stored.tensors()
@@ -124,7 +124,7 @@ def check_size(stored: Stored) -> None:
 
 
 def _may_stay(name: str, tensors: dict[str, Tensor], names: Names, used: set[str]) -> bool:
-    if ".weight_scale" in name:  # of 8-bit floats that would have to be multiplied by it
+    if ".weight_scale" in name:  # 8-bit floats would have to be multiplied by it
         return False
     tensor, layer = tensors[name], name.removesuffix(".bias")
     is_of_other_head = name.startswith(names.optional) and (layer == name or f"{layer}.weight" not in used)
@@ -133,7 +133,7 @@ def _may_stay(name: str, tensors: dict[str, Tensor], names: Names, used: set[str
     return name.endswith("bias") and tensor.is_weight and not tensor.read().any()  # a zero bias may stay unused
 
 
-def _check_copies(tensors: dict[str, Tensor], names: Names, source: str):
+def _check_copies(tensors: dict[str, Tensor], names: Names, source: str) -> None:
     """Check that stored copies of a tied weight equal it: otherwise the model would silently compute other results.
 
     If only a copy is stored, it is used as the weight.

@@ -16,7 +16,7 @@ from keras_transformers.checkpoints.names import names_of
 from keras_transformers.checkpoints.names.table import Names, modern_name
 from keras_transformers.checkpoints.stored import Stored
 from keras_transformers.checkpoints.stray import check_merged
-from keras_transformers.utils.json_file import NUMBER, check_types, read_object
+from keras_transformers.utils.json_file import NUMBER, Kind, check_types, read_object
 from keras_transformers.utils.untrusted import shown
 
 CONFIG, WEIGHTS, OLD_WEIGHTS = "adapter_config.json", "adapter_model.safetensors", "adapter_model.bin"
@@ -24,23 +24,23 @@ TASKS = {
     "CAUSAL_LM": "causal_lm", "SEQ_2_SEQ_LM": "seq2seq_lm", "SEQ_CLS": "classification",
     "TOKEN_CLS": "token_classification", "QUESTION_ANS": "question_answering",
 }  # fmt: skip
-TYPES = {
+TYPES: dict[str, Kind] = {
     "peft_type": str, "base_model_name_or_path": str, "revision": str, "task_type": str, "r": int,
     "lora_alpha": NUMBER, "use_rslora": bool,
 }  # fmt: skip
-# What is used here, or changes nothing of what is computed. Any other option must be off.
+# Options that are used here, or do not change the results. Any other option must be off.
 KNOWN = {
     *TYPES, "auto_mapping", "bias", "eva_config", "exclude_modules", "fan_in_fan_out", "inference_mode",
     "init_lora_weights", "layers_pattern", "layers_to_transform", "loftq_config", "lora_dropout", "megatron_core",
     "modules_to_save", "peft_version", "qalora_group_size", "runtime_config", "target_modules",
 }  # fmt: skip
-STARTS = (True, False, None, "gaussian", "orthogonal", "eva")  # of A and B; by others the base's weights change, too
+STARTS = (True, False, None, "gaussian", "orthogonal", "eva")  # of A and B; other ones change the base's weights, too
 MOST = 10**6  # of the rank, and of the scale
 PREFIX, PART = "base_model.model.", re.compile(r"(.+)\.lora_([AB])\.weight")
 
 
 class Adapter(NamedTuple):
-    """An adapter: what was trained beside a model.
+    """A LoRA adapter: matrices that were trained beside a model.
 
     Args:
         base: The name or the folder of the model.
@@ -62,7 +62,7 @@ class Adapter(NamedTuple):
 
 
 def is_adapter(folder: Path) -> bool:
-    """Return whether a folder is of an adapter: `transformers`, too, then loads what it names as its base."""
+    """Return whether a folder holds an adapter; `transformers` then loads the base that it names, too."""
     return (folder / CONFIG).is_file()
 
 
@@ -152,12 +152,14 @@ def merge(stored: Sequence[Tensor], adapter: Adapter, names: Names) -> list[Tens
         else:
             tensors[modern_name(name, names)] = tensor._replace(name=modern_name(name, names))
     for name, pair in factors.items():
-        tensors[name] = _sum(name, tensors.get(name), pair, adapter, name.startswith(names.untransposed))
+        tensors[name] = _merged_weight(name, tensors.get(name), pair, adapter, name.startswith(names.untransposed))
     return [*tensors.values()]
 
 
-def _sum(name: str, base: Tensor | None, pair: dict[str, Tensor], adapter: Adapter, is_untransposed: bool) -> Tensor:
-    """W + scale * B A, or its transpose where the base stores (input, output), as GPT-2 does."""
+def _merged_weight(
+    name: str, base: Tensor | None, pair: dict[str, Tensor], adapter: Adapter, is_untransposed: bool
+) -> Tensor:
+    """Return W + scale * B A, or its transpose where the base stores (input, output), as GPT-2 does."""
     if base is None or pair.keys() != {"A", "B"}:
         lacks = "the base has no such weight" if base is None else f"lora_{({'A', 'B'} - pair.keys()).pop()} is missing"
         raise ValueError(f"{adapter.source} does not fit its base {adapter.base}: {name}: {lacks}. Expected its own.")

@@ -1,4 +1,4 @@
-"""Write a model as a folder in the Hugging Face layout: config.json, model.safetensors and the tokenizer's files."""
+"""Saving of a model in the Hugging Face layout: config.json, model.safetensors and the tokenizer's files."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def save_folder(
     sentence_transformer: Mapping[str, Any] | None = None,
     task: Mapping[str, Any] | None = None,
     tensors: Mapping[str, Tensor] | None = None,
-):
+) -> None:
     """Write a model atomically, as a folder that `transformers` can read.
 
     Args:
@@ -120,14 +120,16 @@ def _write_folder(
         if tokenizer is not None:
             tokenizer.save(temporary, max_length)
         if sentence_transformer is not None:
+            if max_length is None:
+                raise ValueError("the files of sentence-transformers say how long texts may be: give max_length.")
             write_sentence_transformer(temporary, max_length=max_length, **sentence_transformer)
 
 
-def _write_json(path: Path, values: Mapping[str, Any]):
+def _write_json(path: Path, values: Mapping[str, Any]) -> None:
     path.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
 
 
-def _check_is_float(model: keras.Model):
+def _check_is_float(model: keras.Model) -> None:
     if modes := sorted({layer.quantization_mode for layer in all_layers(model) if _is_quantized(layer)}):
         raise ValueError(
             f"the model was quantized ({', '.join(modes)}), and a folder in Hugging Face layout holds floats: nothing "
@@ -140,7 +142,7 @@ def _is_quantized(layer: keras.layers.Layer) -> bool:
     return getattr(layer, "quantization_mode", None) is not None
 
 
-def _check_layers(model: keras.Model, needed: list[str], architecture: str, labels: Sequence[str] | None):
+def _check_layers(model: keras.Model, needed: list[str], architecture: str, labels: Sequence[str] | None) -> None:
     present = {layer.name for layer in model.layers}
     if missing := [name for name in needed if name not in present]:
         raise ValueError(f"{architecture} needs the layers {missing}, which the model does not have.")
@@ -156,7 +158,7 @@ def check_dtype(dtype: str) -> None:
 
 
 def _as_stored(tensors: Mapping[str, Tensor], dtype: str) -> dict[str, Tensor]:
-    """Return tensors with the dtype of the file; of 8-bit floats are the matrices only."""
+    """Return tensors with the dtype of the file; only matrices are stored as 8-bit floats."""
     check_dtype(dtype)
     vector_dtype = "float16" if dtype == FLOAT8 else dtype
     return {

@@ -1,4 +1,4 @@
-"""A checkpoint as it is stored, in the words of Hugging Face, whatever program wrote it."""
+"""A stored checkpoint in the terms of Hugging Face, whatever program wrote it."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from keras_transformers.text.tokenizer import Tokenizer
 
 Tokenizers = tuple[Tokenizer, Tokenizer]  # of source and target; one twice where there is one
 
-# How the user says what files do not, by the field of `Said`: of the command line's verbs only `convert` asks for it.
-HOW_TO_SAY = {
+# How the user gives the fields of `UserOptions`; of the command line's verbs only `convert` takes them.
+HOW_TO_GIVE = {
     "lowercase": "lowercase=True or lowercase=False (to `python -m zoo convert`: --lowercase or --cased)",
     "num_heads": "num_heads=... (to `python -m zoo convert`: --num-heads)",
 }
 
 
-class Said(NamedTuple):
-    """What the user says of a checkpoint, where its files do not.
+class UserOptions(NamedTuple):
+    """Options of the user for what the files of a checkpoint do not say.
 
     Args:
         lowercase: Whether the tokenizer lower-cases texts.
@@ -61,12 +61,12 @@ class Stored:
 
     @property
     def folder(self) -> Path:
-        """Return where its files are."""
+        """Folder of its files."""
         return folder_of(self.place)
 
     @property
     def source(self) -> str:
-        """Return what error messages call it."""
+        """Name of the checkpoint in error messages."""
         return f"the checkpoint in {self.place}"
 
 

@@ -1,4 +1,4 @@
-"""Tensors that no weight of a model takes: heads that others put beside it, which it does not need, and all else."""
+"""Tensors that no weight of a model takes, such as other heads beside it; and those that a file may leave out."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def check_merged(tensors: Iterable[Tensor], source: Any) -> None:
 def beside(tensors: Mapping[str, Tensor], names: Names) -> set[str]:
     """Return the names of tensors that stand beside the model, so that its own outputs do not depend on them.
 
-    In a file of a model with a head, all weights of the model have the family's prefix. What has none and is no known
-    head is of another head, which the class of `transformers` that config.json names ignores, too. A file without
-    prefixes cannot be told so: only what is known is beside the model there.
+    In a file of a model with a head, all weights of the model have the family's prefix. A tensor without it that is no
+    known head is of another head, which the class of `transformers` that config.json names ignores, too. In a file
+    without prefixes only the tensors of `BESIDE` are known to be beside the model.
 
     Args:
         tensors: By their modern names.
@@ -50,17 +50,17 @@ def _is_of_model(name: str, names: Names) -> bool:
     return name.startswith((names.prefix, *names.optional)) or name == names.logits_bias
 
 
-def tell(unused: Iterable[str], source: Any) -> None:
+def warn_unused(unused: Iterable[str], source: Any) -> None:
     """Warn of tensors that were not loaded."""
     if unused := sorted(unused):
         warn_user(
             f"{source} holds tensors beside the model, which nothing here uses and which were not loaded: "
-            f"{shown(unused)}. If the answers need them, they are of another model; `save` does not write them.",
+            f"{shown(unused)}. If predictions need them, they are of another model; `save` does not write them.",
         )
 
 
 def with_lent(tensors: Mapping[str, Tensor], names: Names, config: TransformerConfig) -> dict[str, Tensor]:
-    """Add what a file may leave out: a head that another tensor stands for, and a bias of the logits, then zero.
+    """Add tensors that a file may leave out: a head that equals another tensor, and a bias of the logits, of zeros.
 
     Args:
         tensors: By their modern names.
@@ -72,4 +72,4 @@ def with_lent(tensors: Mapping[str, Tensor], names: Names, config: TransformerCo
     }
     if config.output_bias and names.logits_bias:
         lent[names.logits_bias] = zeros(names.logits_bias, (1, config.vocabulary_size))
-    return lent | tensors
+    return {**lent, **tensors}

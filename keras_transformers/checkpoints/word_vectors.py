@@ -1,4 +1,4 @@
-"""Initialize a token embedding from word2vec or GloVe vectors."""
+"""Initialisation of a token embedding from word2vec or GloVe vectors."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import gzip
 import os
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from io import BufferedIOBase
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +19,7 @@ MOST_WIDTH, MOST_LINE = 1 << 16, 1 << 21  # numbers of a vector, bytes of a line
 
 
 class Coverage(NamedTuple):
-    """Numbers of tokens: those with a vector of the same spelling, those with one only in lower case, and all."""
+    """Numbers of tokens: with a vector of the same spelling, with one only in lower case, and of all."""
 
     exact: int
     lower_case: int
@@ -28,8 +29,8 @@ class Coverage(NamedTuple):
 def fill_embedding(embeddings: Any, tokens: Sequence[str], path: str | os.PathLike) -> Coverage:
     """Write word vectors into the rows of an embedding matrix; the other rows keep their values.
 
-    A token takes the vector of its own spelling. If there is none, it takes that of the first word in the file (the
-    most frequent one, as these files are sorted) that equals it in lower case. A damaged file changes nothing.
+    A token takes the vector of its own spelling. If there is none, it takes the vector of the first word in the file
+    (the most frequent one, as these files are sorted) that equals it in lower case. A damaged file changes nothing.
 
     Args:
         embeddings: A Keras variable (V, D), such as `layer.embeddings` of `TokenEmbedding`.
@@ -47,7 +48,8 @@ def fill_embedding(embeddings: Any, tokens: Sequence[str], path: str | os.PathLi
         raise ValueError(f"the embedding has {rows} rows: expected as many tokens, received {len(tokens)}.")
 
     spellings, lower_case = set(tokens), {token.lower() for token in tokens}
-    exact_vectors, lower_vectors = {}, {}
+    exact_vectors: dict[str, np.ndarray] = {}
+    lower_vectors: dict[str, np.ndarray] = {}
     for word, vector in read_word_vectors(path, wanted=lambda word: word.lower() in lower_case):
         if len(vector) != width:
             raise ValueError(f"{path} holds vectors of width {len(vector)}, but the embedding is {width} wide.")
@@ -105,11 +107,15 @@ def _records(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, n
         if width > MOST_WIDTH:
             raise ValueError(f"{path} says that its vectors are {width} wide: expected at most {MOST_WIDTH}.")
         count_read = 0
-        for word, numbers in _binary_records(file, count, width) if binary else _text_records(file, width):
+        records: Iterator[tuple[bytes, bytes | list[bytes]]]
+        records = _binary_records(file, count or 0, width) if binary else _text_records(file, width)
+        for spelling, numbers in records:
             count_read += 1
-            word = word.decode("utf-8", errors="replace")
+            word = spelling.decode("utf-8", errors="replace")
             if wanted(word):
-                vector = np.frombuffer(numbers, "<f4") if binary else _parse(numbers, width, path, word)
+                vector = (
+                    np.frombuffer(numbers, "<f4") if isinstance(numbers, bytes) else _parse(numbers, width, path, word)
+                )
                 if not np.isfinite(vector).all():
                     raise ValueError(f"{path}: the vector of {shown(word)} is not finite. Fetch the file again.")
                 yield word, vector
@@ -117,7 +123,7 @@ def _records(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, n
         raise ValueError(f"{path} announces {count} vectors, but holds {count_read}: it is cut or damaged.")
 
 
-def _format(file: BinaryIO) -> tuple[int | None, int, bool]:
+def _format(file: BufferedIOBase) -> tuple[int | None, int, bool]:
     """Return the number of vectors (None for GloVe, which has no header), their width, and whether they are binary."""
     header = file.readline(MOST_LINE).split()
     if not (len(header) == 2 and all(number.isdigit() and len(number) < 16 for number in header)):
@@ -135,7 +141,7 @@ def _is_text(line: bytes, width: int) -> bool:
         return False
 
 
-def _text_records(file: BinaryIO, width: int) -> Iterator[tuple[bytes, list[bytes]]]:
+def _text_records(file: BufferedIOBase, width: int) -> Iterator[tuple[bytes, list[bytes]]]:
     for line in filter(bytes.strip, iter(lambda: file.readline(MOST_LINE), b"")):
         word, *numbers = line.rsplit(maxsplit=width)  # from the right: GloVe has words with spaces
         yield word, numbers
@@ -146,13 +152,13 @@ def _parse(numbers: list[bytes], width: int, path: Path, word: str) -> np.ndarra
         with np.errstate(over="ignore"):  # an overflow is reported by the caller
             vector = np.array(numbers, np.float32)
     except ValueError:
-        vector = np.empty(0)
+        vector = np.empty(0, np.float32)
     if len(vector) != width or not width:
         raise ValueError(f"{path}: expected a word and {width or 'some'} numbers on the line of {shown(word)}.")
     return vector
 
 
-def _binary_records(file: BinaryIO, count: int, width: int) -> Iterator[tuple[bytes, bytes]]:
+def _binary_records(file: BufferedIOBase, count: int, width: int) -> Iterator[tuple[bytes, bytes]]:
     buffer, start, size = b"", 0, 4 * width
     for _ in range(count):
         end = buffer.find(b" ", start) + 1

@@ -10,7 +10,7 @@ from keras import ops
 from keras_transformers.generation import penalties
 from keras_transformers.generation.program import Program
 from keras_transformers.generation.request import Request
-from keras_transformers.generation.state import State, Written
+from keras_transformers.generation.state import Cache, State, Written
 from keras_transformers.utils.tensor_types import Tensor
 
 NO_BEAM = float("-inf")  # the score where there is no beam, or no hypothesis
@@ -27,52 +27,54 @@ class BeamSearch:
     hypotheses. This is what `transformers` does.
 
     Args:
-        num_beams: n, at least 2. Rows are those of the first prompt first.
+        num_beams: n, at least 2. Rows of the first prompt come first.
     """
 
     def __init__(self, num_beams: int):
         self.num_beams = num_beams
 
     def begin(self, state: State, request: Request) -> State:
-        """Return the state before the first token: one beam for each prompt, or all would be the same; and no
-        hypothesis.
+        """Return the state before the first token: one live beam for each prompt, and no hypothesis.
+
+        With more of them, all would be the same.
         """
-        score = ops.where(state.finished, 0.0, NO_BEAM)  # 0 for a prompt that cannot be answered
+        score = ops.where(state.finished, 0.0, NO_BEAM)  # 0 for a prompt with an error
         hypotheses = state.written._replace(score=score)
         return state._replace(score=ops.where(request.sequence == 0, 0.0, NO_BEAM), hypotheses=hypotheses)
 
     def __call__(self, program: Program, state: State, logits: Tensor, request: Request) -> State:
-        """Return one more token for the beams of each prompt that is not done; see `program.Method`."""
+        """Add a token to the beams of each prompt that is not done; see `program.Method`."""
         log_probs = penalties.apply(ops.log_softmax(logits, axis=-1), state, request, program)  # (B * n, V)
         if program.prescribed.renormalize:
             log_probs = ops.log_softmax(log_probs, axis=-1)
 
-        # If each beam ended in every way that there is, n would still be left to go on.
+        # Even if each beam ended in all possible ways, n candidates would be left to go on.
         width = min(1 + max(1, len(program.eos_ids)), logits.shape[-1]) * self.num_beams
-        score, source, token = self._best(state.score, log_probs, width)  # (B * width,)
-        parents = _take(state._replace(cache=(), hypotheses=()), source)
-        candidates = program.append(parents, token, _take(request.stop, source))._replace(score=score)
+        score, source, token = self._best_continuations(state.score, log_probs, width)  # (B * width,)
+        parents = _take_rows(state._replace(cache=Cache([]), hypotheses=()), source)
+        candidates = program.append(parents, token, _take_rows(request.stop, source))._replace(score=score)
         covered = ops.take(self._covered(state, request), source)
 
         length_penalty = request.length_penalty[:: self.num_beams, None]  # (B, 1)
         final = _penalized(candidates, covered, width, length_penalty)  # (B, width)
         just_ended = ops.logical_and(candidates.finished, ops.logical_not(parents.finished))
-        hypotheses = self._keep(state.hypotheses, candidates, final, just_ended, width)
+        hypotheses = self._best_hypotheses(state.written, candidates, final, just_ended, width)
 
         candidates = candidates._replace(score=ops.where(candidates.finished, NO_BEAM, score))
         rows = _flat_top(ops.reshape(candidates.score, (-1, width)), self.num_beams)  # (B * n,)
-        beams = _take(candidates, rows)
+        beams = _take_rows(candidates, rows)
         final = _penalized(beams, ops.take(covered, rows), self.num_beams, length_penalty)  # (B, n)
-        done = self._done(final[:, 0], hypotheses, request.early_stopping)
+        done = self._is_done(final[:, 0], hypotheses, request.early_stopping)
         return beams._replace(
             finished=ops.logical_or(beams.finished, done),
             cache=state.cache.rows(ops.take(source, rows)),
             hypotheses=hypotheses,
         )
 
-    def _best(self, before: Tensor, log_probs: Tensor, width: int) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the best continuations of each prompt, in order: score, row of the beam, and token, each (B *
-        width,).
+    def _best_continuations(self, before: Tensor, log_probs: Tensor, width: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the best continuations of each prompt, in order.
+
+        They are scores, rows of the beams, and tokens, each (B * width,).
         """
         number = min(width, log_probs.shape[-1])
         added, token = _largest(log_probs, number)  # (B * n, number)
@@ -81,8 +83,9 @@ class BeamSearch:
         return ops.take(scores, index), index // number, ops.take(token, index)
 
     def _covered(self, state: State, request: Request) -> Tensor:
-        """Return what beams lose by tokens of the source that they have not attended to, at most 0: (B * n,).
+        """Return the coverage penalties of the beams, at most 0: (B * n,).
 
+        Tokens of the source that a beam has not attended to lower its score.
         Wu et al. 2016, https://arxiv.org/abs/1609.08144.
         """
         if not state.cache.source:
@@ -91,8 +94,10 @@ class BeamSearch:
         mask = ops.repeat(state.cache.source.mask, self.num_beams, axis=0)
         return request.coverage_penalty * ops.sum(ops.where(mask > 0, logs, 0.0), axis=1)
 
-    def _keep(self, hypotheses: Written, candidates: State, final: Tensor, just_ended: Tensor, width: int) -> Written:
-        """Return the n best of the old hypotheses and of those among the n best candidates that have just ended."""
+    def _best_hypotheses(
+        self, hypotheses: Written, candidates: State, final: Tensor, just_ended: Tensor, width: int
+    ) -> Written:
+        """Return the n best hypotheses: of the old ones, and of the n best candidates if they have just ended."""
         is_new = ops.logical_and(ops.reshape(just_ended, (-1, width)), ops.arange(width) < self.num_beams)
         score = ops.reshape(ops.where(is_new, final, NO_BEAM), (-1,))  # (B * width,)
 
@@ -102,13 +107,12 @@ class BeamSearch:
             return ops.reshape(ops.concatenate([old, new], axis=1), (-1, *rest))  # (B * (n + width), ...)
 
         both = Written(*map(merged, hypotheses, candidates.written._replace(score=score)))
-        return _take(both, _flat_top(ops.reshape(both.score, (-1, self.num_beams + width)), self.num_beams))
+        return _take_rows(both, _flat_top(ops.reshape(both.score, (-1, self.num_beams + width)), self.num_beams))
 
-    def _done(self, best: Tensor, hypotheses: Written, early_stopping: Tensor) -> Tensor:
-        """Return which beams are of a prompt that is done, boolean (B * n,): its best score (B,) is no better than the
-        worst.
+    def _is_done(self, best: Tensor, hypotheses: Written, early_stopping: Tensor) -> Tensor:
+        """Return which beams are of a prompt that is done, boolean (B * n,).
 
-        Where no beam can go on, the best score is minus infinity.
+        Its best score (B,) is no better than its worst hypothesis; where no beam can go on, it is minus infinity.
         """
         worst = ops.reshape(hypotheses.score, (-1, self.num_beams))[:, -1]  # (B,)
         early = ops.logical_and(early_stopping > 0, ops.repeat(worst > NO_BEAM, self.num_beams))
@@ -116,14 +120,14 @@ class BeamSearch:
 
 
 def _penalized(rows: State, covered: Tensor, width: int, length_penalty: Tensor) -> Tensor:
-    """Scores over lengths to the power of a penalty (B, 1), plus what coverage (B * width,) adds: (B, width)."""
+    """Return scores over lengths to the power of a penalty (B, 1), plus what coverage (B * width,) adds: (B, width)."""
     length = ops.cast(ops.maximum(rows.num_new, 1), "float32")
     score, length, covered = (ops.reshape(x, (-1, width)) for x in (rows.score, length, covered))
     return score / length**length_penalty + covered
 
 
 def _flat_top(scores: Tensor, number: int) -> Tensor:
-    """Flat indices of each row's top `number`, best first, from scores (B, N): int32 (B * number,)."""
+    """Return the flat indices of each row's top `number`, best first, from scores (B, N): int32 (B * number,)."""
     index = ops.top_k(scores, number)[1]  # (B, number)
     first = ops.arange(ops.shape(scores)[0], dtype="int32")[:, None] * scores.shape[1]  # (B, 1)
     return ops.reshape(first + index, (-1,))
@@ -148,6 +152,6 @@ def _largest(x: Tensor, number: int) -> tuple[Tensor, Tensor]:
     return tuple(ops.reshape(y, (-1, number)) for y in (ops.take(x, index), column))
 
 
-def _take(rows: Any, index: Tensor) -> Any:
-    """Some rows of every tensor in a structure."""
+def _take_rows(rows: Any, index: Tensor) -> Any:
+    """Return some rows of every tensor in a structure."""
     return keras.tree.map_structure(lambda x: ops.take(x, index, axis=0), rows)

@@ -14,7 +14,7 @@ from keras_transformers.generation.beam import BeamSearch
 from keras_transformers.generation.prescribed import Prescribed
 from keras_transformers.generation.program import make_program
 from keras_transformers.generation.prompts import check_answer
-from keras_transformers.generation.python_text import Writer, bucket
+from keras_transformers.generation.python_text import PromptReader, SourceReader, Writer, bucket
 from keras_transformers.generation.request import Request
 from keras_transformers.generation.sampling import Sampling
 from keras_transformers.generation.spelling import Spelling, token_bytes
@@ -41,17 +41,17 @@ class BucketedService:
         self,
         config: TransformerConfig,
         model: keras.Model,
-        reader: Callable,
+        reader: PromptReader | SourceReader,
         spelling: Spelling,
         prescribed: Prescribed,
     ):
         self.model, self.reader, self.longest = model, reader, reader.longest
         self.writer = Writer(spelling, begins=config.kind == "encoder_decoder")
         self.program = make_program(config, model, token_bytes(spelling), head_of(config, model), prescribed)
-        self._compiled = {}  # functions, by number of beams
+        self._compiled: dict[int, dict[str, Callable]] = {}  # functions, by number of beams
 
     def answer(self, texts: Sequence[str], sequences: int, request: Request, num_beams: int = 1) -> dict[str, list]:
-        """Answers to texts as lists, by name; those of a row are lists with `sequences` > 1."""
+        """Return the outputs for texts as lists, by name; with `sequences` > 1, a row's output is a list, too."""
         rows = num_beams if num_beams > 1 else sequences
         state, request, row_columns = self._start(texts, rows, request, num_beams)
         written = self._run(num_beams, "advance", state, request, self.longest).written
@@ -63,10 +63,10 @@ class BucketedService:
         return columns | row_columns
 
     def stream(self, text: str, request: Request) -> Iterator[str]:
-        """Yield one text, as it grows.
+        """Yield one generated text piece by piece.
 
         Raises:
-            ValueError: The text cannot be answered.
+            ValueError: No text can be generated.
         """
         longest_stop = int(request.stop.lengths.max())
         state, request, columns = self._start([text], 1, request, 1)
@@ -83,7 +83,7 @@ class BucketedService:
     def _start(
         self, texts: Sequence[str], number: int, request: Request, num_beams: int
     ) -> tuple[State, Request, dict[str, list]]:
-        """State and request of `number` rows a text before the first token; `truncated` and `error` of each text."""
+        """Return state and request of `number` rows a text before the first token; and errors and cuts of each text."""
         prompts = self.reader(texts, request.max_new_tokens)
         lengths = prompts.lengths
         limit = np.minimum(lengths + request.max_new_tokens, self.longest)
@@ -98,7 +98,7 @@ class BucketedService:
         return state, request, {"truncated": prompts.truncated.tolist(), "error": prompts.error.tolist()}
 
     def _run(self, num_beams: int, name: str, *inputs: Any) -> Any:
-        """Return one of the compiled functions, with the weights of now: they are arguments, not constants of it."""
+        """Call a compiled function with the current weights, which are arguments, not constants, of it."""
         if num_beams not in self._compiled:
             self._compiled[num_beams] = self._compile(num_beams)
         weights = [variable.value for variable in self.model.variables]

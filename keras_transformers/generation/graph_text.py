@@ -16,7 +16,7 @@ from keras_transformers.text.strings import BLANK
 
 
 class PromptReader:
-    """Prompts of a causal language model; too long ones lose their beginning, so that the new tokens fit in.
+    """A reader of prompts of a causal language model; too long ones lose their beginning, to fit the new tokens in.
 
     Args:
         config: Of the model.
@@ -29,7 +29,7 @@ class PromptReader:
         self.longest = max_length
 
     def __call__(self, text: tf.Tensor, max_new_tokens: tf.Tensor, error: tf.Tensor) -> Prompts:
-        """From text (B,), int32 (B,) and the errors so far (B,) to the prompts."""
+        """Return the prompts of text (B,), given `max_new_tokens` int32 (B,) and the errors so far, string (B,)."""
         room = self.max_length - max_new_tokens - num_special(self.graph)  # (B,)
         error = first_error(error, room < 1, prompts.NO_ROOM.format(max_length=self.max_length))
         room = tf.maximum(room, 1)
@@ -51,7 +51,7 @@ class PromptReader:
 
 
 class SourceReader:
-    """Texts for the encoder, and the token that the decoder begins with; too long texts lose their end.
+    """A reader of texts for the encoder, with the decoder's start token; too long texts lose their end.
 
     Args:
         config: Of the model.
@@ -64,7 +64,7 @@ class SourceReader:
         self.longest = prompts.longest_text(config, max_length)
 
     def __call__(self, text: tf.Tensor, max_new_tokens: tf.Tensor, error: tf.Tensor) -> Prompts:
-        """From text (B,), int32 (B,) and the errors so far (B,) to the prompts."""
+        """Return the prompts of text (B,), given `max_new_tokens` int32 (B,) and the errors so far, string (B,)."""
         encoded = self.graph.encode(text, max_length=self.max_length)
         mask = tf.cast(encoded["padding_mask"], tf.int32)  # (B, S)
         source = {"encoder_token_ids": encoded["token_ids"], "encoder_padding_mask": mask}
@@ -80,7 +80,7 @@ class SourceReader:
 
 
 def num_special(graph: TextGraph) -> int:
-    """Return tokens that the tokenizer puts around a text."""
+    """Return the number of tokens that the tokenizer puts around a text."""
     return sum(len(ids) for ids, _ in graph.template.single if isinstance(ids, list))
 
 
@@ -90,7 +90,7 @@ def first_error(error: tf.Tensor, failed: tf.Tensor, message: str) -> tf.Tensor:
 
 
 def stop_bytes(stop: tf.Tensor) -> tuple[StopStrings, tf.Tensor]:
-    """Strings (B, n), empty for none, as bytes; and which rows have too many or too long ones, boolean (B,).
+    """Return strings (B, n), empty for none, as bytes; and which rows have too many or too long ones, boolean (B,).
 
     Those rows are left without stop strings.
     """
@@ -110,7 +110,7 @@ def stop_bytes(stop: tf.Tensor) -> tuple[StopStrings, tf.Tensor]:
 
 
 class Writer:
-    """From tokens to texts, as `Spelling.text` does it.
+    """A writer from tokens to texts, in the graph what `Spelling.text` is in Python.
 
     Args:
         spelling: What each token adds.

@@ -1,4 +1,4 @@
-"""From hidden states to logits, fast: a transposed copy of a tied output matrix."""
+"""Fast logits for a step of generation: a transposed copy of a tied output matrix."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ class OutputMatrix:
         self.fingerprint = tf.Variable(self._fingerprint(), trainable=False)
 
     def __call__(self, hidden_states: tf.Tensor) -> tf.Tensor:
-        """Logits (B, V) of hidden states (B, D)."""
+        """Return the logits (B, V) of hidden states (B, D)."""
         return logits_of(self.config, hidden_states, self._project, self.add_bias)
 
     def _project(self, hidden_states: tf.Tensor) -> tf.Tensor:
         return tf.matmul(hidden_states, tf.cast(self.matrix, hidden_states.dtype))
 
     def refresh(self) -> None:
-        """Make the copy anew if the embedding has changed since, by training for instance."""
+        """Renew the copy if the embedding has changed since, for instance by training."""
         if self.table is not None and not tf.reduce_all(self._fingerprint() == self.fingerprint):
             self.matrix.assign(self._transposed(self.matrix.dtype))
             self.fingerprint.assign(self._fingerprint())

@@ -1,4 +1,4 @@
-"""What changes logits (B, V) before a token is chosen from them: bans, biases and penalties, one knob a row."""
+"""Logits processors: bans, biases and penalties on logits (B, V), with sampling parameters for each row."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BANNED = float("-inf")
 
 
 def apply(logits: Tensor, state: State, request: Request, program: Program) -> Tensor:
-    """Return all of them, in the order of Hugging Face `transformers`; what no row asks for costs nothing.
+    """Apply all logits processors, in the order of `transformers`; those that no row asks for cost nothing.
 
     Args:
         logits: float32 (B, V).
@@ -30,7 +30,7 @@ def apply(logits: Tensor, state: State, request: Request, program: Program) -> T
         program: The `Program`: its `eos_ids` and `prescribed` are read.
     """
     token_ids, lengths = state.token_ids, state.lengths
-    prescribed, seen = program.prescribed, _within(token_ids, lengths)  # (B, T)
+    prescribed, seen = program.prescribed, _mark_padding(token_ids, lengths)  # (B, T)
     early = state.num_new < request.min_new_tokens  # (B,)
     logits = _where_any(request.bias_ids >= 0, lambda x: add_bias(x, request.bias_ids, request.bias_values), logits)
     logits = bias_sequences(logits, token_ids, lengths, prescribed.biases)
@@ -51,7 +51,7 @@ def follow_source(logits: Tensor, prescribed: Prescribed, state: State) -> Tenso
     """Favour or penalize the tokens that a row has read, its source or prompt, and ban their n-grams."""
     if prescribed.read_repetition != 1:
         size = logits.shape[-1]
-        read = _within(*state.read)  # (B, S)
+        read = _mark_padding(*state.read)  # (B, S)
         read = ops.where(read < size, read, -1)  # an encoder may have a larger vocabulary
         logits = penalize_repetition(logits, read, np.array([1 / prescribed.read_repetition], "float32"))
     if prescribed.read_ngram:
@@ -61,7 +61,7 @@ def follow_source(logits: Tensor, prescribed: Prescribed, state: State) -> Tenso
 
 
 def force(logits: Tensor, prescribed: Prescribed, state: State) -> Tensor:
-    """Leave no choice where there is none.
+    """Force tokens and rule out tokens as the checkpoint prescribes.
 
     Args:
         logits: float32 (B, V).
@@ -72,27 +72,27 @@ def force(logits: Tensor, prescribed: Prescribed, state: State) -> Tensor:
         largest = float(np.finfo("float32").max)
         logits = ops.clip(ops.where(ops.isnan(logits), 0.0, logits), -largest, largest)
     if prescribed.never:
-        logits = logits + ops.where(_are(prescribed.never, logits), BANNED, 0.0)
+        logits = logits + ops.where(_is_one_of(prescribed.never, logits), BANNED, 0.0)
     if prescribed.never_first:
         last_forced = max((place for place, _ in prescribed.forced), default=0)
         prompt = state.lengths - state.num_new
-        is_first = state.lengths == ops.maximum(prompt, last_forced + 1)  # behind what is forced
+        is_first = state.lengths == ops.maximum(prompt, last_forced + 1)  # after the forced tokens
         logits = suppress(logits, prescribed.never_first, is_first)
     for place, token in prescribed.forced:
-        logits = _only(logits, token, state.lengths == place)
+        logits = _allow_only(logits, token, state.lengths == place)
     if prescribed.last is not None:
-        logits = _only(logits, prescribed.last, state.lengths == state.limit - 1)
+        logits = _allow_only(logits, prescribed.last, state.lengths == state.limit - 1)
     return logits
 
 
-def _only(logits: Tensor, token: int, rows: Tensor) -> Tensor:
-    """Logits that leave one token in some rows, boolean (B,)."""
-    only = ops.where(_are((token,), logits), 0.0, BANNED)
+def _allow_only(logits: Tensor, token: int, rows: Tensor) -> Tensor:
+    """Return logits that leave one token in some rows, boolean (B,)."""
+    only = ops.where(_is_one_of((token,), logits), 0.0, BANNED)
     return _where_any(rows, lambda x: ops.where(ops.expand_dims(rows, 1), only, x), logits)
 
 
-def _are(token_ids: tuple[int, ...], logits: Tensor) -> Tensor:
-    """Boolean (V,): which tokens are one of these."""
+def _is_one_of(token_ids: tuple[int, ...], logits: Tensor) -> Tensor:
+    """Return which tokens are among these, boolean (V,)."""
     return ops.any(ops.arange(logits.shape[-1], dtype="int32")[:, None] == np.array(token_ids, "int32"), axis=1)
 
 
@@ -121,7 +121,9 @@ def bias_sequences(logits: Tensor, token_ids: Tensor, lengths: Tensor, biases: t
         lengths: int32 (B,), real tokens in each row.
         biases: Pairs of the ids of a sequence, one at least, and the number; each sequence once.
     """
-    groups = {}  # by length: of one length, a row can end in one sequence at most for each last token
+    groups: dict[
+        int, list[tuple]
+    ] = {}  # by length: of one length, a row can end in one sequence at most for each last token
     for ids, bias in biases:
         groups.setdefault(len(ids) - 1, []).append((ids, bias))
     for before, group in groups.items():
@@ -147,7 +149,7 @@ def favour_end(logits: Tensor, eos_ids: tuple[int, ...], num_new: Tensor, start:
     """
     beyond = ops.cast(ops.maximum(num_new - start, 0), "float32")[:, None]  # (B, 1)
     raised = logits + ops.abs(logits) * (ops.power(base, beyond) - 1.0)
-    return ops.where(ops.logical_and(_are(eos_ids, logits), ops.isfinite(logits)), raised, logits)
+    return ops.where(ops.logical_and(_is_one_of(eos_ids, logits), ops.isfinite(logits)), raised, logits)
 
 
 def suppress(logits: Tensor, token_ids: tuple[int, ...], rows: Tensor) -> Tensor:
@@ -155,10 +157,10 @@ def suppress(logits: Tensor, token_ids: tuple[int, ...], rows: Tensor) -> Tensor
 
     Args:
         logits: float32 (B, V).
-        token_ids: Which.
-        rows: Boolean (B,), where.
+        token_ids: The tokens.
+        rows: Boolean (B,), the rows.
     """
-    return ops.where(ops.logical_and(rows[:, None], _are(token_ids, logits)), BANNED, logits)
+    return ops.where(ops.logical_and(rows[:, None], _is_one_of(token_ids, logits)), BANNED, logits)
 
 
 def penalize_repetition(logits: Tensor, token_ids: Tensor, penalty: Tensor) -> Tensor:
@@ -178,7 +180,7 @@ def penalize_repetition(logits: Tensor, token_ids: Tensor, penalty: Tensor) -> T
 def ban_ngrams(
     logits: Tensor, token_ids: Tensor, lengths: Tensor, size: Tensor, read: tuple[Tensor, Tensor] | None = None
 ) -> Tensor:
-    """Rule out tokens that would end an n-gram which the row has already, or which a text that it has read has.
+    """Rule out tokens that would complete an n-gram that is in the row already, or in the text that it has read.
 
     Paper: Paulus et al. 2017, https://arxiv.org/abs/1705.04304.
 
@@ -187,7 +189,7 @@ def ban_ngrams(
         token_ids: int32 (B, S).
         lengths: int32 (B,), real tokens in each row.
         size: int32 (B,), n; 0 for no ban. One that is greater than the row's length bans nothing.
-        read: That text, int32 (B, R), and its lengths (B,); the row itself when None.
+        read: The text that was read, int32 (B, R), and its lengths (B,); the row itself when None.
     """
     found, found_lengths = (token_ids, lengths) if read is None else read
     places = ops.expand_dims(ops.arange(ops.shape(found)[1], dtype="int32"), 0)
@@ -209,8 +211,8 @@ def ban_ngrams(
     return _scatter(logits, ops.where(same, found, -1), lambda old: ops.full_like(old, BANNED))
 
 
-def _within(token_ids: Tensor, lengths: Tensor) -> Tensor:
-    """Return tokens (B, S), with -1 behind the end of each row."""
+def _mark_padding(token_ids: Tensor, lengths: Tensor) -> Tensor:
+    """Return token ids (B, S) with -1 after the end of each row."""
     places = ops.arange(ops.shape(token_ids)[1], dtype="int32")
     return ops.where(places < lengths[:, None], token_ids, -1)
 
@@ -218,7 +220,7 @@ def _within(token_ids: Tensor, lengths: Tensor) -> Tensor:
 def _scatter(logits: Tensor, token_ids: Tensor, change: Callable) -> Tensor:
     """Change the logits at the token ids (B, n); at -1 nothing changes, and a repeated token changes once."""
     rows, columns = ops.shape(token_ids)[0], ops.shape(token_ids)[1]
-    spare = ops.pad(logits, ((0, 0), (0, 1)))  # a last column for those that are none
+    spare = ops.pad(logits, ((0, 0), (0, 1)))  # a last column, for ids of -1
     places = ops.where(token_ids < 0, logits.shape[-1], token_ids)
     new = change(take_at(spare, places))
     row = ops.broadcast_to(ops.expand_dims(ops.arange(rows, dtype="int32"), 1), (rows, columns))

@@ -1,4 +1,4 @@
-"""What a checkpoint prescribes of each choice of a token, the same for all texts."""
+"""Constraints of generation that a checkpoint prescribes, the same for all texts."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import Any, NamedTuple
 class Prescribed(NamedTuple):
     """Token ids that are forced or ruled out, and changes of the logits; all are off unless given.
 
-    What a row has read is its source, or of a model without an encoder its prompt.
+    The text that a row has read is its source or, without an encoder, its prompt.
 
     Args:
-        forced: Pairs of a place and the token that stands there: 1 is behind a row's first token, which is the first
-            new one beside an encoder, or behind a prompt of one token.
-        last: What ends a text that reaches its limit; None for any.
-        never: Those that are not to come.
-        never_first: Those that do not begin a new text, behind what is forced.
+        forced: Pairs of a position and the token there. Position 1 follows a row's first token: it is the first new one
+            beside an encoder, or after a prompt of one token.
+        last: The last token of a text that reaches its limit; None for any.
+        never: Tokens that are never generated.
+        never_first: Tokens that do not begin a new text, after the forced ones.
         biases: Pairs of a sequence of tokens and a number, which is added to the logit of its last token where a row
             ends in the others; minus infinity rules the sequence out.
         read_repetition: Greater than 1, tokens that the row has read are likelier; below 1 less likely.
-        read_ngram: Length of n-grams that are not copied from what a row has read; 0 for any.
-        decay: From how many new tokens on the end becomes likelier, and the base of the factor; None for never.
+        read_ngram: Length of n-grams that are not copied from the text that a row has read; 0 for no ban.
+        decay: New tokens after which the end becomes likelier, and the base of the factor; None for never.
         typical_p, epsilon_cutoff, eta_cutoff: Of samples: see `sampling`.
-        finite: Whether logits that are no number become 0, and infinite ones the largest numbers.
-        renormalize: Whether in beam search the probabilities of what is left to choose from add up to 1 again.
+        finite: Whether NaN logits become 0, and infinite ones the largest numbers.
+        renormalize: Whether in beam search the probabilities of the tokens that are left add up to 1 again.
     """
 
     forced: tuple[tuple[int, int], ...] = ()
@@ -52,14 +52,14 @@ SAME = {
     "eta_cutoff": "eta_cutoff",
     "remove_invalid_values": "finite",
     "renormalize": "renormalize",
-}  # settings and fields of one value
+}  # the field of `Prescribed` by the setting with the same value
 
 
 def prescribed_by(settings: Mapping[str, Any], eos_ids: Iterable[int]) -> Prescribed:
     """Return what generation settings prescribe.
 
     Args:
-        settings: As `checkpoints.generation_config.read_generation` gives them; knobs are ignored.
+        settings: As `read_generation` of `checkpoints` returns them; sampling parameters are ignored.
         eos_ids: Tokens that end a text. As in `transformers`, `suppressed_ids` do not rule them out.
 
     Example:

@@ -1,4 +1,4 @@
-"""A language model that writes: reads prompts at once, then adds one token after the other. `keras.ops` only.
+"""The generation program: a forward pass over the prompts, then a loop of one token a turn. `keras.ops` only.
 
 The loop knows neither the model nor how a token is chosen.
 """
@@ -25,7 +25,7 @@ from keras_transformers.utils.tensor_types import Tensor
 
 
 class Method(Protocol):
-    """How tokens are chosen: `sampling.Sampling` or `beam.BeamSearch`."""
+    """A way to choose tokens: `sampling.Sampling` or `beam.BeamSearch`."""
 
     def begin(self, state: State, request: Request) -> State:
         """Return the state before the first token, with what the method keeps besides."""
@@ -36,7 +36,7 @@ class Method(Protocol):
 
 @dataclass(frozen=True)
 class Program:
-    """What the loop needs of a model; made by `make_program`.
+    """The functions and constants of a model that the loop needs; made by `make_program`.
 
     Args:
         prefill: `models.decoder.prefill`.
@@ -45,7 +45,7 @@ class Program:
         eos_ids: Tokens that end a text.
         token_bytes: What each token adds to a text.
         prescribed: What the checkpoint prescribes.
-        growth: By how many places a cache grows when it is full; None where it has room for all from the start.
+        cache_increment: Places that a full cache gets; None where it has room for all tokens from the start.
         attends: Whether the decoder attends to an encoder, where there is one.
     """
 
@@ -55,17 +55,17 @@ class Program:
     eos_ids: tuple[int, ...]
     token_bytes: TokenBytes
     prescribed: Prescribed = NOTHING
-    growth: int | None = None
+    cache_increment: int | None = None
     attends: bool = True
 
     def start(
         self, method: Method, prompts: Tensor, lengths: Tensor, limit: Tensor, request: Request, number: Tensor | int,
         source: dict[str, Tensor], room: Tensor | int | None = None,
     ) -> tuple[State, Request]:  # fmt: skip
-        """Read the prompts.
+        """Run the forward pass over the prompts.
 
-        The loop reads the last token of each prompt once more, for its logits: so a token is chosen at one place in the
-        program, which is half as large for it.
+        The loop reads the last token of each prompt once more, for its logits. So the program chooses tokens at one
+        place only, and is half as large.
 
         Args:
             method: How tokens are chosen.
@@ -76,18 +76,18 @@ class Program:
             number: n, texts or beams for each prompt: int, or an int32 scalar tensor.
             source: Of a model with an encoder, `encoder_token_ids` and `encoder_padding_mask`, both int32 (B, S);
                 without, `{}`.
-            room: Places for new tokens behind P, where it must be known beforehand (JAX); as many as needed when None.
+            room: Places for new tokens after P, where it must be known beforehand (JAX); as many as needed when None.
 
         Returns:
-            The state and the request of B * n rows, those of the first prompt first.
+            The state and the request of B * n rows; rows of the first prompt come first.
         """
         longest = ops.shape(prompts)[1]
         mask = ops.cast(ops.arange(longest, dtype="int32") < ops.expand_dims(lengths, 1), "int32")  # (B, P)
         cache = self.prefill({"token_ids": prompts, "padding_mask": mask, **source})["cache"]
-        cache = _cache(cache, source, self.attends)
+        cache = _split_cache(cache, source, self.attends)
 
         room = ops.maximum(ops.max(limit), longest) - longest if room is None else room
-        cache = cache.grown(room if self.growth is None else ops.minimum(room, self.growth))
+        cache = cache.grown(room if self.cache_increment is None else ops.minimum(room, self.cache_increment))
         token_ids = ops.pad(prompts, [(0, 0), (0, room)])  # (B, T)
 
         order = ops.repeat(ops.arange(ops.shape(lengths)[0], dtype="int32"), number)  # (B * n,)
@@ -114,20 +114,20 @@ class Program:
             return ops.logical_and(unfinished(count, state), ops.max(state.lengths) <= state.cache.places)
 
         def body(count, state):
-            logits, cache = self._read(state)
+            logits, cache = self._next_logits(state)
             return count + 1, method(self, state._replace(cache=cache), logits, request)
 
         def grow(count, state):
-            room = ops.where(ops.max(state.lengths) > state.cache.places, self.growth, 0)
+            room = ops.where(ops.max(state.lengths) > state.cache.places, self.cache_increment, 0)
             return ops.while_loop(fits, body, (count, state._replace(cache=state.cache.grown(room))))
 
         begin = (ops.zeros((), "int32"), state)
-        if self.growth is None:
+        if self.cache_increment is None:
             return ops.while_loop(unfinished, body, begin)[1]
         return ops.while_loop(unfinished, grow, begin)[1]
 
-    def _read(self, state: State) -> tuple[Tensor, Cache]:
-        """Compute the logits (B, V) behind the last token of each row, and the cache with its key and value."""
+    def _next_logits(self, state: State) -> tuple[Tensor, Cache]:
+        """Compute the logits (B, V) after the last token of each row, and the cache with its key and value."""
         places = ops.expand_dims(ops.maximum(state.lengths - 1, 0), 1)  # (B, 1)
         inputs = {
             "token_ids": take_at(state.token_ids, places),  # (B, 1)
@@ -147,7 +147,7 @@ class Program:
         return ops.cast(self.project(outputs["hidden_states"][:, 0]), "float32"), cache
 
     def append(self, state: State, token: Tensor, stop: StopStrings) -> State:
-        """Return the rows with one more token, those that have not ended; and whether they end with it.
+        """Add a token to each row that has not ended, and note which rows end with it.
 
         Args:
             state: Of any rows, such as the candidates of beam search.
@@ -171,7 +171,7 @@ class Program:
         return state._replace(finished=ops.logical_or(state.finished, ended))
 
     def _look_for_stop(self, state: State, token: Tensor, going: Tensor, stop: StopStrings) -> State:
-        """Return the state after a look for stop strings that end in the bytes of the new token."""
+        """Look for stop strings that end in the bytes of the new token, and return the state."""
         added, last_entry = self.token_bytes.follow(state.last_entry, token)  # (B, W), (B,)
         added = ops.where(ops.expand_dims(going, 1), added, NO_BYTE)
         tail, first = find_stop(state.tail, added, stop)
@@ -186,14 +186,14 @@ class Program:
 
 def make_program(
     config: TransformerConfig, model: keras.Model, token_bytes: TokenBytes, project: Callable,
-    prescribed: Prescribed = NOTHING, in_place: bool = False, growth: int | None = None,
+    prescribed: Prescribed = NOTHING, in_place: bool = False, cache_increment: int | None = None,
 ) -> Program:  # fmt: skip
     """Return the program of a model.
 
     Args:
         config: Of the model.
         model: A model made from `models.decoder` or `models.encoder_decoder`, with a language model's head.
-        token_bytes, project, prescribed, growth: As in `Program`.
+        token_bytes, project, prescribed, cache_increment: As in `Program`.
         in_place: Whether the cache may be overwritten, as `layers.Attention` says.
     """
     attends = config.kind == "encoder_decoder" and config.cross_attention
@@ -205,18 +205,18 @@ def make_program(
         config.eos_ids,
         token_bytes,
         prescribed,
-        growth,
+        cache_increment,
         config.cross_attention,
     )
 
 
-def _cache(blocks: list[dict[str, Tensor]], source: dict[str, Tensor], attends: bool) -> Cache:
-    """Return the cache of `prefill`; what comes from the encoder stands apart, as beams share it."""
+def _split_cache(blocks: list[dict[str, Tensor]], source: dict[str, Tensor], attends: bool) -> Cache:
+    """Return the cache of `prefill`; the encoder's part is kept apart, as beams share it."""
     if not source:
         return Cache(blocks)
     own, of_context = zip(*map(parted, blocks), strict=True)
     mask = source["encoder_padding_mask"]
-    # Without attention nothing is to be made up for.
+    # Without attention there is no coverage to make up for.
     coverage = (ops.zeros_like if attends else ops.ones_like)(mask, dtype="float32")  # (B, S)
     shared = Source([joined({}, parts) for parts in of_context], mask, source["encoder_token_ids"])
     return Cache([*own], shared, coverage)

@@ -1,4 +1,4 @@
-"""What a reader makes of texts: the prompts that the decoder goes on from, and what an encoder reads besides."""
+"""Prompts, which a reader makes of texts: the decoder's first tokens, and the encoder's inputs if there is one."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ NO_ROOM = "max_new_tokens leaves no room for a prompt: the model takes {max_leng
 EMPTY = "The prompt is empty, and the model has no token that texts begin with."
 NOTHING = "The text is blank: there is nothing to read."
 BLANK = (EMPTY, NOTHING)  # such a text gives an empty one, as with Marian and OpenNMT
-UNBOUNDED = 2**16  # tokens of a new text where the model has no bound: memory is taken for all that are asked for
+UNBOUNDED = 2**16  # tokens of a new text where the model has no bound: memory is allocated for all that are requested
 
 
 class Prompts(NamedTuple):
-    """The prompts of a batch. A row with an error has a prompt all the same, which is not answered."""
+    """The prompts of a batch. A row with an error has a prompt, too, for which nothing is generated."""
 
     token_ids: Tensor  # int32 (B, P), padded on the right
     lengths: Tensor  # int32 (B,), at least 1
     source: dict[str, Tensor]  # of a model with an encoder, its inputs by name, each int32 (B, S); else {}
     truncated: Tensor  # boolean (B,), whether a text was cut
-    error: Tensor  # string (B,), why a row cannot be answered; "" where it can
+    error: Tensor  # string (B,), why nothing can be generated; "" if it can
 
 
 def longest_text(config: TransformerConfig, max_length: int) -> int:
-    """Return tokens of prompt and new text together, at most.
+    """Return the largest number of tokens of prompt and new text together.
 
     Args:
         config: Of the model.
@@ -39,7 +39,7 @@ def longest_text(config: TransformerConfig, max_length: int) -> int:
 
 
 def check_answer(truncated: bool, error: str, max_length: int) -> None:
-    """Warn if a text was cut, and raises a `ValueError` if it cannot be answered; a blank one has an empty answer."""
+    """Warn if a text was cut; raise a `ValueError` if it has an error, unless it is blank: then the new one is, too."""
     if error and error not in BLANK:
         raise ValueError(f"the text cannot be answered: {error}")
     tell_cut([truncated], max_length)
@@ -55,7 +55,7 @@ def begin_id(config: TransformerConfig) -> int | None:
 
 
 def decoder_start_id(config: TransformerConfig) -> int:
-    """Return the token that the decoder of a model of two stacks begins with.
+    """Return the token that the decoder of an encoder-decoder begins with.
 
     Args:
         config: Of the model.

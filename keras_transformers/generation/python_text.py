@@ -21,12 +21,12 @@ from keras_transformers.text.tokenizer import Tokenizer
 
 
 def bucket(number: int, max_length: int) -> int:
-    """Return the least bucket that holds a number of tokens; `max_length` where none below it does."""
+    """Return the smallest bucket that holds a number of tokens; `max_length` where none below it does."""
     return next((size for size in BUCKETS if number <= size < max_length), max_length)
 
 
 class PromptReader:
-    """Prompts of a causal language model; too long ones lose their beginning, so that the new tokens fit in.
+    """A reader of prompts of a causal language model; too long ones lose their beginning, to fit the new tokens in.
 
     Args:
         config: Of the model.
@@ -40,10 +40,10 @@ class PromptReader:
         self.begin_id = prompts.begin_id(config)
 
     def __call__(self, texts: Sequence[str], max_new_tokens: np.ndarray) -> Prompts:
-        """From B texts and int32 (B,) to the prompts."""
+        """Return the prompts of B texts, given `max_new_tokens` int32 (B,)."""
         rows = [self._read(*row) for row in zip(self.tokenizer.encode(texts), max_new_tokens.tolist(), strict=True)]
-        ids, truncated, error = zip(*rows, strict=True)
-        ids = Ragged.of(ids)
+        token_ids, truncated, error = zip(*rows, strict=True)
+        ids = Ragged.of(token_ids)
         width = bucket(ids.lengths.max(), self.max_length)
         return Prompts(
             ids.padded(width, self.config.fill_id),
@@ -54,7 +54,7 @@ class PromptReader:
         )
 
     def _read(self, encoded: Encoded, max_new_tokens: int) -> tuple[list[int], bool, str]:
-        """Return ids of a prompt, whether it was cut, and its error."""
+        """Return the ids of a prompt, whether it was cut, and its error."""
         ids, is_special = np.array(encoded.ids, np.int32), np.array(encoded.special_mask, bool)
         room, length = self.max_length - max_new_tokens - is_special.sum(), (~is_special).sum()
         is_cut = np.cumsum(~is_special) <= length - max(room, 1)
@@ -66,7 +66,7 @@ class PromptReader:
 
 
 class SourceReader:
-    """Texts for the encoder, and the token that the decoder begins with; too long texts lose their end.
+    """A reader of texts for the encoder, with the decoder's start token; too long texts lose their end.
 
     Args:
         config: Of the model.
@@ -79,7 +79,7 @@ class SourceReader:
         self.start_id, self.longest = prompts.decoder_start_id(config), prompts.longest_text(config, max_length)
 
     def __call__(self, texts: Sequence[str], max_new_tokens: np.ndarray) -> Prompts:
-        """From B texts and int32 (B,) to the prompts."""
+        """Return the prompts of B texts, given `max_new_tokens` int32 (B,)."""
         encoded = self.tokenizer.encode(texts, max_length=self.max_length)
         rows = Rows(Ragged.of([row.ids for row in encoded]))
         padded = rows.padded(bucket(rows.lengths.max(), self.max_length), self.pad_id)
@@ -95,7 +95,7 @@ class SourceReader:
 
 
 class Writer:
-    """From tokens to texts.
+    """A writer from tokens to texts.
 
     Args:
         spelling: What each token adds.

@@ -1,4 +1,4 @@
-"""What a caller asks of generation: one value a row each, so that a row's text never depends on its neighbours."""
+"""Requests of generation: one value for each row, so that a row's text never depends on its neighbours."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from keras_transformers.utils.number_checks import is_number, is_token_id
 from keras_transformers.utils.tensor_types import Tensor
 
 
-class Knob(NamedTuple):
-    """A knob: its dtype, its neutral value, and the range [low, high] of its values."""
+class SamplingParameter(NamedTuple):
+    """A sampling parameter: its dtype, its neutral value, and the range [low, high] of its values."""
 
     dtype: str
     neutral: float
@@ -25,19 +25,19 @@ class Knob(NamedTuple):
 
 
 MOST = 2**31 - 1
-KNOBS = {
-    "max_new_tokens": Knob("int32", 64, 1, MOST),
-    "min_new_tokens": Knob("int32", 0, 0, MOST),
-    "temperature": Knob("float32", 0.0, 0.0, 1e6),  # 0: the likeliest token
-    "top_k": Knob("int32", 0, 0, MOST),  # 0: all
-    "top_p": Knob("float32", 1.0, 1e-6, 1.0),
-    "min_p": Knob("float32", 0.0, 0.0, 1.0),
-    "repetition_penalty": Knob("float32", 1.0, 1e-6, 1e6),
-    "no_repeat_ngram": Knob("int32", 0, 0, MOST),  # 0: off
-    "seed": Knob("int32", 0, -MOST, MOST),
-    "length_penalty": Knob("float32", 1.0, -10, 10),  # of beams
-    "coverage_penalty": Knob("float32", 0.0, 0.0, 1e6),  # of beams beside an encoder
-    "early_stopping": Knob("int32", 0, 0, 1),  # of beams; a yes or no
+SAMPLING_PARAMETERS = {
+    "max_new_tokens": SamplingParameter("int32", 64, 1, MOST),
+    "min_new_tokens": SamplingParameter("int32", 0, 0, MOST),
+    "temperature": SamplingParameter("float32", 0.0, 0.0, 1e6),  # 0: the likeliest token
+    "top_k": SamplingParameter("int32", 0, 0, MOST),  # 0: all
+    "top_p": SamplingParameter("float32", 1.0, 1e-6, 1.0),
+    "min_p": SamplingParameter("float32", 0.0, 0.0, 1.0),
+    "repetition_penalty": SamplingParameter("float32", 1.0, 1e-6, 1e6),
+    "no_repeat_ngram": SamplingParameter("int32", 0, 0, MOST),  # 0: off
+    "seed": SamplingParameter("int32", 0, -MOST, MOST),
+    "length_penalty": SamplingParameter("float32", 1.0, -10, 10),  # of beams
+    "coverage_penalty": SamplingParameter("float32", 0.0, 0.0, 1e6),  # of beams beside an encoder
+    "early_stopping": SamplingParameter("int32", 0, 0, 1),  # of beams; a yes or no
 }
 OF_SAMPLES = ("temperature", "top_k", "top_p", "min_p", "seed")
 OF_BEAMS = ("length_penalty", "coverage_penalty", "early_stopping")
@@ -45,7 +45,7 @@ OF_SOURCES = ("coverage_penalty",)
 
 
 class Request(NamedTuple):
-    """How texts are generated: the knobs, neutral where a method does not know one, and what else a row asks for."""
+    """A request: sampling parameters, neutral where a method does not have one, stop strings and biases of each row."""
 
     max_new_tokens: Tensor  # int32 (B,)
     min_new_tokens: Tensor  # int32 (B,)
@@ -73,7 +73,7 @@ class Request(NamedTuple):
         return keras.tree.map_structure(lambda column: column[index], self)
 
     def repeated(self, number: Tensor | int) -> Request:
-        """Return the request of `number` rows for each row: those of the first prompt first.
+        """Return the request of `number` rows for each row; rows of the first prompt come first.
 
         Args:
             number: int, or an int32 scalar tensor.
@@ -85,40 +85,47 @@ class Request(NamedTuple):
         return repeated._replace(sequence=sequence)
 
 
-def knobs_of(num_beams: int, has_source: bool = False) -> dict[str, Knob]:
-    """Return the knobs of beam search, or with one beam those of samples; `has_source`: with those beside an
-    encoder.
+def sampling_parameters_of(num_beams: int, has_source: bool = False) -> dict[str, SamplingParameter]:
+    """Return the sampling parameters that a method has.
+
+    Args:
+        num_beams: More than one for beam search.
+        has_source: Whether the model has an encoder: `OF_SOURCES` are among them then.
     """
     others = (OF_SAMPLES if num_beams > 1 else OF_BEAMS) + (() if has_source else OF_SOURCES)
-    return {name: knob for name, knob in KNOBS.items() if name not in others}
+    return {name: parameter for name, parameter in SAMPLING_PARAMETERS.items() if name not in others}
 
 
-def make_knobs(
+def make_sampling_parameters(
     rows: int, values: dict[str, Any], num_beams: int = 1, has_source: bool = False
 ) -> dict[str, np.ndarray]:
-    """Return all knobs as arrays (rows,); those that are not in `values` are neutral.
+    """Return all sampling parameters as arrays (rows,); those that are not in `values` are neutral.
 
     Args:
         rows: Their number, B.
-        values: By name, a number or one number a row; only knobs that the method has.
+        values: By name, a number or one number a row; only parameters that the method has.
         num_beams: Beams, 1 for samples.
-        has_source: Whether the model has an encoder besides.
+        has_source: Whether the model has an encoder.
 
     Raises:
         ValueError: A name is unknown, a value is out of range, or there are more or fewer values than rows.
 
     Example:
 
-    >>> make_knobs(2, {"temperature": 0.7, "top_k": [5, 0]})["temperature"].tolist()
+    >>> make_sampling_parameters(2, {"temperature": 0.7, "top_k": [5, 0]})["temperature"].tolist()
     [0.699999988079071, 0.699999988079071]
     """
-    knobs = knobs_of(num_beams, has_source)
-    if unknown := sorted(set(values) - set(knobs)):
-        of = dict.fromkeys(OF_SAMPLES, "samples, num_beams=1") | dict.fromkeys(OF_BEAMS, "beams, num_beams=2 or more")
-        of |= {} if has_source else dict.fromkeys(OF_SOURCES, "models with an encoder")
-        hints = "".join(f" {name} is for {of[name]}." for name in unknown if name in of)
-        raise ValueError(f"unknown options {unknown}; with num_beams={num_beams} there are {list(knobs)}.{hints}")
-    return {name: _column(name, knob, values.get(name, knob.neutral), rows) for name, knob in KNOBS.items()}
+    parameters = sampling_parameters_of(num_beams, has_source)
+    if unknown := sorted(set(values) - set(parameters)):
+        method_of = dict.fromkeys(OF_SAMPLES, "samples, num_beams=1")
+        method_of |= dict.fromkeys(OF_BEAMS, "beams, num_beams=2 or more")
+        method_of |= {} if has_source else dict.fromkeys(OF_SOURCES, "models with an encoder")
+        hints = "".join(f" {name} is for {method_of[name]}." for name in unknown if name in method_of)
+        raise ValueError(f"unknown options {unknown}; with num_beams={num_beams} there are {list(parameters)}.{hints}")
+    return {
+        name: _column(name, parameter, values.get(name, parameter.neutral), rows)
+        for name, parameter in SAMPLING_PARAMETERS.items()
+    }
 
 
 def make_request(
@@ -131,10 +138,10 @@ def make_request(
         rows: Their number, B.
         stop: Strings before which a text ends.
         token_bias: Numbers added to the logits of tokens, by id; minus infinity suppresses one.
-        values, num_beams, has_source: As for `make_knobs`.
+        values, num_beams, has_source: As for `make_sampling_parameters`.
 
     Raises:
-        ValueError: As `make_knobs`; or a stop string is empty, too long or none, or there are too many.
+        ValueError: As `make_sampling_parameters`; or a stop string is empty, too long or none, or there are too many.
 
     Example:
 
@@ -145,13 +152,13 @@ def make_request(
     stop = list(stop) if isinstance(stop, Iterable) and not isinstance(stop, str) else stop
     if not isinstance(stop, list) or not all(isinstance(string, str) and string for string in stop):
         raise ValueError(f"stop must be a list of str that are not empty: received {stop!r}.")
-    stop = [string.encode("utf-8") for string in check_texts("stop", stop, is_ordered=False)]
-    if len(stop) > MOST_STRINGS or max(map(len, stop), default=0) > MOST_BYTES:
-        raise ValueError(f"{TOO_MUCH} Received {len(stop)}, the longest of {max(map(len, stop)):,} bytes.")
+    strings = [string.encode("utf-8") for string in check_texts("stop", stop, is_ordered=False)]
+    if len(strings) > MOST_STRINGS or max(map(len, strings), default=0) > MOST_BYTES:
+        raise ValueError(f"{TOO_MUCH} Received {len(strings)}, the longest of {max(map(len, strings)):,} bytes.")
     bias_ids, bias_values = np.array(list(token_bias), np.int32), np.array(list(token_bias.values()), np.float32)
     return Request(
-        **make_knobs(rows, values, num_beams, has_source),
-        stop=stop_strings(rows, stop),
+        **make_sampling_parameters(rows, values, num_beams, has_source),
+        stop=stop_strings(rows, strings),
         bias_ids=np.broadcast_to(bias_ids, (rows, bias_ids.size)),
         bias_values=np.broadcast_to(bias_values, (rows, bias_values.size)),
         sequence=np.zeros(rows, np.int32),
@@ -159,8 +166,10 @@ def make_request(
 
 
 def check_bias(token_bias: Mapping[int, float] | None, vocabulary_size: int) -> Mapping[int, float]:
-    """Return what is added to logits, by token; a `ValueError` for what is no token id, or no number that float32
-    holds.
+    """Return the biases of logits by token id.
+
+    Raises:
+        ValueError: A key is no token id, or a value is no number that float32 holds.
     """
     token_bias = {} if token_bias is None else token_bias
     if not isinstance(token_bias, Mapping):
@@ -180,35 +189,36 @@ def is_bias(value: Any) -> bool:
     return is_number(value) and (value == float("-inf") or abs(value) <= float(np.finfo(np.float32).max))
 
 
-def _column(name: str, knob: Knob, value: Any, rows: int) -> np.ndarray:
+def _column(name: str, parameter: SamplingParameter, value: Any, rows: int) -> np.ndarray:
     try:
         array = np.asarray(value)
-    except ValueError:  # of lists of unlike lengths
+    except ValueError:  # lists of unlike lengths
         array = np.array(None)
-    if array.dtype.kind == "b" and knob.high == 1:
-        array = array.astype(knob.dtype)
-    if array.dtype.kind not in "iuf" or (knob.dtype == "int32" and array.dtype.kind == "f"):
-        raise ValueError(f"{name} is a number of type {knob.dtype}, or one a text: received {value!r}.")
+    if array.dtype.kind == "b" and parameter.high == 1:
+        array = array.astype(parameter.dtype)
+    if array.dtype.kind not in "iuf" or (parameter.dtype == "int32" and array.dtype.kind == "f"):
+        raise ValueError(f"{name} is a number of type {parameter.dtype}, or one a text: received {value!r}.")
     if array.shape not in ((), (rows,)):
         raise ValueError(f"{name} is one number or one a text ({rows}): received the shape {array.shape}.")
-    if not ((array >= knob.low) & (array <= knob.high)).all():
-        raise ValueError(f"{name} {range_of(knob)}: received {value!r}.")
-    return np.broadcast_to(array.astype(knob.dtype), (rows,))
+    if not ((array >= parameter.low) & (array <= parameter.high)).all():
+        raise ValueError(f"{name} {range_of(parameter)}: received {value!r}.")
+    return np.broadcast_to(array.astype(parameter.dtype), (rows,))
 
 
-def range_of(knob: Knob) -> str:
-    """Return the range of a knob as the end of an error message."""
-    return f"must be in [{knob.low:g}, {knob.high:g}]"
+def range_of(parameter: SamplingParameter) -> str:
+    """Return the range of a parameter as the end of an error message."""
+    return f"must be in [{parameter.low:g}, {parameter.high:g}]"
 
 
-def out_of_range(knobs: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Return which rows have a knob out of its range: by name a boolean (B,); NaN is out of every range.
+def out_of_range(parameters: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Return which rows have a parameter out of its range, by name a boolean (B,); NaN is out of every range.
 
     Args:
-        knobs: Some of `KNOBS`, each (B,).
+        parameters: Some of `SAMPLING_PARAMETERS`, each (B,).
     """
     failed = {}
-    for name, value in knobs.items():
-        low, high = (ops.cast(bound, KNOBS[name].dtype) for bound in (KNOBS[name].low, KNOBS[name].high))
+    for name, value in parameters.items():
+        parameter = SAMPLING_PARAMETERS[name]
+        low, high = (ops.cast(bound, parameter.dtype) for bound in (parameter.low, parameter.high))
         failed[name] = ops.logical_not(ops.logical_and(value >= low, value <= high))
     return failed

@@ -1,4 +1,4 @@
-"""From logits (B, V) to the next token, one knob a row: greedy, or a sample from what the filters leave."""
+"""The next token from logits (B, V), with sampling parameters for each row: greedy, or a sample after filters."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def cut_off(logits: Tensor, epsilon: float, eta: float) -> Tensor:
 
 
 def _at_least(logits: Tensor, least: Tensor | float) -> Tensor:
-    """Rule out tokens of a lower probability, but for the likeliest."""
+    """Rule out tokens of a lower probability, except the likeliest."""
     is_unlikely = ops.logical_and(
         ops.softmax(logits, axis=-1) < least, logits < ops.max(logits, axis=-1, keepdims=True)
     )
@@ -133,20 +133,22 @@ def _at_least(logits: Tensor, least: Tensor | float) -> Tensor:
 
 
 def _entropy(logits: Tensor) -> Tensor:
-    """That of the softmax, in nats: (B, 1)."""
+    """Return the entropy of the softmax, in nats: (B, 1)."""
     probabilities, logs = ops.softmax(logits, axis=-1), ops.log_softmax(logits, axis=-1)
     return -ops.sum(ops.where(probabilities > 0, probabilities * logs, 0.0), axis=-1, keepdims=True)
 
 
 def _sorted_top(logits: Tensor, number: Tensor) -> Tensor:
-    """Return the largest logits of each row in order; a number that is known only at run time will do on TensorFlow."""
+    """Return the largest logits of each row in order; on JAX all of them, as it needs static shapes."""
     if keras.backend.backend() == "tensorflow":
         return ops.top_k(logits, number)[0]
     return ops.flip(ops.sort(logits, axis=-1), axis=-1)
 
 
 def gumbel(seeds: Tensor, vocabulary_size: int) -> Tensor:
-    """Standard Gumbel noise of its own for each row: the argmax of logits plus this is a sample of their softmax.
+    """Return standard Gumbel noise, drawn apart for each row.
+
+    The argmax of logits plus this noise is a sample of their softmax.
 
     Args:
         seeds: int32 (B, 2).

@@ -1,4 +1,4 @@
-"""Text to text as TensorFlow functions: reader, program and writer in one; what `generate` calls, `export` saves."""
+"""Text to text as TensorFlow functions: reader, program and writer; `generate` calls what `export` saves."""
 
 from __future__ import annotations
 
@@ -11,12 +11,19 @@ import tensorflow as tf
 
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.generation.beam import BeamSearch
-from keras_transformers.generation.graph_text import Writer, first_error, stop_bytes
+from keras_transformers.generation.graph_text import PromptReader, SourceReader, Writer, first_error, stop_bytes
 from keras_transformers.generation.output_matrix import OutputMatrix
 from keras_transformers.generation.prescribed import Prescribed
 from keras_transformers.generation.program import Method, make_program
 from keras_transformers.generation.prompts import check_answer
-from keras_transformers.generation.request import KNOBS, Request, knobs_of, make_request, out_of_range, range_of
+from keras_transformers.generation.request import (
+    SAMPLING_PARAMETERS,
+    Request,
+    make_request,
+    out_of_range,
+    range_of,
+    sampling_parameters_of,
+)
 from keras_transformers.generation.sampling import Sampling
 from keras_transformers.generation.spelling import Spelling, token_bytes
 from keras_transformers.generation.state import State
@@ -28,7 +35,8 @@ from keras_transformers.text.strings import decoded
 STOP = tf.TensorSpec([None, None], tf.string, name="stop")
 ERROR, COUNT = tf.TensorSpec([None], tf.string), tf.TensorSpec([], tf.int32)
 REQUEST = tf.nest.map_structure(lambda x: tf.TensorSpec([None] * x.ndim, x.dtype), make_request(1, ["a"], {0: 0.0}, {}))
-GROWTH = 32  # places; beside an encoder a cache for the longest text would be carried, and with beams copied, each step
+# Places; a cache for the longest text would be carried, and with beams copied, at each step beside an encoder.
+CACHE_INCREMENT = 32
 
 
 class GenerationService:
@@ -49,30 +57,31 @@ class GenerationService:
         self,
         config: TransformerConfig,
         model: keras.Model,
-        reader: Callable,
+        reader: PromptReader | SourceReader,
         spelling: Spelling,
         prescribed: Prescribed,
     ):
         self.reader, self.longest = reader, reader.longest
         self.has_source = config.kind == "encoder_decoder"
         self.output_matrix = OutputMatrix(config, model)
-        growth = GROWTH if self.has_source else None
-        self.program = make_program(config, model, token_bytes(spelling), self.output_matrix, prescribed, True, growth)
+        increment = CACHE_INCREMENT if self.has_source else None
+        tables = token_bytes(spelling)
+        self.program = make_program(config, model, tables, self.output_matrix, prescribed, True, increment)
         self.writer = Writer(spelling, begins=self.has_source)
         self.module = tf.Module()
         self.module.graph = reader.graph
         self.module.weights = [variable.value for variable in model.variables]
         self.module.output_matrix = self.output_matrix.matrix
-        self._runs = {}  # traced functions, by number of beams
+        self._runs: dict[int, Callable] = {}  # traced functions, by number of beams
 
     def write(
         self, text: tf.Tensor, error: tf.Tensor, sequences: tf.Tensor, request: Request, num_beams: int
     ) -> dict[str, tf.Tensor]:
-        """Return texts to new texts: what is traced.
+        """Generate new texts for texts: the function that is traced.
 
         Args:
             text: string (B,).
-            error: string (B,), why a row is not to be answered; "" where it is.
+            error: string (B,), why nothing is generated for a row; "" where something is.
             sequences: int32, n texts for each prompt.
             request: Of B rows.
             num_beams: With more than one, beam search.
@@ -94,7 +103,7 @@ class GenerationService:
     def start(
         self, text: tf.Tensor, error: tf.Tensor, number: tf.Tensor, request: Request, method: Method
     ) -> tuple[State, Request, dict[str, tf.Tensor]]:
-        """State and request of `number` rows a text before the first token; `truncated` and `error` of each text."""
+        """Return state and request of `number` rows a text before the first token; and errors and cuts of each text."""
         prompts = self.reader(text, request.max_new_tokens, error)
         limit = tf.minimum(prompts.lengths + request.max_new_tokens, self.longest)
         limit = tf.where(prompts.error == "", limit, prompts.lengths)
@@ -106,26 +115,26 @@ class GenerationService:
     def run(
         self, text: tf.Tensor, error: tf.Tensor, sequences: tf.Tensor, request: Request, num_beams: int = 1
     ) -> dict[str, tf.Tensor]:
-        """`write`, traced once for each number of beams."""
+        """Call `write`, traced once for each number of beams."""
         if num_beams not in self._runs:
             self._runs[num_beams] = tf.function(
-                lambda *inputs: self.write(*inputs, num_beams),
+                lambda text, error, sequences, request: self.write(text, error, sequences, request, num_beams),
                 input_signature=[TEXT, ERROR, COUNT, REQUEST],
                 autograph=False,
             )
         return self._runs[num_beams](text, error, sequences, request)
 
     def answer(self, texts: Sequence[str], sequences: int, request: Request, num_beams: int = 1) -> dict[str, list]:
-        """Answers to texts as lists, by name; those of a row are lists with `sequences` > 1."""
+        """Return the outputs for texts as lists, by name; with `sequences` > 1, a row's output is a list, too."""
         self.output_matrix.refresh()
         columns = self.run(tf.constant(texts, tf.string), _no_errors(texts), sequences, _tensors(request), num_beams)
         return {name: decoded(column.numpy()).tolist() for name, column in _squeezed(columns, sequences).items()}
 
     def stream(self, text: str, request: Request) -> Iterator[str]:
-        """Yield one text, as it grows.
+        """Yield one generated text piece by piece.
 
         Raises:
-            ValueError: The text cannot be answered.
+            ValueError: No text can be generated.
         """
         self.output_matrix.refresh()
         state, rows, columns = self._start(tf.constant([text]), _no_errors([text]), 1, _tensors(request))
@@ -142,7 +151,11 @@ class GenerationService:
     @cached_property
     def _start(self) -> Any:
         signature = [TEXT, ERROR, COUNT, REQUEST]
-        return tf.function(lambda *inputs: self.start(*inputs, Sampling()), input_signature=signature, autograph=False)
+        return tf.function(
+            lambda text, error, number, request: self.start(text, error, number, request, Sampling()),
+            input_signature=signature,
+            autograph=False,
+        )
 
     @cached_property
     def _advance(self) -> Any:
@@ -155,63 +168,67 @@ class GenerationService:
         )
 
     def signatures(self, defaults: Request, sequences: int, num_beams: int = 1) -> dict[str, Any]:
-        """Return the signatures of an export: `serving_default`, and `generate`, which takes the knobs as inputs.
+        """Return the signatures of an export: `serving_default`, and `generate`, whose inputs are sampling parameters.
 
         Args:
             defaults: The request of `serving_default`, one row.
             sequences: Texts for each prompt.
             num_beams: With more than one, beam search.
         """
-        names = list(knobs_of(num_beams, self.has_source))
+        names = list(sampling_parameters_of(num_beams, self.has_source))
 
         def serve(text):
-            rows = tf.size(text)  # tiled: `tf.repeat` takes 31 operations for each knob, this 6
+            rows = tf.size(text)  # tiled: `tf.repeat` takes 31 operations for each parameter, this 6
             request = tf.nest.map_structure(lambda x: tf.tile(x, [rows] + [1] * (len(x.shape) - 1)), _tensors(defaults))
             return _squeezed(self.run(text, tf.fill(tf.shape(text), ""), sequences, request, num_beams), sequences)
 
-        def generate(text, stop, *knobs):
-            request, error = _request_of(dict(zip(names, knobs, strict=True)), stop, tf.size(text))
+        def generate(text, stop, *columns):
+            request, error = _request_of(dict(zip(names, columns, strict=True)), stop, tf.size(text))
             return _squeezed(self.run(text, error, sequences, request, num_beams), sequences)
 
-        knob_specs = [tf.TensorSpec([None], KNOBS[name].dtype, name=name) for name in names]
+        specs = [tf.TensorSpec([None], SAMPLING_PARAMETERS[name].dtype, name=name) for name in names]
         return {
             "serving_default": tf.function(serve, input_signature=[TEXT], autograph=False),
-            "generate": tf.function(generate, input_signature=[TEXT, STOP, *knob_specs], autograph=False),
+            "generate": tf.function(generate, input_signature=[TEXT, STOP, *specs], autograph=False),
         }
 
 
-def _request_of(knobs: dict[str, tf.Tensor], stop: tf.Tensor, rows: tf.Tensor) -> tuple[Request, tf.Tensor]:
-    """Return the request of a call from outside, and why rows of it are refused, string (B,); these rows get neutral
-    knobs.
+def _request_of(parameters: dict[str, tf.Tensor], stop: tf.Tensor, rows: tf.Tensor) -> tuple[Request, tf.Tensor]:
+    """Return the request of a call of the signature, and the errors of its rows, string (B,).
+
+    A row with an error gets neutral parameters.
 
     Args:
-        knobs: Each (B,).
+        parameters: Sampling parameters by name, each (B,).
         stop: string (B, n), empty for none.
         rows: int32, B.
     """
-    columns = with_rows({**knobs, "stop": stop}, rows)
-    knobs, stop = {name: columns[name] for name in knobs}, columns["stop"]
-    stop, too_much = stop_bytes(stop)
+    columns = with_rows({**parameters, "stop": stop}, rows)
+    parameters = {name: columns[name] for name in parameters}
+    strings, too_much = stop_bytes(columns["stop"])
     error = tf.fill([rows], "")
-    for name, failed in out_of_range(knobs).items():
-        error = first_error(error, failed, f"{name} {range_of(KNOBS[name])}.")
+    for name, failed in out_of_range(parameters).items():
+        error = first_error(error, failed, f"{name} {range_of(SAMPLING_PARAMETERS[name])}.")
     error = first_error(error, too_much, TOO_MUCH)
-    neutral = {name: tf.fill([rows], tf.constant(knob.neutral, knob.dtype)) for name, knob in KNOBS.items()}
-    knobs = {name: tf.where(error == "", column, neutral[name]) for name, column in knobs.items()}
+    neutral = {
+        name: tf.fill([rows], tf.constant(parameter.neutral, parameter.dtype))
+        for name, parameter in SAMPLING_PARAMETERS.items()
+    }
+    parameters = {name: tf.where(error == "", column, neutral[name]) for name, column in parameters.items()}
     none = tf.zeros([rows, 0], tf.int32)
-    return Request(**neutral | knobs, stop=stop, bias_ids=none, bias_values=tf.cast(none, tf.float32),
+    return Request(**neutral | parameters, stop=strings, bias_ids=none, bias_values=tf.cast(none, tf.float32),
                    sequence=tf.zeros([rows], tf.int32)), error  # fmt: skip
 
 
 def _one_at_least(column: tf.Tensor) -> tf.Tensor:
-    """Return a column of no rows gets one that cannot be answered, as there is no maximum of nothing."""
+    """Add a row to a column without rows, as there is no maximum of nothing; nothing is generated for it."""
     shape = tf.shape(column)
     spare = tf.concat([tf.cast(shape[:1] == 0, tf.int32), shape[1:]], 0)
     return tf.concat([column, tf.zeros(spare, column.dtype)], 0)
 
 
 def _squeezed(columns: dict[str, tf.Tensor], sequences: int) -> dict[str, tf.Tensor]:
-    """Columns (B,) rather than (B, 1) where there is one text for each prompt."""
+    """Return columns (B,) rather than (B, 1) where there is one text for each prompt."""
     return {name: x[:, 0] if sequences == 1 and x.shape.rank == 2 else x for name, x in columns.items()}
 
 

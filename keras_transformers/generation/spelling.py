@@ -1,4 +1,4 @@
-"""What tokens add to a text that grows: the text so far is always the decoded one.
+"""The bytes that each token adds to a growing text, which always equals the decoded one.
 
 Only bytes that are no UTF-8 differ: each broken character becomes U+FFFD, as in `bytes.decode`. The decoder
 ByteFallback replaces every byte of a run that holds one, whole characters too, which a stream may have sent already.
@@ -24,11 +24,11 @@ NOTHING_YET = -1  # the entry before the first token of a text
 
 
 class Spelling(NamedTuple):
-    """What each token adds: its body at once, its rest, such as the space behind a word, when another token follows.
+    """The bytes of tokens: a body, added at once, and a rest, such as the space after a word, added before the next.
 
     Args:
-        bodies, rests: Bytes of each id in mid-sentence; where texts have a beginning of their own and tokens are
-            spelled in another way there, those of each id as the first token stand behind them: V or 2 V entries.
+        bodies, rests: Bytes of each id in mid-sentence. Where texts have a beginning of their own, at which tokens are
+            spelled in another way, the bytes of each id as the first token follow: V or 2 V entries.
         is_text: Which of the V ids add anything; the others, special tokens, are as if they were not there.
     """
 
@@ -37,11 +37,11 @@ class Spelling(NamedTuple):
     is_text: list[bool]
 
     def text(self, token_ids: Sequence[int], before: int = NOTHING_YET) -> bytes:
-        """Return what tokens spell.
+        """Return the bytes that tokens spell.
 
         Args:
             token_ids: Of the text.
-            before: The token in front of them, of the prompt that they continue.
+            before: The token before them, of the prompt that they continue.
         """
         content, last, size = bytearray(), before, len(self.is_text)
         for number in token_ids:
@@ -76,7 +76,7 @@ def spell(tokenizer: Tokenizer, config: TransformerConfig, begins: bool) -> Spel
 
 
 def byte_table(token_bytes: list[bytes]) -> np.ndarray:
-    """Return what each token adds to the text: int32 (V, W), filled with `NO_BYTE`."""
+    """Return the bytes of tokens as a table: int32 (V, W), filled with `NO_BYTE`."""
     table = np.full((len(token_bytes), max(map(len, token_bytes), default=0) or 1), NO_BYTE, np.int32)
     for row, content in zip(table, token_bytes, strict=True):
         row[: len(content)] = list(content)
@@ -84,21 +84,19 @@ def byte_table(token_bytes: list[bytes]) -> np.ndarray:
 
 
 def spelled(token_bytes: Sequence[bytes], eos_ids: Iterable[int], vocabulary_size: int) -> list[bytes]:
-    """Return what each id adds to a new text: nothing at its end; and a model may have more rows than there are
-    tokens.
-    """
+    """Return the bytes that each id adds to a new text; end tokens, and rows of the model without a token, add none."""
     ends = set(eos_ids)
     spelled = [b"" if number in ends else content for number, content in enumerate(token_bytes)]
     return spelled + [b""] * (vocabulary_size - len(spelled))
 
 
 def _parts(inside: bytes, last: bytes) -> tuple[bytes, bytes]:
-    """Body and rest of a token, from what it adds in mid-sentence and as the last token."""
+    """Return body and rest of a token, from the bytes that it adds in mid-sentence and as the last token."""
     return (last, inside[len(last) :]) if inside.startswith(last) else (inside, b"")
 
 
 class TokenBytes(NamedTuple):
-    """A `Spelling` as arrays, with an empty entry behind the P entries: what the loop reads.
+    """A `Spelling` as arrays for the loop, with an empty entry after the P entries.
 
     Args:
         bodies: int16 (P + 1, W), filled with `NO_BYTE`.

@@ -1,4 +1,4 @@
-"""What the loop of generation carries from token to token."""
+"""The state that the generation loop carries from token to token."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from keras import ops
 from keras_transformers.generation.stop import StopStrings, empty_tail
 from keras_transformers.utils.tensor_types import Tensor
 
-BEYOND = 2**30  # bytes: a text that no stop string ends keeps as many
+BEYOND = 2**30  # bytes: at least as many as a text has, if no stop string ends it
 
 
 class Source(NamedTuple):
-    """What all rows of one source text share: one row each, for as many rows of the state that stand together."""
+    """The part of the cache that rows of one source text share: one row here for n consecutive rows of the state."""
 
     blocks: list[dict[str, Tensor]]  # for each block "cross_key" and "cross_value", each (B / n, K, S, H)
     mask: Tensor  # int32 (B / n, S), 0 for padding
@@ -29,7 +29,7 @@ class Cache(NamedTuple):
 
     @property
     def places(self) -> Tensor:
-        """Tokens that there is room for, T."""
+        """Number of tokens that there is room for, T."""
         return ops.shape(self.blocks[0]["key"])[2]
 
     def grown(self, places: Tensor) -> Cache:
@@ -38,7 +38,7 @@ class Cache(NamedTuple):
         return self._replace(blocks=[{name: ops.pad(x, widths) for name, x in block.items()} for block in self.blocks])
 
     def rows(self, index: Tensor) -> Cache:
-        """Return the cache of some rows, int32 (n,); what the rows of a source share stays as it is."""
+        """Return the cache of some rows, int32 (n,); the part that rows of a source share does not change."""
         blocks = [{name: ops.take(x, index, axis=0) for name, x in block.items()} for block in self.blocks]
         return self._replace(blocks=blocks, coverage=ops.take(self.coverage, index, axis=0) if self.source else ())
 
@@ -71,7 +71,7 @@ class State(NamedTuple):
 
     @property
     def read(self) -> tuple[Tensor, Tensor]:
-        """What the rows have read, source or prompt: int32 (B, S), padded on the right, and its lengths (B,)."""
+        """The texts that the rows have read, source or prompt: int32 (B, S), padded on the right, and lengths (B,)."""
         if not self.cache.source:
             return self.token_ids, self.lengths - self.num_new
         source = self.cache.source
@@ -81,7 +81,7 @@ class State(NamedTuple):
 
     @property
     def written(self) -> Written:
-        """The texts: the hypotheses of beam search, else what stands in the rows."""
+        """The texts: the hypotheses of beam search, or else the rows themselves."""
         return self.hypotheses or Written(self.token_ids, self.lengths, self.num_new, self.kept_bytes, self.score)
 
 

@@ -23,7 +23,7 @@ class StopStrings(NamedTuple):
     """Stop strings of each row.
 
     Args:
-        strings: int32 (B, n, M), their bytes, aligned on the right; what stands to the left of them is ignored.
+        strings: int32 (B, n, M), their bytes, aligned on the right; values to the left of them are ignored.
         lengths: int32 (B, n), in bytes; 0 for none.
     """
 
@@ -58,7 +58,7 @@ def find_stop(tail: Tensor, new: Tensor, stops: StopStrings) -> tuple[Tensor, Te
     Args:
         tail: int32 (B, M - 1), the bytes before the new token, as many as a stop string could begin in.
         new: int32 (B, W), the bytes of the new token, filled with `NO_BYTE`.
-        stops: What to look for.
+        stops: The strings.
 
     Returns:
         The new tail, and int32 (B,): where the first stop string begins, in bytes from the new token's first one

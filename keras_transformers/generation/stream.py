@@ -1,4 +1,4 @@
-"""A text that grows, as pieces that can be shown at once."""
+"""Streaming: the pieces of a growing text, each of which can be shown at once."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 
 
 def pieces_of(contents: Iterable[bytes], longest_stop: int) -> Iterator[str]:
-    """Yield what is new in each content; the pieces are whole characters, and together the text.
+    """Yield the new part of each content; the pieces are whole characters, and together the text.
 
     Args:
         contents: The bytes of the text so far, after each token. The last one ends before its stop string, if any.
-        longest_stop: Bytes of the longest stop string, 0 for none: what may be the beginning of one is held back.
+        longest_stop: Bytes of the longest stop string, 0 for none: bytes that may begin one are held back.
 
     Example:
 

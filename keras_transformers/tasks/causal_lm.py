@@ -10,7 +10,7 @@ from keras_transformers.data.sources.packing import next_token_source
 from keras_transformers.data.sources.protocols import Source
 from keras_transformers.data.sources.rows import Ragged
 from keras_transformers.data.sources.token_stream import TokenStream
-from keras_transformers.generation.request import KNOBS
+from keras_transformers.generation.request import SAMPLING_PARAMETERS
 from keras_transformers.models import decoder
 from keras_transformers.tasks.answers.written_answers import Writing, language_model, language_model_metrics
 from keras_transformers.tasks.inputs.sources import is_stream
@@ -45,7 +45,7 @@ def causal_lm(setup: Setup, *, generation: Mapping[str, Any] | None = None) -> P
     end_id = next(iter([*config.eos_ids, *tokens_around(tokenizer)[1][-1:]]), None)
     setup = setup.with_tokenizer(without_end_tokens(tokenizer))  # a prompt goes on; rows get the end token of the model
     model = language_model(setup, decoder(config, outputs=setup.outputs, dtype=setup.dtype))
-    new_tokens = min(int(KNOBS["max_new_tokens"].neutral), setup.max_length // 2)
+    new_tokens = min(int(SAMPLING_PARAMETERS["max_new_tokens"].neutral), setup.max_length // 2)
     writing = Writing(setup, model, setup.tokenizer, new_tokens, generation)
     return Parts(
         model,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import keras
 import numpy as np
@@ -83,7 +84,7 @@ def average_weights(model: keras.Model, paths: Sequence[str | os.PathLike]) -> N
 
 
 class AverageEpochs(keras.callbacks.Callback):
-    """Ends `fit` with the mean of the weights at the ends of the last epochs.
+    """A callback that ends `fit` with the mean of the weights at the ends of the last epochs.
 
     It does what fairseq's `average_checkpoints --num-epoch-checkpoints` does. For a moving average over all updates,
     see `ema_momentum` of the optimizer. Put this callback after `Resume`, which then saves the trained weights rather
@@ -119,16 +120,16 @@ class AverageEpochs(keras.callbacks.Callback):
         """Return the epochs' files, oldest first."""
         return sorted(self.folder.glob("epoch-*.weights.h5"))
 
-    def set_params(self, params):
+    def set_params(self, params: dict[str, Any]) -> None:
         super().set_params(params)
         epochs = params.get("epochs", self.count)  # `evaluate` has none
         if epochs < self.count:  # not in `on_train_begin`, where `Resume` may set the first epoch
             raise ValueError(f"Received count={self.count} in a fit of {epochs} epochs; expected at most as many.")
 
-    def on_train_begin(self, logs=None):
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
 
-    def on_epoch_end(self, epoch, logs=None):
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         if not is_chief(strategy_of(self.model)):
             return
         path = self.folder / f"epoch-{epoch:05d}.weights.h5"
@@ -141,7 +142,7 @@ class AverageEpochs(keras.callbacks.Callback):
         for old in self.files()[: -self.count]:
             old.unlink()
 
-    def on_train_end(self, logs=None):
+    def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
         sum_over_replicas(strategy_of(self.model), 0)  # wait for the chief's last file
         if paths := self.files():
             average_weights(self.model, paths)

@@ -39,7 +39,7 @@ def freeze(model: keras.Model, patterns: str | Sequence[str]) -> list[str]:
     patterns = [patterns] if isinstance(patterns, str) else list(patterns)
     check_untrained(model)
     for pattern in patterns:
-        _check(pattern, [v.path for v in model.weights])
+        _check_matches(pattern, [v.path for v in model.weights])
     frozen = [v for v in model.weights if any(fnmatchcase(v.path, pattern) for pattern in patterns)]
 
     for variable in frozen:
@@ -57,7 +57,7 @@ def check_untrained(model: keras.Model) -> None:
         raise ValueError("Received a model that has been trained; call compile() with a new optimizer first.")
 
 
-def _check(pattern: str, paths: list[str]) -> None:
+def _check_matches(pattern: str, paths: list[str]) -> None:
     if any(fnmatchcase(path, pattern) for path in paths):
         return
     plain = pattern.strip("/*")

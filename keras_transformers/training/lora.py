@@ -16,7 +16,7 @@ from keras_transformers.utils.number_checks import is_size
 
 
 def add_lora(model: keras.Model, rank: int, alpha: float | None = None, train: Iterable[str] = ()) -> None:
-    """Add adapters to all dense layers of a model's blocks, and freezes all else but the layers in `train`.
+    """Add adapters to all dense layers of a model's blocks, and freeze all else but the layers in `train`.
 
     A dense layer x W becomes x (W + alpha / rank * A B). B starts at zero, so that the outputs do not change. Call it
     after the weights are loaded, and before the model is trained.
@@ -48,9 +48,9 @@ def add_lora(model: keras.Model, rank: int, alpha: float | None = None, train: I
     check_untrained(model)
     if not (layers := _dense_layers(model)):
         raise ValueError(
-            "adapters stand beside the dense layers of blocks: received a model without blocks, or whose blocks have "
-            "convolutions or recurrent layers instead. Train it as it is; freeze(model, ...) holds some of its layers "
-            "still."
+            "adapters are added to the dense layers of blocks: received a model without blocks, or whose blocks have "
+            "convolutions or recurrent layers instead. Train it as it is; freeze(model, ...) keeps some of its layers "
+            "fixed."
         )
     with scope(getattr(model, "distribute_strategy", None)):
         for layer in layers:
@@ -60,7 +60,7 @@ def add_lora(model: keras.Model, rank: int, alpha: float | None = None, train: I
 
 @contextmanager
 def merged(model: keras.Model) -> Iterator[bool]:
-    """A context in which the adapters are merged into the kernels, and the model has no adapters.
+    """Merge the adapters into the kernels within a context, in which the model has no adapters.
 
     Use it to save the model, or to trace a function for export: functions traced before still compute the adapters. On
     exit the adapters are restored, even after an interrupt. (`.keras` files need no such context: Keras merges the

@@ -1,4 +1,4 @@
-"""Rematerialisation: less memory for the gradient, for a second forward pass."""
+"""Rematerialisation: less memory for the gradient, at the cost of a second forward pass."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from keras_transformers.utils.keras_private import all_layers
 
 
 def rematerialize(model: keras.Model, remat: bool = True) -> None:
-    """Has the blocks of a model compute their inner values again for the gradient, instead of keeping them.
+    """Make the blocks of a model compute their activations again for the gradient, instead of keeping them.
 
-    A training step then keeps the hidden states between blocks, and of one block at a time what is inside. Losses and
-    gradients stay as they are, dropout included; predictions, generation and exports have no part in it. Nothing of it
-    is saved with the model. Paper: Chen et al. 2016, https://arxiv.org/abs/1604.06174.
+    A training step then keeps the hidden states between blocks, and the activations inside of one block at a time.
+    Losses and gradients stay the same, dropout included; predictions, generation and exports do not change. The setting
+    is not saved with the model. Paper: Chen et al. 2016, https://arxiv.org/abs/1604.06174.
 
     Args:
         model: Of `encoder`, `decoder` or `encoder_decoder`, or one with heads made from it. Where it has been trained
             before, compile it again.
-        remat: False to keep inner values as ever.
+        remat: False to keep activations, as a new model does.
 
     Raises:
         ValueError: The model has no blocks.

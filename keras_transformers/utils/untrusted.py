@@ -123,7 +123,7 @@ def nearest(path: str | Path) -> str:
     return ""
 
 
-def resolved(path: str | Path) -> Path:
+def resolved(path: str | os.PathLike) -> Path:
     """Return the absolute path, links followed, of a file or folder that need not exist.
 
     Raises:

@@ -10,7 +10,7 @@ from keras import ops
 
 from keras_transformers.generation.beam import _largest
 
-KNOBS = {
+SAMPLING_PARAMETERS = {
     "max_new_tokens": [12, 5, 9],
     "min_new_tokens": [0, 3, 0],
     "repetition_penalty": [1.0, 1.3, 1.0],
@@ -63,9 +63,11 @@ def test_the_largest_are_found_in_parts(size):
 
 @pytest.mark.integration
 def test_a_row_does_not_depend_on_its_neighbours(generator):
-    together = generator(PROMPTS, 4, 3, stop=["QQ"], **KNOBS)
+    together = generator(PROMPTS, 4, 3, stop=["QQ"], **SAMPLING_PARAMETERS)
     for row, prompt in enumerate(PROMPTS):
-        (alone,) = generator([prompt], 4, 3, stop=["QQ"], **{name: values[row] for name, values in KNOBS.items()})
+        (alone,) = generator(
+            [prompt], 4, 3, stop=["QQ"], **{name: values[row] for name, values in SAMPLING_PARAMETERS.items()}
+        )
         assert ids_of([together[row]]) == ids_of([alone])
         np.testing.assert_allclose([t.score for t in together[row]], [t.score for t in alone], atol=1e-4)
 

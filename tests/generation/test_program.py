@@ -10,7 +10,7 @@ from keras_transformers.generation.program import Program
 from keras_transformers.generation.request import make_request
 from keras_transformers.generation.sampling import Sampling
 
-KNOBS = {
+SAMPLING_PARAMETERS = {
     "max_new_tokens": [12, 5, 9],
     "min_new_tokens": [0, 3, 0],
     "temperature": [0.0, 1.0, 0.7],
@@ -62,9 +62,9 @@ def test_a_text_ends_with_an_end_token_or_at_its_limit(generator):
 
 @pytest.mark.integration
 def test_a_row_does_not_depend_on_its_neighbours(generator):
-    together = generator(PROMPTS, sequences=2, stop=["QQ"], **KNOBS)
+    together = generator(PROMPTS, sequences=2, stop=["QQ"], **SAMPLING_PARAMETERS)
     for row, prompt in enumerate(PROMPTS):
-        own = {name: values[row] for name, values in KNOBS.items()}
+        own = {name: values[row] for name, values in SAMPLING_PARAMETERS.items()}
         (alone,) = generator([prompt], sequences=2, stop=["QQ"], **own)
         for text, same in zip(together[row], alone, strict=True):
             assert text.ids == same.ids and text.kept == same.kept

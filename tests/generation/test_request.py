@@ -5,7 +5,13 @@ import numpy as np
 import pytest
 from arrays import to_numpy
 
-from keras_transformers.generation.request import KNOBS, check_bias, make_knobs, make_request, out_of_range
+from keras_transformers.generation.request import (
+    SAMPLING_PARAMETERS,
+    check_bias,
+    make_request,
+    make_sampling_parameters,
+    out_of_range,
+)
 
 
 @pytest.mark.parametrize(
@@ -25,13 +31,13 @@ from keras_transformers.generation.request import KNOBS, check_bias, make_knobs,
 )
 def test_what_is_refused(values, message):
     with pytest.raises(ValueError, match=message):
-        make_knobs(2, values)
+        make_sampling_parameters(2, values)
 
 
 @pytest.mark.parametrize("name", ["temperature", "top_k", "top_p", "min_p", "seed"])
 def test_beams_are_not_sampled(name):
     with pytest.raises(ValueError, match=f"unknown options.*{name}.*num_beams=4.*length_penalty"):
-        make_knobs(2, {name: 1}, num_beams=4)
+        make_sampling_parameters(2, {name: 1}, num_beams=4)
 
 
 def test_stop_strings_are_a_list():
@@ -61,7 +67,9 @@ def test_a_request_has_a_row_for_each_text():
     assert request.stop.lengths.tolist() == [[2, 1]] * 3
     assert (request.seed.tolist(), request.top_k.tolist()) == ([1, 2, 3], [4, 4, 4])
     assert (request.bias_ids.tolist(), request.bias_values.tolist()) == ([[5]] * 3, [[1.5]] * 3)
-    assert {name: getattr(request, name).dtype.name for name in KNOBS} == {n: knob.dtype for n, knob in KNOBS.items()}
+    assert {name: getattr(request, name).dtype.name for name in SAMPLING_PARAMETERS} == {
+        n: knob.dtype for n, knob in SAMPLING_PARAMETERS.items()
+    }
 
 
 def test_a_request_repeats_its_rows():
@@ -78,18 +86,21 @@ def test_rows_of_a_request():
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_no_knob_is_infinite(value):
-    knobs, floats = make_knobs(len(KNOBS), {}), [name for name in KNOBS if KNOBS[name].dtype == "float32"]
-    knobs |= {name: np.full(len(KNOBS), KNOBS[name].neutral, "float32") for name in floats}
+    knobs, floats = (
+        make_sampling_parameters(len(SAMPLING_PARAMETERS), {}),
+        [name for name in SAMPLING_PARAMETERS if SAMPLING_PARAMETERS[name].dtype == "float32"],
+    )
+    knobs |= {name: np.full(len(SAMPLING_PARAMETERS), SAMPLING_PARAMETERS[name].neutral, "float32") for name in floats}
     for row, name in enumerate(floats):
         knobs[name][row] = value
     failed = {name: to_numpy(rows) for name, rows in out_of_range(knobs).items()}
     for row, name in enumerate(floats):
-        assert [other for other in KNOBS if failed[other][row]] == [name]
+        assert [other for other in SAMPLING_PARAMETERS if failed[other][row]] == [name]
     assert not any(rows[len(floats) :].any() for rows in failed.values())
 
 
 def test_every_knob_out_of_range():
-    knobs = make_knobs(4, {})
+    knobs = make_sampling_parameters(4, {})
     knobs["top_p"] = np.array([1.0, 0.0, 2.0, 1.0], "float32")
     knobs["temperature"] = np.array([0.0, 0.0, -1.0, np.nan], "float32")
     failed = {name: np.flatnonzero(to_numpy(rows)).tolist() for name, rows in out_of_range(knobs).items()}
@@ -97,10 +108,10 @@ def test_every_knob_out_of_range():
 
 
 def test_a_yes_or_no_is_no_number_and_no_fraction():
-    assert make_knobs(1, {"early_stopping": True}, num_beams=2)["early_stopping"].tolist() == [1]
+    assert make_sampling_parameters(1, {"early_stopping": True}, num_beams=2)["early_stopping"].tolist() == [1]
     for values in ({"early_stopping": 0.5}, {"max_new_tokens": True}):
         with pytest.raises(ValueError, match=f"{next(iter(values))} is a number of type int32"):
-            make_knobs(1, values, num_beams=2)
+            make_sampling_parameters(1, values, num_beams=2)
 
 
 def test_many_texts_share_their_stop_strings_and_biases():

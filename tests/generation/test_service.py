@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 from generating import causal_lm
 
-from keras_transformers.generation.request import KNOBS, knobs_of
+from keras_transformers.generation.request import SAMPLING_PARAMETERS, sampling_parameters_of
 from keras_transformers.generation.service import _request_of
 
 
@@ -17,14 +17,17 @@ def task():
 
 
 def neutral(rows: int, **values) -> dict[str, tf.Tensor]:
-    return {n: tf.constant(values.get(n, [knob.neutral] * rows), knob.dtype) for n, knob in knobs_of(1).items()}
+    return {
+        n: tf.constant(values.get(n, [knob.neutral] * rows), knob.dtype)
+        for n, knob in sampling_parameters_of(1).items()
+    }
 
 
 def test_a_request_from_outside_is_that_of_python(task):
     request, error = _request_of(neutral(2, seed=[3, 4], top_k=[5, 0]), tf.constant([["a"], [""]]), tf.constant(2))
     expected = task.parts.answers.request(2, knobs={"seed": [3, 4], "top_k": [5, 0], "max_new_tokens": 64})
     assert error.numpy().tolist() == [b"", b""]
-    for name in KNOBS:
+    for name in SAMPLING_PARAMETERS:
         np.testing.assert_array_equal(getattr(request, name), getattr(expected, name))
     assert request.bias_ids.shape == (2, 0) and request.sequence.numpy().tolist() == [0, 0]
 

@@ -11,7 +11,7 @@ import numpy as np
 import zoo
 from keras_transformers.checkpoints.formats import find_stored
 from keras_transformers.checkpoints.loading import load_weights
-from keras_transformers.checkpoints.stored import Said, Stored
+from keras_transformers.checkpoints.stored import Stored, UserOptions
 from keras_transformers.heads import pooler
 from keras_transformers.models import decoder, encoder
 from keras_transformers.tasks import Task
@@ -40,7 +40,7 @@ def outputs(
     wanted = {name: NAMES.get(name, name) for name in reference if name not in INPUTS}
     found = {}
     if BARE & {*wanted.values()}:
-        found |= _bare(find_stored(place, Said(**said)), reference, "pooled" in wanted.values())
+        found |= _bare(find_stored(place, UserOptions(**said)), reference, "pooled" in wanted.values())
     if {*wanted.values()} - BARE:
         found |= _head(zoo.load(place, task, **said), reference)
     return {name: _masked(found[ours], reference["mask"]) for name, ours in wanted.items() if ours in found}

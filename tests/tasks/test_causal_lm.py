@@ -12,7 +12,7 @@ from generating import CORPUS, causal_lm
 from tensorflow.core.framework.tensor_pb2 import TensorProto
 
 from keras_transformers import families
-from keras_transformers.generation.request import knobs_of
+from keras_transformers.generation.request import sampling_parameters_of
 from keras_transformers.tasks import Task
 from keras_transformers.tasks.answers import saved_model as export_module
 from keras_transformers.text.tokenizer import Tokenizer
@@ -235,7 +235,10 @@ def signatures(folder):
 
 def knobs(values: dict, rows: int, num_beams: int = 1) -> dict[str, list]:
     """All knobs of a request: the ones given, the others neutral."""
-    return {name: values.get(name, [knob.neutral] * rows) if rows else [] for name, knob in knobs_of(num_beams).items()}
+    return {
+        name: values.get(name, [knob.neutral] * rows) if rows else []
+        for name, knob in sampling_parameters_of(num_beams).items()
+    }
 
 
 def ask(signature, texts, **inputs) -> list[dict]:
@@ -252,7 +255,9 @@ def ask(signature, texts, **inputs) -> list[dict]:
 def test_exported_is_in_process(task, signatures):
     assert sorted(signatures) == ["generate", "serving_default"]
     assert sorted(signatures["serving_default"].structured_input_signature[1]) == ["text"]
-    assert sorted(signatures["generate"].structured_input_signature[1]) == sorted(["text", "stop", *knobs_of(1)])
+    assert sorted(signatures["generate"].structured_input_signature[1]) == sorted(
+        ["text", "stop", *sampling_parameters_of(1)]
+    )
     expected = task.predict(TEXTS, stop=["ä"], max_new_tokens=12, repetition_penalty=1.2)
     for answer, row in zip(ask(signatures["serving_default"], TEXTS), expected, strict=True):
         same(answer, row)

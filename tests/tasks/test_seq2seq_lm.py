@@ -12,7 +12,7 @@ from translating import FIRST, characters, ids_of, make_sources, seq2seq_lm, tex
 import zoo
 from keras_transformers.checkpoints.files.atomic_folder import check_target
 from keras_transformers.families import marian, mbart, t5, transformer
-from keras_transformers.generation.service import GROWTH
+from keras_transformers.generation.service import CACHE_INCREMENT
 from keras_transformers.tasks import Task
 from keras_transformers.text.tokenizer import Tokenizer
 
@@ -50,7 +50,7 @@ def same(answer: dict, other: dict) -> None:
 @pytest.mark.filterwarnings("ignore:\\d+ of \\d+")
 def test_greedy_beyond_the_first_cache(task, sources):
     """Longer than the cache is at first, so that it grows twice."""
-    new = 2 * GROWTH - 5
+    new = 2 * CACHE_INCREMENT - 5
     options = {"min_new_tokens": new, "max_new_tokens": new}
     rows = task.predict(sources, **options)
     assert [row["num_tokens"] for row in rows] == [new] * 4

@@ -24,7 +24,7 @@ from translating import characters
 
 import zoo
 from keras_transformers.checkpoints.saving import save_folder
-from keras_transformers.checkpoints.stored import Said
+from keras_transformers.checkpoints.stored import UserOptions
 from keras_transformers.families import bert
 from keras_transformers.heads import pooler
 from keras_transformers.models import decoder, encoder, encoder_decoder
@@ -132,7 +132,7 @@ def test_from_a_pickle(folder, tmp_path):
     with pytest.raises(ValueError, match="pickled=True"):
         convert(find(folder), tmp_path / "new")
     assert not (tmp_path / "new").exists()
-    convert(find(folder, said=Said(pickled=True)), tmp_path / "new")
+    convert(find(folder, said=UserOptions(pickled=True)), tmp_path / "new")
     assert same(arrays(tmp_path / "new"), expected)
 
 

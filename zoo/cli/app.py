@@ -115,17 +115,17 @@ def check_loadable(name: str, **said: Any) -> None:
 
     Args:
         name: As for `zoo.load`.
-        **said: What the user says of the checkpoint, as fields of `Said`.
+        **said: What the user says of the checkpoint, as fields of `UserOptions`.
     """
     from keras_transformers.checkpoints.formats import find_stored
     from keras_transformers.checkpoints.peft import is_adapter
-    from keras_transformers.checkpoints.stored import Said
+    from keras_transformers.checkpoints.stored import UserOptions
     from zoo._place import stands_for
     from zoo._sizes import no_weights
 
     place = stands_for(name)
     if isinstance(place, Path) and not is_adapter(place):
-        find_stored(place, Said(**said))
+        find_stored(place, UserOptions(**said))
     elif isinstance(place, Entry) and place.source is None:
         raise ValueError(no_weights(place))
 

@@ -43,14 +43,14 @@ def convert(
     _check_folder(model, folder, overwrite)
     check_loadable(model, **said)
     from keras_transformers.checkpoints.saving import check_dtype
-    from keras_transformers.checkpoints.stored import Said
+    from keras_transformers.checkpoints.stored import UserOptions
     from zoo._convert import convert as write
     from zoo._find import find
 
     if dtype is not None:
         check_dtype(dtype)
     with step(f"read {model}"):
-        checkpoint = find(model, said=Said(**said))
+        checkpoint = find(model, said=UserOptions(**said))
     if checkpoint.stored is not None:  # of an adapter, its base
         _check_apart(folder, checkpoint.stored.folder)
     with step(f"write {folder}"):

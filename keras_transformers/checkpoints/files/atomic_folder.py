@@ -1,4 +1,4 @@
-"""Write a folder atomically, and never replace one that holds other files."""
+"""Atomic writing of folders, which never replaces one that holds other files."""
 
 from __future__ import annotations
 
@@ -15,11 +15,6 @@ from pathlib import Path
 
 from keras_transformers.utils.json_file import read_object
 from keras_transformers.utils.untrusted import resolved, shown
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None
 
 # The files that a save writes, by its marker: the file that every such folder has. Any other file is the user's.
 WRITTEN = {
@@ -48,7 +43,7 @@ AT_WORKING_DIRECTORY, EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE, for re
 
 @contextlib.contextmanager
 def atomic_folder(folder: str | os.PathLike, marker: str = "config.json") -> Iterator[Path]:
-    """Yield a temporary folder beside `folder`, and renames it to `folder` if nothing fails.
+    """Yield a temporary folder beside `folder`, and rename it to `folder` if nothing fails.
 
     If writing is interrupted, the old folder is unchanged. The next write removes what a killed process left. Linux
     exchanges the two folders in one step. On other systems, a process that is killed between two renames leaves no
@@ -75,9 +70,9 @@ def atomic_folder(folder: str | os.PathLike, marker: str = "config.json") -> Ite
     """
     check_target(folder, marker)
     target = resolved(folder)
-    _clear(target)
+    _clear_leftovers(target)
     with contextlib.ExitStack() as stack:
-        temporary = _begin(target, stack)
+        temporary = _make_temporary(target, stack)
         yield temporary
         check_target(target, marker)  # again: writing may have taken minutes
         _replace(target, temporary)
@@ -101,7 +96,7 @@ def check_target(folder: str | os.PathLike, marker: str = "config.json") -> None
         raise ValueError(f"{parent} is a file, so there can be no folder {folder}. Give another folder.")
     if not os.access(parent, os.W_OK | os.X_OK):
         raise ValueError(f"{parent} does not allow to write in it, so there can be no new {folder}.")
-    _try(resolved(folder), parent)
+    _try_to_write(resolved(folder), parent)
     if not target.exists():
         return
     if not target.is_dir():
@@ -113,7 +108,7 @@ def check_target(folder: str | os.PathLike, marker: str = "config.json") -> None
         raise ValueError(f"{folder} exists and holds no {marker}, so it is not replaced. Give another folder.")
     if marker == "config.json" and not _is_model(target / marker):
         raise ValueError(f"the config.json in {folder} describes no model, so it is not replaced. Give another folder.")
-    if others := _others(target, WRITTEN[marker]):
+    if others := _other_files(target, WRITTEN[marker]):
         more = f" and {len(others) - 5} more" * (len(others) > 5)
         raise ValueError(
             f"{folder} holds {', '.join(map(repr, others[:5]))}{more} beside its {marker}, which no save has written, "
@@ -121,8 +116,8 @@ def check_target(folder: str | os.PathLike, marker: str = "config.json") -> None
         )
 
 
-def _try(target: Path, parent: Path) -> None:
-    """Make and removes a temporary folder: some systems allow everything, and then refuse it."""
+def _try_to_write(target: Path, parent: Path) -> None:
+    """Make and remove a temporary folder: some systems report permission, and then refuse to write."""
     attempt = parent / _temporary_name(target)
     try:
         attempt.mkdir()
@@ -137,7 +132,7 @@ def _try(target: Path, parent: Path) -> None:
 def left_behind(folder: str | os.PathLike) -> Path | None:
     """Return the old folder, if a process was killed while replacing it; None if nothing is missing."""
     target = resolved(folder)
-    old_folders = [path for path in _hidden(target) if path.suffix == OLD]
+    old_folders = [path for path in _temporary_folders(target) if path.suffix == OLD]
     return old_folders[0] if old_folders and not target.exists() else None
 
 
@@ -159,8 +154,8 @@ def _is_model(config: Path) -> bool:
     return not values.keys().isdisjoint(("model_type", "architectures"))
 
 
-def _others(folder: Path, written: Sequence[str], prefix: str = "") -> list[str]:
-    """Files that match no pattern, with their paths in the folder. Links are among them: no save makes one."""
+def _other_files(folder: Path, written: Sequence[str], prefix: str = "") -> list[str]:
+    """Return the files that match no pattern, with their paths in the folder, and all links: no save makes one."""
     others = []
     for path in sorted(folder.iterdir()):
         name = prefix + path.name
@@ -169,7 +164,7 @@ def _others(folder: Path, written: Sequence[str], prefix: str = "") -> list[str]
         if path.is_symlink() or not (is_file or is_folder):
             others.append(name)
         elif is_folder:
-            others += _others(path, written, f"{name}/")
+            others += _other_files(path, written, f"{name}/")
     return others
 
 
@@ -177,16 +172,16 @@ def _temporary_name(target: Path) -> str:
     return f".{target.name}.{uuid.uuid4().hex}"
 
 
-def _hidden(target: Path) -> list[Path]:
+def _temporary_folders(target: Path) -> list[Path]:
     """Return the temporary folders of all processes that write to `target`, or did."""
     name = re.compile(rf"{re.escape(f'.{target.name}.')}[0-9a-f]{{32}}({re.escape(OLD)})?")
     candidates = target.parent.glob(glob.escape(f".{target.name}.") + "*")
     return [path for path in candidates if name.fullmatch(path.name)]
 
 
-def _clear(target: Path) -> None:
-    """Remove the temporary folders of dead processes, and restores the old folder if `target` is missing."""
-    for path in _hidden(target):
+def _clear_leftovers(target: Path) -> None:
+    """Remove the temporary folders of dead processes, and restore the old folder if `target` is missing."""
+    for path in _temporary_folders(target):
         with _locked(path.with_suffix("") if path.suffix == OLD else path) as is_free:
             if is_free and path.suffix == OLD and not target.exists():
                 path.rename(target)
@@ -194,8 +189,8 @@ def _clear(target: Path) -> None:
                 shutil.rmtree(path, ignore_errors=True)
 
 
-def _begin(target: Path, stack: contextlib.ExitStack) -> Path:
-    """Make and locks a temporary folder; tries again if another process removed it before the lock."""
+def _make_temporary(target: Path, stack: contextlib.ExitStack) -> Path:
+    """Make and lock a temporary folder; try again if another process removed it before the lock."""
     while True:
         temporary = target.with_name(_temporary_name(target))
         stack.callback(shutil.rmtree, temporary, ignore_errors=True)
@@ -212,10 +207,11 @@ def _locked(folder: Path) -> Iterator[bool | None]:
     Yields:
         False if another writer holds the lock; None if the file system has no locks; True otherwise.
     """
-    handle, is_free = None, True
+    handle: int | None = None
+    is_free: bool | None = True
     try:
         handle = os.open(folder, os.O_RDONLY)
-        is_free = fcntl and fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB) is None
+        is_free = _lock(handle)
     except BlockingIOError:
         is_free = False
     except FileNotFoundError:
@@ -227,6 +223,20 @@ def _locked(folder: Path) -> Iterator[bool | None]:
     finally:
         if handle is not None:
             os.close(handle)
+
+
+def _lock(handle: int) -> bool | None:
+    """Lock an open folder and return True; None where the system has no such locks.
+
+    Raises:
+        BlockingIOError: Another process holds the lock.
+    """
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return None
+    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return True
 
 
 def _replace(target: Path, temporary: Path) -> None:

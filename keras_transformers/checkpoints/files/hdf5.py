@@ -1,4 +1,4 @@
-"""List the tensors of an HDF5 file, whose values are read later."""
+"""The tensors of an HDF5 file, whose values are read later."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def read_hdf5(path: Path, name_of: Callable[[str], str] = str) -> list[Tensor]:
     """
     tensors = []
 
-    def add(name: str | bytes, item: Any):  # not called for links
+    def add(name: str | bytes, item: Any) -> None:  # not called for links
         if isinstance(name, bytes):
             raise OSError("a name in it is no text in UTF-8")
         if isinstance(item, h5py.Dataset):

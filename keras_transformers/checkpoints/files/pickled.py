@@ -1,4 +1,4 @@
-"""Read an old `pytorch_model.bin` into numpy arrays, without torch and without running any code in it."""
+"""Old `pytorch_model.bin` files, read into NumPy arrays without torch and without running any code in them."""
 
 from __future__ import annotations
 
@@ -153,19 +153,22 @@ class _Dict(dict):
 
 
 class _Unpickler(pickle._Unpickler):
-    """Allows the names that a state dict needs, and no others.
+    """An unpickler that allows the names that a state dict needs, and no others.
 
     Its base is written in Python: the unpickler in C allocates a table as long as the largest memo index in the file.
     """
+
+    append: Callable[[Any], None]  # of the base, which sets it while it loads
+    pop_mark: Callable[[], list]  # of the base
 
     dispatch: ClassVar[dict[int, Callable]] = {
         code: load for code, load in pickle._Unpickler.dispatch.items() if code not in NEVER_WRITTEN
     }
 
-    def _load_empty_dict(self):
+    def _load_empty_dict(self) -> None:
         self.append(_Dict())
 
-    def _load_dict(self):
+    def _load_dict(self) -> None:
         items = self.pop_mark()
         self.append(_Dict(zip(items[::2], items[1::2], strict=True)))
 
@@ -193,7 +196,7 @@ class _Unpickler(pickle._Unpickler):
 
 
 def _to_array(tensor: _Tensor, buffers: dict[str, memoryview], file_size: int) -> np.ndarray:
-    flat = np.frombuffer(buffers[tensor.storage.key], tensor.storage.dtype)
+    flat: np.ndarray = np.frombuffer(buffers[tensor.storage.key], tensor.storage.dtype)
     last = tensor.offset + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.strides, strict=True))
     numbers = (tensor.offset, *tensor.shape, *tensor.strides)
     shape = shown(tensor.shape)

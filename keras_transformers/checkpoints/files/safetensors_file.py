@@ -1,4 +1,4 @@
-"""Write a safetensors file tensor by tensor, so that only one of them is in memory at a time."""
+"""Safetensors files, written tensor by tensor, so that only one of them is in memory at a time."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import struct
 from collections.abc import Iterator, Mapping
 from math import prod
 from pathlib import Path
+from typing import Any
 
 import ml_dtypes  # noqa: F401 - teaches numpy bfloat16 and float8_e4m3fn
 import numpy as np
@@ -39,7 +40,8 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     # The widest dtype first, so that each tensor is aligned.
     ordered = sorted(tensors.items(), key=lambda item: (-np.dtype(item[1].dtype).itemsize, item[0]))
     # transformers refuses files without the name of a framework.
-    header, end = {"__metadata__": {"format": "pt"}}, 0
+    header: dict[str, dict[str, Any]] = {"__metadata__": {"format": "pt"}}
+    end = 0
     for name, tensor in ordered:
         begin, end = end, end + prod(tensor.shape) * np.dtype(tensor.dtype).itemsize
         header[name] = {"dtype": CODES[tensor.dtype], "shape": [*tensor.shape], "data_offsets": [begin, end]}
@@ -51,7 +53,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
             file.writelines(_blocks(tensor))
 
 
-def _blocks(tensor: Tensor) -> Iterator[np.ndarray]:
+def _blocks(tensor: Tensor) -> Iterator[memoryview]:
     """Yield the bytes of a tensor block by block, so that neither a cast nor a transposition copies it as a whole."""
     array = np.atleast_1d(tensor.read())
     for block in np.array_split(array, -(-array.size // BLOCK) or 1):
@@ -60,4 +62,4 @@ def _blocks(tensor: Tensor) -> Iterator[np.ndarray]:
         if not np.isfinite(values).all():
             raise ValueError(f"the weight {tensor.name} is not finite as {tensor.dtype}: it was not saved.")
         if values.size:
-            yield values.view(np.uint8)
+            yield values.view(np.uint8).data

@@ -19,7 +19,7 @@ from keras_transformers.utils.untrusted import MOST_LETTERS, check_is_itself, sh
 
 SAFE = "model.safetensors"
 INDEX = SAFE + ".index.json"
-# Of weights in other formats, or under other names.
+# Files of weights in other formats, or under other names.
 OTHERS = (
     "*.safetensors",
     "pytorch_model*.bin",
@@ -53,10 +53,10 @@ class Tensor(NamedTuple):
 
     @property
     def is_weight(self) -> bool:
-        """Whether it has a float dtype.
+        """Whether the dtype is a float.
 
-        Quantized tensors need scales that are stored elsewhere: those of 8-bit floats are then tensors of their own,
-        which no model has a weight for.
+        Quantized tensors need scales, which are stored elsewhere: for 8-bit floats as separate tensors, for which no
+        model has a weight.
         """
         return self.dtype in FLOATS.values()
 
@@ -104,7 +104,7 @@ def by_name(tensors: Iterable[tuple[str, Tensor]], source: Any) -> dict[str, Ten
 def read_tensors(
     folder: Path, pickled: bool = False, name: str = SAFE, old_name: str = PICKLED, **options: Any
 ) -> list[Tensor]:
-    """Lists the tensors of a folder's `model.safetensors`, or of the shards in its index; the files are memory-mapped.
+    """List the tensors of a folder's `model.safetensors`, or of the shards in its index; the files are memory-mapped.
 
     Args:
         folder: A checkpoint folder.
@@ -150,7 +150,7 @@ def _safe_open(path: Path) -> Any:
 def _open_pickled(path: Path) -> list[Tensor]:
     check_is_itself(path)
     arrays = read_pickled(path)
-    return [Tensor(name, x.shape, x.dtype.name, lambda array=x: array) for name, x in arrays.items()]
+    return [Tensor(name, x.shape, x.dtype.name, functools.partial(np.asarray, x)) for name, x in arrays.items()]
 
 
 def _open(path: Path) -> list[Tensor]:
@@ -163,7 +163,7 @@ def _describe(file: Any, name: str, contents: Callable[[], dict[str, Any]]) -> T
     header = file.get_slice(name)
     dtype, shape = FLOATS.get(header.get_dtype(), header.get_dtype()), tuple(header.get_shape())
 
-    def read_float8() -> np.ndarray:  # whose name safetensors looks for in NumPy
+    def read_float8() -> np.ndarray:  # safetensors would look for its name in NumPy
         return np.frombuffer(contents()[name]["data"], FLOAT8).reshape(shape)
 
     return Tensor(name, shape, dtype, read_float8 if dtype == FLOAT8 else functools.partial(file.get_tensor, name))
@@ -174,12 +174,12 @@ def open_shards(
     open_file: Callable[[Path], list[Tensor]],
     names_of: Callable[[str], Sequence[str]] = lambda name: (name,),
 ) -> list[Tensor]:
-    """Lists the tensors of the files that an index names.
+    """List the tensors of the files that an index names.
 
     Args:
-        index: Of the file: `weight_map` names a file for each tensor, and all of them are in its folder.
+        index: Path of the index, whose `weight_map` names a file, in its folder, for each tensor.
         open_file: Lists the tensors of a file.
-        names_of: Maps a tensor's name in the index to those that it may have in the file.
+        names_of: Maps a tensor's name in the index to its possible names in the file.
 
     Raises:
         ValueError: A file is missing or damaged, or lacks a tensor.
@@ -206,11 +206,10 @@ def _files(index: Path) -> list[str]:
 def _weight_map(index: Path) -> dict[str, str]:
     """Return the index's file names, by tensor name."""
     places = read_object(index).get("weight_map")
-    wrong = None if isinstance(places, dict) else "None" if places is None else f"a {type(places).__name__}"
-    if wrong is None:
-        wrong = next(
-            (f"{shown(place)} for {name[:100]}" for name, place in places.items() if not isinstance(place, str)), None
-        )
-    if wrong is not None:
-        raise ValueError(f"{index}: weight_map must name a file for each tensor: received {wrong}. Fetch it again.")
-    return places
+    if isinstance(places, dict):
+        wrong = [f"{shown(place)} for {name[:100]}" for name, place in places.items() if not isinstance(place, str)]
+        if not wrong:
+            return places
+    else:
+        wrong = ["None" if places is None else f"a {type(places).__name__}"]
+    raise ValueError(f"{index}: weight_map must name a file for each tensor: received {wrong[0]}. Fetch it again.")

@@ -30,13 +30,13 @@ def read_yaml(path: Path) -> dict[str, Any]:
     try:
         values = yaml.load(content, _Plain)
     except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
-        said = str(error)[:MOST_LETTERS]
-        raise ValueError(f"{path} is no YAML ({said}). Correct it, or take it out of the folder.") from error
+        reason = str(error)[:MOST_LETTERS]
+        raise ValueError(f"{path} is no YAML ({reason}). Correct it, or take it out of the folder.") from error
     return values if isinstance(values, dict) else {}
 
 
 class _Plain(yaml.SafeLoader):
-    """Without aliases: a few lines of them stand for more values than any memory holds."""
+    """A loader without aliases: a few lines of them stand for more values than any memory holds."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):

@@ -16,20 +16,20 @@ from keras_transformers.checkpoints.formats import (
     other_checkpoint,
     tf_hub,
 )
-from keras_transformers.checkpoints.stored import Said, Stored
+from keras_transformers.checkpoints.stored import Stored, UserOptions
 
-NOTHING = Said()
+NOTHING = UserOptions()
 
 
 class Format(NamedTuple):
-    """How one program's checkpoints are read.
+    """A format: the reader of one program's checkpoints, and its options.
 
     Args:
         read: Returns the record of a checkpoint, or None for what another program wrote.
-        options: What the user may say of one, as fields of `Said`.
+        options: Options that the user may give, as fields of `UserOptions`.
     """
 
-    read: Callable[[Path, Said], Stored | None]
+    read: Callable[[Path, UserOptions], Stored | None]
     options: tuple[str, ...] = ()
 
 
@@ -45,20 +45,20 @@ FORMATS = (
 )
 
 
-def find_stored(place: Path, said: Said = NOTHING) -> Stored:
+def find_stored(place: Path, user_options: UserOptions = NOTHING) -> Stored:
     """Return the record of a checkpoint, by the first format that knows it.
 
     Args:
         place: Of the checkpoint: a folder, or the prefix of TensorFlow's files.
-        said: What the user says of it.
+        user_options: What its files do not say.
 
     Raises:
-        ValueError: No format knows it, its files are missing, damaged, or of a model that is not supported; or `said`
-            is of what they say themselves.
+        ValueError: No format knows it, its files are missing, damaged, or of a model that is not supported;
+            or an option is given that its files say themselves.
     """
     for form in FORMATS:
-        if stored := form.read(place, said):
-            _check_needed(said, form.options, stored)
+        if stored := form.read(place, user_options):
+            _check_needed(user_options, form.options, stored)
             return stored
     raise ValueError(
         f"there is no checkpoint in {place}: expected the config.json of `transformers` or KerasHub; a TensorFlow "
@@ -67,11 +67,11 @@ def find_stored(place: Path, said: Said = NOTHING) -> Stored:
     )
 
 
-def _check_needed(said: Said, options: tuple[str, ...], stored: Stored) -> None:
-    """Refuse what the user says of a checkpoint whose files say it."""
+def _check_needed(user_options: UserOptions, options: tuple[str, ...], stored: Stored) -> None:
+    """Refuse options of the user that the files of the checkpoint say."""
     for name in ("lowercase", "num_heads"):
-        if getattr(said, name) is not None and name not in options:
+        if getattr(user_options, name) is not None and name not in options:
             raise ValueError(
-                f"received {name}={getattr(said, name)!r} for {stored.source}, of {stored.writer}, whose files say it. "
-                "Leave it out."
+                f"received {name}={getattr(user_options, name)!r} for {stored.source}, of {stored.writer}, whose files "
+                "say it. Leave it out."
             )

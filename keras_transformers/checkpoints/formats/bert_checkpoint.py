@@ -1,4 +1,4 @@
-"""A BERT that a program of TensorFlow wrote: its sizes by its variables, its head, its vocabulary."""
+"""A BERT that a TensorFlow program wrote: sizes from its variables, its head and its vocabulary."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from keras_transformers.checkpoints.files.tensors import Tensor, by_name
 from keras_transformers.checkpoints.formats.lower_case import find_lowercase
-from keras_transformers.checkpoints.stored import HOW_TO_SAY, Said, Stored, folder_of, parsed
+from keras_transformers.checkpoints.stored import HOW_TO_GIVE, Stored, UserOptions, folder_of, parsed
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.text.vocabularies.wordpiece_vocabulary import PAD, read_vocabulary
 from keras_transformers.utils.number_checks import is_size
@@ -21,7 +21,7 @@ WORDS, POSITIONS, SEGMENTS, INNER = (
     "bert.embeddings.token_type_embeddings.weight", "bert.encoder.layer.0.intermediate.dense.weight",
 )  # fmt: skip
 LAYER = re.compile(r"bert\.encoder\.layer\.(\d+)\..*")
-HEADS = {  # what tells the class of `transformers`, the first of them that is there
+HEADS = {  # tensors that show the class of `transformers`: the first one of which all are there
     "BertForSequenceClassification": ("classifier.weight",),
     "BertForQuestionAnswering": ("qa_outputs.weight",),
     "BertForPreTraining": ("cls.predictions.bias", "cls.seq_relationship.weight"),
@@ -29,11 +29,11 @@ HEADS = {  # what tells the class of `transformers`, the first of them that is t
     "BertForNextSentencePrediction": ("cls.seq_relationship.weight",),
     "BertModel": (),
 }
-PADDED = (8, 16, 32, 64, 128, 256, 512, 1024)  # to a multiple of these, rows may be added for the hardware
+PADDED = (8, 16, 32, 64, 128, 256, 512, 1024)  # programs pad tables to multiples of these, for the hardware
 
 
 class Facts(NamedTuple):
-    """What a format knows of a checkpoint.
+    """The facts that a format finds out about a checkpoint.
 
     Args:
         writer: The program.
@@ -58,12 +58,12 @@ class Facts(NamedTuple):
     assumed: Sequence[str] = ()
 
 
-def store(facts: Facts, said: Said) -> Stored:
+def store(facts: Facts, user_options: UserOptions) -> Stored:
     """Return the record of a checkpoint.
 
     Args:
         facts: What its format knows.
-        said: What the user says.
+        user_options: Of the user.
 
     Raises:
         ValueError: Sizes differ between its files, or from what the user says; or nothing says one.
@@ -71,10 +71,10 @@ def store(facts: Facts, said: Said) -> Stored:
     named = by_name(((tensor.name, tensor) for tensor in facts.tensors), facts.place)
     sizes = find_sizes(named, facts.place)
     check_same(facts.options, sizes, facts.source)
-    num_heads, of_heads = _find_heads(facts, said, sizes["hidden_size"])
+    num_heads, heads_clause = _find_heads(facts, user_options, sizes["hidden_size"])
     tokens = read_vocabulary(facts.vocabulary)
     check_rows(max(tokens.values()) + 1, sizes["vocab_size"], facts.vocabulary)
-    lowercase, of_case = _find_case(facts, said, tokens)
+    lowercase, case_clause = _find_case(facts, user_options, tokens)
     architecture = facts.architecture or find_class(named)
     labels = {"num_labels": named["classifier.weight"].shape[0]} if "classifier.weight" in named else {}
     values = {
@@ -88,12 +88,12 @@ def store(facts: Facts, said: Said) -> Stored:
         place=facts.place,
         tensors=lambda: [*facts.tensors],
         tokenizers=lambda: (Tokenizer.from_vocab(facts.vocabulary, lowercase),) * 2,
-        assumed=[clause for clause in (*facts.assumed, of_heads, of_case) if clause],
+        assumed=[clause for clause in (*facts.assumed, heads_clause, case_clause) if clause],
     )
 
 
 def find_class(names: Mapping[str, Any]) -> str:
-    """Return the class of `transformers` with the head that is there."""
+    """Return the class of `transformers` with the head that the checkpoint has."""
     return next(name for name, needed in HEADS.items() if all(key in names for key in needed))
 
 
@@ -101,7 +101,7 @@ def find_sizes(tensors: Mapping[str, Tensor], place: Path) -> dict[str, int]:
     """Return the sizes of a model, as its tensors have them.
 
     Raises:
-        ValueError: It has none of those that tell, or not every layer.
+        ValueError: A table that shows a size, or a layer, is missing.
     """
     shapes = {name: tensors[name].shape if name in tensors else () for name in (WORDS, POSITIONS, SEGMENTS, INNER)}
     if wrong := [name for name, shape in shapes.items() if len(shape) != 2 or 0 in shape]:
@@ -122,7 +122,7 @@ def find_sizes(tensors: Mapping[str, Tensor], place: Path) -> dict[str, int]:
 
 
 def check_same(options: Mapping[str, Any], sizes: Mapping[str, int], source: Any) -> None:
-    """Refuse a file that says other sizes than the variables have."""
+    """Refuse a file whose sizes differ from those of the variables."""
     other = {key: options[key] for key in sizes if options.get(key) is not None and options[key] != sizes[key]}
     if other:
         held = {key: sizes[key] for key in other}
@@ -133,7 +133,7 @@ def check_same(options: Mapping[str, Any], sizes: Mapping[str, int], source: Any
 
 
 def check_rows(count: int, rows: int, path: Path) -> None:
-    """Refuse a vocabulary of another size than the model's; rows that fill up a round number are no tokens."""
+    """Refuse a vocabulary of another size than the model's; rows that pad it to a round number are no tokens."""
     if count != rows and not any(rows == -(-count // size) * size for size in PADDED):
         raise ValueError(
             f"{path} has {count:,} tokens, and the model {rows:,}: expected one token a row (or fewer, where rows fill "
@@ -141,22 +141,22 @@ def check_rows(count: int, rows: int, path: Path) -> None:
         )
 
 
-def _find_heads(facts: Facts, said: Said, width: int) -> tuple[int, str]:
-    """Return the number of attention heads, and what implies it."""
+def _find_heads(facts: Facts, user_options: UserOptions, width: int) -> tuple[int, str]:
+    """Return the number of attention heads, and a clause that says what implies it."""
     known, clause = facts.options.get("num_attention_heads"), ""
-    if known is not None and said.num_heads not in (None, known):
+    if known is not None and user_options.num_heads not in (None, known):
         raise ValueError(
             f"{facts.source} says that the model has {shown(known)} attention heads: received "
-            f"num_heads={said.num_heads}. Leave it out."
+            f"num_heads={user_options.num_heads}. Leave it out."
         )
-    count = said.num_heads if known is None else known
+    count = user_options.num_heads if known is None else known
     if count is None and width % HEAD_DIM == 0:
         count = width // HEAD_DIM
         clause = f"attention has {count} heads, as Google's have {HEAD_DIM} values each (if not: num_heads=...)"
     if count is None:
         raise ValueError(
             f"{facts.place} holds a BERT of width {width} and does not say how many attention heads it has. Add its "
-            f"bert_config.json, or give {HOW_TO_SAY['num_heads']}."
+            f"bert_config.json, or give {HOW_TO_GIVE['num_heads']}."
         )
     if not is_size(count) or width % count:
         source = facts.source if known is not None else facts.place
@@ -167,12 +167,13 @@ def _find_heads(facts: Facts, said: Said, width: int) -> tuple[int, str]:
     return count, clause
 
 
-def _find_case(facts: Facts, said: Said, tokens: Mapping[str, int]) -> tuple[bool, str]:
+def _find_case(facts: Facts, user_options: UserOptions, tokens: Mapping[str, int]) -> tuple[bool, str]:
     if facts.lowercase is None:
-        return find_lowercase(said.lowercase, folder_of(facts.place), tokens)
-    if said.lowercase not in (None, facts.lowercase):
+        return find_lowercase(user_options.lowercase, folder_of(facts.place), tokens)
+    if user_options.lowercase not in (None, facts.lowercase):
         raise ValueError(
-            f"{facts.place} says do_lower_case={facts.lowercase}: received lowercase={said.lowercase}. Leave it out."
+            f"{facts.place} says do_lower_case={facts.lowercase}: received lowercase={user_options.lowercase}. "
+            "Leave it out."
         )
     return facts.lowercase, ""
 

@@ -12,19 +12,19 @@ import numpy as np
 from keras_transformers.checkpoints.files.tensors import Tensor
 from keras_transformers.checkpoints.formats.bert_checkpoint import Facts, find_vocabulary, store
 from keras_transformers.checkpoints.formats.tf_checkpoint import find_prefix, load_checkpoint, read_variables
-from keras_transformers.checkpoints.stored import Said, Stored, folder_of
-from keras_transformers.utils.json_file import NUMBER, check_types, read_object
+from keras_transformers.checkpoints.stored import Stored, UserOptions, folder_of
+from keras_transformers.utils.json_file import NUMBER, Kind, check_types, read_object
 from keras_transformers.utils.untrusted import shown
 
 WRITER = "google-research/bert"
 CONFIG = "bert_config.json"
-RENAMED = "config.json"  # what `from_tf=True` of `transformers` wanted it to be called
-KINDS = {
+RENAMED = "config.json"  # the name that `from_tf=True` of `transformers` needed
+KINDS: dict[str, Kind] = {
     "vocab_size": int, "hidden_size": int, "num_hidden_layers": int, "num_attention_heads": int,
     "intermediate_size": int, "max_position_embeddings": int, "type_vocab_size": int, "hidden_act": str,
     "hidden_dropout_prob": NUMBER, "attention_probs_dropout_prob": NUMBER, "initializer_range": NUMBER,
 }  # fmt: skip
-# Both programs compute "gelu" with tanh; of others, names and formulas are those of `transformers`.
+# Both programs compute "gelu" with tanh; other names mean the same as in `transformers`.
 ACTIVATIONS = {"gelu": "gelu_new", "gelu_new": "gelu_new", "relu": "relu", "tanh": "tanh"}
 BERT = re.compile(r"(?:module/)?bert/(?:embeddings|encoder)/.*")
 LEAVES = {"kernel": "weight", "gamma": "weight", "beta": "bias", "bias": "bias"}
@@ -45,21 +45,23 @@ LAYER = re.compile(
 )
 
 
-def read(place: Path, said: Said) -> Stored | None:
+def read(place: Path, user_options: UserOptions) -> Stored | None:
     """Read a folder with `bert_model.ckpt.*` or `model.ckpt-*`, bert_config.json and vocab.txt."""
     prefix = find_prefix(place)
     folder = folder_of(place)
     if prefix is None:
-        return _without_checkpoint(folder) if (folder / CONFIG).is_file() else None
+        if (folder / CONFIG).is_file():
+            raise _without_checkpoint(folder)
+        return None
     variables = read_variables(prefix, load_checkpoint(prefix))
     if not any(map(BERT.fullmatch, variables)):
         return None
     facts = Facts(WRITER, place, to_torch(variables, prefix), {}, prefix, find_vocabulary(folder))
-    return store(facts._replace(**read_options(folder)), said)
+    return store(facts._replace(**read_options(folder)), user_options)
 
 
 def read_options(folder: Path) -> dict[str, Any]:
-    """Return what a bert_config.json says, as fields of `Facts`; with a clause of what is assumed if there is none.
+    """Return the options of a bert_config.json as fields of `Facts`; if there is none, with a clause of assumptions.
 
     Raises:
         ValueError: A value is of another type, or the activation is not known.
@@ -77,18 +79,19 @@ def read_options(folder: Path) -> dict[str, Any]:
 
 
 def find_activation(name: Any, source: Any) -> str:
-    """Return the name in `transformers` of what Google's programs compute."""
+    """Return the name in `transformers` of an activation of Google's programs."""
     if name not in ACTIVATIONS:
         raise ValueError(f"{source}: unknown activation {shown(name)}; known are {sorted(ACTIVATIONS)}.")
     return ACTIVATIONS[name]
 
 
-def _without_checkpoint(folder: Path) -> None:
+def _without_checkpoint(folder: Path) -> ValueError:
+    """Return the error of a folder that has the options of a model, and no weights."""
     graphs = sorted(path.name for pattern in ("*.meta", "*.pb") for path in folder.glob(pattern))
     held = f" It holds {shown(graphs)}, graphs without weights that could be read." if graphs else ""
-    raise ValueError(
+    return ValueError(
         f"there is no checkpoint beside {folder / CONFIG}: expected bert_model.ckpt.index and "
-        f"bert_model.ckpt.data-00000-of-00001, or those of another prefix.{held} Fetch them too."
+        f"bert_model.ckpt.data-00000-of-00001, or the files of another prefix.{held} Fetch them too."
     )
 
 
@@ -96,7 +99,7 @@ def to_torch(variables: Mapping[str, Tensor], prefix: Path) -> list[Tensor]:
     """Return variables by the names and in the layouts of PyTorch.
 
     Raises:
-        ValueError: Some are of no BERT, but of a model like it.
+        ValueError: Some are of another model like BERT.
     """
     renamed = {name: torch_name(name.removeprefix("module/")) for name in variables}
     if others := [name for name, new in renamed.items() if new is None and "bert/" in name]:
@@ -106,7 +109,7 @@ def to_torch(variables: Mapping[str, Tensor], prefix: Path) -> list[Tensor]:
 
 
 def torch_name(name: str) -> str | None:
-    """Return the name in PyTorch's classes of a variable; None if BERT has none of it.
+    """Return the name in PyTorch's classes of a variable; None if BERT has no such variable.
 
     Example:
 

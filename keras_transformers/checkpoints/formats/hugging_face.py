@@ -9,7 +9,7 @@ from typing import Any
 from keras_transformers.checkpoints.files.tensors import INDEX, SAFE, Tensor, framework_of, read_tensors
 from keras_transformers.checkpoints.formats import transformers_tf
 from keras_transformers.checkpoints.hub import PICKLED
-from keras_transformers.checkpoints.stored import Said, Stored, Tokenizers, parsed
+from keras_transformers.checkpoints.stored import Stored, Tokenizers, UserOptions, parsed
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.utils.json_file import read_object
 from keras_transformers.utils.untrusted import shown
@@ -20,7 +20,7 @@ OF_TORCH, OF_TENSORFLOW = (SAFE, INDEX), (transformers_tf.FILE, transformers_tf.
 OF_PICKLE = (PICKLED, f"{PICKLED}.index.json")
 
 
-def read(place: Path, said: Said) -> Stored | None:
+def read(place: Path, user_options: UserOptions) -> Stored | None:
     """Read a folder of `transformers`, or one that was saved here; the weights of PyTorch, if it holds both."""
     path = place / CONFIG
     if not path.is_file():
@@ -28,12 +28,12 @@ def read(place: Path, said: Said) -> Stored | None:
     values = read_object(path)
     if _is_of_another(place, values):
         return None
-    stored = parsed(
+    stored: Stored = parsed(
         values,
         path,
-        writer=TENSORFLOW if _is_of_tensorflow(place, said.pickled) else TORCH,
+        writer=TENSORFLOW if _is_of_tensorflow(place, user_options.pickled) else TORCH,
         place=place,
-        tensors=lambda: _read_tensors(place, said.pickled),
+        tensors=lambda: _read_tensors(place, user_options.pickled),
         tokenizers=lambda: _read_tokenizers(place, stored.config.kind == "encoder_decoder"),
     )
     return stored
@@ -51,7 +51,7 @@ def _read_tokenizers(folder: Path, is_pair: bool) -> Tokenizers:
 
 
 def _is_of_tensorflow(folder: Path, pickled: bool) -> bool:
-    """Return whether the weights to be read are those of a `TF...` class."""
+    """Return whether the weights to be read are of a `TF...` class."""
     if _holds(folder, OF_TORCH):
         return framework_of(folder) == "tf"
     is_asked = pickled and _holds(folder, OF_PICKLE)

@@ -15,7 +15,7 @@ from keras_transformers.checkpoints.files.tensors import Tensor
 from keras_transformers.checkpoints.names import FAMILIES
 from keras_transformers.checkpoints.names.keras_hub_names import PRESETS, Preset, torch_names
 from keras_transformers.checkpoints.names.table import Names
-from keras_transformers.checkpoints.stored import Said, Stored, parsed
+from keras_transformers.checkpoints.stored import Stored, UserOptions, parsed
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.text.vocabularies.byte_pair_vocabulary import END
 from keras_transformers.utils.json_file import read_object
@@ -23,14 +23,14 @@ from keras_transformers.utils.untrusted import shown
 
 CONFIG = "config.json"
 CLASSIFIERS = ("BertTextClassifier", "BertClassifier")
-HEADS = ("BertMaskedLM",)  # their activation is another one than that of the blocks
-LEFT = "the head of its {} is left out, as its activation is not that of the blocks"
+HEADS = ("BertMaskedLM",)  # their activation differs from the blocks'
+LEFT = "the head of its {} is left out, as its activation differs from that of the blocks"
 VOCABULARY = "assets/tokenizer/vocabulary.txt"
 MERGED = ("assets/tokenizer/vocabulary.json", "assets/tokenizer/merges.txt")
 
 
 def preset_folder(name: str) -> Path:
-    """Return the folder of a preset, and downloads it at the first call if `name` is not a folder.
+    """Return the folder of a preset; download it at the first call if `name` is not a folder.
 
     Args:
         name: A folder that `save_to_preset` wrote, or a preset such as `"bert_tiny_en_uncased"`; with or without the
@@ -63,7 +63,7 @@ def preset_folder(name: str) -> Path:
         raise ValueError(f"could not fetch {name!r} from Kaggle ({error}); give the folder of a preset.") from error
 
 
-def read(place: Path, said: Said) -> Stored | None:
+def read(place: Path, user_options: UserOptions) -> Stored | None:
     """Read the preset of a model or of a classifier."""
     path = place / CONFIG
     preset = read_object(path) if path.is_file() else {}
@@ -77,7 +77,7 @@ def read(place: Path, said: Said) -> Stored | None:
     values = _values(place, kind, names) | {"model_type": kind.family, "architectures": [kind.architecture]}
     if task in CLASSIFIERS:
         values |= {"architectures": [names.tasks["classification"]]} | _classes(place)
-    stored = parsed(
+    stored: Stored = parsed(
         values,
         path,
         writer="KerasHub",
@@ -90,7 +90,7 @@ def read(place: Path, said: Said) -> Stored | None:
 
 
 def _left_out(folder: Path, task: str | None) -> list[str]:
-    """Return what a preset's task computes and a model here does not, a clause each."""
+    """Return a clause for each part of a preset's task that a model here does not compute."""
     if task in HEADS:
         return [LEFT.format(task)]
     activation = _options(folder / "task.json").get("activation") if task in CLASSIFIERS else None
@@ -115,7 +115,7 @@ def _values(folder: Path, kind: Preset, names: Names) -> dict[str, Any]:
 
 
 def _classes(folder: Path) -> dict[str, Any]:
-    """Return what a config.json of `transformers` says of a classifier; where each class is for itself, its problem."""
+    """Return the keys of config.json for a classifier: the number of labels, and the problem if it is multi-label."""
     options = _options(folder / "task.json", "num_classes")
     number = options["num_classes"]
     if not isinstance(number, int) or not 1 <= number <= (folder / "task.weights.h5").stat().st_size:
@@ -176,7 +176,7 @@ def _with_number(name: str) -> str:
 
 
 def _merge_heads(tensor: Tensor) -> Tensor:
-    """Return (D, N * H), (N * H,) and (N * H, D) for the attention's (D, N, H), (N, H) and (N, H, D)."""
+    """Merge the axes of attention heads: (D, N, H), (N, H), (N, H, D) become (D, N * H), (N * H,), (N * H, D)."""
     if "_self_attention_layer/" not in tensor.name or len(tensor.shape) < 2:
         return tensor
     if tensor.name.endswith("output_dense/vars/0"):

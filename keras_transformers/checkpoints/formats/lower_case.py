@@ -1,4 +1,4 @@
-"""Whether a vocabulary is of lower-cased texts, where the files of a checkpoint do not say it."""
+"""Detection of vocabularies of lower-cased texts, where the files of a checkpoint do not say it."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from keras_transformers.checkpoints.stored import HOW_TO_SAY
+from keras_transformers.checkpoints.stored import HOW_TO_GIVE
 from keras_transformers.text.vocabularies.wordpiece_vocabulary import CONTINUATION
 from keras_transformers.utils.untrusted import resolved, shown
 
-# Of published models, as google-research/bert's `validate_case_matches_checkpoint` tells them.
+# Names of published models, as google-research/bert's `validate_case_matches_checkpoint` tells them.
 LOWER = re.compile(r"uncased|(?<![a-z])(chinese|multilingual)_l-", re.IGNORECASE)
 CASED = re.compile(r"(?<![a-z])(multi_)?cased(?![a-z])", re.IGNORECASE)
 RESERVED = re.compile(r"[\[<].*[\]>]")  # [PAD], [unused1], <S>: no part of a text
 
 
-def find_lowercase(said: bool | None, folder: Path, tokens: Iterable[str]) -> tuple[bool, str]:
-    """Return whether texts are lower-cased, and what implies it; empty if it was said.
+def find_lowercase(given: bool | None, folder: Path, tokens: Iterable[str]) -> tuple[bool, str]:
+    """Return whether texts are lower-cased, and what implies it; empty if the user says it.
 
     Args:
-        said: By the user; or None.
+        given: What the user says; or None.
         folder: Of the checkpoint, whose name may tell.
         tokens: Of the vocabulary.
 
@@ -34,14 +34,14 @@ def find_lowercase(said: bool | None, folder: Path, tokens: Iterable[str]) -> tu
     >>> find_lowercase(None, Path("run"), ["[PAD]", "film"])
     (True, 'texts are lower-cased, as the vocabulary has no capitals (if not: lowercase=False)')
     """
-    if said is not None:
-        return said, ""
+    if given is not None:
+        return given, ""
     place = resolved(folder)
-    name = place.parent.name if place.name.isdecimal() else place.name  # of a version
+    name = place.parent.name if place.name.isdecimal() else place.name  # a number is the folder of a version
     is_lower, is_cased = bool(LOWER.search(name)), bool(CASED.search(name))
     if is_lower != is_cased:
-        told = f"texts are {'lower-cased' if is_lower else 'cased'}, as the folder's name {shown(name)} says"
-        return is_lower, f"{told} (if not: lowercase={not is_lower})"
+        clause = f"texts are {'lower-cased' if is_lower else 'cased'}, as the folder's name {shown(name)} says"
+        return is_lower, f"{clause} (if not: lowercase={not is_lower})"
     words = [token.removeprefix(CONTINUATION) for token in tokens if not RESERVED.fullmatch(token)]
     capital = next((word for word in words if word != word.lower()), None)
     if capital is None and any(word != word.upper() for word in words):
@@ -49,5 +49,5 @@ def find_lowercase(said: bool | None, folder: Path, tokens: Iterable[str]) -> tu
     seen = "no letters of two cases" if capital is None else f"capitals, such as {shown(capital)}"
     raise ValueError(
         f"{folder} does not say whether its texts are lower-cased, and its vocabulary has {seen}: expected "
-        f"do_lower_case of the program that wrote it. Give {HOW_TO_SAY['lowercase']}."
+        f"do_lower_case of the program that wrote it. Give {HOW_TO_GIVE['lowercase']}."
     )

@@ -10,14 +10,14 @@ from keras_transformers.checkpoints.files.yaml_file import read_yaml
 from keras_transformers.checkpoints.formats import google_bert, tf_models
 from keras_transformers.checkpoints.formats.bert_checkpoint import Facts, find_vocabulary, store
 from keras_transformers.checkpoints.formats.tf_checkpoint import find_prefix, is_object_based, load_checkpoint
-from keras_transformers.checkpoints.stored import Said, Stored, folder_of
+from keras_transformers.checkpoints.stored import Stored, UserOptions, folder_of
 from keras_transformers.utils.json_file import check_types
 from keras_transformers.utils.untrusted import shown
 
 WRITER = "Model Garden"
 PARAMS = "params.yaml"
 TYPES = ("bert", "bert_v2")
-NAMES = {  # of an encoder's options, those of bert_config.json
+NAMES = {  # an encoder's options, and their names in bert_config.json
     "vocab_size": "vocab_size",
     "hidden_size": "hidden_size",
     "num_layers": "num_hidden_layers",
@@ -32,7 +32,7 @@ NAMES = {  # of an encoder's options, those of bert_config.json
 }
 
 
-def read(place: Path, said: Said) -> Stored | None:
+def read(place: Path, user_options: UserOptions) -> Stored | None:
     """Read a folder of a checkpoint with bert_config.json, or of a run with its params.yaml, and vocab.txt."""
     prefix = find_prefix(place)
     if prefix is None:
@@ -51,7 +51,7 @@ def read(place: Path, said: Said) -> Stored | None:
     facts = facts._replace(**known)
     options = _with_heads(facts.options, bert.num_heads, facts.source)
     labels = _labels(options, bert.tensors, facts.source)
-    return store(facts._replace(options=labels, assumed=[*facts.assumed, *bert.assumed]), said)
+    return store(facts._replace(options=labels, assumed=[*facts.assumed, *bert.assumed]), user_options)
 
 
 def _with_heads(options: Mapping[str, Any], num_heads: int | None, source: Path) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def _with_heads(options: Mapping[str, Any], num_heads: int | None, source: Path)
 
 
 def _labels(options: Mapping[str, Any], tensors: Any, source: Path) -> dict[str, Any]:
-    """Return options with the names of labels as config.json has them, if they are said and there is a classifier."""
+    """Return options with the labels as config.json has them, if they are named and there is a classifier."""
     others = {key: value for key, value in options.items() if key != "class_names"}
     names = options.get("class_names")
     rows = next((tensor.shape[0] for tensor in tensors if tensor.name == "classifier.weight"), None)
@@ -77,10 +77,10 @@ def _labels(options: Mapping[str, Any], tensors: Any, source: Path) -> dict[str,
 
 
 def read_params(path: Path) -> dict[str, Any]:
-    """Return what a run's params.yaml says, as fields of `Facts`; `class_names` among the options.
+    """Return the options in a run's params.yaml as fields of `Facts`; `class_names` is one of them.
 
     Raises:
-        ValueError: Its encoder is another one than BERT's, or a value is of another type.
+        ValueError: Its encoder is not BERT's, or a value is of another type.
     """
     task = _part(read_yaml(path), "task", path)
     model = _part(task, "model", path)
@@ -88,20 +88,23 @@ def read_params(path: Path) -> dict[str, Any]:
     kind = encoder.get("type", TYPES[0])
     if kind not in TYPES:
         raise ValueError(f"{path}: the encoder is {shown(kind)}, which is not supported; only {TYPES} are.")
-    said = _part(encoder, kind, path)
-    if said.get("norm_first") or said.get("embedding_size") not in (None, said.get("hidden_size")):
-        raise ValueError(
-            f"{path}: norm_first and an embedding_size of its own are not supported. {kind!r} has neither."
-        )
-    options = {theirs: said[ours] for ours, theirs in NAMES.items() if said.get(ours) is not None}
+    encoder_options = _part(encoder, kind, path)
+    if encoder_options.get("norm_first") or encoder_options.get("embedding_size") not in (
+        None,
+        encoder_options.get("hidden_size"),
+    ):
+        raise ValueError(f"{path}: norm_first and a separate embedding_size are not supported. {kind!r} has neither.")
+    options = {theirs: encoder_options[ours] for ours, theirs in NAMES.items() if encoder_options.get(ours) is not None}
     check_types(options, google_bert.KINDS, path)
     check_types(task, {"class_names": list}, path)
     check_types(model, {"mlm_activation": str}, path)
-    options["hidden_act"] = google_bert.find_activation(said.get("hidden_activation", "gelu"), path)
+    options["hidden_act"] = google_bert.find_activation(encoder_options.get("hidden_activation", "gelu"), path)
     if (other := model.get("mlm_activation")) and google_bert.find_activation(other, path) != options["hidden_act"]:
-        raise ValueError(f"{path}: mlm_activation={shown(other)} is not supported; only that of the layers is.")
-    told = [f"the activation is gelu, as {path.name} does not say it"] * ("hidden_activation" not in said)
-    return {"options": options | {"class_names": task.get("class_names")}, "source": path, "assumed": told}
+        raise ValueError(
+            f"{path}: mlm_activation={shown(other)} is not supported: expected the activation of the layers."
+        )
+    clauses = [f"the activation is gelu, as {path.name} does not say it"] * ("hidden_activation" not in encoder_options)
+    return {"options": options | {"class_names": task.get("class_names")}, "source": path, "assumed": clauses}
 
 
 def _part(values: Mapping[str, Any], key: str, path: Path) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from keras_transformers.checkpoints.files.tensors import Tensor
 from keras_transformers.checkpoints.formats.bert_checkpoint import check_rows, check_same
 from keras_transformers.checkpoints.formats.tf_checkpoint import find_prefix, load_checkpoint, read_variables
-from keras_transformers.checkpoints.stored import HOW_TO_SAY, Said, Stored, Tokenizers, folder_of, parsed
+from keras_transformers.checkpoints.stored import HOW_TO_GIVE, Stored, Tokenizers, UserOptions, folder_of, parsed
 from keras_transformers.text.library import refusals_as_errors
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.text.vocabularies import byte_pair_vocabulary
@@ -23,7 +23,7 @@ END = "<|endoftext|>"
 LAYER = re.compile(r"model/(?:h(\d+)/)?(ln_1|ln_2|ln_f|attn/c_attn|attn/c_proj|mlp/c_fc|mlp/c_proj)/([gbw])")
 
 
-def read(place: Path, said: Said) -> Stored | None:
+def read(place: Path, user_options: UserOptions) -> Stored | None:
     """Read a folder of one of the models that openai/gpt-2's download_model.py fetches, or that its users trained."""
     folder = folder_of(place)
     if not any((folder / name).is_file() for name in (SIZES, VOCABULARY)):
@@ -38,7 +38,7 @@ def read(place: Path, said: Said) -> Stored | None:
     if "model/wte" not in variables:
         return None
     vocabulary = byte_pair_vocabulary.read_vocabulary(folder / VOCABULARY)
-    values = _read_values(folder, variables, vocabulary, said)
+    values = _read_values(folder, variables, vocabulary, user_options)
     return parsed(
         values,
         folder / SIZES,
@@ -49,18 +49,20 @@ def read(place: Path, said: Said) -> Stored | None:
     )
 
 
-def _read_values(folder: Path, variables: Mapping[str, Tensor], vocabulary: Mapping[str, int], said: Said) -> dict:
+def _read_values(
+    folder: Path, variables: Mapping[str, Tensor], vocabulary: Mapping[str, int], user_options: UserOptions
+) -> dict:
     path = folder / SIZES
     hparams = read_object(path)
     check_types(hparams, dict.fromkeys(NAMES, int), path)
     options = {theirs: hparams[ours] for ours, theirs in NAMES.items() if hparams.get(ours) is not None}
-    if said.num_heads not in (None, options.setdefault("n_head", said.num_heads)):
+    if user_options.num_heads not in (None, options.setdefault("n_head", user_options.num_heads)):
         raise ValueError(
-            f"{path} says n_head={options['n_head']}, the attention heads: received num_heads={said.num_heads}. Leave "
-            "it out."
+            f"{path} says n_head={options['n_head']}, the attention heads: received "
+            f"num_heads={user_options.num_heads}. Leave it out."
         )
     if options["n_head"] is None:
-        raise ValueError(f"{path} does not say n_head, the attention heads. Give {HOW_TO_SAY['num_heads']}.")
+        raise ValueError(f"{path} does not say n_head, the attention heads. Give {HOW_TO_GIVE['num_heads']}.")
     sizes = _sizes(variables, folder)
     check_same(options, sizes, path)
     check_rows(max(vocabulary.values()) + 1, sizes["vocab_size"], folder / VOCABULARY)
@@ -81,7 +83,7 @@ def _sizes(variables: Mapping[str, Tensor], folder: Path) -> dict[str, int]:
 
 
 def to_torch(tensor: Tensor) -> Tensor:
-    """Return a variable by the name and in the layout of PyTorch's class: of (1, in, out) without the first."""
+    """Return a variable by the name and in the layout of PyTorch's class: (1, in, out) loses its first axis."""
     if tensor.name in ("model/wte", "model/wpe"):
         return tensor._replace(name=f"transformer.{tensor.name[-3:]}.weight")
     match = LAYER.fullmatch(tensor.name)

@@ -1,4 +1,4 @@
-"""What the files of an OpenNMT-tf run say beside its checkpoint: YAML files, and model_description.py as a text."""
+"""The files of an OpenNMT-tf run beside its checkpoint: YAML files, and model_description.py, read as text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from keras_transformers.checkpoints.files.yaml_file import read_yaml
-from keras_transformers.checkpoints.stored import HOW_TO_SAY, Said
+from keras_transformers.checkpoints.stored import HOW_TO_GIVE, UserOptions
 from keras_transformers.utils.json_file import check_types
 from keras_transformers.utils.number_checks import is_size
 from keras_transformers.utils.untrusted import decoded, read_bytes, shown
@@ -32,7 +32,7 @@ ACTIVATIONS = {
 
 
 class Run(NamedTuple):
-    """What is known of a run.
+    """The facts that the files of a run say.
 
     Args:
         homes: Folders that its files are looked for in.
@@ -50,7 +50,7 @@ class Run(NamedTuple):
     description: str
 
     def find(self, name: Any, key: str) -> Path:
-        """Return the file beside the checkpoint that has the name of a path, whose folder is of another machine.
+        """Return the file beside the checkpoint with the name of a path, whose folder may be of another machine.
 
         Raises:
             ValueError: There is none.
@@ -58,7 +58,7 @@ class Run(NamedTuple):
         check_types({key: name}, {key: str}, self.source)
         base = re.split(r"[/\\]", name)[-1]
         for home in self.homes:
-            if os.path.isfile(home / base):  # False for what can be no name, too
+            if os.path.isfile(home / base):  # False for impossible names, too
                 return home / base
         raise ValueError(
             f"{self.source}: {key} names {shown(name)}, and no file outside of the checkpoint's folder is read: copy "
@@ -67,10 +67,10 @@ class Run(NamedTuple):
 
 
 def read_run(folder: Path) -> Run:
-    """Read what stands beside a checkpoint; and in the folder above `avg`, where OpenNMT-tf averages a run's own ones.
+    """Read the files beside a checkpoint; those above the folder `avg`, too, where OpenNMT-tf writes averages.
 
     Raises:
-        ValueError: A YAML file is none, or two of them contradict each other.
+        ValueError: A YAML file cannot be read, or two of them contradict each other.
     """
     homes = (folder, folder.parent) if folder.name == "avg" else (folder,)
     paths = [path for home in homes for path in sorted((*home.glob("*.yml"), *home.glob("*.yaml"))) if path.is_file()]
@@ -78,9 +78,9 @@ def read_run(folder: Path) -> Run:
     sources = []
     for path in paths:
         values = read_yaml(path)
-        if any(isinstance(values.get(name), dict) for name in SECTIONS):  # else it is of a tokenizer, or of no run
+        if any(isinstance(values.get(name), dict) for name in SECTIONS):  # others belong to a tokenizer, or to no run
             sources.append(path.name)
-            _merge(sections, values, path)
+            _add_sections(sections, values, path)
     descriptions = (home / DESCRIPTION for home in homes)
     description = next((decoded(read_bytes(path), path) for path in descriptions if path.is_file()), "")
     match = TYPE.search(description)
@@ -89,12 +89,12 @@ def read_run(folder: Path) -> Run:
     return Run(homes, sections["data"], sections["params"], source, model_type, description)
 
 
-def _merge(sections: Mapping[str, dict[str, Any]], values: Mapping[str, Any], path: Path) -> None:
-    """Add what one more file says."""
-    said = {name: values[name] for name in SECTIONS if isinstance(values.get(name), dict)}
+def _add_sections(sections: Mapping[str, dict[str, Any]], values: Mapping[str, Any], path: Path) -> None:
+    """Add the sections of one more file."""
+    given = {name: values[name] for name in SECTIONS if isinstance(values.get(name), dict)}
     if isinstance(values.get("model_type"), str):
-        said[""] = {"model_type": values["model_type"]}
-    for name, section in said.items():
+        given[""] = {"model_type": values["model_type"]}
+    for name, section in given.items():
         for key, value in section.items():
             if sections[name].setdefault(key, value) != value:
                 raise ValueError(
@@ -103,44 +103,44 @@ def _merge(sections: Mapping[str, dict[str, Any]], values: Mapping[str, Any], pa
                 )
 
 
-def num_heads(run: Run, said: Said, width: int, source: Any) -> tuple[int, list[str]]:
-    """Return the number of attention heads, and what was assumed for it.
+def num_heads(run: Run, user_options: UserOptions, width: int, source: Any) -> tuple[int, list[str]]:
+    """Return the number of attention heads, and the assumptions behind it.
 
     Raises:
         ValueError: Nothing says it, or two things differ, or it does not divide the width.
     """
     in_description = {int(number) for number in HEADS.findall(run.description)}
-    implied = HEADS_OF.get(run.model_type) or (in_description.pop() if len(in_description) == 1 else None)
-    if said.num_heads is not None and implied not in (None, said.num_heads):
+    implied = HEADS_OF.get(run.model_type or "") or (in_description.pop() if len(in_description) == 1 else None)
+    if user_options.num_heads is not None and implied not in (None, user_options.num_heads):
         origin = f"the model type {run.model_type}" if run.model_type in HEADS_OF else DESCRIPTION
         raise ValueError(
-            f"{source}: received num_heads={shown(said.num_heads)}, but {origin} has {implied} heads. Leave num_heads "
-            "out, or correct the file."
+            f"{source}: received num_heads={shown(user_options.num_heads)}, but {origin} has {implied} heads. Leave "
+            "num_heads out, or correct the file."
         )
-    number = implied if said.num_heads is None else said.num_heads
+    number = implied if user_options.num_heads is None else user_options.num_heads
     if number is None:
         raise ValueError(
             f"{source}: the number of attention heads stands in no checkpoint of OpenNMT-tf, and no {DESCRIPTION} "
-            f"beside it names a model of the catalog: give {HOW_TO_SAY['num_heads']}. Transformer and "
+            f"beside it names a model of the catalog: give {HOW_TO_GIVE['num_heads']}. Transformer and "
             "TransformerBase have 8, TransformerBig 16, TransformerTiny 2."
         )
     if not is_size(number) or width % number:
         raise ValueError(f"{source}: num_heads must divide the width, {width}: received {shown(number)}.")
-    if said.num_heads is None and run.model_type in HEADS_OF:
+    if user_options.num_heads is None and run.model_type in HEADS_OF:
         return number, [f"{number} attention heads, as {run.model_type} has"]
     return number, []
 
 
 def activation(run: Run, source: Any) -> tuple[str, list[str]]:
-    """Return the activation of the feed-forward layers, and what was assumed for it.
+    """Return the activation of the feed-forward layers, and the assumptions behind it.
 
     Raises:
         ValueError: model_description.py names one that is not known here.
     """
     match = ACTIVATION.search(run.description)
     if match is None:
-        told = "ReLU between the feed-forward layers, as all Transformers of the catalog have"
-        return "relu", [told] * (not run.description)
+        clause = "ReLU between the feed-forward layers, as all Transformers of the catalog have"
+        return "relu", [clause] * (not run.description)
     if match[1] not in ACTIVATIONS:
         raise ValueError(
             f"{source}: {DESCRIPTION} says ffn_activation={shown(match[1])}, which is not supported: expected one of "

@@ -1,4 +1,4 @@
-"""Which files beside an OpenNMT-tf checkpoint are its vocabularies and SentencePiece models, and their tokenizers."""
+"""The vocabularies and SentencePiece models beside an OpenNMT-tf checkpoint, and the tokenizers made from them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PLAIN = {"mode", "sp_model_path", "spacer_annotate", "sp_nbest_size", "sp_alpha"
 
 
 class Side(NamedTuple):
-    """What one side's tokenizer is made of.
+    """The parts of one side's tokenizer.
 
     Args:
         tokens: The lines of its vocabulary.
@@ -73,41 +73,44 @@ def _read_side(run: Run, side: str, path: Path, rows: int, before: Sequence[str]
             f"{path} has {len(tokens):,} lines, and the embedding of the {side} {rows:,} rows: expected a line for "
             f"each row but the last, <unk>. Give the {side}'s vocabulary of this checkpoint."
         )
-    told = f"texts of the source end with {END}, as {run.model_type} reads them"
-    assumed = [told] * (side == "source" and bool(behind) and not run.data.get("source_sequence_controls"))
+    clause = f"texts of the source end with {END}, as {run.model_type} reads them"
+    assumed = [clause] * (side == "source" and bool(behind) and not run.data.get("source_sequence_controls"))
     place = _find_model(run, side, path)
     if place is None:
-        told = f"texts of the {side} come as tokens with spaces between them, as no SentencePiece model is there"
-        return Side(tokens, None, before, behind, [*assumed, told])
+        clause = f"texts of the {side} come as tokens with spaces between them, as no SentencePiece model is there"
+        return Side(tokens, None, before, behind, [*assumed, clause])
     model = spm_file.read(place)
     if absent := sentencepiece_pipeline.count_absent(model, {*tokens}, place):
-        told = f"{absent} pieces of {place.name} that are no line of {path.name} are cut into smaller ones, not <unk>"
-        assumed.append(told)
+        clause = f"{absent} pieces of {place.name} that are no line of {path.name} are cut into smaller ones, not <unk>"
+        assumed.append(clause)
     return Side(tokens, model, before, behind, assumed)
 
 
 def _read_tokens(path: Path, rows: int) -> list[str]:
-    """Read a vocabulary; without a line for <unk>, if that makes it as long as it should be."""
+    """Read a vocabulary; without its line for <unk>, if the embedding's size shows that there is one."""
     tokens = opennmt_tokenizers.read_vocabulary(path)
     return tokens[:-1] if len(tokens) == rows and tokens[-1] == UNKNOWN_TOKEN else tokens
 
 
 def _controls(run: Run) -> dict[str, tuple[list[str], list[str]]]:
-    """Return the special tokens before and behind the texts of each side."""
+    """Return the special tokens before and after the texts of each side."""
     keys = {side: f"{side}_sequence_controls" for side in SIDES}
     check_types(run.data, dict.fromkeys(keys.values(), dict), run.source)
-    said = {side: run.data.get(key) or {} for side, key in keys.items()}
-    around = {side: (values.get("start") is True, values.get("end") is True) for side, values in said.items()}
-    if not said["source"] and run.model_type in ENDING_SOURCES:
+    controls = {side: run.data.get(key) or {} for side, key in keys.items()}
+    around = {side: (values.get("start") is True, values.get("end") is True) for side, values in controls.items()}
+    if not controls["source"] and run.model_type in ENDING_SOURCES:
         around["source"] = (False, True)
-    wrong = {"source": around["source"] == (True, False), "target": said["target"] and around["target"] != (True, True)}
+    wrong = {
+        "source": around["source"] == (True, False),
+        "target": controls["target"] and around["target"] != (True, True),
+    }
     for side in SIDES:
         if wrong[side]:
             raise ValueError(
-                f"{run.source}: {keys[side]}={shown(said[side])} is not supported: a text that begins with {BEGIN} "
+                f"{run.source}: {keys[side]}={shown(controls[side])} is not supported: a text that begins with {BEGIN} "
                 f"must end with {END}, and a target has both."
             )
-    around["target"] = (False, True)  # the decoder begins with the other one by itself
+    around["target"] = (False, True)  # the decoder adds the start token itself
     return {side: ([BEGIN] * start, [END] * end) for side, (start, end) in around.items()}
 
 
@@ -126,15 +129,15 @@ def _find_vocabularies(run: Run, rows: Mapping[str, int]) -> dict[str, Path]:
             f"named source.vocab and target.vocab, whose first lines are {list(opennmt_tokenizers.SPECIAL)}. "
             "Copy them there."
         )
-    return {side: named.get(side) or _choose(side, paths, rows) for side in SIDES}
+    return {side: named.get(side) or _choose_vocabulary(side, paths, rows) for side in SIDES}
 
 
-def _choose(side: str, paths: Sequence[Path], rows: Mapping[str, int]) -> Path:
+def _choose_vocabulary(side: str, paths: Sequence[Path], rows: Mapping[str, int]) -> Path:
     """Return the vocabulary of a side: the only one, or by its name, or else by its size."""
     other = SIDES[side == SIDES[0]]
     tests: tuple[Callable[[Path], bool], ...] = (
-        lambda path: side in _words(path),
-        lambda path: other not in _words(path),
+        lambda path: side in _telling_words(path),
+        lambda path: other not in _telling_words(path),
         lambda path: len(_read_tokens(path, rows[side])) + 1 == rows[side],
     )
     for is_it in (lambda path: True, *tests):
@@ -142,7 +145,7 @@ def _choose(side: str, paths: Sequence[Path], rows: Mapping[str, int]) -> Path:
             return found[0]
     raise ValueError(
         f"{paths[0].parent} has several vocabularies, {shown([path.name for path in paths])}, and nothing tells which "
-        f"is that of the {side}: call them source.vocab and target.vocab, or name them in a YAML file there, as "
+        f"belongs to the {side}: call them source.vocab and target.vocab, or name them in a YAML file there, as "
         "OpenNMT-tf does (data: source_vocabulary, target_vocabulary)."
     )
 
@@ -157,7 +160,7 @@ def _is_vocabulary(path: Path) -> bool:
 
 
 def _named_once(homes: Sequence[Path], patterns: Iterable[str], is_wanted: Callable[[Path], bool]) -> Sequence[Path]:
-    """Return the files of a kind; of two with one name, that of the first folder."""
+    """Return the files of a kind; of two with the same name, the one in the first folder."""
     found = (path for home in homes for pattern in patterns for path in sorted(home.glob(pattern)))
     named: dict[str, Path] = {}
     for path in found:
@@ -166,34 +169,34 @@ def _named_once(homes: Sequence[Path], patterns: Iterable[str], is_wanted: Calla
     return list(named.values())
 
 
-def _words(path: Path) -> set[str]:
-    """Return what a file's name says, such as the language or the side."""
+def _telling_words(path: Path) -> set[str]:
+    """Return the telling words of a file's name, such as the language or the side."""
     return {SYNONYMS.get(word, word) for word in re.split(r"[^a-z0-9]+", path.name.lower())} - GENERAL
 
 
 def _find_model(run: Run, side: str, vocabulary: Path) -> Path | None:
-    """Return a side's SentencePiece model: what a YAML file names, else by the vocabulary's name, or the only one."""
+    """Return a side's SentencePiece model: as a YAML file names it, else by the vocabulary's name, or the only one."""
     key = f"{side}_tokenization"
     if (named := _named_model(run, run.data.get(key), key)) is not None:
         return named
     paths = _named_once(run.homes, MODELS, lambda path: True)
-    alike = [path for path in paths if _words(path) & (_words(vocabulary) | {side})]
+    alike = [path for path in paths if _telling_words(path) & (_telling_words(vocabulary) | {side})]
     if len(alike) == 1 or len(paths) < 2:
         return next(iter(alike or paths), None)
     raise ValueError(
         f"{paths[0].parent} has several SentencePiece models, {shown([path.name for path in paths])}, and nothing "
-        f"tells which is that of {vocabulary.name}: call it {side}.model, or name it in a YAML file there, as "
+        f"tells which belongs to {vocabulary.name}: call it {side}.model, or name it in a YAML file there, as "
         f"OpenNMT-tf does (data: {key})."
     )
 
 
-def _named_model(run: Run, said: Any, key: str) -> Path | None:
+def _named_model(run: Run, tokenization: Any, key: str) -> Path | None:
     """Return the model that a tokenization of a YAML file names; None where it names none.
 
     Raises:
         ValueError: It does more than SentencePiece.
     """
-    values = read_yaml(run.find(said, key)) if isinstance(said, str) else said
+    values = read_yaml(run.find(tokenization, key)) if isinstance(tokenization, str) else tokenization
     check_types({key: values}, {key: dict}, run.source)
     if not values:
         return None

@@ -20,7 +20,7 @@ from keras_transformers.checkpoints.formats.tf_checkpoint import (
     object_graph,
     read_variables,
 )
-from keras_transformers.checkpoints.stored import Said, Stored, Tokenizers, parsed
+from keras_transformers.checkpoints.stored import Stored, Tokenizers, UserOptions, parsed
 from keras_transformers.text.library import refusals_as_errors
 from keras_transformers.text.sentencepiece import opennmt_tokenizers
 from keras_transformers.text.tokenizer import Tokenizer
@@ -38,7 +38,7 @@ SUBLAYERS = {"self_attention": "attention", "attention/0": "cross_attention", "f
 PARTS = {
     "layer/linear_queries": "/query", "layer/linear_keys": "/key", "layer/linear_values": "/value",
     "layer/linear_output": "/output", "layer/inner": "/intermediate", "layer/outer": "/output",
-    "input_layer_norm": "_norm", "output_layer_norm": "_norm",  # before the sublayer, or behind it
+    "input_layer_norm": "_norm", "output_layer_norm": "_norm",  # before the sublayer, or after it
 }  # fmt: skip
 LEAVES = {"kernel": "weight", "bias": "bias", "gamma": "weight", "beta": "bias"}
 REST = {"decoder/output_layer/bias": "output_bias.bias"} | {
@@ -46,7 +46,7 @@ REST = {"decoder/output_layer/bias": "output_bias.bias"} | {
     for side in ("encoder", "decoder")
     for leaf in ("gamma", "beta")
 }
-# What other models of OpenNMT-tf have, by the keys that tell.
+# Parts of other models of OpenNMT-tf, by patterns of their keys.
 OTHERS = {
     r".*/relative_position_\w+": "relative positions (TransformerBaseRelative, TransformerBigRelative)",
     r".*/position_encoder/.*": "learned positions (PositionEmbedder)",
@@ -55,11 +55,11 @@ OTHERS = {
     ),
     r".*(lstm|gru|rnn|cell|bridge|attention_mechanism|attention_layer|conv).*": "recurrent or convolutional layers",
 }
-LENGTH, MOST_NEW = 512, 250  # of texts, where nothing says it; and OpenNMT-tf's `maximum_decoding_length`
+LENGTH, MOST_NEW = 512, 250  # defaults: tokens of a text, and OpenNMT-tf's `maximum_decoding_length`
 FOLLOWED = {"beam_width": "num_beams", "maximum_decoding_length": "max_new_tokens",
             "minimum_decoding_length": "min_new_tokens"}  # fmt: skip
 MOST_BEAMS, MOST_TOKENS = 1 << 10, 1 << 16
-# Options of decoding that are not followed, as they are other formulas or random, with the value that changes nothing.
+# Options of decoding that are ignored, as they are other formulas or random, with the value that changes nothing.
 NOT_FOLLOWED = {"length_penalty": 0, "coverage_penalty": 0, "sampling_topk": 1, "decoding_noise": None,
                 "replace_unknown_target": False}  # fmt: skip
 
@@ -88,7 +88,7 @@ class Weights(NamedTuple):
         return len({match[2] for match in found if match[1] == side})
 
 
-def read(place: Path, said: Said) -> Stored | None:
+def read(place: Path, user_options: UserOptions) -> Stored | None:
     """Read a checkpoint of a `Transformer`, `folder/ckpt-N` or the newest one of a folder."""
     prefix = find_prefix(place)
     if prefix is None:
@@ -100,7 +100,7 @@ def read(place: Path, said: Said) -> Stored | None:
         return None
     weights = _find_weights(prefix, variables, object_graph(prefix, reader))
     rows = dict(zip(SIDES, (weights.tables[name][1].shape[0] for name in (SOURCE, TARGET)), strict=True))
-    values, assumed = _values(weights, run, said)
+    values, assumed = _values(weights, run, user_options)
     sides = read_sides(run, rows)
     return parsed(
         values,
@@ -130,10 +130,10 @@ def is_ours(prefix: Path, variables: Iterable[str]) -> bool:
 
 
 def _find_weights(prefix: Path, variables: Mapping[str, Tensor], graph: Any) -> Weights:
-    """Find what is what among the variables.
+    """Sort the variables of a model into its tables and its other weights.
 
     Raises:
-        ValueError: The model is none of those that are supported.
+        ValueError: The model is not supported.
     """
     held = {key: tensor for key, tensor in variables.items() if key.startswith(MODEL)}
     keys = {name: _key_at(graph, name) for name in (SOURCE, TARGET, OUTPUT)}
@@ -142,25 +142,26 @@ def _find_weights(prefix: Path, variables: Mapping[str, Tensor], graph: Any) -> 
         for key, tensor in held.items()
         if key not in keys.values() and not key.startswith(INPUTS)
     }
-    strange = [key for key in others if _our_name(key) is None]
+    strange = [key for key in others if not _our_name(key)]
     strange += [key.removeprefix(MODEL) for key in held if key.startswith(INPUTS) and key not in keys.values()]
-    lacking = [name.removeprefix(MODEL) for name, key in keys.items() if key not in held or len(held[key].shape) != 2]
+    tables = {name: (key, held[key]) for name, key in keys.items() if key in held}
+    lacking = [name.removeprefix(MODEL) for name in keys if name not in tables or len(tables[name][1].shape) != 2]
     if not any(key.startswith("encoder/") for key in others):
         _refuse(prefix, "no encoder (a LanguageModel)")
     if strange:
-        what = (what for pattern, what in OTHERS.items() for key in strange if re.fullmatch(pattern, key))
-        _refuse(prefix, next(what, f"weights that have no place here: {shown(strange)}"))
+        kinds = (kind for pattern, kind in OTHERS.items() for key in strange if re.fullmatch(pattern, key))
+        _refuse(prefix, next(kinds, f"weights that have no place here: {shown(strange)}"))
     if lacking:
         _refuse(prefix, f"nothing at {shown(lacking)}")
     if _node_at(graph, POSITIONS) is None:
         _refuse(prefix, "no positions")
-    return Weights(prefix, {name: (key, held[key]) for name, key in keys.items()}, others)
+    return Weights(prefix, tables, others)
 
 
-def _refuse(prefix: Path, what: str) -> NoReturn:
-    """Raise the error of a model that is none of those that are supported."""
+def _refuse(prefix: Path, kind: str) -> NoReturn:
+    """Raise the error of a model that is not supported."""
     raise ValueError(
-        f"{prefix} is of a model of OpenNMT-tf with {what}, which is not supported: expected a Transformer with an "
+        f"{prefix} is of a model of OpenNMT-tf with {kind}, which is not supported: expected a Transformer with an "
         "encoder, a decoder and sinusoidal positions. Give the checkpoint of one."
     )
 
@@ -175,14 +176,14 @@ def _node_at(graph: Any, path: str) -> Any | None:
     return graph.nodes[index] if 0 <= index < len(graph.nodes) else None
 
 
-def _key_at(graph: Any, path: str) -> str | None:
-    """Return the key of a variable by a path to it: a variable with several paths has one key."""
+def _key_at(graph: Any, path: str) -> str:
+    """Return the key of a variable by a path to it, or "". A variable with several paths has one key."""
     node = _node_at(graph, path)
-    return next((attribute.checkpoint_key for attribute in node.attributes), None) if node else None
+    return next((attribute.checkpoint_key for attribute in node.attributes), "") if node else ""
 
 
-def _our_name(key: str) -> str | None:
-    """Return the name that a weight has here, or None if it has no place.
+def _our_name(key: str) -> str:
+    """Return the name that a weight has here, or "" if it has no place.
 
     Example:
 
@@ -191,10 +192,10 @@ def _our_name(key: str) -> str | None:
     """
     match = BLOCK.fullmatch(key)
     if match is None:
-        return REST.get(key)
+        return REST.get(key, "")
     side, number, sublayer, part, leaf = match.groups()
     if part not in PARTS or leaf not in LEAVES:
-        return None
+        return ""
     return f"{side}_block_{int(number)}.{SUBLAYERS[sublayer]}{PARTS[part].replace('/', '.')}.{LEAVES[leaf]}"
 
 
@@ -216,11 +217,11 @@ def _tensors(weights: Weights) -> Iterable[Tensor]:
             yield Tensor(_our_name(bias), shape, "float32", functools.partial(np.zeros, shape, "float32"))
 
 
-def _values(weights: Weights, run: Run, said: Said) -> tuple[dict[str, Any], list[str]]:
-    """Return what a config.json here says of the model, and what was assumed for it."""
+def _values(weights: Weights, run: Run, user_options: UserOptions) -> tuple[dict[str, Any], list[str]]:
+    """Return the values of the model's config.json, and the assumptions behind them."""
     rows, width = weights.tables[TARGET][1].shape
-    heads, assumed = num_heads(run, said, width, weights.prefix)
-    function, of_function = activation(run, weights.prefix)
+    heads, assumed = num_heads(run, user_options, width, weights.prefix)
+    function, of_activation = activation(run, weights.prefix)
     decoding, of_decoding = _decoding(run)
     inner = weights.others.get("encoder/layers/0/ffn/layer/inner/bias")
     is_post = any("/output_layer_norm/" in key for key in weights.others)
@@ -245,26 +246,26 @@ def _values(weights: Weights, run: Run, said: Said) -> tuple[dict[str, Any], lis
         "output_bias": "decoder/output_layer/bias" in weights.others,
         "pad_id": 0, "decoder_start_id": 1, "eos_ids": [2],
     }  # fmt: skip
-    return values | decoding, [*assumed, *of_function, *of_decoding]
+    return values | decoding, [*assumed, *of_activation, *of_decoding]
 
 
 def _decoding(run: Run) -> tuple[dict[str, Any], list[str]]:
-    """Return the settings of generation, as generation_config.json calls them, and what was assumed for them.
+    """Return the settings of generation, as generation_config.json calls them, and the assumptions behind them.
 
     Raises:
         ValueError: A YAML file has a value that is no number of tokens or beams.
     """
-    said = {key: run.params[key] for key in FOLLOWED if run.params.get(key) is not None}
-    for key, value in said.items():
+    given = {key: run.params[key] for key in FOLLOWED if run.params.get(key) is not None}
+    for key, value in given.items():
         least = int(key != "minimum_decoding_length")
         most = MOST_BEAMS if key == "beam_width" else MOST_TOKENS
         if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
             raise ValueError(
                 f"{run.source}: {key} must be a whole number from {least} to {most:,}: received {shown(value)}."
             )
-    settings = {"max_new_tokens": MOST_NEW, "length_penalty": 0.0} | {FOLLOWED[key]: said[key] for key in said}
+    settings = {"max_new_tokens": MOST_NEW, "length_penalty": 0.0} | {FOLLOWED[key]: given[key] for key in given}
     assumed = []
-    if "beam_width" not in said:
+    if "beam_width" not in given:
         assumed.append("texts are written without beams (beam_width: 1), as no YAML file says it")
     for key, neutral in NOT_FOLLOWED.items():
         if run.params.get(key, neutral) not in (neutral, None):

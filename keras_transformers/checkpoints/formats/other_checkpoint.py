@@ -1,4 +1,4 @@
-"""TensorFlow checkpoints and graphs that no other reader knows: an error says what they hold."""
+"""TensorFlow checkpoints and graphs that no other reader takes: the error says what they hold."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from keras_transformers.checkpoints.formats.tf_checkpoint import (
     load_checkpoint,
     read_variables,
 )
-from keras_transformers.checkpoints.stored import Said, Stored
+from keras_transformers.checkpoints.stored import Stored, UserOptions
 from keras_transformers.utils.untrusted import shown
 
 READ = "a BERT of google-research/bert, TF-Hub or Model Garden, a GPT-2 of openai/gpt-2, a Transformer of OpenNMT-tf 2"
 
 
-def read(place: Path, said: Said) -> Stored | None:
-    """Refuse a checkpoint that no reader before it has taken."""
+def read(place: Path, user_options: UserOptions) -> Stored | None:
+    """Refuse a checkpoint that no other reader has taken."""
     prefix = find_prefix(place)
     if prefix is None:
         graphs = [path.name for pattern in ("*.meta", "*.pb", "*.pbtxt") for path in sorted(place.glob(pattern))]

@@ -1,7 +1,8 @@
-"""Read the variables of a TensorFlow checkpoint, `PREFIX.index` and `PREFIX.data-*`, without a graph."""
+"""The variables of a TensorFlow checkpoint, `PREFIX.index` and `PREFIX.data-*`, read without a graph."""
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 import re
@@ -17,7 +18,7 @@ from keras_transformers.utils.untrusted import MOST_LETTERS, check_is_itself, de
 
 GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
 VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"
-# Of optimizers and training loops: no part of a model; nor is what stands under the name of a variable.
+# Variables of optimizers and training loops, and below the name of a variable: no part of a model.
 TRAINING = re.compile(
     r"(.*/)?(adam_[mv]|Adam(_1)?|ExponentialMovingAverage|Momentum|beta[12]_power|global_step|save_counter|step)"
     r"|(.*/)?(_?optimizer|\.OPTIMIZER_SLOT|keras_api)/.*"
@@ -26,7 +27,7 @@ NAMED = re.compile(r'^\s*model_checkpoint_path:\s*"(.*)"', re.MULTILINE)
 
 
 def find_prefix(place: Path) -> Path | None:
-    """Return the prefix of the checkpoint in a folder: its only one, or what the file `checkpoint` names.
+    """Return the prefix of the checkpoint in a folder: its only one, or the one that the file `checkpoint` names.
 
     Args:
         place: A folder; or a prefix, such as `folder/model.ckpt-1000`.
@@ -35,12 +36,12 @@ def find_prefix(place: Path) -> Path | None:
         The prefix, or None if there is no checkpoint.
 
     Raises:
-        ValueError: There are several, and none is named; or what is named, or a part of it, is not there.
+        ValueError: There are several, and none is named; or the named one, or a part of it, is missing.
     """
     if not place.is_dir():
-        return _whole(place) if index_of(place).is_file() else None
+        return _check_complete(place) if index_of(place).is_file() else None
     prefixes = [path.with_name(path.name.removesuffix(".index")) for path in sorted(place.glob("*.index"))]
-    named = _named(place / "checkpoint")
+    named = _named_prefix(place / "checkpoint")
     if named is None and not prefixes:
         return None
     if named is None and len(prefixes) > 1:
@@ -49,10 +50,10 @@ def find_prefix(place: Path) -> Path | None:
             f"that names one: expected one. Give that one, such as {str(prefixes[-1])!r}."
         )
     prefix = prefixes[0] if named is None else place / named
-    if not os.path.isfile(index_of(prefix)):  # False for what can be no name, too
+    if not os.path.isfile(index_of(prefix)):  # False for impossible names, too
         there = f"there are {[path.name for path in prefixes]}: give one of them" if prefixes else "fetch it"
         raise ValueError(f"{place / 'checkpoint'} names {shown(prefix.name)}, which is not there: {there}.")
-    return _whole(prefix)
+    return _check_complete(prefix)
 
 
 def index_of(prefix: Path) -> Path:
@@ -60,15 +61,15 @@ def index_of(prefix: Path) -> Path:
     return prefix.with_name(f"{prefix.name}.index")
 
 
-def _named(path: Path) -> str | None:
-    """Return the name that a file `checkpoint` has for the newest one; its folder may be of another machine."""
+def _named_prefix(path: Path) -> str | None:
+    """Return the name of the newest checkpoint, from a file `checkpoint`, whose folders may be of another machine."""
     match = NAMED.search(decoded(read_bytes(path), path)) if path.is_file() else None
     name = re.split(r"[/\\]", match[1])[-1] if match else ""
     return None if name in ("", ".", "..") else name
 
 
-def _whole(prefix: Path) -> Path:
-    """Return a prefix whose data files are all there."""
+def _check_complete(prefix: Path) -> Path:
+    """Return the prefix, after checking that all its data files are there."""
     count, found = data_files(prefix)
     numbers = (number for number in range(min(count, MOST_SHARDS)) if number not in found)
     if missing := [f"{prefix.name}.data-{number:05}-of-{count:05}" for number in numbers]:
@@ -79,7 +80,7 @@ def _whole(prefix: Path) -> Path:
 
 
 def load_checkpoint(prefix: Path) -> Any:
-    """Open a checkpoint: what `tf.train.load_checkpoint` returns.
+    """Open a checkpoint, and return the reader of `tf.train.load_checkpoint`.
 
     Raises:
         ValueError: TensorFlow is not installed; or the files are damaged, or hold less than the index says.
@@ -102,7 +103,7 @@ def load_checkpoint(prefix: Path) -> Any:
 
 
 def _check_sizes(prefix: Path, entries: Mapping[str, Any], dtypes: Mapping[str, Any]) -> None:
-    """Refuse an index that says of a variable another size than its shape has, or more than the files hold."""
+    """Refuse an index in which a variable has another size than its shape, or more bytes than the files hold."""
     held = {number: path.stat().st_size for number, path in data_files(prefix)[1].items()}
     for key, entry in entries.items():
         asked = math.prod(dim.size for dim in entry.shape.dim) * dtypes[key].size
@@ -121,7 +122,7 @@ def damaged(prefix: Path, error: Exception) -> ValueError:
 
 
 def read_variables(prefix: Path, reader: Any) -> dict[str, Tensor]:
-    """List the variables of a checkpoint that are no part of training, by their keys; their values are read later.
+    """List the variables of a checkpoint by their keys, without those of training; their values are read later.
 
     Args:
         prefix: Of the checkpoint, for errors.
@@ -130,7 +131,7 @@ def read_variables(prefix: Path, reader: Any) -> dict[str, Tensor]:
     dtypes = reader.get_variable_to_dtype_map()
     shapes = {key: tuple(shape) for key, shape in reader.get_variable_to_shape_map().items() if key != GRAPH}
     return {
-        key: Tensor(key, shape, dtypes[key].name, lambda key=key: _read(prefix, reader, key))
+        key: Tensor(key, shape, dtypes[key].name, functools.partial(_read, prefix, reader, key))
         for key, shape in sorted(shapes.items())
         if not TRAINING.fullmatch(key.removesuffix(VALUE)) and key.rpartition("/")[0] not in shapes
     }
@@ -151,7 +152,7 @@ def is_object_based(reader: Any) -> bool:
 def object_graph(prefix: Path, reader: Any) -> Any:
     """Return the record of an object-based checkpoint's objects, a `TrackableObjectGraph`.
 
-    Its keys are paths of attributes, which depend on how the objects were held; its names are those of the layers.
+    Its keys are paths of attributes, which depend on how the objects were held; its names come from the layers.
 
     Raises:
         ValueError: It is damaged, or there is none.

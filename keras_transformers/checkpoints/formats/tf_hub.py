@@ -15,7 +15,7 @@ from keras_transformers.checkpoints.formats.tf_checkpoint import (
     load_checkpoint,
     read_variables,
 )
-from keras_transformers.checkpoints.stored import Said, Stored
+from keras_transformers.checkpoints.stored import Stored, UserOptions
 from keras_transformers.utils.untrusted import shown
 
 WRITER = "TF-Hub"
@@ -26,7 +26,7 @@ WARM_UP = "assets.extra/tf_serving_warmup_requests"
 IMAGE = re.compile(r"(?:.*/)?(?:conv|batch_norm|bn|block|stem)[^/]*/.*", re.IGNORECASE)
 
 
-def read(place: Path, said: Said) -> Stored | None:
+def read(place: Path, user_options: UserOptions) -> Stored | None:
     """Read the folder of a SavedModel, with `variables/` and `assets/vocab.txt`."""
     if not any((place / name).is_file() for name in GRAPHS):
         return None
@@ -38,7 +38,7 @@ def read(place: Path, said: Said) -> Stored | None:
         )
     reader = load_checkpoint(prefix)
     if not is_object_based(reader):
-        return _read_module(place, prefix, reader, said)
+        return _read_module(place, prefix, reader, user_options)
     objects = tf_models.read_objects(prefix, reader)
     if not tf_models.is_bert(objects):
         _refuse(place, [tensor.name for tensor in objects.variables.values()])
@@ -49,10 +49,10 @@ def read(place: Path, said: Said) -> Stored | None:
     bert = tf_models.read_bert(objects._replace(variables=variables), place)
     options = {"hidden_act": "gelu_new", "num_attention_heads": bert.num_heads}
     facts = Facts(WRITER, place, bert.tensors, options, prefix, find_vocabulary(place / "assets"), lowercase)
-    return store(facts._replace(architecture=bert.architecture, assumed=bert.assumed), said)
+    return store(facts._replace(architecture=bert.architecture, assumed=bert.assumed), user_options)
 
 
-def _read_module(place: Path, prefix: Path, reader: object, said: Said) -> Stored:
+def _read_module(place: Path, prefix: Path, reader: object, user_options: UserOptions) -> Stored:
     """Read a module of TensorFlow 1, which has the names of google-research/bert."""
     variables = read_variables(prefix, reader)
     if not any(map(google_bert.BERT.fullmatch, variables)):
@@ -60,11 +60,13 @@ def _read_module(place: Path, prefix: Path, reader: object, said: Said) -> Store
     tensors = google_bert.to_torch(variables, prefix)
     clause = "the activation is gelu, as in the models that Google published"
     vocabulary = find_vocabulary(place / "assets")
-    return store(Facts(WRITER, place, tensors, {"hidden_act": "gelu_new"}, prefix, vocabulary, assumed=[clause]), said)
+    return store(
+        Facts(WRITER, place, tensors, {"hidden_act": "gelu_new"}, prefix, vocabulary, assumed=[clause]), user_options
+    )
 
 
 def _refuse(place: Path, names: list[str]) -> NoReturn:
-    """Raise the error of a SavedModel of something else."""
+    """Raise the error of a SavedModel of another model."""
     if (place / WARM_UP).is_file() or sum(bool(OURS.fullmatch(name)) for name in names) > 1:
         raise ValueError(
             f"{place} is a SavedModel of a model of this library, as `task.export` writes it to be served: it holds "

@@ -11,22 +11,22 @@ from typing import Any
 
 from keras_transformers.utils.untrusted import MOST_LETTERS, read_bytes, shown
 
-# A sorted table of blocks, as LevelDB writes it: the footer tells where a block is that tells where the others are.
+# A sorted table of blocks, as LevelDB writes it: the footer points to a block that points to the others.
 MAGIC = (0xDB4775248B80FB57).to_bytes(8, "little")
-FOOTER, TRAILER = 48, 5  # bytes: of the file, and behind each block
+FOOTER, TRAILER = 48, 5  # bytes: at the end of the file, and after each block
 MOST_BYTES, MOST_KEY = 16 << 20, 4096  # of an index, 100,000 variables; and of a variable's name
 MOST_RANK, MOST_VALUES, MOST_SHARDS = 8, 1 << 48, 10_000
 MOST_RECORD = 64 << 20  # bytes of the record of objects: about 300 a variable
 
 
 def read_index(path: Path) -> dict[str, Any]:
-    """Return what an index says of each variable, a `BundleEntryProto` by its key.
+    """Return the entries of an index, a `BundleEntryProto` by the key of each variable.
 
     Args:
         path: Of the index.
 
     Raises:
-        ValueError: It is damaged, or says what no checkpoint can hold.
+        ValueError: It is damaged, or has an entry that no checkpoint can have.
     """
     from google.protobuf.message import DecodeError
     from tensorflow.core.protobuf import tensor_bundle_pb2
@@ -47,7 +47,7 @@ def read_index(path: Path) -> dict[str, Any]:
 
 
 def data_files(prefix: Path) -> tuple[int, dict[int, Path]]:
-    """Return how many data files a checkpoint has by their names, and those that are there, by number."""
+    """Return the number of data files that a checkpoint has by their names, and the existing ones by number."""
     name = re.compile(rf"{re.escape(prefix.name)}\.data-(\d{{5}})-of-(\d{{5}})", re.ASCII)
     paths = (path for path in prefix.parent.glob(f"{glob.escape(prefix.name)}.data-*") if path.is_file())
     found = [(path, match) for path in paths if (match := name.fullmatch(path.name))]
@@ -57,10 +57,10 @@ def data_files(prefix: Path) -> tuple[int, dict[int, Path]]:
 
 def _pairs(content: bytes) -> Iterator[tuple[bytes, bytes]]:
     if content[-8:] != MAGIC:
-        raise ValueError("its end is not that of an index")
-    (_, _, offset, size), _ = _numbers(content[-FOOTER:], 0, 4)
+        raise ValueError("it does not end as an index does")
+    (_, _, offset, size), _ = _varints(content[-FOOTER:], 0, 4)
     for _, handle in _entries(_block(content, offset, size)):
-        (offset, size), _ = _numbers(handle, 0, 2)
+        (offset, size), _ = _varints(handle, 0, 2)
         yield from _entries(_block(content, offset, size))
 
 
@@ -74,11 +74,11 @@ def _block(content: bytes, offset: int, size: int) -> bytes:
 
 
 def _entries(block: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Return the pairs of a block: a key is told by what it shares with the one before, and the rest."""
+    """Yield the pairs of a block: of a key are stored the length that it shares with the one before, and the rest."""
     end = len(block) - 4 - 4 * int.from_bytes(block[-4:], "little")
     key, at = b"", 0
     while at < end:
-        (shared, added, size), at = _numbers(block, at, 3)
+        (shared, added, size), at = _varints(block, at, 3)
         if at + added + size > end or shared > len(key) or shared + added > MOST_KEY:
             raise ValueError("an entry is out of range")
         key = key[:shared] + block[at : at + added]
@@ -86,8 +86,8 @@ def _entries(block: bytes) -> Iterator[tuple[bytes, bytes]]:
         yield key, block[at - size : at]
 
 
-def _numbers(content: bytes, at: int, count: int) -> tuple[list[int], int]:
-    """Return numbers of seven bits a byte, and where they end."""
+def _varints(content: bytes, at: int, count: int) -> tuple[list[int], int]:
+    """Return integers of variable length, seven bits a byte, and where they end."""
     numbers = []
     for _ in range(count):
         number = shift = 0
@@ -100,7 +100,7 @@ def _numbers(content: bytes, at: int, count: int) -> tuple[list[int], int]:
 
 
 def _fault(entry: Any, num_shards: int) -> str:
-    """Return what is wrong with an entry, empty if nothing is."""
+    """Return the fault of an entry, empty if it has none."""
     from tensorflow.core.framework import types_pb2
 
     sizes = [dim.size for dim in entry.shape.dim]
@@ -118,7 +118,7 @@ def _fault(entry: Any, num_shards: int) -> str:
 
 
 def read_string(prefix: Path, key: str) -> bytes:
-    """Return the value of a scalar string, which is not read by TensorFlow: it would take any length on trust.
+    """Return the value of a scalar string, without TensorFlow, which would trust any length that the file says.
 
     Args:
         prefix: Of the checkpoint.
@@ -139,7 +139,7 @@ def read_string(prefix: Path, key: str) -> bytes:
         file.seek(entry.offset)
         content = file.read(entry.size)
     try:
-        (length,), begin = _numbers(content, 0, 1)
+        (length,), begin = _varints(content, 0, 1)
     except IndexError:
         length, begin = -1, 0
     if begin + 4 + length != entry.size or len(content) != entry.size:  # a checksum of the length between them

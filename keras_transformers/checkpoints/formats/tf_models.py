@@ -17,7 +17,7 @@ TABLES = {
     "word_embeddings/embeddings": "word_embeddings",
     "position_embedding/embeddings": "position_embeddings",
     "type_embeddings/embeddings": "token_type_embeddings",
-    "embedding_postprocessor/position_embeddings": "position_embeddings",  # this and others of 2019
+    "embedding_postprocessor/position_embeddings": "position_embeddings",  # this one and the next: models of 2019
     "embedding_postprocessor/type_embeddings": "token_type_embeddings",
 }
 LAYERS = {
@@ -41,10 +41,10 @@ IN_BLOCK = {
 }
 LEAVES = {"kernel": "weight", "gamma": "weight", "beta": "bias", "bias": "bias"}
 BLOCK = re.compile(r"layer_(\d+)/(.+)/(\w+)")
-# A head on the first token has any name, and a pooler of its own or not; that of spans or tokens has "transform".
+# A head on the first token has any name, with its own pooler or without; a head on all tokens is named "transform".
 HEAD = re.compile(r"(?:.*/)?([^/]+)/(pooler_dense|logits)/(kernel|bias)")
 NAMELESS, NEXT_SENTENCE = "transform", "next_sentence"
-# What only models like BERT have.
+# Variables of models like BERT that BERT does not have.
 OTHERS = {
     r".*embedding_projection/.*": "embeddings narrower than its layers (ALBERT, ELECTRA, MobileBERT)",
     r"(.*/)?transformer/(self_attention|intermediate|output).*": "one layer that is repeated (ALBERT)",
@@ -53,7 +53,7 @@ OTHERS = {
 
 
 class Objects(NamedTuple):
-    """The variables of an object-based checkpoint, and what its objects tell.
+    """The variables of an object-based checkpoint, and facts from its objects.
 
     Args:
         variables: By key, each with the name that its layer gave it.
@@ -67,7 +67,7 @@ class Objects(NamedTuple):
 
 
 class Bert(NamedTuple):
-    """What the variables of a checkpoint are.
+    """A BERT found among the variables of a checkpoint.
 
     Args:
         tensors: By the names and in the layouts of PyTorch; others by their own.
@@ -83,7 +83,7 @@ class Bert(NamedTuple):
 
 
 def read_objects(prefix: Path, reader: Any) -> Objects:
-    """Return what an object-based checkpoint holds.
+    """Read the variables and objects of an object-based checkpoint.
 
     Args:
         prefix: Of the checkpoint.
@@ -107,7 +107,7 @@ def read_objects(prefix: Path, reader: Any) -> Objects:
 
 
 def is_bert(objects: Objects) -> bool:
-    """Return whether variables are those of an encoder of these names, or of one like it."""
+    """Return whether the variables are of an encoder with these names, or of one like it."""
     names = [tensor.name for tensor in objects.variables.values()]
     return any(name.endswith("word_embeddings/embeddings") for name in names) and any(
         re.search(r"(self_attention|transformer|encoder)/", name) for name in names
@@ -115,7 +115,7 @@ def is_bert(objects: Objects) -> bool:
 
 
 def read_bert(objects: Objects, source: Any) -> Bert:
-    """Return what the variables of an encoder are, and those of its head.
+    """Find the tensors of an encoder, and of its head, among the variables.
 
     Raises:
         ValueError: They are of a model like BERT, or of several heads.
@@ -124,7 +124,7 @@ def read_bert(objects: Objects, source: Any) -> Bert:
     check_is_bert([tensor.name for tensor in variables.values()], source)
     names = {key: torch_name(tensor.name) or tensor.name for key, tensor in variables.items()}
     heads, assumed = _head_names(objects, "cls.predictions.bias" in names.values(), source)
-    if "bert.pooler.dense.weight" in heads.values():  # the encoder's own pooler is then used by nothing
+    if "bert.pooler.dense.weight" in heads.values():  # then nothing uses the encoder's own pooler
         names = {key: "" if name.startswith("bert.pooler.") else name for key, name in names.items()}
     names |= heads
     queries = (tensor for tensor in variables.values() if tensor.name.endswith("layer_0/self_attention/query/kernel"))
@@ -139,7 +139,7 @@ def read_bert(objects: Objects, source: Any) -> Bert:
 
 
 def check_is_bert(names: Sequence[str], source: Any) -> None:
-    """Refuse variables that BERT has none of, in its layers or embeddings."""
+    """Refuse variables of layers or embeddings that BERT does not have."""
     for name in names:
         kind = next((kind for pattern, kind in OTHERS.items() if re.fullmatch(pattern, name)), None)
         if kind and not torch_name(name):
@@ -153,7 +153,7 @@ def _is_nameless(name: str) -> bool:
 
 
 def _head_names(objects: Objects, has_masked_lm: bool, source: Any) -> tuple[dict[str, str], list[str]]:
-    """Return the names in PyTorch of a head's variables by key, empty for those of no use; and what is assumed."""
+    """Return the names in PyTorch of a head's variables by key, empty for unused ones; and the assumptions."""
     matches = {key: HEAD.fullmatch(tensor.name) for key, tensor in objects.variables.items()}
     found = {key: match for key, match in matches.items() if match}
     heads = sorted({match[1] for match in found.values() if match[2] == "logits"})
@@ -208,7 +208,7 @@ def to_torch(tensor: Tensor, name: str) -> Tensor:
     renamed, leaf = tensor._replace(name=name), tensor.name.rpartition("/")[2]
     rank = len(tensor.shape)
     if leaf == "kernel" and rank > 1:
-        axis = -1 if name.endswith("attention.output.dense.weight") else 0  # the one that is not of heads
+        axis = -1 if name.endswith("attention.output.dense.weight") else 0  # the axis that is not of heads
         shape = (-1, tensor.shape[-1]) if axis else (tensor.shape[0], -1)
         return renamed.map(lambda array: array.reshape(shape).T)
     return renamed.map(np.ravel) if leaf == "bias" and rank > 1 else renamed

@@ -57,7 +57,7 @@ def read_weights(folder: Path) -> list[Tensor]:
     if not (folder / FILE).is_file():
         return [to_torch(tensor) for tensor in open_shards(folder / INDEX, read_hdf5, names_in_shards)]
     tensors = _without_model(read_hdf5(folder / FILE))
-    return _once([to_torch(tensor) for tensor in tensors], folder / FILE)
+    return _without_repeats([to_torch(tensor) for tensor in tensors], folder / FILE)
 
 
 def names_in_shards(name: str) -> tuple[str, str]:
@@ -66,7 +66,7 @@ def names_in_shards(name: str) -> tuple[str, str]:
 
 
 def _without_model(tensors: Sequence[Tensor]) -> list[Tensor]:
-    """Return tensors by the names of their weights, without the model's name in front, which anybody may choose.
+    """Return tensors by the names of their weights, without the model's name in front, which is arbitrary.
 
     The path of a data set is `bert/tf_bert_model/bert/...`: a layer, then the name of a weight, which may be another
     layer's.
@@ -77,8 +77,8 @@ def _without_model(tensors: Sequence[Tensor]) -> list[Tensor]:
     return [tensor._replace(name="/".join(name)) for tensor, name in zip(tensors, names, strict=True)]
 
 
-def _once(tensors: Iterable[Tensor], path: Path) -> list[Tensor]:
-    """Return tensors without those that stand in several layers: T5's tokens, in both stacks."""
+def _without_repeats(tensors: Iterable[Tensor], path: Path) -> list[Tensor]:
+    """Drop tensors that are stored again in another layer, as T5's tokens are in both stacks."""
     once: dict[str, Tensor] = {}
     for tensor in tensors:
         first = once.setdefault(tensor.name, tensor)

@@ -123,7 +123,7 @@ def may_be_of(task: str, architecture: str) -> bool:
 def task_of(architecture: str | None, family: str) -> str | None:
     """Return the task of a class of `transformers`; None for a model without head, or with one that we do not have.
 
-    (A model without head may be that of a folder of sentence-transformers: see `checkpoints.sentence_transformers`.)
+    (A folder of sentence-transformers holds a model without head, too: see `checkpoints.sentence_transformers`.)
 
     Example:
 
@@ -132,4 +132,4 @@ def task_of(architecture: str | None, family: str) -> str | None:
     """
     names = FAMILIES[family]
     heads = {theirs: ours for ours, theirs in reversed(names.tasks.items()) if names.architectures[theirs]}
-    return heads.get(architecture)  # of several tasks with one class, the first
+    return heads.get(str(architecture))  # of several tasks with one class, the first

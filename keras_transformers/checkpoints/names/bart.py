@@ -6,12 +6,12 @@ from typing import Any
 
 from keras_transformers import families
 from keras_transformers.checkpoints.names import marian
-from keras_transformers.checkpoints.names.table import ACTIVATIONS, Names, behind
+from keras_transformers.checkpoints.names.table import ACTIVATIONS, Names, after_unused
 from keras_transformers.config.choices import first_position
 
 SIDES = ("encoder", "decoder")
 POSITIONS = [f"model.{side}.embed_positions.weight" for side in SIDES]
-OFFSET = behind(first_position())
+OFFSET = after_unused(first_position())
 
 
 def _read(values: dict[str, Any]) -> dict[str, Any]:

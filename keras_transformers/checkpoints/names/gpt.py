@@ -32,19 +32,37 @@ FIELDS = {
     "bos_id": "bos_token_id",
     "eos_ids": "eos_token_id",
 }
-SHARED = {
-    "prefix": "transformer.",
-    "optional": ("lm_head.", "score.", "multiple_choice_head."),
-    # the causal mask, and the number that stands for minus infinity
-    "redundant": r"transformer\.(h\.\d+\.attn\.(bias|masked_bias)|position_ids)",
-    "equal": {"embd_pdrop": "resid_pdrop"},
-    "required": tuple(name for name in SIZES if name != "intermediate_dim"),
-    "fused": (Fused(r"transformer\.h\.\d+\.attn\.c_attn", ("query", "key", "value")),),
-    "untransposed": ("transformer.h.",),
-    "biased": r"transformer\.(h\.\d+\.(attn\.c_\w+|mlp\.c_\w+|ln_\d)|ln_f)",
-}
 
-GPT1 = Names(
+GPT2 = Names(
+    model_type="gpt2",
+    configure=families.gpt2,
+    prefix="transformer.",
+    weights={
+        "token_embedding": "transformer.wte",
+        "position_embedding": "transformer.wpe",
+        "final_norm": "transformer.ln_f",
+        **BLOCK_WEIGHTS,
+    },
+    optional=("lm_head.", "score.", "multiple_choice_head."),
+    # the causal mask, and the number that stands for minus infinity
+    redundant=r"transformer\.(h\.\d+\.attn\.(bias|masked_bias)|position_ids)",
+    copies={"lm_head.weight": "transformer.wte.weight"},
+    architectures={
+        "GPT2Model": (),
+        "GPT2LMHeadModel": ("lm_head",),
+        "GPT2ForSequenceClassification": ("classifier",),
+    },
+    tasks={"causal_lm": "GPT2LMHeadModel", "classification": "GPT2ForSequenceClassification"},
+    fields=FIELDS | {"activation": "activation_function", "intermediate_dim": "n_inner"},
+    activations=ACTIVATIONS,
+    fixed={"scale_attn_weights": True, "scale_attn_by_inverse_layer_idx": False, "add_cross_attention": False},
+    equal={"embd_pdrop": "resid_pdrop"},
+    required=tuple(name for name in SIZES if name != "intermediate_dim"),
+    fused=(Fused(r"transformer\.h\.\d+\.attn\.c_attn", ("query", "key", "value")),),
+    untransposed=("transformer.h.",),
+    biased=r"transformer\.(h\.\d+\.(attn\.c_\w+|mlp\.c_\w+|ln_\d)|ln_f)",
+)
+GPT1 = GPT2._replace(
     model_type="openai-gpt",
     configure=families.gpt1,
     weights={
@@ -62,26 +80,4 @@ GPT1 = Names(
     fields=FIELDS | {"activation": "afn"},
     activations={"gelu": "gelu_tanh", "relu": "relu", "silu": "silu", "swish": "silu"},
     fixed={},
-    **SHARED,
-)
-GPT2 = Names(
-    model_type="gpt2",
-    configure=families.gpt2,
-    weights={
-        "token_embedding": "transformer.wte",
-        "position_embedding": "transformer.wpe",
-        "final_norm": "transformer.ln_f",
-        **BLOCK_WEIGHTS,
-    },
-    copies={"lm_head.weight": "transformer.wte.weight"},
-    architectures={
-        "GPT2Model": (),
-        "GPT2LMHeadModel": ("lm_head",),
-        "GPT2ForSequenceClassification": ("classifier",),
-    },
-    tasks={"causal_lm": "GPT2LMHeadModel", "classification": "GPT2ForSequenceClassification"},
-    fields=FIELDS | {"activation": "activation_function", "intermediate_dim": "n_inner"},
-    activations=ACTIVATIONS,
-    fixed={"scale_attn_weights": True, "scale_attn_by_inverse_layer_idx": False, "add_cross_attention": False},
-    **SHARED,
 )

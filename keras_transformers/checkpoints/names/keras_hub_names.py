@@ -102,7 +102,8 @@ def torch_names(preset: Preset, names: Names, num_layers: int) -> dict[str, tupl
         f"{layer}/{leaf}".rstrip("/") for layer, place in preset.weights.items() for leaf in _leaves(layer, place)
     ]
     paths = [pattern.format(i=index) for pattern in patterns for index in range(num_layers if "{i}" in pattern else 1)]
-    return {look_up(path, preset.weights, PLACES): their_name(path, names) for path in paths}
+    names_by_path = {path: look_up(path, preset.weights, PLACES) for path in paths}
+    return {name: their_name(path, names) for path, name in names_by_path.items() if name is not None}
 
 
 def _leaves(layer: str, place: str) -> tuple[str, ...]:

@@ -70,7 +70,7 @@ DEFAULTS = {
 
 
 def _read(values: dict[str, Any]) -> dict[str, Any]:
-    """Their `vocab_size` is the encoder's, ours the decoder's."""
+    """Split the vocabulary sizes: their `vocab_size` is the encoder's, ours the decoder's."""
     values = DEFAULTS | values
     encoder, shared = values.get("vocab_size"), values.get("share_encoder_decoder_embeddings", True)
     decoder = encoder if shared else values.get("decoder_vocab_size") or encoder

@@ -15,7 +15,7 @@ def _block_weights(side: str, feed_forward: dict[str, str]) -> dict[str, str]:
     sublayers = [("attention", "SelfAttention", PARTS), ("feed_forward", "DenseReluDense", feed_forward)]
     if side == "decoder":
         sublayers.insert(1, ("cross_attention", "EncDecAttention", PARTS))
-    weights = {}
+    weights: dict[str, str] = {}
     for index, (layer, name, parts) in enumerate(sublayers):
         weights |= {f"{ours}/{layer}/{part}": f"{theirs}.{index}.{name}.{leaf}" for part, leaf in parts.items()}
         weights[f"{ours}/{layer}_norm"] = f"{theirs}.{index}.layer_norm"
@@ -30,14 +30,14 @@ def _weights(feed_forward: dict[str, str]) -> dict[str, str]:
 
 
 def _read(values: dict[str, Any]) -> dict[str, Any]:
-    """Split values such as `"gated-gelu"` (with the tanh approximation), and adds the defaults of `transformers`."""
+    """Split values such as `"gated-gelu"` (with the tanh approximation), and add the defaults of `transformers`."""
     *gated, activation = values.get("feed_forward_proj", "relu").split("-")
     if gated and activation == "gelu":
         activation = "gelu_new"
     # Version 5 of transformers always writes True for tie_word_embeddings; scale_decoder_outputs has the real value.
     tied = values.get("scale_decoder_outputs", values.get("tie_word_embeddings", True))
-    said = {"dense_act_fn": activation, "is_gated_act": bool(gated)}  # those of the file count, if it has them
-    return {"d_kv": 64} | said | values | {"tie_word_embeddings": tied}
+    split = {"dense_act_fn": activation, "is_gated_act": bool(gated)}  # values of the file win, if it has them
+    return {"d_kv": 64} | split | values | {"tie_word_embeddings": tied}
 
 
 def _write(values: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from keras_transformers.config.transformer_config import TransformerConfig
 LEAVES = {"kernel": ".weight", "bias": ".bias", "gamma": ".weight", "beta": ".bias", "scale": ".weight",
           "embeddings": ".weight"}  # fmt: skip
 LEGACY_LEAVES = {"gamma": "weight", "beta": "bias"}  # in BERT files converted from TensorFlow 1
-# What the names in activations.py of `transformers` compute; of several for one activation, the first is written.
+# Activations by their names in activations.py of `transformers`; of several names for one, the first is written.
 ACTIVATIONS = {
     "gelu": "gelu", "gelu_new": "gelu_tanh", "relu": "relu", "silu": "silu", "tanh": "tanh", "swish": "silu",
     "gelu_python": "gelu", "gelu_python_tanh": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh",
@@ -34,7 +34,7 @@ class Fused(NamedTuple):
 
     Args:
         pattern: Of the names of such layers.
-        parts: Names of ours in them, in their order: `"query"` is that of `c_attn.query` where `c_attn` is stored.
+        parts: Our layers in them, in order: `"query"` means the weight `c_attn.query` where `c_attn` is stored.
         widths: From a configuration to the outputs of each part; None where all have as many.
     """
 
@@ -43,15 +43,15 @@ class Fused(NamedTuple):
     widths: Callable[[TransformerConfig], Sequence[int]] | None = None
 
 
-def behind(unused: int) -> Reshaped:
-    """Return how a table of positions is stored that begins with rows which no token takes.
+def after_unused(unused: int) -> Reshaped:
+    """Return the `Reshaped` of a table of positions that begins with rows which no token takes.
 
     Args:
         unused: Number of these rows: see `config.choices.first_position`.
 
     Example:
 
-    >>> behind(2).write(np.ones((3, 1))).ravel().tolist()
+    >>> after_unused(2).write(np.ones((3, 1))).ravel().tolist()
     [0.0, 0.0, 1.0, 1.0, 1.0]
     """
     return Reshaped(
@@ -66,14 +66,14 @@ class Names(NamedTuple):
     Args:
         model_type: The family's name, here and in config.json.
         configure: The family's function.
-        prefix: Prefix of all names but those of heads; files of a model without head omit it.
+        prefix: Prefix of all names except heads'; files of a model without head omit it.
         weights: Their names by our variable paths. A layer's path stands for its kernel and bias, or gamma and beta.
             `{i}` is the number of a block.
         weights_of: By a class of `transformers`, the entries of `weights` that are others in its files.
         optional: Prefixes of the names of heads, which a model without that head ignores.
         redundant: Pattern of the names of constants.
         copies: Names of tensors that may be copies, and the name of the tensor that each copies.
-        architectures: Our layers that each class of `transformers` needs besides those of the model without head;
+        architectures: Our layers that each class of `transformers` needs besides the model without head;
             `lm_head` only if it is not tied.
         tasks: The class of `transformers` for each of our tasks.
         fields: Their option names by our configuration fields.

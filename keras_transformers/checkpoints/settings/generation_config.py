@@ -1,4 +1,4 @@
-"""Convert generation_config.json of Hugging Face to generation settings, and back."""
+"""Conversion of Hugging Face's generation_config.json to generation settings, and back."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from keras_transformers.checkpoints.names import FAMILIES
-from keras_transformers.checkpoints.settings.generation_keys import CHANGING, FIELDS, check_keys, tell_unknown
+from keras_transformers.checkpoints.settings.generation_keys import CHANGING, FIELDS, check_keys, warn_unknown
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.generation.request import is_bias
-from keras_transformers.utils.json_file import NUMBER, check_types, read_object
+from keras_transformers.utils.json_file import NUMBER, Kind, check_types, read_object
 from keras_transformers.utils.number_checks import is_finite, is_size, is_token_id
 from keras_transformers.utils.untrusted import shown
 
@@ -18,12 +18,14 @@ SETTINGS = (*FIELDS, "temperature", "suppressed_ids", "bad_words_ids", "stop", "
 SWITCHES = ("early_stopping", "renormalize", "remove_invalid_values")
 LISTS = ("suppress_tokens", "begin_suppress_tokens", "sequence_bias", "forced_decoder_ids",
          "exponential_decay_length_penalty")  # fmt: skip
-EMPTY = (None, [], {})
+EMPTY: tuple[Any, ...] = (None, [], {})
 NOT_KEPT = {"bos_token_id", "eos_token_id", "decoder_start_token_id"}  # these are of the configuration
-NOT_KEPT |= {"_from_model_config"}  # config.json does not say what is written here: old transformers would forget it
+NOT_KEPT |= {"_from_model_config"}  # with it, old versions of transformers would forget this file
 TOP_K = 50  # the default of transformers for sampling
 LENGTHS = {"max_length": "max_new_tokens", "min_length": "min_new_tokens"}
-KINDS = dict.fromkeys((*FIELDS.values(), *LENGTHS, "temperature", "num_return_sequences", "max_time"), NUMBER)
+KINDS: dict[str, Kind] = dict.fromkeys(
+    (*FIELDS.values(), *LENGTHS, "temperature", "num_return_sequences", "max_time"), NUMBER
+)
 KINDS |= dict.fromkeys(("renormalize_logits", "remove_invalid_values", "do_sample"), bool)
 for name in ("early_stopping", *LISTS):  # the first may also be a word
     del KINDS[name]
@@ -68,12 +70,14 @@ def read_generation(
     path = Path(folder, "generation_config.json")
     if path.is_file():
         values = read_object(path)
-        tell_unknown(values, path)
-    else:  # of old checkpoints, which say it among the sizes
+        warn_unknown(values, path)
+    else:  # old checkpoints have these keys in config.json
         path = path.with_name("config.json")
-        values = read_object(path) if config is None else config
+        values = read_object(path) if config is None else dict(config)
         names = FAMILIES.get(str(values.get("model_type")))
-        changing = CHANGING.difference(names.fields.values() if names else ())  # where `max_length` is a size: ours
+        changing = CHANGING.difference(
+            names.fields.values() if names else ()
+        )  # not where `max_length` is a size of the model
         values = {key: value for key, value in values.items() if key in {*changing, "bos_token_id"}}
     check_types(values, KINDS, path)
     check_keys(values, path, has_source)
@@ -90,7 +94,7 @@ def read_generation(
 
 
 def keep_generation(folder: str | Path) -> dict[str, Any]:
-    """Return the settings for a task that writes no text: all that generation_config.json says, to be written again.
+    """Return the settings for a task that writes no text: all of generation_config.json, to be written again.
 
     Raises:
         ValueError: The file is not JSON.
@@ -101,18 +105,18 @@ def keep_generation(folder: str | Path) -> dict[str, Any]:
 
 
 def _take_settings(rest: dict[str, Any], has_source: bool) -> dict[str, Any]:
-    """Take what is used out of the values of a file, and returns it as settings."""
+    """Take the used values out of the values of a file, and return them as settings."""
     for length, new_tokens in (LENGTHS if has_source else {}).items():
         if rest.get(length) is not None and rest.get(new_tokens) is None:
             rest[new_tokens] = max(rest.pop(length) - 1, 0)  # without the decoder's start token
     if rest.get("force_bos_token_to_be_generated"):
         del rest["force_bos_token_to_be_generated"]
         bos = rest.get("bos_token_id")
-        rest["forced_bos_token_id"] = _or(rest.get("forced_bos_token_id"), _or(bos, 0))  # 0 is BART's
+        rest["forced_bos_token_id"] = _default(rest.get("forced_bos_token_id"), _default(bos, 0))  # 0 is BART's
     settings = {}
     if rest.get("do_sample"):
         del rest["do_sample"]
-        settings = {"temperature": _or(rest.pop("temperature", None), 1.0), "top_k": TOP_K}
+        settings = {"temperature": _default(rest.pop("temperature", None), 1.0), "top_k": TOP_K}
     settings |= {ours: rest.pop(theirs) for ours, theirs in FIELDS.items() if rest.get(theirs) not in EMPTY}
     if stop := rest.get("stop_strings"):
         del rest["stop_strings"]
@@ -127,7 +131,7 @@ def _take_settings(rest: dict[str, Any], has_source: bool) -> dict[str, Any]:
     return settings
 
 
-def _or(value: Any, default: Any) -> Any:
+def _default(value: Any, default: Any) -> Any:
     return default if value is None else value
 
 
@@ -167,7 +171,7 @@ def check_settings(settings: Mapping[str, Any], vocabulary_size: int = 2**31) ->
 
 
 def _checks(size: int) -> dict[str, tuple[Callable[[Any], bool], str]]:
-    """For each setting that is not any finite number: what its value must be, and the words for it."""
+    """Return checks of the settings that are more than a finite number, with the words for what is expected."""
 
     def is_id(value):
         return is_token_id(value, size)
@@ -208,7 +212,7 @@ def _is_list(value: Any, is_item: Callable[[Any], Any]) -> bool:
 
 
 def _pairs_of(is_first: Callable[[Any], bool], is_second: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    """Return whether a value is a list of pairs."""
+    """Return a check whether a value is a list of pairs."""
     return lambda value: _is_list(
         value,
         lambda pair: _is_list(pair, lambda _: True) and len(pair) == 2 and is_first(pair[0]) and is_second(pair[1]),

@@ -1,4 +1,4 @@
-"""Which keys generation_config.json of Hugging Face has, and what becomes of those that are not followed here."""
+"""The keys of Hugging Face's generation_config.json: which are read, refused, ignored with a warning, or technical."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from keras_transformers.utils.untrusted import shown, warn_user
 
-# Keys that settings have the same name for.
+# Keys with the same name in our settings.
 SAME = (
     "num_beams", "length_penalty", "repetition_penalty", "early_stopping", "max_new_tokens", "min_new_tokens", "top_k",
     "top_p", "min_p", "suppress_tokens", "begin_suppress_tokens", "sequence_bias", "encoder_repetition_penalty",
@@ -31,12 +31,12 @@ REFUSED = {
     "guidance_scale": 1, "num_beam_groups": 1, "penalty_alpha": 0, "watermarking_config": None, "constraints": None,
     "force_words_ids": None, "dola_layers": None, "token_healing": False, "top_h": None,
 }  # fmt: skip
-TOLD = {
+WARNED = {
     "max_time": (None, "texts end at their length, not after a time"),
     "num_return_sequences": (1, "num_sequences=... of generate gives several texts for one"),
     "min_length": (0, "it counts the prompt too; min_new_tokens does not"),
 }
-# Keys for speed, memory and what else `generate` of transformers returns: the text is the same.
+# Keys for speed, memory and other outputs of `generate` of transformers: the text is the same.
 TECHNICAL = (
     "use_cache", "cache_implementation", "cache_config", "max_cache_len", "return_legacy_cache", "use_mtp",
     "output_attentions", "output_hidden_states", "output_scores", "output_logits", "return_dict_in_generate",
@@ -46,12 +46,12 @@ TECHNICAL = (
     "continuous_batching_config", "low_memory", "prefill_chunk_size", "transformers_version",
     "diversity_penalty",  # of num_beam_groups
 )  # fmt: skip
-CHANGING = {*FIELDS.values(), *READ_APART, *REFUSED, *TOLD}
+CHANGING = {*FIELDS.values(), *READ_APART, *REFUSED, *WARNED}
 KNOWN = {*CHANGING, *TOKENS, *TECHNICAL}
 
 
 def check_keys(values: Mapping[str, Any], path: Path, has_source: bool) -> None:
-    """Refuse keys that ask for other texts than those that come, and tells of those that are only left out.
+    """Refuse keys that would change the text and are not supported, and warn of those that are ignored.
 
     Args:
         values: Of the file.
@@ -63,24 +63,24 @@ def check_keys(values: Mapping[str, Any], path: Path, has_source: bool) -> None:
     """
     sampled, beams = bool(values.get("do_sample")), (values.get("num_beams") or 1) > 1
     idle = {"top_h": not sampled, "penalty_alpha": sampled or beams, "num_beam_groups": not beams}
-    refused = [key for key in REFUSED if _says(values, key, REFUSED[key]) and not idle.get(key)]
+    refused = [key for key in REFUSED if _has_effect(values, key, REFUSED[key]) and not idle.get(key)]
     if refused:
         received = ", ".join(f"{key}={shown(values[key])}" for key in refused)
         raise ValueError(
-            f"{path}: {received} is not supported: the texts would not be those of transformers. "
-            "Take it out of the file to have the texts that come without it."
+            f"{path}: {received} is not supported: the texts would differ from those of transformers. "
+            "Take it out of the file to generate without it."
         )
-    told = {key: why for key, (neutral, why) in TOLD.items() if _says(values, key, neutral)}
+    ignored = {key: why for key, (neutral, why) in WARNED.items() if _has_effect(values, key, neutral)}
     if has_source:
-        told.pop("min_length", None)
+        ignored.pop("min_length", None)
     if sampled and beams:
-        told["do_sample"] = "beams are searched, not sampled"
-    for key, why in told.items():
+        ignored["do_sample"] = "beams are searched, not sampled"
+    for key, why in ignored.items():
         warn_user(f"{path}: {key}={shown(values[key])} is not followed: {why}.")
 
 
-def tell_unknown(values: Mapping[str, Any], path: Path) -> None:
-    """Warn of keys that nobody knows: one may be misspelled."""
+def warn_unknown(values: Mapping[str, Any], path: Path) -> None:
+    """Warn of unknown keys: one may be misspelled."""
     unknown = sorted(key for key in values.keys() - KNOWN if not key.startswith("_"))
     nearest = {key: next(iter(difflib.get_close_matches(key, KNOWN, 1, 0.8)), None) for key in unknown[:5]}
     if unknown:
@@ -89,7 +89,7 @@ def tell_unknown(values: Mapping[str, Any], path: Path) -> None:
         warn_user(f"{path}: unknown keys, which change nothing: {names}{more}.")
 
 
-def _says(values: Mapping[str, Any], key: str, neutral: Any) -> bool:
+def _has_effect(values: Mapping[str, Any], key: str, neutral: Any) -> bool:
     """Return whether a key has a value that is neither empty nor neutral."""
     value = values.get(key)
     return value is not None and value != neutral and value not in (False, [], {}, "")

@@ -1,4 +1,4 @@
-"""Convert config.json of Hugging Face to a `TransformerConfig`, labels and problem, and back."""
+"""Conversion of Hugging Face's config.json to a `TransformerConfig`, labels and problem, and back."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PROBLEMS = {
 }
 GENERATION = ("bos_token_id", "eos_token_id", "decoder_start_token_id")
 PAD = "pad_token_id"
-TASK = "zoo_task"  # our own key: what `architectures` does not tell of the task
+TASK = "zoo_task"  # our own key: facts of the task that `architectures` does not say
 FORGOTTEN = (
     "output_initializer_range",
     "embedding_initializer_range",
@@ -41,8 +41,7 @@ def read_config(folder: str | Path, warn: bool = True) -> tuple[TransformerConfi
         The configuration, and a dict of the file's other facts: `architecture`, the class of `transformers` or None;
         `labels`, a tuple of names in the order of the logits; `problem`: `"single_label"`, `"multi_label"` or
         `"regression"`, these two None for models that are not classifiers; `fault`, why the labels' names cannot be
-        used, if so; and, where a task said it of itself,
-        `task`, a dict of its `name` and options.
+        used, if so; and `task`, a dict of `name` and options, if a task of ours wrote it.
 
     Raises:
         ValueError: The file is missing or not JSON, the family or one of its options is not supported, or a size is
@@ -53,7 +52,7 @@ def read_config(folder: str | Path, warn: bool = True) -> tuple[TransformerConfi
 
 
 def parse_config(values: dict[str, Any], path: Path, warn: bool = True) -> tuple[TransformerConfig, dict[str, Any]]:
-    """Parse the values of a config.json, which another program's file may stand for: see `read_config`.
+    """Parse the values of a config.json, or of another program's file with the same keys: see `read_config`.
 
     Args:
         values: By the keys of `transformers`.
@@ -96,7 +95,7 @@ def _without_family(values: dict[str, Any], path: Path) -> NoReturn:
 
 
 def _flatten(values: dict[str, Any], path: Path) -> dict[str, Any]:
-    """Copy the options of rotary positions to the top: `rope_parameters`, and `rope_scaling` of old, which wins."""
+    """Copy the options of rotary positions to the top: `rope_parameters`, and the older `rope_scaling`, which wins."""
     scaling = dict(_of_type(values, path, "rope_scaling", dict, {}))
     if "type" in scaling:
         scaling.setdefault("rope_type", scaling.pop("type"))
@@ -106,7 +105,7 @@ def _flatten(values: dict[str, Any], path: Path) -> dict[str, Any]:
 def _read_generation(path: Path, config: dict[str, Any]) -> dict[str, Any]:
     """Return the special tokens of generation_config.json, if it exists; `transformers` prefers them to config.json.
 
-    Only padding is first that of config.json: each file keeps its own (`generation_config.make_generation`). -1 in
+    Padding alone is taken from config.json first: each file keeps its own (`generation_config.make_generation`). -1 in
     either stands for none, as in Llama's.
     """
     values = read_object(path) if path.is_file() else {}
@@ -115,7 +114,7 @@ def _read_generation(path: Path, config: dict[str, Any]) -> dict[str, Any]:
     return read | {PAD: next((number for number in pads if number != -1), next(iter(pads), None))}
 
 
-def _check_options(values: dict[str, Any], names: Names, path: Path):
+def _check_options(values: dict[str, Any], names: Names, path: Path) -> None:
     for key, expected in names.fixed.items():
         value = values.get(key, expected)
         is_unset = value is None and (not expected or isinstance(expected, str))
@@ -132,9 +131,9 @@ def _check_options(values: dict[str, Any], names: Names, path: Path):
 
 def _read_extra(values: dict[str, Any], names: Names, path: Path) -> dict[str, Any]:
     architecture = _architecture(values, path)
-    extra = {"architecture": architecture, "labels": None, "problem": None}
-    if said := _of_type(values, path, TASK, dict, {}):
-        extra["task"] = said
+    extra: dict[str, Any] = {"architecture": architecture, "labels": None, "problem": None}
+    if task := _of_type(values, path, TASK, dict, {}):
+        extra["task"] = task
     is_known = architecture in names.architectures
     if not (str(architecture).endswith("Classification") if is_known else values.get("id2label")):
         return extra
@@ -153,8 +152,10 @@ def _architecture(values: dict[str, Any], path: Path) -> str | None:
 
 
 def _of_type(values: dict[str, Any], path: Path, key: str, kind: type, default: Any) -> Any:
-    """Return the value of a key, or the default if it is missing or empty. A value of another type is a
-    `ValueError`.
+    """Return the value of a key, or the default if it is missing or empty.
+
+    Raises:
+        ValueError: The value is of another type.
     """
     value = values.get(key) or default
     check_types({key: value}, {key: kind}, path)
@@ -180,7 +181,9 @@ def make_config(
     fields = {ours: our_values[ours] for ours in names.fields}
     read_back = names.configure(**{ours: value for ours, value in fields.items() if value is not None})
     lost = [key for key, value in read_back.to_dict().items() if our_values[key] != value and key not in FORGOTTEN]
-    written = {theirs: getattr(config, ours) for ours, theirs in names.fields.items()}  # the last of fields of one name
+    written = {
+        theirs: getattr(config, ours) for ours, theirs in names.fields.items()
+    }  # of several fields with one name, the last
     lost += [ours for ours, theirs in names.fields.items() if getattr(config, ours) != written[theirs]]
     if config.activation not in names.activations.values():
         lost.append("activation")
@@ -189,7 +192,7 @@ def make_config(
 
     values = {names.fields[ours]: _their_value(ours, value, names) for ours, value in fields.items()}
     values |= {key: values[other] for key, other in names.equal.items()}
-    if "rope_theta" in values:  # since version 5; before, it is at the top
+    if "rope_theta" in values:  # since version 5; older versions have it at the top
         values["rope_parameters"] = {"rope_theta": values["rope_theta"], "rope_type": "default"}
     # dtype is what transformers computes in, whatever the weights are stored in.
     values |= {"architectures": [architecture], "model_type": names.model_type, "dtype": "float32"}

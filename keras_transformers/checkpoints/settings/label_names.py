@@ -51,16 +51,16 @@ def read_labels(values: Mapping[str, Any], path: Path) -> Labels:
         ValueError: `id2label` has keys that are no numbers, or `label2id` contradicts it.
     """
     check_types(values, {"id2label": dict, "label2id": dict, "num_labels": int}, path)
-    said = values.get("id2label")
-    if not said:  # `transformers` does not write it for two labels
+    labels = values.get("id2label")
+    if not labels:  # `transformers` does not write it for two labels
         return Labels(_numbered(values.get("num_labels") or 2, path))
-    if not all(number.isdecimal() for number in said):
-        raise ValueError(f"{path}: id2label must name a label for each number: received {shown(said)}.")
-    names = [said[key] for key in sorted(said, key=int)]
+    if not all(number.isdecimal() for number in labels):
+        raise ValueError(f"{path}: id2label must name a label for each number: received {shown(labels)}.")
+    names = [labels[key] for key in sorted(labels, key=int)]
     names = [str(name) if type(name) is int else name for name in names]
-    is_whole = sorted(map(int, said)) == list(range(len(said)))
+    is_whole = sorted(map(int, labels)) == list(range(len(labels)))
     if not is_whole or not all(isinstance(name, str) and name for name in names) or len({*names}) < len(names):
-        return Labels(_numbered(len(said), path), _fault(said, path))
+        return Labels(_numbered(len(labels), path), _fault(labels, path))
     _check_inverse(names, values.get("label2id") or {}, path)
     return Labels(tuple(names))
 
@@ -71,10 +71,11 @@ def _numbered(count: int, path: Path) -> tuple[str, ...]:
     return tuple(f"LABEL_{index}" for index in range(count))
 
 
-def _fault(said: Mapping[str, Any], path: Path) -> str:
+def _fault(labels: Mapping[str, Any], path: Path) -> str:
     return (
-        f"{path}: id2label must give each number from 0 to {len(said) - 1} a name of its own: received {shown(said)}. "
-        f"Correct it, or give labels=[...]: {len(said)} names, in the order of the classifier's outputs."
+        f"{path}: id2label must give each number from 0 to {len(labels) - 1} a name of its own: received "
+        f"{shown(labels)}. Correct it, or give labels=[...]: {len(labels)} names, in the order of the classifier's "
+        "outputs."
     )
 
 

@@ -1,4 +1,4 @@
-"""What a folder of sentence-transformers has besides the model: how its vectors are pooled, and the longest text."""
+"""Files of a sentence-transformers folder besides the model: how its vectors are pooled, and the longest text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def is_sentence_transformer(folder: str | Path) -> bool:
 
 
 def read_sentence_transformer(folder: str | Path) -> dict[str, Any]:
-    """Return how the vectors of a folder of sentence-transformers are made.
+    """Read how a folder of sentence-transformers makes vectors.
 
     Args:
         folder: With `modules.json`.
@@ -35,7 +35,7 @@ def read_sentence_transformer(folder: str | Path) -> dict[str, Any]:
 
     Raises:
         ValueError: A file is missing or damaged, a module or a way of pooling is not supported, or texts are to be
-            lowered and the tokenizer does not.
+            lower-cased and the tokenizer does not do so.
 
     Example:
 
@@ -63,22 +63,22 @@ def read_sentence_transformer(folder: str | Path) -> dict[str, Any]:
     check_types(limits, {"max_seq_length": int, "do_lower_case": bool}, length)
     if (most := limits.get("max_seq_length")) is not None and most < 1:
         raise ValueError(f"{length}: max_seq_length must be a number of tokens above 0: received {shown(most)}.")
-    if limits.get("do_lower_case") and not _lowers(folder):
+    if limits.get("do_lower_case") and not _is_lowercasing(folder):
         raise ValueError(
-            f"{length} says do_lower_case, and the tokenizer beside it tells capitals from small letters: make that "
-            "lower texts, in tokenizer.json or tokenizer_config.json, or set do_lower_case to false."
+            f"{length} says do_lower_case, and the tokenizer beside it keeps capital letters: make it "
+            "lower-case texts, in tokenizer.json or tokenizer_config.json, or set do_lower_case to false."
         )
     pooling = _read_pooling(Path(folder, paths[1], "config.json"))
     return {"pooling": pooling, "normalize": len(kinds) == 3, "max_length": limits.get("max_seq_length")}
 
 
 def _is_inside(place: Any) -> bool:
-    """Return whether it is the name of a folder in this one, or of this one."""
+    """Return whether a value is the name of a folder in this one, or of this one."""
     return isinstance(place, str) and place != ".." and "\0" not in place and place == os.path.basename(place)
 
 
-def _lowers(folder: str | Path) -> bool:
-    """Return whether the tokenizer of a folder reads capitals as small letters."""
+def _is_lowercasing(folder: str | Path) -> bool:
+    """Return whether the tokenizer of a folder lower-cases texts."""
     letters = " ".join(ascii_lowercase)
     small, capital = Tokenizer.from_folder(folder).encode([letters, letters.upper()])
     return small.ids == capital.ids
@@ -86,7 +86,7 @@ def _lowers(folder: str | Path) -> bool:
 
 def _read_pooling(path: Path) -> str:
     values = read_object(path)
-    # Since version 5 one name, before one flag for each way.
+    # Version 5 writes one name; older ones write a flag for each way.
     chosen = values.get("pooling_mode") or [key for key, value in values.items() if "_mode_" in key and value is True]
     chosen = chosen if isinstance(chosen, list) else [chosen]
     ours = {theirs: name for name, theirs in POOLINGS.items()} | {"mean": "mean", "cls": "first"}
@@ -98,7 +98,7 @@ def _read_pooling(path: Path) -> str:
 def write_sentence_transformer(
     folder: str | Path, hidden_dim: int, max_length: int, *, pooling: str, normalize: bool
 ) -> None:
-    """Write what `read_sentence_transformer` reads.
+    """Write the files that `read_sentence_transformer` reads.
 
     Args:
         folder: Of the model.
@@ -124,4 +124,4 @@ def write_sentence_transformer(
         path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
     if normalize:
-        Path(folder, NORMALIZE).mkdir()  # empty, as theirs
+        Path(folder, NORMALIZE).mkdir()  # empty, as sentence-transformers writes it

@@ -1,4 +1,4 @@
-"""Ids of special tokens in a config.json that stand for none, or for a token that the model does not have."""
+"""Ids of special tokens in a config.json that mean no token, or one that the vocabulary does not have."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ def possible_ids(fields: dict[str, Any], path: Path, warn: bool = True) -> dict[
     >>> possible_ids({"vocabulary_size": 9, "pad_id": -1, "eos_ids": [2, -1]}, Path("config.json"))
     {'vocabulary_size': 9, 'eos_ids': (2,)}
     """
-    fields, size = dict(fields), fields.get("vocabulary_size")
+    fields, size = dict(fields), fields.get("vocabulary_size", 0)
     if not is_size(size):
         return fields
     if _is_none(fields.get("pad_id")) and "decoder_start_id" not in fields:
         del fields["pad_id"]
-    outside = [fields["bos_id"]] if _is_outside(fields.get("bos_id"), size) else []
-    if outside:
+    dropped = [fields["bos_id"]] if _is_impossible(fields.get("bos_id"), size) else []
+    if dropped:
         del fields["bos_id"]
     if isinstance(ends := fields.get("eos_ids"), (list, tuple)):
-        fields["eos_ids"] = tuple(number for number in ends if not _is_outside(number, size))
-        outside += [number for number in ends if _is_outside(number, size)]
-    unknown = [number for number in outside if number != NONE]
+        fields["eos_ids"] = tuple(number for number in ends if not _is_impossible(number, size))
+        dropped += [number for number in ends if _is_impossible(number, size)]
+    unknown = [number for number in dropped if number != NONE]
     if warn and unknown:
         warn_user(
             f"{path} names tokens to begin or to end with that its vocabulary of {size} does not have: "
@@ -51,5 +51,5 @@ def _is_none(number: Any) -> bool:
     return type(number) is int and number == NONE
 
 
-def _is_outside(number: Any, size: int) -> bool:
+def _is_impossible(number: Any, size: int) -> bool:
     return type(number) is int and (number == NONE or number >= size)

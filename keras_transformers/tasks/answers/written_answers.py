@@ -13,7 +13,7 @@ from keras_transformers.checkpoints.settings.generation_config import check_sett
 from keras_transformers.data.sources.rows import tell_cut
 from keras_transformers.generation.prescribed import Prescribed, prescribed_by
 from keras_transformers.generation.prompts import BLANK, longest_text
-from keras_transformers.generation.request import Request, check_bias, knobs_of, make_request
+from keras_transformers.generation.request import Request, check_bias, make_request, sampling_parameters_of
 from keras_transformers.generation.spelling import spell
 from keras_transformers.heads import language_model_head
 from keras_transformers.tasks.answers.by_length import answer_chunks, chunk_sizes, read_chunks, token_counts
@@ -199,7 +199,7 @@ class Writing:
         longest = longest_text(self.setup.config, self.setup.max_length)
         if settings["max_new_tokens"] >= longest:  # would leave no room for a prompt
             settings["max_new_tokens"] = self.new_tokens
-        known = knobs_of(num_beams, self.has_source)
+        known = sampling_parameters_of(num_beams, self.has_source)
         values = {name: value for name, value in settings.items() if name in known} | dict(knobs or {})
         return make_request(rows, self._stop(stop), token_bias, values, num_beams, self.has_source)
 

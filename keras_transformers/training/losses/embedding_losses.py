@@ -25,10 +25,10 @@ def cosine(one: Tensor, other: Tensor) -> Tensor:
 
 
 def candidate_scores(labels: Tensor, embeddings: Tensor) -> Tensor:
-    """Return how near each first text is to all the others of a batch.
+    """Return the similarity of each first text to all other texts of a batch.
 
     Args:
-        labels: (B,) integers. Groups of one label are not told apart: the second texts of others do not count.
+        labels: (B,) integers. Groups of one label are not each other's negatives: their second texts do not count.
         embeddings: (B, G, D), G of 2 or more: a text, the one that belongs to it, and any number that do not.
 
     Returns:
@@ -83,7 +83,7 @@ class MultipleNegativesRanking(TargetLoss):
         super().__init__(name=name)
         self.scale = scale
 
-    def per_target(self, y_true, y_pred):
+    def per_target(self, y_true: Tensor, y_pred: Tensor) -> tuple[Tensor, Tensor]:
         scores = self.scale * candidate_scores(y_true, y_pred)  # (B, (G - 1) * B)
         return ops.logsumexp(scores, axis=1) - ops.diagonal(scores), ops.reshape(y_true, (-1,)) >= 0
 
@@ -113,7 +113,7 @@ class CosineError(TargetLoss):
     def __init__(self, name: str | None = "cosine_error"):
         super().__init__(name=name)
 
-    def per_target(self, y_true, y_pred):
+    def per_target(self, y_true: Tensor, y_pred: Tensor) -> tuple[Tensor, Tensor]:
         y_true = ops.reshape(ops.cast(y_true, "float32"), (-1,))  # (B,)
         real = ops.logical_not(ops.isnan(y_true))
         return ops.square(cosine(y_pred[:, 0], y_pred[:, 1]) - ops.where(real, y_true, 0.0)), real
@@ -121,7 +121,7 @@ class CosineError(TargetLoss):
 
 @keras.saving.register_keras_serializable("keras_transformers")
 class Triplet(TargetLoss):
-    """How much nearer than a margin the third text is to the first one, compared with the second.
+    """Triplet loss: the first text should be nearer to the second one than to the third, by a margin.
 
     `max(0, |a - p| - |a - n| + margin)` of the texts a, p (which belongs to it) and n (which does not).
     Paper: Reimers and Gurevych 2019, https://arxiv.org/abs/1908.10084.
@@ -145,7 +145,7 @@ class Triplet(TargetLoss):
         super().__init__(name=name)
         self.margin = margin
 
-    def per_target(self, y_true, y_pred):
+    def per_target(self, y_true: Tensor, y_pred: Tensor) -> tuple[Tensor, Tensor]:
         vectors = ops.cast(y_pred, "float32")
         squares = ops.sum(ops.square(vectors[:, :1] - vectors[:, 1:]), axis=-1)  # (B, 2)
         distances = ops.sqrt(ops.maximum(squares, 1e-12))  # the gradient of a root is infinite at 0
@@ -179,6 +179,6 @@ class VectorDistance(TargetLoss):
     def __init__(self, name: str | None = "vector_distance"):
         super().__init__(name=name)
 
-    def per_target(self, y_true, y_pred):
+    def per_target(self, y_true: Tensor, y_pred: Tensor) -> tuple[Tensor, Tensor]:
         targets, real = vector_targets(y_true, y_pred)
         return 0.5 * ops.sum(ops.square(ops.cast(y_pred, "float32") - targets), axis=-1), real

@@ -8,6 +8,7 @@ losses use `reduction="sum"`, the only reduction that Keras does not rescale by 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import keras
@@ -16,10 +17,11 @@ from keras import ops
 from keras_transformers.layers.core.custom_gradient import custom_gradient
 from keras_transformers.layers.core.gather import take_at
 from keras_transformers.training.workers.distribute import all_reduce_sum, num_replicas
+from keras_transformers.utils.tensor_types import Tensor
 
 
-def cross_entropy(labels: Any, logits: Any, label_smoothing: float = 0.0) -> tuple[Any, Any]:
-    """Cross entropy per target, in nats, before any reduction.
+def cross_entropy(labels: Tensor, logits: Tensor, label_smoothing: float = 0.0) -> tuple[Tensor, Tensor]:
+    """Compute the cross entropy per target, in nats, before any reduction.
 
     Args:
         labels: (...) or (..., 1) integers; negative: no target.
@@ -43,14 +45,14 @@ def cross_entropy(labels: Any, logits: Any, label_smoothing: float = 0.0) -> tup
     return ops.reshape(_flat_cross_entropy(*flat, label_smoothing), ops.shape(labels)), real
 
 
-def _flat_cross_entropy(labels: Any, logits: Any, smoothing: float) -> Any:
+def _flat_cross_entropy(labels: Tensor, logits: Tensor, smoothing: float) -> Tensor:
     """Compute the cross entropy of (N,) labels and (N, C) logits.
 
     The gradient is written by hand: one pass over the logits, and no one-hot labels. Loss and gradient of (4096, 9708)
     logits take half the time of Keras' ops on either backend.
     """
 
-    def function(logits):
+    def function(logits: Tensor) -> tuple[Tensor, Callable]:
         log_total = ops.logsumexp(logits, axis=-1)  # (N,)
         target_logits = take_at(logits, labels[:, None])[:, 0]  # (N,)
         values = log_total - (1.0 - smoothing) * target_logits
@@ -58,7 +60,7 @@ def _flat_cross_entropy(labels: Any, logits: Any, smoothing: float) -> Any:
             values -= smoothing * ops.mean(logits, axis=-1)
         smoothed = smoothing / logits.shape[-1]
 
-        def gradient(upstream):
+        def gradient(upstream: Tensor) -> tuple[Tensor]:
             others = (ops.exp(logits - log_total[:, None]) - smoothed) * upstream[:, None]  # (N, C)
             targets = (ops.exp(target_logits - log_total) - smoothed - (1.0 - smoothing)) * upstream  # (N,)
             indices = ops.stack([ops.arange(ops.shape(labels)[0], dtype="int32"), labels], axis=1)  # (N, 2)
@@ -69,8 +71,10 @@ def _flat_cross_entropy(labels: Any, logits: Any, smoothing: float) -> Any:
     return custom_gradient(function)(logits)
 
 
-def binary_cross_entropy(labels: Any, logits: Any) -> tuple[Any, Any]:
-    """Cross entropy per binary target, in nats. Labels (B, C) are 0, 1 or negative (no target); see `cross_entropy`.
+def binary_cross_entropy(labels: Tensor, logits: Tensor) -> tuple[Tensor, Tensor]:
+    """Compute the cross entropy per binary target, in nats; see `cross_entropy`.
+
+    Labels (B, C) are 0, 1 or negative (no target).
 
     Example:
 
@@ -84,8 +88,8 @@ def binary_cross_entropy(labels: Any, logits: Any) -> tuple[Any, Any]:
     return ops.softplus(logits) - targets * logits, real
 
 
-def difference(labels: Any, predictions: Any) -> tuple[Any, Any]:
-    """Prediction minus label per target; a label of NaN is no target. See `cross_entropy`.
+def difference(labels: Tensor, predictions: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the prediction minus the label per target; a label of NaN is no target. See `cross_entropy`.
 
     Example:
 
@@ -111,11 +115,11 @@ class TargetLoss(keras.losses.Loss):
     def __init__(self, name: str | None = None):
         super().__init__(name=name, reduction="sum", dtype="float32")
 
-    def per_target(self, y_true, y_pred):
+    def per_target(self, y_true: Tensor, y_pred: Tensor) -> tuple[Tensor, Tensor]:
         """Return the losses and, in the same shape, booleans: True where there is a target."""
         raise NotImplementedError
 
-    def __call__(self, y_true, y_pred, sample_weight=None):
+    def __call__(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         if sample_weight is not None:
             sample_weight = expand(sample_weight, ops.ndim(y_true))
         loss = super().__call__(y_true, y_pred, sample_weight)  # (), the part of this replica
@@ -125,7 +129,7 @@ class TargetLoss(keras.losses.Loss):
         # value on all of them, that is the loss of the whole batch however its rows are shared out.
         return loss + ops.stop_gradient(all_reduce_sum(loss) / replicas - loss)
 
-    def call(self, y_true, y_pred):
+    def call(self, y_true: Tensor, y_pred: Tensor) -> Tensor:
         values, real = self.per_target(y_true, y_pred)
         count = all_reduce_sum(ops.sum(ops.cast(real, "float32")))
         return ops.where(real, values, 0.0) / ops.maximum(count, 1.0)
@@ -166,7 +170,7 @@ class CrossEntropy(TargetLoss):
             raise ValueError(f"Received label_smoothing={label_smoothing}; expected a number in [0, 1), such as 0.1.")
         self.label_smoothing = label_smoothing
 
-    def per_target(self, y_true, y_pred):
+    def per_target(self, y_true: Tensor, y_pred: Tensor) -> tuple[Tensor, Tensor]:
         return cross_entropy(y_true, y_pred, self.label_smoothing)
 
     def get_config(self) -> dict[str, Any]:
@@ -194,7 +198,7 @@ class BinaryCrossEntropy(TargetLoss):
     def __init__(self, name: str | None = "binary_cross_entropy"):
         super().__init__(name=name)
 
-    def per_target(self, y_true, y_pred):
+    def per_target(self, y_true: Tensor, y_pred: Tensor) -> tuple[Tensor, Tensor]:
         return binary_cross_entropy(y_true, y_pred)
 
 
@@ -219,38 +223,38 @@ class MeanSquaredError(TargetLoss):
     def __init__(self, name: str | None = "mean_squared_error"):
         super().__init__(name=name)
 
-    def per_target(self, y_true, y_pred):
+    def per_target(self, y_true: Tensor, y_pred: Tensor) -> tuple[Tensor, Tensor]:
         error, real = difference(y_true, y_pred)
         return ops.square(error), real
 
 
-def expand(weights: Any, rank: int) -> Any:
+def expand(weights: Tensor, rank: int) -> Tensor:
     """Append axes of size 1 until `weights` has this rank: (B,) becomes (B, 1) for a rank of 2."""
     weights = ops.cast(weights, "float32")
     return ops.reshape(weights, (*ops.shape(weights), *[1] * (rank - ops.ndim(weights))))
 
 
-def like(labels: Any, logits: Any) -> Any:
-    """Append axes to labels up to the rank of the logits; raises a `ValueError` if the shapes do not fit."""
+def like(labels: Tensor, logits: Tensor) -> Tensor:
+    """Append axes to labels up to the rank of the logits; raise a `ValueError` if the shapes do not fit."""
     labels = expand(labels, len(logits.shape))
-    if not _fit(labels.shape, logits.shape):
-        raise _misfit(labels, logits, "the shape of the logits")
+    if not _shapes_fit(labels.shape, logits.shape):
+        raise _shape_error(labels, logits, "the shape of the logits")
     return labels
 
 
-def _drop_last_axis(labels, logits):
+def _drop_last_axis(labels: Tensor, logits: Tensor) -> Tensor:
     labels = ops.convert_to_tensor(labels)
     if len(labels.shape) == len(logits.shape) and labels.shape[-1] == 1:
         labels = ops.squeeze(labels, axis=-1)
-    if not _fit(labels.shape, logits.shape[:-1]):
-        raise _misfit(labels, logits, "one integer for each row of logits")
+    if not _shapes_fit(labels.shape, logits.shape[:-1]):
+        raise _shape_error(labels, logits, "one integer for each row of logits")
     return labels
 
 
-def _fit(shape: tuple, expected: tuple) -> bool:
+def _shapes_fit(shape: tuple, expected: tuple) -> bool:
     return len(shape) == len(expected) and all(a == b or None in (a, b) for a, b in zip(shape, expected, strict=True))
 
 
-def _misfit(labels, logits, expected: str) -> ValueError:
+def _shape_error(labels: Tensor, logits: Tensor, expected: str) -> ValueError:
     shapes = f"labels of shape {tuple(labels.shape)} for logits of shape {tuple(logits.shape)}"
     return ValueError(f"Received {shapes}; expected {expected}.")

@@ -1,4 +1,4 @@
-"""Precision, recall and F1 by class, and what is taken for what: counts of answers, in NumPy."""
+"""Precision, recall and F1 by class, and the confusion matrix: counts of predictions, in NumPy."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 
 
 def confusion(true: Any, found: Any, num_classes: int) -> np.ndarray:
-    """Count how often each class is taken for each.
+    """Return the confusion matrix: how often each class is predicted for each true class.
 
     Args:
-        true, found: (N,) integers below `num_classes`.
-        num_classes: C.
+        true, found: (N,) labels and predictions, integers below `num_classes`.
+        num_classes: C, their number.
 
     Returns:
-        (C, C) int64: row i, column j has the number of those of class i that are answered as j.
+        (C, C) int64: row i, column j has the number of targets of class i that are predicted as j.
 
     Example:
 
@@ -33,10 +33,10 @@ def class_scores(names: Sequence[str], correct: Any, found: Any, true: Any) -> d
 
     Args:
         names: Of the C classes.
-        correct, found, true: (C,) how often each is answered rightly, is answered, and is right.
+        correct, found, true: (C,) numbers of correct predictions, of predictions, and of targets of each class.
 
     Returns:
-        By name a dict of `precision`, `recall`, `f1`, `support` (how often it is right) and `predicted`.
+        By name a dict of `precision`, `recall`, `f1`, `support` (its targets) and `predicted`.
 
     Example:
 
@@ -44,18 +44,22 @@ def class_scores(names: Sequence[str], correct: Any, found: Any, true: Any) -> d
     {'precision': 0.5, 'recall': 1.0, 'f1': 0.666..., 'support': 1, 'predicted': 2}
     """
     return {
-        name: {**_scores(int(right), int(answered), int(support)), "support": int(support), "predicted": int(answered)}
-        for name, right, answered, support in zip(names, correct, found, true, strict=True)
+        name: {
+            **_precision_recall_f1(int(hits), int(predicted), int(support)),
+            "support": int(support),
+            "predicted": int(predicted),
+        }
+        for name, hits, predicted, support in zip(names, correct, found, true, strict=True)
     }
 
 
 def total_scores(correct: Any, found: Any, true: Any) -> dict[str, float]:
     """Return `precision`, `recall` and `f1` of all classes together, the micro average. Arguments as `class_scores`."""
-    return _scores(*(int(np.sum(counts)) for counts in (correct, found, true)))
+    return _precision_recall_f1(*(int(np.sum(counts)) for counts in (correct, found, true)))
 
 
 def macro_f1(classes: Mapping[str, Mapping[str, float]]) -> float:
-    """Return the mean F1 of the classes that are right or answered at least once, scikit-learn's macro average.
+    """Return scikit-learn's macro average: the mean F1 of the classes that have a target or a prediction.
 
     Example:
 
@@ -66,7 +70,7 @@ def macro_f1(classes: Mapping[str, Mapping[str, float]]) -> float:
     return float(np.mean(values)) if values else 0.0
 
 
-def _scores(correct: int, found: int, true: int) -> dict[str, float]:
+def _precision_recall_f1(correct: int, found: int, true: int) -> dict[str, float]:
     return {
         "precision": correct / found if found else 0.0,
         "recall": correct / true if true else 0.0,

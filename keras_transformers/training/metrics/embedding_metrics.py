@@ -11,6 +11,7 @@ from keras import ops
 
 from keras_transformers.training.losses.embedding_losses import candidate_scores, cosine, vector_targets
 from keras_transformers.training.metrics.target_metrics import Pearson, TargetMean
+from keras_transformers.utils.tensor_types import Tensor
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
@@ -38,7 +39,7 @@ class RankingAccuracy(TargetMean):
     def __init__(self, name: str = "ranking_accuracy", dtype: Any = None):
         super().__init__(name=name, dtype=dtype)
 
-    def per_target(self, y_true, y_pred):
+    def per_target(self, y_true: Tensor, y_pred: Tensor) -> tuple[Tensor, Tensor]:
         nearest = ops.argmax(candidate_scores(y_true, y_pred), axis=1)  # (B,)
         rows = ops.arange(ops.shape(y_pred)[0], dtype=nearest.dtype)  # (B,)
         return ops.cast(nearest == rows, "float32"), ops.reshape(y_true, (-1,)) >= 0
@@ -64,7 +65,7 @@ class CosinePearson(Pearson):
     1.0
     """
 
-    def update_state(self, y_true, y_pred, sample_weight=None):
+    def update_state(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> None:
         super().update_state(y_true, cosine(y_pred[:, 0], y_pred[:, 1])[:, None], sample_weight)
 
 
@@ -93,14 +94,14 @@ class TripletAccuracy(TargetMean):
     def __init__(self, name: str = "triplet_accuracy", dtype: Any = None):
         super().__init__(name=name, dtype=dtype)
 
-    def per_target(self, y_true, y_pred):
+    def per_target(self, y_true: Tensor, y_pred: Tensor) -> tuple[Tensor, Tensor]:
         squares = ops.sum(ops.square(y_pred[:, :1] - y_pred[:, 1:]), axis=-1)  # (B, 2)
         return ops.cast(squares[:, 0] < squares[:, 1], "float32"), ops.reshape(y_true, (-1,)) >= 0
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
 class MeanCosine(TargetMean):
-    """The mean cosine of predicted vectors and those of a teacher.
+    """The mean cosine of predicted vectors and a teacher's vectors.
 
     Args:
         name: Name of the metric.
@@ -123,13 +124,13 @@ class MeanCosine(TargetMean):
     def __init__(self, name: str = "mean_cosine", dtype: Any = None):
         super().__init__(name=name, dtype=dtype)
 
-    def per_target(self, y_true, y_pred):
+    def per_target(self, y_true: Tensor, y_pred: Tensor) -> tuple[Tensor, Tensor]:
         targets, real = vector_targets(y_true, y_pred)
         return cosine(targets, y_pred), real
 
 
 def spearman(one: Sequence[float], other: Sequence[float]) -> float:
-    """Spearman's rank correlation: Pearson's of the ranks, where equal values share their mean rank.
+    """Return Spearman's rank correlation: Pearson's of the ranks, where equal values share their mean rank.
 
     Args:
         one, other: (N,) numbers.
@@ -142,12 +143,12 @@ def spearman(one: Sequence[float], other: Sequence[float]) -> float:
     >>> round(spearman([1, 2, 3, 4], [1, 8, 27, 64]), 6), spearman([1, 2], [5, 5])
     (1.0, 0.0)
     """
-    one, other = np.asarray(one, np.float64), np.asarray(other, np.float64)
-    if not one.size or np.isnan(one).any() or np.isnan(other).any():
+    columns = np.asarray(one, np.float64), np.asarray(other, np.float64)
+    if not columns[0].size or any(np.isnan(column).any() for column in columns):
         return float("nan")
-    one, other = (ranks - ranks.mean() for ranks in (_ranks(one), _ranks(other)))
-    spread = np.sqrt((one @ one) * (other @ other))
-    return float(one @ other / spread) if spread else 0.0
+    x, y = (ranks - ranks.mean() for ranks in map(_ranks, columns))
+    spread = np.sqrt((x @ x) * (y @ y))
+    return float(x @ y / spread) if spread else 0.0
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:
@@ -159,7 +160,7 @@ def _ranks(values: np.ndarray) -> np.ndarray:
 def retrieval_scores(
     ranking: np.ndarray, relevant: Sequence[Collection[int]], at: Sequence[int] = (1, 10)
 ) -> dict[str, float]:
-    """Recall, MRR and nDCG of ranked documents, means over queries, as in the BEIR benchmark.
+    """Return recall, MRR and nDCG of ranked documents, means over queries, as in the BEIR benchmark.
 
     Args:
         ranking: (Q, K) integers: the numbers of the K best documents of each query, best first; -1 for none.
@@ -186,8 +187,8 @@ def retrieval_scores(
         raise ValueError(
             f"received {len(ranking)} rankings for {len(relevant)} queries: expected one each, one or more."
         )
-    if bare := [number for number, documents in enumerate(relevant) if not documents]:
-        raise ValueError(f"query {bare[0]} has no relevant document: leave it out, or give one.")
+    if unanswered := [number for number, documents in enumerate(relevant) if not documents]:
+        raise ValueError(f"query {unanswered[0]} has no relevant document: leave it out, or give one.")
     in_order = np.sort(ranking, axis=1)
     if (twice := ((in_order[:, 1:] == in_order[:, :-1]) & (in_order[:, 1:] >= 0)).any(axis=1)).any():
         raise ValueError(f"the ranking of query {twice.argmax()} has a document twice: expected each one once.")

@@ -19,6 +19,7 @@ from keras_transformers.training.losses.target_losses import (
     like,
 )
 from keras_transformers.training.workers.distribute import all_reduce_sum
+from keras_transformers.utils.tensor_types import Tensor
 
 EPSILON = 2.0**-23  # of float32
 
@@ -31,17 +32,17 @@ class TargetMean(keras.metrics.Mean):
         dtype: Dtype of its sums.
     """
 
-    def per_target(self, y_true, y_pred):
+    def per_target(self, y_true: Tensor, y_pred: Tensor) -> tuple[Tensor, Tensor]:
         """Return the values and, in the same shape, booleans: True where there is a target."""
         raise NotImplementedError
 
-    def update_state(self, y_true, y_pred, sample_weight=None):
+    def update_state(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> None:
         values, real = self.per_target(y_true, ops.cast(y_pred, "float32"))
         weights = _weights(real, sample_weight)
         # Flat, as Keras averages (B, T) over T: a target in a longer batch would count less.
         super().update_state(ops.ravel(ops.where(real, values, 0.0)), sample_weight=ops.ravel(weights))  # (B * T,)
 
-    def result(self):
+    def result(self) -> Tensor:
         # Keras returns 0 without targets, which would be a perfect loss.
         return ops.where(self.count.value > 0, super().result(), float("nan"))
 
@@ -71,7 +72,7 @@ class MeanCrossEntropy(TargetMean):
     def __init__(self, name: str = "cross_entropy", dtype: Any = None):
         super().__init__(name=name, dtype=dtype)
 
-    def per_target(self, y_true, y_pred):
+    def per_target(self, y_true: Tensor, y_pred: Tensor) -> tuple[Tensor, Tensor]:
         return cross_entropy(y_true, y_pred)
 
 
@@ -94,7 +95,7 @@ class Perplexity(MeanCrossEntropy):
     def __init__(self, name: str = "perplexity", dtype: Any = None):
         super().__init__(name=name, dtype=dtype)
 
-    def result(self):
+    def result(self) -> Tensor:
         return ops.exp(super().result())
 
 
@@ -123,7 +124,7 @@ class Accuracy(TargetMean):
     def __init__(self, name: str = "accuracy", dtype: Any = None):
         super().__init__(name=name, dtype=dtype)
 
-    def per_target(self, y_true, y_pred):
+    def per_target(self, y_true: Tensor, y_pred: Tensor) -> tuple[Tensor, Tensor]:
         labels = ops.reshape(ops.cast(y_true, "int32"), ops.shape(y_pred)[:-1])
         return ops.cast(ops.equal(labels, ops.cast(ops.argmax(y_pred, axis=-1), "int32")), "float32"), labels >= 0
 
@@ -149,7 +150,7 @@ class BinaryAccuracy(TargetMean):
     def __init__(self, name: str = "binary_accuracy", dtype: Any = None):
         super().__init__(name=name, dtype=dtype)
 
-    def per_target(self, y_true, y_pred):
+    def per_target(self, y_true: Tensor, y_pred: Tensor) -> tuple[Tensor, Tensor]:
         _, real = binary_cross_entropy(y_true, y_pred)
         return ops.cast(ops.equal(like(y_true, y_pred) > 0, y_pred > 0), "float32"), real
 
@@ -178,7 +179,7 @@ class F1(keras.metrics.F1Score):
     def __init__(self, average: str | None = "micro", name: str = "f1", dtype: Any = None):
         super().__init__(average=average, threshold=0.5, name=name, dtype=dtype)
 
-    def update_state(self, y_true, y_pred, sample_weight=None):
+    def update_state(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> None:
         # "No target" becomes a true negative, which does not change F1.
         labels, logits = like(y_true, y_pred), ops.cast(y_pred, "float32")  # (B, C)
         scores = ops.where(labels >= 0, ops.sigmoid(logits), 0.0)  # (B, C)
@@ -209,14 +210,14 @@ class MeanAbsoluteError(TargetMean):
     def __init__(self, name: str = "mean_absolute_error", dtype: Any = None):
         super().__init__(name=name, dtype=dtype)
 
-    def per_target(self, y_true, y_pred):
+    def per_target(self, y_true: Tensor, y_pred: Tensor) -> tuple[Tensor, Tensor]:
         error, real = difference(y_true, y_pred)
         return ops.abs(error), real
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
 class Pearson(keras.metrics.Metric):
-    """Pearson correlation of labels and predictions over the whole set (that of Keras is within each row).
+    """Pearson correlation of labels and predictions over the whole set (Keras' is within each row).
 
     It is 0 if all labels or all predictions are equal, and NaN without targets. Its state holds means and squared
     deviations: sums of squares lose precision for labels far from zero. Chan, Golub and LeVeque 1979, "Updating
@@ -245,7 +246,7 @@ class Pearson(keras.metrics.Metric):
         # Count; means of x and y; sums of products of their deviations: x*x, y*y, x*y. The same on all replicas.
         self.moments = self.add_variable((6,), "zeros", aggregation="only_first_replica", name="moments")
 
-    def update_state(self, y_true, y_pred, sample_weight=None):
+    def update_state(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> None:
         x = ops.cast(y_pred, "float32")
         y = like(y_true, x)  # (B, 1)
         real = ops.logical_not(ops.isnan(y))
@@ -256,8 +257,8 @@ class Pearson(keras.metrics.Metric):
         x, y = ops.unstack(pairs - ops.reshape(means, (2, 1, 1)), 2)  # (B, 1) each
         self._merge(sums[2], means, all_reduce_sum(_products(weights * x, weights * y, x, y)))
 
-    def _merge(self, count, means, products):
-        """Merge the moments of a batch into those of the batches before."""
+    def _merge(self, count: Tensor, means: Tensor, products: Tensor) -> None:
+        """Merge the moments of a batch into the moments of the batches before."""
         old = self.moments.value  # (6,)
         shift = means - old[1:3]  # (2,)
         fraction = ops.divide_no_nan(count, old[0] + count)
@@ -266,19 +267,19 @@ class Pearson(keras.metrics.Metric):
         new_means = old[1:3] + shift * fraction
         self.moments.assign(ops.concatenate([old[:1] + count, new_means, old[3:] + products + between]))
 
-    def result(self):
+    def result(self) -> Tensor:
         count, means, products = self.moments[0], self.moments[1:3], self.moments[3:]
-        rounding = count * ops.square(4 * EPSILON * means)  # deviations up to this are those of a constant
+        rounding = count * ops.square(4 * EPSILON * means)  # deviations up to this are rounding errors of a constant
         spread = ops.sqrt(ops.where(products[:2] > rounding, products[:2], 0.0))
         correlation = ops.divide_no_nan(products[2], spread[0] * spread[1])
         return ops.where(count > 0, correlation, float("nan"))
 
 
-def _products(x, y, other_x, other_y):
+def _products(x: Tensor, y: Tensor, other_x: Tensor, other_y: Tensor) -> Tensor:
     return ops.stack([ops.sum(x * other_x), ops.sum(y * other_y), ops.sum(x * other_y)])
 
 
-def _weights(real, sample_weight):
-    """The weight of each target: 0 where there is none."""
+def _weights(real: Tensor, sample_weight: Tensor | None) -> Tensor:
+    """Return the weight of each target: 0 where there is none."""
     weights = ops.cast(real, "float32")
     return weights if sample_weight is None else weights * expand(sample_weight, len(real.shape))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from types import ModuleType
+from typing import Any
 
 import keras
 
@@ -11,7 +12,7 @@ from keras_transformers.text.tokenizer import check_texts
 
 
 def bleu(texts: Sequence[str], references: Sequence[str]) -> float:
-    """BLEU4 of plain text, in percent: sacreBLEU's default (13a tokens, cased), as reports should use.
+    """Return BLEU4 of plain text, in percent: sacreBLEU's default (13a tokens, cased), as reports should use.
 
     Post 2018, https://arxiv.org/abs/1804.08771.
 
@@ -22,7 +23,7 @@ def bleu(texts: Sequence[str], references: Sequence[str]) -> float:
 
 
 def tokenized_bleu(texts: Sequence[str], references: Sequence[str]) -> float:
-    """BLEU4 of words separated by spaces, in percent, as in `multi-bleu.perl` and fairseq.
+    """Return BLEU4 of words separated by spaces, in percent, as in `multi-bleu.perl` and fairseq.
 
     For text that is tokenised already. To compare with results published for lower-cased text, lower-case both.
 
@@ -34,7 +35,9 @@ def tokenized_bleu(texts: Sequence[str], references: Sequence[str]) -> float:
 
 
 def chrf(texts: Sequence[str], references: Sequence[str]) -> float:
-    """chrF2, the F-score of character 6-grams, in percent. Popović 2015, https://aclanthology.org/W15-3049.
+    """Return chrF2, the F-score of character 6-grams, in percent.
+
+    Popović 2015, https://aclanthology.org/W15-3049.
 
     >>> round(chrf(["cats"], ["cats"]))
     100
@@ -56,7 +59,7 @@ SCORES = {score.__name__: score for score in (bleu, tokenized_bleu, chrf, exact_
 
 
 class TextScores(keras.callbacks.Callback):
-    """Generates text for a held-out set after epochs, and adds its scores to the logs, as `val_bleu` and so on.
+    """A callback that scores text generated for a held-out set after epochs, and logs `val_bleu` and so on.
 
     Callbacks after it in the list can monitor them: `EarlyStopping("val_bleu", mode="max")`. To score the moving
     averages of the weights, put `SwapEMAWeights(swap_on_epoch=True)` before it.
@@ -69,7 +72,7 @@ class TextScores(keras.callbacks.Callback):
         every: Number of epochs between two scorings.
 
     Raises:
-        ValueError: Sources and references are not equally many, or empty; one of them or `scores` is one str; or a
+        ValueError: Sources and references differ in number, or are empty; one of them or `scores` is one str; or a
             score is unknown.
         ImportError: sacrebleu is missing.
 
@@ -107,14 +110,15 @@ class TextScores(keras.callbacks.Callback):
         self.generate, self.sources, self.references = generate, sources, references
         self.scores, self.every = tuple(scores), every
 
-    def on_epoch_end(self, epoch, logs=None):
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         if (epoch + 1) % self.every:
             return
         _ = self.model  # on JAX, reading the property copies the training state into the model's variables
         texts = self.generate(self.sources)
         if len(texts) != len(self.references) or not all(isinstance(text, str) for text in texts):
             raise ValueError(f"Received {len(texts)} texts from generate; expected {len(self.references)} strings.")
-        logs |= {f"val_{name}": SCORES[name](texts, self.references) for name in self.scores}
+        if logs is not None:  # Keras' own dict, which later callbacks read
+            logs |= {f"val_{name}": SCORES[name](texts, self.references) for name in self.scores}
 
 
 def import_sacrebleu() -> ModuleType:

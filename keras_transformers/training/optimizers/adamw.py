@@ -78,7 +78,7 @@ class AdamW(keras.optimizers.AdamW):
         name: str = "adamw",
     ):
         averages = {} if ema_momentum is None else {"use_ema": True, "ema_momentum": ema_momentum}
-        _check(clip_norm, accumulation_steps, ema_momentum)
+        _check_options(clip_norm, accumulation_steps, ema_momentum)
         for rate, number in {
             "weight_decay": weight_decay,
             "beta_1": beta_1,
@@ -111,7 +111,7 @@ class AdamW(keras.optimizers.AdamW):
             self._overflows = self.add_variable((), dtype="int", name="overflows", **options)
 
     def _sum_of(self, variable: keras.Variable, **options: str) -> keras.Variable:
-        """Return the sum of a variable's gradients; on JAX spread over the devices as the variable is."""
+        """Create the variable for the sum of a variable's gradients; on JAX spread over the devices as that one is."""
         if on_tensorflow():
             return self.add_variable(variable.shape, dtype=variable.dtype, name="sum", **options)
         return self.add_variable_from_reference(variable, name="sum")
@@ -122,6 +122,8 @@ class AdamW(keras.optimizers.AdamW):
 
     def apply(self, grads: Sequence, trainable_variables: Sequence | None = None) -> None:
         if not self.built:
+            if trainable_variables is None:
+                raise ValueError("received gradients without variables: give them, or build the optimizer first.")
             self.build(list(trainable_variables))
         sums = _sum_over_replicas([dense(g) for g in grads])
         if self.accumulation_steps == 1:
@@ -138,13 +140,13 @@ class AdamW(keras.optimizers.AdamW):
         super().apply(sums, variables)
 
     def _all_reduce_sum_gradients(self, grads_and_vars: Sequence[tuple]) -> Sequence[tuple]:
-        """Keras' sum over the replicas, which `apply` has already: a second one would move all gradients again."""
+        """Return the gradients as they are: `apply` has summed them over the replicas, as Keras would here."""
         return grads_and_vars
 
     def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
-        """Keras' step for one variable, and on TensorFlow its decay.
+        """Update one variable as Keras does; on TensorFlow in one op, and with weight decay.
 
-        There it is one op: each of Keras' twelve reads and writes all weights.
+        Each of Keras' twelve ops reads and writes all weights.
         """
         if not on_tensorflow():
             super().update_step(gradient, variable, learning_rate)
@@ -168,7 +170,7 @@ class AdamW(keras.optimizers.AdamW):
         run_if(self._is_due, self._start_again)
 
     def _accumulate_stateless(self, grads: Sequence, variables: Sequence | None) -> None:
-        """Update every time and undoes it if no update is due, as JAX has no conditional assignment."""
+        """Update every time and undo it if no update is due, as JAX has no conditional assignment."""
         self._add(grads)
         state = [*optimized_variables(self), *self.variables]
         before = [v.value for v in state]
@@ -224,7 +226,7 @@ class AdamW(keras.optimizers.AdamW):
         }
 
 
-def _check(clip_norm: Any, accumulation_steps: Any, ema_momentum: Any) -> None:
+def _check_options(clip_norm: Any, accumulation_steps: Any, ema_momentum: Any) -> None:
     """Raise a `ValueError` for an option of `AdamW` that is out of range."""
     if clip_norm is not None and not (is_number(clip_norm) and clip_norm > 0):
         raise ValueError(f"Received clip_norm={clip_norm!r}; expected a positive number, or None for no clipping.")
@@ -237,7 +239,9 @@ def _check(clip_norm: Any, accumulation_steps: Any, ema_momentum: Any) -> None:
 
 
 def clip_by_global_norm(grads: Sequence, clip_norm: float) -> list:
-    """Scales all gradients so that their global L2 norm is at most `clip_norm`. None stays None; one NaN makes all NaN.
+    """Scale all gradients so that their global L2 norm is at most `clip_norm`.
+
+    None stays None; one NaN makes all NaN.
 
     Example:
 
@@ -250,7 +254,7 @@ def clip_by_global_norm(grads: Sequence, clip_norm: float) -> list:
 
 
 def _squares(gradient: Any) -> Any:
-    """Return the sum of squares, in float32: on TensorFlow without an array of them."""
+    """Return the sum of squares, in float32; on TensorFlow no array of squares is made."""
     gradient = ops.cast(gradient, "float32")
     if not on_tensorflow():
         return ops.sum(ops.square(gradient))

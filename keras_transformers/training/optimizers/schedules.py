@@ -15,11 +15,13 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_transformers.utils.tensor_types import Tensor
+
 SCHEDULES = ("linear", "cosine", "inverse_sqrt", "constant")
 
 
 class Warmup(keras.optimizers.schedules.LearningRateSchedule):
-    """Base of the schedules: the linear rise, then `decay`.
+    """Base of the schedules: a linear warm-up, then `decay`.
 
     Args:
         peak: The largest rate.
@@ -37,18 +39,18 @@ class Warmup(keras.optimizers.schedules.LearningRateSchedule):
             )
         self.peak, self.warmup_steps, self.total_steps = _number(peak, "peak"), int(warmup_steps), int(total_steps)
 
-    def decay(self, n):
+    def decay(self, n: Tensor) -> Tensor:
         """Return the factor of `peak` at update n >= warmup_steps."""
         raise NotImplementedError
 
-    def __call__(self, step):
+    def __call__(self, step: Tensor) -> Tensor:
         n = ops.cast(step, "float32") + 1.0
         start = self.initial / self.peak if self.initial else 0.0
         factor = start + (1.0 - start) * ops.minimum(n / max(self.warmup_steps, 1), 1.0)
         return self.peak * ops.where(n < self.warmup_steps, factor, self.decay(n))
 
-    def progress(self, n):
-        """The part of the decay that is done: 0 at the peak, 1 at the first update after the last."""
+    def progress(self, n: Tensor) -> Tensor:
+        """Return the fraction of the decay that is done: 0 at the peak, 1 at the first update after the last."""
         return ops.clip((n - self.warmup_steps) / (self.total_steps + 1 - self.warmup_steps), 0.0, 1.0)
 
     def get_config(self) -> dict[str, Any]:
@@ -57,7 +59,7 @@ class Warmup(keras.optimizers.schedules.LearningRateSchedule):
 
 @keras.saving.register_keras_serializable("keras_transformers")
 class WarmupLinear(Warmup):
-    """Falls linearly; reaches 0 with the first update after `total_steps`. BERT's schedule.
+    """Linear warm-up and linear decay, to 0 at the first update after `total_steps`. BERT's schedule.
 
     Update n > warmup_steps has `peak * (total_steps + 1 - n) / (total_steps + 1 - warmup_steps)`.
     Paper: Devlin et al. 2018, https://arxiv.org/abs/1810.04805.
@@ -77,13 +79,13 @@ class WarmupLinear(Warmup):
     [0.5, 1.0, 0.75, 0.5, 0.25, 0.0]
     """
 
-    def decay(self, n):
+    def decay(self, n: Tensor) -> Tensor:
         return 1.0 - self.progress(n)
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
 class WarmupCosine(Warmup):
-    """Falls along half a cosine; reaches 0 with the first update after `total_steps`.
+    """Linear warm-up, then decay along half a cosine, to 0 at the first update after `total_steps`.
 
     Update n > warmup_steps has `peak * (1 + cos(pi * (n - warmup_steps) / (total_steps + 1 - warmup_steps))) / 2`.
     Paper: Loshchilov and Hutter 2016, https://arxiv.org/abs/1608.03983.
@@ -103,13 +105,13 @@ class WarmupCosine(Warmup):
     [0.5, 1.0, 0.8536, 0.5, 0.1464, 0.0]
     """
 
-    def decay(self, n):
+    def decay(self, n: Tensor) -> Tensor:
         return 0.5 * (1.0 + ops.cos(math.pi * self.progress(n)))
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
 class WarmupInverseSqrt(Warmup):
-    """Falls with the inverse square root of the update's number, and never reaches 0.
+    """Linear warm-up, then decay with the inverse square root of the update's number, which never reaches 0.
 
     Update n > warmup_steps has `peak * sqrt(warmup_steps / n)`. The paper's schedule (Noam),
     `D**-0.5 * min(n**-0.5, n * warmup_steps**-1.5)`, is this one with `peak = (D * warmup_steps)**-0.5`.
@@ -140,7 +142,7 @@ class WarmupInverseSqrt(Warmup):
         super().__init__(peak, warmup_steps, warmup_steps)
         self.initial = float(initial)
 
-    def decay(self, n):
+    def decay(self, n: Tensor) -> Tensor:
         return ops.sqrt(self.warmup_steps / n)
 
     def get_config(self) -> dict[str, Any]:
@@ -188,7 +190,7 @@ def make_schedule(name: str, peak: float, warmup: float, steps: int) -> Any:
 
 
 def _number(rate: Any, name: str) -> float:
-    """Return the rate as a float; a scalar of NumPy or of a backend is one too."""
+    """Return the rate as a float; scalars of NumPy and of the backend are converted."""
     number = np.asarray(rate)
     if number.ndim or number.dtype.kind not in "iuf" or not 0 < number < math.inf:
         or_schedule = ", or a keras.optimizers.schedules.LearningRateSchedule" if name == "learning_rate" else ""

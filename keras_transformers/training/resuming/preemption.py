@@ -1,4 +1,4 @@
-"""SIGTERM, with which schedulers announce that a process will be killed, as a request to stop."""
+"""Requests to stop: SIGTERM, with which schedulers announce that a process will be killed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FIT = inspect.unwrap(keras.Model.fit).__code__
 
 
 class StopRequest:
-    """Notes SIGTERM while `fit` runs, so that a callback can save its state before the process ends.
+    """A watch for SIGTERM while `fit` runs, so that a callback can save its state before the process ends.
 
     A second SIGTERM ends the process at once, as does one outside of `fit`. Nothing changes where a program has a
     handler of its own, or outside of the main thread, where Python has none.
@@ -37,7 +37,7 @@ class StopRequest:
         self._received = self._watching = False
 
     def watch(self) -> None:
-        """Notes signals from now on."""
+        """Watch for signals from now on."""
         self._received = False
         handler = signal.getsignal(signal.SIGTERM)
         is_left_behind = isinstance(getattr(handler, "__self__", None), StopRequest)  # by a `fit` that an error ended
@@ -47,7 +47,7 @@ class StopRequest:
             self._watching = True
 
     def unwatch(self) -> None:
-        """Leave signals to Python again, and forgets one that has come."""
+        """Leave signals to Python again, and forget one that has come."""
         self._received = False
         if self._watching:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -62,10 +62,10 @@ class StopRequest:
         return sum_over_replicas(strategy, int(self._received)) > 0
 
     def exit(self, folder: Path) -> None:
-        """End the process, well: the run is saved.
+        """End the process with status 0, as the run is saved.
 
         Args:
-            folder: Where.
+            folder: Where it is saved.
         """
         self.unwatch()
         message = f"SIGTERM: the same call of fit goes on from the last state in {folder}"

@@ -11,7 +11,7 @@ import warnings
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import keras
 import numpy as np
@@ -32,7 +32,7 @@ PROGRESS = ("best", "best_epoch", "best_weights", "wait", "stopped_epoch", "cool
 
 
 class Resume(keras.callbacks.Callback):
-    """Saves the state of `fit` regularly. The same call of `fit` then resumes an interrupted run at its last state.
+    """A callback that saves the state of `fit`; the same call of `fit` then resumes an interrupted run at its last one.
 
     A state holds all variables of model (seeds of dropout included), optimizer and metrics, the history, the position
     in the data, and the progress of `callbacks`. A resumed epoch counts the batches before its position without
@@ -105,11 +105,12 @@ class Resume(keras.callbacks.Callback):
         self.dataset = dataset
         self.every = every
         self.callbacks = list(callbacks)
-        self._request, self._strategy, self._metrics = StopRequest(), None, {}
+        self._request, self._strategy = StopRequest(), None
+        self._metrics: dict[str, np.ndarray] = {}
 
-    def on_train_begin(self, logs=None):
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         check_steps(self.dataset, self.params["steps"])
-        self._epoch, self._broken_off, self._loss, self._metrics = None, False, None, {}
+        self._epoch, self._has_begun, self._broken_off, self._loss, self._metrics = 0, False, False, None, {}
         self._fitted = self.model  # on JAX, reading the property `self.model` copies the training state into the model
         if on_tensorflow():  # where Keras creates the variables of optimizer and metrics at the first step
             build(self.model, self.dataset)
@@ -127,43 +128,43 @@ class Resume(keras.callbacks.Callback):
         # A run that was stopped early has ended.
         set_first_epoch(self.model, self.params["epochs"] if state["stopped"] else state["epoch"])
 
-    def on_epoch_begin(self, epoch, logs=None):
-        self._epoch, self._batch, self._due, self._skipped, self._loss = epoch, 0, 0, 0, None
+    def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        self._epoch, self._has_begun, self._batch, self._due, self._skipped, self._loss = epoch, True, 0, 0, 0, None
         set_first_epoch(self._fitted, None)  # Keras has read it; a later `fit` must not
         self.dataset.position.epoch, self.dataset.position.batch = epoch, 0
         if self._restored is not None:
             # Not earlier: before this, `fit` resets the metrics, and other callbacks reset their progress.
-            state = self._restore_progress()
+            state = self._restore_progress(*self._restored)
             self._skipped = state["batch"]
             self._due = self._skipped and self._skipped + self.every
             self._skip(self._skipped)
 
-    def on_train_batch_begin(self, batch, logs=None):
+    def on_train_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         if batch >= self._due:
             self._save(self._epoch, batch)
             self._due = batch + self.every
 
-    def on_train_batch_end(self, batch, logs=None):
+    def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         self._loss, self._batch = (logs or {}).get("loss"), batch + 1
         if self._fitted.stop_training:  # by a callback during an epoch, for instance at a time limit
             self._broken_off = True
             self._save_here()
         self._exit_if_asked()
 
-    def on_test_begin(self, logs=None):
+    def on_test_begin(self, logs: dict[str, Any] | None = None) -> None:
         self._metrics = self._arrays("metrics")  # which `evaluate` begins anew
 
-    def on_test_batch_end(self, batch, logs=None):
+    def on_test_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         self._exit_if_asked()
 
-    def on_test_end(self, logs=None):
+    def on_test_end(self, logs: dict[str, Any] | None = None) -> None:
         self._metrics = {}
 
-    def on_train_end(self, logs=None):
+    def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
         set_first_epoch(self.model, None)  # for a `fit` in which no epoch began
         if self._restored is not None:
-            self._restore_progress()
-        if self._epoch is not None and not self._broken_off:
+            self._restore_progress(*self._restored)
+        if self._has_begun and not self._broken_off:
             self._save(self._epoch + 1, 0, stopped=bool(self.model.stop_training))
         if self._request.is_made(self._strategy):  # waits for the chief too
             self._request.exit(self.folder)
@@ -183,11 +184,9 @@ class Resume(keras.callbacks.Callback):
         arrays = self._arrays("model") | self._arrays("optimizer") | (self._metrics or self._arrays("metrics"))
         if not is_chief(self._strategy):  # it has taken part in the sums of metrics over all workers
             return
-        if culprit := self._not_finite(arrays, with_loss=batch or stopped):
-            message = (
-                f"{culprit} is not finite, so this state of the run is not kept in {self.folder}: the last one is."
-            )
-            warnings.warn(message, stacklevel=2)
+        if culprit := self._not_finite(arrays, with_loss=batch > 0 or stopped):
+            text = f"{culprit} is not finite, so this state of the run is not kept in {self.folder}: the last one is."
+            warnings.warn(text, stacklevel=2)
             return
 
         progress = [{k: v for k, v in vars(c).items() if k in PROGRESS} for c in self.callbacks]
@@ -215,9 +214,9 @@ class Resume(keras.callbacks.Callback):
         trained |= {f"optimizer/{i}": v for i, v in enumerate(groups["optimizer"])}
         return next((v.path for key, v in trained.items() if not np.isfinite(arrays[key]).all()), None)
 
-    def _restore_progress(self) -> dict:
-        """Restore all but model and optimizer, once, and returns the saved state."""
-        (state, arrays), self._restored = self._restored, None
+    def _restore_progress(self, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+        """Restore all but model and optimizer, once, and return the saved state."""
+        self._restored = None
         if state["batch"]:
             self._assign("metrics", arrays)
         history = state["history"].items()
@@ -263,7 +262,7 @@ class Resume(keras.callbacks.Callback):
         model.train_function = count
 
     def _load(self) -> tuple[dict, dict[str, np.ndarray]] | None:
-        """Return the saved state to resume from, or None. Raises a `ValueError` if it belongs to another run."""
+        """Return the saved state to resume from, or None; raise a `ValueError` if it belongs to another run."""
         restored = load_latest(self.folder)
         if restored is None:
             return None
@@ -284,8 +283,8 @@ class Resume(keras.callbacks.Callback):
     def _check_workers(self) -> None:
         """Raise a `ValueError` if the workers do not all go on from the same state of the same run."""
         state = self._restored and {name: self._restored[0][name] for name in ("epoch", "batch")}
-        own = zlib.crc32(to_json([self._run, state]).encode()) % 2**16
-        if not is_agreed(self._strategy, own):
+        checksum = zlib.crc32(to_json([self._run, state]).encode()) % 2**16
+        if not is_agreed(self._strategy, checksum):
             raise ValueError(
                 f"Received {state or 'no state'} of the run {self._run} in {self.folder}, and another worker received "
                 "something else. Expected one folder that all workers see, and the same model, data and seed in each."

@@ -52,7 +52,7 @@ def check_same(folder: Path, saved: Mapping[str, Any] | None, run: Mapping[str, 
 
 
 def _settings(layer: keras.layers.Layer) -> list:
-    """Return the class of a layer and those of its options that differ from their defaults.
+    """Return the class of a layer and the options that differ from their defaults.
 
     So a state stays valid when a later version adds an option whose default changes nothing.
     """

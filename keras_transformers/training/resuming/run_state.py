@@ -10,6 +10,7 @@ import struct
 import warnings
 import zipfile
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -17,7 +18,7 @@ import numpy as np
 
 from keras_transformers.utils.untrusted import MOST_LETTERS, shown
 
-# What zipfile, zlib, NumPy and json raise for a damaged file.
+# The errors of zipfile, zlib, NumPy and json for a damaged file.
 DAMAGED = (OSError, EOFError, LookupError, ValueError, TypeError, AttributeError, NotImplementedError, RecursionError,
            RuntimeError, SyntaxError, OverflowError, struct.error, zipfile.BadZipFile, zlib.error)  # fmt: skip
 # The values of a state that are always there, and their types.
@@ -25,7 +26,7 @@ VALUES = {"epoch": int, "batch": int, "stopped": bool, "callbacks": list, "histo
 
 
 def save(folder: Path, name: str, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-    """Write one state atomically, and removes all files but the last two.
+    """Write one state atomically, and remove all files but the last two.
 
     Args:
         folder: Created if it does not exist.
@@ -37,9 +38,10 @@ def save(folder: Path, name: str, state: dict[str, Any], arrays: dict[str, np.nd
     partial = folder / "partial"
     # NumPy's files keep the bytes but not the name of a dtype that is not NumPy's, such as bfloat16.
     state = state | {"dtypes": {key: array.dtype.name for key, array in arrays.items() if array.dtype.kind == "V"}}
+    members: dict[str, Any] = {"state": np.array(to_json(state)), **arrays}
     try:
         with open(partial, "wb") as file:
-            np.savez(file, state=np.array(to_json(state)), **arrays)
+            np.savez(file, **members)
             file.flush()
             os.fsync(file.fileno())
         os.replace(partial, folder / name)
@@ -83,7 +85,7 @@ def _check_sizes(path: Path) -> None:
     with zipfile.ZipFile(path) as archive:
         members = archive.infolist()
         if any(member.compress_type != zipfile.ZIP_STORED for member in members):
-            raise ValueError("it is compressed, as no state is")
+            raise ValueError("it is compressed, and a state never is")
         if sum(member.file_size for member in members) > path.stat().st_size:
             raise ValueError("its members are larger than the file")
         for member in members:
@@ -96,11 +98,11 @@ def _check_header(file: IO[bytes], size: int) -> None:
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, _, dtype = read(file)
     if dtype.hasobject or math.prod(shape) * dtype.itemsize + file.tell() != size:
-        raise ValueError(f"an array of shape {shape} does not have the size that it should")
+        raise ValueError(f"an array of shape {shape} does not have the size of its shape")
 
 
 def check_values(folder: Path, state: dict[str, Any], callbacks: int) -> None:
-    """Raise a `ValueError` if the plain values of a state are not those that `Resume` saves, for so many callbacks."""
+    """Raise a `ValueError` if the plain values of a state are not as `Resume` saves them for this many callbacks."""
     wrong = [key for key, kind in VALUES.items() if type(state.get(key)) is not kind]
     wrong += [key for key in ("epoch", "batch") if key not in wrong and state[key] < 0]
     wrong += [] if isinstance(state.get("run", {}), dict) else ["run"]
@@ -115,12 +117,12 @@ def check_values(folder: Path, state: dict[str, Any], callbacks: int) -> None:
     if len(state["callbacks"]) != callbacks:
         raise ValueError(
             f"the state in {folder} is of {len(state['callbacks'])} callbacks, and `Resume` was given {callbacks}: "
-            "expected those that the run was started with."
+            "expected the callbacks that the run was started with."
         )
 
 
 def to_json(value: Any) -> str:
-    """JSON, with NumPy numbers as numbers and arrays (such as a metric's values per class) as lists.
+    """Return JSON, with NumPy numbers as numbers and arrays (such as a metric's values per class) as lists.
 
     Example:
 
@@ -130,7 +132,7 @@ def to_json(value: Any) -> str:
     return json.dumps(value, default=lambda other: np.asarray(other).tolist())
 
 
-def group(arrays: dict[str, np.ndarray], name: str) -> list[np.ndarray]:
+def group(arrays: Mapping[str, np.ndarray], name: str) -> list[np.ndarray]:
     """Return the arrays `name/0`, `name/1` and so on."""
     keys = [f"{name}/{index}" for index in range(sum(key.startswith(f"{name}/") for key in arrays))]
     if missing := [key for key in keys if key not in arrays]:

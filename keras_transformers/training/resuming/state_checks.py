@@ -1,4 +1,4 @@
-"""What `Resume` refuses: data, variables and steps that are not those of a resumable run."""
+"""Checks of what `Resume` is given: data set, variables and steps must be those of the saved run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from keras_transformers.training.workers.distribute import on_tensorflow
 
 
 def check_dataset(dataset: Any) -> None:
-    """Raise a `ValueError` for a data set without a position; warns of one that cannot be told from another."""
+    """Raise a `ValueError` for a data set without a position; warn of one without an identity."""
     if not hasattr(dataset, "position"):
         raise ValueError(_without_position(dataset))
     if not hasattr(dataset, "identity"):

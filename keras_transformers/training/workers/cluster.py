@@ -14,11 +14,11 @@ EXAMPLE = (
     "with the index of this process"
 )
 ADDRESS = re.compile(r"[^\s/:]+:\d{1,5}|\[[0-9a-fA-F:]+\]:\d{1,5}")
-FIRST_PORT, PORTS = 15_000, 15_000  # below those that Linux gives to outgoing connections
+FIRST_PORT, PORTS = 15_000, 15_000  # below the ports that Linux gives to outgoing connections
 
 
 class Cluster(NamedTuple):
-    """Worker processes and which of them this one is. The first is the chief: it writes files.
+    """The worker processes, and which of them this one is. The first is the chief: it writes files.
 
     Attributes:
         workers: Addresses, `host:port`.
@@ -26,7 +26,7 @@ class Cluster(NamedTuple):
     """
 
     workers: tuple[str, ...]
-    index: int
+    index: int  # type: ignore[assignment]  # hides the method of tuples, which a cluster does not need
 
 
 def read_cluster(environment: Mapping[str, str] = os.environ) -> Cluster | None:
@@ -64,7 +64,7 @@ def _from_tf_config(text: str) -> Cluster | None:
             return None
         kind, index = task["type"], task["index"]
         unknown = sorted(jobs.keys() - {"chief", "worker"})
-        chiefs, workers = ([str(address) for address in _list(jobs, name)] for name in ("chief", "worker"))
+        chiefs, workers = ([str(address) for address in _addresses(jobs, name)] for name in ("chief", "worker"))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise ValueError(f"Received TF_CONFIG={text[:500]!r} ({error!r}); expected JSON such as {EXAMPLE}.") from None
     if unknown:
@@ -85,8 +85,8 @@ def _from_tf_config(text: str) -> Cluster | None:
     return Cluster(addresses, index + len(chiefs) * (kind == "worker"))
 
 
-def _list(jobs: Mapping[str, Any], name: str) -> list:
-    """Return the addresses of a job: a list, or as some write it a dict of them by index."""
+def _addresses(jobs: Mapping[str, Any], name: str) -> list:
+    """Return the addresses of a job: from a list, or from a dict by index, as some write it."""
     addresses = jobs.get(name, [])
     return list(addresses.values()) if isinstance(addresses, dict) else list(addresses)
 
@@ -120,8 +120,8 @@ def _host(address: str) -> str:
 
 
 def _hosts(text: str) -> list[str]:
-    """Hosts of a Slurm list: `login,node[01-02,7]` names four."""
-    hosts = []
+    """Return the hosts of a Slurm list: `login,node[01-02,7]` names four."""
+    hosts: list[str] = []
     for item in re.findall(r"(?:[^,\[\]]|\[[^\]]*\])+", text):
         parts = re.split(r"\[([^\]]*)\]", item)  # text, numbers, text, numbers, ...
         choices = [_numbers(part) if place % 2 else [part] for place, part in enumerate(parts)]
@@ -130,7 +130,7 @@ def _hosts(text: str) -> list[str]:
 
 
 def _numbers(text: str) -> list[str]:
-    """Numbers of a Slurm range, with its leading zeros."""
+    """Return the numbers of a Slurm range, with its leading zeros."""
     numbers = []
     for item in text.split(","):
         first, _, last = item.partition("-")
@@ -139,7 +139,7 @@ def _numbers(text: str) -> list[str]:
 
 
 def _counts(text: str) -> list[int]:
-    """Tasks of each node: `2(x3),1` is 2, 2, 2, 1."""
+    """Return the number of tasks of each node: `2(x3),1` is 2, 2, 2, 1."""
     counts = []
     for item in text.split(","):
         count, _, times = item.rstrip(")").partition("(x")

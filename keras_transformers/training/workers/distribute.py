@@ -18,7 +18,7 @@ from keras_transformers.utils.keras_private import (
 
 
 def check_backend() -> None:
-    """Raise a `ValueError` on a backend that tasks do not run on; its layers may.
+    """Raise a `ValueError` if tasks do not run on the backend; layers may.
 
     Example:
 
@@ -43,7 +43,7 @@ def num_replicas() -> int:
 
 
 def all_reduce_sum(value: Any) -> Any:
-    """Sum over the replicas.
+    """Sum a tensor, or each one of a list, over the replicas.
 
     Args:
         value: A tensor or a list of tensors, without None or `tf.IndexedSlices`: see `dense`.
@@ -186,14 +186,14 @@ def is_chief(strategy: Any | None) -> bool:
     >>> is_chief(None)
     True
     """
-    if num_workers(strategy) == 1:
+    if strategy is None or num_workers(strategy) == 1:
         return True
     task, chief = strategy.cluster_resolver, "chief" if "chief" in _jobs(strategy) else "worker"
     return (task.task_type, task.task_id) == (chief, 0)
 
 
 def _jobs(strategy: Any | None) -> dict[str, list[str]]:
-    """Addresses of the processes of a strategy of several workers, by their type; {} for another strategy."""
+    """Return the addresses of the processes of a strategy of several workers, by type; {} for another strategy."""
     if strategy is None or not isinstance(strategy, _tensorflow().distribute.MultiWorkerMirroredStrategy):
         return {}
     return strategy.cluster_resolver.cluster_spec().as_dict()
@@ -224,7 +224,9 @@ def is_agreed(strategy: Any | None, number: int) -> bool:
     >>> is_agreed(None, 3)
     True
     """
-    return num_workers(strategy) == 1 or sum_over_replicas(strategy, number) == number * strategy.num_replicas_in_sync
+    if strategy is None or num_workers(strategy) == 1:
+        return True
+    return sum_over_replicas(strategy, number) == number * strategy.num_replicas_in_sync
 
 
 @cache

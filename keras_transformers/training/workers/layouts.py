@@ -1,4 +1,4 @@
-"""Models that do not fit one device: which part of each variable each device of a mesh holds (on JAX).
+"""Layouts for models that do not fit one device: which part of a variable each device of a mesh holds (on JAX).
 
 Keras' `keras.distribution.ModelParallel` asks a layout map for every variable by its path, and gives the optimizer's
 slots of a variable the same layout. XLA adds the communication, so any layout gives the same losses.
@@ -18,10 +18,10 @@ BATCH, MODEL = "batch", "model"  # names of the axes of a mesh
 def model_parallel(
     config: TransformerConfig, shape: Sequence[int], devices: Sequence[str] | None = None
 ) -> keras.distribution.ModelParallel:
-    """Return what spreads a model, its optimizer and its batches over devices, for
-    `keras.distribution.set_distribution`.
+    """Return the distribution that splits a model, its optimizer and its batches over devices.
 
-    Set it before the model is made, as variables take their places when they are made.
+    Give it to `keras.distribution.set_distribution` before the model is made, as variables are placed when they are
+    made.
 
     Args:
         config: Of the model.
@@ -52,7 +52,7 @@ def model_parallel(
             f"received {tuple(shape)}."
         )
     mesh = keras.distribution.DeviceMesh(tuple(shape), (BATCH, MODEL), devices)
-    # Every process is given its own rows already; `fit` would split them once more.
+    # Every process gets its own rows already; `fit` would split them once more.
     layouts = layout_map(config, mesh)
     return keras.distribution.ModelParallel(layout_map=layouts, batch_dim_name=BATCH, auto_shard_dataset=False)
 
@@ -91,7 +91,7 @@ def layout_map(
         raise ValueError(f"axis must be one of the mesh, {tuple(mesh.axis_names)}: received {axis!r}.")
     parts = mesh.shape[list(mesh.axis_names).index(axis)]
     columns, rows, vector = (None, axis), (axis, None), (axis,)
-    layouts = _blocks(config, parts, columns, rows, vector)
+    layouts = _block_layouts(config, parts, columns, rows, vector)
 
     tables = {"token_embedding": config.vocabulary_size}
     if config.encoder_vocabulary_size:
@@ -109,7 +109,9 @@ def layout_map(
     return mapped
 
 
-def _blocks(config: TransformerConfig, parts: int, columns: tuple, rows: tuple, vector: tuple) -> dict[str, tuple]:
+def _block_layouts(
+    config: TransformerConfig, parts: int, columns: tuple, rows: tuple, vector: tuple
+) -> dict[str, tuple]:
     """Return the layouts of attention, cross-attention too, and of feed-forward layers, by patterns of paths."""
     layouts = {}
     if config.mixer == "attention" or (config.kind == "encoder_decoder" and config.cross_attention):

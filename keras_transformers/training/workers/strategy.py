@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -13,7 +14,7 @@ TPU_VARIABLES = ("TPU_NAME", "TPU_WORKER_ID", "TPU_WORKER_HOSTNAMES")  # set by 
 
 
 def strategy(name: str = "auto") -> Any | None:
-    """Make a strategy to train in, `zoo.load(..., strategy=name)` does so too.
+    """Make a strategy to train in; `zoo.load(..., strategy=name)` does so too.
 
     Call it before TensorFlow makes its first tensor: several workers connect when TensorFlow starts.
 
@@ -36,7 +37,12 @@ def strategy(name: str = "auto") -> Any | None:
     >>> strategy("auto") is None  # one process without several GPUs
     True
     """
-    makers = {"auto": _auto, "mirrored": _mirrored, "multi_worker": _multi_worker, "tpu": _tpu}
+    makers: dict[str, Callable[[], Any | None]] = {
+        "auto": _auto,
+        "mirrored": _mirrored,
+        "multi_worker": _multi_worker,
+        "tpu": _tpu,
+    }
     if name not in makers:
         raise ValueError(f"Received strategy={name!r}; expected one of {sorted(makers)}, or a tf.distribute.Strategy.")
     if not on_tensorflow():

@@ -23,7 +23,7 @@ from tf_folders import (
 import zoo
 from keras_transformers.checkpoints.formats import find_stored
 from keras_transformers.checkpoints.formats.google_bert import torch_name
-from keras_transformers.checkpoints.stored import Said
+from keras_transformers.checkpoints.stored import UserOptions
 
 BERT = bert_variables()
 HEADS = {
@@ -82,7 +82,7 @@ def test_lower_case_is_assumed_by_the_vocabulary_or_said(tmp_path):
     stored = find_stored(folder)
     assert stored.assumed == ["texts are lower-cased, as the vocabulary has no capitals (if not: lowercase=False)"]
     assert stored.tokenizers()[0].encode(["FINE film"])[0].ids == [2, 25, 26, 3]
-    said = find_stored(folder, Said(lowercase=False))
+    said = find_stored(folder, UserOptions(lowercase=False))
     assert said.assumed == []
     assert said.tokenizers()[0].encode(["FINE film"])[0].ids == [2, 1, 26, 3]
 
@@ -131,7 +131,7 @@ def test_without_bert_config_the_variables_tell(tmp_path):
         "the activation is gelu",
         "attention has 2 heads",
     ]
-    assert find_stored(tmp_path, Said(num_heads=4)).config.num_heads == 4
+    assert find_stored(tmp_path, UserOptions(num_heads=4)).config.num_heads == 4
 
 
 def test_a_width_that_tells_no_heads(tmp_path):
@@ -139,7 +139,7 @@ def test_a_width_that_tells_no_heads(tmp_path):
     with pytest.raises(ValueError, match="num_heads="):
         find_stored(tmp_path)
     with pytest.raises(ValueError, match="divides the width"):
-        find_stored(tmp_path, Said(num_heads=3))
+        find_stored(tmp_path, UserOptions(num_heads=3))
 
 
 CONTRADICTIONS = {
@@ -156,7 +156,8 @@ def test_sizes_that_contradict_the_variables(tmp_path, key):
 
 
 @pytest.mark.parametrize(
-    "said, message", [(Said(num_heads=4), "2 attention heads: received num_heads=4"), (Said(num_heads=2), None)]
+    "said, message",
+    [(UserOptions(num_heads=4), "2 attention heads: received num_heads=4"), (UserOptions(num_heads=2), None)],
 )
 def test_heads_that_the_file_says(tmp_path, said, message):
     folder = google_bert(tmp_path, BERT)

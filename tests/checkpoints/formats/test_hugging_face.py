@@ -16,7 +16,7 @@ from tiny import classifier
 
 import zoo
 from keras_transformers.checkpoints.formats import find_stored
-from keras_transformers.checkpoints.stored import Said
+from keras_transformers.checkpoints.stored import UserOptions
 
 SAFE, H5 = "model.safetensors", "tf_model.h5"
 TORCH, TENSORFLOW = "transformers (PyTorch)", "transformers 4 (TensorFlow)"
@@ -48,7 +48,9 @@ def with_zeros(folder, layout):
 
 
 def bias(folder, pickled=False):
-    (tensor,) = [tensor for tensor in find_stored(folder, Said(pickled=pickled)).tensors() if tensor.name == BIAS]
+    (tensor,) = [
+        tensor for tensor in find_stored(folder, UserOptions(pickled=pickled)).tensors() if tensor.name == BIAS
+    ]
     return tensor.read()
 
 
@@ -81,7 +83,7 @@ def test_hdf5_wins_over_a_pickle_unless_that_is_asked_for(folder, layout):
     (copy / "pytorch_model.bin").write_bytes(pickle.dumps({}, 2))
     assert find_stored(copy).writer == TENSORFLOW
     assert not bias(copy).any()
-    assert find_stored(copy, Said(pickled=True)).writer == TORCH
+    assert find_stored(copy, UserOptions(pickled=True)).writer == TORCH
     with pytest.raises(ValueError, match=r"pytorch_model\.bin"):
         bias(copy, pickled=True)
 

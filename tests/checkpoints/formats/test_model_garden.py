@@ -16,7 +16,7 @@ from tf_folders import (
 )
 
 from keras_transformers.checkpoints.formats import find_stored
-from keras_transformers.checkpoints.stored import Said
+from keras_transformers.checkpoints.stored import UserOptions
 
 BERT = bert_variables()
 LOGITS = {"predictions/transform/logits/kernel": np.ones((8, 3), "float32"),
@@ -122,4 +122,4 @@ class TestParams:
 
 def test_heads_that_the_user_says_otherwise(tmp_path):
     with pytest.raises(ValueError, match="num_heads=4"):
-        find_stored(write(tmp_path), Said(num_heads=4))
+        find_stored(write(tmp_path), UserOptions(num_heads=4))

@@ -9,7 +9,7 @@ from tf_folders import by_name, gelu
 
 import zoo
 from keras_transformers.checkpoints.formats import find_stored
-from keras_transformers.checkpoints.stored import Said
+from keras_transformers.checkpoints.stored import UserOptions
 
 IDS = np.array([[70, 71, 5, 258, 9, 40]])
 
@@ -57,7 +57,7 @@ def test_sizes_that_contradict_the_variables(tmp_path, key, value):
         find_stored(write(tmp_path, **{key: value}))
 
 
-@pytest.mark.parametrize("said", [Said(num_heads=4), Said(lowercase=True)])
+@pytest.mark.parametrize("said", [UserOptions(num_heads=4), UserOptions(lowercase=True)])
 def test_what_the_files_say_otherwise(tmp_path, said):
     with pytest.raises(ValueError, match="Leave it out"):
         find_stored(write(tmp_path), said)
@@ -67,7 +67,7 @@ def test_heads_that_only_the_user_says(tmp_path):
     folder = write(tmp_path, n_head=None)
     with pytest.raises(ValueError, match="num_heads="):
         find_stored(folder)
-    assert find_stored(folder, Said(num_heads=4)).config.num_heads == 4
+    assert find_stored(folder, UserOptions(num_heads=4)).config.num_heads == 4
 
 
 @pytest.mark.parametrize("name", ["hparams.json", "model.ckpt.index", "encoder.json", "vocab.bpe"])

@@ -67,11 +67,13 @@ def test_files_are_known_by_names_and_sizes(names, place, expected):
 
 def test_files_that_could_be_of_either_side_are_asked_for(place, expected):
     write_text(place, "fr", TARGET_MODEL)
-    with pytest.raises(ValueError, match=r"several vocabularies.*that of the target: call them source.vocab and targ"):
+    with pytest.raises(
+        ValueError, match=r"several vocabularies.*belongs to the target: call them source.vocab and targ"
+    ):
         find_stored(place)
     (place / "fr.vocab").unlink()
     (place / "de.model").rename(place / "it.model")
-    with pytest.raises(ValueError, match=r"several SentencePiece models.*that of de.vocab: call it target.model"):
+    with pytest.raises(ValueError, match=r"several SentencePiece models.*belongs to de.vocab: call it target.model"):
         find_stored(place)
     write_config(place, {"target_tokenization": {"type": "SentencePieceTokenizer", "params": {"model": "/x/it.model"}}})
     assert ids(place) == expected

@@ -12,7 +12,7 @@ from small_seq2seq import whole_model
 import zoo
 from keras_transformers.checkpoints.formats import find_stored
 from keras_transformers.checkpoints.loading import load_weights
-from keras_transformers.checkpoints.stored import Said
+from keras_transformers.checkpoints.stored import UserOptions
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* does not say all")
 
@@ -35,7 +35,7 @@ def logits_of(model) -> np.ndarray:
     return to_numpy(model({name: array.astype("int32") for name, array in inputs.items()})["logits"])
 
 
-def refusal(place: Path, said: Said = Said()) -> str:  # noqa: B008
+def refusal(place: Path, said: UserOptions = UserOptions()) -> str:  # noqa: B008
     """The message of the error of reading a checkpoint."""
     with pytest.raises(ValueError) as error:
         find_stored(place, said)
@@ -46,7 +46,7 @@ def refusal(place: Path, said: Said = Said()) -> str:  # noqa: B008
 @pytest.mark.parametrize("name", MODELS)
 def test_logits_are_those_of_the_formulas(name, tmp_path):
     written = write(tmp_path, seed=5, **MODELS[name], description="")
-    stored = find_stored(tmp_path, Said(num_heads=written.heads))
+    stored = find_stored(tmp_path, UserOptions(num_heads=written.heads))
     model = whole_model(stored.config)
     assert load_weights(model, stored) == ()
     np.testing.assert_allclose(logits_of(model), written.logits(IDS, MASK, TARGETS), atol=2e-5)
@@ -96,20 +96,22 @@ def test_heads_are_those_of_the_model_type(tmp_path):
     stored = find_stored(write(tmp_path).prefix)
     assert stored.config.num_heads == 2
     assert "2 attention heads, as TransformerTiny has" in stored.assumed
-    assert find_stored(tmp_path, Said(num_heads=2)).config == stored.config
-    assert "received num_heads=4, but the model type TransformerTiny has 2" in refusal(tmp_path, Said(num_heads=4))
+    assert find_stored(tmp_path, UserOptions(num_heads=2)).config == stored.config
+    assert "received num_heads=4, but the model type TransformerTiny has 2" in refusal(
+        tmp_path, UserOptions(num_heads=4)
+    )
 
     description = tmp_path / "model_description.py"
     description.write_text("model = lambda: opennmt.models.Transformer(num_heads=4, ffn_activation=tf.nn.gelu)")
     config = find_stored(tmp_path).config
     assert (config.num_heads, config.activation) == (4, "gelu")
     description.write_text("model = lambda: opennmt.models.Transformer(ffn_activation=tf.nn.elu)")
-    assert "ffn_activation='tf.nn.elu', which is not supported" in refusal(tmp_path, Said(num_heads=2))
+    assert "ffn_activation='tf.nn.elu', which is not supported" in refusal(tmp_path, UserOptions(num_heads=2))
 
     description.unlink()
     assert "give num_heads=..." in refusal(tmp_path)
-    assert "num_heads must divide the width, 8: received 3" in refusal(tmp_path, Said(num_heads=3))
-    assert "ReLU" in " ".join(find_stored(tmp_path, Said(num_heads=2)).assumed)
+    assert "num_heads must divide the width, 8: received 3" in refusal(tmp_path, UserOptions(num_heads=3))
+    assert "ReLU" in " ".join(find_stored(tmp_path, UserOptions(num_heads=2)).assumed)
 
 
 def test_settings_of_a_run_are_followed(tmp_path):
@@ -183,7 +185,7 @@ def test_weights_of_other_sizes_are_refused_before_a_model_is_made(tmp_path):
 def test_the_shared_sample(data_dir):
     """Written by OpenNMT-tf 2.32, with the logits of a forced pass."""
     place = data_dir / "tf_checkpoints" / "opennmt-tf" / "transformer"
-    stored = find_stored(place, Said(num_heads=2))
+    stored = find_stored(place, UserOptions(num_heads=2))
     model = whole_model(stored.config)
     load_weights(model, stored)
     reference = np.load(place / "reference.npz")

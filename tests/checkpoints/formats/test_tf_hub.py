@@ -17,7 +17,7 @@ from tf_folders import (
 )
 
 from keras_transformers.checkpoints.formats import find_stored
-from keras_transformers.checkpoints.stored import Said
+from keras_transformers.checkpoints.stored import UserOptions
 
 BERT = bert_variables()
 MASKED_LM = {name: array for name, array in pretraining_variables().items() if "predictions" in name}
@@ -44,11 +44,11 @@ def test_lower_case_is_what_the_variable_says(tmp_path, lowercase):
     stored = find_stored(folder)
     assert stored.assumed == []
     assert stored.tokenizers()[0].encode(["FINE film"])[0].ids == [2, 25 if lowercase else 1, 26, 3]
-    assert find_stored(folder, Said(lowercase=lowercase, num_heads=2)).assumed == []
+    assert find_stored(folder, UserOptions(lowercase=lowercase, num_heads=2)).assumed == []
     with pytest.raises(ValueError, match=f"do_lower_case={lowercase}: received lowercase={not lowercase}"):
-        find_stored(folder, Said(lowercase=not lowercase))
+        find_stored(folder, UserOptions(lowercase=not lowercase))
     with pytest.raises(ValueError, match="num_heads=4"):
-        find_stored(folder, Said(num_heads=4))
+        find_stored(folder, UserOptions(num_heads=4))
 
 
 @pytest.mark.parametrize("scope", ["", "module/"])

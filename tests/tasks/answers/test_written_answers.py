@@ -8,7 +8,7 @@ import tensorflow as tf
 from generating import CORPUS, causal_lm
 from translating import seq2seq_of
 
-from keras_transformers.generation.request import KNOBS, knobs_of
+from keras_transformers.generation.request import SAMPLING_PARAMETERS, sampling_parameters_of
 from keras_transformers.text.tokenizer import Tokenizer
 
 WORDS = ["hel@@ lo wor@@ ld wor@@ ds a b , .", "ld hel@@ a@@ b@@ a b"]
@@ -29,8 +29,10 @@ def generate(task):
     signature = task.service.signatures(task.parts.answers.request(1), 1)["generate"].get_concrete_function()
 
     def ask(texts, stop, **values):
-        knobs = {name: values.get(name, [knob.neutral] * len(texts)) for name, knob in knobs_of(1).items()}
-        knobs = {name: tf.constant(column, KNOBS[name].dtype) for name, column in knobs.items()}
+        knobs = {
+            name: values.get(name, [knob.neutral] * len(texts)) for name, knob in sampling_parameters_of(1).items()
+        }
+        knobs = {name: tf.constant(column, SAMPLING_PARAMETERS[name].dtype) for name, column in knobs.items()}
         answer = signature(text=tf.constant(texts), stop=tf.constant(stop, tf.string), **knobs)
         return {name: column.numpy().tolist() for name, column in answer.items()}
 
@@ -58,8 +60,10 @@ def test_stop_strings_that_are_too_long_or_too_many(generate):
 @pytest.mark.integration
 @pytest.mark.parametrize("rows", [1, 3])
 def test_every_option_has_a_row_for_each_text(generate, rows):
-    for name in ["stop", *knobs_of(1)]:
-        values = {"stop": [[""]] * 2} | {name: [[""]] * rows if name == "stop" else [KNOBS[name].neutral] * rows}
+    for name in ["stop", *sampling_parameters_of(1)]:
+        values = {"stop": [[""]] * 2} | {
+            name: [[""]] * rows if name == "stop" else [SAMPLING_PARAMETERS[name].neutral] * rows
+        }
         with pytest.raises(tf.errors.InvalidArgumentError, match=f"{name} must have one row for each text"):
             generate(["a", "b"], **values)
 
