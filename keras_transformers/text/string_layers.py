@@ -18,7 +18,7 @@ from keras_transformers.text.string_checks import (
     strings,
 )
 from keras_transformers.text.tokenizer import Tokenizer
-from keras_transformers.utils.number_checks import may_be_equal
+from keras_transformers.utils.tensor_types import may_be_equal
 from keras_transformers.utils.untrusted import shown
 
 OUTPUTS = ("token_ids", "segment_ids", "padding_mask", "truncated")

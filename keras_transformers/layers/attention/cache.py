@@ -9,8 +9,7 @@ from keras import ops
 
 from keras_transformers.layers.core.dense import length_of, with_length, without_length
 from keras_transformers.layers.interface.input_checks import check_integers, check_numbers_of_rows, told
-from keras_transformers.utils.number_checks import may_be_equal
-from keras_transformers.utils.tensor_types import Tensor
+from keras_transformers.utils.tensor_types import Tensor, may_be_equal
 
 OF_CONTEXT = "cross_"  # so begin the names of parts that are made from the context
 

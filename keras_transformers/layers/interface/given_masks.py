@@ -11,8 +11,7 @@ from keras import ops
 from keras_transformers.layers.attention.masks import NEVER, combine
 from keras_transformers.layers.interface.input_checks import as_array, check_dense, told, values_of
 from keras_transformers.utils.keras_private import mask_of
-from keras_transformers.utils.number_checks import may_be_equal
-from keras_transformers.utils.tensor_types import Tensor
+from keras_transformers.utils.tensor_types import Tensor, may_be_equal
 
 
 class Sizes(NamedTuple):

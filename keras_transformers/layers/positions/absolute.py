@@ -20,7 +20,7 @@ from keras_transformers.layers.interface.input_checks import (
     told,
 )
 from keras_transformers.layers.interface.layer_options import Layer, Positional
-from keras_transformers.utils.number_checks import may_be_equal
+from keras_transformers.utils.tensor_types import may_be_equal
 
 FIRST = {"fairseq": first_position(), "opennmt": 1}  # OpenNMT-tf numbers from 1
 

@@ -10,8 +10,7 @@ from keras import ops
 
 from keras_transformers.layers.interface.input_checks import check_sizes, told
 from keras_transformers.layers.interface.layer_options import Positional
-from keras_transformers.utils.number_checks import may_be_equal
-from keras_transformers.utils.tensor_types import Tensor
+from keras_transformers.utils.tensor_types import Tensor, may_be_equal
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
