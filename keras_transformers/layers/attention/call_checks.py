@@ -1,4 +1,4 @@
-"""Checks of what a call of attention is given together."""
+"""Checks of the inputs of an attention call against each other."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def check_call(
 
     Args:
         attention: The layer, with its `reach` and its `part_shape`.
-        hidden_states, context, documents, rotary, cache, cache_positions: As a call is given them.
+        hidden_states, context, documents, rotary, cache, cache_positions: Arguments of the call.
 
     Raises:
         ValueError: One has another shape or dtype, or two of them exclude each other.
