@@ -93,8 +93,8 @@ class Attention(ReturnsCache, DenseOwner):
 
     Raises:
         ValueError: `num_kv_heads` does not divide `num_heads`, or the input's width is not divisible by `num_heads`;
-            `reach` is no pair of numbers; `documents` or a `reach` are given with a `context` or a cache; an input or a
-            mask has another shape or dtype.
+            `reach` is no pair of numbers; `documents` are given with a `context` or a cache, or a `reach` with a
+            `context`; an input or a mask has another shape or dtype.
 
     Example:
 
