@@ -68,7 +68,9 @@ def _strip(content: bytes, strips: list[dict[str, Any]], first: bool, last: bool
 def text_tokens(library: tokenizers.Tokenizer) -> dict[int, str]:
     """Return id to token, without special tokens; added tokens are normalised if the library decodes them so."""
     special = {i for i, token in library.get_added_tokens_decoder().items() if token.special}
-    return {i: token for token, i in library.get_vocab().items() if i not in special}
+    # Not the names in `get_vocab`: those of added tokens are as they were before the normaliser.
+    ids = (i for i in library.get_vocab().values() if i not in special)
+    return {i: token for i in ids if (token := library.id_to_token(i)) is not None}
 
 
 def speller(decoder: dict[str, Any] | None, first: bool, last: bool) -> Callable[[str], bytes]:

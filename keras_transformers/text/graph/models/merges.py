@@ -14,9 +14,7 @@ from keras_transformers.text.graph.streams.streams import Tracked, join, shift, 
 # Limits of adjacent symbols in all tokens, and of passes over the merges if tokens are used before they are made.
 MOST_PAIRS, MOST_PASSES = 1 << 24, 100
 NEVER = tf.int32.max  # the rank of a pair that does not merge
-MOST_ROUNDS = (
-    256  # rounds for a word in one piece; GPT-2's and SentencePiece's vocabularies need 10 for 200,000 letters
-)
+MOST_ROUNDS = 256  # for a word in one piece; GPT-2's and SentencePiece's vocabularies need 10 for 200,000 letters
 BLOCK = 1024  # symbols of the pieces that a word is cut into after MOST_ROUNDS
 ROW = 1 << 32  # difference of the numbers of two rows: more than a row has blocks
 Pair = tuple[int, int]

@@ -19,8 +19,8 @@ class Metaspace(tf.Module):
         self.scheme, self.split = config["prepend_scheme"], config["split"]
 
     def __call__(self, points: Stream, starts: tf.Tensor, front: tf.Tensor | None = None) -> tuple[Stream, tf.Tensor]:
-        """Replace spaces and begin words; `front` (N,) bool marks the code points of a text's first character, or None if
-        it is still in the first place.
+        """Replace spaces and begin words; `front` (N,) bool marks the code points of the first characters, or None if
+        they are still in the first places.
         """
         points = points.with_values(tf.where(points.values == ord(" "), self.mark, points.values))
         if self.scheme != "never":
