@@ -208,9 +208,7 @@ class Tokenizer(Vocabulary):
 
         Unigram tokenizers are also written as Marian's files: .spm and vocab.json.
         """
-        first, second = sorted(
-            (source, target), key=id
-        )  # always lock in the same order, so that threads cannot deadlock
+        first, second = sorted((source, target), key=id)  # always lock in one order, so that threads cannot deadlock
         with first._guard(), second._guard():
             sides = (source._library, source._files), (target._library, target._files)
             folder_files.write_pair(folder, *sides, max_length)

@@ -65,9 +65,7 @@ def _in_graph(function: Callable, tensors: tuple[Tensor, ...]) -> Tensor:
     import tensorflow as tf
 
     _register()
-    tensors = tuple(
-        tf.identity(x) for x in tensors
-    )  # in this graph: inside a branch, they may belong to the outer graph
+    tensors = tuple(tf.identity(x) for x in tensors)  # in this graph: in a branch, they may be of the outer graph
     with tf.GradientTape() as tape:
         output, gradient = function(*tensors)
     variables = tape.watched_variables()

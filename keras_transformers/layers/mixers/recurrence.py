@@ -217,9 +217,7 @@ class Recurrence(ReturnsCache, DenseOwner):
     def _begin(self, hidden_states, first, cache, cache_positions) -> list:
         """Return the states before the first token, each (B, U)."""
         if cache is not None:
-            before = ops.maximum(
-                cache_positions[:, :1] - 1, 0
-            )  # (B, 1); at a text's first token the states are reset anyway
+            before = ops.maximum(cache_positions[:, :1] - 1, 0)  # (B, 1); a text's first token resets the states
             return [read_cache(cache[name], before)[:, 0] for name in self.parts]
         return first or self._zeros(hidden_states, self.units)
 

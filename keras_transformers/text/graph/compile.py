@@ -95,9 +95,7 @@ class TextGraph(tf.Module):
 
     def __init__(self, library: tokenizers.Tokenizer, pad_id: int | None):
         super().__init__()
-        count_ids(
-            library
-        )  # a check before any table is made, and before to_str, which goes through all ids up to the largest
+        count_ids(library)  # before any table is made, and before to_str, which goes through all ids up to the largest
         config = json.loads(library.to_str())
         pad_id = library.token_to_id(PAD) if pad_id is None else pad_id
         if pad_id is None:

@@ -7,9 +7,8 @@ from weakref import WeakKeyDictionary
 from keras_transformers.text.graph.compile import TextGraph, compile_text
 from keras_transformers.text.tokenizer import Tokenizer
 
-GRAPHS: WeakKeyDictionary[Tokenizer, dict[int, TextGraph]] = (
-    WeakKeyDictionary()
-)  # by padding id; compiling takes a second
+# Graphs by padding id, as compiling takes a second.
+GRAPHS: WeakKeyDictionary[Tokenizer, dict[int, TextGraph]] = WeakKeyDictionary()
 
 
 def graph_of(tokenizer: Tokenizer, pad_id: int) -> TextGraph:

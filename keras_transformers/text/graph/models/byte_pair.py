@@ -47,9 +47,8 @@ class BytePair(tf.Module):
         # In ISO-8859-1 each byte is the code point of the same number.
         letters = tf.strings.unicode_decode(text, "ISO-8859-1" if self.of_bytes else "UTF-8")
         if is_tracked:
-            letters = tracked_in_rows(
-                letters, letters.values // 64 != 2 if self.of_bytes else None
-            )  # bytes from 128 to 191 continue a character
+            begins = letters.values // 64 != 2 if self.of_bytes else None  # bytes from 128 to 191 continue a character
+            letters = tracked_in_rows(letters, begins)
         return self.merges(self.letters(letters))
 
     def _whole_words(self, config: dict[str, Any], model: tokenizers.models.Model) -> dict[bytes, int]:

@@ -68,9 +68,8 @@ class Unigram(tf.Module):
         self.trie = Trie(ids)
         self.base = len(config["vocab"]) + 1
         scores = [score for _, score in config["vocab"]]
-        self.scores = tf.constant(
-            [*scores, min(scores) - UNKNOWN_PENALTY], tf.float64
-        )  # the last is an unknown letter's
+        scores.append(min(scores) - UNKNOWN_PENALTY)  # an unknown letter's
+        self.scores = tf.constant(scores, tf.float64)
         specs = [tf.TensorSpec([None], kind) for kind in (tf.int32, tf.int64)]
         self._last_pieces = traced_loop(self._search, specs)
         model = uncached(library.model)
