@@ -98,8 +98,8 @@ def test_a_long_value_is_cut():
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b'{"a": 1, "a": 2}', r"is no JSON \(the key 'a' is there more than once\)"),
-        (b'{"a": {"b": 1, "b": 1}}', "'b' is there more than once"),
+        (b'{"a": 1, "a": 2}', r"is no JSON \(the key 'a' occurs more than once\)"),
+        (b'{"a": {"b": 1, "b": 1}}', "'b' occurs more than once"),
         (b'{"a": ' + b"[" * MOST_DEPTH + b"]" * MOST_DEPTH + b"}", "nested more than 64 deep"),
         (b'{"a": ' + b"9" * 5000 + b"}", "is no JSON"),
     ],
