@@ -86,7 +86,7 @@ class SentencePairs:
         while sentence < last:
             # BERT draws the length once per document; here once per pair, as a document may be a whole book.
             target = self._target_length(rng)
-            end = self._reach(sentence, last, target)
+            end = self._end_of_run(sentence, last, target)
             middle = int(rng.integers(sentence + 1, end)) if end - sentence > 1 else end
 
             is_random = middle == end or rng.random() < 0.5
@@ -103,7 +103,7 @@ class SentencePairs:
         short = rng.random() < self.short_probability
         return int(rng.integers(2, self.max_tokens, endpoint=True)) if short else self.max_tokens
 
-    def _reach(self, sentence: int, last: int, tokens: int) -> int:
+    def _end_of_run(self, sentence: int, last: int, tokens: int) -> int:
         """Return the end of the shortest run from `sentence` with at least so many tokens, or the document's end."""
         at = self.documents.sentences
         end = sentence + 1
@@ -116,7 +116,7 @@ class SentencePairs:
         other = int(rng.integers(len(starts) - 2))
         other += other >= document
         begin = int(rng.integers(starts[other], starts[other + 1]))
-        return begin, self._reach(begin, starts[other + 1], tokens)
+        return begin, self._end_of_run(begin, starts[other + 1], tokens)
 
     def _assemble(self, pairs: list[tuple], rng: np.random.Generator) -> Rows:
         """Make the rows `[CLS] first [SEP] second [SEP]` of all pairs, cut to the maximum length."""

@@ -85,7 +85,7 @@ def encode_translations(
     kept = np.flatnonzero(~blank)
     sides = zip((sources, targets), (source_tokenizer, target_tokenizer), strict=True)
     encoded = [tokenizer.encode([texts[i] for i in kept], max_length=max_length) for texts, tokenizer in sides]
-    tell(blank, [np.array([row.truncated for row in side]) for side in encoded], max_length)
+    warn_of_changes(blank, [np.array([row.truncated for row in side]) for side in encoded], max_length)
     _check_some(kept, sources)
     return Translations(*(Ragged.of([row.ids for row in side]) for side in encoded))
 
@@ -105,7 +105,7 @@ def check_counts(sources: Sized, targets: Sized):
         )
 
 
-def tell(blank: np.ndarray, cut: Sequence[np.ndarray], max_length: int):
+def warn_of_changes(blank: np.ndarray, cut: Sequence[np.ndarray], max_length: int):
     """Warn if pairs were left out or texts were cut."""
     if blank.any():
         warnings.warn(

@@ -11,7 +11,7 @@ import numpy as np
 
 from keras_transformers.data.batches.batching import Batching
 from keras_transformers.data.batches.window import whole_windows
-from keras_transformers.data.objectives.translation import Translations, tell
+from keras_transformers.data.objectives.translation import Translations, warn_of_changes
 from keras_transformers.data.sources.rows import Ragged
 from keras_transformers.text.strings import BLANK
 
@@ -81,7 +81,7 @@ class TranslationStream:
         """Yield all pairs, in parts of at least `size`."""
         parts, count = [], 0
         for blank, *sides in self._chunks.as_numpy_iterator():
-            tell(blank, [side["truncated"][~blank] for side in sides], self.max_length)
+            warn_of_changes(blank, [side["truncated"][~blank] for side in sides], self.max_length)
             masks = (np.asarray(side["padding_mask"], bool) & ~blank[:, None] for side in sides)
             pairs = [Ragged.unpadded(side["token_ids"], mask) for side, mask in zip(sides, masks, strict=True)]
             parts.append(Translations(*(side[np.flatnonzero(~blank)] for side in pairs)))

@@ -26,7 +26,7 @@ from keras_transformers.layers.interface.input_checks import (
 )
 from keras_transformers.layers.interface.layer_options import DenseOwner
 from keras_transformers.layers.interface.old_files import ReturnsCache
-from keras_transformers.layers.interface.optional_outputs import asked
+from keras_transformers.layers.interface.optional_outputs import requested
 from keras_transformers.layers.positions.rotary import rotate
 
 LINEAR_FROM = 4096
@@ -167,7 +167,7 @@ class Attention(ReturnsCache, DenseOwner):
         documents=None, position_bias=None, rotary=None, cache=None, cache_positions=None, in_place=False,
         return_attention_scores=None, return_cache=None, mask=None, training=None,
     ):  # fmt: skip
-        wanted = asked(self, cache, return_cache, return_attention_scores)
+        wanted = requested(self, cache, return_cache, return_attention_scores)
         documents, position_bias = as_array(documents), as_array(position_bias)
         length, is_cached = length_of(hidden_states), cache is not None
         check_call(self, hidden_states, context, documents, rotary, cache, cache_positions)
@@ -255,7 +255,7 @@ class Attention(ReturnsCache, DenseOwner):
     ):  # fmt: skip
         documents, position_bias = as_array(documents), as_array(position_bias)
         check_call(self, hidden_states, context, documents, rotary, cache, inputs.get("cache_positions"))
-        wanted = asked(self, cache, return_cache, return_attention_scores)
+        wanted = requested(self, cache, return_cache, return_attention_scores)
         batch, length, width = hidden_states.shape
         source = hidden_states if context is None else context
         shape = (batch, self.num_kv_heads, source.shape[1], self._head_dim(width))

@@ -8,7 +8,7 @@ import keras
 from keras import ops
 
 from keras_transformers.layers.core.dense import length_of, with_length, without_length
-from keras_transformers.layers.interface.input_checks import check_integers, check_numbers_of_rows, told
+from keras_transformers.layers.interface.input_checks import check_integers, check_numbers_of_rows, format_shape
 from keras_transformers.utils.tensor_types import Tensor, may_be_equal
 
 OF_CONTEXT = "cross_"  # prefix of the parts that are computed from the context
@@ -62,9 +62,9 @@ def check_cache(cache: Any, sizes: dict[str, tuple], cache_positions: Any, queri
     parts = {name: tuple(cache[name].shape) for name in sizes if name in cache} if isinstance(cache, dict) else {}
     if parts.keys() != sizes.keys() or not all(may_be_equal(parts[name], sizes[name]) for name in parts):
         raise ValueError(
-            f"a cache must be a dict of {', '.join(f'{name} {told(size)}' for name, size in sizes.items())}, (batch, "
-            "heads, room, width) each: received "
-            f"{', '.join(f'{name} {told(shape)}' for name, shape in parts.items()) or type(cache).__name__}."
+            f"a cache must be a dict of {', '.join(f'{name} {format_shape(size)}' for name, size in sizes.items())}, "
+            "(batch, heads, room, width) each: received "
+            f"{', '.join(f'{name} {format_shape(shape)}' for name, shape in parts.items()) or type(cache).__name__}."
         )
     if cache_positions is None:
         if writes:
@@ -73,8 +73,8 @@ def check_cache(cache: Any, sizes: dict[str, tuple], cache_positions: Any, queri
     check_integers(cache_positions=cache_positions)
     if not may_be_equal(tuple(cache_positions.shape), queries):
         raise ValueError(
-            f"cache_positions must be (batch, length), {told(queries)} here: received "
-            f"{told(tuple(cache_positions.shape))}."
+            f"cache_positions must be (batch, length), {format_shape(queries)} here: received "
+            f"{format_shape(tuple(cache_positions.shape))}."
         )
     if isinstance(room := next(iter(parts.values()))[2], int):
         remedy = "Make a cache with more room: pad its parts."

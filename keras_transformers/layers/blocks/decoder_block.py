@@ -17,7 +17,7 @@ from keras_transformers.layers.interface.given_masks import carried
 from keras_transformers.layers.interface.input_checks import check_rates, check_vectors
 from keras_transformers.layers.interface.layer_options import share_out
 from keras_transformers.layers.interface.old_files import ReturnsCache
-from keras_transformers.layers.interface.optional_outputs import asked
+from keras_transformers.layers.interface.optional_outputs import requested
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
@@ -130,7 +130,7 @@ class DecoderBlock(ReturnsCache, Block):
         training=None,
     ):  # fmt: skip
         self._check(hidden_states, context, cache, cache_positions)
-        wanted = asked(self, cache, return_cache, return_attention_scores)
+        wanted = requested(self, cache, return_cache, return_attention_scores)
         asks = {"return_cache": True, "return_attention_scores": wanted.scores, "training": training}
         if padding_mask is None and cache is None:
             padding_mask = carried(hidden_states, mask)
@@ -193,4 +193,4 @@ class DecoderBlock(ReturnsCache, Block):
                 source = {"cache": of_context}  # perhaps of fewer rows
             _, cross, weights = self.cross_attention.compute_output_spec(hidden_states, context, **source, **asks)
             new, scores = joined(new, cross), [*scores, weights]
-        return asked(self, cache, return_cache, return_attention_scores).outputs(output, new, scores)
+        return requested(self, cache, return_cache, return_attention_scores).outputs(output, new, scores)

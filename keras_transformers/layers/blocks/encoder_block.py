@@ -15,7 +15,7 @@ from keras_transformers.layers.core.dropout import Dropout
 from keras_transformers.layers.interface.given_masks import carried
 from keras_transformers.layers.interface.input_checks import check_rates, check_vectors
 from keras_transformers.layers.interface.layer_options import share_out
-from keras_transformers.layers.interface.optional_outputs import asked
+from keras_transformers.layers.interface.optional_outputs import requested
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
@@ -120,7 +120,7 @@ class EncoderBlock(Block):
         training=None,
     ):
         check_vectors(hidden_states=hidden_states)
-        wanted = asked(self, return_attention_scores=return_attention_scores)
+        wanted = requested(self, return_attention_scores=return_attention_scores)
         padding_mask = carried(hidden_states, mask) if padding_mask is None else padding_mask
         visible = {"attention_mask": attention_mask, "padding_mask": padding_mask, "documents": documents}
         visible |= {"use_causal_mask": use_causal_mask, "position_bias": position_bias, "rotary": rotary}
@@ -134,7 +134,7 @@ class EncoderBlock(Block):
     def compute_output_spec(
         self, hidden_states, padding_mask=None, attention_mask=None, *, return_attention_scores=None, **kwargs
     ):
-        scores = asked(self, return_attention_scores=return_attention_scores).scores
+        scores = requested(self, return_attention_scores=return_attention_scores).scores
         masks = {"padding_mask": padding_mask, "attention_mask": attention_mask}
         asks = {"return_attention_scores": scores, "return_cache": False}
         return self.attention.compute_output_spec(hidden_states, **masks, **asks, **kwargs)

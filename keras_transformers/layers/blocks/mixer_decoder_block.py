@@ -19,7 +19,7 @@ from keras_transformers.layers.interface.given_masks import carried, key_mask
 from keras_transformers.layers.interface.input_checks import check_rates, check_vectors
 from keras_transformers.layers.interface.layer_options import DENSE_OPTIONS, share_out
 from keras_transformers.layers.interface.old_files import ReturnsCache
-from keras_transformers.layers.interface.optional_outputs import asked
+from keras_transformers.layers.interface.optional_outputs import requested
 from keras_transformers.layers.mixers.by_name import make_mixer
 from keras_transformers.layers.mixers.recurrence import CELLS
 
@@ -134,7 +134,7 @@ class MixerDecoderBlock(ReturnsCache, Block):
         return_cache=None, mask=None, training=None,
     ):  # fmt: skip
         self._check(hidden_states, context, cache, cache_positions)
-        wanted = asked(self, cache, return_cache, return_attention_scores)
+        wanted = requested(self, cache, return_cache, return_attention_scores)
         if positions is None:
             places = ops.arange(length_of(hidden_states), dtype="int32")[None]  # (1, T)
             positions = places if cache is None else cache_positions  # (1|B, T)
@@ -195,7 +195,7 @@ class MixerDecoderBlock(ReturnsCache, Block):
         self, hidden_states, context=None, *, cache=None, return_attention_scores=None, return_cache=None, **inputs
     ):
         self._check(hidden_states, context, cache, inputs.get("cache_positions"))
-        wanted, scores = asked(self, cache, return_cache, return_attention_scores), []
+        wanted, scores = requested(self, cache, return_cache, return_attention_scores), []
         output, new_cache = self.mixer.compute_output_spec(
             hidden_states, positions=hidden_states, cache=cache, return_cache=True
         )

@@ -9,7 +9,12 @@ import keras
 from keras import ops
 
 from keras_transformers.layers.core.table_rows import TableOwner, add_table, take_rows
-from keras_transformers.layers.interface.input_checks import check_dense, check_numbers_of_rows, check_sizes, told
+from keras_transformers.layers.interface.input_checks import (
+    check_dense,
+    check_numbers_of_rows,
+    check_sizes,
+    format_shape,
+)
 from keras_transformers.utils.keras_private import with_mask
 
 
@@ -109,7 +114,8 @@ class TokenEmbedding(TableOwner):
     def _check_width(self, hidden_states):
         if hidden_states.shape[-1] != self.hidden_dim:
             raise ValueError(
-                f"reverse=True takes hidden states (..., {self.hidden_dim}): received {told(hidden_states.shape)}."
+                f"reverse=True takes hidden states (..., {self.hidden_dim}): received "
+                f"{format_shape(hidden_states.shape)}."
             )
 
     def compute_output_spec(self, inputs, segment_ids=None, reverse=False, training=None):

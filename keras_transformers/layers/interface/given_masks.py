@@ -9,7 +9,7 @@ import numpy as np
 from keras import ops
 
 from keras_transformers.layers.attention.masks import NEVER, combine
-from keras_transformers.layers.interface.input_checks import as_array, check_dense, told, values_of
+from keras_transformers.layers.interface.input_checks import as_array, check_dense, format_shape, values_of
 from keras_transformers.utils.keras_private import mask_of
 from keras_transformers.utils.tensor_types import Tensor, may_be_equal
 
@@ -82,8 +82,8 @@ def checked_padding(mask: Any, sizes: Sizes, name: str = "padding_mask") -> Tens
     mask, shape = _with_shape(mask, name)
     if not _fits(shape, (sizes.batch, sizes.keys)):
         raise ValueError(
-            f"{name} must be (batch, keys), {told((sizes.batch, sizes.keys))} here: received {told(shape)}. A mask "
-            "of queries and keys is an attention_mask."
+            f"{name} must be (batch, keys), {format_shape((sizes.batch, sizes.keys))} here: received "
+            f"{format_shape(shape)}. A mask of queries and keys is an attention_mask."
         )
     return ops.expand_dims(_booleans(mask, name), 1)
 
@@ -128,8 +128,8 @@ def key_mask(
         attention_mask, shape = _with_shape(attention_mask, "attention_mask")
         if not may_be_equal(shape, (batch, 1, length)):
             raise ValueError(
-                f"attention_mask of tokens without keys must be (batch, 1, length), {told((batch, 1, length))} here: "
-                f"received {told(shape)}. Pass (batch, length) as padding_mask."
+                f"attention_mask of tokens without keys must be (batch, 1, length), {format_shape((batch, 1, length))} "
+                f"here: received {format_shape(shape)}. Pass (batch, length) as padding_mask."
             )
         attention_mask = _booleans(attention_mask)
     if padding_mask is None:
@@ -170,7 +170,8 @@ def checked_attention(mask: Any, sizes: Sizes) -> tuple[Tensor | None, Tensor | 
         return None, ops.where(_booleans(mask), 0.0, NEVER)
     raise ValueError(
         "attention_mask must be (queries, keys), (batch, queries, keys), (batch, 1, queries, keys) or (batch, heads, "
-        f"queries, keys), with batch, heads, queries, keys = {told(sizes)} here: received {told(shape)}."
+        f"queries, keys), with batch, heads, queries, keys = {format_shape(sizes)} here: received "
+        f"{format_shape(shape)}."
     )
 
 
@@ -183,8 +184,8 @@ def check_documents(documents: Any, sizes: Sizes) -> None:
     """
     if not _fits(tuple(documents.shape), (sizes.batch, sizes.queries)):
         raise ValueError(
-            f"documents must be (batch, length), {told((sizes.batch, sizes.queries))} here: received "
-            f"{told(tuple(documents.shape))}."
+            f"documents must be (batch, length), {format_shape((sizes.batch, sizes.queries))} here: received "
+            f"{format_shape(tuple(documents.shape))}."
         )
 
 
@@ -197,8 +198,8 @@ def check_bias(bias: Any, sizes: Sizes) -> None:
     """
     if not _fits(tuple(bias.shape), sizes):
         raise ValueError(
-            f"position_bias must be (1 or batch, heads, queries, keys), {told(sizes)} here: received "
-            f"{told(tuple(bias.shape))}."
+            f"position_bias must be (1 or batch, heads, queries, keys), {format_shape(sizes)} here: received "
+            f"{format_shape(tuple(bias.shape))}."
         )
     dtype = keras.backend.standardize_dtype(bias.dtype)
     if not keras.backend.is_float_dtype(dtype):
@@ -222,8 +223,8 @@ def _check_pair(shape: tuple, sizes: Sizes) -> None:
     if as_padding or not _fits(shape, (sizes.queries, sizes.keys)):
         both = as_padding and _fits(shape, (sizes.queries, sizes.keys))
         raise ValueError(
-            f"attention_mask of shape {told(shape)} {'can be' if both else 'is not'} (queries, keys), "
-            f"{told((sizes.queries, sizes.keys))} here"
+            f"attention_mask of shape {format_shape(shape)} {'can be' if both else 'is not'} (queries, keys), "
+            f"{format_shape((sizes.queries, sizes.keys))} here"
             + (", and can be (batch, keys)" if both else "")
             + ": pass a mask of padding as padding_mask, and one of queries and keys as (1, queries, keys)."
         )

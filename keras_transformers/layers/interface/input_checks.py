@@ -66,11 +66,11 @@ def check_shape(shape: Any, name: str = "hidden_states") -> None:
     if len(shape) != 3:
         remedies = {2: "Add the axis of the length: ops.expand_dims(x, 1).", 1: "Add the axis of the batch: x[None]."}
         remedy = remedies.get(len(shape), "Reshape it, or call the layer in keras.layers.TimeDistributed.")
-        raise ValueError(f"{name} must be (batch, length, width): received {told(shape)}. {remedy}")
+        raise ValueError(f"{name} must be (batch, length, width): received {format_shape(shape)}. {remedy}")
     if shape[1] == 0:
-        raise ValueError(f"{name} must have one token or more: received {told(shape)}.")
+        raise ValueError(f"{name} must have one token or more: received {format_shape(shape)}.")
     if shape[-1] is None:
-        raise ValueError(f"the width of {name} must be known: received {told(shape)}. Give it in keras.Input.")
+        raise ValueError(f"the width of {name} must be known: received {format_shape(shape)}. Give it in keras.Input.")
 
 
 def as_array(x: Any) -> Any:
@@ -206,12 +206,12 @@ def values_of(x: Any) -> np.ndarray | None:
         return None
 
 
-def told(sizes: tuple) -> str:
+def format_shape(sizes: tuple) -> str:
     """Format a shape for an error message.
 
     Example:
 
-    >>> told((2, None, 8))
+    >>> format_shape((2, None, 8))
     '(2, ?, 8)'
     """
     return f"({', '.join('?' if size is None else str(size) for size in sizes)})"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 
-class Asked(NamedTuple):
+class Requested(NamedTuple):
     """The optional results that a call asks for."""
 
     cache: bool
@@ -17,16 +17,16 @@ class Asked(NamedTuple):
 
         Example:
 
-        >>> Asked(cache=False, scores=True).outputs("output", "cache", ["weights"])
+        >>> Requested(cache=False, scores=True).outputs("output", "cache", ["weights"])
         ('output', 'weights')
         """
         more = [*([cache] if self.cache else []), *(scores if self.scores else [])]
         return (output, *more) if more else output
 
 
-def asked(
+def requested(
     layer: Any, cache: Any = None, return_cache: bool | None = None, return_attention_scores: bool | None = None
-) -> Asked:
+) -> Requested:
     """Return the optional results that a call asks for; the layer's own settings are the defaults.
 
     Args:
@@ -34,7 +34,7 @@ def asked(
         cache: The call's cache: with one, the call returns one.
         return_cache, return_attention_scores: Arguments of the call.
     """
-    return Asked(
+    return Requested(
         bool(cache is not None or (layer.return_cache if return_cache is None else return_cache)),
         bool(layer.return_scores if return_attention_scores is None else return_attention_scores),
     )

@@ -21,7 +21,7 @@ from keras_transformers.layers.interface.given_masks import key_mask
 from keras_transformers.layers.interface.input_checks import check_shape, check_sizes, check_vectors
 from keras_transformers.layers.interface.layer_options import DenseOwner
 from keras_transformers.layers.interface.old_files import ReturnsCache
-from keras_transformers.layers.interface.optional_outputs import asked
+from keras_transformers.layers.interface.optional_outputs import requested
 from keras_transformers.utils.number_checks import is_size
 
 
@@ -109,7 +109,7 @@ class Convolution(ReturnsCache, DenseOwner):
         sizes = {"key": self.part_shape(hidden_states.shape)}
         check_cache(cache, sizes, cache_positions, hidden_states.shape[:2])
         positions = cache_positions if positions is None else positions
-        wanted, length, new = asked(self, cache, return_cache), length_of(hidden_states), {}
+        wanted, length, new = requested(self, cache, return_cache), length_of(hidden_states), {}
         attention_mask = key_mask(hidden_states, attention_mask, padding_mask, mask)  # (B, 1, T)
         if attention_mask is not None:
             hidden_states = ops.where(ops.expand_dims(attention_mask[:, 0], -1), hidden_states, 0)
@@ -161,4 +161,4 @@ class Convolution(ReturnsCache, DenseOwner):
         batch, length, width = hidden_states.shape
         shape = (batch, 1, length, width) if cache is None else cache["key"].shape
         new = {} if positions is None else {"key": keras.KerasTensor(shape, dtype=self.compute_dtype)}
-        return asked(self, cache, return_cache).outputs(output, new)
+        return requested(self, cache, return_cache).outputs(output, new)

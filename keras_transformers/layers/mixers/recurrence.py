@@ -22,7 +22,7 @@ from keras_transformers.layers.interface.given_masks import carried, key_mask
 from keras_transformers.layers.interface.input_checks import check_shape, check_sizes, check_vectors
 from keras_transformers.layers.interface.layer_options import DenseOwner
 from keras_transformers.layers.interface.old_files import ReturnsCache
-from keras_transformers.layers.interface.optional_outputs import asked
+from keras_transformers.layers.interface.optional_outputs import requested
 
 # Keras' cell of each kind, and the names of its states in the cache: the output and, for an LSTM, the cell state.
 CELLS: dict[str, tuple[type, tuple[str, ...]]] = {
@@ -185,7 +185,7 @@ class Recurrence(ReturnsCache, DenseOwner):
         check_vectors(hidden_states=hidden_states)
         sizes = dict.fromkeys(self.parts, self.part_shape(hidden_states.shape))
         check_cache(cache, sizes, cache_positions, hidden_states.shape[:2])
-        wanted, new = asked(self, cache, return_cache), {}
+        wanted, new = requested(self, cache, return_cache), {}
         if padding_mask is None and attention_mask is None:
             padding_mask = carried(hidden_states, mask)
         attention_mask, mask = key_mask(hidden_states, attention_mask, padding_mask), None  # (B, 1, T)
@@ -256,4 +256,4 @@ class Recurrence(ReturnsCache, DenseOwner):
         shape = (hidden_states.shape[0], 1, hidden_states.shape[1], self.units)
         shapes = {name: shape if cache is None else cache[name].shape for name in self.parts if positions is not None}
         new = {name: keras.KerasTensor(size, dtype=self.compute_dtype) for name, size in shapes.items()}
-        return asked(self, cache, return_cache).outputs(output, new)
+        return requested(self, cache, return_cache).outputs(output, new)

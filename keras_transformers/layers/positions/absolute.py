@@ -17,7 +17,7 @@ from keras_transformers.layers.interface.input_checks import (
     check_shape,
     check_sizes,
     check_vectors,
-    told,
+    format_shape,
 )
 from keras_transformers.layers.interface.layer_options import Layer, Positional
 from keras_transformers.utils.tensor_types import may_be_equal
@@ -255,7 +255,7 @@ def _checked(hidden_states, positions):
     batch, length, _ = hidden_states.shape
     if positions is not None and not any(may_be_equal(tuple(positions.shape), (rows, length)) for rows in (1, batch)):
         raise ValueError(
-            f"positions must be (1 or batch, length), {told((batch, length))} here: received "
-            f"{told(tuple(positions.shape))}."
+            f"positions must be (1 or batch, length), {format_shape((batch, length))} here: received "
+            f"{format_shape(tuple(positions.shape))}."
         )
     return positions

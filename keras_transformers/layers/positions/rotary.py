@@ -8,7 +8,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_transformers.layers.interface.input_checks import check_sizes, told
+from keras_transformers.layers.interface.input_checks import check_sizes, format_shape
 from keras_transformers.layers.interface.layer_options import Positional
 from keras_transformers.utils.tensor_types import Tensor, may_be_equal
 
@@ -103,5 +103,5 @@ def check_rotary(rotary: tuple[Tensor, Tensor], length: int | None, head_dim: in
         raise ValueError(
             f"rotary must be a pair (cosines, sines), each (1 or batch, {length or '?'}, {head_dim // 2}), as "
             f"RotaryPositions(head_dim={head_dim}) gives them for the positions of hidden_states: received "
-            f"{', '.join(map(told, shapes))}."
+            f"{', '.join(map(format_shape, shapes))}."
         )
