@@ -104,7 +104,7 @@ def check_mixer(config: Any) -> None:
             f"of the encoder: received kind={config.kind!r}, mixer={config.mixer!r}."
         )
     if config.mixer != "attention" and config.block_options:
-        raise ValueError(f"block_options are of attention: received some with mixer={config.mixer!r}. Leave them out.")
+        raise ValueError(f"block_options need attention: received some with mixer={config.mixer!r}. Leave them out.")
 
 
 def check_offset(config: Any) -> None:
@@ -118,7 +118,7 @@ def check_offset(config: Any) -> None:
     """
     if config.position_offset and ("learned" not in config.position_kinds or config.kind != "encoder"):
         raise ValueError(
-            "position_offset is of an encoder with learned positions: received "
+            "position_offset needs an encoder with learned positions: received "
             f"position_offset={config.position_offset} with kind={config.kind!r}, positions={config.positions!r}."
         )
 
@@ -147,5 +147,5 @@ def check_blocks(config: Any) -> None:
         if config.norm_order != "pre" and not options.attention_norm:
             raise ValueError(
                 f"attention_norm=False of block_options needs norm_order='pre': received norm_order="
-                f"{config.norm_order!r}, whose next sublayer takes what that norm gives."
+                f"{config.norm_order!r}, whose next sublayer takes the output of that norm."
             )

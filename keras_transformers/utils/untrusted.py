@@ -113,7 +113,7 @@ def check_file(path: str | Path) -> None:
     if not path.is_file():
         raise ValueError(f"{path} is a pipe or a device: expected a regular file, which can be read more than once.")
     if not os.access(path, os.R_OK):
-        raise ValueError(f"{path} does not allow to read it. Allow it, or give another file.")
+        raise ValueError(f"{path} may not be read. Change its permissions, or give another file.")
 
 
 def nearest(path: str | Path) -> str:

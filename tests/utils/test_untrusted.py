@@ -73,7 +73,7 @@ def test_a_file_is_checked_before_it_is_read(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="is a folder: expected a file"):
         check_file(tmp_path)
     monkeypatch.setattr(os, "access", lambda *_: False)
-    with pytest.raises(ValueError, match="does not allow to read it"):
+    with pytest.raises(ValueError, match="may not be read"):
         check_file(tmp_path / "train.csv")
 
 

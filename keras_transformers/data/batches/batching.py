@@ -57,10 +57,10 @@ class Batching:
         for name, number in {"max_length": 1, "accumulation_steps": 1, **least}.items():
             value = getattr(self, name)
             if not is_size(value) or value < number:
-                raise ValueError(f"Received {name}={value!r}: expected a number of at least {number}, and whole.")
+                raise ValueError(f"Received {name}={value!r}: expected a whole number of at least {number}.")
             object.__setattr__(self, name, int(value))
         if not is_count(self.seed):
-            raise ValueError(f"Received seed={self.seed!r}: expected a number of at least 0, and whole.")
+            raise ValueError(f"Received seed={self.seed!r}: expected a whole number of at least 0.")
         if not all(map(is_size, self.buckets)):
             raise ValueError(f"Received buckets={self.buckets}: expected lengths in tokens, such as (16, 32, 64).")
         for name in ("shuffle", "drop_remainder"):

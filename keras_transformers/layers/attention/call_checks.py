@@ -33,7 +33,7 @@ def check_call(
     is_given, has_reach = documents is not None, attention.reach != (None, None)
     if (is_given and cache is not None) or (context is not None and (is_given or has_reach)):
         raise ValueError(
-            f"documents are of self-attention without a cache, and reach is of self-attention: received a "
+            f"documents need self-attention without a cache, and reach needs self-attention: received a "
             f"{'context' if cache is None else 'cache'} with reach={attention.reach} and "
             f"{'documents' if is_given else 'no documents'}. Say in attention_mask which keys may be seen."
         )

@@ -166,10 +166,9 @@ class MixerDecoderBlock(ReturnsCache, Block):
         check_vectors(hidden_states=hidden_states, context=context)
         has_source = context is not None or cache is not None
         if (self.encoder and not has_source) or (not self.encoder and context is not None):
-            raise ValueError(
-                f"encoder={self.encoder!r} of a block: expected a context, the encoder's states, or a cache with what "
-                "comes from them, where there is an encoder, and no context where there is none."
-            )
+            expected = "a context (the encoder's states), or a cache with its parts" if self.encoder else "no context"
+            received = "neither" if self.encoder else "one"
+            raise ValueError(f"a block with encoder={self.encoder!r} takes {expected}: received {received}.")
         sizes = dict.fromkeys(self.mixer.parts, self.mixer.part_shape(hidden_states.shape))
         if self.encoder == "attention":
             cross = None, *self.cross_attention.part_shape(hidden_states.shape)[1:]

@@ -142,7 +142,7 @@ class Recurrence(ReturnsCache, DenseOwner):
         if kind not in CELLS:
             raise ValueError(f"kind must be one of {tuple(CELLS)}: received {kind!r}.")
         if bidirectional and units % 2:
-            raise ValueError(f"units of two ways must be an even number: received {units!r}.")
+            raise ValueError(f"units of a bidirectional layer must be an even number: received {units!r}.")
         self.kind, self.units, self.bidirectional, self.carries_first = kind, units, bidirectional, carries_first
         self.activation, self.use_bias = activation, use_bias
         self.initializer_range, self.output_initializer_range = initializer_range, output_initializer_range

@@ -96,7 +96,7 @@ def check_rotary(rotary: tuple[Tensor, Tensor], length: int | None, head_dim: in
     >>> check_rotary(RotaryPositions(head_dim=8)(np.arange(3)[None]), 3, 8, None)
     """
     if context is not None:
-        raise ValueError("rotary positions are of self-attention: received a context, whose keys have other positions.")
+        raise ValueError("rotary positions need self-attention: received a context, whose keys have other positions.")
     parts = rotary if isinstance(rotary, (tuple, list)) else [rotary]
     shapes, expected = [tuple(part.shape) for part in parts], (None, length, head_dim // 2)
     if len(shapes) != 2 or not all(may_be_equal(shape, expected) for shape in shapes):

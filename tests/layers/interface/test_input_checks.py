@@ -124,7 +124,7 @@ CALLS = {
     "rotary of other positions": (N, {"rotary": ROTARY[T - 1]}, r"rotary must be a pair \(cosines, sines\)"),
     "rotary of other heads": (2 * N, {"rotary": ROTARY[T]}, r"RotaryPositions\(head_dim=2\) gives them"),
     "cosines alone": (N, {"rotary": ROTARY[T][0]}, r"rotary must be a pair \(cosines, sines\)"),
-    "rotary and context": (N, {"context": X, "rotary": ROTARY[T]}, "rotary positions are of self-attention"),
+    "rotary and context": (N, {"context": X, "rotary": ROTARY[T]}, "rotary positions need self-attention"),
 }
 
 
