@@ -46,7 +46,7 @@ def with_end_token(tokenizer: Tokenizer, end_id: int) -> Tokenizer:
     template = processors.pop("TemplateProcessing", TEMPLATE)
     if unknown := processors.keys() - {"ByteLevel"}:
         raise ValueError(
-            f"The post-processors {sorted(unknown)} add special tokens in a way of their own. Expected a "
+            f"The post-processors {sorted(unknown)} add special tokens without a template. Expected a "
             f"TemplateProcessing: write one with {token!r} after the texts into tokenizer.json."
         )
 

@@ -57,8 +57,8 @@ def _strip(content: bytes, strips: list[dict[str, Any]], first: bool, last: bool
         text, start, stop = strip_limits(step) or ("", 2, 2)
         if max(start * first, stop * last) > 1:
             raise ValueError(
-                f"The decoder {step} behind Fuse takes a whole text: a text that grows token by token needs one that "
-                "drops one character at an end at most."
+                f"The decoder {step} after Fuse needs a whole text. Generation token by token needs a decoder that "
+                "drops at most one character at an end."
             )
         content = content.removeprefix(text.encode()) if first and start else content
         content = content.removesuffix(text.encode()) if last and stop else content

@@ -126,7 +126,7 @@ def _check_components(library: tokenizers.Tokenizer, name: str, source: Any) -> 
             theirs = "special tokens around texts" if expected == AROUND else ", ".join(expected) or "null"
             warnings.warn(
                 f"{source} means the class {name} and its {kind}, {theirs}; tokenizer.json has "
-                f"{', '.join(found) or 'null'}: tokenizer.json counts here. Write the class "
+                f"{', '.join(found) or 'null'}: tokenizer.json is used here. Write the class "
                 "PreTrainedTokenizerFast, if tokenizer.json is right.",
                 stacklevel=2,
             )
@@ -178,7 +178,7 @@ def _warn_of_others(source: Any, values: dict[str, tuple[Any, Any]]) -> None:
         shown_ones = ", ".join(f"{key}={json.dumps(theirs)}" for key, (theirs, _) in differing.items())
         ours = ", ".join(json.dumps(ours) for _, ours in differing.values())
         warnings.warn(
-            f"{source} means {shown_ones}, tokenizer.json {ours}: tokenizer.json counts here. Write the values of "
+            f"{source} means {shown_ones}, tokenizer.json {ours}: tokenizer.json is used here. Write the values of "
             "tokenizer.json into tokenizer_config.json, or the others into tokenizer.json.",
             stacklevel=2,
         )

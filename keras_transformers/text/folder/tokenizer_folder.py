@@ -140,9 +140,8 @@ def _class_names(folder: Path, options: dict[str, Any]) -> tuple[str | None, str
     if name in OF_CODE:
         source = path.with_name(CONFIG) if options.get(CLASS) else path
         raise ValueError(
-            f"{source} names the class {name}, which splits texts with code of its own: its ids are those of no file "
-            "that could be read here. Expected a pipeline that a tokenizer.json describes: write one, with the class "
-            "PreTrainedTokenizerFast."
+            f"{source} names the class {name}, which splits texts by its own code, so that no file gives its ids. "
+            "Expected a pipeline that a tokenizer.json describes: write one, with the class PreTrainedTokenizerFast."
         )
     return name, OF_MODELS.get(model.get("model_type", ""))
 

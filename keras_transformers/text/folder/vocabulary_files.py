@@ -59,7 +59,7 @@ def read(
     if (folder / LLAMA_FILE).is_file():
         return _read_llama(folder, name, options), LLAMA
     held = [file for file in ALONE if (folder / file).is_file()]
-    remedy = f" It holds {', '.join(held)}, which does not say what `transformers` adds to it. {PROVIDE}"
+    remedy = f" It holds {', '.join(held)}, which does not define what `transformers` adds to it. {PROVIDE}"
     raise ValueError(
         f"No tokenizer in {folder}: expected tokenizer.json, vocab.txt, vocab.json and merges.txt, {T5_FILE}, or "
         f"{', '.join(marian_tokenizers.SIDES)} and {marian_tokenizers.VOCABULARY}.{remedy if held else ''}"
@@ -125,8 +125,8 @@ def _read_llama(folder: Path, name: str | None, options: dict[str, Any]) -> toke
     known = {"legacy": False, "add_bos_token": bool(options.get("add_bos_token")), "add_prefix_space": True}
     if name != LLAMA or {"add_prefix_space": True} | given != known:
         raise ValueError(
-            f"{path} does not say what `transformers` adds to it, which its versions do differently. Expected "
-            f"{CONFIG} to say tokenizer_class {LLAMA!r}, legacy false and add_bos_token true or false; received "
+            f"{path} does not define the special tokens, in which versions of `transformers` differ. Expected "
+            f"{CONFIG} with tokenizer_class {LLAMA!r}, legacy false and add_bos_token true or false; received "
             f"tokenizer_class {name and name[:100]!r} and {given}. {PROVIDE}"
         )
     begins, ends = options["add_bos_token"], bool(options.get("add_eos_token"))
