@@ -19,6 +19,24 @@ ORDER = (
     "checkpoints", "tasks", "analysis", "zoo",
 )  # fmt: skip
 MAX_FILE, MAX_FUNCTION, MAX_ROOM = 300, 40, 24
+MIN_FILE = 20
+
+# The first words of functions' docstrings. Add the verb that is missing.
+VERBS = """
+Accept Add Allow Answer Append Apply Ask Assign Attach Attend Average Begin Build Call Change Check Choose Clear Close
+Collect Combine Compare Compile Compose Compute Concatenate Connect Continue Convert Copy Count Create Cut Declare
+Decode Decompose Decorate Define Delete Describe Detach Detect Distribute Divide Do Download Draw Drop Embed Encode
+End Estimate Evaluate Exchange Expand Explain Export Extend Extract Favour Fetch Fill Find Fine-tune Fit Flatten
+Forget Format Freeze Gather Generate Get Give Guess Halve Ignore Implement Import Initialize Insert Interrupt Iterate
+Join Keep Label Learn Leave Let Lift List Load Lock Look Lower Make Map Mark Measure Merge Mix Move Multiply Narrow
+Normalise Normalize Open Pack Pad Parse Pass Pre-train Predict Prefetch Prepare Print Project Put Raise Rank Read
+Rebuild Record Reduce Refuse Register Reject Remember Remove Rename Render Reorder Replace Require Reshape Resolve
+Restore Return Rotate Rule Run Save Say Scatter Search Select Send Serialize Serve Set Show Shuffle Skip Slice Sort
+Split Spread Start State Stop Store Strip Sum Switch Take Tell Tokenize Trace Track Train Translate Transpose Trim
+Truncate Try Turn Undo Unlock Unpack Untrack Update Validate Verify Warn Widen Wrap Write Yield
+"""
+NOUN = re.compile(r"(?!Warn )\S+ of\b")  # "Split of a name": some verbs of the list are nouns, too
+MAX_OTHER_OPENINGS = 0.10
 
 SOURCES = sorted(path for folder in ("keras_transformers", "zoo") for path in (ROOT / folder).rglob("*.py"))
 TREES = {path.relative_to(ROOT): ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES}
@@ -56,6 +74,15 @@ def body_length(function: ast.FunctionDef) -> int:
     """Lines of the body without the docstring."""
     body = function.body[1:] if ast.get_docstring(function) is not None else function.body
     return body[-1].end_lineno - body[0].lineno + 1 if body else 0
+
+
+def begins_with_verb(docstring: str) -> bool:
+    """Whether the first word is a verb in the imperative, as far as a list of verbs tells."""
+    return docstring.split(None, 1)[0].rstrip(".") in VERBS.split() and not NOUN.match(docstring)
+
+
+def is_property(function: ast.FunctionDef) -> bool:
+    return any(re.search(r"property$|\.(setter|getter)$", ast.unparse(node)) for node in function.decorator_list)
 
 
 def test_every_subpackage_has_its_place():
@@ -109,6 +136,42 @@ def test_rooms_are_small():
 def test_a_file_is_short(path):
     lines = len((ROOT / path).read_text(encoding="utf-8").splitlines())
     assert lines <= MAX_FILE, f"{path} has {lines} lines: one idea a file"
+
+
+def test_no_file_is_too_small_to_stand_alone():
+    """Entries of the zoo are small, and so are the files whose names Python gives: `__init__`, `__main__`."""
+    others = [path for path in TREES if path.parent != Path("zoo") and not path.stem.startswith("__")]
+    lines = {str(path): len((ROOT / path).read_text(encoding="utf-8").splitlines()) for path in others}
+    small = {path: count for path, count in lines.items() if count < MIN_FILE}
+    assert not small, "put them into the files that use them"
+
+
+@pytest.mark.parametrize(
+    ("docstring", "expected"),
+    [
+        ("Return the rows.", True), ("Split a name.", True), ("Fine-tune a model", True), ("Stop.", True),
+        ("Warn of a label.", True), ("The rows of a file.", False), ("Rows, by length.", False),
+        ("Whether a row fits.", False), ("Split of a data set.", False), ("Record of a run.", False),
+        ("Returns the rows.", False),
+    ],
+)  # fmt: skip
+def test_openings_of_docstrings_are_told_apart(docstring, expected):
+    assert begins_with_verb(docstring) is expected
+
+
+@pytest.mark.integration
+def test_docstrings_of_functions_begin_with_a_verb():
+    """One in ten may begin with another word: a class of the field, `B`, a number."""
+    texts = {
+        f"{path}:{node.lineno} {node.name}": docstring
+        for path, node in functions()
+        if not is_property(node) and (docstring := ast.get_docstring(node))
+    }
+    others = {place: text.partition("\n")[0] for place, text in texts.items() if not begins_with_verb(text)}
+    share = len(others) / len(texts)
+    listed = "\n".join(f"{place}: {line}" for place, line in others.items())
+    print(f"{share:.1%} of {len(texts)} docstrings begin with another word than a verb of VERBS:\n{listed}")
+    assert share <= MAX_OTHER_OPENINGS
 
 
 @pytest.mark.integration

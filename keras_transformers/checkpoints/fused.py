@@ -1,4 +1,8 @@
-"""Fused tensors, which hold several of our layers side by side: GPT's query, key and value."""
+"""Tensors stored in another layout than ours.
+
+Fused ones hold several of our layers side by side: GPT's query, key and value. Others have another shape: a bias of
+shape (1, V), positions after unused rows.
+"""
 
 from __future__ import annotations
 
@@ -80,3 +84,13 @@ def _joined(parts: list[Tensor], axis: int) -> Tensor:
     total = sum(part.shape[axis] for part in parts)
     shape = (total, *parts[0].shape[1:]) if axis == 0 else (*parts[0].shape[:-1], total)
     return parts[0]._replace(shape=shape, read=lambda: np.concatenate([part.read() for part in parts], axis=axis))
+
+
+def reshape(tensors: dict[str, Tensor], names: Names) -> dict[str, Tensor]:
+    """Convert tensors to our shapes; nothing is read."""
+    return tensors | {name: tensors[name].map(form.read) for name, form in names.reshaped.items() if name in tensors}
+
+
+def reshape_back(tensors: dict[str, Tensor], names: Names) -> dict[str, Tensor]:
+    """Convert tensors back from our shapes to those of the file."""
+    return tensors | {name: tensors[name].map(form.write) for name, form in names.reshaped.items() if name in tensors}

@@ -13,10 +13,9 @@ import keras
 from keras_transformers.checkpoints import assign, stray
 from keras_transformers.checkpoints.files.tensors import Tensor, by_name
 from keras_transformers.checkpoints.formats import find_stored
-from keras_transformers.checkpoints.fused import join, split
+from keras_transformers.checkpoints.fused import join, reshape, reshape_back, split
 from keras_transformers.checkpoints.names import names_of
 from keras_transformers.checkpoints.names.table import Names, modern_name, their_name
-from keras_transformers.checkpoints.reshaped import reshape, reshape_back
 from keras_transformers.checkpoints.stored import Stored, UserOptions
 
 

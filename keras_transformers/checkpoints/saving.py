@@ -16,10 +16,9 @@ import numpy as np
 from keras_transformers.checkpoints.files.atomic_folder import atomic_folder
 from keras_transformers.checkpoints.files.safetensors_file import write_tensors
 from keras_transformers.checkpoints.files.tensors import FLOAT8, SAFE, Tensor, zeros
-from keras_transformers.checkpoints.fused import join
+from keras_transformers.checkpoints.fused import join, reshape_back
 from keras_transformers.checkpoints.names import names_of, stored_as
 from keras_transformers.checkpoints.names.table import Names, their_name
-from keras_transformers.checkpoints.reshaped import reshape_back
 from keras_transformers.checkpoints.settings.generation_config import make_generation
 from keras_transformers.checkpoints.settings.huggingface_config import TASK, make_config
 from keras_transformers.checkpoints.settings.sentence_transformers import write_sentence_transformer

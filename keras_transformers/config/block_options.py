@@ -1,4 +1,4 @@
-"""What one block of a stack may have for itself, where the others differ."""
+"""Options of single blocks, for stacks whose blocks differ."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from keras_transformers.utils.untrusted import shown
 class BlockOptions:
     """Options of one block: plain values, checked once.
 
-    Models that alternate need it: windows and full attention (Gemma, ModernBERT), two rotary bases (Gemma 3), blocks
-    without positions (SmolLM3), a first block without its attention norm (ModernBERT).
+    Used by models whose blocks alternate: windows and full attention (Gemma, ModernBERT), two rotary bases (Gemma 3),
+    blocks without positions (SmolLM3), a first block without its attention norm (ModernBERT).
     Papers: windows, Beltagy et al. 2020, https://arxiv.org/abs/2004.05150; blocks without positions, Kazemnejad et al.
     2023, https://arxiv.org/abs/2305.19466.
 
@@ -23,7 +23,7 @@ class BlockOptions:
         attention_window: Size of the window of the self-attention, in tokens; None for full attention. In a decoder a
             query at q sees the keys at k with `0 <= q - k < attention_window`, in an encoder those with
             `abs(q - k) <= attention_window // 2`.
-        max_wavelength: Base of the wavelengths of rotary positions; that of the configuration when None.
+        max_wavelength: Base of the wavelengths of rotary positions; the configuration's when None.
         rotary: Whether the block has the rotary positions of the configuration; False for a block without positions.
         attention_norm: Whether a pre-norm block has the norm before the self-attention.
 
@@ -67,13 +67,13 @@ class BlockOptions:
 
 
 def make_block_options(values: Any) -> tuple[BlockOptions, ...]:
-    """Return a list of `BlockOptions`, or of dicts of their values, as a tuple of `BlockOptions`.
+    """Convert a list of `BlockOptions`, or of dicts of their values, to a tuple of `BlockOptions`.
 
     Args:
         values: A list or tuple.
 
     Raises:
-        ValueError: It is neither, a member is neither `BlockOptions` nor a dict, or an option is unknown or wrong.
+        ValueError: `values` is no list or tuple, a member is neither `BlockOptions` nor a dict, or an option is wrong.
 
     Example:
 

@@ -1,4 +1,4 @@
-"""Which choices a configuration has, and which of them go together."""
+"""The allowed values of a configuration's choices, and checks of which of them go together."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from keras_transformers.utils.untrusted import shown
 NORMS = ("layer", "rms")
 NORM_ORDERS = ("pre", "post")
 ABSOLUTE = ("learned", "sinusoidal")  # added to the embeddings
-IN_ATTENTION = ("rotary", "relative", "alibi")  # known to the attention of every block
+IN_ATTENTION = ("rotary", "relative", "alibi")  # applied in the attention of every block
 POSITIONS = (*ABSOLUTE, *IN_ATTENTION)
 MIXERS = ("attention", "simple_rnn", "gru", "lstm", "convolution")
 POSITION_LAYOUTS = ("interleaved", "halves", "fairseq", "opennmt")
 KINDS = ("encoder", "decoder", "encoder_decoder")
 ONE_STACK = ("num_decoder_layers", "encoder_vocabulary_size", "decoder_start_id")  # fields that need two stacks
-PAD_ID = 1  # of fairseq, in every vocabulary that it makes
+PAD_ID = 1  # fairseq's, in every vocabulary
 
 
 def first_position(pad_id: int = PAD_ID) -> int:
-    """Return the row of the position table that the first token takes in fairseq and all that descends from it.
+    """Return the row of the position table for the first token, in fairseq and models derived from it.
 
-    RoBERTa, BART, mBART, MPNet and M2M-100 count from behind the id of padding; the rows up to that are unused.
+    RoBERTa, BART, mBART, MPNet and M2M-100 count from `pad_id + 1`; the rows before it are unused.
 
     Args:
         pad_id: Token id of padding.
@@ -48,13 +48,13 @@ def position_kinds(positions: Any) -> tuple[str, ...]:
 
 
 def check_choices(config: Any) -> None:
-    """Check that each choice of a configuration is known, and that fields of two stacks are of a model of two.
+    """Check that each choice is known, and that fields for two stacks are set only in encoder-decoder models.
 
     Args:
         config: A `TransformerConfig`.
 
     Raises:
-        ValueError: One is not.
+        ValueError: A choice is unknown, or a field needs two stacks.
     """
     choices = {"kind": KINDS, "norm": NORMS, "norm_order": NORM_ORDERS, "mixer": MIXERS,
                "position_layout": POSITION_LAYOUTS}  # fmt: skip
@@ -68,7 +68,7 @@ def check_choices(config: Any) -> None:
 
 
 def _check_positions(config: Any) -> None:
-    """Check the kinds of positions: recurrence and convolution know the order of tokens without any."""
+    """Check the kinds of positions. Recurrent and convolutional models may have none."""
     has_attention = config.mixer == "attention"
     allowed = POSITIONS if has_attention else (*ABSOLUTE, None)
     mixer = "" if has_attention else f" with mixer={config.mixer!r}"
@@ -104,27 +104,27 @@ def check_mixer(config: Any) -> None:
             f"of the encoder: received kind={config.kind!r}, mixer={config.mixer!r}."
         )
     if config.mixer != "attention" and config.block_options:
-        raise ValueError(f"block_options are of attention: received some with mixer={config.mixer!r}. Leave them out.")
+        raise ValueError(f"block_options need attention: received some with mixer={config.mixer!r}. Leave them out.")
 
 
 def check_offset(config: Any) -> None:
-    """Check that positions that count from an offset are those of an encoder's table.
+    """Check that a position offset is used only with an encoder's position table.
 
     Args:
         config: A `TransformerConfig`.
 
     Raises:
-        ValueError: They are not.
+        ValueError: The model has no such table, or the offset is wrong.
     """
     if config.position_offset and ("learned" not in config.position_kinds or config.kind != "encoder"):
         raise ValueError(
-            "position_offset is of an encoder with learned positions: received "
+            "position_offset needs an encoder with learned positions: received "
             f"position_offset={config.position_offset} with kind={config.kind!r}, positions={config.positions!r}."
         )
 
 
 def check_blocks(config: Any) -> None:
-    """Check that the options of blocks are not more than the blocks, and fit the other fields.
+    """Check that there are no more block options than blocks, and that they fit the other fields.
 
     Args:
         config: A `TransformerConfig`.
@@ -147,5 +147,5 @@ def check_blocks(config: Any) -> None:
         if config.norm_order != "pre" and not options.attention_norm:
             raise ValueError(
                 f"attention_norm=False of block_options needs norm_order='pre': received norm_order="
-                f"{config.norm_order!r}, whose next sublayer takes what that norm gives."
+                f"{config.norm_order!r}, whose next sublayer takes the output of that norm."
             )

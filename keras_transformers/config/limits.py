@@ -1,4 +1,4 @@
-"""What the values of a configuration may be, and how much a model may ask for."""
+"""Limits of a configuration's values and of a model's size."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from keras_transformers.utils.number_checks import is_finite, is_size
 from keras_transformers.utils.untrusted import shown
 
 MOST = 2**31 - 1  # rows, positions and widths: ids and shapes are int32
-MOST_BLOCKS = 1000  # of a stack, as DeepNet has, the deepest published: Wang et al. 2022, arXiv 2203.00555
+MOST_BLOCKS = 1000  # in a stack, as in DeepNet, the deepest published: Wang et al. 2022, arXiv 2203.00555
 # Ten times the largest models published (10^12, as Switch Transformers): 40 TB in float32, more than machines hold.
 MOST_WEIGHTS = 10**13
 SWITCHES = ("final_dropout", "cross_attention", "gated", "use_bias", "tie_embeddings", "scale_outputs", "output_bias",
@@ -17,7 +17,7 @@ RANGES = ("initializer_range", "embedding_initializer_range", "output_initialize
 
 
 def check_kinds(config: Any) -> None:
-    """Check the plain values of a configuration that are no sizes, rates, choices or ids.
+    """Check the fields of a configuration that are no sizes, rates, choices or ids.
 
     Args:
         config: A `TransformerConfig`.
@@ -42,7 +42,7 @@ def check_kinds(config: Any) -> None:
 
 
 def check_limits(config: Any) -> None:
-    """Refuse a configuration that no model can have been made from, before anything is made from it.
+    """Refuse a configuration with impossible sizes, before a model is built from it.
 
     Args:
         config: A `TransformerConfig` whose sizes are positive integers.
@@ -65,7 +65,7 @@ def check_limits(config: Any) -> None:
 
 
 def most_tokens(config: Any) -> int:
-    """Return how many tokens a text may have: `max_length`; `MOST` where positions are distances, which have no bound.
+    """Return the maximum length of a text: `max_length`, or `MOST` if positions are distances, which have no bound.
 
     Args:
         config: A `TransformerConfig`.
@@ -75,7 +75,7 @@ def most_tokens(config: Any) -> int:
 
 
 def least_weights(config: Any) -> int:
-    """Return how many weights a model has at least: those of its large matrices, without heads and cross-attention.
+    """Return a lower bound of a model's number of weights: its large matrices, without heads and cross-attention.
 
     Args:
         config: A `TransformerConfig`.

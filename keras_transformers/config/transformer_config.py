@@ -1,4 +1,4 @@
-"""The one description of a model: a frozen record of plain values, checked once."""
+"""The configuration of a model: a frozen record of plain values, checked once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class TransformerConfig:
         family: The checkpoint family, such as `"bert"`.
         kind: `"encoder"`, `"decoder"` or `"encoder_decoder"`.
         vocabulary_size: Rows of the token embedding, V.
-        num_layers: Blocks; of the encoder, where there are two stacks.
+        num_layers: Number of blocks; of the encoder's if there are two stacks.
         num_heads: Attention heads, N.
         hidden_dim: Width of the hidden states, D.
         intermediate_dim: Width inside the feed-forward layers.
@@ -36,7 +36,7 @@ class TransformerConfig:
         dropout: Rate after the embeddings and after each sublayer.
         attention_dropout: Rate on the attention weights.
         activation_dropout: Rate between the two feed-forward layers.
-        pooler_dropout: Rate before the dense layer of the pooler, where that is the first layer of a classifier.
+        pooler_dropout: Rate before the dense layer of the pooler, if the pooler is the first layer of a classifier.
         classifier_dropout: Rate before the last layer of a classifier; `dropout` when None.
         final_dropout: Whether there is dropout after the last norm of a pre-norm stack too.
         activation: Keras activation of the feed-forward layers and of the masked-LM head.
@@ -44,18 +44,18 @@ class TransformerConfig:
         epsilon: Added to the variance in normalisations.
         norm: `"layer"` or `"rms"`.
         norm_order: `"post"` (the paper, BERT) or `"pre"`.
-        mixer: What a block has for self-attention: `"attention"`, `"simple_rnn"`, `"gru"`, `"lstm"` or `"convolution"`.
-            Other blocks than those of attention have no feed-forward layer; `intermediate_dim` is the width of their
-            states (of both ways together) or channels, and `num_heads` are those of the cross-attention.
-        cross_attention: Whether the decoder of two stacks attends to the encoder; if not, its recurrent blocks begin
-            with states made from the encoder's last one, and its encoder reads from one way only.
-        kernel_size: Tokens that a convolution sees, an odd number.
-        positions: `"learned"`, `"sinusoidal"`, `"rotary"`, `"relative"` or `"alibi"`; the first two, or None for none,
-            where the mixer is another than attention. Or two, one of the first two and one of the others:
-            `("learned", "relative")` is MPNet's.
-        position_offset: The row of the position table that the first token takes; if not 0, positions count the tokens
-            that are not padding (RoBERTa), and the table has so many rows more than `max_length`.
-        position_layout: Of sinusoidal positions, as `SinusoidalPositions` has it: `"interleaved"` is the paper's.
+        mixer: The layer that mixes tokens: `"attention"`, `"simple_rnn"`, `"gru"`, `"lstm"` or `"convolution"`. Blocks
+            without self-attention have no feed-forward layer; `intermediate_dim` is then the width of the states (both
+            directions together) or the channels, and `num_heads` belongs to the cross-attention.
+        cross_attention: Whether a decoder attends to its encoder. If not, its recurrent blocks begin with states
+            computed from the encoder's last state, and the encoder reads in one direction only.
+        kernel_size: Width of a convolution in tokens, an odd number.
+        positions: `"learned"`, `"sinusoidal"`, `"rotary"`, `"relative"` or `"alibi"`; with another mixer than attention
+            one of the first two, or None. Or a pair of one of the first two and one of the others, such as MPNet's
+            `("learned", "relative")`.
+        position_offset: Row of the position table for the first token. If not 0, positions count only tokens that are
+            not padding (RoBERTa), and the table has `max_length + position_offset` rows.
+        position_layout: `layout` of `SinusoidalPositions`; `"interleaved"` is the paper's.
         num_kv_heads: Heads of keys and values, K; `num_heads` when None.
         head_dim: Width of a head, H; `hidden_dim // num_heads` when None.
         attention_scale: Factor of the query-key products; `1 / sqrt(head_dim)` when None.
@@ -69,23 +69,23 @@ class TransformerConfig:
         scale_outputs: Whether hidden states are multiplied by `1 / sqrt(hidden_dim)` before the output projection.
         output_bias: Whether the language model's logits have a bias.
         scale_embeddings: Whether token embeddings are multiplied by `sqrt(hidden_dim)`.
-        embedding_norm: Whether there is a norm after the embeddings; when None, in post-norm models.
+        embedding_norm: Whether there is a norm after the embeddings; when None, only in post-norm models.
         max_wavelength: Base of the wavelengths of rotary positions.
-        pad_id: Token id of padding; 0 when None, but of a decoder, which may have none.
+        pad_id: Token id of padding; 0 when None, except in a decoder, which may have none.
         bos_id: Token id that texts begin with, or None.
         eos_ids: Token ids that end a text; the first is written, any of them stops generation.
-        num_decoder_layers: Blocks of the decoder, where there are two stacks; `num_layers` when None.
-        encoder_vocabulary_size: Rows of the encoder's own token embedding; None where both stacks share one.
-        decoder_start_id: Token id that the decoder of two stacks begins with; None where that depends on the text, as
-            mBART's does on the language.
-        block_options: What blocks have for themselves: a tuple of `BlockOptions` or of dicts of their values, one for
-            each block. A shorter one is repeated from the first block on, in each stack; empty, all blocks are alike.
+        num_decoder_layers: Number of decoder blocks if there are two stacks; `num_layers` when None.
+        encoder_vocabulary_size: Rows of the encoder's own token embedding; None if both stacks share one.
+        decoder_start_id: First token id of a decoder that has an encoder; None if it depends on the text, as it does on
+            the language in mBART.
+        block_options: Options of single blocks: a tuple of `BlockOptions` or of dicts of their values, one for each
+            block. A shorter tuple is repeated, in each stack; if it is empty, all blocks are alike.
 
     Raises:
-        ValueError: A size is not a positive integer, a rate is outside [0, 1), a choice is unknown, or
-            `hidden_dim` is not divisible by `num_heads` and no `head_dim` is given, or a field of two stacks is given
-            to a model of one; `block_options` are more than the blocks, unknown, or do not fit the other fields; or
-            the sizes are beyond those of any model (`config.limits`).
+        ValueError: A size is not a positive integer, a rate is outside [0, 1), a choice is unknown, `hidden_dim` is not
+            divisible by `num_heads` and no `head_dim` is given, or a field for two stacks is given to a model of one;
+            there are more `block_options` than blocks, or they are unknown or do not fit the other fields; or the sizes
+            are larger than any model's (`config.limits`).
 
     Example:
 
@@ -218,19 +218,19 @@ class TransformerConfig:
 
     @property
     def position_kinds(self) -> tuple[str, ...]:
-        """The kinds of positions that the model has, by name."""
+        """Names of the kinds of positions."""
         return position_kinds(self.positions)
 
     @property
     def fill_id(self) -> int:
-        """The id that rows are padded with: `pad_id`, or any other where a model has none."""
+        """The id that rows are padded with: `pad_id`, or an arbitrary one if the model has none."""
         return self.pad_id or 0
 
     def num_blocks(self, side: str | None = None) -> int:
         """Return the number of blocks of a stack.
 
         Args:
-            side: `"encoder"` or `"decoder"`; may be None where there is one stack.
+            side: `"encoder"` or `"decoder"`; may be None if there is one stack.
         """
         sides = ("encoder", "decoder") if self.kind == "encoder_decoder" else (self.kind, None)
         if side not in sides:
@@ -238,15 +238,15 @@ class TransformerConfig:
         return self.num_decoder_layers or self.num_layers if side == "decoder" else self.num_layers
 
     def block(self, index: int, side: str | None = None) -> BlockOptions:
-        """Return the options of one block, with nothing left open.
+        """Return the options of one block, with the configuration's values in place of None.
 
         Args:
             index: From 0.
             side: As for `num_blocks`.
 
         Returns:
-            `BlockOptions`. `max_wavelength` is a number where the block has rotary positions; where it has none it is
-            None, and `rotary` is False.
+            `BlockOptions`. `max_wavelength` is a number if the block has rotary positions; if not, it is None, and
+            `rotary` is False.
         """
         if not 0 <= index < self.num_blocks(side):
             raise ValueError(f"expected a block in [0, {self.num_blocks(side)}): received {index!r}.")
@@ -260,12 +260,12 @@ class TransformerConfig:
         return dataclasses.replace(self, **changes)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values by field name."""
+        """Return plain values by field name."""
         return dataclasses.asdict(self)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> TransformerConfig:
-        """Return the inverse of `to_dict`; an unknown key is a `ValueError`."""
+        """Build a configuration from the values of `to_dict`; an unknown key is a `ValueError`."""
         known = {field.name for field in dataclasses.fields(cls)}
         if unknown := sorted(set(values) - known):
             raise ValueError(f"unknown configuration keys {unknown}; the known ones are {sorted(known)}.")

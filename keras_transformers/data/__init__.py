@@ -1,1 +1,1 @@
-"""Turn token ids into batches for a model: sources of rows, training objectives and the batch pipeline."""
+"""Batches for training: sources of rows, training objectives and the batch pipeline."""

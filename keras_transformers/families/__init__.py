@@ -1,4 +1,4 @@
-"""The facts of each model family, written once: sizes in, `TransformerConfig` out."""
+"""Functions from the sizes of a model to its `TransformerConfig`, which hold the facts of each family."""
 
 from keras_transformers.families.baselines import convolutional, recurrent
 from keras_transformers.families.decoders import gpt1, gpt2, llama

@@ -1,4 +1,4 @@
-"""Families to compare Transformers with: recurrent and convolutional models. The facts of each, written once."""
+"""Families of baselines to compare Transformers with: recurrent and convolutional models."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ def recurrent(
     vocabulary_size: int, num_layers: int, hidden_dim: int, intermediate_dim: int | None = None, max_length: int = 512,
     num_heads: int = 1, **options: Any,
 ) -> TransformerConfig:  # fmt: skip
-    """Recurrent models: a language model, an encoder, or an encoder and a decoder with or without attention.
+    """Describe a recurrent model: a language model, an encoder, or an encoder and a decoder, with attention or without.
 
-    LSTMs unless told else, with residual connections and pre-norm as in RNMT+ (Chen et al. 2018,
+    LSTMs by default, with residual connections and pre-norm as in RNMT+ (Chen et al. 2018,
     https://arxiv.org/abs/1804.09849): without them deep stacks hardly train. No positions: the order is in the
     recurrence. Weights are Keras', Glorot uniform and orthogonal; embeddings start small: the output is tied to them.
     Papers: Sutskever et al. 2014, https://arxiv.org/abs/1409.3215; with attention, Bahdanau et al. 2014,
@@ -24,9 +24,9 @@ def recurrent(
         vocabulary_size: Rows of the token embedding.
         num_layers: Blocks.
         hidden_dim: Width of embeddings and hidden states.
-        intermediate_dim: Width of the states, of both ways together; `hidden_dim` when None.
+        intermediate_dim: Width of the states, both directions together; `hidden_dim` when None.
         max_length: Longest sequence, in tokens; the model itself has no bound.
-        num_heads: Of the attention to an encoder.
+        num_heads: Heads of the attention to an encoder.
         **options: Any other field of `TransformerConfig`: `kind` (a decoder when not given), `mixer`
             (`"simple_rnn"`, `"gru"` or `"lstm"`), `cross_attention`, ...
 
@@ -47,10 +47,10 @@ def convolutional(
     vocabulary_size: int, num_layers: int, hidden_dim: int, intermediate_dim: int | None = None, max_length: int = 512,
     num_heads: int = 1, **options: Any,
 ) -> TransformerConfig:  # fmt: skip
-    """Convolutional models: stacks of gated convolutions with residual connections and learned positions.
+    """Describe a convolutional model: gated convolutions with residual connections and learned positions.
 
-    Gates, positions and the embeddings' initialiser are those of Gehring et al. 2017, https://arxiv.org/abs/1705.03122;
-    norms are this library's, where they scale by hand. Other weights are Glorot uniform.
+    Gates, positions and the embeddings' initialiser are those of Gehring et al. 2017, https://arxiv.org/abs/1705.03122.
+    Norms take the place of their fixed scales. Other weights are Glorot uniform.
 
     Args:
         vocabulary_size, num_layers, hidden_dim, max_length, num_heads: As for `recurrent`.

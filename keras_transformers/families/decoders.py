@@ -1,4 +1,4 @@
-"""Families of decoders: the facts of each, written once."""
+"""Families of decoders."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from keras_transformers.utils.number_checks import is_size
 def gpt1(
     vocabulary_size: int, num_layers: int, num_heads: int, hidden_dim: int, max_length: int = 512, **options: Any,
 ) -> TransformerConfig:  # fmt: skip
-    """GPT-1: a post-norm decoder with learned positions.
+    """Describe GPT-1: a post-norm decoder with learned positions.
 
     GELU by its tanh approximation, dropout 0.1 and normal weights of 0.02 as in the release code
     (openai/finetune-transformer-lm). Paper: Radford et al. 2018, https://openai.com/index/language-unsupervised.
@@ -37,7 +37,7 @@ def gpt1(
 def gpt2(
     vocabulary_size: int, num_layers: int, num_heads: int, hidden_dim: int, max_length: int = 1024, **options: Any,
 ) -> TransformerConfig:  # fmt: skip
-    """GPT-2: a pre-norm decoder with learned positions.
+    """Describe GPT-2: a pre-norm decoder with learned positions.
 
     The weights of the layers that end in the residual stream start smaller, by 1 / sqrt(2 num_layers).
     Paper: Radford et al. 2019, "Language Models are Unsupervised Multitask Learners".
@@ -72,13 +72,13 @@ def llama(
     vocabulary_size: int, num_layers: int, num_heads: int, hidden_dim: int, intermediate_dim: int,
     max_length: int = 2048, **options: Any,
 ) -> TransformerConfig:  # fmt: skip
-    """Llama and its kin (SmolLM2): a pre-norm decoder with RMS norms, rotary positions and gated feed-forward layers.
+    """Describe Llama or SmolLM2: a pre-norm decoder with RMS norms, rotary positions and gated feed-forward layers.
 
     Paper: Touvron et al. 2023, https://arxiv.org/abs/2302.13971.
 
     Args:
         vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length, **options: As for `bert`.
-            Later ones have fewer heads of keys and values (`num_kv_heads`) and other `max_wavelength`s.
+            Later versions have fewer heads of keys and values (`num_kv_heads`) and other `max_wavelength`s.
 
     Returns:
         A `TransformerConfig`.

@@ -1,4 +1,4 @@
-"""The dropouts of a model, set together."""
+"""One rate for all dropouts of a model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ ONE_RATE = ("t5",)  # families whose files hold one rate for all dropouts
 
 
 def with_dropout(config: TransformerConfig, rate: float) -> TransformerConfig:
-    """Return the same model with one rate for all dropouts that it has.
+    """Return a configuration with one rate for all dropouts of the model.
 
     Args:
         config: Of the model.

@@ -1,4 +1,4 @@
-"""Families with an encoder and a decoder: the facts of each, written once."""
+"""Families with an encoder and a decoder."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ def transformer(
     vocabulary_size: int, num_layers: int = 6, num_heads: int = 8, hidden_dim: int = 512,
     intermediate_dim: int | None = None, max_length: int = 512, **options: Any,
 ) -> TransformerConfig:  # fmt: skip
-    """Return the original Transformer: a post-norm encoder and decoder with sinusoidal positions; base size unless told
-    else.
+    """Describe the original Transformer: a post-norm encoder and decoder with sinusoidal positions; base size by
+    default.
 
-    Encoder, decoder and output share one embedding, scaled by sqrt(hidden_dim) where tokens are looked up. Where the
-    paper is silent fairseq's epsilon and initialisers are taken, but embeddings start within two standard deviations.
-    With `position_layout="halves"` it is written as a Marian checkpoint. Paper: Vaswani et al. 2017,
+    Encoder, decoder and output share one embedding, scaled by sqrt(hidden_dim) where tokens are looked up. Epsilon and
+    initialisers, which the paper does not give, are fairseq's, but embeddings start within two standard deviations.
+    With `position_layout="halves"` it is saved as a Marian checkpoint. Paper: Vaswani et al. 2017,
     https://arxiv.org/abs/1706.03762.
 
     Args:
         vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length, **options: As for `bert`;
-            `num_decoder_layers` when the decoder has other than `num_layers`. It begins with the token of padding.
+            `num_decoder_layers` if the decoder has another number. The decoder begins with the padding token.
 
     Returns:
         A `TransformerConfig`.
@@ -47,9 +47,9 @@ def marian(
     vocabulary_size: int, num_layers: int = 6, num_heads: int = 8, hidden_dim: int = 512,
     intermediate_dim: int | None = None, max_length: int = 512, **options: Any,
 ) -> TransformerConfig:  # fmt: skip
-    """Marian, as OPUS-MT has it: a Transformer with sines before cosines, and a bias of the logits.
+    """Describe Marian, as in OPUS-MT: a Transformer with sines before cosines, and a bias of the logits.
 
-    The last token id of both sides is that of padding, and what the decoder begins with; the first ends a text. The
+    The last token id of both sides is padding and the decoder's first token; the first token id ends a text. The
     initialisers are those of `transformers`. Paper: Junczys-Dowmunt et al. 2018, https://arxiv.org/abs/1804.00344.
 
     Args:
@@ -85,15 +85,15 @@ def t5(
     vocabulary_size: int, num_layers: int, num_heads: int, hidden_dim: int, intermediate_dim: int | None = None,
     max_length: int = 512, **options: Any,
 ) -> TransformerConfig:  # fmt: skip
-    """T5: pre-norm stacks with RMS norms, relative positions, and neither biases nor a scale of the scores.
+    """Describe T5: pre-norm stacks with RMS norms, relative positions, and neither biases nor a scale of the scores.
 
-    With `gated=True` it is version 1.1, Flan-T5 too: gated GELU, and an output matrix of its own where version 1.0 has
-    the token embedding and scales what it projects. Initialisers and dropouts are those of the release code
+    With `gated=True` it is version 1.1 (and Flan-T5): gated GELU, and a separate output matrix, where version 1.0 ties
+    it to the token embedding and scales the hidden states. Initialisers and dropouts are those of the release code
     (google-research/text-to-text-transfer-transformer). Paper: Raffel et al. 2019, https://arxiv.org/abs/1910.10683.
 
     Args:
         vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length, **options: As for
-            `transformer`. Positions are not bounded by `max_length`, but texts were when it was trained.
+            `transformer`. Positions are not bounded by `max_length`, but the texts of pre-training were.
 
     Returns:
         A `TransformerConfig`.
@@ -120,7 +120,7 @@ def bart(
     vocabulary_size: int, num_layers: int, num_heads: int, hidden_dim: int, intermediate_dim: int | None = None,
     max_length: int = 1024, **options: Any,
 ) -> TransformerConfig:  # fmt: skip
-    """BART: a post-norm encoder and decoder with learned positions and a norm after the embeddings.
+    """Describe BART: a post-norm encoder and decoder with learned positions and a norm after the embeddings.
 
     Dropouts are those of the release (fairseq). Paper: Lewis et al. 2019, https://arxiv.org/abs/1910.13461.
 
@@ -148,7 +148,7 @@ def mbart(
     vocabulary_size: int, num_layers: int, num_heads: int, hidden_dim: int, intermediate_dim: int | None = None,
     max_length: int = 1024, **options: Any,
 ) -> TransformerConfig:  # fmt: skip
-    """mBART: BART with pre-norm stacks, and embeddings scaled by sqrt(hidden_dim).
+    """Describe mBART: BART with pre-norm stacks, and embeddings scaled by sqrt(hidden_dim).
 
     Paper: Liu et al. 2020, https://arxiv.org/abs/2001.08210.
 

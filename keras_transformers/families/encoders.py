@@ -1,4 +1,4 @@
-"""Families of encoders: the facts of each, written once."""
+"""Families of encoders."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def bert(
     vocabulary_size: int, num_layers: int, num_heads: int, hidden_dim: int, intermediate_dim: int | None = None,
     max_length: int = 512, **options: Any,
 ) -> TransformerConfig:  # fmt: skip
-    """BERT: a post-norm encoder with learned positions and two segments.
+    """Describe BERT: a post-norm encoder with learned positions and two segments.
 
     Dropout, GELU (the exact one), the epsilon of 1e-12 and the truncated normal of 0.02 are those of the release code
     (google-research/bert). Paper: Devlin et al. 2018, https://arxiv.org/abs/1810.04805.

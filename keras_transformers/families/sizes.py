@@ -1,4 +1,4 @@
-"""From the arguments that the functions of families share to a configuration."""
+"""The arguments that the families' functions share, and their conversion to a configuration."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ SIZES = ("vocabulary_size", "num_layers", "num_heads", "hidden_dim", "intermedia
 
 
 def named_config(family: str, sizes: tuple, options: dict[str, Any]) -> TransformerConfig:
-    """Return the configuration of a family.
+    """Build the configuration of a family.
 
     Args:
         family: Its name.
-        sizes: Values of `SIZES`, in this order; where `intermediate_dim` is None it is `4 * hidden_dim`.
-        options: Other fields of `TransformerConfig`; they go before the sizes.
+        sizes: Values of `SIZES`, in this order; `intermediate_dim` is `4 * hidden_dim` when None.
+        options: Other fields of `TransformerConfig`; they override the sizes.
 
     Returns:
         A `TransformerConfig`.

@@ -1,4 +1,4 @@
-"""Heads: from hidden states to the outputs of a task, by the functional API."""
+"""Heads: functions from hidden states to the outputs of a task, by the functional API."""
 
 from keras_transformers.heads.classification_head import classification_head
 from keras_transformers.heads.grouped_rows import grouped

@@ -1,4 +1,4 @@
-"""Classification and regression of whole texts."""
+"""The head for classification and regression of whole texts."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def classification_head(
 ) -> Tensor:
     """Apply dropout, then a dense layer, to one vector per text.
 
-    The same head serves single-label and multi-label classification and regression: the loss tells them apart. That of
-    a decoder has no bias, as in `transformers`.
+    The same head serves single-label and multi-label classification and regression: only the loss differs. A
+    decoder's has no bias, as in `transformers`.
 
     Args:
         config: Sizes and options.

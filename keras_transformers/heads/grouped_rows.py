@@ -1,4 +1,4 @@
-"""Groups of texts in one row: the texts of a pair that are encoded apart, or the choices of a question."""
+"""Groups of texts in one row: pairs whose texts are encoded separately, or the choices of a question."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from keras_transformers.utils.tensor_types import Tensor
 
 
 def grouped(model: keras.Model, name: str) -> keras.Model:
-    """Return a model of groups of texts from a model of texts: each text by itself, all in one pass.
+    """Build a model of groups of texts from a model of texts: each text is encoded by itself, all in one pass.
 
-    Use it where a loss compares texts: sentence embeddings, multiple choice.
+    Use it if a loss compares texts: sentence embeddings, multiple choice.
 
     Args:
         model: A functional model from a dict of inputs (B, T) to a dict of outputs (B, ...).
-        name: Of the new model, which has the same layers.
+        name: Name of the new model, which has the same layers.
 
     Returns:
         A functional model from a dict of inputs (B, G, T), for groups of G texts, to a dict of outputs (B, G, ...).
@@ -39,7 +39,7 @@ def grouped(model: keras.Model, name: str) -> keras.Model:
 
 @keras.saving.register_keras_serializable("keras_transformers")
 class MergeGroups(keras.layers.Layer):
-    """(B, G, ...) to (B * G, ...)."""
+    """A layer that reshapes (B, G, ...) to (B * G, ...)."""
 
     def call(self, inputs: Tensor) -> Tensor:
         return ops.reshape(inputs, (-1, *ops.shape(inputs)[2:]))
@@ -50,7 +50,7 @@ class MergeGroups(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable("keras_transformers")
 class SplitGroups(keras.layers.Layer):
-    """(B * G, ...) to (B, G, ...), with the B and G of `groups`, (B, G, ...)."""
+    """A layer that reshapes (B * G, ...) to (B, G, ...), with the B and G of `groups`, (B, G, ...)."""
 
     def call(self, inputs: Tensor, groups: Tensor) -> Tensor:
         return ops.reshape(inputs, (*ops.shape(groups)[:2], *ops.shape(inputs)[1:]))

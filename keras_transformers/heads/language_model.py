@@ -17,7 +17,8 @@ from keras_transformers.utils.tensor_types import Tensor
 def language_model_head(
     config: TransformerConfig, embedding: TokenEmbedding, hidden_states: Tensor, dtype: str | None = None
 ) -> Tensor:
-    """Predict the next token by the tied projection or a dense layer, with a scale or a bias in some families.
+    """Compute the logits of the next token by the tied projection or a dense layer, with a scale or a bias in some
+    families.
 
     Args:
         config: Sizes and options.
@@ -46,7 +47,7 @@ def language_model_head(
 
 
 def head_of(config: TransformerConfig, model: keras.Model) -> Callable:
-    """Return the head of a model by itself: a function from hidden states (..., D) to logits (..., V).
+    """Return the head of a model as a function from hidden states (..., D) to logits (..., V).
 
     Args:
         config: Of the model.
@@ -61,14 +62,13 @@ def head_of(config: TransformerConfig, model: keras.Model) -> Callable:
 
 
 def logits_of(config: TransformerConfig, hidden_states: Tensor, project: Callable, add_bias: Callable | None) -> Tensor:
-    """Return what the head computes, whatever multiplies: all that a family does before and after the output
-    projection.
+    """Compute the logits with any output projection: the scale before it, and the bias after it.
 
     Args:
-        config: Whose `scale_outputs` is read.
+        config: Read for `scale_outputs`.
         hidden_states: (..., D).
         project: The output projection, from (..., D) to (..., V).
-        add_bias: Adds the bias of the logits; None where there is none.
+        add_bias: Adds the bias of the logits; None if there is none.
 
     Returns:
         Logits (..., V).

@@ -15,7 +15,7 @@ from keras_transformers.utils.tensor_types import Tensor
 
 @keras.saving.register_keras_serializable("keras_transformers")
 class OutputBias(keras.layers.Layer):
-    """Adds one learned number per token of the vocabulary to logits (..., V)."""
+    """A layer that adds one learned number per token of the vocabulary to logits (..., V)."""
 
     def build(self, logits_shape):
         self.bias = self.add_weight(shape=(logits_shape[-1],), initializer="zeros", name="bias")
@@ -30,7 +30,7 @@ def masked_lm_head(
 ) -> Tensor:  # fmt: skip
     """Predict the tokens at some positions: dense, activation, norm, then the tied output projection with a bias.
 
-    Only the named positions are computed, since the projection on the vocabulary is the dearest part.
+    Only these positions are computed, as the projection on the vocabulary is the most expensive part.
     Paper: Devlin et al. 2018, https://arxiv.org/abs/1810.04805.
 
     Args:

@@ -1,4 +1,4 @@
-"""One vector per text."""
+"""Pooling: one vector per text."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from keras_transformers.utils.tensor_types import Tensor
 def pooler(config: TransformerConfig, hidden_states: Tensor, dtype: str | None = None) -> Tensor:
     """Apply a dense layer with an activation to the hidden state of the first token, `[CLS]`.
 
-    BERT has it in the model; in RoBERTa, DistilBERT and ELECTRA it is the first layer of the classifier, behind a
-    dropout in some of them.
+    In BERT it is part of the model; in RoBERTa, DistilBERT and ELECTRA it is the first layer of the classifier, in some
+    of them after a dropout.
 
     Args:
         config: Sizes and options.
@@ -46,7 +46,7 @@ def pooler(config: TransformerConfig, hidden_states: Tensor, dtype: str | None =
 
 
 def last_token(hidden_states: Tensor, padding_mask: Tensor) -> Tensor:
-    """Return the hidden state of the last token: what a decoder knows of the whole text.
+    """Return the hidden state of the last token, which in a decoder has seen the whole text.
 
     Paper: Radford et al. 2018, "Improving Language Understanding by Generative Pre-Training".
 

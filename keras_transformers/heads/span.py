@@ -1,4 +1,4 @@
-"""The head of extractive question answering: where in a text an answer starts and ends."""
+"""The head of extractive question answering: the first and the last token of an answer."""
 
 from __future__ import annotations
 

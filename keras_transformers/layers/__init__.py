@@ -1,4 +1,4 @@
-"""Reusable layers: every model of the zoo is built from these."""
+"""Layers that all models of the zoo are built from."""
 
 from keras_transformers.layers.attention.attention import Attention
 from keras_transformers.layers.attention.masks import causal_mask, combine, document_mask, padding_mask, window_mask

@@ -1,4 +1,4 @@
-"""What each block takes beside the hidden states: the mask and the positions that its own options ask for."""
+"""The inputs of each block beside the hidden states: the mask and the positions for its options."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ def block_inputs(
     config: TransformerConfig, layers: Layers, side: str, queries: Tensor, keys: Tensor,
     attention_mask: Tensor | None = None, documents: Tensor | None = None, is_cached: bool = False,
 ) -> list[dict[str, Tensor]]:  # fmt: skip
-    """Return the call arguments of each block of a stack; blocks that want the same share the same tensors.
+    """Return the call arguments of each block of a stack; blocks with the same options share tensors.
 
     Args:
-        config: Says what each block wants.
-        layers: Of the stack, by name.
+        config: The options of each block.
+        layers: Layers of the stack, by name.
         side: `"encoder"` or `"decoder"`.
         queries: int32 (1|B, T), positions of the queries in their texts.
         keys: int32 (1|B, S), positions of the keys.
-        attention_mask: Boolean (B, 1, S), what hides padding.
-        documents: Integer (B, T), as `document_mask` takes them, where S = T.
+        attention_mask: Boolean (B, 1, S), which hides padding.
+        documents: Integer (B, T), as in `document_mask`, if S = T.
         is_cached: Whether the keys come from a cache.
 
     Returns:
-        For each block a dict of `attention_mask`, boolean (1|B, 1|T, S), or, where texts may be long and the block
-        makes its mask itself, `attention_mask` or `documents`; and, where it has positions that are not in the
-        embeddings, `rotary` or `position_bias`; for a decoder `use_causal_mask`. Recurrent blocks and convolutions of
-        a decoder take `positions` alone, as these tell where a text begins.
+        A dict for each block: `attention_mask`, boolean (1|B, 1|T, S), or, if texts may be long and the block makes its
+        own mask, `attention_mask` or `documents`; `rotary` or `position_bias` if it has positions that are not in the
+        embeddings; in a decoder `use_causal_mask`. Recurrent and convolutional blocks of a decoder take `positions`
+        only, which show where a text begins.
     """
     if config.mixer != "attention":
         block_input = {"positions": queries} if side == "decoder" else {"attention_mask": attention_mask}
@@ -43,7 +43,7 @@ def block_inputs(
         places = (queries, keys)
         if documents is not None:
             attention_mask = combine(attention_mask, document_mask(documents))  # (B, T, S)
-            # Those in the row: should a number return behind another text, its positions begin anew.
+            # Places in the row, not positions: a text number that occurs again after another text begins a new text.
             places = (PositionIds(name="place_ids")(documents),) * 2  # (1, T)
         visible = {
             window: {"attention_mask": combine(attention_mask, reach_mask(*places, *reach(window, side)))}
@@ -57,6 +57,6 @@ def block_inputs(
         bias = {"position_bias": layers["positions"](queries, keys)} if "positions" in layers else {}
         positions = [bias] * len(blocks)
 
-    causal = {"use_causal_mask": False} if side == "decoder" else {}  # the masks say it, or the block's own reach
+    causal = {"use_causal_mask": False} if side == "decoder" else {}  # masks or `reach` hide later tokens
     pairs = zip(windows, positions, strict=True)
     return [{**visible[window], **own_positions, **causal} for window, own_positions in pairs]

@@ -1,4 +1,4 @@
-"""From a configuration to layers: the only place where its fields are unpacked."""
+"""The layers of a model from its configuration: the only place where its fields are unpacked."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from keras_transformers.layers.attention.cache import joined
 from keras_transformers.layers.blocks.residual import make_norm
 from keras_transformers.utils.tensor_types import Tensor
 
-# Beside the hidden states of each stack.
+# Optional outputs beside the hidden states of each stack.
 OPTIONAL_OUTPUTS: dict[str, tuple[str, ...]] = {"encoder": ("attention_scores", "all_hidden_states")}
 OPTIONAL_OUTPUTS["decoder"] = OPTIONAL_OUTPUTS["encoder"]
 OPTIONAL_OUTPUTS["encoder_decoder"] = (
     *OPTIONAL_OUTPUTS["decoder"], "cross_attention_scores", "encoder_attention_scores", "all_encoder_hidden_states",
 )  # fmt: skip
-# Fields of the configuration that are options of a block, or of a layer inside it, by the same names.
+# Fields of the configuration that are also options of a block, or of a layer inside it.
 BLOCK_OPTIONS = (
     "num_heads", "intermediate_dim", "head_dim", "num_kv_heads", "dropout", "attention_dropout", "activation",
     "activation_dropout", "gated", "norm", "norm_order", "epsilon", "use_bias", "initializer_range",
@@ -43,7 +43,7 @@ Layers = Mapping[str, keras.layers.Layer]
 
 
 def check_outputs(outputs: Iterable[str], config: TransformerConfig) -> tuple[str, ...]:
-    """Return the names of optional outputs of a model; a `ValueError` for one that it does not have."""
+    """Check and return the names of a model's optional outputs; an unknown one is a `ValueError`."""
     if isinstance(outputs, str):
         raise ValueError(f"outputs must be a list of names: received the str {outputs!r}. Pass [{outputs!r}].")
     outputs, two_stacks = tuple(outputs), config.kind == "encoder_decoder"
@@ -62,7 +62,7 @@ def _has_output(config: TransformerConfig, name: str) -> bool:
 
 
 def token_inputs(config: TransformerConfig) -> dict[str, keras.KerasTensor]:
-    """Return the inputs of a model by name, each int32 (B, T), or (B, S) those of an encoder beside a decoder."""
+    """Return the inputs of a model by name, int32 (B, T) each; (B, S) for an encoder beside a decoder."""
     names = ["token_ids", *(["segment_ids"] if config.num_segments else []), "padding_mask"]
     if config.kind == "encoder_decoder":
         names = [*(f"encoder_{name}" for name in names), *names]
@@ -72,12 +72,12 @@ def token_inputs(config: TransformerConfig) -> dict[str, keras.KerasTensor]:
 def layers(config: TransformerConfig, outputs: Sequence[str], dtype: str) -> dict[str, keras.layers.Layer]:
     """Return all layers of a model by their names, in the order of the data.
 
-    Where there are two stacks, the names of their layers begin with `encoder_` and `decoder_`, but for the token
-    embedding that they share.
+    If there are two stacks, the names of their layers begin with `encoder_` and `decoder_`, except the shared token
+    embedding.
 
     Args:
         config: Sizes and options.
-        outputs: Names of the optional outputs: whether blocks return attention weights goes by them.
+        outputs: Names of the optional outputs; they decide whether blocks return attention weights.
         dtype: Name of a Keras dtype policy.
     """
     all_layers = [_token_embedding(config, config.vocabulary_size, dtype, "token_embedding")]
@@ -122,7 +122,7 @@ def _embedding_layers(config: TransformerConfig, prefix: str, dtype: str) -> lis
 
 
 def _position_layers(config: TransformerConfig, side: str, prefix: str, dtype: str) -> list[keras.layers.Layer]:
-    """Return the layers, if any, that make what blocks take for positions, once for all blocks that want the same."""
+    """Return the layers that compute positions for the blocks; blocks with the same options share one."""
     name = f"{prefix}positions"
     if "rotary" in config.position_kinds:
         return [
@@ -135,9 +135,9 @@ def _position_layers(config: TransformerConfig, side: str, prefix: str, dtype: s
 
 
 def rotary_names(config: TransformerConfig, side: str) -> dict[float, str]:
-    """Return the names of the layers of rotary positions of a stack, by the base of their wavelengths.
+    """Return the names of a stack's layers of rotary positions, by the base of their wavelengths.
 
-    `positions` is that of the first block that has any; `positions_1`, ... are those of further bases.
+    `positions` is the layer of the first block that has rotary positions; `positions_1`, ... are for further bases.
     """
     blocks = [config.block(index, side) for index in range(config.num_blocks(side))]
     bases = dict.fromkeys(options.max_wavelength or 0.0 for options in blocks if options.rotary)
@@ -150,15 +150,15 @@ def _blocks(config: TransformerConfig, side: str, outputs: Sequence[str], dtype:
     options: dict[str, Any] = {name: getattr(config, name) for name in BLOCK_OPTIONS}
     options |= {"scale": config.attention_scale, "dtype": dtype}
     if not has_long_texts(config):
-        options["linear_from"] = None  # as fast as can be: no text is long
+        options["linear_from"] = None  # the fastest way, as no text is long
     two_stacks = config.kind == "encoder_decoder"
     options["return_scores"] = ("encoder_attention_scores" if two_stacks else "attention_scores") in outputs
     block_class: type[keras.layers.Layer] = EncoderBlock
     if side == "decoder":
         block_class = DecoderBlock
         options |= {"cross_attention": two_stacks, "output_initializer_range": config.output_initializer_range}
-        options["return_cache"] = True  # for `prefill`: a cache that nobody lists as an output costs nothing
-        # Alignments may be asked for at any time; weights that nobody lists as an output cost nothing.
+        options["return_cache"] = True  # for `prefill`: a cache that is no output of the model costs nothing
+        # For alignments, which may be asked for at any time: weights that are no output of the model cost nothing.
         options["return_scores"] |= two_stacks
     blocks = [config.block(index, side) for index in range(config.num_blocks(side))]
     reaches = [reach(own.attention_window, side) if has_long_texts(config) else (None, None) for own in blocks]
@@ -169,14 +169,12 @@ def _blocks(config: TransformerConfig, side: str, outputs: Sequence[str], dtype:
 
 
 def has_long_texts(config: TransformerConfig) -> bool:
-    """Return whether blocks make their masks themselves, chunk by chunk, as a mask of a whole text would be too
-    large.
-    """
+    """Return whether blocks make their masks chunk by chunk, as the mask of a whole text would be too large."""
     return config.max_length >= LINEAR_FROM
 
 
 def reach(window: int | None, side: str) -> tuple[int | None, int | None]:
-    """Return how many tokens before and after itself a token sees, for the window of a block of one side."""
+    """Convert a block's attention window to the number of tokens that a token sees before and after itself."""
     if side == "decoder":
         return (None if window is None else window - 1, 0)
     return (None, None) if window is None else (window // 2, window // 2)
@@ -204,7 +202,7 @@ def _mixer_blocks(config: TransformerConfig, side: str, dtype: str) -> list[kera
 
 
 def cache_shapes(config: TransformerConfig) -> dict[str, tuple[int, None, int]]:
-    """Return the shapes (K, S, H) of the parts of a block's cache; S is open."""
+    """Return the shapes (K, S, H) of the parts of a block's cache; S is None."""
     heads = (config.num_kv_heads, None, config.head_dim)
     shapes = {"key": heads, "value": heads}
     if config.mixer != "attention":
@@ -217,7 +215,7 @@ def cache_shapes(config: TransformerConfig) -> dict[str, tuple[int, None, int]]:
 
 
 def _final_layers(config: TransformerConfig, prefix: str, dtype: str) -> list[keras.layers.Layer]:
-    if config.norm_order == "post":  # ends with a norm already
+    if config.norm_order == "post":  # each block ends with a norm
         return []
     final_layers = [_norm(config, dtype, f"{prefix}final_norm")]
     if config.final_dropout:
@@ -230,10 +228,10 @@ def _norm(config: TransformerConfig, dtype: str, name: str) -> keras.layers.Laye
 
 
 def stack(layers: Layers, side: str) -> Layers:
-    """Return the layers of one of two stacks, by the names that they have in a model of one stack.
+    """Return the layers of one of two stacks, named as in a model of one stack.
 
     Args:
-        layers: By name, of any model.
+        layers: Layers of any model, by name.
         side: `"encoder"` or `"decoder"`.
     """
     prefix = f"{side}_"
@@ -244,10 +242,10 @@ def stack(layers: Layers, side: str) -> Layers:
 def embed(
     layers: Layers, token_ids: Tensor, segment_ids: Tensor | None = None, positions: Tensor | None = None
 ) -> Tensor:
-    """Token, segment and absolute position embeddings, (B, T, D); positions are 0, 1, 2, ... when None."""
+    """Return the sum of token, segment and absolute position embeddings, (B, T, D); positions None are 0, 1, 2, ..."""
     embedding = layers["token_embedding"]
     if segment_ids is not None and embedding.num_segments == 1:
-        segment_ids = segment_ids * 0  # both texts of a pair are of the one segment, as RoBERTa has it
+        segment_ids = segment_ids * 0  # both texts of a pair are in the only segment, as in RoBERTa
     hidden_states = embedding(token_ids, segment_ids=segment_ids)  # (B, T, D)
     if "position_rows" in layers:
         positions = layers["position_rows"](token_ids)  # (B, T)
@@ -259,7 +257,7 @@ def embed(
 
 
 def finish(layers: Layers, hidden_states: Tensor) -> Tensor:
-    """Return what stands behind the last block, where anything does."""
+    """Apply the norm and the dropout after the last block, if the model has them."""
     for name in ("final_norm", "final_dropout"):
         if name in layers:
             hidden_states = layers[name](hidden_states)  # (B, T, D)
@@ -269,13 +267,13 @@ def finish(layers: Layers, hidden_states: Tensor) -> Tensor:
 def named_outputs(
     names: Iterable[str], states: list[Tensor], scores: Mapping[str, list[Tensor]], prefix: str = ""
 ) -> dict[str, Tensor]:
-    """Return the outputs of a stack: `hidden_states`, and those of the optional ones that are asked for.
+    """Return the outputs of a stack by name: `hidden_states` and the optional ones in `names`.
 
     Args:
-        names: Of the outputs.
-        states: The embeddings and what every block gives, each (B, T, D); the last one is normed.
+        names: Names of the outputs.
+        states: The embeddings and the output of every block, each (B, T, D); the last one is after the norm.
         scores: Attention weights of every block by name, each (B, N, T, S).
-        prefix: Of the names of the outputs.
+        prefix: Prefix of the names of the outputs.
     """
     lists = {prefix + name: tensors for name, tensors in scores.items()} | {f"all_{prefix}hidden_states": states}
     stacked = {name: ops.stack(tensors, axis=1) for name, tensors in lists.items() if name in names}  # (B, L, ...)

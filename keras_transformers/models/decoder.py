@@ -1,4 +1,4 @@
-"""Decoders: every token attends to itself and to those before it; and their twins that generate."""
+"""Decoders, in which a token attends to itself and earlier ones, and models over their layers for generation."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from keras_transformers.utils.tensor_types import Tensor
 def decoder(
     config: TransformerConfig, *, outputs: Iterable[str] = (), dtype: str | None = None, name: str = "decoder"
 ) -> keras.Model:
-    """Return a decoder as a plain functional model, without a head: whole sequences, as in training.
+    """Build a decoder as a functional model without a head: whole sequences, as in training.
 
-    `prefill` and `step` make the twins for generation out of the same layers.
+    `prefill` and `step` build the models for generation over the same layers.
     Papers: GPT, Radford et al. 2018, https://openai.com/index/language-unsupervised; GPT-2, Radford et al. 2019.
 
     Args:
@@ -31,9 +31,9 @@ def decoder(
 
     Returns:
         A functional model. Inputs: a dict of int32 (B, T) `token_ids` and `padding_mask`: 0 = padding, at the end of
-        a row; other tokens see the earlier ones of the same number, and positions count from its first. So 1 for all
-        tokens of a text, or 1, 1, 2, 2, 2, ... for several texts in one row that do not see each other; the tokens of
-        a text stand together.
+        a row. Tokens with the same number are one text: they see earlier tokens of that text only, and positions count
+        from its first. So 1 for all tokens of a single text, or 1, 1, 2, 2, 2, ... for several texts in one row, one
+        after the other.
         Outputs: a dict of `hidden_states` (B, T, D) and, on request, `attention_scores` (B, L, N, T, T) and
         `all_hidden_states` (B, L + 1, T, D) for L blocks.
 
@@ -56,7 +56,7 @@ def decoder(
 
 
 def prefill(config: TransformerConfig, model: keras.Model, outputs: Iterable[str] = ()) -> keras.Model:
-    """Return the twin of a decoder that takes whole prompts and gives the cache for `step`, over the same layers.
+    """Build the model that reads whole prompts and returns the cache for `step`, over a decoder's layers.
 
     Args:
         config: Of the model.
@@ -65,8 +65,8 @@ def prefill(config: TransformerConfig, model: keras.Model, outputs: Iterable[str
 
     Returns:
         A functional model. Inputs: those of the model without its heads. Outputs: `hidden_states` (B, T, D), and
-        `cache`, for each block a dict of `key` and `value`, each (B, K, T, H), beside an encoder also of `cross_key`
-        and `cross_value`, each (B, K, S, H); on request `cross_attention_scores` (B, L, N, T, S).
+        `cache`, a dict for each block: `key` and `value`, each (B, K, T, H), with an encoder also `cross_key` and
+        `cross_value`, each (B, K, S, H); on request `cross_attention_scores` (B, L, N, T, S).
 
     Example:
 
@@ -88,19 +88,19 @@ def prefill(config: TransformerConfig, model: keras.Model, outputs: Iterable[str
 def step(
     config: TransformerConfig, model: keras.Model, outputs: Iterable[str] = (), in_place: bool = False
 ) -> keras.Model:
-    """Return the twin of a decoder that takes a few new tokens and a cache, over the same layers.
+    """Build the model that takes a few new tokens and a cache, over a decoder's layers.
 
     Args:
         config: Of the model.
         model: Of `decoder` or `encoder_decoder`, or a model with heads made from one.
         outputs: `"cross_attention_scores"` adds those of a model of two stacks.
-        in_place: Whether the cache that it is called with may be overwritten, as `layers.Attention` says.
+        in_place: Whether the given cache may be overwritten, as in `layers.Attention`.
 
     Returns:
-        A functional model. Inputs: a dict of int32 (B, T) `token_ids` and `cache_positions`, the place of each token
-        in its row, and `cache`, as `prefill` gives it, with room: each (B, K, S, H), S larger than any place; keys and
-        values of an encoder as they are, and its `encoder_padding_mask`, one row for as many rows of tokens that stand
-        together.
+        A functional model. Inputs: a dict of int32 (B, T) `token_ids` and `cache_positions`, the index of each token in
+        its row, and `cache`, as `prefill` returns it, padded to (B, K, S, H) with S larger than any index; keys and
+        values of an encoder unchanged, and its `encoder_padding_mask`. An encoder's row may serve several successive
+        rows of tokens.
         Outputs: `hidden_states` (B, T, D), the new `cache`, and on request `cross_attention_scores`.
 
     Example:
@@ -134,12 +134,12 @@ def step(
 def whole(
     config: TransformerConfig, layers: build.Layers, inputs: Mapping[str, Tensor], **encoder_inputs: Tensor
 ) -> tuple[list, list, dict[str, list]]:
-    """Whole sequences through all layers of a decoder.
+    """Pass whole sequences through all layers of a decoder.
 
     Args:
         config: Sizes and options.
         layers: All layers of the model, by name.
-        inputs: `token_ids` and `padding_mask`, each int32 (B, T), as `decoder` says.
+        inputs: `token_ids` and `padding_mask`, each int32 (B, T), as in `decoder`.
         **encoder_inputs: As for `walk`.
 
     Returns:
@@ -163,15 +163,15 @@ def walk(
         config: Sizes and options.
         layers: Of the decoder, by name.
         token_ids: int32 (B, T).
-        queries, keys: int32 (1|B, T) and (1|B, S), positions of the tokens and of all that they may attend to.
-        documents: Integer (B, T), the text of each token, as `document_mask` takes it; without a cache.
-        cache: Of every block.
-        in_place: As `step` says.
+        queries, keys: int32 (1|B, T) and (1|B, S), positions of the tokens and of all tokens that they may attend to.
+        documents: Integer (B, T), the text of each token, as in `document_mask`; without a cache.
+        cache: The cache of every block.
+        in_place: As in `step`.
         **encoder_inputs: `context` and `encoder_attention_mask`, as blocks take them.
 
     Returns:
-        The hidden states, (B, T, D) each: the embeddings, and the output of every block, the last one normed; the cache
-        of every block; by name, the attention weights of every block, (B, N, T, S) each.
+        The hidden states, (B, T, D) each: the embeddings and the output of every block, the last one after the norm;
+        the cache of every block; the attention weights of every block by name, (B, N, T, S) each.
     """
     hidden_states = build.embed(layers, token_ids, positions=queries)  # (B, T, D)
     inputs = block_inputs(config, layers, "decoder", queries, keys, documents=documents, is_cached=cache is not None)
@@ -186,7 +186,7 @@ def walk(
         )  # (B, T, D), (B, K, S, H), (B, N, T, S)
         states.append(hidden_states)
         new_cache.append(block_cache)
-        for name, tensor in zip(scored, weights, strict=False):  # none, those of the text, those of the encoder too
+        for name, tensor in zip(scored, weights, strict=False):  # none, of self-attention, of cross-attention too
             scores[name].append(tensor)
 
     states[-1] = build.finish(layers, hidden_states)  # (B, T, D)
@@ -198,7 +198,7 @@ def _layers_of(model: keras.Model) -> dict[str, keras.layers.Layer]:
 
 
 def _cache_inputs(config: TransformerConfig, layers: build.Layers) -> list[dict[str, Tensor]]:
-    """For each block the inputs of its cache, each (B, K, S, H)."""
+    """Return the inputs for the cache of each block, each (B, K, S, H)."""
     shapes = build.cache_shapes(config)
     dtypes = [layers[f"decoder_block_{index}"].compute_dtype for index in range(config.num_blocks("decoder"))]
     return [

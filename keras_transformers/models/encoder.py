@@ -1,4 +1,4 @@
-"""Encoder-only models: every token attends to every real token."""
+"""Encoder-only models, in which a token attends to all tokens that are not padding."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from keras_transformers.utils.tensor_types import Tensor
 def encoder(
     config: TransformerConfig, *, outputs: Iterable[str] = (), dtype: str | None = None, name: str = "encoder"
 ) -> keras.Model:
-    """Return an encoder as a plain functional model, without a head.
+    """Build an encoder as a functional model without a head.
 
     Paper: Devlin et al. 2018, https://arxiv.org/abs/1810.04805.
 
@@ -60,7 +60,7 @@ def walk(
     attention_mask: Tensor,
     segment_ids: Tensor | None = None,
 ) -> tuple[list, dict[str, list]]:
-    """Through all layers of an encoder: the hidden states, and the attention weights by name, of every block."""
+    """Pass token ids through an encoder; return hidden states and, by name, attention weights of every block."""
     hidden_states = build.embed(layers, token_ids, segment_ids)  # (B, T, D)
     positions = PositionIds(name="encoder_position_ids")(token_ids)  # (1, T)
     inputs = block_inputs(config, layers, "encoder", positions, positions, attention_mask)
@@ -89,7 +89,7 @@ def encode_source(
         inputs: `encoder_token_ids` and `encoder_padding_mask`, each int32 (B, S).
 
     Returns:
-        What `walk` returns, and what the blocks of the decoder take of it: `context` (B, S, D) and
+        What `walk` returns, and the decoder blocks' inputs from the encoder: `context` (B, S, D) and
         `encoder_attention_mask`, boolean (B, 1, S).
     """
     attention_mask = padding_mask(inputs["encoder_padding_mask"])  # (B, 1, S)

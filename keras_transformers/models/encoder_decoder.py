@@ -1,4 +1,4 @@
-"""Encoder-decoder models: the decoder's tokens attend to themselves, to those before them, and to the encoder's."""
+"""Encoder-decoder models: a decoder's token attends to itself, to earlier ones, and to the encoder's."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from keras_transformers.models.encoder import encode_source
 def encoder_decoder(
     config: TransformerConfig, *, outputs: Iterable[str] = (), dtype: str | None = None, name: str = "encoder_decoder"
 ) -> keras.Model:
-    """Return an encoder and a decoder as one plain functional model, without a head: whole sequences, as in training.
+    """Build an encoder and a decoder as one functional model without a head: whole sequences, as in training.
 
-    `models.decoder.prefill` and `step` make the twins for generation out of the same layers: the encoder runs once, and
-    the keys and values that the decoder takes from it are part of the cache.
+    `models.decoder.prefill` and `step` build the models for generation over the same layers: the encoder runs once, and
+    the decoder's keys and values from it are part of the cache.
     Papers: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762; T5, https://arxiv.org/abs/1910.10683; BART,
     https://arxiv.org/abs/1910.13461.
 
@@ -31,7 +31,7 @@ def encoder_decoder(
 
     Returns:
         A functional model. Inputs: a dict of int32 (B, S) `encoder_token_ids` and `encoder_padding_mask` (non-zero =
-        real token), and (B, T) `token_ids` and `padding_mask`, those of `models.decoder`; the first token is
+        real token), and (B, T) `token_ids` and `padding_mask`, as in `models.decoder`; the first token is
         `config.decoder_start_id`. Outputs: a dict of `hidden_states` (B, T, D), `encoder_hidden_states` (B, S, D) and,
         on request for L blocks, `attention_scores` (B, L, N, T, T), `cross_attention_scores` (B, L, N, T, S),
         `encoder_attention_scores` (B, L, N, S, S), `all_hidden_states` (B, L + 1, T, D) and

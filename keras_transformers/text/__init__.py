@@ -1,1 +1,1 @@
-"""Text to ids and back; no model knowledge."""
+"""Conversion of text to ids and back, independent of models."""

@@ -31,7 +31,7 @@ def component(empty: Any, config: dict[str, Any]) -> Any:
 
 
 def tokens_around(post_processor: dict[str, Any] | None) -> tuple[list[int], list[int]]:
-    """Return the ids of the special tokens that a post-processor puts before and behind a text."""
+    """Return the ids of the special tokens that a post-processor puts before and after a text."""
     before: list[int] = []
     behind: list[int] = []
     for part in parts(post_processor):
@@ -50,12 +50,12 @@ def tokens_around(post_processor: dict[str, Any] | None) -> tuple[list[int], lis
 def make_template(
     single: Sequence[Piece], pair: Sequence[tuple[Piece, int]], ids: Mapping[str, int]
 ) -> processors.TemplateProcessing:
-    """Return the post-processor that puts special tokens around texts. Their names may hold any characters.
+    """Build the post-processor that puts special tokens around texts. Their names may hold any characters.
 
     Args:
         single: The pieces of a text: special tokens, and `A` for the text.
         pair: The pieces of a pair with their segments; `A` and `B` for the texts.
-        ids: Of the special tokens.
+        ids: Ids of the special tokens.
     """
 
     def piece(part: Piece, segment: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Encode texts with the `tokenizers` library: length limits, windows, and errors that say what to do."""
+"""Encoding of texts with the `tokenizers` library: length limits, windows, and clear errors."""
 
 from __future__ import annotations
 

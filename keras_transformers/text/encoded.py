@@ -1,4 +1,4 @@
-"""One encoded text: its token ids, and their places in the text."""
+"""An encoded text: its token ids, and their positions in the text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Encoded:
 
     encoding: tokenizers.Encoding
     row: int  # index of the text in the batch
-    dropped: tuple[int, int] = (0, 0)  # half-open; places of the encoding that are left out: see `with_first`
+    dropped: tuple[int, int] = (0, 0)  # half-open range of the encoding that is left out: see `with_first`
 
     @property
     def ids(self) -> list[int]:
@@ -25,7 +25,7 @@ class Encoded:
 
     @property
     def sequence_ids(self) -> list[int | None]:
-        """0 for tokens of the first text, 1 for those of the second, whatever segments they have; None for special."""
+        """0 for tokens of the first text, 1 for the second, independent of segments; None for special tokens."""
         return self._kept(self.encoding.sequence_ids)
 
     @property
@@ -48,7 +48,7 @@ class Encoded:
         return bool(self.encoding.overflowing)
 
     def with_first(self, count: int) -> Encoded:
-        """Return the same with so many tokens of the first text of a pair, or of the only one."""
+        """Return the encoding with only the first `count` tokens of the first text of a pair, or of the single text."""
         own = [place for place, text in enumerate(self.encoding.sequence_ids) if text == 0]
         return replace(self, dropped=(own[count], own[-1] + 1)) if count < len(own) else self
 

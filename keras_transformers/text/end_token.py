@@ -1,4 +1,4 @@
-"""The tokens behind a text: a classifier on a language model needs one there, a prompt must have none."""
+"""Special tokens after a text: a classifier on a language model needs one, a prompt must have none."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ TEMPLATE = {
 def with_end_token(tokenizer: Tokenizer, end_id: int) -> Tokenizer:
     """Append a token to each text, and to both texts of a pair; truncation keeps it.
 
-    For a classifier that starts from a language model: GPT-1's "extract" token. Special tokens of the tokenizer stay.
+    For a classifier that starts from a language model, as GPT-1's "extract" token. The tokenizer's special tokens stay.
 
     Args:
-        tokenizer: is not changed.
-        end_id: id of the token, such as the end-of-text token.
+        tokenizer: A tokenizer, which is not changed.
+        end_id: Id of the token, such as the end-of-text token.
 
     Returns:
         A new `Tokenizer`; an equal one, if its template ends with a special token already (mBART: the language).
 
     Raises:
-        ValueError: no token has this id, or special tokens are not added by a template.
+        ValueError: No token has this id, or special tokens are not added by a template.
 
     Example:
 
@@ -46,7 +46,7 @@ def with_end_token(tokenizer: Tokenizer, end_id: int) -> Tokenizer:
     template = processors.pop("TemplateProcessing", TEMPLATE)
     if unknown := processors.keys() - {"ByteLevel"}:
         raise ValueError(
-            f"The post-processors {sorted(unknown)} add special tokens in a way of their own. Expected a "
+            f"The post-processors {sorted(unknown)} add special tokens without a template. Expected a "
             f"TemplateProcessing: write one with {token!r} after the texts into tokenizer.json."
         )
 
@@ -62,7 +62,7 @@ def with_end_token(tokenizer: Tokenizer, end_id: int) -> Tokenizer:
 
 
 def is_bare(tokenizer: Tokenizer) -> bool:
-    """Return whether a template says that nothing stands around a text; a tokenizer without one says nothing.
+    """Return whether the tokenizer has a template without special tokens; False if it has no template.
 
     Example:
 
@@ -73,7 +73,7 @@ def is_bare(tokenizer: Tokenizer) -> bool:
 
 
 def tokens_around(tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
-    """Return the ids of the special tokens that a tokenizer puts before and behind a text.
+    """Return the ids of the special tokens that a tokenizer puts before and after a text.
 
     Example:
 
@@ -84,13 +84,13 @@ def tokens_around(tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
 
 
 def without_end_tokens(tokenizer: Tokenizer) -> Tokenizer:
-    """Leave out the special tokens behind a text, so that a language model goes on with it.
+    """Leave out the special tokens after a text, so that a language model continues it.
 
     Args:
-        tokenizer: is not changed.
+        tokenizer: A tokenizer, which is not changed.
 
-    Returns:
-        A new `Tokenizer` for single texts; the given one, if it puts nothing behind them.
+            Returns:
+            A new `Tokenizer` for single texts; the given one, if it puts nothing after them.
 
     Example:
 

@@ -11,13 +11,13 @@ import tokenizers
 
 from keras_transformers.utils.untrusted import MOST_LETTERS
 
-SPARE_IDS = 1 << 16  # that a vocabulary may leave without a token, beside as many as it has tokens
+SPARE_IDS = 1 << 16  # ids that a vocabulary may leave without a token, in addition to its number of tokens
 PANIC = "PanicException"  # a BaseException that cannot be imported
 
 
 @contextmanager
 def panics_as_errors() -> Iterator[None]:
-    """Raise a `ValueError` where the library's Rust code panics; other exceptions pass unchanged."""
+    """Raise a `ValueError` if the library's Rust code panics; other exceptions pass unchanged."""
     try:
         yield
     except BaseException as error:
@@ -31,7 +31,7 @@ def panics_as_errors() -> Iterator[None]:
 
 @contextmanager
 def refusals_as_errors(path: Any) -> Iterator[None]:
-    """Raise a `ValueError` that names the file where the library refuses what was read from it, or panics."""
+    """Raise a `ValueError` that names the file if the library refuses its content, or panics."""
     try:
         with panics_as_errors():
             yield
@@ -42,7 +42,7 @@ def refusals_as_errors(path: Any) -> Iterator[None]:
 
 
 def uncached(model: tokenizers.models.Model) -> tokenizers.models.Model:
-    """Stop a model from caching the words that it cuts, which the library keeps after the model is gone; return it.
+    """Stop a model from caching the words that it cuts, as the library never frees them; return the model.
 
     Example:
 
@@ -77,7 +77,7 @@ def count_ids(library: tokenizers.Tokenizer) -> int:
 
 
 class Guard:
-    """Let one thread at a time use a library object: its truncation is state of the object.
+    """A lock that lets one thread at a time use a library object, as the truncation is state of the object.
 
     The library itself encodes the texts of a batch on all cores.
     """
@@ -89,7 +89,7 @@ class Guard:
 
     @contextmanager
     def __call__(self, truncation: dict[str, Any] | None = None) -> Iterator[None]:
-        """Inside, the library truncates with these arguments of its `enable_truncation`; None for no truncation."""
+        """Set the library's truncation inside a context: arguments of its `enable_truncation`, or None for none."""
         with self._lock, panics_as_errors():
             if truncation:
                 self._library.enable_truncation(**truncation)

@@ -14,13 +14,13 @@ from keras_transformers.text.components import component, parts
 from keras_transformers.text.library import count_ids
 from keras_transformers.text.vocabularies.byte_pair_vocabulary import letters_to_bytes
 
-ANCHOR = "a"  # a neighbour for a token, so that no decoder takes that token for the first or the last
-LAST_SPACE = r" \z"  # drops one space at the end. Not the decoder Strip: it panics at an empty text
+ANCHOR = "a"  # a neighbour for a token, which is then neither the first nor the last for a decoder
+LAST_SPACE = r" \z"  # drops one space at the end; the decoder Strip would panic at an empty text
 BYTE = re.compile("<0x([0-9A-Fa-f]{2})>")
 
 
 def token_bytes(library: tokenizers.Tokenizer, first: bool = False, last: bool = False) -> list[bytes]:
-    """For each id, the bytes that it adds to a text; b"" for special tokens and unused ids.
+    """Return for each id the bytes that it adds to a text; b"" for special tokens and unused ids.
 
     Args:
         library: The tokenizer.
@@ -45,20 +45,20 @@ def around_fuse(decoder: dict[str, Any] | None) -> tuple[dict[str, Any] | None, 
 
 
 def strip_limits(step: dict[str, Any]) -> tuple[str, int, int] | None:
-    """(content, most at the start, most at the end) that a decoder drops from a text; None for other decoders."""
+    """Return what a decoder drops: (content, most at the start, most at the end of a text); None for other decoders."""
     if step["type"] == "Strip":
         return step["content"], step["start"], step["stop"]
     return (" ", 0, 1) if step == {"type": "Replace", "pattern": {"Regex": LAST_SPACE}, "content": ""} else None
 
 
 def _strip(content: bytes, strips: list[dict[str, Any]], first: bool, last: bool) -> bytes:
-    """Strip a token at an end of the text; an error if more than one character may go, since tokens may be shorter."""
+    """Strip a token at an end of the text; raise if it may be more than one character, as tokens may be shorter."""
     for step in strips if first or last else []:
         text, start, stop = strip_limits(step) or ("", 2, 2)
         if max(start * first, stop * last) > 1:
             raise ValueError(
-                f"The decoder {step} behind Fuse takes a whole text: a text that grows token by token needs one that "
-                "drops one character at an end at most."
+                f"The decoder {step} after Fuse needs a whole text. Generation token by token needs a decoder that "
+                "drops at most one character at an end."
             )
         content = content.removeprefix(text.encode()) if first and start else content
         content = content.removesuffix(text.encode()) if last and stop else content
@@ -66,16 +66,17 @@ def _strip(content: bytes, strips: list[dict[str, Any]], first: bool, last: bool
 
 
 def text_tokens(library: tokenizers.Tokenizer) -> dict[int, str]:
-    """Id to token, without special tokens; added tokens are normalised where the library decodes them so."""
+    """Return id to token, without special tokens; added tokens are normalised if the library decodes them so."""
     special = {i for i, token in library.get_added_tokens_decoder().items() if token.special}
-    ids = [i for i in library.get_vocab().values() if i not in special]
-    return {i: token for i in ids if (token := library.id_to_token(i)) is not None}  # `get_vocab` does not normalise
+    # Not the names in `get_vocab`: those of added tokens are as they were before the normaliser.
+    ids = (i for i in library.get_vocab().values() if i not in special)
+    return {i: token for i in ids if (token := library.id_to_token(i)) is not None}
 
 
 def speller(decoder: dict[str, Any] | None, first: bool, last: bool) -> Callable[[str], bytes]:
-    """Return a function from a token to its bytes, as decoded at the start, inside or at the end of a text.
+    """Return a function from a token to the bytes that it is decoded to at the start, inside or at the end of a text.
 
-    A token that stands for a byte gives that byte. `decoder` is the "decoder" of a tokenizer.json.
+    A token of a byte gives that byte. `decoder` is the "decoder" of a tokenizer.json.
     """
     steps = parts(decoder)
     kinds = {step["type"] for step in steps}

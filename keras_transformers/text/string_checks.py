@@ -1,4 +1,4 @@
-"""Checks of what layers of strings, and exports that take text, are given."""
+"""Checks of the inputs of string layers, and of exports that take text."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def check_tokenizer(who: str, tokenizer: Any) -> None:
     """Check that there is a `Tokenizer`, and TensorFlow to compile it for.
 
     Args:
-        who: Takes the tokenizer.
-        tokenizer: As a user has it.
+        who: Name of the caller, for the error message.
+        tokenizer: A user's argument.
 
     Raises:
-        ValueError: One is missing.
+        ValueError: It is no `Tokenizer`, or the backend is not TensorFlow.
     """
     if keras.config.backend() != "tensorflow":
         raise ValueError(
@@ -44,11 +44,11 @@ def padding_of(tokenizer: Tokenizer, pad_id: int | None) -> int:
     """Return the id that rows are padded with.
 
     Args:
-        tokenizer: Of the texts.
-        pad_id: What a user asks for; None for the tokenizer's.
+        tokenizer: The tokenizer.
+        pad_id: A user's argument; None for the tokenizer's.
 
     Raises:
-        ValueError: It is no id, or the tokenizer has none.
+        ValueError: `pad_id` is no token id, or None and the tokenizer has none.
 
     Example:
 
@@ -67,7 +67,7 @@ def padding_of(tokenizer: Tokenizer, pad_id: int | None) -> int:
 
 
 def own_padding(tokenizer: Tokenizer) -> int | None:
-    """Return the id of a tokenizer's token for padding; None if it has none."""
+    """Return the id of a tokenizer's padding token; None if it has none."""
     try:
         return tokenizer.pad_id
     except ValueError:
@@ -79,10 +79,10 @@ def check_length(graph: TextGraph, max_length: Any, pairs: bool) -> None:
 
     Args:
         graph: The `TextGraph` of a tokenizer.
-        max_length: The most tokens of a row; None for no limit.
+        max_length: Maximum tokens of a row; None for no limit.
         pairs: Whether rows are made of two texts.
 
-    Raises:
+            Raises:
         ValueError: `max_length` is no integer, or the special tokens take all of it.
     """
     if max_length is None:
@@ -93,10 +93,10 @@ def check_length(graph: TextGraph, max_length: Any, pairs: bool) -> None:
 
 
 def strings(texts: Any) -> Tensor:
-    """Return strings as a user has them as a tensor (), (B,) or (B, 1), which may be symbolic.
+    """Convert a user's strings to a tensor (), (B,) or (B, 1), which may be symbolic.
 
     Raises:
-        ValueError: They are none, or have another shape.
+        ValueError: They are no strings, or have another shape.
 
     Example:
 
@@ -124,7 +124,9 @@ def strings(texts: Any) -> Tensor:
 
 
 def _check_python(texts: Any) -> None:
-    """Refuse lists of anything else, of which TensorFlow would make a row each, and text that it cannot hold."""
+    """Refuse lists with other members than str, each of which TensorFlow would convert to a row, and text that is not
+    UTF-8.
+    """
     rows = [texts] if isinstance(texts, str) else texts
     for row, text in enumerate(rows if isinstance(rows, (list, tuple)) else ()):
         if not isinstance(text, (str, bytes)):

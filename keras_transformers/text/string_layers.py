@@ -18,13 +18,13 @@ from keras_transformers.text.string_checks import (
     strings,
 )
 from keras_transformers.text.tokenizer import Tokenizer
-from keras_transformers.utils.number_checks import may_be_equal
+from keras_transformers.utils.tensor_types import may_be_equal
 from keras_transformers.utils.untrusted import shown
 
 OUTPUTS = ("token_ids", "segment_ids", "padding_mask", "truncated")
 TOKENIZERS: WeakValueDictionary[str, Tokenizer] = (
     WeakValueDictionary()
-)  # by tokenizer.json: copies of layers share them
+)  # by tokenizer.json, so that copies of layers share them
 
 
 class TextLayer(keras.layers.Layer):
@@ -33,7 +33,7 @@ class TextLayer(keras.layers.Layer):
     Args:
         tokenizer: A `Tokenizer`.
         pad_id: The id that rows are padded with.
-        **kwargs: Of a layer; `dtype` is that of the inputs, which a `keras.Sequential` asks its first layer for.
+        **kwargs: Arguments of a layer; `dtype` is the inputs', which a `keras.Sequential` asks its first layer for.
     """
 
     def __init__(self, tokenizer: Tokenizer, pad_id: int, **kwargs: Any):
@@ -60,7 +60,7 @@ class TextLayer(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable("keras_transformers")
 class Tokenize(TextLayer):
-    """Strings to the inputs of a model, as core TensorFlow ops; the ids are those of `Tokenizer.encode`.
+    """A layer from strings to the inputs of a model, as core TensorFlow ops; the ids equal those of `Tokenizer.encode`.
 
     Use it as the first layer of a model that takes text, or in `tf.data`, where a GPU or TPU need not wait for it:
     `dataset.map(lambda text, label: (tokenize(text), label))`. It is saved, cloned and exported with its tokenizer.
@@ -68,26 +68,26 @@ class Tokenize(TextLayer):
 
     Args:
         tokenizer: A `Tokenizer`.
-        max_length: The most tokens of a row, special tokens included: longer texts are cut, of a pair the longer one
+        max_length: Maximum tokens of a row, special tokens included: longer texts are cut, the longer one of a pair
             first. None for no limit.
         pairs: Whether rows are made of two texts.
-        pad_to_max_length: Whether all rows have `max_length` tokens, a static shape as XLA and TPUs need behind
+        pad_to_max_length: Whether all rows have `max_length` tokens, a static shape as XLA and TPUs need after
             `tf.data`. If not, as many as the longest of the batch.
-        outputs: Names of the columns that are returned: of `token_ids`, `segment_ids`, `padding_mask` and `truncated`.
-            One name, a str, for that tensor instead of a dict: in a `keras.Sequential`, `"token_ids"` before a
+        outputs: Names of the columns to return, out of `token_ids`, `segment_ids`, `padding_mask` and `truncated`. One
+            name, a str, returns that tensor instead of a dict: in a `keras.Sequential`, `"token_ids"` before a
             `TokenEmbedding(mask_zero=True)`, which hides padding of id 0.
         pad_id: The id that `token_ids` are padded with; None for the tokenizer's.
 
     Call arguments:
         inputs: (B,) or (B, 1) strings: a tensor, an array or a list of str. A single string () gives a single row. With
-            `pairs`, a tuple or list of two of them.
+            `pairs`, a tuple or list of two such inputs.
 
     Returns:
         A dict of `token_ids`, `segment_ids` and `padding_mask` (1 for tokens, 0 for padding), int32 (B, T); and if
         asked for, `truncated`, bool (B,): whether the text was cut.
 
     Raises:
-        ValueError: An argument is not what is said here, `max_length` leaves no room beside special tokens, a component
+        ValueError: An argument is invalid, `max_length` leaves no room beside special tokens, a component
             of the tokenizer cannot be compiled (the message names it), the backend is not TensorFlow, or the inputs are
             no strings.
 
@@ -130,7 +130,7 @@ class Tokenize(TextLayer):
         return {**super().get_config(), **{name: getattr(self, name) for name in names}}
 
     def __call__(self, inputs, **kwargs):
-        return super().__call__(self._tensors(inputs), **kwargs)  # lists, too: Keras takes no others than of numbers
+        return super().__call__(self._tensors(inputs), **kwargs)  # lists, too: Keras takes only lists of numbers
 
     def call(self, inputs):
         import tensorflow as tf
@@ -175,7 +175,7 @@ class Tokenize(TextLayer):
 
 @keras.saving.register_keras_serializable("keras_transformers")
 class Detokenize(TextLayer):
-    """Token ids to strings, as core TensorFlow ops; the texts are those of `Tokenizer.decode`.
+    """A layer from token ids to strings, as core TensorFlow ops; the texts equal those of `Tokenizer.decode`.
 
     Use it as the last layer of a model that gives text. TensorFlow only.
 
@@ -189,8 +189,8 @@ class Detokenize(TextLayer):
         (B,) strings.
 
     Raises:
-        ValueError: `tokenizer` is none, a component of it cannot be compiled (the message names it), the backend is not
-            TensorFlow, or the ids are no integers (B, T).
+        ValueError: `tokenizer` is no `Tokenizer`, a component of it cannot be compiled (the message names it), the
+            backend is not TensorFlow, or the ids are no integers (B, T).
 
     Example:
 
@@ -219,7 +219,7 @@ class Detokenize(TextLayer):
         import tensorflow as tf
 
         held = tf.cast(token_ids, tf.int32)
-        is_same = tf.equal(tf.cast(held, token_ids.dtype), token_ids)  # not of larger ids
+        is_same = tf.equal(tf.cast(held, token_ids.dtype), token_ids)  # false for ids that do not fit
         return self.graph.decode(tf.where(is_same, held, -1))  # (B,)
 
     def compute_output_spec(self, token_ids):

@@ -9,7 +9,7 @@ BLANK = r"[\s\v\x1c-\x1f\x{85}\pZ]*"
 
 
 def decoded(column: np.ndarray) -> np.ndarray:
-    """Return the array with its bytes, if it has any, as `str`.
+    """Decode the bytes in an array, if it has any, to `str`.
 
     Args:
         column: Any dtype; objects in it are bytes in UTF-8.

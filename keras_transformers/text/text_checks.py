@@ -14,11 +14,10 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def listed(values: Any, is_ordered: bool = True) -> list | None:
-    """Values, one a row, as a list; None if they are none: one str, a dict, a number.
+    """Convert values, one a row, to a list; return None for anything else: one str, a dict, a number.
 
     Raises:
-        ValueError: They are a table, of which iteration gives the names of the columns; or a set, where the order
-            matters.
+        ValueError: They are a table, whose iteration gives the names of the columns; or a set, if the order matters.
 
     Example:
 
@@ -27,7 +26,7 @@ def listed(values: Any, is_ordered: bool = True) -> list | None:
     """
     if isinstance(values, (str, bytes, Mapping)):
         return None
-    if any(hasattr(values, name) for name in ("columns", "column_names", "schema")):  # of whatever library
+    if any(hasattr(values, name) for name in ("columns", "column_names", "schema")):  # a table of any library
         columns = [*getattr(values, "columns", getattr(values, "column_names", ()))]
         raise ValueError(
             f"expected one column, such as df['text']: received a {type(values).__name__} with the columns "
@@ -43,7 +42,7 @@ def listed(values: Any, is_ordered: bool = True) -> list | None:
 
 
 def check_texts(name: str, texts: Iterable[str], is_ordered: bool = True) -> list[str]:
-    """Return the texts as a list; a `ValueError` if they are no list, one str, not all str, or not valid Unicode."""
+    """Return the texts as a list; raise if they are no list, one str, not all str, or not valid Unicode."""
     if isinstance(texts, str):
         raise ValueError(f"Expected a list of str for `{name}`, received one str. Pass [text].")
     rows = listed(texts, is_ordered)
@@ -58,7 +57,7 @@ def check_texts(name: str, texts: Iterable[str], is_ordered: bool = True) -> lis
 
 
 def check_text(name: str, text: str, row: int) -> str:
-    """Return the text; a `ValueError` that names its row if it is not a str, or has a lone surrogate."""
+    """Return the text; raise a `ValueError` that names its row if it is not a str, or has a lone surrogate."""
     if not isinstance(text, str):
         raise ValueError(f"Expected a list of str for `{name}`, received {type(text).__name__} at row {row}.")
     surrogate = None if text.isascii() else SURROGATE.search(text)
@@ -73,7 +72,7 @@ def check_text(name: str, text: str, row: int) -> str:
 
 
 def check_lengths(encodings: list[tokenizers.Encoding], max_length: int | None) -> None:
-    """A `ValueError` if a row has more than max_length tokens."""
+    """Raise a `ValueError` if a row has more than max_length tokens."""
     lengths = [len(encoding) for encoding in encodings]
     if max_length is not None and max(lengths, default=0) > max_length:
         row = lengths.index(max(lengths))

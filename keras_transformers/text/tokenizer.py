@@ -1,4 +1,4 @@
-"""Tokenizer: text to ids and back, with the `tokenizers` library."""
+"""The tokenizer: text to ids and back, with the `tokenizers` library."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ NO_FILES: Mapping[str, bytes] = MappingProxyType({})
 
 
 class Tokenizer(Vocabulary):
-    """Text to ids and back, as a tokenizer.json defines. Threads may share one; it can be copied and pickled.
+    """A tokenizer: text to ids and back, as defined by a tokenizer.json. Thread-safe; can be copied and pickled.
 
     Use it wherever Python handles text; `text.graph.compile_text` compiles the same tokenizer.json to TensorFlow ops.
     Make one with `from_file`, `from_folder`, `from_vocab`, `from_merges`, `from_sentencepiece` or `train`; two, for
     source and target, with `pair_from_folder`.
 
     Args:
-        library: a `tokenizers.Tokenizer`.
-        files: name to content of its original files, which `save` writes again; the roles of special tokens, such as
-            `eos_id`, are those of tokenizer_config.json among them.
+        library: A `tokenizers.Tokenizer`.
+        files: Name to content of its original files, which `save` writes again; the roles of special tokens, such as
+            `eos_id`, come from the tokenizer_config.json in them.
 
     Example:
 
@@ -46,11 +46,11 @@ class Tokenizer(Vocabulary):
     def __init__(self, library: tokenizers.Tokenizer, files: Mapping[str, bytes] = NO_FILES):
         count_ids(library)  # the library's to_str goes through all ids up to the largest, for a minute if it is 2^32
         if isinstance(library.model, tokenizers.models.Unigram):
-            # Writing and reading a score may change its last digit, and so the order of ties: do it before any use.
+            # Writing and reading a score may change its last digit, and so the order of ties: done before any use.
             library = tokenizers.Tokenizer.from_str(library.to_str())
         super().__init__(library, folder_files.roles_in(files))
         self._files = dict(files)
-        self._guard = Guard(library)  # held where the library's truncation is set or used
+        self._guard = Guard(library)  # held while the library's truncation is set or used
 
     def __reduce__(self) -> tuple:
         return _from_json, (self.to_json(), self._files)
@@ -78,9 +78,9 @@ class Tokenizer(Vocabulary):
     def pair_from_folder(cls, folder: str | Path) -> tuple[Tokenizer, Tokenizer]:
         """Read the tokenizers of source and target texts; the same one twice if a folder holds only one.
 
-        The files are those of Marian (source.spm, target.spm, vocab.json; target_vocab.json if tokenizer_config.json
-        says `separate_vocabs`), those that `save_pair` wrote, or any that `from_folder` reads. The target's tokenizer
-        encodes target texts and decodes the model's output.
+        The files are Marian's (source.spm, target.spm, vocab.json; target_vocab.json with `separate_vocabs` in
+        tokenizer_config.json), those of `save_pair`, or any that `from_folder` reads. The target's tokenizer encodes
+        target texts and decodes the model's output.
         """
         with refusals_as_errors(folder):
             source, target = folder_files.read_pair(folder)
@@ -123,16 +123,16 @@ class Tokenizer(Vocabulary):
         """Learn a vocabulary, the same in every run; special tokens get the ids from 0.
 
         Args:
-            texts: the corpus, read once.
-            vocabulary_size: the most tokens; a small corpus may give fewer. Optional for "character" and "words".
-            lowercase: lower-case the text. None means True for "wordpiece", which then strips accents, too, and False
-                for "unigram". The other models do not lower-case.
-            model: one of
+            texts: The corpus, read once.
+            vocabulary_size: Maximum tokens; a small corpus may give fewer. Optional for "character" and "words".
+            lowercase: Whether to lower-case the text. None means True for "wordpiece", which then strips accents, too,
+                and False for "unigram". The other models do not lower-case.
+            model: One of
                 "wordpiece": BERT's pipeline.
                 "byte_pair": GPT-2's pipeline. Every string decodes to itself.
                 "unigram": SentencePiece's pipeline. Texts end in </s>. For a joint vocabulary, train on both languages.
                 "character": the characters of the corpus, by code point. Another character is <unk> if that is among
-                the special tokens, else an error of `encode`.
+                the special tokens, otherwise an error of `encode`.
                 "words": the words between whitespace, the most frequent first. Texts end in </s>. Decoding joins the
                 parts of words at "@@ ", as subword-nmt writes them.
             special_tokens: None for the default: <|endoftext|> for "byte_pair"; <pad>, </s>, <unk> for "unigram";
@@ -154,11 +154,12 @@ class Tokenizer(Vocabulary):
 
         Args:
             texts: B strings.
-            pairs: B strings, the second of each pair.
-            max_length: the most tokens of a row, special tokens included; None for no limit.
-            truncation: which text is cut: "longest_first", "only_first", "only_second"; or "error" to raise an error.
-            special_tokens: add those of the template ([CLS] and [SEP] for BERT).
-            stride: if > 0, a long text gives several windows that overlap by `stride` tokens.
+            pairs: B strings, the second text of each pair.
+            max_length: Maximum tokens of a row, special tokens included; None for no limit.
+            truncation: The text that is cut: "longest_first", "only_first", "only_second"; or "error" to raise an
+                error.
+            special_tokens: Whether to add the template's special tokens ([CLS] and [SEP] for BERT).
+            stride: If > 0, a long text gives several windows that overlap by `stride` tokens.
 
         Returns:
             B `Encoded`; with a stride, at least B, in the order of the texts (see `Encoded.row`).
@@ -188,12 +189,12 @@ class Tokenizer(Vocabulary):
             return self._library.to_str(pretty=pretty)
 
     def post_processor(self) -> dict[str, Any] | None:
-        """Return the component of the tokenizer.json that puts special tokens around texts; None for none."""
+        """Return the post-processor of the tokenizer.json, which puts special tokens around texts; None for none."""
         component = self._library.post_processor
         return None if component is None else json.loads(component.__getstate__())
 
     def with_library(self, library: tokenizers.Tokenizer) -> Tokenizer:
-        """Return a tokenizer of another pipeline, a changed copy of this one's; the files of its folder stay."""
+        """Return a tokenizer of a changed copy of this one's pipeline, with the same files."""
         return Tokenizer(library, folder_files.without_class(self._files))
 
     def save(self, folder: str | Path, max_length: int | None = None) -> None:
@@ -207,7 +208,7 @@ class Tokenizer(Vocabulary):
 
         Unigram tokenizers are also written as Marian's files: .spm and vocab.json.
         """
-        first, second = sorted((source, target), key=id)  # always lock in one order: no deadlock between threads
+        first, second = sorted((source, target), key=id)  # always lock in one order, so that threads cannot deadlock
         with first._guard(), second._guard():
             sides = (source._library, source._files), (target._library, target._files)
             folder_files.write_pair(folder, *sides, max_length)

@@ -33,8 +33,8 @@ class Vocabulary:
 
     Args:
         library: The tokenizer.
-        roles: Special tokens by role, such as `{"eos_token": "<|im_end|>"}`. Of other roles it is the first token of
-            the usual ones that the vocabulary has.
+        roles: Special tokens by role, such as `{"eos_token": "<|im_end|>"}`. For other roles the first of the usual
+            tokens that is in the vocabulary is taken.
 
     Example:
 
@@ -55,7 +55,7 @@ class Vocabulary:
         return count_ids(self._library)
 
     def _role(self, name: str) -> int:
-        """Return the id of the token that has this role: the one that is named, else the first that there is."""
+        """Return the id of the token with this role: the one in `roles`, else the first of the usual tokens."""
         tokens = [self._roles[name]] if name in self._roles else ROLES[name]
         present = (token for token in tokens if self._library.token_to_id(token) is not None)
         return self.token_to_id(next(present, tokens[0]))

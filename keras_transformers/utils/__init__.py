@@ -1,1 +1,1 @@
-"""What every room leans on: checks of numbers, untrusted files and JSON, the private parts of Keras that are used."""
+"""Helpers that all rooms use: checks of numbers, untrusted files and JSON, access to private parts of Keras."""

@@ -1,4 +1,4 @@
-"""The JSON files of a checkpoint folder: read, and checked for the types of their values."""
+"""Readers of the JSON files in a checkpoint folder, and checks of the types of their values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from keras_transformers.utils.untrusted import read_bytes, shown
 
 NUMBER = (int, float)
 Kind = type | tuple[type, ...]
-MOST_BYTES = 16 << 20  # of settings: an index of 100,000 tensors takes about 10 MB
+MOST_BYTES = 16 << 20  # of a settings file: an index of 100,000 tensors takes about 10 MB
 MOST_DEPTH = 64
 
 
@@ -21,8 +21,7 @@ def read_object(path: str | Path) -> dict[str, Any]:
     """Return the JSON object that a file holds.
 
     Raises:
-        ValueError: The file is missing or too large, or it holds no JSON or another value than an object, or is nested
-            too deeply, or has a key twice.
+        ValueError: The file is missing or too large, is no JSON object, is nested too deeply, or has a key twice.
 
     Example:
 
@@ -42,9 +41,9 @@ def read_json(path: str | Path, expected: str, most: int = MOST_BYTES) -> Any:
     """Return the JSON value that a file holds.
 
     Args:
-        path: Of the file.
-        expected: What was expected in its place, for the error of a missing file.
-        most: Bytes that it may have.
+        path: Path of the file.
+        expected: What the file should be, for the error message.
+        most: Maximum size in bytes.
 
     Raises:
         ValueError: As for `read_object`, but for the kind of value.
@@ -71,9 +70,9 @@ def read_json(path: str | Path, expected: str, most: int = MOST_BYTES) -> Any:
 
 def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
-    if len(values) < len(pairs):  # which of them counts depends on who reads it
+    if len(values) < len(pairs):  # parsers differ in which of the two they use
         twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-        raise ValueError(f"the key {shown(twice)} is there more than once")
+        raise ValueError(f"the key {shown(twice)} occurs more than once")
     return values
 
 
@@ -87,14 +86,14 @@ def _depth(values: Any) -> int:
 
 
 def check_types(values: Mapping[str, Any], kinds: Mapping[str, Kind], source: Any) -> None:
-    """Check that the values which are there, and not null, have the types of a table.
+    """Check the types of values against a table. A value that is missing or null passes.
 
-    True and False are no numbers, and neither are NaN and infinity.
+    True, False, NaN and infinity do not count as numbers.
 
     Args:
-        values: By key; keys that the table lacks may have any value.
-        kinds: For each key a type, or `NUMBER`.
-        source: Where the values come from, for the error.
+        values: Values by key; a key that the table lacks may have any value.
+        kinds: A type, or `NUMBER`, for each key.
+        source: Where the values come from, for the error message.
 
     Raises:
         ValueError: A value is of another type.

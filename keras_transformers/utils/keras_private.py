@@ -1,7 +1,7 @@
-"""Everything private of Keras and TensorFlow that the library uses: no other file touches a name that begins with `_`.
+"""All uses of private names of Keras and TensorFlow: no other file uses a name that begins with `_`.
 
-Each function says why the public interface does not do. `tests/utils/test_keras_private.py` has a test for each,
-which fails where a new version of Keras has changed what it stands on.
+Each function says why the public interface is not enough. `tests/utils/test_keras_private.py` tests each of them, and
+fails if a new version of Keras has changed the private part.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ def kernel(layer: keras.layers.Dense) -> keras.Variable:
 
 
 def untrack_variable(layer: keras.layers.Layer, variable: keras.Variable) -> None:
-    """Take a variable off a layer's list of weights; does nothing where it is not on it.
+    """Remove a variable from a layer's list of weights; do nothing if it is not in the list.
 
-    The public interface has `add_weight`, and nothing that takes a weight away again.
+    The public interface has `add_weight`, but nothing that removes a weight.
     """
     layer._untrack_variable(variable)
 
 
 def track_variables(layer: keras.layers.Layer, variables: Iterable[keras.Variable]) -> None:
-    """Put variables that exist already on the list of weights of a layer that is built.
+    """Add existing variables to the list of weights of a built layer.
 
     A built layer refuses new weights (its tracker is locked), and the public `add_weight` makes a new variable.
     """
@@ -44,13 +44,13 @@ def track_variables(layer: keras.layers.Layer, variables: Iterable[keras.Variabl
 def all_layers(layer: keras.layers.Layer) -> list[keras.layers.Layer]:
     """Return a layer or model and all layers inside it, at any depth.
 
-    The public `model.layers` has the outermost layers only, and a layer has no list of its parts.
+    The public `model.layers` has the outermost layers only, and a layer has no public list of its inner layers.
     """
     return list(layer._flatten_layers())
 
 
 def num_processes(distribution: Any) -> int:
-    """Return over how many processes a distribution of Keras runs.
+    """Return the number of processes of a Keras distribution.
 
     Keras 3.12 has no public `num_processes`.
     """
@@ -58,9 +58,11 @@ def num_processes(distribution: Any) -> int:
 
 
 def strategy_of(model: keras.Model) -> Any | None:
-    """Return the `tf.distribute.Strategy` in whose scope a model was made; None for none, or without TensorFlow.
+    """Return the `tf.distribute.Strategy` in whose scope a model was made; None if there was none, or without
+    TensorFlow.
 
-    The public `model.distribute_strategy` gives the default strategy for none, and exists on TensorFlow only.
+    The public `model.distribute_strategy` returns the default strategy if there was none, and exists on TensorFlow
+    only.
     """
     return getattr(model, "_distribute_strategy", None)
 
@@ -78,14 +80,14 @@ def build_for_batch(model: keras.Model, batch: Any) -> None:
 
 
 def replace_first_look(model: keras.Model, look: Callable[[Any], bool]) -> None:
-    """Has `look` take the place of Keras' own look at the first batch, by which it builds a model (TensorFlow only).
+    """Replace the step in which Keras looks at the first batch to build a model by `look` (TensorFlow only).
 
-    The public interface has no say in it, and `fit` looks before the first callback is called.
+    The public interface cannot change it, and `fit` takes this step before it calls the first callback.
 
     Args:
-        model: Whose own `fit`, `evaluate` and `predict` change.
+        model: The model whose `fit`, `evaluate` and `predict` change.
         look: Takes the data set that was given to `fit`, as Keras holds it, or None; returns whether the model is
-            built. If not, Keras looks as ever.
+            built. If not, Keras takes its own step.
     """
     keras_build = type(model)._maybe_symbolic_build
 
@@ -98,9 +100,9 @@ def replace_first_look(model: keras.Model, look: Callable[[Any], bool]) -> None:
 
 
 def set_first_epoch(model: keras.Model, epoch: int | None) -> None:
-    """Set the epoch with which a `fit` begins that is under way; None for the one that its caller named.
+    """Set the first epoch of a running `fit`; None for the `initial_epoch` that its caller gave.
 
-    The public argument `initial_epoch` is read by the caller of `fit`, before a callback knows how far the run came.
+    The public argument `initial_epoch` is set by the caller of `fit`, before a callback knows the epoch to resume from.
     """
     model._initial_epoch = epoch
 
@@ -114,25 +116,24 @@ def optimized_variables(optimizer: keras.optimizers.Optimizer) -> list[keras.Var
 
 
 def adam_moments(optimizer: keras.optimizers.Adam, variable: Any) -> tuple[keras.Variable, keras.Variable]:
-    """Return the first and second moments that a built Adam keeps of a variable (in `update_step`, what that is given).
+    """Return the first and second moments that a built Adam keeps of a variable (in `update_step`, its argument).
 
-    The public `optimizer.variables` does not tell which moments are whose.
+    The public `optimizer.variables` does not tell which moments belong to which variable.
     """
     index = optimizer._get_variable_index(variable)
     return optimizer._momentums[index], optimizer._velocities[index]
 
 
 def is_decayed(optimizer: keras.optimizers.Optimizer, variable: Any) -> bool:
-    """Return whether weight decay applies to a variable (in `update_step`, to what that is given).
+    """Return whether weight decay applies to a variable (in `update_step`, to its argument).
 
-    The public `exclude_from_weight_decay` says which ones it spares, and nothing tells afterwards.
+    The public `exclude_from_weight_decay` sets the excluded variables, but nothing public returns them.
     """
     return optimizer._use_weight_decay(variable)
 
 
 def supports_no_merge_call() -> bool:
-    """Return whether the replicas of the current strategy step without ever being merged (TensorFlow only), as under
-    XLA.
+    """Return whether the current strategy has no merge call between replicas, as under XLA (TensorFlow only).
 
     TensorFlow exports it for Keras alone, in `tf.__internal__`.
     """
@@ -144,8 +145,8 @@ def supports_no_merge_call() -> bool:
 def record_gradient(name: str, inputs: list[Any], outputs: list[Any]) -> None:
     """Record on active tapes that `outputs` has the gradient registered under a name (TensorFlow only).
 
-    Tapes ask for no `gradient_override_map`, and the public `tf.custom_gradient` keeps a graph that it is used in for
-    ever. TensorFlow exports it for Keras alone, in `tf.__internal__`.
+    Tapes ignore `gradient_override_map`, and the public `tf.custom_gradient` never frees the graph that it is used in.
+    TensorFlow exports it for Keras alone, in `tf.__internal__`.
     """
     import tensorflow as tf
 
@@ -165,7 +166,7 @@ def eager_mode() -> AbstractContextManager:
 def mask_of(x: Any) -> Any | None:
     """Return the mask that Keras carries with a tensor, boolean (B, T); None where there is none.
 
-    A layer of several tensors gets those masks by arguments with Keras' names only, `{argument}_mask`.
+    A layer of several inputs gets their masks only by arguments that Keras names, `{argument}_mask`.
     """
     from keras.src.backend import get_keras_mask
 
@@ -178,7 +179,7 @@ def operation_of(symbol: keras.KerasTensor) -> Any:
 
 
 def with_mask(x: Any, mask: Any | None) -> Any:
-    """Return a tensor, which carries a mask of Keras from now on, if there is one."""
+    """Return the tensor after Keras' mask is attached to it; unchanged if the mask is None."""
     from keras.src.backend import set_keras_mask
 
     if mask is not None:
@@ -187,15 +188,15 @@ def with_mask(x: Any, mask: Any | None) -> Any:
 
 
 def input_datasets(dataset: Any) -> list[Any]:
-    """Return the `tf.data.Dataset`s that one was made from: one for `take`, several for `zip`, none for a source.
+    """Return the inputs of a `tf.data.Dataset`: one for `take`, several for `zip`, none for a source.
 
-    The public interface does not tell. `tf.data.Dataset` asks its subclasses to define this method.
+    There is no public method for it. `tf.data.Dataset` asks its subclasses to define this one.
     """
     return list(dataset._inputs())
 
 
 def function_graph(graph: Any, name: str) -> Any:
-    """Return the graph of a function that a graph calls: the body of a loop, a branch, a `tf.function` (TensorFlow
+    """Return the graph of a function called in a graph: the body of a loop, a branch, a `tf.function` (TensorFlow
     only).
 
     The public `graph.as_graph_def().library` has names instead of tensors, and no shapes.

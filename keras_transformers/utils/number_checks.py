@@ -1,14 +1,10 @@
-"""Which values are sizes, token ids or numbers, which shapes may be equal: the one meaning that all checks share.
-
-NumPy's scalars count too.
-"""
+"""Checks for sizes, counts, token ids and numbers, the same for all arguments. NumPy's scalars count too."""
 
 from __future__ import annotations
 
 import numbers
 import operator
 import sys
-from collections.abc import Sequence
 from typing import Any
 
 MOST_FLOAT = sys.float_info.max
@@ -45,15 +41,3 @@ def is_count(value: Any) -> bool:
 def is_token_id(value: Any, vocabulary_size: int) -> bool:
     """Return whether a value is an integer in [0, vocabulary_size), and not True or False."""
     return isinstance(value, numbers.Integral) and not isinstance(value, bool) and 0 <= int(value) < vocabulary_size
-
-
-def may_be_equal(one: Sequence[int | None], other: Sequence[int | None]) -> bool:
-    """Return whether two shapes, None where a size is not known, may be the same.
-
-    Example:
-
-    >>> may_be_equal((None, 1), (3, 1)), may_be_equal((2,), (3,))
-    (True, False)
-    """
-    pairs = zip(one, other, strict=False)
-    return len(one) == len(other) and all(None in pair or pair[0] == pair[1] for pair in pairs)

@@ -1,4 +1,4 @@
-"""What comes from outside: files that are read whole, up to a size; and their values in error messages."""
+"""Untrusted input: files are read whole, up to a size, and error messages show their values cut to a length."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-MOST_BYTES = 64 << 20  # of a file that is read whole: 256,000 tokens with merges, of 130 bytes each, take half
-POINTER = b"version https://git-lfs.github.com/spec/"  # where git lfs keeps a file elsewhere
-PAGES = (b"<!doctype html", b"<html")  # of a login or an error, saved in place of a file
+MOST_BYTES = 64 << 20  # maximum of a file that is read whole: 256,000 tokens with merges, of 130 bytes each, take half
+POINTER = (
+    b"version https://git-lfs.github.com/spec/"  # first bytes of the file that git lfs leaves in place of a large one
+)
+PAGES = (b"<!doctype html", b"<html")  # first bytes of a login or error page that was saved in place of a file
 OURS = ("keras_transformers", "zoo")  # packages
-MOST_LETTERS = 300  # of a value in an error message
+MOST_LETTERS = 300  # characters of a value in an error message
 
 
 def read_bytes(path: str | Path, expected: str = "a file", most: int = MOST_BYTES) -> bytes:
@@ -23,12 +25,12 @@ def read_bytes(path: str | Path, expected: str = "a file", most: int = MOST_BYTE
     neither.
 
     Args:
-        path: Of the file; links are followed, as the cache of `huggingface_hub` is made of them.
-        expected: What the file should be, for the error.
-        most: Bytes that it may have.
+        path: Path of the file; links are followed, as the cache of `huggingface_hub` is made of them.
+        expected: What the file should be, for the error message.
+        most: Maximum size in bytes.
 
     Raises:
-        ValueError: There is no such file, it cannot be read, it is larger, or another file stands for it.
+        ValueError: The file is missing, cannot be read, is too large, or is a pointer or a web page instead.
 
     Example:
 
@@ -56,11 +58,11 @@ def read_bytes(path: str | Path, expected: str = "a file", most: int = MOST_BYTE
 
 
 def check_is_itself(path: Path, begin: bytes | None = None) -> None:
-    """Raise a `ValueError` if a file is not what its name says: a pointer of git lfs, a web page, or no file at all.
+    """Raise a `ValueError` if a file is a pointer of git lfs, a web page, or not a regular file.
 
     Args:
-        path: Of the file.
-        begin: Its first 64 bytes; read when None.
+        path: Path of the file.
+        begin: The first 64 bytes; read from the file when None.
 
     Example:
 
@@ -111,7 +113,7 @@ def check_file(path: str | Path) -> None:
     if not path.is_file():
         raise ValueError(f"{path} is a pipe or a device: expected a regular file, which can be read more than once.")
     if not os.access(path, os.R_OK):
-        raise ValueError(f"{path} does not allow to read it. Allow it, or give another file.")
+        raise ValueError(f"{path} may not be read. Change its permissions, or give another file.")
 
 
 def nearest(path: str | Path) -> str:
@@ -127,7 +129,7 @@ def resolved(path: str | os.PathLike) -> Path:
     """Return the absolute path, links followed, of a file or folder that need not exist.
 
     Raises:
-        ValueError: It can be no path: a loop of links, a name that is too long or has a zero byte.
+        ValueError: It is no valid path: a loop of links, a name that is too long or has a zero byte.
 
     Example:
 
@@ -161,7 +163,7 @@ def decoded(content: bytes, path: str | Path) -> str:
 
 
 def warn_user(message: str) -> None:
-    """Warn at the line of the user's program that led here: the nearest one outside of this library."""
+    """Warn with the location of the nearest caller outside this library."""
     frame, level = inspect.currentframe(), 1
     while frame and frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in OURS:
         frame, level = frame.f_back, level + 1
@@ -169,7 +171,7 @@ def warn_user(message: str) -> None:
 
 
 def brief(record: Any) -> str:
-    """Return the code that makes a dataclass again: its arguments that differ from the defaults.
+    """Return the call that builds an equal dataclass: its class name and the fields that differ from their defaults.
 
     Example:
 
@@ -177,16 +179,16 @@ def brief(record: Any) -> str:
     >>> brief(BlockOptions(attention_window=512))
     'BlockOptions(attention_window=512)'
     """
-    said = []
+    arguments = []
     for field in dataclasses.fields(record):
-        value, made = getattr(record, field.name), field.default_factory
-        if value != (field.default if made is dataclasses.MISSING else made()):
-            said.append(f"{field.name}={value!r}")
-    return f"{type(record).__name__}({', '.join(said)})"
+        value, factory = getattr(record, field.name), field.default_factory
+        if value != (field.default if factory is dataclasses.MISSING else factory()):
+            arguments.append(f"{field.name}={value!r}")
+    return f"{type(record).__name__}({', '.join(arguments)})"
 
 
 def shown(value: Any) -> str:
-    """Return a value as an error message shows it: cut if it is long.
+    """Return the representation of a value for an error message, cut if it is long.
 
     Example:
 

@@ -1,4 +1,4 @@
-"""Fused tensors as their parts, and joined again."""
+"""Fused tensors are split and joined again; tensors of another shape are reshaped, and back."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from keras_transformers.checkpoints.files.tensors import Tensor
-from keras_transformers.checkpoints.fused import join, split
+from keras_transformers.checkpoints.fused import join, reshape, reshape_back, split
 from keras_transformers.checkpoints.names import FAMILIES
 from keras_transformers.checkpoints.names.table import Fused
 from keras_transformers.families import llama
@@ -98,3 +98,30 @@ def test_several_patterns_with_parts_of_their_own_widths(layer, rows):
 def test_parts_that_are_not_of_the_configuration_stay_for_the_report():
     (tensor,) = split(stored({"layers.0.qkv_proj.weight": np.zeros((24, 8))}), SEVERAL, CONFIG, "the file").values()
     assert tensor.shape == (24, 8)
+
+
+BART = FAMILIES["bart"]
+POSITIONS, BIAS = "model.encoder.embed_positions.weight", "final_logits_bias"
+SHAPED = {POSITIONS: np.arange(1.0, 7.0).reshape(3, 2), BIAS: np.arange(4.0), "other": np.ones((2, 2))}
+
+
+def recorded(reads: list[str]) -> dict[str, Tensor]:
+    def tensor(name: str, array: np.ndarray) -> Tensor:
+        return Tensor(name, array.shape, array.dtype.name, lambda: reads.append(name) or array)
+
+    return {name: tensor(name, array) for name, array in SHAPED.items()}
+
+
+def test_positions_stand_behind_two_unused_rows_and_the_bias_in_a_row():
+    theirs = reshape_back(recorded([]), BART)
+    assert theirs[POSITIONS].read().tolist() == [[0, 0], [0, 0], [1, 2], [3, 4], [5, 6]]
+    assert theirs[BIAS].shape == theirs[BIAS].read().shape == (1, 4) and theirs["other"].read() is SHAPED["other"]
+
+
+def test_reshape_is_the_inverse():
+    reads = []
+    again = reshape(reshape_back(recorded(reads), BART), BART)
+    assert {name: tensor.shape for name, tensor in again.items()} == {name: x.shape for name, x in SHAPED.items()}
+    assert reads == []  # of a large file only the header has been read
+    for name, array in SHAPED.items():
+        np.testing.assert_array_equal(again[name].read(), array)

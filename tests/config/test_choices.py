@@ -30,8 +30,8 @@ def test_kinds_that_do_not_go_together(positions):
     [
         (bert, {"positions": ["learned", "other"]}, "positions must be one of"),
         (bert, {"position_offset": -1}, "position_offset must be"),
-        (bert, {"position_offset": 2, "positions": "rotary"}, "position_offset is of an encoder with learned"),
-        (gpt2, {"position_offset": 2}, "position_offset is of an encoder with learned"),
+        (bert, {"position_offset": 2, "positions": "rotary"}, "position_offset needs an encoder with learned"),
+        (gpt2, {"position_offset": 2}, "position_offset needs an encoder with learned"),
         (bert, {"classifier_dropout": 1.0}, "classifier_dropout is a rate"),
         (bert, {"pooler_activation": 3}, "pooler_activation must be a str"),
     ],

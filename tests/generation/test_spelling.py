@@ -141,9 +141,9 @@ def test_words_in_parts():
 def test_decoders_that_need_more_than_the_token_at_an_end():
     made = pieces(*SPACES, decoders.Strip(" ", 2, 0))
     assert spell(made, gpt2(20, 1, 1, 8), begins=False).bodies[0] == b" a"
-    with pytest.raises(ValueError, match=r"'start': 2.* behind Fuse.*drops one character"):
+    with pytest.raises(ValueError, match=r"'start': 2.* after Fuse.*drops at most one character"):
         spell(made, gpt2(20, 1, 1, 8), begins=True)
-    with pytest.raises(ValueError, match=r"'Replace'.* behind Fuse takes a whole text"):
+    with pytest.raises(ValueError, match=r"'Replace'.* after Fuse needs a whole text"):
         spell(pieces(*SPACES, decoders.Replace(" a", "")), gpt2(20, 1, 1, 8), begins=False)
 
 

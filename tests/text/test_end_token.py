@@ -47,7 +47,7 @@ def test_every_text_ends_with_the_token(post_processor, begin):
 
 
 def test_errors():
-    with pytest.raises(ValueError, match=r"\['BertProcessing'\] add special tokens in a way of their own"):
+    with pytest.raises(ValueError, match=r"\['BertProcessing'\] add special tokens without a template"):
         with_end_token(make(processors.BertProcessing((END, 1), (BOS, 0))), 1)
     with pytest.raises(ValueError, match="No token has id 9999"):
         with_end_token(make(END_TEMPLATE), 9999)

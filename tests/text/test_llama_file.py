@@ -60,7 +60,9 @@ UNSAID = [
 
 @pytest.mark.parametrize("changes", UNSAID, ids=str)
 def test_what_versions_of_transformers_read_differently_is_refused(tmp_path, changes):
-    with pytest.raises(ValueError, match=r"tokenizer\.model does not say .*legacy false.*Provide its tokenizer\.json"):
+    with pytest.raises(
+        ValueError, match=r"tokenizer\.model does not define .*legacy false.*Provide its tokenizer\.json"
+    ):
         Tokenizer.from_folder(write(tmp_path, **changes))
 
 

@@ -57,7 +57,7 @@ def test_an_end_that_depends_on_several_tokens(behind):
     library = tokenizers.Tokenizer(models.WordLevel({" a": 0}))
     library.decoder = decoders.Sequence([decoders.Fuse(), behind])
     assert token_bytes(library) == [b" a"]
-    with pytest.raises(ValueError, match="behind Fuse takes a whole text"):
+    with pytest.raises(ValueError, match="after Fuse needs a whole text"):
         token_bytes(library, first=True)
 
 

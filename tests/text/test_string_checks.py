@@ -7,7 +7,6 @@ import tensorflow as tf
 
 from keras_transformers.text.string_checks import own_padding, padding_of, strings
 from keras_transformers.text.tokenizer import Tokenizer
-from keras_transformers.utils.number_checks import may_be_equal
 
 
 def test_padding(tokenizer):
@@ -30,11 +29,3 @@ def test_strings_of_unknown_rank_are_a_batch():
     run = tf.function(lambda texts: seen.append(strings(texts).shape.rank) or texts)
     run.get_concrete_function(tf.TensorSpec(None, tf.string))
     assert seen == [1]
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "answer"),
-    [((2,), (2,), True), ((None,), (2,), True), ((2, 1), (2,), False), ((2, 1), (3, 1), False), ((), (), True)],
-)
-def test_shapes_that_may_be_equal(one, other, answer):
-    assert may_be_equal(one, other) is answer

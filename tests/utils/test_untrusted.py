@@ -73,7 +73,7 @@ def test_a_file_is_checked_before_it_is_read(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="is a folder: expected a file"):
         check_file(tmp_path)
     monkeypatch.setattr(os, "access", lambda *_: False)
-    with pytest.raises(ValueError, match="does not allow to read it"):
+    with pytest.raises(ValueError, match="may not be read"):
         check_file(tmp_path / "train.csv")
 
 
@@ -98,8 +98,8 @@ def test_a_long_value_is_cut():
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b'{"a": 1, "a": 2}', r"is no JSON \(the key 'a' is there more than once\)"),
-        (b'{"a": {"b": 1, "b": 1}}', "'b' is there more than once"),
+        (b'{"a": 1, "a": 2}', r"is no JSON \(the key 'a' occurs more than once\)"),
+        (b'{"a": {"b": 1, "b": 1}}', "'b' occurs more than once"),
         (b'{"a": ' + b"[" * MOST_DEPTH + b"]" * MOST_DEPTH + b"}", "nested more than 64 deep"),
         (b'{"a": ' + b"9" * 5000 + b"}", "is no JSON"),
     ],

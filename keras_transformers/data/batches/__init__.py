@@ -1,1 +1,1 @@
-"""Batches: shuffled, bucketed and padded, as `tf.data` or as a Keras sequence."""
+"""Batches: shuffled, bucketed and padded, as a `tf.data.Dataset` or a Keras sequence."""

@@ -18,7 +18,7 @@ class BatchSequence(keras.utils.PyDataset):
     """A `keras.utils.PyDataset` of batches that knows where its next pass starts; made by `pipeline.batches`.
 
     Args:
-        source: `Source`, of rows that are in memory.
+        source: `Source` of rows in memory.
         objective: `Objective`.
         batching: `Batching`.
         num_batches: int, batches in a whole epoch.
@@ -40,8 +40,8 @@ class BatchSequence(keras.utils.PyDataset):
     def num_batches(self) -> int:
         """Batches in a whole epoch.
 
-        When a pass begins, the batches left in it: Keras then asks again, for this pass only. It takes the number from
-        before as the length of all epochs.
+        At the beginning of a resumed pass, its remaining batches: Keras asks again then, for this pass only. The number
+        that it got before is the length of all epochs.
         """
         return self._num_batches - (self.position.batch if self._begins else 0)
 
@@ -61,7 +61,7 @@ class BatchSequence(keras.utils.PyDataset):
         return super().__iter__()
 
     def on_epoch_begin(self) -> None:
-        """Called by Keras before each pass: the pass then starts at `position`."""
+        """Start a pass at `position`; Keras calls this before each pass."""
         self._begins = True
 
     def identity(self) -> dict[str, Any]:
@@ -78,17 +78,17 @@ class BatchSequence(keras.utils.PyDataset):
 
 
 def _divisible(batch: tuple) -> tuple:
-    """Return the batch, if its rows can be spread evenly over the devices of `keras.distribution`: JAX cannot do
-    otherwise.
+    """Return the batch if its rows can be spread evenly over the devices of `keras.distribution`, as JAX needs.
 
     Raises:
-        ValueError: They cannot.
+        ValueError: The number of rows is not divisible.
     """
     distribution = keras.distribution.distribution()
     if distribution is None:
         return batch
     sizes = dict(zip(distribution.device_mesh.axis_names, distribution.device_mesh.shape, strict=True))
-    parts = max(1, sizes[distribution.batch_dim_name] // keras_private.num_processes(distribution))  # of this process
+    # Devices of this process.
+    parts = max(1, sizes[distribution.batch_dim_name] // keras_private.num_processes(distribution))
     uneven = [len(array) for array in keras.tree.flatten(batch) if len(array) % parts]
     if uneven:
         raise ValueError(

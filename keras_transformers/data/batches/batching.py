@@ -1,4 +1,4 @@
-"""Settings of batches: which rows go into which batch, determined by (seed, epoch, batch)."""
+"""Settings of batches, and the rows of each batch, determined by (seed, epoch, batch)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from keras_transformers.data.batches import token_count
 from keras_transformers.utils.number_checks import is_count, is_size
 
-# Padded lengths: few, as XLA compiles once for each. Those between the powers of two halve the padding.
+# Padded lengths: few, as XLA compiles once for each. The lengths between the powers of two halve the padding.
 BUCKETS = (16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 2048, 4096, 8192)
 # For batches by token count: each length is at most a quarter more than the one before. Finer than BUCKETS, as less
 # padding means more rows here. On Multi30k, with 4,096 tokens, 12 % of both sides are padding (BUCKETS: 33 %;
@@ -23,7 +23,7 @@ DRAW, PLAN, BATCH = range(3)
 
 @dataclass
 class Position:
-    """Where the next pass over a data set starts; assign to its fields to resume.
+    """The position in a data set at which the next pass starts; assign to its fields to resume.
 
     Args:
         epoch: int, determines the shuffle and the masks.
@@ -57,10 +57,10 @@ class Batching:
         for name, number in {"max_length": 1, "accumulation_steps": 1, **least}.items():
             value = getattr(self, name)
             if not is_size(value) or value < number:
-                raise ValueError(f"Received {name}={value!r}: expected a number of at least {number}, and whole.")
+                raise ValueError(f"Received {name}={value!r}: expected a whole number of at least {number}.")
             object.__setattr__(self, name, int(value))
         if not is_count(self.seed):
-            raise ValueError(f"Received seed={self.seed!r}: expected a number of at least 0, and whole.")
+            raise ValueError(f"Received seed={self.seed!r}: expected a whole number of at least 0.")
         if not all(map(is_size, self.buckets)):
             raise ValueError(f"Received buckets={self.buckets}: expected lengths in tokens, such as (16, 32, 64).")
         for name in ("shuffle", "drop_remainder"):
@@ -88,7 +88,9 @@ class Batching:
         return np.random.default_rng([self.seed, *key])
 
     def num_batches(self, lengths: np.ndarray) -> int:
-        """Number of batches for rows of these lengths: constant over epochs, a multiple of `accumulation_steps`."""
+        """Return the number of batches for rows of these lengths: constant over epochs, a multiple of
+        `accumulation_steps`.
+        """
         if self.batch_tokens:
             return len(self.plan(lengths, self.rng(0)))
         full, rest = divmod(len(lengths), self.macro_size)
@@ -120,9 +122,7 @@ class Batching:
         return [*batches, *np.array_split(rest, self.accumulation_steps)]
 
     def _by_bucket(self, lengths: np.ndarray) -> np.ndarray:
-        """Return the order by padded length. It is stable, so that rows of one bucket stay shuffled and epochs
-        differ.
-        """
+        """Return the order by padded length: stable, so that rows of one bucket stay shuffled and epochs differ."""
         buckets = np.searchsorted(self.widths, lengths.reshape(len(lengths), -1))  # (rows, 1 or 2)
         return np.lexsort([*buckets.T, buckets.max(axis=1)])  # the last key is the primary one
 

@@ -1,4 +1,4 @@
-"""The identity of a data set in a few plain values, which shows whether a resumed run still has the same data."""
+"""The identity of a data set in a few plain values, to check that a resumed run has the same data."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import numpy as np
 from keras_transformers.data.batches.batching import BATCH, Batching
 from keras_transformers.data.sources.protocols import Objective, Source
 
-# Rows on which the objective is tried.
+# Number of rows on which the objective is tried.
 SAMPLE_ROWS = 64
 
 
 def identity(source: Source, objective: Objective, batching: Batching) -> dict[str, Any]:
-    """Return the settings of a data set by name, a digest of its rows, and one of a batch that the objective makes.
+    """Return the settings of a data set by name, a digest of its rows, and a digest of a batch of the objective.
 
-    Equal data sets have equal identities in every process. The digest covers all rows that are in memory; for a stream,
-    those of its first buffer.
+    Equal data sets have equal identities in every process. The digest covers all rows in memory; for a stream, the rows
+    of its first buffer.
 
     Args:
-        source, objective, batching: Of `pipeline.batches`.
+        source, objective, batching: As in `pipeline.batches`.
 
     Returns:
         A dict of strings, numbers and tuples of these.
@@ -37,8 +37,8 @@ def identity(source: Source, objective: Objective, batching: Batching) -> dict[s
 
 
 def digest(value: Any) -> str:
-    """Return a hash of arrays and plain values, in containers and dataclasses. Of any other object, only its class
-    counts.
+    """Return a hash of arrays and plain values, in containers and dataclasses. Of other objects only the class is
+    hashed.
 
     Example:
 

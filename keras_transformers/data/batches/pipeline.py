@@ -1,4 +1,4 @@
-"""Make the data set for `model.fit` from a source and an objective; see `protocols` for both."""
+"""The data set for `model.fit` from a source and an objective; see `protocols` for both."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from keras_transformers.data.sources.protocols import Objective, Source
 if TYPE_CHECKING:
     from keras_transformers.data.batches.tf_batches import Batches
 
-# Elements that tf.data prepares ahead. A fixed number, as autotune makes `fit` stall for seconds.
+# Elements that tf.data prepares ahead: a fixed number, as autotune makes `fit` stall for seconds.
 PREFETCH = 4
 
 
@@ -38,7 +38,7 @@ def batches(
 ) -> Batches | BatchSequence:
     """Make the data set that `model.fit` takes.
 
-    (seed, epoch, batch) determine everything in it, so that it can be reproduced and resumed. Each pass takes the next
+    (seed, epoch, batch) determine everything in it, so that it can be reproduced and resumed. Each pass is the next
     epoch of `dataset.position`: `fit(epochs=n)` has n shuffles and n sets of masks.
 
     Args:
@@ -47,18 +47,18 @@ def batches(
         objective: `Classification`, `MaskedLM`, `Pretraining`, `NextToken`, `Translation`, `SpanCorruption` or
             `TextInfilling`; or an `Objective` of your own.
         batch_size: int, rows in a batch (over all replicas).
-        batch_tokens: int, instead of `batch_size`: the maximum of rows times padded length (of pairs, that of the
-            longer side), as `--max-tokens` of fairseq. A batch holds rows of similar length.
+        batch_tokens: int, instead of `batch_size`: the maximum of rows times padded length (of pairs, the longer
+            side's), as fairseq's `--max-tokens`. A batch holds rows of similar length.
         max_length: int, maximum tokens of a row; a longer row is an error.
         seed: int, of all shuffles and masks.
         shuffle: bool. If False, rows stay in order and every pass is the same, masks included: for evaluation.
         buckets: lengths in tokens; a batch is padded to the next of them, or to max_length. `()` for max_length always;
             `None` for the default of the source.
-        accumulation_steps: int, that of the optimizer. Batches then have sample weights with which the accumulated
-            step equals that of one large batch.
-        drop_remainder: bool, leave out the rows that do not fill a batch.
-        by_length: bool, with `shuffle=False`: the longest rows first, so that batches hold rows of like length, where
-            rows are in memory and have lengths. For an evaluation in which each row counts by itself.
+        accumulation_steps: int, the optimizer's. Batches then have sample weights with which the accumulated step
+            equals the step of one large batch.
+        drop_remainder: bool, whether to leave out the rows that do not fill a batch.
+        by_length: bool, with `shuffle=False`: the longest rows first, so that batches hold rows of similar length, if
+            rows are in memory and have lengths. For an evaluation that does not depend on the order of rows.
 
     Returns:
         `Batches`, a `tf.data.Dataset`; on backends other than TensorFlow `BatchSequence`, a
@@ -66,7 +66,7 @@ def batches(
         (see `data.identity`). The docstring of `Batches` says which transformations keep them.
 
     Raises:
-        ValueError: a setting or label is out of range, a row is too long, or the rows do not fill a batch.
+        ValueError: A setting or label is out of range, a row is too long, or the rows do not fill a batch.
 
     Example:
 
@@ -117,7 +117,7 @@ def _by_length(source: Any, shuffle: bool) -> Source:
 
 
 def _num_batches(source: Any, batching: Batching) -> int | None:
-    """Return batches in an epoch; `None` for a stream."""
+    """Return the number of batches in an epoch; `None` for a stream."""
     if batching.batch_tokens and not hasattr(source, "lengths"):
         raise ValueError(
             f"Received batch_tokens={batching.batch_tokens} for {type(source).__name__}, whose lengths differ every "
@@ -149,7 +149,7 @@ def _tf_batches(source: Source, objective: Objective, batching: Batching, num_ba
     from keras_transformers.data.batches.tf_batches import Batches
 
     passes = _Passes(source, objective, batching)
-    # TensorFlow keeps the function for ever; the rows belong to the data set, and to those made from it.
+    # TensorFlow never frees the function; the rows must live only as long as the data set and those made from it.
     following: Callable[[], Any] = weakref.WeakMethod(passes.following)
     dataset = tf.data.Dataset.from_generator(
         lambda: following()(), output_signature=_signature(source, objective, batching)
@@ -173,14 +173,14 @@ class _Passes:
     def following(self) -> Iterator[tuple]:
         """Yield the elements of the next pass."""
         epoch, skip = self.position.epoch, self.position.batch
-        # At the start of the pass, not at its end: elements are prepared ahead of training, the last one too. (Under a
-        # strategy, Keras looks at one batch before it trains; this look counts as an epoch.)
+        # At the start of the pass, not at its end: elements, the last one included, are prepared before they are used.
+        # (Under a strategy, Keras looks at one batch before it trains; this look counts as an epoch.)
         self.position.epoch, self.position.batch = epoch + 1, 0
         yield from epoch_batches(*self.settings, epoch if self.settings[-1].shuffle else 0, skip)
 
 
 def _signature(source: Source, objective: Objective, batching: Batching) -> Any:
-    """Shapes and dtypes of an element; an axis is None if it differs between the shortest and the longest bucket."""
+    """Return shapes and dtypes of an element; an axis is None if the shortest and the longest bucket differ in it."""
     import tensorflow as tf
 
     sample = source.sample()

@@ -15,21 +15,21 @@ from keras_transformers.utils.keras_private import input_datasets
 class Batches(tf.data.Dataset):
     """A `tf.data.Dataset` of batches that knows where its next pass starts; made by `pipeline.batches`.
 
-    `fit`, `evaluate`, `predict` and strategies of `tf.distribute` take it as any other data set, and it has the methods
-    of any other. `map`, `prefetch` and `with_options` keep the number and, unless they say `deterministic=False`, the
-    order of the batches. They return `Batches` again, with the same position (not a copy) and identity. (The function
-    of `map` is not part of the identity.) All other transformations, such as `take`, `skip`, `batch`, `unbatch`,
-    `filter`, `repeat`, `shuffle`, `cache` and `zip`, may change number or order. They return a plain `tf.data.Dataset`,
-    which `Resume` refuses.
+    `fit`, `evaluate`, `predict` and strategies of `tf.distribute` take it like any other data set, and it has the same
+    methods. `map`, `prefetch` and `with_options` keep the number and, unless `deterministic=False`, the order of the
+    batches. They return `Batches` again, with the same position (not a copy) and identity. (The function of `map` is
+    not part of the identity.) All other transformations, such as `take`, `skip`, `batch`, `unbatch`, `filter`,
+    `repeat`, `shuffle`, `cache` and `zip`, may change number or order. They return a plain `tf.data.Dataset`, which
+    `Resume` refuses.
 
     Args:
-        dataset: `tf.data.Dataset` of the batches. A pass over it starts at `position` and moves it.
+        dataset: `tf.data.Dataset` of the batches. A pass over it starts at `position`, and moves the position.
         position: `Position`.
         num_batches: int, batches in a whole epoch; `None` if unknown, as for a stream.
         identity: a function that returns the identity.
 
     Attributes:
-        num_batches: as given. `len(dataset)` and `dataset.cardinality()` are the same number.
+        num_batches: As given. `len(dataset)` and `dataset.cardinality()` are the same number.
 
     Example:
 
@@ -57,7 +57,7 @@ class Batches(tf.data.Dataset):
 
     @property
     def position(self) -> Position:
-        """Where the next pass starts. Assign to its fields."""
+        """The position at which the next pass starts. Assign to its fields."""
         return self._position
 
     def identity(self) -> dict[str, Any]:
@@ -73,21 +73,21 @@ class Batches(tf.data.Dataset):
         return [self._dataset]
 
     def cardinality(self) -> tf.Tensor:
-        """Return batches in a whole epoch, as a () int64 tensor; negative if unknown."""
+        """Return the number of batches in a whole epoch, as a () int64 tensor; negative if unknown."""
         # Not `assert_cardinality`, which would raise an error for a resumed pass, as that is shorter.
         return super().cardinality() if self.num_batches is None else tf.constant(self.num_batches, tf.int64)
 
     def map(self, *args: Any, **options: Any) -> Batches:
-        """As `tf.data.Dataset.map`; it keeps position, number of batches and identity."""
+        """Map the elements as `tf.data.Dataset.map` does; keep position, number of batches and identity."""
         mapped = super().map(*args, **options)
         return mapped if options.get("deterministic") is False else self._with(mapped)
 
     def prefetch(self, *args: Any, **options: Any) -> Batches:
-        """As `tf.data.Dataset.prefetch`; it keeps position, number of batches and identity."""
+        """Prefetch as `tf.data.Dataset.prefetch` does; keep position, number of batches and identity."""
         return self._with(super().prefetch(*args, **options))
 
     def with_options(self, *args: Any, **options: Any) -> Batches:
-        """As `tf.data.Dataset.with_options`; it keeps position, number of batches and identity."""
+        """Set options as `tf.data.Dataset.with_options` does; keep position, number of batches and identity."""
         changed = super().with_options(*args, **options)
         return changed if changed.options().deterministic is False else self._with(changed)
 
@@ -108,7 +108,7 @@ def lost_by(dataset: Any) -> str | None:
 
 
 def _lost_by(dataset: tf.data.Dataset, following: str | None) -> str | None:
-    """As `lost_by`; `following` is the method that was then called on the data set."""
+    """Implement `lost_by`; `following` is the method that was then called on the data set."""
     words = re.findall("[A-Z][a-z]+", type(dataset).__name__)  # the class is, for instance, `_ParallelBatchDataset`
     method: str | None = "_".join(word.lower() for word in words if word not in ("Dataset", "Parallel"))
     method = "with_options" if method == "options" else method

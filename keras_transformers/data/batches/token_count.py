@@ -9,7 +9,7 @@ import numpy as np
 
 
 def shuffled(widths: np.ndarray, batch_tokens: int, rng: np.random.Generator) -> tuple[list[np.ndarray], np.ndarray]:
-    """Row numbers of full batches, each with rows of one width, and those of the remaining rows.
+    """Return the row numbers of full batches, each with rows of one width, and of the remaining rows.
 
     Rows of a width that do not fill a batch are padded to the next width, rather than making a batch of another shape.
 
@@ -34,7 +34,7 @@ def shuffled(widths: np.ndarray, batch_tokens: int, rng: np.random.Generator) ->
 
 
 def in_order(widths: np.ndarray, batch_tokens: int) -> tuple[list[np.ndarray], np.ndarray]:
-    """As `shuffled`, but rows keep their order: widths are mixed, and batches differ in their number of rows.
+    """Return batches as `shuffled` does, but in order: widths are mixed, and batches differ in their number of rows.
 
     >>> batches, rest = in_order(np.array([2, 4, 2, 2, 4]), 4)
     >>> [batch.tolist() for batch in batches], rest.tolist()
@@ -53,7 +53,7 @@ def in_order(widths: np.ndarray, batch_tokens: int) -> tuple[list[np.ndarray], n
 def divisible(batches: list[np.ndarray], steps: int) -> list[np.ndarray]:
     """Halve the batches with the most rows until the number of batches is a multiple of `steps`.
 
-    If no batch can be halved, those beyond the last multiple are left out.
+    If no batch can be halved, the batches beyond the last multiple are left out.
 
     >>> [batch.tolist() for batch in divisible([np.array([7, 8]), np.array([3])], 3)]
     [[7], [8], [3]]

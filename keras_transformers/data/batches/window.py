@@ -1,4 +1,4 @@
-"""Windows: batches of rows in memory, with weights for gradient accumulation, made on demand."""
+"""Windows: batches of rows in memory, made on demand, with weights for gradient accumulation."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Window:
         return len(self.plan)
 
     def __getitem__(self, index: int) -> tuple:
-        """Element `index`: (x,), (x, y) or, with gradient accumulation, (x, y, sample_weight)."""
+        """Return element `index`: (x,), (x, y) or, with gradient accumulation, (x, y, sample_weight)."""
         steps = self.batching.accumulation_steps
         if steps == 1:
             return self._batch(index)
@@ -79,7 +79,7 @@ class Window:
 
 
 def weighted(group: list[tuple]) -> list[tuple]:
-    """Add sample weights to the micro-batches of an optimizer step: their mean loss is then that of one large batch.
+    """Add sample weights to the micro-batches of an optimizer step, so that their mean loss equals one large batch's.
 
     The loss of a micro-batch is divided by its number of targets, n_micro, and the optimizer averages over the k
     micro-batches. The weight k * n_micro / n_macro, with n_macro targets in all, corrects both.

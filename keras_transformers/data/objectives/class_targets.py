@@ -13,7 +13,7 @@ PROBLEMS = ("single_label", "multi_label", "regression")
 
 @dataclass(frozen=True)
 class Classification:
-    """Converts rows with labels to the model's inputs and (B,) or (B, C) labels.
+    """The objective that converts rows with labels to the model's inputs and (B,) or (B, C) labels.
 
     Args:
         num_classes: int, number of outputs C.
@@ -22,7 +22,7 @@ class Classification:
         pad_id: int, the id of padding.
 
     Raises:
-        ValueError: an unknown problem; and from `check`: a label out of range, not finite or of the wrong shape.
+        ValueError: An unknown problem; and from `check`: a label out of range, not finite or of the wrong shape.
 
     Example:
 

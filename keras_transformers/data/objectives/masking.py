@@ -10,16 +10,17 @@ from keras_transformers.data.sources.rows import Rows
 
 
 class MaskedLM:
-    """Masks some of the tokens, which the model learns to predict.
+    """The objective that masks some of the tokens, which the model learns to predict.
 
     Of the chosen tokens, 80 % become the mask token, 10 % a random token and 10 % stay, as in BERT
     (https://arxiv.org/abs/1810.04805, A.1). Special tokens are never chosen, and never used as random tokens.
 
     Args:
-        tokenizer: has `vocabulary_size`, `mask_id`, `pad_id`, `special_ids` and, for whole words,
+        tokenizer: Has `vocabulary_size`, `mask_id`, `pad_id`, `special_ids` and, for whole words,
             `is_continuation`, a boolean array (V,).
         rate: float, fraction of a row's tokens, without special ones, to choose; at least one is chosen.
-        whole_word: bool, choose all pieces of a word together. Words that would exceed the number are skipped.
+        whole_word: bool, whether to choose all pieces of a word together. Words that would exceed the number are
+            skipped.
 
     Call Args:
         rows: `Rows`; labels are ignored.
@@ -31,7 +32,7 @@ class MaskedLM:
         for all batches of one width.
 
     Raises:
-        ValueError: the rate is not between 0 and 1; and from `check`: an id is not in the vocabulary.
+        ValueError: The rate is not between 0 and 1; and from `check`: an id is not in the vocabulary.
 
     Example:
 
@@ -82,7 +83,7 @@ class MaskedLM:
 
 
 def choose_words(candidates: np.ndarray, continuation: np.ndarray, limit: np.ndarray, rng) -> np.ndarray:
-    """Choose words in random order, as long as they fit. Returns (B, T) bool, True for the tokens chosen.
+    """Choose words in random order, as long as they fit; return (B, T) bool, True for the chosen tokens.
 
     Args:
         candidates: (B, T) bool, tokens that may be chosen.
@@ -93,7 +94,7 @@ def choose_words(candidates: np.ndarray, continuation: np.ndarray, limit: np.nda
     batch, width = candidates.shape
     rows = np.arange(batch)
 
-    # A continuation without a word before it, as at the start of a cut text, is a word of its own.
+    # A continuation without a word before it, as at the start of a cut text, is a separate word.
     starts = candidates & ~(continuation & np.roll(candidates, 1, axis=1))  # (B, T)
     words = np.maximum(np.cumsum(starts, axis=1) - 1, 0)  # (B, T), the number of each token's word
     flat_words = (words + rows[:, None] * width)[candidates]  # (candidates,)
@@ -112,12 +113,10 @@ def choose_words(candidates: np.ndarray, continuation: np.ndarray, limit: np.nda
 
 
 def gathered(chosen: np.ndarray, values: np.ndarray, slots: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the positions where `chosen` (B, T) is True, and the `values` there: both (B, slots), 0 and -1 where
-    unused.
-    """
+    """Return the positions where `chosen` (B, T) is True, and their `values`: both (B, slots), 0 and -1 if unused."""
     rows, columns = np.nonzero(chosen)
     counts = chosen.sum(axis=1)  # (B,)
-    slot = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)  # the number of each in its row
+    slot = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)  # the index of each in its row
     positions = np.zeros((len(chosen), slots), np.int32)
     labels = np.full_like(positions, -1)
     positions[rows, slot], labels[rows, slot] = columns, values

@@ -11,9 +11,9 @@ from keras_transformers.data.sources.rows import Ragged, Rows
 
 
 class NextToken:
-    """Converts rows whose labels are the next tokens to the model's inputs and (B, T) labels.
+    """The objective that converts rows whose labels are the next tokens to the model's inputs and (B, T) labels.
 
-    The rows bring their labels (see `next_tokens`, `completions`, `packing` and `token_stream`), as the token after the
+    The rows must have labels (see `next_tokens`, `completions`, `packing` and `token_stream`), as the token after the
     last one of a row is not in the row.
 
     Args:
@@ -21,10 +21,10 @@ class NextToken:
         pad_id: int, the id of padding.
 
     Returns:
-        `token_ids` and `padding_mask` (B, T), and labels (B, T), -1 where there is no target.
+         `token_ids` and `padding_mask` (B, T), and labels (B, T), -1 for no target.
 
     Raises:
-        ValueError: from `check`: rows without labels for each token, or an id that is not in the vocabulary.
+        ValueError: From `check`: rows without labels for each token, or an id that is not in the vocabulary.
 
     Example:
 
@@ -52,18 +52,18 @@ class NextToken:
 
 
 class WithNextToken:
-    """Adds the labels of a language model to those of another objective.
+    """An objective that adds the labels of a language model to another objective's.
 
     For a language model as the auxiliary objective of a classifier: Radford et al. 2018, "Improving Language
     Understanding by Generative Pre-Training".
 
     Args:
-        objective: an objective of one array of labels, such as `Classification`.
+        objective: An objective with one array of labels, such as `Classification`.
         head: str, the model's output for these labels.
         name: str, the model's output of next-token logits.
 
     Returns:
-        The inputs of the objective, and a dict of its labels and (B, T) next tokens, -1 where there is none.
+        The inputs of the objective, and a dict of its labels and (B, T) next tokens, -1 for none.
 
     Example:
 
@@ -88,7 +88,7 @@ class WithNextToken:
 
 
 def next_tokens(texts: Ragged, max_length: int | None = None) -> Rows:
-    """Return one row per text: all its tokens but the last, each labelled with the next one.
+    """Return one row per text: all its tokens except the last, each labelled with the next one.
 
     Args:
         texts: `Ragged` token ids; texts of fewer than two tokens are left out.
@@ -109,7 +109,7 @@ def next_tokens(texts: Ragged, max_length: int | None = None) -> Rows:
 
 
 def with_end(texts: Ragged, end_id: int | None) -> Ragged:
-    """Append the end token to every text; returns the texts themselves if `end_id` is `None`."""
+    """Append the end token to every text; return the texts unchanged if `end_id` is `None`."""
     if end_id is None:
         return texts
     flat = np.insert(texts.tokens(), np.cumsum(texts.lengths), end_id)
@@ -130,7 +130,7 @@ def completions(inputs: Ragged, targets: Ragged, max_length: int, end_id: int | 
         `Rows` with `Ragged` labels, -1 for the tokens of the input; and for each pair whether its input was cut.
 
     Raises:
-        ValueError: there are not as many inputs as targets; an input or a target is empty; or a target is too long.
+        ValueError: There are not as many inputs as targets; an input or a target is empty; or a target is too long.
 
     Example:
 

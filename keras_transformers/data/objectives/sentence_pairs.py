@@ -1,4 +1,4 @@
-"""BERT's pre-training data: new random sentence pairs every epoch, and masked LM + next sentence as the objective."""
+"""BERT's pre-training: a source of random sentence pairs, new in every epoch, and masked LM + next sentence."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from keras_transformers.data.sources.rows import Ragged, Rows
 
 
 class Pretraining(MaskedLM):
-    """Masked LM and next sentence, for the rows of `SentencePairs`. Arguments as for `MaskedLM`.
+    """The objective of masked LM and next sentence, for rows of `SentencePairs`. Arguments are those of `MaskedLM`.
 
     Returns:
         The inputs of `MaskedLM`, and labels `{"masked_lm_logits": (B, M), "next_sentence_logits": (B,)}`;
@@ -28,7 +28,7 @@ class Pretraining(MaskedLM):
 
 
 class SentencePairs:
-    """Random pairs of segments, each a run of consecutive sentences, as in BERT's release code.
+    """A source of random pairs of segments, each a run of consecutive sentences, as in BERT's release code.
 
     In half of the pairs, the second segment follows the first one in its document. In the others, it is a random run
     from another document. (These are slightly more than half: a run of one sentence cannot be split into two segments.)
@@ -36,13 +36,13 @@ class SentencePairs:
 
     Args:
         documents: `Documents`.
-        tokenizer: has `cls_id` and `sep_id`.
+        tokenizer: Has `cls_id` and `sep_id`.
         max_length: int, tokens of a pair with its three special tokens.
         short_probability: float, fraction of the pairs with a random shorter target length.
-        seed: int, of the random pass that sets the number of pairs in an epoch.
+        seed: int, seed of the random pass that sets the number of pairs in an epoch.
 
     Raises:
-        ValueError: no pair fits in max_length.
+        ValueError: No pair fits in max_length.
 
     Example:
 
@@ -71,7 +71,7 @@ class SentencePairs:
         yield 0, self.draw(batching.rng(epoch, DRAW))
 
     def draw(self, rng: np.random.Generator) -> Rows:
-        """Return the pairs of one epoch: documents in random order, with another pass if one gives too few pairs."""
+        """Draw the pairs of one epoch: documents in random order, with another pass if one gives too few pairs."""
         return self._assemble(list(islice(self._pairs(rng), self.num_rows)), rng)
 
     def _pairs(self, rng: np.random.Generator) -> Iterator[tuple]:
@@ -84,9 +84,9 @@ class SentencePairs:
         at = self.documents.sentences
         sentence, last = self.documents.starts[document : document + 2]
         while sentence < last:
-            # BERT draws the length once per document. Here a document may be a whole book, so once per pair.
+            # BERT draws the length once per document; here once per pair, as a document may be a whole book.
             target = self._target_length(rng)
-            end = self._reach(sentence, last, target)
+            end = self._end_of_run(sentence, last, target)
             middle = int(rng.integers(sentence + 1, end)) if end - sentence > 1 else end
 
             is_random = middle == end or rng.random() < 0.5
@@ -103,7 +103,7 @@ class SentencePairs:
         short = rng.random() < self.short_probability
         return int(rng.integers(2, self.max_tokens, endpoint=True)) if short else self.max_tokens
 
-    def _reach(self, sentence: int, last: int, tokens: int) -> int:
+    def _end_of_run(self, sentence: int, last: int, tokens: int) -> int:
         """Return the end of the shortest run from `sentence` with at least so many tokens, or the document's end."""
         at = self.documents.sentences
         end = sentence + 1
@@ -116,7 +116,7 @@ class SentencePairs:
         other = int(rng.integers(len(starts) - 2))
         other += other >= document
         begin = int(rng.integers(starts[other], starts[other + 1]))
-        return begin, self._reach(begin, starts[other + 1], tokens)
+        return begin, self._end_of_run(begin, starts[other + 1], tokens)
 
     def _assemble(self, pairs: list[tuple], rng: np.random.Generator) -> Rows:
         """Make the rows `[CLS] first [SEP] second [SEP]` of all pairs, cut to the maximum length."""
@@ -138,7 +138,7 @@ class SentencePairs:
 
 
 def truncation(first: np.ndarray, second: np.ndarray, limit: int) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers of tokens to cut from each segment: one by one from the longer segment, from the second at a tie."""
+    """Return the numbers of tokens to cut from each segment: one by one from the longer, from the second at a tie."""
     keep_first = np.minimum(first, np.maximum(limit - second, (limit + 1) // 2))
     keep_second = np.minimum(second, np.maximum(limit - first, limit // 2))
     return first - keep_first, second - keep_second

@@ -12,11 +12,11 @@ from keras_transformers.data.sources.rows import Ragged, Rows
 
 
 class SpanCorruption:
-    """Makes pairs from rows: a source with sentinels for random spans, and a target of sentinels with their spans.
+    """The objective that makes pairs: a source with sentinels for random spans, a target of sentinels with their spans.
 
     "Thank you for inviting me to your party last week" becomes "Thank you <X> me to your party <Y> week" and
     "<X> for inviting <Y> last". Every epoch has new random spans, as in the release code (`random_spans_noise_mask`).
-    The length of a row determines those of its source and target.
+    The length of a row determines the lengths of its source and target.
     Raffel et al. 2019, https://arxiv.org/abs/1910.10683, section 3.1.4.
 
     Args:
@@ -38,7 +38,7 @@ class SpanCorruption:
 
     Raises:
         ValueError: `rate` or `mean_span` is out of range; and from `check`: an id that is not in the vocabulary, an
-            empty row, or one with more spans than there are sentinels.
+            empty row, or a row with more spans than sentinels.
 
     Example:
 
@@ -94,7 +94,7 @@ class SpanCorruption:
         return self.translation(Translations(*sides), self.lengths(int(width)))
 
     def mask(self, length: int, rng: np.random.Generator) -> np.ndarray:
-        """(length,) bool, True for missing tokens. The first span is not missing, then they alternate."""
+        """Draw which tokens are missing, (length,) bool. The first span is not missing, then they alternate."""
         missing, spans = self.counts(length)
         lengths = [_cut(number, spans, rng) for number in (max(length, 2) - missing, missing)]
         return np.repeat(np.tile([False, True], spans), np.stack(lengths, axis=1).ravel())[:length]
@@ -107,13 +107,13 @@ class SpanCorruption:
         first = missing & ~after_missing  # (tokens,), True at the first token of a span
 
         count = np.cumsum(first)
-        number = count - np.repeat(count[begins] - first[begins], ids.lengths) - 1  # of the span in its row
+        number = count - np.repeat(count[begins] - first[begins], ids.lengths) - 1  # number of the span in its row
         tokens = np.where(first, self.sentinel_ids[np.maximum(number, 0)], ids.tokens())
         kept = ~(missing & after_missing)
         return Ragged.joined(tokens[kept], np.add.reduceat(kept, begins, dtype=np.int64))
 
 
 def _cut(number: int, parts: int, rng: np.random.Generator) -> np.ndarray:
-    """Random lengths (parts,), each at least 1, that sum to `number`; uniform over all such lengths."""
+    """Draw random lengths (parts,), each at least 1, that sum to `number`; uniform over all such lengths."""
     ends = np.sort(rng.choice(number - 1, parts - 1, replace=False)) + 1
     return np.diff(ends, prepend=0, append=number)

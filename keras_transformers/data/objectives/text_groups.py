@@ -1,4 +1,4 @@
-"""Groups of texts, each encoded by itself: the source and objective of sentence embeddings and multiple choice."""
+"""Groups of texts, each text encoded by itself: source and objective of sentence embeddings and multiple choice."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from keras_transformers.data.sources.rows import InMemory, Rows
 
 @dataclass(frozen=True)
 class TextGroups(InMemory):
-    """Groups of as many texts each, as a source for `batches`.
+    """A source of groups of equally many texts.
 
     Args:
-        texts: `Rows` of all texts, those of a group one after the other.
-        size: int, texts of a group, G.
-        labels: array with one entry a group, or `None`.
+        texts: `Rows` of all texts, the texts of a group one after the other.
+        size: int, number of texts of a group, G.
+        labels: Array with one entry per group, or `None`.
 
     Raises:
-        ValueError: there are not `size` texts for each label, or no texts.
+        ValueError: There are not `size` texts for each label, or no texts.
 
     Example:
 
@@ -54,7 +54,7 @@ class TextGroups(InMemory):
 
 @dataclass(frozen=True)
 class Grouped:
-    """Converts `TextGroups` to the inputs (B, G, T) of a model of groups, and their labels as they are.
+    """The objective that converts `TextGroups` to the inputs (B, G, T) of a model of groups, and unchanged labels.
 
     Args:
         pad_id: int, the id of padding.
@@ -70,7 +70,7 @@ class Grouped:
     pad_id: int = 0
 
     def check(self, rows: TextGroups) -> None:
-        """Accept all: labels are checked where they are read."""
+        """Accept all rows: labels are checked where they are read."""
 
     def __call__(self, rows: TextGroups, width: np.ndarray, rng: np.random.Generator | None = None) -> tuple:
         arrays = rows.texts.padded(int(np.max(width)), self.pad_id)

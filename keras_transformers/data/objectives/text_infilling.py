@@ -12,7 +12,7 @@ from keras_transformers.data.sources.rows import Ragged, Rows
 
 
 class TextInfilling:
-    """Makes pairs from rows: a source with shuffled sentences and one mask token per span; the target is the text.
+    """The objective that makes pairs: a source with shuffled sentences and one mask token per span; the text as target.
 
     The lengths of spans are Poisson distributed and sum to `rate` of the tokens; spans may overlap. A span of length 0
     inserts a mask. Every epoch has new random spans. It follows the release code (`denoising` of fairseq), except that
@@ -92,7 +92,7 @@ class TextInfilling:
         return np.concatenate([*(sentences[i] for i in rng.permutation(len(sentences))), rest])
 
     def masked(self, text: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Replace random spans of a text by mask tokens, and inserts masks for spans of length 0."""
+        """Replace random spans of a text by mask tokens, and insert masks for spans of length 0."""
         lengths = self.spans(math.ceil(len(text) * self.rate), rng)
         lengths, inserts = lengths[lengths > 0], np.count_nonzero(lengths == 0)
 
@@ -109,7 +109,7 @@ class TextInfilling:
         return np.insert(text, places, self.mask_id)
 
     def spans(self, tokens: int, rng: np.random.Generator) -> np.ndarray:
-        """Random lengths of spans that sum to `tokens`; some are 0, and the last one is cut to fit."""
+        """Draw random lengths of spans that sum to `tokens`; some are 0, and the last one is cut to fit."""
         lengths = rng.poisson(self.mean_span, tokens)
         while lengths.sum() < tokens:
             lengths = np.concatenate([lengths, rng.poisson(self.mean_span, tokens)])

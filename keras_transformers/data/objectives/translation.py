@@ -14,14 +14,14 @@ from keras_transformers.text.tokenizer import Tokenizer, check_texts
 
 @dataclass(frozen=True)
 class Translations(InMemory):
-    """Encoded pairs in memory, as a source for `batches`.
+    """A source of encoded pairs in memory.
 
     Args:
         sources: `Ragged` ids for the encoder, special tokens included.
         targets: `Ragged` ids that the decoder learns to generate, as many rows, the end token included.
 
     Raises:
-        ValueError: there are not as many sources as targets.
+        ValueError: There are not as many sources as targets.
     """
 
     sources: Ragged
@@ -36,7 +36,7 @@ class Translations(InMemory):
 
     @property
     def lengths(self) -> np.ndarray:
-        """(rows, 2), of source and target: each side is padded to its own width."""
+        """Lengths of source and target, (rows, 2): each side is padded to its own width."""
         return np.stack([self.sources.lengths, self.targets.lengths], axis=1)
 
     def __getitem__(self, indices) -> Translations:
@@ -57,8 +57,8 @@ def encode_translations(
     """Encode pairs of texts. Pairs with a blank side are left out, and longer texts are cut, with a warning.
 
     Args:
-        sources, targets: as many strings of both.
-        source_tokenizer, target_tokenizer: `text.Tokenizer` that add the special tokens of their side, at least the end
+        sources, targets: Strings, as many of both.
+        source_tokenizer, target_tokenizer: `text.Tokenizer` that adds the special tokens of its side, at least the end
             token (see `text.end_token`). The same one for a joint vocabulary.
         max_length: int, maximum tokens of a text, special tokens included. A text that is cut keeps its special tokens.
 
@@ -66,7 +66,7 @@ def encode_translations(
         `Translations`.
 
     Raises:
-        ValueError: there are not as many sources as targets, or no pair is left.
+        ValueError: There are not as many sources as targets, or no pair is left.
 
     Example:
 
@@ -85,7 +85,7 @@ def encode_translations(
     kept = np.flatnonzero(~blank)
     sides = zip((sources, targets), (source_tokenizer, target_tokenizer), strict=True)
     encoded = [tokenizer.encode([texts[i] for i in kept], max_length=max_length) for texts, tokenizer in sides]
-    tell(blank, [np.array([row.truncated for row in side]) for side in encoded], max_length)
+    warn_of_changes(blank, [np.array([row.truncated for row in side]) for side in encoded], max_length)
     _check_some(kept, sources)
     return Translations(*(Ragged.of([row.ids for row in side]) for side in encoded))
 
@@ -105,7 +105,7 @@ def check_counts(sources: Sized, targets: Sized):
         )
 
 
-def tell(blank: np.ndarray, cut: Sequence[np.ndarray], max_length: int):
+def warn_of_changes(blank: np.ndarray, cut: Sequence[np.ndarray], max_length: int):
     """Warn if pairs were left out or texts were cut."""
     if blank.any():
         warnings.warn(
@@ -122,24 +122,24 @@ def tell(blank: np.ndarray, cut: Sequence[np.ndarray], max_length: int):
 
 
 class Translation:
-    """Converts `Translations` to the inputs and labels of an encoder-decoder.
+    """The objective that converts `Translations` to the inputs and labels of an encoder-decoder.
 
     Teacher forcing: the decoder reads the start token and the target without its last token, not its own predictions.
     Vaswani et al. 2017, https://arxiv.org/abs/1706.03762.
 
     Args:
-        vocabulary_size: int V, of the targets.
+        vocabulary_size: int V, the targets'.
         start_id: int, the token that the decoder begins with: `config.decoder_start_id`.
         pad_id: int, the id of padding.
-        end_ids: ints, of which every target must have one; empty for no check.
-        source_vocabulary_size: int, of the sources; V if `None`.
+        end_ids: ints, one of which every target must have; empty for no check.
+        source_vocabulary_size: int, the sources'; V if `None`.
 
     Returns:
         `encoder_token_ids` and `encoder_padding_mask` (B, S), `token_ids` and `padding_mask` (B, T), and labels (B, T),
-        -1 where there is no target.
+        -1 for no target.
 
     Raises:
-        ValueError: from `check`: an id that is not in the vocabulary, or a target without an end.
+        ValueError: From `check`: an id that is not in the vocabulary, or a target without an end.
 
     Example:
 

@@ -1,4 +1,4 @@
-"""Documents of sentences: read from a text file, split by a simple rule, and stored as one flat array of ids."""
+"""Documents of sentences: reading from a text file, splitting by a simple rule, storage as one flat array of ids."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SENTENCE_END = re.compile(
 
 
 def split_sentences(paragraph: str) -> list[str]:
-    """Split a paragraph into sentences at full stops; for pre-training, where a few wrong splits do no harm.
+    """Split a paragraph into sentences at full stops; for pre-training, where some wrong splits do no harm.
 
     >>> split_sentences('"Come, Mr. Holmes!" said he. "It is late." I rose.')
     ['"Come, Mr. Holmes!" said he.', '"It is late."', 'I rose.']
@@ -28,7 +28,7 @@ def split_sentences(paragraph: str) -> list[str]:
 
 
 def read_documents(path: str | Path) -> Iterator[list[str]]:
-    """Read a text file with one paragraph per line, and yields one list of sentences per document.
+    """Read a text file with one paragraph per line; yield one list of sentences per document.
 
     A blank line ends a document, and so does a title: a line that starts with `= ` and ends with ` =`. Titles are left
     out.
@@ -47,12 +47,12 @@ def read_documents(path: str | Path) -> Iterator[list[str]]:
 
 @dataclass(frozen=True)
 class Documents:
-    """Encoded documents: sentence `i` is `flat[sentences[i]:sentences[i + 1]]`, a document is a range of sentences.
+    """Encoded documents: sentence `i` is `flat[sentences[i]:sentences[i + 1]]`, and a document a range of sentences.
 
     Args:
         flat: (tokens,) int32 ids, no special tokens.
-        sentences: list of the starts of the sentences in `flat`, then the length of `flat`.
-        starts: list of the number of each document's first sentence, then the number of sentences.
+        sentences: List of the starts of the sentences in `flat`, then the length of `flat`.
+        starts: List of the number of each document's first sentence, then the number of sentences.
     """
 
     flat: np.ndarray
@@ -61,7 +61,7 @@ class Documents:
 
     @classmethod
     def of(cls, documents: Iterable[list[list[int]]]) -> Documents:
-        """Return documents from lists of encoded sentences; empty sentences and documents are left out."""
+        """Build documents from lists of encoded sentences; empty sentences and documents are left out."""
         flat: list[np.ndarray] = []
         lengths: list[int] = []
         counts: list[int] = []
@@ -79,5 +79,5 @@ class Documents:
 
     @classmethod
     def encode(cls, documents: Iterable[list[str]], tokenizer) -> Documents:
-        """Return documents from lists of sentences, encoded by a `text.Tokenizer`."""
+        """Build documents from lists of sentences, encoded by a `text.Tokenizer`."""
         return cls.of([row.ids for row in tokenizer.encode(texts, special_tokens=False)] for texts in documents)

@@ -26,18 +26,18 @@ def next_token_source(
 
     Args:
         texts: `Ragged` token ids, without special tokens; empty ones are left out.
-        max_length: int, tokens of a row. Give `batches` the same.
+        max_length: int, tokens of a row; the same as in `batches`.
         packing: `None` for one text per row, cut to `max_length`; `"documents"` for several (see `Packed`);
             `"blocks"` for blocks of all texts joined (see `Blocks`). With the latter two, rows are padded to
             `max_length`: leave `buckets` of `batches` at its default, or give `()`.
         end_id: int, the token to append to each text; `None` for none.
-        targets: `Ragged` token ids that follow each text. Only they are labels then (see `completions`).
+        targets: `Ragged` token ids that follow each text; only they are labels then (see `completions`).
 
     Returns:
         A source for `batches`, with `NextToken` as its objective.
 
     Raises:
-        ValueError: an unknown packing, targets with blocks, or an empty or too long target.
+        ValueError: An unknown packing, targets with blocks, or an empty or too long target.
 
     Example:
 
@@ -79,7 +79,7 @@ def check_packing(packing: str | None, completing: bool):
 
 
 class Packed:
-    """Texts packed into rows of `max_length` tokens. The texts of a row do not attend to each other.
+    """A source of texts packed into rows of `max_length` tokens. The texts of a row do not attend to each other.
 
     For training without padding. Texts are packed by best fit, the longest first. A text that is longer than a row is
     split, and its pieces do not attend to each other. With shuffling, texts of equal lengths swap their places every
@@ -87,7 +87,7 @@ class Packed:
 
     Args:
         rows: `Rows` of one text each, as from `next_tokens`.
-        max_length: int, tokens of a row. Give `batches` the same; it pads every batch to it.
+        max_length: int, tokens of a row; the same as in `batches`, which pads every batch to it.
 
     Example:
 
@@ -147,18 +147,18 @@ def best_fit(lengths: Sequence[int] | np.ndarray, size: int) -> np.ndarray:
 
 
 class Blocks:
-    """One long text in blocks of `max_length` tokens, as GPT-2 and nanoGPT train. Labels are the next tokens.
+    """A source of one long text in blocks of `max_length` tokens, as in GPT-2 and nanoGPT. Labels are the next tokens.
 
     Join texts with end tokens by `with_end(texts, end_id).tokens()`; texts of one block attend to each other. With
     shuffling, each epoch starts at a random token, and continues at the start of the text after its end. Without
-    shuffling, for evaluation, each token but the first is a target exactly once.
+    shuffling, for evaluation, each token except the first is a target exactly once.
 
     Args:
         token_ids: (tokens,) integers.
-        max_length: int, tokens of a block. Give `batches` the same.
+        max_length: int, tokens of a block; the same as in `batches`.
 
     Raises:
-        ValueError: there are fewer than two tokens.
+        ValueError: There are fewer than two tokens.
 
     Example:
 

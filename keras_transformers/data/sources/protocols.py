@@ -1,4 +1,4 @@
-"""The interfaces of a source of rows and of an objective, for your own ones in `pipeline.batches`."""
+"""The interfaces of sources of rows and of objectives, for user-defined ones in `pipeline.batches`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class EncodedRows(Protocol):
 
     Attributes:
         num_rows: int.
-        lengths: tokens of each row: (rows,), or (rows, 2) of pairs.
+        lengths: Tokens of each row: (rows,), or (rows, 2) of pairs.
     """
 
     @property
@@ -34,7 +34,7 @@ class Source(Protocol):
 
     Two more attributes are optional:
 
-    - `lengths`: as of `EncodedRows`, of all rows and the same in every epoch, or `None` if unknown. A source without
+    - `lengths`: as in `EncodedRows`, of all rows and the same in every epoch, or `None` if unknown. A source without
       this attribute does not allow `batch_tokens`.
     - `buckets`: a tuple of padded lengths, the default of `batches(buckets=None)`; `()` for rows that fill
       `max_length`. `None`, or no such attribute, for the usual ones.
@@ -54,9 +54,9 @@ class Source(Protocol):
         """Yield the rows of an epoch, in windows of rows that are in memory together.
 
         Args:
-            batching: the settings of the batches.
+            batching: Settings of the batches.
             epoch: int, determines the shuffle.
-            skip: int, number of batches to skip. The first window holds batch `skip`, or is an earlier one.
+            skip: int, number of batches to skip. The first window holds batch `skip`, or an earlier batch.
 
         Yields:
             The number in the epoch of the window's first batch, and its rows.
@@ -68,16 +68,16 @@ class Objective(Protocol):
     """A training objective: makes the inputs and labels of a batch from its rows."""
 
     def check(self, rows: Any) -> None:
-        """Raise a `ValueError` for rows that it cannot use, for instance with a label out of range."""
+        """Raise a `ValueError` for invalid rows, for instance with a label out of range."""
         ...
 
     def __call__(self, rows: Any, width: Any, rng: np.random.Generator) -> tuple:
         """Make an element of the data set.
 
         Args:
-            rows: the rows of one batch, of the kind that the objective is for.
+            rows: The rows of one batch, of the kind that the objective is for.
             width: int, the padded length; for pairs, one for each side.
-            rng: the generator for masks and other random choices.
+            rng: The generator for masks and other random choices.
 
         Returns:
             (inputs,), (inputs, labels) or (inputs, labels, sample weights).

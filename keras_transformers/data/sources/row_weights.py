@@ -1,4 +1,4 @@
-"""Weights of rows: what each text counts in the loss."""
+"""Weights of rows in the loss."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from keras_transformers.data.sources.rows import InMemory
 
 @dataclass(frozen=True)
 class WeightedRows(InMemory):
-    """Rows in memory, each with a weight, as a source for `batches`; `WithRowWeights` makes batches of them.
+    """A source of rows in memory with a weight each; `WithRowWeights` is its objective.
 
     Args:
         rows: `Rows` or `TextGroups`.
@@ -49,10 +49,10 @@ class WeightedRows(InMemory):
 
 
 class WithRowWeights:
-    """An objective of `WeightedRows`: that of their rows, whose targets count as much as their row.
+    """An objective of `WeightedRows`: another objective, whose targets get the weights of their rows.
 
     Args:
-        objective: Of the rows without weights.
+        objective: The objective of the rows without weights.
 
     Example:
 
@@ -78,7 +78,7 @@ class WithRowWeights:
 
 
 def multiplied(element: tuple, weight: Any) -> tuple:
-    """Return an element of a data set with its sample weights times others, or these where it has none.
+    """Multiply the sample weights of an element by others; set them if it has none.
 
     Args:
         element: (inputs, labels) or (inputs, labels, sample weights), the last two by output or one array each.

@@ -1,4 +1,4 @@
-"""Rows of different lengths, stored flat, and padded only when a batch is made."""
+"""Rows of different lengths, stored flat, and padded when a batch is made."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Self = TypeVar("Self", bound="InMemory")
 
 
 class InMemory:
-    """Base of the sources whose rows are all in memory: each epoch is one window, see `protocols.Source`."""
+    """The base of sources whose rows are all in memory: each epoch is one window, see `protocols.Source`."""
 
     def sample(self: Self) -> Self:
         return self
@@ -79,21 +79,21 @@ class Ragged:
 
 @dataclass(frozen=True)
 class Rows(InMemory):
-    """Encoded examples in memory, as a source for `batches`.
+    """A source of encoded examples in memory.
 
-    Use `Rows.of` to make one from lists.
+    Use `Rows.of` to make it from lists.
 
     Args:
         token_ids: `Ragged`, special tokens included.
         segment_ids: `Ragged` of the same lengths, or `None` for a model without segments.
-        labels: array with one entry per row, or `Ragged` of the same lengths (one per token), or `None`.
+        labels: Array with one entry per row, or `Ragged` of the same lengths (one per token), or `None`.
         documents: `Ragged` of the same lengths, the number of each token's text in its row, from 1; `None` if a row is
             one text.
     """
 
     token_ids: Ragged
     segment_ids: Ragged | None = None
-    labels: Any = None  # (rows, ...) or `Ragged`: what the objective takes
+    labels: Any = None  # (rows, ...) or `Ragged`, as the objective needs
     documents: Ragged | None = None
 
     @classmethod
@@ -101,15 +101,15 @@ class Rows(InMemory):
         """Return rows from lists of ids.
 
         Args:
-            token_ids: a list of lists or arrays of ids, with special tokens.
-            segment_ids: the same shape; or one number for all tokens; or `None` for a model without segments.
-            labels: one entry per row: a class, a list of 0/1 or a float; the objective checks them.
+            token_ids: A list of lists or arrays of ids, with special tokens.
+            segment_ids: The same shape; or one number for all tokens; or `None` for a model without segments.
+            labels: One entry per row: a class, a list of 0/1 or a float; the objective checks them.
 
         Returns:
             `Rows`.
 
         Raises:
-            ValueError: there are no rows, or the lengths of the arguments differ.
+            ValueError: There are no rows, or the lengths of the arguments differ.
 
         Example:
 

@@ -1,4 +1,4 @@
-"""Texts larger than memory: read from tf.data and encoded in the graph, a bounded number of rows at a time."""
+"""Sources of texts larger than memory: read from tf.data, encoded in the graph, a bounded number of rows at a time."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from keras_transformers.data.sources.rows import Ragged, Rows, tell_cut
 
 
 class Stream:
-    """A `tf.data.Dataset` of texts as a source for `batches`; needs the TensorFlow backend.
+    """A source of texts from a `tf.data.Dataset`; needs the TensorFlow backend.
 
     Rows are shuffled, and sorted by length, inside a buffer. A resumed pass skips whole buffers without encoding them.
-    Every epoch reads texts in the order of `texts`. To shuffle files or lines there, use a fixed seed and
+    Every epoch reads texts in the order of `texts`. To shuffle files or lines, use a fixed seed and
     `reshuffle_each_iteration=False`: otherwise a resumed run gets other rows.
 
     Args:
         texts: `tf.data.Dataset` of a string, (string, label), (string, string) or (string, string, label), not batched.
-        encode: a function `encode(texts, pairs)` of string tensors (B,), where `pairs` may be `None`. It returns a dict
+        encode: A function `encode(texts, pairs)` of string tensors (B,); `pairs` may be `None`. It returns a dict
             of `token_ids` (B, T), `padding_mask` (B, T) and, for models with segments, `segment_ids` (B, T), all padded
             on the right; such as `functools.partial(graph.encode, max_length=128)` for a `TextGraph`. If the dict has
             `truncated` (B,) too, a warning for each buffer counts the texts that were cut.
         buffer_size: int, rows in memory at a time; rounded to whole batches.
-        read_labels: a function from a list of label names to an array of numbers. With it, the last of several strings
-            is a label name, not a second text. Labels that are numbers stay.
+        read_labels: A function from a list of label names to an array of numbers. With it, the last of several strings
+            is a label name, not a second text. Labels that are numbers are kept.
 
     Raises:
-        ValueError: elements of another structure, or (from `batches`) no elements, or an unknown label name.
+        ValueError: Elements of another structure, or (from `batches`) no elements, or an unknown label name.
 
     Example:
 

@@ -36,17 +36,17 @@ def read_table(
     byte order mark; blank lines are skipped.
 
     Args:
-        path: a file named `.csv`, `.tsv` or `.jsonl`.
-        text: the column of the texts: its name in the header, or its number from 0 in a file without header.
-        text_pair: the column of the second texts, or `None`.
-        label: the column of the labels, or `None`.
+        path: A file named `.csv`, `.tsv` or `.jsonl`.
+        text: The column of the texts: its name in the header, or its number from 0 in a file without header.
+        text_pair: The column of the second texts, or `None`.
+        label: The column of the labels, or `None`.
 
     Returns:
         `Table(texts, pairs, labels)`.
 
     Raises:
-        ValueError: no such file, another format, a column that is missing or there twice, a row with more or fewer
-            fields than the first, a broken quote, bytes that are not UTF-8, or no rows. The message has the line.
+        ValueError: No such file, another format, a missing or repeated column, a row with more or fewer fields than the
+            first, a broken quote, bytes that are not UTF-8, or no rows. The message has the line.
 
     Example:
 
@@ -72,7 +72,7 @@ def check_columns(path: str | Path, columns: Sequence[str | int]) -> None:
 
     Args:
         path: as for `read_table`.
-        columns: those that are to be read.
+        columns: The columns to be read.
 
     Raises:
         ValueError: as for `read_table`.
@@ -91,11 +91,11 @@ def check_columns(path: str | Path, columns: Sequence[str | int]) -> None:
 
 
 def read_rows(path: str | Path, columns: Sequence[str | int]) -> Iterator[list[Any]]:
-    """Yield the rows of a file, read as they are asked for: for files larger than memory.
+    """Yield the rows of a file, read on demand, for files larger than memory.
 
     Args:
         path: as for `read_table`.
-        columns: names or numbers, at least one.
+        columns: Names or numbers, at least one.
 
     Yields:
         The values of the columns.
@@ -112,12 +112,12 @@ def read_rows(path: str | Path, columns: Sequence[str | int]) -> Iterator[list[A
 
 
 def place_of(path: str | Path, column: str | int, number: int) -> str:
-    """Return the row of a table for an error, with the line of the file that it ends on.
+    """Format the place of a row for an error message, with its last line in the file.
 
     Args:
         path: as for `read_table`.
-        column: any of its columns.
-        number: of the row, from 1.
+        column: Any of its columns.
+        number: Number of the row, from 1.
 
     Example:
 
@@ -140,7 +140,7 @@ def _records(path: Path, columns: Sequence[str | int]) -> Iterator[tuple[int, li
         try:
             yield from records(path, lines, columns)
         except UnicodeDecodeError:
-            read_utf8(path)  # says which line it is
+            read_utf8(path)  # its error names the line
             raise
 
 
@@ -160,7 +160,7 @@ def _lines(path: Path) -> TextIO:
 
 
 def read_utf8(path: Path) -> str:
-    """Return the text of a file without its byte order mark. If it is not UTF-8, a `ValueError` names the line."""
+    """Read the text of a file without its byte order mark. If it is not UTF-8, a `ValueError` names the line."""
     check_file(path)
     data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
     try:
@@ -202,7 +202,7 @@ def _separated_records(path: Path, lines: TextIO, columns: Sequence) -> Iterator
 
 
 def _hint(row: Sequence[str]) -> str:
-    """Return what may be wrong with a row of another width, or a header without a column."""
+    """Return a hint for the error of a row of another width, or of a header without a column."""
     if any(field[:1] == " " and field.lstrip(" ")[:1] == '"' for field in row):
         return ' No space may stand between a comma and a quote (").'
     if len(row) == 1 and ";" in row[0]:

@@ -1,4 +1,4 @@
-"""Texts for a language model that are larger than memory: tokenised in the graph, and packed buffer by buffer."""
+"""Sources of texts for a language model, larger than memory: tokenised in the graph, and packed buffer by buffer."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from keras_transformers.data.batches.window import whole_windows
 from keras_transformers.data.sources.packing import Blocks, check_packing, next_token_source, whole_texts
 from keras_transformers.data.sources.rows import Ragged, Rows
 
-# Texts that are tokenised at once: enough for full speed.
+# Number of texts that are tokenised at once: enough for full speed.
 CHUNK = 256
 
 
 class TokenStream:
-    """A `tf.data.Dataset` of texts, or of inputs and targets, as a source for `batches` with `NextToken`.
+    """A source, for `NextToken`, of texts or of inputs and targets from a `tf.data.Dataset`.
 
-    As `next_token_source`, in bounded memory: rows are packed and shuffled inside a buffer. A resumed pass tokenises
-    the skipped texts again, as their number of rows is not known before. Every epoch reads texts in the order of
+    Like `next_token_source`, in bounded memory: rows are packed and shuffled inside a buffer. A resumed pass tokenises
+    the skipped texts again, as their number of rows is not known in advance. Every epoch reads texts in the order of
     `texts` (see `Stream`).
 
     Args:
         texts: `tf.data.Dataset` of a string or of (input, target) strings, not batched; such as a `TextLineDataset`.
             Each single text must fit in memory. (`TextLineDataset` removes line breaks: for blocks that keep them, map
             `lambda line: line + "\\n"` over the lines, and give no `end_id`.)
-        tokenize: a function from a string tensor (B,) to ragged ids (B, None): `TextGraph.tokenize`.
-        max_length, packing, end_id: as for `next_token_source`. With shuffling, the first block of each epoch has a
+        tokenize: A function from a string tensor (B,) to ragged ids (B, None): `TextGraph.tokenize`.
+        max_length, packing, end_id: As in `next_token_source`. With shuffling, the first block of each epoch has a
             random shorter length.
-        begin_ids: ids before each text, and before inputs, not before targets.
+        begin_ids: Ids before each text or input, not before targets.
         buffer_size: int, rows of `max_length` tokens in memory at a time.
 
     Raises:
-        ValueError: elements of another structure, an unknown packing, or (from `batches`) no text.
+        ValueError: Elements of another structure, an unknown packing, or (from `batches`) no text.
 
     Example:
 
@@ -91,7 +91,7 @@ class TokenStream:
         yield from whole_windows(self._rows(offset, self.buffer_size * self.max_length), batching)
 
     def _rows(self, offset: int, tokens: int) -> Iterator[Rows]:
-        """Yield all rows, in parts of at least so many tokens."""
+        """Yield all rows, in parts of at least `tokens` tokens."""
         if self.packing == "blocks":
             yield from self._blocks(offset, tokens)
             return
@@ -118,7 +118,7 @@ class TokenStream:
             yield Blocks(rest, self.max_length).sample()
 
     def _buffers(self, tokens: int) -> Iterator[tuple[Ragged, ...]]:
-        """Yield texts, and targets if any, in parts of at least so many tokens."""
+        """Yield texts, and targets if any, in parts of at least `tokens` tokens."""
         import tensorflow as tf
 
         def tokenized(texts, *targets):

@@ -1,4 +1,6 @@
-"""Pairs of texts larger than memory: read from tf.data and encoded in the graph, a bounded number at a time."""
+"""A source of pairs of texts larger than memory: read from tf.data and encoded in the graph, a bounded number at a
+time.
+"""
 
 from __future__ import annotations
 
@@ -9,31 +11,31 @@ import numpy as np
 
 from keras_transformers.data.batches.batching import Batching
 from keras_transformers.data.batches.window import whole_windows
-from keras_transformers.data.objectives.translation import Translations, tell
+from keras_transformers.data.objectives.translation import Translations, warn_of_changes
 from keras_transformers.data.sources.rows import Ragged
 from keras_transformers.text.strings import BLANK
 
-# Pairs that are tokenised at once: enough for full speed.
+# Number of pairs that are tokenised at once: enough for full speed.
 CHUNK = 256
 
 
 class TranslationStream:
-    """A `tf.data.Dataset` of (source, target) strings as a source for `batches`; needs the TensorFlow backend.
+    """A source of (source, target) strings from a `tf.data.Dataset`; needs the TensorFlow backend.
 
-    As `encode_translations`, in bounded memory: rows are shuffled, and grouped by length, inside a buffer. Pairs with a
-    blank side are left out and longer texts are cut, with a warning. A resumed pass encodes the skipped pairs again, as
-    their number of batches is not known before. Every epoch reads texts in the order of `texts` (see `Stream`).
+    Like `encode_translations`, in bounded memory: rows are shuffled, and grouped by length, inside a buffer. Pairs with
+    a blank side are left out and longer texts are cut, with a warning. A resumed pass encodes the skipped pairs again,
+    as their number of batches is not known in advance. Every epoch reads texts in the order of `texts` (see `Stream`).
 
     Args:
         texts: `tf.data.Dataset` of (string, string), not batched; such as two `TextLineDataset` zipped.
-        encode_source, encode_target: functions from a string tensor (B,) to a dict of `token_ids` and
+        encode_source, encode_target: Functions from a string tensor (B,) to a dict of `token_ids` and
             `padding_mask` (B, T), padded on the right, and `truncated` (B,): `functools.partial(graph.encode,
             max_length=max_length)` for a `TextGraph` of each side.
-        max_length: int, tokens to which these functions cut, special tokens included. Give `batches` the same.
+        max_length: int, tokens to which these functions cut, special tokens included; the same as in `batches`.
         buffer_size: int, pairs in memory at a time.
 
     Raises:
-        ValueError: elements of another structure, or (from `batches`) no pair.
+        ValueError: Elements of another structure, or (from `batches`) no pair.
 
     Example:
 
@@ -76,10 +78,10 @@ class TranslationStream:
         yield from whole_windows(self._rows(self.buffer_size), batching)
 
     def _rows(self, size: int) -> Iterator[Translations]:
-        """Yield all pairs, in parts of at least so many."""
+        """Yield all pairs, in parts of at least `size`."""
         parts, count = [], 0
         for blank, *sides in self._chunks.as_numpy_iterator():
-            tell(blank, [side["truncated"][~blank] for side in sides], self.max_length)
+            warn_of_changes(blank, [side["truncated"][~blank] for side in sides], self.max_length)
             masks = (np.asarray(side["padding_mask"], bool) & ~blank[:, None] for side in sides)
             pairs = [Ragged.unpadded(side["token_ids"], mask) for side, mask in zip(sides, masks, strict=True)]
             parts.append(Translations(*(side[np.flatnonzero(~blank)] for side in pairs)))

@@ -26,7 +26,7 @@ from keras_transformers.layers.interface.input_checks import (
 )
 from keras_transformers.layers.interface.layer_options import DenseOwner
 from keras_transformers.layers.interface.old_files import ReturnsCache
-from keras_transformers.layers.interface.optional_outputs import asked
+from keras_transformers.layers.interface.optional_outputs import requested
 from keras_transformers.layers.positions.rotary import rotate
 
 LINEAR_FROM = 4096
@@ -47,54 +47,54 @@ class Attention(ReturnsCache, DenseOwner):
         scale: Factor of the query-key products; `1 / sqrt(H)` when None.
         dropout: Rate on the attention weights.
         use_bias: Whether the four projections have biases.
-        return_scores: Whether each call returns the attention weights (before dropout) as well. A layer that one model
-            calls both with and without them needs it: calls of a functional model's layer return the same structure.
+        return_scores: Whether each call returns the attention weights (before dropout) as well. Set it if a functional
+            model calls the layer both with and without them: all calls must return the same structure.
         return_cache: Whether each call returns the cache as well.
         initializer_range: Standard deviation of the truncated normal initialiser; None for Glorot uniform (queries,
             keys and values as if they were one matrix, as fairseq has it), `"fan_in"` for `1 / sqrt(inputs)`. Without
-            a number queries are made to fit `scale`, so that the initial scores do not depend on it.
+            a number, queries are initialised to fit `scale`, so that the initial scores do not depend on it.
         output_initializer_range: The same for the output layer; `initializer_range` when None.
-        linear_from: From so many queries on their scores are computed in chunks, and once more for the gradient:
-            memory grows linearly with their number. Where a TensorFlow graph is made for any number of them, they are
-            in chunks always, a short text in one. None: never, nor with a `cache`.
-        reach: How many places before and after a query its keys may stand, None for all: `(None, 0)` is causal, and
-            `(w, w)` a window. In self-attention without a cache the layer hides all others by itself, and long texts
-            take time and memory for those in the window only; beside a cache, `attention_mask` says everything.
+        linear_from: Number of queries from which scores are computed in chunks, and again for the gradient, so that
+            memory grows linearly with the length. A TensorFlow graph for any length always uses chunks, one for a short
+            text. None: never. Calls with a `cache` never do.
+        reach: The window: how many keys before and after itself a query sees, None for all. `(None, 0)` is causal. In
+            self-attention without a cache the layer hides the other keys, and long texts take time and memory for the
+            window only; with a cache, `attention_mask` must hide them.
 
         kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, kernel_constraint, bias_constraint:
-            Of the four dense layers, as `keras.layers.Dense` takes them. A `kernel_initializer` replaces the ranges.
+            For the four dense layers, as in `keras.layers.Dense`. A `kernel_initializer` replaces the ranges.
 
     Call arguments:
-        hidden_states: Queries come from here, (B, T, D).
-        context: Keys and values come from here, (B, S, any width); `hidden_states` when None (self-attention).
+        hidden_states: The source of the queries, (B, T, D).
+        context: The source of keys and values, (B, S, any width); `hidden_states` when None (self-attention).
         attention_mask: True or 1 = may attend, (B|1, 1|T, S); also (T, S), (B|1, 1, 1|T, S) and, with a mask for each
-            head, (B|1, N, T, S). A row that may attend nothing gives finite numbers.
+            head, (B|1, N, T, S). A row that may attend to nothing gives finite numbers.
         padding_mask: (B, S), non-zero where a key is real; without a `cache` the mask that Keras carries with
-            `context`, or with `hidden_states` in self-attention, when None. Beside an `attention_mask` both hold.
-        use_causal_mask: Whether a query sees no later keys. Its place is its number, or that in `cache_positions`.
+            `context`, or with `hidden_states` in self-attention, when None. It is combined with an `attention_mask`.
+        use_causal_mask: Whether a query sees no later keys. Positions are 0, 1, 2, ..., or `cache_positions`.
         documents: Integer (B, T), of self-attention without a cache: the text of each token, from 1, 0 for padding.
-            A query sees the keys of its own text. The same as `document_mask(documents)` in linear memory.
+            A query sees the keys of its own text only: `document_mask(documents)`, in linear memory.
         position_bias: Added to the scaled products, (B|1, N, T, S).
         rotary: Cosines and sines of `RotaryPositions` for the positions of `hidden_states`.
         cache: `{"key", "value"}`, each (B, K, S, H). With `cache_positions`, the new keys and values are written there;
-            without, the cache is only read (cross-attention after the first step).
+            if not, the cache is only read (cross-attention after the first step).
         cache_positions: Integer (B, T), where in the cache each token of `hidden_states` belongs.
         in_place: Whether TensorFlow may overwrite the given cache, for loops that do not use it again. If not, it is
             copied at each call. Other backends ignore it.
         return_attention_scores: Whether this call returns the attention weights; `return_scores` when None.
-        return_cache: Whether this call returns the cache; what the layer was made for when None. A call that is given a
-            `cache` returns one always.
-        mask: (B, T), of `hidden_states`, as Keras hands it to layers: the `padding_mask` of self-attention without a
-            cache, where none is given.
+        return_cache: Whether this call returns the cache; the layer's `return_cache` when None. A call with a `cache`
+            always returns one.
+        mask: (B, T), Keras' mask of `hidden_states`: the `padding_mask` of self-attention without a cache, if none is
+            given.
 
     Returns:
-        The output (B, T, D). Where more is asked for, a tuple: the output; the cache, as above; the attention weights
+        The output (B, T, D). If more is asked for, a tuple: the output; the cache, as above; the attention weights
         (B, N, T, S), float.
 
     Raises:
         ValueError: `num_kv_heads` does not divide `num_heads`, or the input's width is not divisible by `num_heads`;
-            `reach` is no pair of numbers; `documents` or a `reach` where the keys are not of `hidden_states`; an input
-            or a mask has another shape or dtype.
+            `reach` is no pair of numbers; `documents` are given with a `context` or a cache, or a `reach` with a
+            `context`; an input or a mask has another shape or dtype.
 
     Example:
 
@@ -167,7 +167,7 @@ class Attention(ReturnsCache, DenseOwner):
         documents=None, position_bias=None, rotary=None, cache=None, cache_positions=None, in_place=False,
         return_attention_scores=None, return_cache=None, mask=None, training=None,
     ):  # fmt: skip
-        wanted = asked(self, cache, return_cache, return_attention_scores)
+        wanted = requested(self, cache, return_cache, return_attention_scores)
         documents, position_bias = as_array(documents), as_array(position_bias)
         length, is_cached = length_of(hidden_states), cache is not None
         check_call(self, hidden_states, context, documents, rotary, cache, cache_positions)
@@ -191,7 +191,7 @@ class Attention(ReturnsCache, DenseOwner):
             visible = Visible(combine(attention_mask, _reach_mask(cache_positions, length, key, reach)))  # (1|B, T, S)
 
         is_short, scores = self._is_short(query.shape[2], is_cached), []
-        if is_short or wanted.scores:  # a graph leaves out those of long texts where nobody reads them
+        if is_short or wanted.scores:  # a graph drops those of long texts if nothing uses them
             scores = [self._weights(query, key, visible.whole(length), position_bias)]  # (B, N, T, S)
         if is_short:
             mixed = mix(self.dropout(scores[0], training=training), value)  # (B, N, T, H)
@@ -208,21 +208,21 @@ class Attention(ReturnsCache, DenseOwner):
         return query * ops.cast(scale, query.dtype)
 
     def _is_short(self, length: int | None, is_cached: bool) -> bool:
-        """Return whether all scores may exist at one time."""
+        """Return whether all scores are computed at once, not in chunks."""
         if self.linear_from is None or is_cached:
             return True
-        if not isinstance(length, int):  # any: TensorFlow gives None; JAX a symbol, which has no number of chunks
+        if not isinstance(length, int):  # unknown: None in TensorFlow; in JAX a symbol, which has no number of chunks
             return length is not None
         return length < self.linear_from
 
     def _weights(self, query, key, attention_mask, position_bias):
-        """(B, N, T, S)."""
+        """Compute the attention weights, (B, N, T, S)."""
         return ops.cast(attention_weights(query, key, attention_mask, position_bias), self.compute_dtype)
 
     def _mix_long(self, query, key, value, visible, position_bias, training):
-        """(B, N, T, H), in memory that is linear in T."""
+        """Attend in memory that is linear in T; the result is (B, N, T, H)."""
         seed, length = self.dropout.next_seed(training), ops.shape(query)[2]
-        if position_bias is not None and position_bias.shape[2] == 1:  # of all queries; chunks take rows of it
+        if position_bias is not None and position_bias.shape[2] == 1:  # one row for all queries; chunks take rows of it
             batch, heads, _, keys = ops.shape(position_bias)
             position_bias = ops.broadcast_to(position_bias, (batch, heads, length, keys))  # (B|1, N, T, S)
         draws = None if seed is None else lambda index, shape: self.dropout.multipliers(shape, nth_seed(seed, index))
@@ -236,7 +236,7 @@ class Attention(ReturnsCache, DenseOwner):
         return {"key": key if rotary is None else rotate(key, rotary), "value": value}
 
     def _project(self, dense, x, length, heads):
-        """(B, T, D) -> (B, heads, T, H)."""
+        """Project (B, T, D) to (B, heads, T, H)."""
         projected = dense(without_length(x))  # (B * T, heads * H)
         if x.shape[1] == 1:
             return ops.reshape(projected, (-1, heads, 1, self.head_dim))
@@ -244,7 +244,7 @@ class Attention(ReturnsCache, DenseOwner):
         return ops.transpose(projected, (0, 2, 1, 3))
 
     def _merge(self, x):
-        """(B, N, T, H) -> (B * T, N * H)."""
+        """Merge the heads: (B, N, T, H) to (B * T, N * H)."""
         if x.shape[2] != 1:
             x = ops.transpose(x, (0, 2, 1, 3))  # (B, T, N, H)
         return ops.reshape(x, (-1, self.num_heads * self.head_dim))
@@ -255,7 +255,7 @@ class Attention(ReturnsCache, DenseOwner):
     ):  # fmt: skip
         documents, position_bias = as_array(documents), as_array(position_bias)
         check_call(self, hidden_states, context, documents, rotary, cache, inputs.get("cache_positions"))
-        wanted = asked(self, cache, return_cache, return_attention_scores)
+        wanted = requested(self, cache, return_cache, return_attention_scores)
         batch, length, width = hidden_states.shape
         source = hidden_states if context is None else context
         shape = (batch, self.num_kv_heads, source.shape[1], self._head_dim(width))

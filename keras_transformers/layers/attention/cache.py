@@ -1,4 +1,4 @@
-"""What blocks keep of the tokens so far, each part (B, K, S, H): writing to it and reading from it."""
+"""The cache that blocks keep of earlier tokens, each part (B, K, S, H): checks, writing and reading."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ import keras
 from keras import ops
 
 from keras_transformers.layers.core.dense import length_of, with_length, without_length
-from keras_transformers.layers.interface.input_checks import check_integers, check_numbers_of_rows, told
-from keras_transformers.utils.number_checks import may_be_equal
-from keras_transformers.utils.tensor_types import Tensor
+from keras_transformers.layers.interface.input_checks import check_integers, check_numbers_of_rows, format_shape
+from keras_transformers.utils.tensor_types import Tensor, may_be_equal
 
-OF_CONTEXT = "cross_"  # so begin the names of parts that are made from the context
+OF_CONTEXT = "cross_"  # prefix of the parts that are computed from the context
 
 
 def parted(cache: dict[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """Return a block's parts of the text itself, and those that are made from the context, by names without prefix.
+    """Split a block's cache into the parts of the text and the parts of the context, named without prefix.
 
     Example:
 
@@ -28,7 +27,7 @@ def parted(cache: dict[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, Tenso
 
 
 def joined(own: dict[str, Tensor], of_context: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Return a block's cache from its parts: the inverse of `parted`.
+    """Join the parts of a block's cache: the inverse of `parted`.
 
     Example:
 
@@ -39,17 +38,18 @@ def joined(own: dict[str, Tensor], of_context: dict[str, Tensor]) -> dict[str, T
 
 
 def check_cache(cache: Any, sizes: dict[str, tuple], cache_positions: Any, queries: tuple, writes: bool = True) -> None:
-    """Check a cache, and the places in it of new tokens.
+    """Check a cache and the positions of new tokens in it.
 
     Args:
-        cache: What a call is given, or None.
-        sizes: (B, K, S, H) of each part, None where any will do.
+        cache: The cache that a call is given, or None.
+        sizes: (B, K, S, H) of each part, None for a size that may be any.
         cache_positions: Integer (B, T), or None.
-        queries: (B, T) of the new tokens, None where it is not known.
-        writes: Whether the new tokens must have places in a cache.
+        queries: Shape (B, T) of the new tokens, None for an unknown size.
+        writes: Whether the new tokens must have positions in a cache.
 
     Raises:
-        ValueError: A part is missing or of another shape; the places are missing, of another shape, or not in it.
+        ValueError: A part is missing or has another shape; the positions are missing, have another shape, or are
+            outside.
 
     Example:
 
@@ -62,9 +62,9 @@ def check_cache(cache: Any, sizes: dict[str, tuple], cache_positions: Any, queri
     parts = {name: tuple(cache[name].shape) for name in sizes if name in cache} if isinstance(cache, dict) else {}
     if parts.keys() != sizes.keys() or not all(may_be_equal(parts[name], sizes[name]) for name in parts):
         raise ValueError(
-            f"a cache must be a dict of {', '.join(f'{name} {told(size)}' for name, size in sizes.items())}, (batch, "
-            "heads, room, width) each: received "
-            f"{', '.join(f'{name} {told(shape)}' for name, shape in parts.items()) or type(cache).__name__}."
+            f"a cache must be a dict of {', '.join(f'{name} {format_shape(size)}' for name, size in sizes.items())}, "
+            "(batch, heads, room, width) each: received "
+            f"{', '.join(f'{name} {format_shape(shape)}' for name, shape in parts.items()) or type(cache).__name__}."
         )
     if cache_positions is None:
         if writes:
@@ -73,8 +73,8 @@ def check_cache(cache: Any, sizes: dict[str, tuple], cache_positions: Any, queri
     check_integers(cache_positions=cache_positions)
     if not may_be_equal(tuple(cache_positions.shape), queries):
         raise ValueError(
-            f"cache_positions must be (batch, length), {told(queries)} here: received "
-            f"{told(tuple(cache_positions.shape))}."
+            f"cache_positions must be (batch, length), {format_shape(queries)} here: received "
+            f"{format_shape(tuple(cache_positions.shape))}."
         )
     if isinstance(room := next(iter(parts.values()))[2], int):
         remedy = "Make a cache with more room: pad its parts."
@@ -84,12 +84,12 @@ def check_cache(cache: Any, sizes: dict[str, tuple], cache_positions: Any, queri
 def write_cache(
     new: dict[str, Tensor], cache: dict[str, Tensor], positions: Tensor, in_place: bool = False
 ) -> dict[str, Tensor]:
-    """New parts, each (B, K, T, H), into a cache of room for S.
+    """Write new parts, each (B, K, T, H), into a cache of length S.
 
     Args:
         new: Parts by name.
         cache: The same parts, each (B, K, S, H).
-        positions: Integer (B, T), where each new row belongs.
+        positions: Integer (B, T), the position in the cache of each new row.
         in_place: Whether TensorFlow may overwrite the given cache, for loops that do not use it again.
 
     Returns:
@@ -125,7 +125,7 @@ def read_cache(part: Tensor, positions: Tensor) -> Tensor:
 
 
 def _flat_rows(positions: Tensor, part: Tensor) -> Tensor:
-    """(B, T) -> (B * K * T,): where every row stands in a part (B, K, S, H), seen as (B * K * S, H)."""
+    """Return the indices (B * K * T,) of positions (B, T) in a part (B, K, S, H), flattened to (B * K * S, H)."""
     heads, size = part.shape[1], ops.shape(part)[2]
     first_rows = ops.arange(ops.shape(positions)[0] * heads, dtype="int32") * size  # (B * K,)
     rows = ops.reshape(first_rows, (-1, heads, 1)) + ops.cast(positions, "int32")[:, None]  # (B, K, T)
@@ -138,7 +138,7 @@ def _update_rows(part: Tensor, rows: Tensor, new: Tensor, in_place: bool) -> Ten
     if in_place and keras.backend.backend() == "tensorflow":
         import tensorflow as tf
 
-        # All others copy the cache at every step, which takes longer than the step's attention.
+        # All other ops copy the cache at every step, which takes longer than the step's attention.
         flat = tf.raw_ops.InplaceUpdate(x=flat, i=rows, v=new)
     else:
         # scatter_update is core TF on every path; slice_update would be an Xla op.
@@ -147,16 +147,16 @@ def _update_rows(part: Tensor, rows: Tensor, new: Tensor, in_place: bool) -> Ten
 
 
 def attend_as_queries_of_one_row(attention: Any, x: Tensor, cache: dict[str, Tensor], **options: Any) -> tuple:
-    """Attention to a cache that has one row for all beams of a text: the beams become more queries of that row.
+    """Attend to a cache that has one row for all beams of a text: the beams become more queries of that row.
 
     Args:
         attention: An `Attention`.
         x: (B, T, D).
         cache: `{"key", "value"}`, each (B / n, K, S, H).
-        **options: As `Attention` takes them.
+        **options: Call arguments of `Attention`.
 
     Returns:
-        As `Attention` gives them.
+        What `Attention` returns.
     """
     rows, length = ops.shape(cache["key"])[0], length_of(x)
     queries = ops.reshape(x, (rows, -1, x.shape[-1]))  # (rows, B / rows * T, D)

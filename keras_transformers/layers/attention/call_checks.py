@@ -1,4 +1,4 @@
-"""Checks of what a call of attention is given together."""
+"""Checks of the inputs of an attention call against each other."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def check_call(
 
     Args:
         attention: The layer, with its `reach` and its `part_shape`.
-        hidden_states, context, documents, rotary, cache, cache_positions: As a call is given them.
+        hidden_states, context, documents, rotary, cache, cache_positions: Arguments of the call.
 
     Raises:
         ValueError: One has another shape or dtype, or two of them exclude each other.
@@ -33,7 +33,7 @@ def check_call(
     is_given, has_reach = documents is not None, attention.reach != (None, None)
     if (is_given and cache is not None) or (context is not None and (is_given or has_reach)):
         raise ValueError(
-            f"documents are of self-attention without a cache, and reach is of self-attention: received a "
+            f"documents need self-attention without a cache, and reach needs self-attention: received a "
             f"{'context' if cache is None else 'cache'} with reach={attention.reach} and "
             f"{'documents' if is_given else 'no documents'}. Say in attention_mask which keys may be seen."
         )

@@ -22,10 +22,10 @@ def long_attention(
     draws: Draws | None = None,
     chunk: int = CHUNK,
 ) -> Tensor:
-    """Return what `mix(attention_weights(...), value)` gives, in memory that grows linearly with the number of queries.
+    """Compute `mix(attention_weights(...), value)` in memory that grows linearly with the number of queries.
 
-    One chunk of queries after the other meets the keys that it may see, so that only one chunk's scores exist at a
-    time: where queries reach so far only, time grows linearly, too. The backward pass computes the scores again.
+    Chunks of queries are computed one after the other, each with the keys that it may see, so that only one chunk's
+    scores exist at a time. With a window, time grows linearly, too. The backward pass computes the scores again.
     Papers: Rabe and Staats 2021, https://arxiv.org/abs/2112.05682; the gradient: Dao et al. 2022,
     https://arxiv.org/abs/2205.14135.
 
@@ -35,7 +35,7 @@ def long_attention(
         value: (B, K, S, H).
         visible: Which keys a query may see. Where a query sees none, its output is a mean of any keys.
         position_bias: (B|1, N, T, S), which is quadratic itself, as is its gradient.
-        draws: What dropout multiplies the weights of each chunk with; None for no dropout.
+        draws: Returns the factors of dropout for the weights of each chunk; None for no dropout.
         chunk: Queries at a time.
 
     Returns:
@@ -54,22 +54,22 @@ def long_attention(
 
 
 def _attend(chunk: Chunk):
-    """(B, N, t, H)."""
+    """Attend with one chunk of queries, (B, N, t, H)."""
     return mix(_dropped(_weights(chunk), chunk), chunk.value)
 
 
 def _weights(chunk: Chunk):
-    """float32 (B, N, t, W)."""
+    """Compute a chunk's attention weights, float32 (B, N, t, W)."""
     return attention_weights(chunk.query, chunk.key, chunk.attention_mask, chunk.position_bias)
 
 
 def _dropped(weights, chunk: Chunk):
-    """(B, N, t, W)."""
+    """Apply dropout to a chunk's weights, (B, N, t, W)."""
     return ops.cast(weights if chunk.multipliers is None else weights * chunk.multipliers, chunk.value.dtype)
 
 
 def _on_tensorflow(query, key, value, visible: Visible, position_bias, draws, size: int):
-    """TensorFlow would keep the scores of each round of a loop: its gradient is written out here."""
+    """Attend with a gradient written by hand, as TensorFlow's would keep the scores of every round of the loop."""
 
     def attend(query, key, value, *bias):
         chunks = Chunks(query, key, value, visible, bias[0] if bias else None, draws, size)
@@ -85,7 +85,7 @@ def _on_tensorflow(query, key, value, visible: Visible, position_bias, draws, si
 
 
 def _gradients(chunks: Chunks, outputs, upstreams):
-    """Of queries, keys, values and, if there is one, the bias; `outputs` and `upstreams` are (B, N, C, t, H)."""
+    """Compute the gradients of queries, keys, values and a bias, from `outputs` and `upstreams` (B, N, C, t, H)."""
 
     def chunk_gradients(index, key_sum, value_sum):
         chunk, upstream = chunks.at(index), take(upstreams, index)
@@ -103,7 +103,7 @@ def _gradients(chunks: Chunks, outputs, upstreams):
         return _like(of_scores, chunk.position_bias), ()
 
     def add(sums, part, chunk):
-        """(B, K, S, H), (B, K, W, H) -> (B, K, S, H)."""
+        """Add a chunk's part (B, K, W, H) to sums (B, K, S, H)."""
         return _add_rows(sums, part, chunk.first_key) if chunks.has_windows else sums + part
 
     sums = [ops.zeros_like(x, dtype="float32") for x in (chunks.key, chunks.value)]
@@ -118,8 +118,8 @@ def _gradients(chunks: Chunks, outputs, upstreams):
 
 
 def _of_scores(chunk: Chunk, weights, output, upstream):
-    """The gradient of the scores, float32 (B, N, t, W), from those of the output, (B, N, t, H)."""
-    if chunk.attention_mask is not None:  # where a query sees no key, no score has a part in the output
+    """Compute the gradient of the scores, float32 (B, N, t, W), from the gradient of the output, (B, N, t, H)."""
+    if chunk.attention_mask is not None:  # if a query sees no key, the output does not depend on its scores
         sees = ops.any(chunk.attention_mask, axis=-1)[:, None, :, None]  # (B|1, 1, 1|t, 1)
         upstream = ops.where(sees, upstream, 0.0)
     of_weights = ops.cast(products(upstream, chunk.value), "float32")  # (B, N, t, W)
@@ -130,7 +130,7 @@ def _of_scores(chunk: Chunk, weights, output, upstream):
 
 
 def _sums_over_queries(weights, rows, like):
-    """(B, N, t, W), (B, N, t, H) -> float32 (B, K, W, H), with the K of `like`."""
+    """Sum rows (B, N, t, H) weighted by (B, N, t, W) over queries: float32 (B, K, W, H), with the K of `like`."""
     sums = ops.einsum("bkts,bkth->bksh", group(weights, like), group(rows, like))
     return ops.cast(sums, "float32")
 
@@ -148,7 +148,7 @@ def _add_rows(sums, part, first):
 
 
 def _like(x, bias):
-    """The gradient (B|1, N, t, S) of a bias that may have one row for all, which may be known only when it is there."""
+    """Sum a gradient (B, N, t, S) over the batch if the bias has one row for all, known perhaps only at run time."""
     if bias.shape[0] is None:
         is_one = ops.equal(ops.shape(bias)[0], 1)
         sums = ops.cond(is_one, lambda: ops.sum(x, axis=0, keepdims=True), lambda: x)
@@ -157,10 +157,9 @@ def _like(x, bias):
 
 
 def _loop(number, like, body: Callable, carry: Sequence = ()) -> tuple[Tensor, list]:
-    """Return what the rounds give, stacked, (C, B, N, t, X) in the dtype and width of `like`; and what the last one
-    carries.
+    """Return the outputs of all rounds, (C, B, N, t, X) in the dtype and width of `like`, and the last round's carry.
 
-    Rounds of TensorFlow's loops overlap unless they are told not to: then the scores of several chunks exist at once.
+    Rounds run one at a time: TensorFlow would overlap them, with the scores of several chunks at once.
     """
     import tensorflow as tf
 

@@ -1,4 +1,4 @@
-"""Masks of attention and of choices. Those of attention: boolean, True = may attend, shape (B, 1|T, S)."""
+"""Attention masks (boolean, True = may attend, shape (B, 1|T, S)) and masks of choices."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from keras import ops
 
 from keras_transformers.utils.tensor_types import Tensor
 
-NEVER = -1e9  # the score of what cannot be chosen; finite, so that a row without any choice has no NaN
+NEVER = -1e9  # the score of an excluded choice; finite, so that a row without any choice has no NaN
 
 
 def padding_mask(mask: Tensor) -> Tensor:
@@ -45,15 +45,15 @@ def causal_mask(query_positions: Tensor, key_positions: Tensor) -> Tensor:
 
 
 def window_mask(query_positions: Tensor, key_positions: Tensor, max_distance: int) -> Tensor:
-    """Return the attention mask that hides tokens farther away than a window reaches, on both sides.
+    """Return the attention mask that hides tokens outside a symmetric window.
 
     Paper: Beltagy et al. 2020, https://arxiv.org/abs/2004.05150.
 
     Args:
         query_positions: Integer positions (1|B, T).
         key_positions: Integer positions (1|B, S).
-        max_distance: The largest distance that is seen; 0 for the token itself alone. It is half of an encoder's window
-            and one less than a decoder's, whose causal mask hides the other half.
+        max_distance: The largest visible distance; 0 for the token itself only. It is half an encoder's window, and one
+            less than a decoder's, whose causal mask hides later tokens.
 
     Returns:
         Boolean (1|B, T, S).
@@ -69,16 +69,16 @@ def window_mask(query_positions: Tensor, key_positions: Tensor, max_distance: in
 def reach_mask(
     query_positions: Tensor, key_positions: Tensor, before: int | None = None, after: int | None = None
 ) -> Tensor:
-    """Return the attention mask that hides tokens too far before a query, and those too far after it.
+    """Return the attention mask that hides tokens outside a window with different sizes before and after the query.
 
     Args:
         query_positions: Integer positions (1|B, T).
         key_positions: Integer positions (1|B, S).
-        before: The largest distance to an earlier token that is seen; None for all of them.
+        before: The largest distance to a visible earlier token; None for no limit.
         after: The same for later tokens.
 
     Returns:
-        Boolean (1|B, T, S), or None where nothing is hidden.
+        Boolean (1|B, T, S), or None if nothing is hidden.
 
     Example:
 
@@ -111,7 +111,7 @@ def combine(*masks: Tensor) -> Tensor:
 
 
 def document_mask(documents: Tensor, key_documents: Tensor | None = None) -> Tensor:
-    """Return the attention mask that hides padding, and the other texts in the same row.
+    """Return the attention mask that hides padding and the other texts in a row.
 
     Args:
         documents: Integer (B, T): which text of the row each query belongs to, from 1; 0 for padding.
@@ -132,7 +132,7 @@ def document_mask(documents: Tensor, key_documents: Tensor | None = None) -> Ten
 
 
 def true_first(flags: Tensor) -> Tensor:
-    """Column numbers, those of True first, each kind in its order.
+    """Return column numbers, first the columns of True, then those of False, each in order.
 
     Args:
         flags: (B, T) bool.

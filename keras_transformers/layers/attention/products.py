@@ -32,7 +32,7 @@ def attention_weights(
     if position_bias is not None:
         scores = scores + ops.cast(position_bias, scores.dtype)
     if attention_mask is not None:
-        # A sum would be a little faster, but keep infinite scores of hidden keys, as float16 has them.
+        # Adding a large negative number would be a little faster, but keep infinite scores of hidden keys (float16).
         scores = ops.where(ops.expand_dims(attention_mask, 1), scores, NEVER)
 
     # Keras warns of a softmax over a single number, with which a decoder begins.
@@ -40,19 +40,19 @@ def attention_weights(
 
 
 def products(rows: Tensor, columns: Tensor) -> Tensor:
-    """(B, N, T, H), (B, K, S, H) -> (B, N, T, S): each head's rows with the columns that it shares."""
+    """Multiply the heads' rows (B, N, T, H) with the columns (B, K, S, H) that they share: (B, N, T, S)."""
     grouped = ops.einsum("bkth,bksh->bkts", group(rows, columns), columns)  # (B, K, N/K * T, S)
     return ungroup(grouped, rows)
 
 
 def mix(weights: Tensor, value: Tensor) -> Tensor:
-    """(B, N, T, S), (B, K, S, H) -> (B, N, T, H): the sums of the values that each head shares, weighted."""
+    """Sum the values (B, K, S, H) that heads share, weighted by (B, N, T, S): (B, N, T, H)."""
     grouped = ops.einsum("bkts,bksh->bkth", group(weights, value), value)  # (B, K, N/K * T, H)
     return ungroup(grouped, weights)
 
 
 def group(x: Tensor, shared: Tensor) -> Tensor:
-    """(B, N, T, X) -> (B, K, N/K * T, X): the query heads that share a head of `shared` become more rows for it."""
+    """Reshape (B, N, T, X) to (B, K, N/K * T, X): query heads that share a head of `shared` become more rows of it."""
     heads, kv_heads = x.shape[1], shared.shape[1]
     if heads == kv_heads:
         return x
@@ -61,7 +61,7 @@ def group(x: Tensor, shared: Tensor) -> Tensor:
 
 
 def ungroup(grouped: Tensor, like: Tensor) -> Tensor:
-    """(B, K, N/K * T, X) -> (B, N, T, X), with the N and T of `like` (B, N, T, ...)."""
+    """Undo `group`: (B, K, N/K * T, X) to (B, N, T, X), with the N and T of `like` (B, N, T, ...)."""
     if grouped.shape[1] == like.shape[1]:
         return grouped
     batch, _, _, width = ops.shape(grouped)

@@ -1,4 +1,4 @@
-"""Queries in chunks, each with the keys that it may see: what attention to long texts computes at one time."""
+"""Chunks of queries, each with the keys that it may see, for attention over long texts."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from keras_transformers.layers.attention.masks import combine, document_mask, re
 from keras_transformers.utils.number_checks import is_number
 from keras_transformers.utils.tensor_types import Tensor
 
-CHUNK, LEAST = 256, 32  # queries whose scores exist at one time, the most and the least of them
-SCORES = 2**21  # of one head that exist at one time, if there are more than the least of queries
+CHUNK, LEAST = 256, 32  # queries of a chunk: maximum and minimum
+SCORES = 2**21  # maximum scores of a head in a chunk that has more than the minimum of queries
 
-# From the number of a chunk and the shape of its weights, (B, N, t, W), to what dropout multiplies them with: float32,
-# alike at each call.
+# From the index of a chunk and the shape of its weights, (B, N, t, W), to the factors of dropout: float32, the same at
+# each call.
 Draws = Callable[[Tensor, tuple], Tensor]
 
 
 class Visible(NamedTuple):
-    """Which keys a query may see; None is no restriction.
+    """The keys that a query may see; None for no restriction.
 
-    Only `attention_mask` may be quadratic in the length. The others are numbers for each token, or one for all.
+    Only `attention_mask` may be quadratic in the length. `documents` has a number for each token, `reach` one pair.
     """
 
     attention_mask: Tensor | None = None  # boolean (B|1, 1|T, S)
@@ -44,7 +44,7 @@ EVERYTHING = Visible()
 
 
 class Chunk(NamedTuple):
-    """t queries, the W keys that they may see, and what belongs to both."""
+    """A chunk: t queries, the W keys that they may see, and the masks, bias and dropout for them."""
 
     query: Tensor  # (B, N, t, H), scaled
     key: Tensor  # (B, K, W, H)
@@ -73,7 +73,7 @@ class Chunks:
         self.length, self.size, self.draws, self.visible = ops.shape(query)[2], size, draws, visible
         self.number = -(-self.length // size)
         self.key, self.value, self.keys = key, value, ops.shape(key)[2]
-        # A bias is quadratic itself: all of its columns are there.
+        # A bias is quadratic anyway: a chunk takes all of its columns.
         self.has_windows = None not in visible.reach and position_bias is None
         self.width = width(self.keys, size, visible.reach) if self.has_windows else self.keys
         self.weights_shape = (*ops.shape(query)[:2], size, self.width)  # B, N, t, W
@@ -85,13 +85,13 @@ class Chunks:
             self.attention_mask = self.cut(self._mask_rows())  # (B|1, 1, C, t, S)
 
     def cut(self, x: Tensor) -> Tensor:
-        """(B, N, T, X) -> (B, N, C, t, X)."""
+        """Cut (B, N, T, X) into chunks, (B, N, C, t, X)."""
         batch, heads, _, last = ops.shape(x)
         padded = ops.pad(x, [[0, 0], [0, 0], [0, self.number * self.size - self.length], [0, 0]])
         return ops.reshape(padded, (batch, heads, self.number, self.size, last))
 
     def join(self, parts: Tensor) -> Tensor:
-        """(C, B, N, t, X) -> (B, N, T, X)."""
+        """Join chunks (C, B, N, t, X) to (B, N, T, X)."""
         _, batch, heads, _, last = ops.shape(parts)
         joined = ops.transpose(parts, (1, 2, 0, 3, 4))  # (B, N, C, t, X)
         return ops.reshape(joined, (batch, heads, self.number * self.size, last))[:, :, : self.length]
@@ -116,13 +116,13 @@ class Chunks:
         return ops.clip(ops.cast(index, "int32") * self.size - before, 0, self.keys - self.width)
 
     def _mask(self, index, first_key):
-        """Boolean (B|1, 1|t, W)."""
+        """Return the mask of a chunk, boolean (B|1, 1|t, W)."""
         mask, (_, documents, reach) = self.attention_mask, self.visible
         if mask is not None:
             mask = self._seen(take(mask, index)[:, 0] if self.has_mask_rows else mask, first_key)
         queries = ops.cast(index, "int32") * self.size + ops.arange(self.size, dtype="int32")  # (t,)
         if documents is not None:
-            # Queries behind the last one are like it: their outputs are cut off.
+            # Queries that fill up the last chunk get the text of the last query: their outputs are cut off.
             own = ops.take(documents, ops.minimum(queries, self.length - 1), axis=1)  # (B, t)
             mask = combine(mask, document_mask(own, self._seen(documents, first_key)))
         if reach != (None, None):
@@ -131,7 +131,7 @@ class Chunks:
         return mask
 
     def _seen(self, x, first_key, axis=-1):
-        """The W keys of a chunk out of S, along an axis."""
+        """Slice the W keys of a chunk out of S, along an axis."""
         if not self.has_windows:
             return x
         starts, sizes = [0] * len(x.shape), list(ops.shape(x))
@@ -139,16 +139,16 @@ class Chunks:
         return ops.slice(x, starts, sizes)
 
     def _mask_rows(self):
-        """(B|1, 1, T, S)."""
+        """Return the mask with a row for each query, (B|1, 1, T, S)."""
         mask: Any = self.attention_mask
-        if mask.shape[1] is None:  # it may be 1 all the same
+        if mask.shape[1] is None:  # an unknown size, which may be 1
             batch, _, keys = ops.shape(mask)
             mask = ops.broadcast_to(mask, (batch, self.length, keys))
         return ops.expand_dims(mask, 1)
 
 
 def checked_reach(reach: tuple[int | None, int | None]) -> tuple[int | None, int | None]:
-    """Return a reach as it was given; a `ValueError` where it is none.
+    """Check a `reach` and return it unchanged.
 
     Example:
 
@@ -169,12 +169,12 @@ def _is_distance(places: Any) -> bool:
 
 
 def take(x: Tensor, index: Tensor) -> Tensor:
-    """(B, N, C, t, X) -> (B, N, t, X)."""
+    """Take a chunk of (B, N, C, t, X): (B, N, t, X)."""
     return ops.take(x, index, axis=2)
 
 
 def width(keys: Tensor | int, size: Tensor | int, reach: tuple[int | None, int | None]) -> Tensor | int:
-    """Return how many keys, of `keys`, a chunk of `size` queries takes.
+    """Return the number of keys, at most `keys`, that a chunk of `size` queries takes.
 
     Example:
 
@@ -188,7 +188,7 @@ def width(keys: Tensor | int, size: Tensor | int, reach: tuple[int | None, int |
 
 
 def chunk_size(queries: Tensor | int, keys: Tensor | int) -> Tensor | int:
-    """Queries at a time for T queries and S keys: fewer where there are many keys.
+    """Return the size of chunks for T queries and S keys: smaller if there are many keys.
 
     Example:
 

@@ -17,17 +17,17 @@ from keras_transformers.layers.interface.given_masks import carried
 from keras_transformers.layers.interface.input_checks import check_rates, check_vectors
 from keras_transformers.layers.interface.layer_options import share_out
 from keras_transformers.layers.interface.old_files import ReturnsCache
-from keras_transformers.layers.interface.optional_outputs import asked
+from keras_transformers.layers.interface.optional_outputs import requested
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
 class DecoderBlock(ReturnsCache, Block):
     """Causal self-attention, cross-attention on request, then a feed-forward layer; with a cache for decoding.
 
-    The cache is plain tensors, in and out: `{"key", "value"}`, with cross-attention `{"cross_key", "cross_value"}` as
-    well. Asked for it in a call without one, the block returns the keys and values of the whole sequence (prefill).
-    Called with one, it writes those of the new tokens at `cache_positions` and attends over the whole cache; the keys
-    and values of the encoder are then read from the cache.
+    The cache is a dict of tensors: `{"key", "value"}`, with cross-attention also `{"cross_key", "cross_value"}`. A call
+    with `return_cache` and no cache returns the keys and values of the whole sequence (prefill). A call with a cache
+    writes those of the new tokens at `cache_positions`, attends over the whole cache, and reads the keys and values of
+    the encoder from it.
     Papers: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762; GPT, Radford et al. 2018.
 
     Args:
@@ -37,8 +37,8 @@ class DecoderBlock(ReturnsCache, Block):
         dropout, attention_dropout, activation_dropout, activation, norm, norm_order, epsilon, use_bias, attention_norm:
             As in `EncoderBlock`.
         return_cache: Whether each call returns the cache as well.
-        **kwargs: As in `EncoderBlock`. Those of `Attention` are of both attentions, but for `reach`, which is of the
-            self-attention.
+        **kwargs: As in `EncoderBlock`. Options of `Attention` go to both attentions, but `reach` to the self-attention
+            only.
 
     Attributes:
         attention_class: As in `EncoderBlock`.
@@ -48,7 +48,7 @@ class DecoderBlock(ReturnsCache, Block):
         context: (B, S', any width), the encoder's states; needed by a cross-attending block that is called without a
             cache.
         padding_mask: As in `Attention`, for the self-attention.
-        use_causal_mask: Whether a token sees none behind itself. With False, `attention_mask` says all.
+        use_causal_mask: Whether later tokens are hidden. If not, `attention_mask` must hide them.
         encoder_attention_mask: As `attention_mask`, for the cross-attention: (B, 1, S').
         encoder_padding_mask: As `padding_mask`, for the cross-attention: (B, S').
         cache: See above; each (B, K, S, H). `cross_key` and `cross_value` may have B / n rows, one for n successive
@@ -56,14 +56,14 @@ class DecoderBlock(ReturnsCache, Block):
         attention_mask, documents, position_bias, rotary, cache_positions, in_place: As in `Attention`, for the
             self-attention.
         return_attention_scores, return_cache: As in `Attention`.
-        mask: (B, T), as Keras hands it to layers: the `padding_mask` where no mask is given.
+        mask: (B, T), Keras' mask of `hidden_states`: the `padding_mask` if no mask is given.
 
     Returns:
-        Hidden states (B, T, D). Where more is asked for, a tuple: the hidden states; the cache; the weights of the
-        self-attention (B, N, T, S) and, where there is one, of the cross-attention (B, N, T, S').
+        Hidden states (B, T, D). If more is asked for, a tuple: the hidden states; the cache; the weights of the
+        self-attention (B, N, T, S) and, with cross-attention, its weights (B, N, T, S').
 
     Raises:
-        ValueError: A cross-attending block gets neither a cache nor a context; or as `Attention` does.
+        ValueError: A block with cross-attention gets neither a cache nor a context; or as in `Attention`.
 
     Example:
 
@@ -130,7 +130,7 @@ class DecoderBlock(ReturnsCache, Block):
         training=None,
     ):  # fmt: skip
         self._check(hidden_states, context, cache, cache_positions)
-        wanted = asked(self, cache, return_cache, return_attention_scores)
+        wanted = requested(self, cache, return_cache, return_attention_scores)
         asks = {"return_cache": True, "return_attention_scores": wanted.scores, "training": training}
         if padding_mask is None and cache is None:
             padding_mask = carried(hidden_states, mask)
@@ -193,4 +193,4 @@ class DecoderBlock(ReturnsCache, Block):
                 source = {"cache": of_context}  # perhaps of fewer rows
             _, cross, weights = self.cross_attention.compute_output_spec(hidden_states, context, **source, **asks)
             new, scores = joined(new, cross), [*scores, weights]
-        return asked(self, cache, return_cache, return_attention_scores).outputs(output, new, scores)
+        return requested(self, cache, return_cache, return_attention_scores).outputs(output, new, scores)

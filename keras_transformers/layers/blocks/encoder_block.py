@@ -15,7 +15,7 @@ from keras_transformers.layers.core.dropout import Dropout
 from keras_transformers.layers.interface.given_masks import carried
 from keras_transformers.layers.interface.input_checks import check_rates, check_vectors
 from keras_transformers.layers.interface.layer_options import share_out
-from keras_transformers.layers.interface.optional_outputs import asked
+from keras_transformers.layers.interface.optional_outputs import requested
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
@@ -34,12 +34,12 @@ class EncoderBlock(Block):
         activation: As in `FeedForward`.
         norm: `"layer"` or `"rms"`.
         norm_order: `"post"` or `"pre"`.
-        epsilon: Of the normalisations.
+        epsilon: Added to the variance in normalisations.
         use_bias: Whether dense layers and layer norms have biases.
-        attention_norm: Whether there is a normalisation for the self-attention.
-        **kwargs: Those of `Attention` (`head_dim`, `num_kv_heads`, `scale`, `return_scores`, `linear_from`, `reach`,
-            ...) and of `FeedForward` (`gated`, ...); those of both go to both (`initializer_range`,
-            `kernel_initializer`, `kernel_regularizer`, ...). Others are of every Keras layer.
+        attention_norm: Whether the self-attention has a normalisation.
+            **kwargs: Options of `Attention` (`head_dim`, `num_kv_heads`, `scale`, `return_scores`, `linear_from`,
+            `reach`, ...), of `FeedForward` (`gated`, ...), of both (`initializer_range`, `kernel_initializer`,
+            `kernel_regularizer`, ...), and of every Keras layer.
 
     Attributes:
         attention_class: The class of the attention; a subclass of the block may choose its own.
@@ -48,14 +48,14 @@ class EncoderBlock(Block):
         hidden_states: (B, T, D).
         padding_mask, attention_mask, use_causal_mask, documents, position_bias, rotary, return_attention_scores: As in
             `Attention`; the masks by position, too.
-        mask: (B, T), as Keras hands it to layers: the `padding_mask` where no mask is given.
+        mask: (B, T), Keras' mask of `hidden_states`: the `padding_mask` if no mask is given.
 
     Returns:
-        Hidden states (B, T, D); with `return_attention_scores`, or where the block is made with `return_scores`, a pair
-        of them and the attention weights (B, N, T, T).
+        Hidden states (B, T, D); with `return_attention_scores`, or if the block has `return_scores`, a pair of them and
+        the attention weights (B, N, T, T).
 
     Raises:
-        ValueError: As `Attention` does.
+        ValueError: As in `Attention`.
 
     Example:
 
@@ -120,7 +120,7 @@ class EncoderBlock(Block):
         training=None,
     ):
         check_vectors(hidden_states=hidden_states)
-        wanted = asked(self, return_attention_scores=return_attention_scores)
+        wanted = requested(self, return_attention_scores=return_attention_scores)
         padding_mask = carried(hidden_states, mask) if padding_mask is None else padding_mask
         visible = {"attention_mask": attention_mask, "padding_mask": padding_mask, "documents": documents}
         visible |= {"use_causal_mask": use_causal_mask, "position_bias": position_bias, "rotary": rotary}
@@ -134,7 +134,7 @@ class EncoderBlock(Block):
     def compute_output_spec(
         self, hidden_states, padding_mask=None, attention_mask=None, *, return_attention_scores=None, **kwargs
     ):
-        scores = asked(self, return_attention_scores=return_attention_scores).scores
+        scores = requested(self, return_attention_scores=return_attention_scores).scores
         masks = {"padding_mask": padding_mask, "attention_mask": attention_mask}
         asks = {"return_attention_scores": scores, "return_cache": False}
         return self.attention.compute_output_spec(hidden_states, **masks, **asks, **kwargs)

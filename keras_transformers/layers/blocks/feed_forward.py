@@ -25,7 +25,8 @@ class FeedForward(DenseOwner):
     """Two dense layers with an activation between, applied to every position alike; gated on request.
 
     Plain: `output(activation(intermediate(x)))`; gated: `output(activation(gate(x)) * intermediate(x))`.
-    Papers: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762; gated: Shazeer 2020, https://arxiv.org/abs/2002.05202.
+    Papers: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762; gated: Shazeer 2020,
+    https://arxiv.org/abs/2002.05202.
 
     Args:
         intermediate_dim: Width between the two layers.
@@ -38,7 +39,7 @@ class FeedForward(DenseOwner):
         output_initializer_range: The same for the output layer; `initializer_range` when None.
         dropout: Rate between the two layers.
         kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, kernel_constraint, bias_constraint:
-            Of all dense layers, as in `Attention`.
+            For all dense layers, as in `Attention`.
 
     Call arguments:
         hidden_states: (B, T, D).
@@ -47,7 +48,7 @@ class FeedForward(DenseOwner):
         (B, T, D).
 
     Raises:
-        ValueError: A size or a rate is none, or the input is not (B, T, D) of floating-point numbers.
+        ValueError: A size or a rate is invalid, or the input is not (B, T, D) of floating-point numbers.
 
     Example:
 

@@ -1,4 +1,4 @@
-"""One block of a decoder with a recurrent layer or a convolution where a Transformer has self-attention."""
+"""A decoder block with a recurrent layer or a convolution in place of self-attention."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from keras_transformers.layers.interface.given_masks import carried, key_mask
 from keras_transformers.layers.interface.input_checks import check_rates, check_vectors
 from keras_transformers.layers.interface.layer_options import DENSE_OPTIONS, share_out
 from keras_transformers.layers.interface.old_files import ReturnsCache
-from keras_transformers.layers.interface.optional_outputs import asked
+from keras_transformers.layers.interface.optional_outputs import requested
 from keras_transformers.layers.mixers.by_name import make_mixer
 from keras_transformers.layers.mixers.recurrence import CELLS
 
@@ -28,8 +28,8 @@ from keras_transformers.layers.mixers.recurrence import CELLS
 class MixerDecoderBlock(ReturnsCache, Block):
     """A recurrent layer or a convolution over the past, then cross-attention on request; with a cache for decoding.
 
-    Beside an encoder that it does not attend to, a recurrent block begins with states made from the last real state of
-    the encoder, by a dense layer. With cross-attention, all that it knows of the encoder comes through attention.
+    Without cross-attention, the initial states of a recurrent block are computed by a dense layer from the last real
+    state of the encoder. With cross-attention, it sees the encoder through attention only.
     Papers: Sutskever et al. 2014, https://arxiv.org/abs/1409.3215; the dense layer, Cho et al. 2014,
     https://arxiv.org/abs/1406.1078; attention behind the recurrent layer, Luong et al. 2015,
     https://arxiv.org/abs/1508.04025.
@@ -37,32 +37,33 @@ class MixerDecoderBlock(ReturnsCache, Block):
     Args:
         mixer, intermediate_dim, kernel_size, gated, activation, dropout, norm, norm_order, epsilon, use_bias,
             initializer_range, output_initializer_range: As in `MixerEncoderBlock`.
-        encoder: `"attention"` for cross-attention, `"state"` for states to begin with, None where there is no encoder.
-        num_heads: Of the cross-attention.
-        attention_dropout: Rate on its weights.
+        encoder: `"attention"` for cross-attention, `"state"` for initial states, None if there is no encoder.
+        num_heads: Heads of the cross-attention.
+        attention_dropout: Rate on the weights of the cross-attention.
         return_cache: As in `DecoderBlock`.
-        **kwargs: Of `Attention`, for the cross-attention; `kernel_initializer` and its kind for all dense layers.
+        **kwargs: Options of `Attention`, for the cross-attention; `kernel_initializer` and its kind for all dense
+        layers.
 
     Call arguments:
         hidden_states: (B, T, D).
         context: (B, S', any width), the encoder's states; needed with an encoder and without a cache.
-        positions: Integer (1|B, T), of each token in its text: where it is 0, a text begins; when None those in a row
-            of one text.
+        positions: Integer (1|B, T), position of each token in its text; a text begins at 0. When None, a row is one
+            text.
         padding_mask: (B, T), as in `Recurrence`; of a call without a cache.
         encoder_attention_mask, encoder_padding_mask: As in `DecoderBlock`; (B, 1, S') and (B, S').
-        cache: As the block returns it; parts whose names begin with `cross_` may have B / n rows, as in `DecoderBlock`.
-        cache_positions: Integer (B, T), successive, where each token of `hidden_states` belongs.
+        cache: A cache that the block returned; `cross_` parts may have B / n rows, as in `DecoderBlock`.
+        cache_positions: Integer (B, T), successive: the position of each token in the cache.
         in_place, return_attention_scores, return_cache: As in `Attention`.
-        mask: (B, T), as Keras hands it to layers: the `padding_mask` where no mask is given.
+        mask: (B, T), Keras' mask of `hidden_states`: the `padding_mask` if no mask is given.
 
     Returns:
-        Hidden states (B, T, D). Where more is asked for, a tuple: the hidden states; the cache; with cross-attention
-        its weights (B, N, T, S'). The cache has the parts of `Recurrence` or `Convolution`, and `cross_key` and
-        `cross_value`: those of the cross-attention, or the states to begin with, (B, 1, 1, U).
+        Hidden states (B, T, D). If more is asked for, a tuple: the hidden states; the cache; with cross-attention its
+        weights (B, N, T, S'). The cache has the parts of `Recurrence` or `Convolution`, and `cross_key` and
+        `cross_value`: of the cross-attention, or the initial states, (B, 1, 1, U).
 
     Raises:
-        ValueError: The mixer is unknown, or a convolution is to begin with a state; an encoder is given to a block made
-            without, or not to one made with it.
+        ValueError: The mixer is unknown, a convolution gets an initial state, or a context is given to a block without
+            encoder or missing in a block with one.
 
     Example:
 
@@ -133,7 +134,7 @@ class MixerDecoderBlock(ReturnsCache, Block):
         return_cache=None, mask=None, training=None,
     ):  # fmt: skip
         self._check(hidden_states, context, cache, cache_positions)
-        wanted = asked(self, cache, return_cache, return_attention_scores)
+        wanted = requested(self, cache, return_cache, return_attention_scores)
         if positions is None:
             places = ops.arange(length_of(hidden_states), dtype="int32")[None]  # (1, T)
             positions = places if cache is None else cache_positions  # (1|B, T)
@@ -165,10 +166,9 @@ class MixerDecoderBlock(ReturnsCache, Block):
         check_vectors(hidden_states=hidden_states, context=context)
         has_source = context is not None or cache is not None
         if (self.encoder and not has_source) or (not self.encoder and context is not None):
-            raise ValueError(
-                f"encoder={self.encoder!r} of a block: expected a context, the encoder's states, or a cache with what "
-                "comes from them, where there is an encoder, and no context where there is none."
-            )
+            expected = "a context (the encoder's states), or a cache with its parts" if self.encoder else "no context"
+            received = "neither" if self.encoder else "one"
+            raise ValueError(f"a block with encoder={self.encoder!r} takes {expected}: received {received}.")
         sizes = dict.fromkeys(self.mixer.parts, self.mixer.part_shape(hidden_states.shape))
         if self.encoder == "attention":
             cross = None, *self.cross_attention.part_shape(hidden_states.shape)[1:]
@@ -178,7 +178,7 @@ class MixerDecoderBlock(ReturnsCache, Block):
         check_cache(cache, sizes, cache_positions, hidden_states.shape[:2])
 
     def _cross_cache(self, context, attention_mask, padding_mask, cache) -> dict:
-        """Return what comes from the encoder, by names of the cache: read from it, or the states to begin with."""
+        """Return the encoder's parts of the cache by name: from a given cache, or computed as initial states."""
         if cache is not None:
             return parted(cache)[1]
         if self.encoder != "state":
@@ -194,7 +194,7 @@ class MixerDecoderBlock(ReturnsCache, Block):
         self, hidden_states, context=None, *, cache=None, return_attention_scores=None, return_cache=None, **inputs
     ):
         self._check(hidden_states, context, cache, inputs.get("cache_positions"))
-        wanted, scores = asked(self, cache, return_cache, return_attention_scores), []
+        wanted, scores = requested(self, cache, return_cache, return_attention_scores), []
         output, new_cache = self.mixer.compute_output_spec(
             hidden_states, positions=hidden_states, cache=cache, return_cache=True
         )
@@ -219,6 +219,6 @@ def _check_encoder(encoder: str | None, mixer: str) -> None:
 
 
 def _first(cross_cache: dict, hidden_states: Any) -> dict:
-    """Return the states to begin with, each (B, U): beams of a text share theirs."""
+    """Return the initial states, each (B, U); the beams of a text share them."""
     rows = ops.shape(hidden_states)[0]
     return {name: ops.repeat(part[:, 0, 0], rows // ops.shape(part)[0], axis=0) for name, part in cross_cache.items()}

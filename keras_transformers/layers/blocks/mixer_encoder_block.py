@@ -1,4 +1,4 @@
-"""One block of an encoder with a recurrent layer or a convolution where a Transformer has self-attention."""
+"""An encoder block with a recurrent layer or a convolution in place of self-attention."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from keras_transformers.layers.mixers.by_name import make_mixer
 class MixerEncoderBlock(Block):
     """A recurrent layer or a convolution, with residual connection and normalisation.
 
-    It stands where a Transformer has an `EncoderBlock`. It has no feed-forward layer: the mixing layer has
-    activations of its own, and is as wide as it is made.
+    It takes the place of an `EncoderBlock`. It has no feed-forward layer, as the mixing layer has its own activations
+    and width.
     Papers: recurrent layers with residual connections and norms, Chen et al. 2018, https://arxiv.org/abs/1804.09849;
     convolutions, Gehring et al. 2017, https://arxiv.org/abs/1705.03122.
 
     Args:
         mixer: `"simple_rnn"`, `"gru"`, `"lstm"` or `"convolution"`.
-        intermediate_dim: Width inside the mixing layer: of the states, those of both ways together, or channels.
-        bidirectional: Whether a recurrent layer reads the text from its end, too.
+        intermediate_dim: Width inside the mixing layer: of the states, both directions together, or channels.
+        bidirectional: Whether a recurrent layer also reads the text backwards.
         kernel_size, gated: As in `Convolution`.
-        activation: Of the states or the channels.
+        activation: Activation of the states or the channels.
         dropout: Rate on the output of each sublayer.
         norm, norm_order, epsilon: As in `EncoderBlock`.
         use_bias, initializer_range, output_initializer_range: As in `Recurrence`.
@@ -40,7 +40,7 @@ class MixerEncoderBlock(Block):
     Call arguments:
         hidden_states: (B, T, D).
         attention_mask, padding_mask: As in `Recurrence`.
-        mask: (B, T), as Keras hands it to layers: the `padding_mask` where no mask is given.
+        mask: (B, T), Keras' mask of `hidden_states`: the `padding_mask` if no mask is given.
 
     Returns:
         (B, T, D).

@@ -1,4 +1,4 @@
-"""Blocks that keep their inputs alone for the gradient, and compute what is inside once more."""
+"""Rematerialisation: blocks that keep only their inputs for the gradient, and compute their inner values again."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from keras_transformers.utils.tensor_types import Tensor
 
 
 class Block(Layer):
-    """What all blocks share.
+    """The base class of all blocks.
 
     Args:
         norm_order: `"post"` or `"pre"`, of all sublayers.
 
     Attributes:
-        remat: Whether a training step computes what is inside the block twice, instead of keeping it. It is set on
-            blocks that exist (`training.remat`): it belongs to a run, not to the model that is saved.
+        remat: Whether a training step computes the inner values of the block twice, instead of keeping them. It is set
+            on existing blocks (`training.remat`): it belongs to a run, not to the saved model.
     """
 
     remat = False
@@ -38,14 +38,14 @@ class Block(Layer):
         self.supports_masking = True
 
     def adder(self, training: bool | None) -> Callable:
-        """Return `residual` with the dropout and the order of this block."""
+        """Return `residual` with this block's dropout and norm order."""
         return partial(residual, dropout=partial(self.dropout, training=training), norm_order=self.norm_order)
 
 
 def rematerialized(call: Callable) -> Callable:
     """Return the `call` of a `Block`, with the attribute `remat`.
 
-    `keras.RematScope` does not do for blocks: on TensorFlow it takes no tensors by name and draws other dropouts the
+    `keras.RematScope` does not work for blocks: on TensorFlow it takes no tensors by name and draws other dropout the
     second time; on JAX dropout fails in it.
     Paper: Chen et al. 2016, https://arxiv.org/abs/1604.06174.
     """
@@ -66,13 +66,13 @@ def rematerialized(call: Callable) -> Callable:
 
 
 def recompute(function: Callable[[Any], Any], inputs: Any, dropouts: Sequence[Dropout] = ()) -> Any:
-    """Return what a function returns, computed once more for the gradient, with the same draws.
+    """Call a function so that its gradient computes it again, with the same dropout, instead of keeping inner values.
 
     Args:
-        function: Of `inputs`. On TensorFlow the first output is computed again. Others are computed apart from it, in
-            the usual way, which costs nothing where a graph does not use them.
+        function: Takes `inputs`. On TensorFlow only the first output is computed again. Others are computed separately,
+            as usual, which costs nothing if a graph does not use them.
         inputs: A structure of tensors and other values.
-        dropouts: All that draw in the function.
+        dropouts: All dropout layers that the function calls.
 
     Returns:
         A tensor, or a tuple whose first member is one.
@@ -88,7 +88,7 @@ def recompute(function: Callable[[Any], Any], inputs: Any, dropouts: Sequence[Dr
     draws: list[_Draws] = []
 
     def run(zero, *tensors):
-        # On TensorFlow `zero` comes with the gradient: what is computed without it would be kept from the start on.
+        # On TensorFlow `zero` comes with the gradient: values computed without it would be kept from the forward pass.
         given = {
             place: with_mask(tensor + ops.cast(zero, tensor.dtype), mask_of(flat[place]))
             for place, tensor in zip(places, tensors, strict=True)
@@ -118,12 +118,12 @@ def _remat(run: Callable, *tensors: Tensor) -> Any:
         return outputs[0] if isinstance(outputs, tuple) else outputs
 
     output = (_recomputed(first) if in_graph() else keras.remat(first))(*tensors)
-    # Were they outputs of the same function, TensorFlow would keep them all for gradients of zero.
+    # As outputs of the same function TensorFlow would keep them all, for gradients of zero.
     return (output, *run(*tensors)[1:]) if others else output
 
 
 def _recomputed(function: Callable) -> Callable:
-    """Do what `keras.remat` does in a graph, which TensorFlow would then never free: see `custom_gradient`."""
+    """Do what `keras.remat` does in a graph, but let TensorFlow free the graph: see `custom_gradient`."""
     import tensorflow as tf
 
     def forward(zero, *tensors):
@@ -148,7 +148,7 @@ def _zero_after(upstream: Tensor) -> Tensor:
 
 
 class _Draws:
-    """The seeds that a generator would give from a state (2,) on."""
+    """A source of the seeds that a generator gives after a state (2,)."""
 
     def __init__(self, start: Tensor):
         self.start, self.number = start, 0
@@ -160,7 +160,7 @@ class _Draws:
 
 
 def _after(state: Tensor, draws: int) -> Tensor:
-    """Return the state (2,) of a seed generator after some draws: they are counted in the second number."""
+    """Return the state (2,) of a seed generator after some draws, which its second number counts."""
     return state + ops.convert_to_tensor([0, draws], dtype=state.dtype)
 
 

@@ -1,4 +1,4 @@
-"""Add & norm."""
+"""Residual connections and norms ("add & norm")."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def residual(
 
     Args:
         hidden_states: (B, T, D).
-        sublayer: Called with (B, T, D); returns (B, T, D), or a tuple whose first member is that.
-        norm: The normalisation; None for none, where a block goes without it.
+        sublayer: Takes (B, T, D); returns (B, T, D), or a tuple with that as its first member.
+        norm: The normalisation; None if the block has none.
         dropout: The dropout on the sublayer's output.
         norm_order: `"post"` or `"pre"`.
 
     Returns:
-        A tuple: the new hidden states (B, T, D), and what else the sublayer returns.
+        A tuple: the new hidden states (B, T, D), and the sublayer's other results.
 
     Example:
 
@@ -62,5 +62,5 @@ def make_norm(norm: str, epsilon: float, dtype: str, name: str, use_bias: bool =
     if norm == "layer":
         return LayerNormalization(epsilon=epsilon, center=use_bias, dtype=dtype, name=name)
     layer = keras.layers.RMSNormalization(epsilon=epsilon, dtype=dtype, name=name)
-    layer.supports_masking = True  # Keras' own does not say so, and would warn
+    layer.supports_masking = True  # Keras' own layer does not set it, and would warn
     return layer

@@ -1,4 +1,4 @@
-"""Gradients written by hand, which live as long as the graph that they stand in."""
+"""Custom gradients that are freed together with their graph."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ LOCK = Lock()
 def custom_gradient(function: Callable) -> Callable:
     """Decorate a function of one output like `keras.ops.custom_gradient`, without the graphs that TensorFlow keeps.
 
-    In a graph `tf.custom_gradient` registers every gradient under a name of its own, with all that the gradient refers
-    to, which is the graph: no graph of a training step would be freed. Here one name is registered, and the operation
-    itself holds its gradient. A copy of the operation has none, that of a SavedModel for instance: TensorFlow
-    differentiates what `function` did there.
+    In a graph `tf.custom_gradient` registers every gradient under a new name, and the gradient refers to the graph, so
+    that no graph of a training step is ever freed. Here a single name is registered, and the operation holds its
+    gradient. A copy of the operation, such as a SavedModel's, has no custom gradient: TensorFlow differentiates the ops
+    of `function` instead.
 
     Args:
-        function: From tensors to a tensor and its gradient: from that of the output to a sequence, one for each input.
-            Where `function` reads weights in a graph, the gradient gets the list `variables`, too, and returns the
-            sequence of the inputs and that of the weights.
+        function: From tensors to a tensor and a gradient function, which maps the output's gradient to a sequence, one
+            for each input. If `function` reads weights in a graph, the gradient function also gets the list
+            `variables`, and returns a sequence for the inputs and one for the weights.
 
     Returns:
         A function from tensors to a tensor.
@@ -65,7 +65,7 @@ def _in_graph(function: Callable, tensors: tuple[Tensor, ...]) -> Tensor:
     import tensorflow as tf
 
     _register()
-    tensors = tuple(tf.identity(x) for x in tensors)  # in this graph: in a branch, they may be of the one around it
+    tensors = tuple(tf.identity(x) for x in tensors)  # in this graph: in a branch, they may be of the outer graph
     with tf.GradientTape() as tape:
         output, gradient = function(*tensors)
     variables = tape.watched_variables()
@@ -77,9 +77,9 @@ def _in_graph(function: Callable, tensors: tuple[Tensor, ...]) -> Tensor:
         return [None, *of_inputs, *of_variables]
 
     inputs = [tf.convert_to_tensor(x) for x in (output, *tensors, *variables)]
-    with output.graph.gradient_override_map({"IdentityN": NAME}):  # for who differentiates the graph
+    with output.graph.gradient_override_map({"IdentityN": NAME}):  # for gradients of the graph
         outputs = tf.identity_n(inputs)
-    record_gradient(NAME, inputs, outputs)  # for who differentiates by a tape while the graph is made
+    record_gradient(NAME, inputs, outputs)  # for gradients by a tape while the graph is built
     outputs[0].op.keras_transformers_gradient = gradients
     return outputs[0]
 
@@ -95,8 +95,8 @@ def _register_once() -> None:
 
     @tf.RegisterGradient(NAME)
     def differentiate(operation: Any, *upstreams: Tensor) -> list[Tensor | None]:
-        if operation is None:  # to save the gradient of a copy
+        if operation is None:  # a copy's gradient is saved
             return list(upstreams)
-        # What a tape gives is not the operation, but its outputs are.
+        # The operation that a tape passes is another object, but its outputs are the same.
         gradients = getattr(operation.outputs[0].op, "keras_transformers_gradient", None)
         return list(upstreams) if gradients is None else gradients(upstreams[0])

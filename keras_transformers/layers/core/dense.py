@@ -18,10 +18,10 @@ from keras_transformers.utils.tensor_types import Tensor
 class Dense(keras.layers.Dense):
     """Keras' dense layer, whose bias learns from sums in float32.
 
-    It is called as Keras' class is, because that name is a part of where .weights.h5 files keep the weights.
+    It has the name of Keras' class, because .weights.h5 files use that name in the paths of weights.
 
     Args:
-        units, use_bias, activation: As for `keras.layers.Dense`, as are all others.
+        units, use_bias, activation: As in `keras.layers.Dense`, as are all others.
 
     Call arguments:
         inputs: (..., D).
@@ -40,7 +40,7 @@ class Dense(keras.layers.Dense):
         return x if self.activation is None else self.activation(x)
 
     def quantize(self, mode: str, type_check: bool = True, *arguments: Any, **options: Any) -> None:
-        type_check = type_check and type(self) is not Dense  # Keras refuses all subclasses of its class
+        type_check = type_check and type(self) is not Dense  # Keras refuses subclasses of its class
         super().quantize(mode, type_check, *arguments, **options)
 
 
@@ -73,13 +73,13 @@ def add_bias(x: Tensor, bias: Tensor) -> Tensor:
 
         return total, gradient
 
-    # The sum is outside, so that it stays one operation with the product before it.
+    # The addition is outside the custom gradient, so that it is fused with the product before it.
     bias = ops.convert_to_tensor(bias)
     return custom_gradient(with_gradient)(ops.add(x, ops.stop_gradient(bias)), bias)
 
 
 def dense_initializer(initializer_range: float | str | None, gain: float = 1.0) -> Any:
-    """Truncated normal of this standard deviation, Glorot uniform for None, or `1 / sqrt(inputs)` for `"fan_in"`.
+    """Return a truncated normal initialiser; Glorot uniform for None, or `1 / sqrt(inputs)` for `"fan_in"`.
 
     The last two are multiplied by `gain`.
     """
@@ -97,16 +97,16 @@ def dense_initializer(initializer_range: float | str | None, gain: float = 1.0) 
 def built_dense(
     owner: DenseOwner, name: str, units: int, input_shape: tuple, gain: float = 1.0, **options: Any
 ) -> Dense:
-    """Build a dense layer with the `use_bias`, initialisers, regularisers, constraints and dtype policy of its owner.
+    """Build a dense layer with its owner's `use_bias`, initialisers, regularisers, constraints and dtype policy.
 
     Args:
-        owner: The layer that it is a part of.
-        name: Of the dense layer; `"output"` is initialised by `output_initializer_range`, if the owner has one. Both
-            are left aside where the owner was given a `kernel_initializer`.
+        owner: The layer that contains it.
+        name: Name of the dense layer; `"output"` is initialised by `output_initializer_range`, if the owner has one. A
+            `kernel_initializer` of the owner replaces both ranges.
         units: Width of its output.
-        input_shape: Shape that it is built for.
+        input_shape: Shape of its input.
         gain: As in `dense_initializer`.
-        **options: Of the dense layer, in the place of its owner's.
+        **options: Options of the dense layer, which override its owner's.
 
     Returns:
         A built layer.
@@ -120,39 +120,41 @@ def built_dense(
 
 
 def dense_options(owner: DenseOwner) -> dict[str, Any]:
-    """Return the options of a dense layer that its owner was given, each an object of its own."""
+    """Return the options of Keras' dense layer that the owner was given, each as a new object."""
     getters = {"initializer": keras.initializers.get, "regularizer": keras.regularizers.get}
     getters["constraint"] = keras.constraints.get
     return {name: fresh(getters[name.split("_")[1]], value) for name, value in owner.options.items()}
 
 
 def without_length(x: Tensor) -> Tensor:
-    """(B, T, D) -> (B * T, D): on TensorFlow a dense layer on three axes runs ten small ops to compute their sizes."""
+    """Reshape (B, T, D) to (B * T, D): on three axes TensorFlow's dense layer runs ten small ops to compute sizes."""
     return ops.reshape(x, (-1, x.shape[-1]))
 
 
 def with_length(flat: Tensor, length: Tensor | int) -> Tensor:
-    """(B * T, D) -> (B, T, D)."""
+    """Reshape (B * T, D) to (B, T, D)."""
     return ops.reshape(flat, (-1, length, flat.shape[-1]))
 
 
 def length_of(x: Tensor) -> Tensor | int:
-    """T of (B, T, ...): an int where it is known, which adds no op to the graph."""
+    """Return T of (B, T, ...): an int if it is known, which adds no op to the graph."""
     return ops.shape(x)[1] if x.shape[1] is None else x.shape[1]
 
 
 def find_activation(activation: Any) -> Any:
-    """Return the activation function of a name, from Keras or from this module; of a configuration; or as it is."""
+    """Return the activation function for a name, from Keras or this module, or for a configuration; a function
+    unchanged.
+    """
     own = {"gelu": gelu, keras.activations.gelu: gelu, "gelu_tanh": gelu_tanh, "silu": silu, "swish": silu}
     return own[activation] if activation in [*own] else keras.activations.get(activation)
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
 def gelu(x: Tensor) -> Tensor:
-    """Compute exact GELU. On TensorFlow by `erf`: its own takes `erfc`, for which ONNX has no operator.
+    """Compute exact GELU. On TensorFlow with `erf`, as its own GELU uses `erfc`, for which ONNX has no operator.
 
-    Either becomes one op with the product before it on CPUs, with the same digits. In half precision `erfc` stays: it
-    is more exact below zero.
+    On CPUs either is fused with the product before it, with the same digits. Half precision keeps `erfc`, which is more
+    exact below zero.
     """
     if keras.backend.backend() != "tensorflow" or x.dtype != "float32":
         return keras.activations.gelu(x)
@@ -162,11 +164,11 @@ def gelu(x: Tensor) -> Tensor:
 
 
 def lean_gelu(x: Tensor) -> Tensor:
-    """Exact GELU for training: on TensorFlow its gradient is computed from `x` alone.
+    """Compute exact GELU for training: on TensorFlow its gradient is computed from `x` alone.
 
-    The derivative that TensorFlow finds by itself keeps four more arrays of the size of `x` for the backward pass. Its
-    GELU takes `erfc`, three times as slow as `erf`, and nine times in bfloat16, where float32 is more exact too. Not
-    for inference: there the product before it and GELU become one op, which this would prevent.
+    TensorFlow's own gradient keeps four more arrays of the size of `x` for the backward pass. Its GELU uses `erfc`,
+    three times as slow as `erf`, nine times in bfloat16, where float32 is also more exact. Not for inference, where
+    GELU is fused with the product before it, which this prevents.
     """
     if keras.backend.backend() != "tensorflow":
         return keras.activations.gelu(x)
@@ -174,7 +176,7 @@ def lean_gelu(x: Tensor) -> Tensor:
 
     wide = keras.backend.result_type(x.dtype, "float32")
 
-    def half_erf(x):  # the normal distribution's share between 0 and x
+    def half_erf(x):  # integral of the normal density from 0 to x
         return 0.5 * tf.math.erf(x * math.sqrt(0.5))
 
     def gelu(x):
@@ -193,7 +195,7 @@ def lean_gelu(x: Tensor) -> Tensor:
 
 @keras.saving.register_keras_serializable("keras_transformers")
 def gelu_tanh(x: Tensor) -> Tensor:
-    """GELU by its tanh approximation; registered with Keras, so that a layer that uses it can be saved."""
+    """Compute GELU by its tanh approximation; registered with Keras, so that a layer that uses it can be saved."""
     return keras.activations.gelu(x, approximate=True)
 
 
@@ -206,7 +208,7 @@ def silu(x: Tensor) -> Tensor:
 
     def function(x):
         def gradient(upstream):
-            with tf.control_dependencies([upstream]):  # else the sigmoid of the forward pass would be kept for it
+            with tf.control_dependencies([upstream]):  # otherwise the sigmoid of the forward pass would be kept
                 share = tf.sigmoid(x)
             return (upstream * (share * (1 + x * (1 - share))),)
 

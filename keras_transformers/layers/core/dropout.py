@@ -9,7 +9,7 @@ from typing import Any
 import keras
 from keras import ops
 
-# By the id of a dropout: what gives its seeds, where a block is computed twice and has to draw alike (see `remat`).
+# Sources of seeds by the id of a dropout, for blocks that are computed twice with the same draws (see `remat`).
 GIVEN_SEEDS: ContextVar[Mapping[int, Callable[[], Any]]] = ContextVar("given_seeds")
 SHARING = 4  # values that share a random number
 
@@ -25,7 +25,7 @@ class Dropout(keras.layers.Dropout):
     Paper: Srivastava et al. 2014, https://jmlr.org/papers/v15/srivastava14a.html.
 
     Args:
-        rate, noise_shape, seed: As for `keras.layers.Dropout`. With a `noise_shape`, that layer's own method is used.
+        rate, noise_shape, seed: As in `keras.layers.Dropout`. With a `noise_shape`, Keras' own method is used.
 
     Call arguments:
         inputs: (..., D).
@@ -51,7 +51,7 @@ class Dropout(keras.layers.Dropout):
         return GIVEN_SEEDS.get({}).get(id(self), self.seed_generator.next)()
 
     def multipliers(self, shape: tuple[Any, ...], seed: Any) -> Any:
-        """Return what dropout multiplies values of a shape with: 0, or 1 / (1 - rate); float32 (..., D)."""
+        """Return the factors of dropout for values of a shape: 0 or 1 / (1 - rate), float32 (..., D)."""
         return ops.where(self._kept(shape, seed), 1.0 / (1.0 - self.rate), 0.0)
 
     def _kept(self, shape: tuple[Any, ...], seed: Any) -> Any:
@@ -67,15 +67,13 @@ class Dropout(keras.layers.Dropout):
 
 
 def nth_seed(seed: Any, index: Any) -> Any:
-    """Return the seed of part `index` of a call, for a seed (2,) of `Dropout.next_seed`: others than those of other
-    calls.
-    """
-    steps = ops.stack([40_503 * (index + 1), 0])  # calls count in the second number
+    """Return the seed of part `index` of a call, from a seed (2,) of `Dropout.next_seed`; no two calls share seeds."""
+    steps = ops.stack([40_503 * (index + 1), 0])  # calls count up the second number
     return seed + ops.cast(steps, seed.dtype)
 
 
 class _Given(keras.random.SeedGenerator):
-    """A seed that is there already: Keras' random functions take integers and generators only."""
+    """A generator that returns a given seed: Keras' random functions take integers and generators only."""
 
     def __init__(self, seed: Any):
         self.seed = seed

@@ -9,7 +9,12 @@ import keras
 from keras import ops
 
 from keras_transformers.layers.core.table_rows import TableOwner, add_table, take_rows
-from keras_transformers.layers.interface.input_checks import check_dense, check_numbers_of_rows, check_sizes, told
+from keras_transformers.layers.interface.input_checks import (
+    check_dense,
+    check_numbers_of_rows,
+    check_sizes,
+    format_shape,
+)
 from keras_transformers.utils.keras_private import with_mask
 
 
@@ -25,8 +30,8 @@ class TokenEmbedding(TableOwner):
         num_segments: Rows of the segment table; 0 for none.
         scale: Whether embeddings are multiplied by sqrt(D), as in the original Transformer (not the projection).
         initializer_range: Standard deviation of the truncated normal initialiser; None for Glorot uniform.
-        mask_zero: Whether token 0 is padding: the embeddings then carry a mask, as those of `keras.layers.Embedding`.
-        embeddings_initializer, embeddings_regularizer, embeddings_constraint: Of the tables, as for
+        mask_zero: Whether token 0 is padding: the embeddings then carry a mask, as in `keras.layers.Embedding`.
+        embeddings_initializer, embeddings_regularizer, embeddings_constraint: For the tables, as in
             `keras.layers.Embedding`. An initialiser replaces the range.
 
     Call arguments:
@@ -38,8 +43,8 @@ class TokenEmbedding(TableOwner):
         (B, T, D), or with `reverse=True` logits (..., V).
 
     Raises:
-        ValueError: `segment_ids` are given to a layer without segments; or an id is not in its table, where the values
-            are known: in a graph TensorFlow refuses it on a CPU, takes zeros on a GPU, and JAX takes NaN.
+        ValueError: `segment_ids` are given to a layer without segments, or an id is not in its table. In a graph, where
+            values are unknown, TensorFlow refuses such an id on a CPU and takes zeros on a GPU; JAX takes NaN.
 
     Example:
 
@@ -63,7 +68,7 @@ class TokenEmbedding(TableOwner):
         check_sizes(vocabulary_size=vocabulary_size, hidden_dim=hidden_dim, num_segments=num_segments or None)
         self.mask_zero = mask_zero
         self.supports_masking = True
-        self.autocast = False  # ids may be numbers of a floating-point dtype, as those of keras.Input are
+        self.autocast = False  # ids may be floating-point numbers, keras.Input's default
         self.vocabulary_size = vocabulary_size
         self.hidden_dim = hidden_dim
         self.num_segments = num_segments
@@ -97,7 +102,9 @@ class TokenEmbedding(TableOwner):
         return self._masked(embeddings, inputs)
 
     def _masked(self, embeddings, token_ids):
-        """Give embeddings their mask here, as `compute_mask` does not know `reverse`: ids may be of a float dtype."""
+        """Attach the mask to embeddings here, as `compute_mask` does not know `reverse` and ids may be floating-point
+        numbers.
+        """
         return with_mask(embeddings, ops.not_equal(token_ids, 0) if self.mask_zero else None)
 
     def compute_mask(self, inputs, previous_mask=None):
@@ -107,7 +114,8 @@ class TokenEmbedding(TableOwner):
     def _check_width(self, hidden_states):
         if hidden_states.shape[-1] != self.hidden_dim:
             raise ValueError(
-                f"reverse=True takes hidden states (..., {self.hidden_dim}): received {told(hidden_states.shape)}."
+                f"reverse=True takes hidden states (..., {self.hidden_dim}): received "
+                f"{format_shape(hidden_states.shape)}."
             )
 
     def compute_output_spec(self, inputs, segment_ids=None, reverse=False, training=None):

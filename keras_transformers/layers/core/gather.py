@@ -1,4 +1,4 @@
-"""Values at some positions of each row."""
+"""Gathering values at some positions of each row."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from keras_transformers.utils.tensor_types import Tensor
 def take_at(values: Tensor, positions: Tensor) -> Tensor:
     """Gather the values at some positions of each row.
 
-    `keras.ops.take_along_axis` does the same by some fifty operations on TensorFlow, and number by number: 20 positions
-    of 32 x 128 tokens of width 768 take five times as long, forward and backward.
+    `keras.ops.take_along_axis` does the same on TensorFlow by some fifty operations on single numbers: 20 positions of
+    32 x 128 tokens of width 768 take five times as long, forward and backward.
 
     Args:
         values: (B, T, ...).
@@ -36,7 +36,7 @@ def take_at(values: Tensor, positions: Tensor) -> Tensor:
 
 @keras.saving.register_keras_serializable("keras_transformers")
 class GatherTokens(keras.layers.Layer):
-    """Gather the hidden states of some positions of each text.
+    """A layer that gathers the hidden states at some positions of each text.
 
     Call arguments:
         hidden_states: (B, T, D).

@@ -10,15 +10,15 @@ from keras_transformers.utils.tensor_types import Tensor
 
 @keras.saving.register_keras_serializable("keras_transformers")
 class LayerNormalization(keras.layers.LayerNormalization):
-    """Keras' layer normalisation, in fewer passes over the input where it is over the last axis.
+    """Keras' layer normalisation, with fewer passes over the input if it is over the last axis.
 
     Without a compiler each pass reads and writes the whole input: on a CPU this takes 0.6 to 0.7 of the time of Keras'
-    formula, `x * inverse + (beta - mean * inverse)`. It is computed in float32 or better. It is called
-    as Keras' class is, because that name is a part of where .weights.h5 files keep the weights.
+    formula, `x * inverse + (beta - mean * inverse)`. It is computed in float32 or better. It has
+    the name of Keras' class, because .weights.h5 files use that name in the paths of weights.
     Paper: Ba et al. 2016, https://arxiv.org/abs/1607.06450.
 
     Args:
-        epsilon, center, scale, axis: As for `keras.layers.LayerNormalization`, as are all others.
+        epsilon, center, scale, axis: As in `keras.layers.LayerNormalization`, as are all others.
 
     Call arguments:
         inputs: (..., D).

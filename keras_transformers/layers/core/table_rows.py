@@ -1,4 +1,4 @@
-"""Rows of learned tables, read so that their gradients are summed in the precision in which the table is stored."""
+"""Reading rows of learned tables, with gradients that are summed in the precision of the table."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FEW_ROWS = 8
 
 
 class TableOwner(Layer):
-    """A layer with learned tables, which take Keras' options of an embedding from it."""
+    """A layer with learned tables, which takes Keras' options of an embedding for them."""
 
     extra_options = ("embeddings_initializer", "embeddings_regularizer", "embeddings_constraint")
 
@@ -26,7 +26,7 @@ class TableOwner(Layer):
 def add_table(layer: TableOwner, rows: int, width: int, name: str) -> keras.Variable:
     """Add the weight (rows, width) of a layer that reads rows of it.
 
-    Its initialiser is the layer's `embeddings_initializer` or, where none was given, that of `initializer_range`.
+    Its initialiser is the layer's `embeddings_initializer` or, if none was given, that of `initializer_range`.
 
     It is not cast before it is read: the gradient would be a scatter in half precision, which loses most digits where
     many tokens have one row (4,096 gradients near 1 sum up to 512), and takes 30 of 48 ms of a step on a GPU.
@@ -47,7 +47,7 @@ def take_rows(table: Tensor, ids: Tensor, dtype: str, training: bool | None = Fa
     Args:
         table: (R, D).
         ids: Integer (...), each below R.
-        dtype: Of the result.
+        dtype: Dtype of the result.
         training: Whether the gradient of a table of few rows is a product with one-hot rows instead of a scatter: the
             same sums in other order.
 
@@ -78,7 +78,7 @@ def _take_few_rows(table: Tensor, ids: Tensor, dtype: str) -> Tensor:
 
 
 def add_rows(x: Tensor, rows: Tensor) -> Tensor:
-    """Add rows (T, D) or (1|B, T, D) to a batch (B, T, D); the result has its dtype.
+    """Add rows (T, D) or (1|B, T, D) to a batch (B, T, D), and keep the batch's dtype.
 
     Example:
 

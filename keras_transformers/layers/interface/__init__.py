@@ -1,1 +1,1 @@
-"""What layers take and return: checks of inputs, masks as Keras users give them, options, optional outputs."""
+"""The interface of layers: checks of inputs, masks in the forms of Keras users, options, optional outputs."""

@@ -1,4 +1,4 @@
-"""Masks as a user of Keras gives them: their shapes and values checked, and made the one kind that attention takes."""
+"""Masks in the forms that Keras users give: checked, and converted to the one form that attention uses."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ import numpy as np
 from keras import ops
 
 from keras_transformers.layers.attention.masks import NEVER, combine
-from keras_transformers.layers.interface.input_checks import as_array, check_dense, told, values_of
+from keras_transformers.layers.interface.input_checks import as_array, check_dense, format_shape, values_of
 from keras_transformers.utils.keras_private import mask_of
-from keras_transformers.utils.number_checks import may_be_equal
-from keras_transformers.utils.tensor_types import Tensor
+from keras_transformers.utils.tensor_types import Tensor, may_be_equal
 
 
 class Sizes(NamedTuple):
-    """The sizes of an attention, None where they are not known yet."""
+    """The sizes of an attention, None for unknown ones."""
 
     batch: int | None  # B
     heads: int | None  # N
@@ -27,20 +26,20 @@ class Sizes(NamedTuple):
 def combined(
     attention_mask: Any, padding_mask: Any, documents: Any, position_bias: Any, sizes: Sizes
 ) -> tuple[Tensor | None, Tensor | None]:
-    """Check what a call of attention was given, and make one mask and one bias of it.
+    """Check the masks and the bias of an attention call, and combine them into one mask and one bias.
 
     Args:
-        attention_mask: As `checked_attention` takes it, or None.
-        padding_mask: As `checked_padding` takes it, or None.
+        attention_mask: As in `checked_attention`, or None.
+        padding_mask: As in `checked_padding`, or None.
         documents: Integer (B, T), or None.
         position_bias: (B|1, N, T, S), or None.
-        sizes: Of the attention.
+        sizes: Sizes of the attention.
 
-    Returns:
-        A boolean mask (B|1, 1|T, S) or None, of both masks; and a bias (B|1, N, T, S) or None.
+            Returns:
+            A boolean mask (B|1, 1|T, S) of both masks, or None; and a bias (B|1, N, T, S), or None.
 
     Raises:
-        ValueError: One of them has another shape, or other numbers.
+        ValueError: One of them has another shape or other values.
 
     Example:
 
@@ -62,7 +61,7 @@ def combined(
 
 
 def checked_padding(mask: Any, sizes: Sizes, name: str = "padding_mask") -> Tensor:
-    """Check the mask of padding keys, and make an attention mask of it.
+    """Check a mask of padding keys, and convert it to an attention mask.
 
     Args:
         mask: (B, S), Boolean or 0 and 1: 1 where a key is real.
@@ -83,14 +82,14 @@ def checked_padding(mask: Any, sizes: Sizes, name: str = "padding_mask") -> Tens
     mask, shape = _with_shape(mask, name)
     if not _fits(shape, (sizes.batch, sizes.keys)):
         raise ValueError(
-            f"{name} must be (batch, keys), {told((sizes.batch, sizes.keys))} here: received {told(shape)}. A mask "
-            "of queries and keys is an attention_mask."
+            f"{name} must be (batch, keys), {format_shape((sizes.batch, sizes.keys))} here: received "
+            f"{format_shape(shape)}. A mask of queries and keys is an attention_mask."
         )
     return ops.expand_dims(_booleans(mask, name), 1)
 
 
 def carried(x: Any, mask: Any = None) -> Any | None:
-    """Return the mask of a tensor: as Keras hands it to a layer by name, or as the tensor carries it; None for none.
+    """Return the mask of a tensor: the one that Keras passes by name, or the one that the tensor carries; or None.
 
     Example:
 
@@ -106,16 +105,16 @@ def key_mask(
     """Return the mask of real tokens, for layers whose tokens have no keys of their own.
 
     Args:
-        hidden_states: (B, T, D); they may carry a mask of Keras, which counts where neither mask is given.
+        hidden_states: (B, T, D); they may carry a mask of Keras, which is used if neither mask is given.
         attention_mask: Boolean (B, 1, T), or None.
-        padding_mask: (B, T), as `checked_padding` takes it, or None.
-        mask: (B, T), as Keras hands it to the layer by name, or None.
+        padding_mask: (B, T), as in `checked_padding`, or None.
+        mask: (B, T), the mask that Keras passes by name, or None.
 
     Returns:
-        Boolean (B, 1, T), or None where all tokens are real.
+        Boolean (B, 1, T), or None if all tokens are real.
 
     Raises:
-        ValueError: A mask has another shape, or other numbers.
+        ValueError: A mask has another shape or other values.
 
     Example:
 
@@ -129,8 +128,8 @@ def key_mask(
         attention_mask, shape = _with_shape(attention_mask, "attention_mask")
         if not may_be_equal(shape, (batch, 1, length)):
             raise ValueError(
-                f"attention_mask of tokens without keys must be (batch, 1, length), {told((batch, 1, length))} here: "
-                f"received {told(shape)}. Pass (batch, length) as padding_mask."
+                f"attention_mask of tokens without keys must be (batch, 1, length), {format_shape((batch, 1, length))} "
+                f"here: received {format_shape(shape)}. Pass (batch, length) as padding_mask."
             )
         attention_mask = _booleans(attention_mask)
     if padding_mask is None:
@@ -151,7 +150,7 @@ def checked_attention(mask: Any, sizes: Sizes) -> tuple[Tensor | None, Tensor | 
         None.
 
     Raises:
-        ValueError: It has another shape, a shape that can be read in two ways, or other numbers.
+        ValueError: It has another shape, an ambiguous shape, or other values.
 
     Example:
 
@@ -171,12 +170,13 @@ def checked_attention(mask: Any, sizes: Sizes) -> tuple[Tensor | None, Tensor | 
         return None, ops.where(_booleans(mask), 0.0, NEVER)
     raise ValueError(
         "attention_mask must be (queries, keys), (batch, queries, keys), (batch, 1, queries, keys) or (batch, heads, "
-        f"queries, keys), with batch, heads, queries, keys = {told(sizes)} here: received {told(shape)}."
+        f"queries, keys), with batch, heads, queries, keys = {format_shape(sizes)} here: received "
+        f"{format_shape(shape)}."
     )
 
 
 def check_documents(documents: Any, sizes: Sizes) -> None:
-    """Check that the texts of tokens are given as (B, T).
+    """Check that `documents` is (B, T).
 
     Example:
 
@@ -184,8 +184,8 @@ def check_documents(documents: Any, sizes: Sizes) -> None:
     """
     if not _fits(tuple(documents.shape), (sizes.batch, sizes.queries)):
         raise ValueError(
-            f"documents must be (batch, length), {told((sizes.batch, sizes.queries))} here: received "
-            f"{told(tuple(documents.shape))}."
+            f"documents must be (batch, length), {format_shape((sizes.batch, sizes.queries))} here: received "
+            f"{format_shape(tuple(documents.shape))}."
         )
 
 
@@ -198,8 +198,8 @@ def check_bias(bias: Any, sizes: Sizes) -> None:
     """
     if not _fits(tuple(bias.shape), sizes):
         raise ValueError(
-            f"position_bias must be (1 or batch, heads, queries, keys), {told(sizes)} here: received "
-            f"{told(tuple(bias.shape))}."
+            f"position_bias must be (1 or batch, heads, queries, keys), {format_shape(sizes)} here: received "
+            f"{format_shape(tuple(bias.shape))}."
         )
     dtype = keras.backend.standardize_dtype(bias.dtype)
     if not keras.backend.is_float_dtype(dtype):
@@ -210,7 +210,7 @@ def check_bias(bias: Any, sizes: Sizes) -> None:
 
 
 def _with_shape(mask: Any, name: str) -> tuple[Any, tuple]:
-    """Return a mask, which may be a list, and its shape."""
+    """Convert a mask, which may be a list, to a tensor or array; return it and its shape."""
     mask = as_array(mask)
     if isinstance(mask, np.ndarray) and mask.dtype.kind not in "biuf":
         raise ValueError(f"{name} must be Boolean, or 0 and 1: received {mask.dtype}.")
@@ -223,15 +223,15 @@ def _check_pair(shape: tuple, sizes: Sizes) -> None:
     if as_padding or not _fits(shape, (sizes.queries, sizes.keys)):
         both = as_padding and _fits(shape, (sizes.queries, sizes.keys))
         raise ValueError(
-            f"attention_mask of shape {told(shape)} {'can be' if both else 'is not'} (queries, keys), "
-            f"{told((sizes.queries, sizes.keys))} here"
+            f"attention_mask of shape {format_shape(shape)} {'can be' if both else 'is not'} (queries, keys), "
+            f"{format_shape((sizes.queries, sizes.keys))} here"
             + (", and can be (batch, keys)" if both else "")
             + ": pass a mask of padding as padding_mask, and one of queries and keys as (1, queries, keys)."
         )
 
 
 def _fits(shape: tuple, expected: tuple) -> bool:
-    """Return whether a shape can be another one, where sizes are not known or are 1 for all but the last one."""
+    """Return whether a shape broadcasts to another one; sizes may be unknown, and all but the last may be 1."""
     if len(shape) != len(expected):
         return False
     pairs = [*zip(shape, expected, strict=True)]

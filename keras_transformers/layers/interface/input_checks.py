@@ -1,4 +1,4 @@
-"""Checks of what a layer is given, in words of this library, before TensorFlow or JAX refuses it in theirs."""
+"""Checks of layer inputs, with clear errors before TensorFlow or JAX fails."""
 
 from __future__ import annotations
 
@@ -66,15 +66,15 @@ def check_shape(shape: Any, name: str = "hidden_states") -> None:
     if len(shape) != 3:
         remedies = {2: "Add the axis of the length: ops.expand_dims(x, 1).", 1: "Add the axis of the batch: x[None]."}
         remedy = remedies.get(len(shape), "Reshape it, or call the layer in keras.layers.TimeDistributed.")
-        raise ValueError(f"{name} must be (batch, length, width): received {told(shape)}. {remedy}")
+        raise ValueError(f"{name} must be (batch, length, width): received {format_shape(shape)}. {remedy}")
     if shape[1] == 0:
-        raise ValueError(f"{name} must have one token or more: received {told(shape)}.")
+        raise ValueError(f"{name} must have one token or more: received {format_shape(shape)}.")
     if shape[-1] is None:
-        raise ValueError(f"the width of {name} must be known: received {told(shape)}. Give it in keras.Input.")
+        raise ValueError(f"the width of {name} must be known: received {format_shape(shape)}. Give it in keras.Input.")
 
 
 def as_array(x: Any) -> Any:
-    """Return a list as an array; tensors, arrays and None as they are.
+    """Convert a list to an array; return tensors, arrays and None unchanged.
 
     Example:
 
@@ -85,7 +85,7 @@ def as_array(x: Any) -> Any:
 
 
 def check_dense(x: Any, name: str) -> None:
-    """Check that a tensor has all its numbers in a rectangle.
+    """Check that a tensor is dense, neither ragged nor sparse.
 
     Example:
 
@@ -124,7 +124,7 @@ def check_vectors(**inputs: Any) -> None:
 
 
 def check_rows(hidden_states: Any, context: Any | None) -> None:
-    """Check that a context (B, S, E) has as many rows as the hidden states (B, T, D), where both are known.
+    """Check that a context (B, S, E) has as many rows as the hidden states (B, T, D), if both are known.
 
     Example:
 
@@ -151,18 +151,18 @@ def check_integers(**inputs: Any) -> None:
 
 
 def check_numbers_of_rows(ids: Any, rows: int, what: str, remedy: str) -> None:
-    """Check that numbers of rows of a table are in it, where their values are known: a graph has none yet.
+    """Check that row numbers are within a table, if their values are known, which they are not in a graph.
 
-    TensorFlow on a GPU and JAX would take zeros, NaN or some other row without a word.
+    TensorFlow on a GPU and JAX would silently take zeros, NaN or another row.
 
     Args:
         ids: Integers (...).
-        rows: Of the table.
-        what: What they are, for the error.
-        remedy: What to do.
+        rows: Number of rows of the table.
+        what: Name of the numbers, for the error message.
+        remedy: What to do, for the error message.
 
     Raises:
-        ValueError: A number is not in [0, rows), or they are no integers.
+        ValueError: A number is not in [0, rows), or not an integer.
 
     Example:
 
@@ -182,7 +182,7 @@ def _dtype(x: Any) -> str:
 
 
 def _are_whole(ids: Any) -> bool:
-    """Return whether numbers of a floating-point dtype stand for integers, as `keras.layers.Embedding` allows."""
+    """Return whether floating-point numbers are all integers, as `keras.layers.Embedding` allows."""
     if not keras.backend.is_float_dtype(_dtype(ids)):
         return False
     values = values_of(ids)
@@ -190,7 +190,7 @@ def _are_whole(ids: Any) -> bool:
 
 
 def values_of(x: Any) -> np.ndarray | None:
-    """Return the numbers of a tensor; None in a graph, where there are none yet.
+    """Return the values of a tensor; None in a graph, where they are unknown.
 
     Example:
 
@@ -200,18 +200,18 @@ def values_of(x: Any) -> np.ndarray | None:
     if isinstance(x, np.ndarray):
         return x
     try:
-        # NumPy asked to convert a tensor of TensorFlow itself warns.
+        # NumPy warns when it converts a tensor of TensorFlow itself.
         return np.asarray(x.numpy() if keras.backend.backend() == "tensorflow" else ops.convert_to_numpy(x))
     except (NotImplementedError, TypeError, ValueError, AttributeError):
         return None
 
 
-def told(sizes: tuple) -> str:
-    """Return a shape as an error shows it.
+def format_shape(sizes: tuple) -> str:
+    """Format a shape for an error message.
 
     Example:
 
-    >>> told((2, None, 8))
+    >>> format_shape((2, None, 8))
     '(2, ?, 8)'
     """
     return f"({', '.join('?' if size is None else str(size) for size in sizes)})"

@@ -1,4 +1,4 @@
-"""Arguments of layers: which layer inside takes which, and those that Keras does not save by itself."""
+"""Arguments of layers: how inner layers share them, and how those that Keras does not save by itself are saved."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ PLAIN = (str, int, float, bool, type(None))
 class Layer(keras.layers.Layer):
     """A layer whose arguments may be initialisers, regularisers, constraints, dtype policies and named functions.
 
-    Keras writes the `get_config` of a layer whose arguments are plain Python values. Others are given to it as Keras
-    serialises them, so `__init__` takes either.
+    Keras writes the `get_config` of a layer whose arguments are plain Python values. Other arguments are stored in
+    their serialised form, so `__init__` takes both forms.
 
     Attributes:
         extra_options: Names of the arguments that the layer takes by `**kwargs`, beside Keras' own.
-        options: Values of those that were given, by name.
+        options: Values of these arguments, as far as given, by name.
     """
 
     extra_options: tuple[str, ...] = ()
     if TYPE_CHECKING:
-        __call__: Callable[..., Any]  # Keras': they do not read Keras
+        __call__: Callable[..., Any]  # Keras' own, which type checkers do not see
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -52,7 +52,7 @@ class Layer(keras.layers.Layer):
 
     @property
     def dtype_policy(self) -> Any:
-        """Return the dtype policy, which layers inside share."""
+        """The dtype policy, which inner layers share."""
         return super().dtype_policy
 
     @dtype_policy.setter
@@ -62,17 +62,17 @@ class Layer(keras.layers.Layer):
             layer.dtype_policy = value
 
     def expect_width(self, shape: tuple) -> None:
-        """Let Keras refuse inputs (..., D) of another width than those (..., D) that the layer is built for."""
+        """Let Keras refuse inputs (..., D) of another width than the one that the layer is built for."""
         self.input_spec = keras.layers.InputSpec(axes={-1: shape[-1]})
 
     def get_build_config(self) -> dict[str, Any] | None:
-        """Return the shapes that the layer was built for, and how layers inside were quantized since."""
+        """Return the shapes that the layer was built for, and how inner layers were quantized since."""
         modes = [getattr(layer, "quantization_mode", None) for layer in all_layers(self)]
         config = super().get_build_config()
         return {**(config or {}), "quantization_modes": modes} if any(modes) else config
 
     def build_from_config(self, config: dict[str, Any]) -> None:
-        """Build the layer as it was saved: layers inside have no configuration of their own in the file."""
+        """Build the layer as it was saved: inner layers have no configuration in the file."""
         config = {**(config or {})}
         modes = config.pop("quantization_modes", [])
         super().build_from_config(config)
@@ -89,7 +89,7 @@ class Layer(keras.layers.Layer):
 
 
 class Positional(Layer):
-    """A layer of positions: it hands on no mask, and reads them in the dtype they have."""
+    """A layer of positions: it passes on no mask, and does not cast positions."""
 
     def __init__(self, **kwargs: Any):
         super().__init__(**kwargs)
@@ -100,15 +100,15 @@ class Positional(Layer):
 
 
 class DenseOwner(Layer):
-    """A layer with dense layers inside, which take Keras' options of a dense layer from it."""
+    """A layer with inner dense layers, which takes Keras' options of a dense layer for them."""
 
     extra_options = DENSE_OPTIONS
 
 
 def _name_arguments(call: Callable, overridden: Callable) -> None:
-    """Give a `call` that ends in **kwargs, of a user's subclass, the signature with the names that these stand for.
+    """Give a user's `call(..., **kwargs)` the signature of the overridden method, with all names.
 
-    Keras refuses tensors and other values side by side in **kwargs.
+    Keras refuses tensors beside other values in **kwargs.
     """
     own, inherited = (inspect.signature(function).parameters for function in (call, overridden))
     open_ended = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
@@ -120,14 +120,14 @@ def _name_arguments(call: Callable, overridden: Callable) -> None:
 
 
 def _serialized(value: Any) -> Any:
-    """Return plain values for what Keras can serialise; other values as they are."""
+    """Convert a value that Keras can serialise to plain values; return other values unchanged."""
     if isinstance(value, PLAIN):
         return value
     if inspect.isclass(value) and issubclass(value, MADE_BY_KERAS):
         value = value()
     if isinstance(value, np.generic):
         return value.item()
-    if inspect.isfunction(value) and value.__name__ == "<lambda>":  # Keras would warn now, and refuses it in `save`
+    if inspect.isfunction(value) and value.__name__ == "<lambda>":  # Keras would warn now, and refuse it in `save`
         return value
     try:
         return keras.saving.serialize_keras_object(value)
@@ -136,7 +136,7 @@ def _serialized(value: Any) -> Any:
 
 
 def option_names(layer_class: type) -> set[str]:
-    """Return the names of the arguments of a layer's constructor, but for Keras' own.
+    """Return the names of a layer's constructor arguments, except Keras' own.
 
     Example:
 
@@ -151,11 +151,11 @@ def option_names(layer_class: type) -> set[str]:
 
 
 def share_out(options: Mapping[str, Any], *layer_classes: type) -> list[dict[str, Any]]:
-    """Give each layer inside a layer those options that its constructor takes.
+    """Distribute options to inner layers: each gets those that its constructor takes.
 
     Args:
-        options: By name. What several layers take goes to each of them.
-        *layer_classes: Of the layers inside.
+        options: Options by name. An option of several layers goes to each of them.
+        *layer_classes: Classes of the inner layers.
 
     Returns:
         The options of each layer, and the rest.
@@ -172,13 +172,13 @@ def share_out(options: Mapping[str, Any], *layer_classes: type) -> list[dict[str
 
 
 def fresh(get: Callable[[Any], Any], value: Any) -> Any:
-    """Return an initialiser, regulariser or constraint of its own for a layer: initialisers without seed differ then.
+    """Return a new initialiser, regulariser or constraint for a layer, so that initialisers without seed differ.
 
-    One that has no configuration is shared.
+    One without a configuration is shared.
 
     Args:
         get: `keras.initializers.get`, or one like it.
-        value: What it takes: an object, a name, a configuration, None.
+        value: Argument of `get`: an object, a name, a configuration, None.
     """
     found = get(value)
     try:

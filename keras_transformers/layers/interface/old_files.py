@@ -1,4 +1,4 @@
-"""What `.keras` files say that were written before layers returned one tensor."""
+"""Compatibility with `.keras` files from before layers returned one tensor."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Any
 
 import keras
 
-OLD_NAME = "encoder_hidden_states"  # of the second input of decoder blocks, now `context`
+OLD_NAME = "encoder_hidden_states"  # old name of the second input of decoder blocks, now `context`
 
 
 class ReturnsCache(keras.layers.Layer):
-    """A layer that can return a cache. Files that do not say whether it does are older: it always did then."""
+    """A layer that can return a cache. In old files, which have no `return_cache`, it always does."""
 
     return_scores = False
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
         """Build the layer from its configuration."""
-        has_option = "return_cache" in inspect.signature(cls.__init__).parameters  # not so of a user's subclass
+        has_option = "return_cache" in inspect.signature(cls.__init__).parameters  # a user's subclass may lack it
         return super().from_config({**({"return_cache": True} if has_option else {}), **config})
 
     def build_from_config(self, config: dict[str, Any]) -> None:
@@ -32,5 +32,5 @@ class ReturnsCache(keras.layers.Layer):
 
 
 def _new(name: str) -> str:
-    """Return the name that an argument has now."""
+    """Return the present name of an argument."""
     return name.replace(OLD_NAME, "context")

@@ -1,4 +1,4 @@
-"""What a layer returns beside its output: a cache and attention weights, to who asks for them."""
+"""Optional results of a layer beside its output: a cache and attention weights."""
 
 from __future__ import annotations
 
@@ -6,35 +6,35 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 
-class Asked(NamedTuple):
-    """What is asked for."""
+class Requested(NamedTuple):
+    """The optional results that a call asks for."""
 
     cache: bool
     scores: bool
 
     def outputs(self, output: Any, cache: Any, scores: Sequence[Any] = ()) -> Any:
-        """Return the output alone, or a tuple of it, the cache and the attention weights.
+        """Return the output, or a tuple of the output, the cache and the attention weights.
 
         Example:
 
-        >>> Asked(cache=False, scores=True).outputs("output", "cache", ["weights"])
+        >>> Requested(cache=False, scores=True).outputs("output", "cache", ["weights"])
         ('output', 'weights')
         """
         more = [*([cache] if self.cache else []), *(scores if self.scores else [])]
         return (output, *more) if more else output
 
 
-def asked(
+def requested(
     layer: Any, cache: Any = None, return_cache: bool | None = None, return_attention_scores: bool | None = None
-) -> Asked:
-    """Return what a call asks for; where it does not say, what the layer was made to return.
+) -> Requested:
+    """Return the optional results that a call asks for; the layer's own settings are the defaults.
 
     Args:
-        layer: With `return_cache` and `return_scores`.
-        cache: That was given: who gives one gets one.
-        return_cache, return_attention_scores: Of the call.
+        layer: A layer with `return_cache` and `return_scores`.
+        cache: The call's cache: with one, the call returns one.
+        return_cache, return_attention_scores: Arguments of the call.
     """
-    return Asked(
+    return Requested(
         bool(cache is not None or (layer.return_cache if return_cache is None else return_cache)),
         bool(layer.return_scores if return_attention_scores is None else return_attention_scores),
     )

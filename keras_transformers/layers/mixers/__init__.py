@@ -1,1 +1,1 @@
-"""What blocks may have in the place of self-attention: recurrence and convolution."""
+"""Layers in place of self-attention: recurrence and convolution."""

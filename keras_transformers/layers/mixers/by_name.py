@@ -1,4 +1,4 @@
-"""What blocks may have in the place of self-attention, by name."""
+"""The layers in place of self-attention, by name."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ MIXERS = (*CELLS, "convolution")
 def make_mixer(
     mixer: str, units: int, recurrent: dict[str, Any], kernel_size: int, gated: bool, **shared: Any
 ) -> keras.layers.Layer:
-    """Build the mixing layer of a name.
+    """Build a mixing layer by its name.
 
     Args:
         mixer: One of `MIXERS`.
-        units: Its width.
-        recurrent: Options of `Recurrence` alone.
-        kernel_size, gated: Of `Convolution`.
-        **shared: Of both.
+        units: Width of the layer.
+        recurrent: Options of `Recurrence` only.
+        kernel_size, gated: Options of `Convolution` only.
+            **shared: Options of both.
 
     Raises:
         ValueError: The mixer is unknown.

@@ -1,4 +1,4 @@
-"""Convolutions in the place of self-attention: Keras' own Conv1D, within each text."""
+"""Convolutions in place of self-attention: Keras' Conv1D, within each text."""
 
 from __future__ import annotations
 
@@ -21,43 +21,43 @@ from keras_transformers.layers.interface.given_masks import key_mask
 from keras_transformers.layers.interface.input_checks import check_shape, check_sizes, check_vectors
 from keras_transformers.layers.interface.layer_options import DenseOwner
 from keras_transformers.layers.interface.old_files import ReturnsCache
-from keras_transformers.layers.interface.optional_outputs import asked
+from keras_transformers.layers.interface.optional_outputs import requested
 from keras_transformers.utils.number_checks import is_size
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
 class Convolution(ReturnsCache, DenseOwner):
-    """A convolution over positions with the call of self-attention: to both sides, or to the past with a cache.
+    """A convolution with the call arguments of self-attention: over both sides, or over the past with a cache.
 
-    An encoder's sees `kernel_size // 2` tokens to each side, a decoder's the token and `kernel_size - 1` before it.
-    What is not of the text counts as zeros. The cache holds the inputs: `key`.
+    In an encoder it sees `kernel_size // 2` tokens on each side, in a decoder the token and `kernel_size - 1` before
+    it. Positions outside the text are zeros. The cache holds the inputs: `key`.
     Papers: Kim 2014, https://arxiv.org/abs/1408.5882; Gehring et al. 2017, https://arxiv.org/abs/1705.03122; gates,
     Dauphin et al. 2017, https://arxiv.org/abs/1612.08083.
 
     Args:
-        units: Channels, U. Where it is not D, a dense layer leads back to D.
-        kernel_size: Tokens that an output sees; an odd number, so that an encoder sees as many on either side.
+        units: Channels, U. If U is not D, a dense layer projects back to D.
+        kernel_size: Tokens that an output sees; an odd number, so that an encoder sees the same number on both sides.
         activation: Name of the Keras activation of the channels; of the gates, with `gated`.
-        gated: Whether U more channels gate the others.
+        gated: Whether U additional channels gate the others.
         use_bias, initializer_range, output_initializer_range, return_cache: As in `Attention`.
         kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, kernel_constraint, bias_constraint:
-            Of the convolution and the dense layer, as in `Attention`.
+            For the convolution and the dense layer, as in `Attention`.
 
     Call arguments:
         hidden_states: (B, T, D).
-        positions: Integer (1|B, T), of each token in its text, which begins at 0; `attention_mask` where it is None.
+        positions: Integer (1|B, T), position of each token in its text, from 0. When None, `attention_mask` is used.
         attention_mask: Boolean (B, 1, T), True where a token is real; all are when None.
         padding_mask: (B, T), the same; the mask that Keras carries with `hidden_states` when both are None.
         cache: `{"key"}`, (B, 1, S, D), with `cache_positions`.
         cache_positions: Integer (B, T).
         in_place, return_cache: As in `Attention`.
-        mask: (B, T), as Keras hands it to layers: the `padding_mask` where no mask is given.
+        mask: (B, T), Keras' mask of `hidden_states`: the `padding_mask` if no mask is given.
 
     Returns:
         The output (B, T, D), or a pair of it and the cache, as in `Attention`; without `positions` the cache is empty.
 
     Raises:
-        ValueError: `kernel_size` is no odd number.
+        ValueError: `kernel_size` is not an odd number.
 
     Example:
 
@@ -97,7 +97,7 @@ class Convolution(ReturnsCache, DenseOwner):
         check_shape(hidden_states_shape)
         self.expect_width(hidden_states_shape)
         width = hidden_states_shape[-1]
-        self.convolve.build((None, None, width))  # of any length, shorter than the kernel too
+        self.convolve.build((None, None, width))  # any length, also shorter than the kernel
         is_as_wide = self.units == width
         self.output_dense = None if is_as_wide else built_dense(self, "output", width, (None, None, self.units))
 
@@ -109,7 +109,7 @@ class Convolution(ReturnsCache, DenseOwner):
         sizes = {"key": self.part_shape(hidden_states.shape)}
         check_cache(cache, sizes, cache_positions, hidden_states.shape[:2])
         positions = cache_positions if positions is None else positions
-        wanted, length, new = asked(self, cache, return_cache), length_of(hidden_states), {}
+        wanted, length, new = requested(self, cache, return_cache), length_of(hidden_states), {}
         attention_mask = key_mask(hidden_states, attention_mask, padding_mask, mask)  # (B, 1, T)
         if attention_mask is not None:
             hidden_states = ops.where(ops.expand_dims(attention_mask[:, 0], -1), hidden_states, 0)
@@ -137,12 +137,12 @@ class Convolution(ReturnsCache, DenseOwner):
         return channels * function(gates)
 
     def _padded(self, hidden_states):
-        """Return tokens between zeros, (B, T + k - 1, D)."""
+        """Pad tokens with zeros on both sides, (B, T + k - 1, D)."""
         half = self.kernel_size // 2
         return ops.pad(hidden_states, [(0, 0), (half, half), (0, 0)])
 
     def _windows(self, inputs, positions, cache_positions, length):
-        """What each output sees: the token itself and those before it in its text, (B * T, k, D)."""
+        """Gather the window of each output, the token and those before it in its text: (B * T, k, D)."""
         back = ops.arange(self.kernel_size - 1, -1, -1, dtype="int32")  # (k,)
         in_text = ops.expand_dims(ops.cast(positions, "int32"), 2) >= back  # (1|B, T, k)
         if cache_positions is None:
@@ -161,4 +161,4 @@ class Convolution(ReturnsCache, DenseOwner):
         batch, length, width = hidden_states.shape
         shape = (batch, 1, length, width) if cache is None else cache["key"].shape
         new = {} if positions is None else {"key": keras.KerasTensor(shape, dtype=self.compute_dtype)}
-        return asked(self, cache, return_cache).outputs(output, new)
+        return requested(self, cache, return_cache).outputs(output, new)

@@ -1,4 +1,4 @@
-"""Recurrent layers in the place of self-attention: Keras' own cells, which begin anew with each text."""
+"""Recurrent layers in place of self-attention: Keras' cells, whose states are reset at each text."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from keras_transformers.layers.interface.given_masks import carried, key_mask
 from keras_transformers.layers.interface.input_checks import check_shape, check_sizes, check_vectors
 from keras_transformers.layers.interface.layer_options import DenseOwner
 from keras_transformers.layers.interface.old_files import ReturnsCache
-from keras_transformers.layers.interface.optional_outputs import asked
+from keras_transformers.layers.interface.optional_outputs import requested
 
-# Keras' cell of each kind, and what the cache calls its states: the output and, of an LSTM, the cell state.
+# Keras' cell of each kind, and the names of its states in the cache: the output and, for an LSTM, the cell state.
 CELLS: dict[str, tuple[type, tuple[str, ...]]] = {
     "simple_rnn": (keras.layers.SimpleRNNCell, ("key",)),
     "gru": (keras.layers.GRUCell, ("key",)),
@@ -34,20 +34,21 @@ CELLS: dict[str, tuple[type, tuple[str, ...]]] = {
 
 @keras.saving.register_keras_serializable("keras_transformers")
 class RestartingCell(keras.layers.Layer):
-    """A cell of Keras that begins anew where it is told to, and gives all its states.
+    """A Keras cell whose states are reset at given steps, and which returns all its states.
 
     Args:
         cell: The cell.
-        carries_first: Whether the states to begin with come from outside: they are carried along as further states.
-            If not, they are zeros.
+        carries_first: Whether initial states are given: they are carried along as further states. If not, they are
+            zeros.
 
     Call arguments:
-        inputs: (B, D + 1), the last column is 0 where a text begins, else 1; or (B, D + 2), with a column of 0 where a
-            step is missing: the states stay. Keras' own masks, on JAX, need an output that is the first state.
-        states: The cell's states, each (B, U), and those to begin with if they are carried along.
+        inputs: (B, D + 1), whose last column is 0 at the beginning of a text, otherwise 1; or (B, D + 2), with another
+            column that is 0 for steps that keep the states. Keras' own masks, on JAX, need an output that is the first
+            state.
+        states: The cell's states, each (B, U), and the initial states if they are carried along.
 
     Returns:
-        The cell's new states side by side (B, n * U), and the states of the next call.
+        The cell's new states, concatenated (B, n * U), and the states for the next call.
     """
 
     def __init__(self, cell: keras.layers.Layer, carries_first: bool = False, **kwargs: Any):
@@ -75,43 +76,44 @@ class RestartingCell(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable("keras_transformers")
 class Recurrence(ReturnsCache, DenseOwner):
-    """A recurrent layer with the call of self-attention: from one way, or from both, with a cache for decoding.
+    """A recurrent layer with the call arguments of self-attention: in one or both directions, with a cache for
+    decoding.
 
-    The cache holds the states after each token: `key` the output and, of an LSTM, `value` the cell state. So a step
-    reads the place before its token.
+    The cache holds the states after each token: `key` is the output and, for an LSTM, `value` the cell state. A step
+    reads them at the position before its token.
     Papers: Elman 1990, https://doi.org/10.1207/s15516709cog1402_1; LSTM, Hochreiter and Schmidhuber 1997,
     https://doi.org/10.1162/neco.1997.9.8.1735; GRU, Cho et al. 2014, https://arxiv.org/abs/1406.1078; the dense layer
-    behind, Sak et al. 2014, https://arxiv.org/abs/1402.1128.
+    after it, Sak et al. 2014, https://arxiv.org/abs/1402.1128.
 
     Args:
         kind: `"simple_rnn"`, `"gru"` or `"lstm"`.
-        units: Width of the states, U; of both ways together. Where it is not D, a dense layer leads back to D.
-        bidirectional: Whether a second layer reads the text from its end.
-        carries_first: Whether a decoder's states to begin with are given.
+        units: Width of the states, U, both directions together. If U is not D, a dense layer projects back to D.
+        bidirectional: Whether a second layer reads the text backwards.
+        carries_first: Whether a decoder's initial states are given.
         activation: Name of the Keras activation of the states.
         use_bias, initializer_range, output_initializer_range: As in `Attention`; the weights from state to state are
             orthogonal.
         return_cache: As in `Attention`.
         kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, kernel_constraint, bias_constraint:
-            Of the inputs' weights, and of the dense layer, as in `Attention`.
+            For the inputs' weights and the dense layer, as in `Attention`.
 
     Call arguments:
         hidden_states: (B, T, D).
-        positions: Integer (1|B, T), of each token in its text, which begins at 0; `attention_mask` where it is None.
-        attention_mask: Boolean (B, 1, T), True where a token is real; padding is at the end. All are when None.
-        padding_mask: (B, T), non-zero where a token is real; padding may be anywhere, and leaves the states as they
-            are. The mask that Keras carries with `hidden_states` when both are None.
-        first: With `carries_first`, the states to begin with, by their names in the cache, each (B, U).
-        cache: `{"key"}`, of an LSTM `{"key", "value"}`, each (B, 1, S, U), with `cache_positions`.
+        positions: Integer (1|B, T), position of each token in its text, from 0. When None, `attention_mask` is used.
+        attention_mask: Boolean (B, 1, T), True where a token is real; padding is at the end. All are real when None.
+        padding_mask: (B, T), non-zero where a token is real; padding may be anywhere, and does not change the states.
+            The mask that Keras carries with `hidden_states` when both are None.
+        first: With `carries_first`, the initial states by their names in the cache, each (B, U).
+        cache: `{"key"}`, for an LSTM `{"key", "value"}`, each (B, 1, S, U), with `cache_positions`.
         cache_positions: Integer (B, T), successive in each row.
         in_place, return_cache: As in `Attention`.
-        mask: (B, T), as Keras hands it to layers: the `padding_mask` where no mask is given.
+        mask: (B, T), Keras' mask of `hidden_states`: the `padding_mask` if no mask is given.
 
     Returns:
         The output (B, T, D), or a pair of it and the cache, as in `Attention`; without `positions` the cache is empty.
 
     Raises:
-        ValueError: The kind is unknown, or the units of two ways are an odd number.
+        ValueError: The kind is unknown, or `units` is odd in a bidirectional layer.
 
     Example:
 
@@ -140,7 +142,7 @@ class Recurrence(ReturnsCache, DenseOwner):
         if kind not in CELLS:
             raise ValueError(f"kind must be one of {tuple(CELLS)}: received {kind!r}.")
         if bidirectional and units % 2:
-            raise ValueError(f"units of two ways must be an even number: received {units!r}.")
+            raise ValueError(f"units of a bidirectional layer must be an even number: received {units!r}.")
         self.kind, self.units, self.bidirectional, self.carries_first = kind, units, bidirectional, carries_first
         self.activation, self.use_bias = activation, use_bias
         self.initializer_range, self.output_initializer_range = initializer_range, output_initializer_range
@@ -183,7 +185,7 @@ class Recurrence(ReturnsCache, DenseOwner):
         check_vectors(hidden_states=hidden_states)
         sizes = dict.fromkeys(self.parts, self.part_shape(hidden_states.shape))
         check_cache(cache, sizes, cache_positions, hidden_states.shape[:2])
-        wanted, new = asked(self, cache, return_cache), {}
+        wanted, new = requested(self, cache, return_cache), {}
         if padding_mask is None and attention_mask is None:
             padding_mask = carried(hidden_states, mask)
         attention_mask, mask = key_mask(hidden_states, attention_mask, padding_mask), None  # (B, 1, T)
@@ -215,7 +217,7 @@ class Recurrence(ReturnsCache, DenseOwner):
     def _begin(self, hidden_states, first, cache, cache_positions) -> list:
         """Return the states before the first token, each (B, U)."""
         if cache is not None:
-            before = ops.maximum(cache_positions[:, :1] - 1, 0)  # (B, 1); a text's first token begins anew anyway
+            before = ops.maximum(cache_positions[:, :1] - 1, 0)  # (B, 1); a text's first token resets the states
             return [read_cache(cache[name], before)[:, 0] for name in self.parts]
         return first or self._zeros(hidden_states, self.units)
 
@@ -223,7 +225,7 @@ class Recurrence(ReturnsCache, DenseOwner):
         return [ops.zeros((ops.shape(hidden_states)[0], units), self.compute_dtype) for _ in self.parts]
 
     def _both_ways(self, hidden_states, attention_mask, mask):
-        """Return outputs of an encoder, both ways side by side: (B, T, U)."""
+        """Return the outputs of an encoder, both directions concatenated: (B, T, U)."""
         if attention_mask is None:
             attention_mask = ops.ones((ops.shape(hidden_states)[0], 1, length_of(hidden_states)), "bool")  # (B, 1, T)
         real = attention_mask[:, 0]  # (B, T)
@@ -231,7 +233,7 @@ class Recurrence(ReturnsCache, DenseOwner):
         outputs = self._run(self.forward, hidden_states, ops.ones_like(real), begin, mask)[0]
         if self.backward is None:
             return outputs
-        # From the end: padding comes first, and the text begins behind it.
+        # Backwards, padding comes first, and the text begins after it.
         next_is_real = ops.pad(real[:, 1:], [(0, 0), (0, 1)])  # (B, T)
         hidden_states, next_is_real = (ops.flip(tensor, axis=1) for tensor in (hidden_states, next_is_real))
         mask = None if mask is None else ops.flip(mask, axis=1)  # (B, T)
@@ -241,7 +243,7 @@ class Recurrence(ReturnsCache, DenseOwner):
     def _run(self, layer: keras.layers.RNN, hidden_states, goes_on, states: Sequence, mask) -> list:
         """Return the states after each token, each (B, T, U).
 
-        A text begins where `goes_on` (1|B, T) is False; states stay where `mask` (B, T) is False.
+        States are reset where `goes_on` (1|B, T) is False, and kept where `mask` (B, T) is False.
         """
         columns = [ops.cast(ops.expand_dims(x, -1), hidden_states.dtype) for x in (goes_on, mask) if x is not None]
         columns = [ops.broadcast_to(x, (*ops.shape(hidden_states)[:2], 1)) for x in columns]  # (B, T, 1)
@@ -254,4 +256,4 @@ class Recurrence(ReturnsCache, DenseOwner):
         shape = (hidden_states.shape[0], 1, hidden_states.shape[1], self.units)
         shapes = {name: shape if cache is None else cache[name].shape for name in self.parts if positions is not None}
         new = {name: keras.KerasTensor(size, dtype=self.compute_dtype) for name, size in shapes.items()}
-        return asked(self, cache, return_cache).outputs(output, new)
+        return requested(self, cache, return_cache).outputs(output, new)

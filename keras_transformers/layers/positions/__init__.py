@@ -1,1 +1,1 @@
-"""Positions: absolute ones added to embeddings, relative ones added to scores, rotary ones."""
+"""Positions: absolute (added to embeddings), relative (added to scores) and rotary."""

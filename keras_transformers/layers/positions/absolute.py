@@ -17,17 +17,17 @@ from keras_transformers.layers.interface.input_checks import (
     check_shape,
     check_sizes,
     check_vectors,
-    told,
+    format_shape,
 )
 from keras_transformers.layers.interface.layer_options import Layer, Positional
-from keras_transformers.utils.number_checks import may_be_equal
+from keras_transformers.utils.tensor_types import may_be_equal
 
 FIRST = {"fairseq": first_position(), "opennmt": 1}  # OpenNMT-tf numbers from 1
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
 class PositionIds(Positional):
-    """0, 1, 2, ... along an axis of a tensor: the positions that rotary, relative and causal layers take.
+    """A layer that numbers an axis of a tensor, 0, 1, 2, ...: positions for rotary, relative and causal layers.
 
     Args:
         axis: The axis of length T to count along.
@@ -57,10 +57,10 @@ class PositionIds(Positional):
 
 @keras.saving.register_keras_serializable("keras_transformers")
 class DocumentPositions(Positional):
-    """The position of each token in its text, where a row may hold several texts.
+    """A layer that returns the position of each token in its text, if a row may hold several texts.
 
     Call arguments:
-        documents: Integer (B, T): the text of each token, from 1; 0 for padding. The tokens of a text stand together.
+        documents: Integer (B, T): the text of each token, from 1; 0 for padding. The tokens of a text are successive.
 
     Returns:
         int32 (B, T), from 0; 0 for padding.
@@ -88,7 +88,7 @@ class DocumentPositions(Positional):
 
 @keras.saving.register_keras_serializable("keras_transformers")
 class TokenPositions(Positional):
-    """The rows of a position table that tokens take where padding does not count, as in fairseq and RoBERTa.
+    """A layer that returns each token's row of a position table; padding does not count, as in fairseq and RoBERTa.
 
     Args:
         pad_id: Token id of padding, wherever it is.
@@ -121,7 +121,7 @@ class TokenPositions(Positional):
 
 @keras.saving.register_keras_serializable("keras_transformers")
 class LearnedPositions(TableOwner):
-    """Adds one learned vector per position.
+    """A layer that adds one learned vector per position.
 
     Papers: Gehring et al. 2017, https://arxiv.org/abs/1705.03122; BERT, https://arxiv.org/abs/1810.04805.
 
@@ -138,7 +138,7 @@ class LearnedPositions(TableOwner):
         (B, T, D).
 
     Raises:
-        ValueError: The sequence is known to be longer than `max_length`, or a position to be no row of the table.
+        ValueError: The sequence is longer than `max_length`, or a position is no row of the table, as far as known.
 
     Example:
 
@@ -184,7 +184,7 @@ class LearnedPositions(TableOwner):
 
 @keras.saving.register_keras_serializable("keras_transformers")
 class SinusoidalPositions(Layer):
-    """Adds sines and cosines of the position, in geometrically spaced wavelengths.
+    """A layer that adds sines and cosines of the position, in geometrically spaced wavelengths.
 
     Nothing is learned, so any length works. Paper: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762.
 
@@ -255,7 +255,7 @@ def _checked(hidden_states, positions):
     batch, length, _ = hidden_states.shape
     if positions is not None and not any(may_be_equal(tuple(positions.shape), (rows, length)) for rows in (1, batch)):
         raise ValueError(
-            f"positions must be (1 or batch, length), {told((batch, length))} here: received "
-            f"{told(tuple(positions.shape))}."
+            f"positions must be (1 or batch, length), {format_shape((batch, length))} here: received "
+            f"{format_shape(tuple(positions.shape))}."
         )
     return positions

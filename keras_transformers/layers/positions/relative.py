@@ -122,14 +122,14 @@ class ALiBi(Positional):
 
 
 def _slopes(num_heads: int) -> list[float]:
-    """Return the paper's geometric series; other numbers than powers of two take every other slope of the next one."""
+    """Return the paper's geometric series; if N is no power of two, the rest is every other slope of the next one."""
     power = 2 ** math.floor(math.log2(num_heads))
     slopes = [2 ** (-8 * (head + 1) / power) for head in range(power)]
     return slopes if power == num_heads else slopes + _slopes(2 * power)[::2][: num_heads - power]
 
 
 def _distances(query_positions, key_positions):
-    """(1|B, T, S): how much later a key is than a query."""
+    """Return the distances from queries to keys, (1|B, T, S), positive for later keys."""
     keys = ops.cast(ops.expand_dims(key_positions, 1), "int32")  # (1|B, 1, S)
     queries = ops.cast(ops.expand_dims(query_positions, 2), "int32")  # (1|B, T, 1)
     return keys - queries

@@ -1,4 +1,4 @@
-"""Rotary positions: queries and keys are turned by an angle that grows with the position."""
+"""Rotary positions: queries and keys are rotated by an angle that grows with the position."""
 
 from __future__ import annotations
 
@@ -8,18 +8,17 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_transformers.layers.interface.input_checks import check_sizes, told
+from keras_transformers.layers.interface.input_checks import check_sizes, format_shape
 from keras_transformers.layers.interface.layer_options import Positional
-from keras_transformers.utils.number_checks import may_be_equal
-from keras_transformers.utils.tensor_types import Tensor
+from keras_transformers.utils.tensor_types import Tensor, may_be_equal
 
 
 @keras.saving.register_keras_serializable("keras_transformers")
 class RotaryPositions(Positional):
     """Cosines and sines of rotary position embedding, computed once for all blocks.
 
-    Products of rotated queries and keys depend on the distance of their positions only. The layout is that of
-    GPT-NeoX and Llama: the first half of a head is paired with the second half.
+    Products of rotated queries and keys depend on the distance of their positions only. The layout is GPT-NeoX' and
+    Llama's: the first half of a head is paired with the second half.
     Paper: Su et al. 2021, https://arxiv.org/abs/2104.09864.
 
     Args:
@@ -51,7 +50,7 @@ class RotaryPositions(Positional):
         self.max_wavelength = max_wavelength
 
     def call(self, positions):
-        # Rounded after each step, as Llama's release code: another rounding turns position 8,000 by 5e-4 more.
+        # Rounded after each step, as in Llama's release code: without, the angle at position 8,000 differs by 5e-4.
         # The power is taken in float64: NumPy's of float32 is off by one unit in the last place on some processors.
         exponents = np.arange(0, self.head_dim, 2, dtype="float32") / self.head_dim
         frequencies = 1 / np.power(float(self.max_wavelength), exponents.astype("float64")).astype("float32")
@@ -64,7 +63,7 @@ class RotaryPositions(Positional):
 
 
 def rotate(x: Tensor, rotary: tuple[Tensor, Tensor]) -> Tensor:
-    """Turn queries or keys by their positions' angles.
+    """Rotate queries or keys by the angles of their positions.
 
     Args:
         x: (B, N, T, H).
@@ -81,28 +80,28 @@ def rotate(x: Tensor, rotary: tuple[Tensor, Tensor]) -> Tensor:
 
 
 def check_rotary(rotary: tuple[Tensor, Tensor], length: int | None, head_dim: int, context: Tensor | None) -> None:
-    """Check that rotary positions are of the tokens and the heads that they are to turn.
+    """Check that rotary positions fit the tokens and the heads.
 
     Args:
         rotary: Cosines and sines, each (1|B, T, H / 2).
-        length: T, None where it is not known.
+        length: T, None if unknown.
         head_dim: H.
-        context: Of cross-attention, whose keys have other positions than its queries.
+        context: The call's `context`: keys of cross-attention have other positions than queries.
 
     Raises:
-        ValueError: They are no pair, or have other sizes; or there is a context.
+        ValueError: They are no pair, have other sizes, or are given with a context.
 
     Example:
 
     >>> check_rotary(RotaryPositions(head_dim=8)(np.arange(3)[None]), 3, 8, None)
     """
     if context is not None:
-        raise ValueError("rotary positions are of self-attention: received a context, whose keys have other positions.")
+        raise ValueError("rotary positions need self-attention: received a context, whose keys have other positions.")
     parts = rotary if isinstance(rotary, (tuple, list)) else [rotary]
     shapes, expected = [tuple(part.shape) for part in parts], (None, length, head_dim // 2)
     if len(shapes) != 2 or not all(may_be_equal(shape, expected) for shape in shapes):
         raise ValueError(
             f"rotary must be a pair (cosines, sines), each (1 or batch, {length or '?'}, {head_dim // 2}), as "
             f"RotaryPositions(head_dim={head_dim}) gives them for the positions of hidden_states: received "
-            f"{', '.join(map(told, shapes))}."
+            f"{', '.join(map(format_shape, shapes))}."
         )

@@ -108,7 +108,7 @@ def span_targets(encoded: Encoded, spans: Sequence[tuple[int, int, str]], labels
     for i, (own, (start, end, kind)) in enumerate(zip(units_of, spans, strict=True)):
         classes = labels.entity(kind, len(own))
         if not own and start < kept:
-            raise ValueError(f"the span {(start, end, kind)} covers no token, or none that is not of the span before.")
+            raise ValueError(f"the span {(start, end, kind)} covers no token, or only tokens of the span before it.")
         for unit, number in zip(own, classes, strict=True):
             numbers[unit.position] = number
         if own and (own[0].start < start or own[-1].end > end):

@@ -1,1 +1,1 @@
-"""Tokenizer files of a Hugging Face folder: read, checked against each other, written."""
+"""Tokenizer files of a Hugging Face folder: reading, checks against each other, writing."""

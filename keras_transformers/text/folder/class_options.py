@@ -1,4 +1,4 @@
-"""What a folder's tokenizer class and its options say against tokenizer.json: `transformers` lets some of them win."""
+"""Conflicts of a folder's tokenizer class and options with tokenizer.json, resolved as in `transformers`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MBART = ("MBartTokenizer", "MBart50Tokenizer")
 GENERIC = ("PreTrainedTokenizer", "TokenizersBackend")  # without "Fast"
 # Classes with `add_bos_token` and `add_eos_token`, and the tokens that they have by default.
 BEGINNING = {GPT2: (END, END), GPT1: (None, None), LLAMA: ("<s>", "</s>"), **dict.fromkeys(GENERIC, (None, None))}
-# Classes that split texts with code of their own: no tokenizer.json says what they do.
+# Classes that split texts with their own code, which no tokenizer.json describes.
 OF_CODE = tuple(
     f"{name}Tokenizer"
     for name in (
@@ -53,8 +53,7 @@ NORMALIZER = {
     "tokenize_chinese_chars": "handle_chinese_chars",
 }
 DEFAULTS = {"do_lower_case": True, "strip_accents": None, "tokenize_chinese_chars": True}  # of BERT's class
-# The components that classes build anew: normalizers, pre-tokenizers and what puts special tokens around texts. None
-# where they take any.
+# The components that classes build themselves: normalizer, pre-tokenizer and post-processor. None if they take any.
 BERTS = ("BertNormalizer",), ("BertPreTokenizer",)
 AROUND = ("TemplateProcessing", "BertProcessing", "RobertaProcessing")
 COMPONENTS = {
@@ -68,21 +67,21 @@ COMPONENTS = {
 def follow(
     library: tokenizers.Tokenizer, name: str | None, options: Mapping[str, Any], source: Any, has_json: bool = True
 ) -> None:
-    """Change a pipeline as the class of `transformers` does that reads it.
+    """Change a pipeline as its class in `transformers` does when it reads the folder.
 
     A class such as BERT's builds its normalizer and its special tokens from tokenizer_config.json, whatever
     tokenizer.json says; the generic class takes tokenizer.json as it is.
 
     Args:
         library: The pipeline of tokenizer.json, with all added tokens. It is changed in place.
-        name: Of the class, without "Fast"; None if it is unknown.
-        options: The values of tokenizer_config.json, the special tokens by role among them.
+        name: Name of the class, without "Fast"; None if it is unknown.
+        options: The values of tokenizer_config.json, with the special tokens by role.
         source: Path of that file, for warnings.
-        has_json: Whether the pipeline is that of a tokenizer.json; else it was built from vocabulary files, which do
-            not tell the tokens around texts.
+        has_json: Whether the pipeline comes from a tokenizer.json, or else from vocabulary files, which do not define
+            the special tokens around texts.
 
     Warns:
-        UserWarning: An option and tokenizer.json contradict each other, and tokenizer.json counts.
+        UserWarning: An option contradicts tokenizer.json, and tokenizer.json is used.
     """
     if options.get("split_special_tokens"):
         warnings.warn(
@@ -118,7 +117,7 @@ def content(token: Any) -> str | None:
 
 
 def _check_components(library: tokenizers.Tokenizer, name: str, source: Any) -> None:
-    """Warn of components of tokenizer.json for which `transformers` takes the class's instead."""
+    """Warn of components of tokenizer.json that `transformers` replaces by the class's."""
     kinds = ("normalizer", "pre_tokenizer", "post_processor")
     for kind, expected in zip(kinds, COMPONENTS[name], strict=True):
         found = tuple(part["type"] for part in parts(_state(getattr(library, kind))) if part["type"])
@@ -127,7 +126,7 @@ def _check_components(library: tokenizers.Tokenizer, name: str, source: Any) -> 
             theirs = "special tokens around texts" if expected == AROUND else ", ".join(expected) or "null"
             warnings.warn(
                 f"{source} means the class {name} and its {kind}, {theirs}; tokenizer.json has "
-                f"{', '.join(found) or 'null'}: tokenizer.json counts here. Write the class "
+                f"{', '.join(found) or 'null'}: tokenizer.json is used here. Write the class "
                 "PreTrainedTokenizerFast, if tokenizer.json is right.",
                 stacklevel=2,
             )
@@ -148,38 +147,38 @@ def _follow_unknown(library: tokenizers.Tokenizer, name: str | None, options: Ma
 def _follow_normalizer(
     library: tokenizers.Tokenizer, state: dict[str, Any], is_bert: bool, options: Mapping[str, Any], source: Any
 ) -> None:
-    said = {key: options[key] for key in NORMALIZER if options.get(key) is not None}
+    given = {key: options[key] for key in NORMALIZER if options.get(key) is not None}
     if "strip_accents" in options:
-        said["strip_accents"] = options["strip_accents"]  # null is a value there: as `do_lower_case`
-    if is_bert and any(state[NORMALIZER[key]] != value for key, value in said.items()):
-        values = {**state, **{NORMALIZER[key]: value for key, value in said.items()}}
+        given["strip_accents"] = options["strip_accents"]  # null is a value here: the same as `do_lower_case`
+    if is_bert and any(state[NORMALIZER[key]] != value for key, value in given.items()):
+        values = {**state, **{NORMALIZER[key]: value for key, value in given.items()}}
         del values["type"]
         library.normalizer = normalizers.BertNormalizer(**values)
-    expected = {key: value for key, value in DEFAULTS.items() if key not in said} if is_bert else said
+    expected = {key: value for key, value in DEFAULTS.items() if key not in given} if is_bert else given
     _warn_of_others(source, {key: (value, state[NORMALIZER[key]]) for key, value in expected.items()})
 
 
 def _follow_prefix_space(
     library: tokenizers.Tokenizer, state: dict[str, Any], is_obeyed: bool, options: Mapping[str, Any], source: Any
 ) -> None:
-    said = options.get("add_prefix_space")
-    if is_obeyed and said not in (None, state["add_prefix_space"]):
-        values = {**state, "add_prefix_space": said}
+    given = options.get("add_prefix_space")
+    if is_obeyed and given not in (None, state["add_prefix_space"]):
+        values = {**state, "add_prefix_space": given}
         del values["type"]
         library.pre_tokenizer = pre_tokenizers.ByteLevel(**values)
     else:
-        expected = False if is_obeyed and said is None else said
+        expected = False if is_obeyed and given is None else given
         _warn_of_others(source, {"add_prefix_space": (expected, state["add_prefix_space"])})
 
 
 def _warn_of_others(source: Any, values: dict[str, tuple[Any, Any]]) -> None:
-    """Warn of options whose value, said or by default, is another one than the pipeline's."""
+    """Warn of options whose value, given or by default, differs from the pipeline's."""
     differing = {key: both for key, both in values.items() if both[0] is not None and both[0] != both[1]}
     if differing:
         shown_ones = ", ".join(f"{key}={json.dumps(theirs)}" for key, (theirs, _) in differing.items())
         ours = ", ".join(json.dumps(ours) for _, ours in differing.values())
         warnings.warn(
-            f"{source} means {shown_ones}, tokenizer.json {ours}: tokenizer.json counts here. Write the values of "
+            f"{source} means {shown_ones}, tokenizer.json {ours}: tokenizer.json is used here. Write the values of "
             "tokenizer.json into tokenizer_config.json, or the others into tokenizer.json.",
             stacklevel=2,
         )
@@ -192,12 +191,12 @@ def _ids_of(library: tokenizers.Tokenizer, tokens: Iterable[str]) -> dict[str, i
 
 
 def _follow_ends(library: tokenizers.Tokenizer, name: str, options: Mapping[str, Any]) -> None:
-    """Put the tokens around texts that the class names `cls_token` and `sep_token`."""
-    said = [content(options.get(role)) for role in ("cls_token", "sep_token")]
-    if said == [None, None]:
+    """Put `cls_token` and `sep_token` around texts."""
+    given = [content(options.get(role)) for role in ("cls_token", "sep_token")]
+    if given == [None, None]:
         return
     defaults = ("[CLS]", "[SEP]") if name in BERT else ("<s>", "</s>")
-    start, end = ((token or other) for token, other in zip(said, defaults, strict=True))
+    start, end = ((token or other) for token, other in zip(given, defaults, strict=True))
     pairs = list(_ids_of(library, [start, end]).items())
     if len(pairs) < len({start, end}):
         return
@@ -210,19 +209,19 @@ def _follow_ends(library: tokenizers.Tokenizer, name: str, options: Mapping[str,
 
 
 def _follow_language(library: tokenizers.Tokenizer, name: str, options: Mapping[str, Any], source: Any) -> None:
-    """Put the language of the source texts where mBART's classes do: behind them, or before them (mBART-50)."""
-    said = options.get("src_lang")
-    language, end = said or "en_XX", "</s>"
+    """Put the language token of the source where mBART's classes put it: after a text, or before it (mBART-50)."""
+    requested = options.get("src_lang")
+    language, end = requested or "en_XX", "</s>"
     ids = _ids_of(library, [end, language])
     if len(ids) < len({end, language}):
         raise ValueError(
-            f"{source}: src_lang={shown(said)}, but the vocabulary has no {shown(language)}. Expected one of its "
+            f"{source}: src_lang={shown(requested)}, but the vocabulary has no {shown(language)}. Expected one of its "
             "language tokens, such as en_XX."
         )
     before, behind = ([], [end, language]) if name == MBART[0] else ([language], [end])
     pair = [(piece, 0) for piece in (*before, A, B, *behind)]
     template = make_template([*before, A, *behind], pair, ids)
-    if said:
+    if requested:
         _set_template(library, template)
     elif _pieces(library.post_processor) != _pieces(template):
         _warn_of_others(source, {"src_lang": (language, "another language")})
@@ -237,8 +236,8 @@ def _check_prefix_space(library: tokenizers.Tokenizer, options: Mapping[str, Any
 def _follow_beginning(
     library: tokenizers.Tokenizer, name: str, options: Mapping[str, Any], source: Any, has_json: bool
 ) -> None:
-    """Put `bos_token` and `eos_token` around texts where `add_bos_token` and `add_eos_token` say so, and no others."""
-    if has_json:  # which counts in `transformers`, too
+    """Put `bos_token` and `eos_token` around texts if `add_bos_token` and `add_eos_token` are set, and no others."""
+    if has_json:  # which `transformers` uses, too
         present = zip(("add_bos_token", "add_eos_token"), tokens_around(_state(library.post_processor)), strict=True)
         _warn_of_others(source, {role: (options.get(role), bool(ids)) for role, ids in present})
         return
@@ -255,7 +254,7 @@ def _follow_beginning(
 
 
 def _set_template(library: tokenizers.Tokenizer, template: processors.PostProcessor) -> None:
-    """Let a template put the special tokens around texts; the component that trims offsets stays."""
+    """Set the template of special tokens; keep the component that trims offsets."""
     if _pieces(library.post_processor) == _pieces(template):
         return
     kept = [part for part in parts(_state(library.post_processor)) if part["type"] == "ByteLevel"]

@@ -1,4 +1,4 @@
-"""How much longer a tokenizer may make a text: a few steps that each repeat what the last one gave fill any memory."""
+"""A limit of how much longer a tokenizer makes a text: a few steps that repeat each other's output fill memory."""
 
 from __future__ import annotations
 
@@ -15,39 +15,36 @@ MOST = 10_000  # times
 PARTS = ("normalizer", "pre_tokenizer", "decoder")
 
 
-def check_growth(library: tokenizers.Tokenizer, path: str | Path) -> None:
-    """Refuse a tokenizer whose steps may make a text more than `MOST` times as long.
+def check_expansion(library: tokenizers.Tokenizer, path: str | Path) -> None:
+    """Refuse a tokenizer whose steps can make a text more than `MOST` times as long.
 
     Args:
         library: The tokenizer.
-        path: Where it comes from, for the error.
+        path: Where it comes from, for the error message.
 
     Raises:
-        ValueError: Each step may do what it does to what the step before has given: together they may make a text too
-            long to hold.
+        ValueError: The steps, each applied to the output of the one before, can make a text too long for memory.
 
     Example:
 
     >>> library = tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0}))
     >>> library.normalizer = tokenizers.normalizers.Replace("a", "aaaa")
-    >>> check_growth(library, "tokenizer.json")
+    >>> check_expansion(library, "tokenizer.json")
     """
     for name in PARTS:
         component = getattr(library, name)
-        growth = 1
+        factor = 1
         for step in parts(json.loads(component.__getstate__())) if component else []:
-            growth *= _growth(step)
-        if growth > MOST:
+            factor *= _factor(step)
+        if factor > MOST:
             raise ValueError(
-                f"{path}: the steps of the {name} may make a text {growth:,} times as long: it may be malicious. "
+                f"{path}: the steps of the {name} may make a text {factor:,} times as long: it may be malicious. "
                 f"Expected at most {MOST:,} times."
             )
 
 
-def _growth(step: dict[str, Any]) -> int:
-    """Return how many characters a step may write for one: of those steps that may, and again for what they have
-    written.
-    """
+def _factor(step: dict[str, Any]) -> int:
+    """Return the largest number of characters that a step writes for one character."""
     if step["type"] == "Replace":
         return max(1, len(step["content"]))
     if step["type"] == "ByteLevel":
@@ -58,6 +55,8 @@ def _growth(step: dict[str, Any]) -> int:
 
 
 def _longest(charsmap: bytes) -> int:
-    """Return the length of the longest replacement: see `text.charsmap`. The library has checked the sizes."""
+    """Return the length of the longest replacement: see `text.sentencepiece.charsmap`. The library has checked the
+    sizes.
+    """
     size = int.from_bytes(charsmap[:4], "little")
     return max(1, *(len(rule.decode("utf-8", "replace")) for rule in charsmap[4 + size :].split(b"\0")))

@@ -1,4 +1,4 @@
-"""Tokens that a Hugging Face folder adds to its vocabulary, in the order and with the ids of `transformers`."""
+"""Tokens that a Hugging Face folder adds to its vocabulary, with the order and ids of `transformers`."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ FLAGS = {"content": str, "lstrip": bool, "rstrip": bool, "single_word": bool, "n
 def add_tokens_of(
     folder: Path, library: tokenizers.Tokenizer, config: Mapping[str, Any], config_name: str
 ) -> tuple[dict[str, Any], set[str]]:
-    """Add to a tokenizer what the files beside its vocabulary say.
+    """Add the tokens that the files beside a vocabulary define.
 
     First come the tokens with an id, `added_tokens_decoder` of the configuration or else added_tokens.json; then the
     special tokens by role, such as `pad_token`, and those without a role. A token of the vocabulary keeps its id; any
     other gets the next one.
 
     Args:
-        folder: Of the files.
+        folder: Folder of the files.
         library: The tokenizer of the vocabulary, to which the tokens are added.
         config: The values of tokenizer_config.json.
-        config_name: Name of that file, for errors.
+        config_name: Name of that file, for error messages.
 
     Returns:
-        The values of tokenizer_config.json, with the special tokens by role that other files give; and all tokens
-        that the files name.
+        The values of tokenizer_config.json, with the special tokens by role from other files; and all tokens that the
+        files name.
 
     Raises:
-        ValueError: A file holds other things than tokens.
+        ValueError: A file holds something else than tokens.
     """
     files = _Files(folder, config, config_name)
     numbered = files.numbered(library)
@@ -58,10 +58,10 @@ def add_tokens_of(
 
 
 class _Files:
-    """What a folder says of tokens beside its vocabulary.
+    """The tokens that a folder defines beside its vocabulary.
 
-    `transformers` reads special_tokens_map.json and added_tokens.json where the configuration has no
-    `added_tokens_decoder` only; the former takes precedence of the configuration then.
+    `transformers` reads special_tokens_map.json and added_tokens.json only if the configuration has no
+    `added_tokens_decoder`; the former then takes precedence over the configuration.
     """
 
     def __init__(self, folder: Path, config: Mapping[str, Any], config_name: str):
@@ -93,7 +93,7 @@ class _Files:
         return {self._id(i): self._token(token) for i, token in (self.decoder or {}).items()}
 
     def numbered(self, library: tokenizers.Tokenizer) -> dict[int, tokenizers.AddedToken]:
-        """Return the tokens that have an id, by it."""
+        """Return the tokens with a given id, by id."""
         if self.decoder is not None:
             return self.decoded()
         extra = map(self._token, _listed(self.values.get("extra_special_tokens")))  # not `additional_special_tokens`
@@ -105,7 +105,7 @@ class _Files:
         return tokens | library.get_added_tokens_decoder()
 
     def named(self, others: bool = True) -> Iterator[tokenizers.AddedToken]:
-        """Yield the special tokens by role; with `others`, those of roles that only this model has."""
+        """Yield the special tokens that have a role; with `others`, those of roles that only this model has."""
         more = [key for key in self.values if key.endswith("_token") and key not in NAMED] if others else []
         for key in (*NAMED, *more):
             value = self.values.get(key)
@@ -122,7 +122,7 @@ class _Files:
         yield from map(self._token, _listed(extra))
 
     def check_ids(self, library: tokenizers.Tokenizer, numbered: Mapping[int, tokenizers.AddedToken]) -> None:
-        """Warn of tokens whose id is not the one in the file: `transformers` gives it the next id, too."""
+        """Warn of tokens whose id differs from the file's: like `transformers`, they got the next id."""
         found = {token.content: library.token_to_id(token.content) for token in numbered.values()}
         wrong = [(token.content, i) for i, token in numbered.items() if found[token.content] != i]
         if wrong:

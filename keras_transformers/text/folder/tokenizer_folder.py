@@ -1,4 +1,4 @@
-"""Read and write the tokenizer files of a Hugging Face folder."""
+"""Reading and writing of the tokenizer files of a Hugging Face folder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import tokenizers
 
 from keras_transformers.text.folder import vocabulary_files
 from keras_transformers.text.folder.class_options import CLASS, CONFIG, OF_CODE, OF_MODELS, T5, content, follow
-from keras_transformers.text.folder.expansion_limit import check_growth
+from keras_transformers.text.folder.expansion_limit import check_expansion
 from keras_transformers.text.folder.extra_tokens import ADDED, NAMED, SPECIAL_MAP, add_tokens_of
 from keras_transformers.text.folder.vocabulary_files import LLAMA_FILE, T5_FILE
 from keras_transformers.text.library import panics_as_errors
@@ -35,8 +35,8 @@ OPTIONS = {  # the keys of tokenizer_config.json that are used, and their types
     "extra_ids": int,
     "legacy": bool,
 }
-TARGET = "target_tokenizer.json"  # the target's tokenizer, where it is not the source's
-# Files that are written again as they were: what they say to other programs is not used here.
+TARGET = "target_tokenizer.json"  # the target's tokenizer, if it differs from the source's
+# Files that are saved unchanged for other programs, and not used here.
 KEPT = (
     CONFIG, SPECIAL_MAP, ADDED, "chat_template.jinja", "additional_chat_templates/*.jinja",
     T5_FILE, LLAMA_FILE, "sentencepiece.bpe.model",
@@ -60,16 +60,16 @@ def read_json(path: str | Path) -> tokenizers.Tokenizer:
 
 
 def parse_json(content: bytes, source: Any) -> tokenizers.Tokenizer:
-    """Parse the content of a tokenizer.json; `source` says in errors where it comes from."""
+    """Parse the content of a tokenizer.json; error messages name its `source`."""
     try:
         with panics_as_errors():
             library = tokenizers.Tokenizer.from_buffer(content)
     except Exception as error:  # the library raises bare Exception, or ValueError
-        said = str(error)[:MOST_LETTERS]
+        reason = str(error)[:MOST_LETTERS]
         raise ValueError(
-            f"{source} is not a tokenizer.json that `tokenizers` can read: {said}. Fetch it again."
+            f"{source} is not a tokenizer.json that `tokenizers` can read: {reason}. Fetch it again."
         ) from error
-    check_growth(library, source)
+    check_expansion(library, source)
     return library
 
 
@@ -86,19 +86,21 @@ def read(folder: str | Path) -> Read:
         library = read_json(folder / "tokenizer.json")
     else:
         library, of_model = vocabulary_files.read(folder, name, of_model, options)
-    said, named = add_tokens_of(folder, library, options, CONFIG)
-    follow(library, name or of_model, said, folder / CONFIG, has_json)
+    all_options, named = add_tokens_of(folder, library, options, CONFIG)
+    follow(library, name or of_model, all_options, folder / CONFIG, has_json)
     if not has_json:
-        library = vocabulary_files.without_renamed(library, of_model, said, named)
+        library = vocabulary_files.without_renamed(library, of_model, all_options, named)
 
     kept = _kept(folder)
-    if not options.get(CLASS) and (name or not has_json):  # from config.json, which is written anew, or from the files
+    if not options.get(CLASS) and (
+        name or not has_json
+    ):  # the class is from config.json, which is not kept, or the files
         kept[CONFIG] = json.dumps({**options, CLASS: name or of_model}).encode()
     return library, kept
 
 
 def read_pair(folder: str | Path) -> tuple[Read, Read]:
-    """Return the tokenizers of source and target, from Marian's files or those of `write_pair`; else one for both."""
+    """Read the tokenizers of source and target, from Marian's files or those of `write_pair`; else one for both."""
     folder = Path(folder)
     if (folder / TARGET).is_file():
         kept = _kept(
@@ -116,7 +118,7 @@ def read_pair(folder: str | Path) -> tuple[Read, Read]:
 
 
 def _is_joint(folder: Path) -> bool:
-    """Return whether Marian's files belong to one tokenizer for both sides, and tokenizer.json holds it."""
+    """Return whether Marian's files are of one tokenizer for both sides, which tokenizer.json holds."""
     source, target = (folder / name for name in marian_tokenizers.SIDES)
     written = all(path.is_file() for path in (folder / "tokenizer.json", source, target))
     return written and read_bytes(source) == read_bytes(target)
@@ -130,7 +132,7 @@ def _options(folder: Path) -> dict[str, Any]:
 
 
 def _class_names(folder: Path, options: dict[str, Any]) -> tuple[str | None, str | None]:
-    """Return the tokenizer's class that the folder names, and the class by its model's type; without "Fast"."""
+    """Return the tokenizer class that the folder names, and the class for its model's type; without "Fast"."""
     path = folder / "config.json"
     model = read_object(path) if path.is_file() else {}
     check_types(model, {CLASS: str, "model_type": str}, path)
@@ -138,9 +140,8 @@ def _class_names(folder: Path, options: dict[str, Any]) -> tuple[str | None, str
     if name in OF_CODE:
         source = path.with_name(CONFIG) if options.get(CLASS) else path
         raise ValueError(
-            f"{source} names the class {name}, which splits texts with code of its own: its ids are those of no file "
-            "that could be read here. Expected a pipeline that a tokenizer.json describes: write one, with the class "
-            "PreTrainedTokenizerFast."
+            f"{source} names the class {name}, which splits texts by its own code, so that no file gives its ids. "
+            "Expected a pipeline that a tokenizer.json describes: write one, with the class PreTrainedTokenizerFast."
         )
     return name, OF_MODELS.get(model.get("model_type", ""))
 
@@ -153,24 +154,26 @@ def _found(folder: Path, patterns: Sequence[str]) -> list[Path]:
     return [path for pattern in patterns for path in sorted(folder.glob(pattern)) if path.is_file()]
 
 
-def said_in(kept: Mapping[str, bytes]) -> dict[str, Any]:
+def _options_in(kept: Mapping[str, bytes]) -> dict[str, Any]:
     """Return the values of a tokenizer_config.json among kept files, without a class whose code is not kept."""
-    said = json.loads(kept[CONFIG]) if CONFIG in kept else {}
-    return {key: value for key, value in said.items() if key != "auto_map" and (key != CLASS or "auto_map" not in said)}
+    options = json.loads(kept[CONFIG]) if CONFIG in kept else {}
+    left_out = ("auto_map", CLASS) if "auto_map" in options else ()
+    return {key: value for key, value in options.items() if key not in left_out}
 
 
 def roles_in(kept: Mapping[str, bytes]) -> dict[str, str]:
     """Return the special tokens by role, such as `eos_token`, that kept files name."""
-    said = said_in(kept)
-    if SPECIAL_MAP in kept and said.get("added_tokens_decoder") is None:
-        said |= json.loads(kept[SPECIAL_MAP])
-    return {role: token for role in NAMED if (token := content(said.get(role))) is not None}
+    options = _options_in(kept)
+    if SPECIAL_MAP in kept and options.get("added_tokens_decoder") is None:
+        options |= json.loads(kept[SPECIAL_MAP])
+    return {role: token for role in NAMED if (token := content(options.get(role))) is not None}
 
 
 def without_class(kept: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Return kept files for a pipeline that was changed: its class may no longer build it."""
-    said = {key: value for key, value in said_in(kept).items() if key not in (CLASS, "add_bos_token", "add_eos_token")}
-    return {**kept, CONFIG: json.dumps(said).encode()} if CONFIG in kept else dict(kept)
+    """Return the kept files without a class, for a pipeline that was changed, so that its class may not build it."""
+    left_out = (CLASS, "add_bos_token", "add_eos_token")
+    options = {key: value for key, value in _options_in(kept).items() if key not in left_out}
+    return {**kept, CONFIG: json.dumps(options).encode()} if CONFIG in kept else dict(kept)
 
 
 def read_max_length(folder: str | Path) -> int | float | None:
@@ -195,7 +198,7 @@ def write(
     kind = pipeline["model"]["type"]
     options: dict[str, Any] | None
     if T5_FILE in kept:
-        options = _t5_class(pipeline, said_in(kept))
+        options = _t5_class(pipeline, _options_in(kept))
     else:
         options = wordpiece_vocabulary.folder_class(pipeline) or byte_pair_vocabulary.folder_class(pipeline)
     files = {}
@@ -210,7 +213,7 @@ def write_pair(folder: str | Path, source: Read, target: Read, max_length: int |
     (library, kept), (target_library, target_kept) = source, target
     kept = target_kept | kept
     is_marian = set(marian_tokenizers.SIDES) <= kept.keys()
-    can_be = said_in(kept).get(CLASS, MARIAN) == MARIAN and T5_FILE not in kept
+    can_be = _options_in(kept).get(CLASS, MARIAN) == MARIAN and T5_FILE not in kept
     if not is_marian and can_be and marian_tokenizers.can_be(library) and marian_tokenizers.can_be(target_library):
         kept, is_marian = kept | marian_tokenizers.files(library, target_library), True
     if not is_marian:
@@ -229,12 +232,12 @@ def _write(
     files: Mapping[str, bytes],
     max_length: int | None,
 ) -> None:
-    """Write tokenizer.json, and other files; tokenizer_config.json says what it said, and what the pipeline does."""
-    said = said_in(files)
-    config = {**said, **options}
-    if said.get(CLASS):
-        config[CLASS] = said[CLASS]
-    elif not said and SPECIAL_MAP not in files:
+    """Write tokenizer.json and other files; tokenizer_config.json keeps its values, and gets the pipeline's options."""
+    kept_options = _options_in(files)
+    config = {**kept_options, **options}
+    if kept_options.get(CLASS):
+        config[CLASS] = kept_options[CLASS]
+    elif not kept_options and SPECIAL_MAP not in files:
         config = _roles(library) | roles_in(files) | config
     if max_length is not None:
         config["model_max_length"] = max_length
@@ -244,7 +247,7 @@ def _write(
         "tokenizer.json": library.to_str(pretty=True).encode("utf-8"),
         CONFIG: json.dumps(config, indent=2).encode("utf-8"),
     }
-    for path in _found(Path(folder), (*KEPT, *VOCABULARIES)):  # of another tokenizer, if it is not written again
+    for path in _found(Path(folder), (*KEPT, *VOCABULARIES)):  # files of an older tokenizer that are not written again
         path.unlink()
     for name, file_content in files.items():
         path = Path(folder, name)
@@ -253,13 +256,13 @@ def _write(
 
 
 def _roles(library: tokenizers.Tokenizer) -> dict[str, str]:
-    """Return the special tokens by role, as their names tell."""
+    """Return the special tokens by role, recognised by their names."""
     specials = {token.content for token in library.get_added_tokens_decoder().values() if token.special}
     roles = {role: next((token for token in tokens if token in specials), None) for role, tokens in ROLES.items()}
     return {role: token for role, token in roles.items() if token}
 
 
-def _t5_class(pipeline: dict[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
+def _t5_class(pipeline: dict[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
     extra = [token["content"] for token in pipeline["added_tokens"] if token["content"].startswith("<extra_id_")]
-    is_listed = said.get("additional_special_tokens") or said.get("extra_special_tokens")
+    is_listed = options.get("additional_special_tokens") or options.get("extra_special_tokens")
     return {CLASS: T5, "extra_ids": len(extra)} | ({} if is_listed else {"additional_special_tokens": extra})

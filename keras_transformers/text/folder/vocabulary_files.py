@@ -1,4 +1,4 @@
-"""Build a tokenizer from the vocabulary files of a Hugging Face folder, where it has no tokenizer.json."""
+"""Tokenizers from the vocabulary files of a Hugging Face folder without tokenizer.json."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from keras_transformers.utils.untrusted import shown
 
 T5_FILE, T5_CLASSES, LLAMA_FILE = "spiece.model", (T5, "MT5Tokenizer"), "tokenizer.model"
 ALONE = (LLAMA_FILE, "sentencepiece.bpe.model", "sentencepiece.model", "tekken.json")
-MOST_EXTRA = 10_000  # sentinels: a million takes a minute
+MOST_EXTRA = 10_000  # number of sentinels: a million takes a minute
 PROVIDE = (
     "Provide its tokenizer.json: `AutoTokenizer.from_pretrained(...).save_pretrained(...)` of `transformers` writes it."
 )
@@ -36,12 +36,12 @@ ROLES_OF = {
 def read(
     folder: Path, name: str | None, of_model: str | None, options: dict[str, Any]
 ) -> tuple[tokenizers.Tokenizer, str]:
-    """Build the pipeline of the class that a folder names, else of the model's type, or of the files' kind.
+    """Build the pipeline of the class that a folder names, else of the class for the model's type or the kind of files.
 
     Args:
-        folder: Holds the vocabulary files.
-        name: Of the class, without "Fast"; None if the folder names none.
-        of_model: The class by the model's type, or None.
+        folder: Folder of the vocabulary files.
+        name: Name of the class, without "Fast"; None if the folder names none.
+        of_model: The class for the model's type, or None.
         options: The values of tokenizer_config.json.
 
     Returns:
@@ -59,7 +59,7 @@ def read(
     if (folder / LLAMA_FILE).is_file():
         return _read_llama(folder, name, options), LLAMA
     held = [file for file in ALONE if (folder / file).is_file()]
-    remedy = f" It holds {', '.join(held)}, which does not say what `transformers` adds to it. {PROVIDE}"
+    remedy = f" It holds {', '.join(held)}, which does not define what `transformers` adds to it. {PROVIDE}"
     raise ValueError(
         f"No tokenizer in {folder}: expected tokenizer.json, vocab.txt, vocab.json and merges.txt, {T5_FILE}, or "
         f"{', '.join(marian_tokenizers.SIDES)} and {marian_tokenizers.VOCABULARY}.{remedy if held else ''}"
@@ -67,18 +67,18 @@ def read(
 
 
 def without_renamed(
-    library: tokenizers.Tokenizer, name: str | None, said: Mapping[str, Any], named: set[str]
+    library: tokenizers.Tokenizer, name: str | None, given: Mapping[str, Any], named: set[str]
 ) -> tokenizers.Tokenizer:
-    """Return a tokenizer whose special tokens are words where the folder gives all their roles to others.
+    """Turn special tokens into plain words if the folder gives all their roles to other tokens.
 
     Args:
-        library: As `read` built it.
-        name: Of its class.
-        said: The special tokens by role.
+        library: The tokenizer that `read` built.
+        name: Name of its class.
+        given: The folder's special tokens by role.
         named: All tokens that the folder names.
     """
     roles = ROLES_OF.get(name or "", {})
-    used = {content(said[role]) if role in said else token for role, token in roles.items()}
+    used = {content(given[role]) if role in given else token for role, token in roles.items()}
     if not (renamed := set(roles.values()) - used - named):
         return library
     config = json.loads(library.to_str())
@@ -110,7 +110,7 @@ def _read_bert(folder: Path, name: str | None, options: dict[str, Any]) -> token
 
 
 def _read_byte_pair(folder: Path, name: str | None, of_model: str | None) -> tuple[tokenizers.Tokenizer, str]:
-    """Other classes have a vocab.json and merges.txt, too, but give other ids."""
+    """Read vocab.json and merges.txt; refuse other classes with such files, as they give other ids."""
     builders = byte_pair_vocabulary.BUILDERS | dict.fromkeys(ROBERTA, byte_pair_vocabulary.build_bart)
     _check_class(folder, name, "vocab.json and merges.txt", [*builders])
     vocabulary, merges = byte_pair_vocabulary.read(folder / "vocab.json", folder / "merges.txt")
@@ -121,13 +121,13 @@ def _read_byte_pair(folder: Path, name: str | None, of_model: str | None) -> tup
 def _read_llama(folder: Path, name: str | None, options: dict[str, Any]) -> tokenizers.Tokenizer:
     """Read tokenizer.model, if versions 4 and 5 of `transformers` give the same ids for it."""
     path = folder / LLAMA_FILE
-    said = {key: options[key] for key in ("legacy", "add_bos_token", "add_prefix_space") if key in options}
+    given = {key: options[key] for key in ("legacy", "add_bos_token", "add_prefix_space") if key in options}
     known = {"legacy": False, "add_bos_token": bool(options.get("add_bos_token")), "add_prefix_space": True}
-    if name != LLAMA or {"add_prefix_space": True} | said != known:
+    if name != LLAMA or {"add_prefix_space": True} | given != known:
         raise ValueError(
-            f"{path} does not say what `transformers` adds to it, which its versions do differently. Expected "
-            f"{CONFIG} to say tokenizer_class {LLAMA!r}, legacy false and add_bos_token true or false; received "
-            f"tokenizer_class {name and name[:100]!r} and {said}. {PROVIDE}"
+            f"{path} does not define the special tokens, in which versions of `transformers` differ. Expected "
+            f"{CONFIG} with tokenizer_class {LLAMA!r}, legacy false and add_bos_token true or false; received "
+            f"tokenizer_class {name and name[:100]!r} and {given}. {PROVIDE}"
         )
     begins, ends = options["add_bos_token"], bool(options.get("add_eos_token"))
     try:

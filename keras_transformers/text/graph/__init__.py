@@ -1,1 +1,1 @@
-"""tokenizer.json compiled into core TensorFlow ops."""
+"""The compiler from tokenizer.json to core TensorFlow ops."""

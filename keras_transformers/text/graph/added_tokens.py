@@ -18,11 +18,12 @@ FLAGS = ("single_word", "lstrip", "rstrip")
 
 
 class AddedTokens(tf.Module):
-    """Replace each added token in a text by TOKEN + id. The leftmost match wins, then the longest; none overlap.
+    """Ops that replace each added token in a text by TOKEN + id. The leftmost match wins, then the longest; none
+    overlap.
 
     Args:
-        tokens: content to id.
-        flags: id to the token with its flags: `single_word` tokens must not be next to a word character, `lstrip` and
+        tokens: Content to id.
+        flags: Id to the token with its flags: `single_word` tokens must not be next to a word character, `lstrip` and
             `rstrip` tokens absorb the whitespace before and after them.
     """
 
@@ -60,7 +61,7 @@ class AddedTokens(tf.Module):
         return self._strip(points, tf.boolean_mask(placed, kept))
 
     def _inside_word(self, points: Stream, at: tf.Tensor, stop: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
-        """(M,) bool: matches of `single_word` tokens that are next to a word character of their row."""
+        """Mark the matches of `single_word` tokens that are next to a word character of their row, (M,) bool."""
         is_word = tf.concat([self.word_class(points.values) > 0, [False]], 0)  # (N + 1,)
         first = tf.concat([row_starts(points), [True]], 0)  # (N + 1,)
 
@@ -71,7 +72,7 @@ class AddedTokens(tf.Module):
     def _spanned(self, points: Tracked, at: tf.Tensor, stop: tf.Tensor, ids: tf.Tensor) -> Tracked:
         """Give the values `at` (P,) the spans of their tokens, up to `stop` (P,), and of the whitespace they absorb.
 
-        Of whitespace between two tokens that absorb it, the first has all.
+        Whitespace between two tokens that absorb it goes to the first.
         """
         is_blank, starts = self.is_blank(points.values) > 0, row_starts(points)  # (N,), (N,)
         up_to, from_here = run_lengths(is_blank, starts)  # (N,), (N,)
@@ -95,17 +96,17 @@ class AddedTokens(tf.Module):
 
 
 def _flagged(tokens: dict[str, int], flags: dict[int, tokenizers.AddedToken], name: str) -> tf.Tensor:
-    """(I + 1,) bool by id + 1: whether the token has a flag. No list of the ids: texts are long, and lists, too."""
+    """Return a table (I + 1,) bool by id + 1: whether the token has a flag. A search in a list of ids would be slow."""
     table = np.zeros(max(tokens.values()) + 2, bool)
     table[[i + 1 for i in tokens.values() if getattr(flags[i], name)]] = True
     return tf.constant(table)
 
 
 def _among(ids: tf.Tensor, flagged: tf.Tensor) -> tf.Tensor:
-    """(M,) bool: True for the ids that are flagged; an id of -1 is none."""
+    """Mark the ids that are flagged, (M,) bool; an id of -1 is none."""
     return tf.gather(flagged, ids + 1)
 
 
 def _leftmost(at: tf.Tensor, stop: tf.Tensor) -> tf.Tensor:
-    """(M,) bool: of the matches [at, stop), in order, those that a search from the left finds, without overlaps."""
+    """Mark the matches [at, stop), in order, that a search from the left without overlaps finds, (M,) bool."""
     return reachable(tf.range(tf.size(at)) == 0, tf.searchsorted(at, stop), tf.size(at))

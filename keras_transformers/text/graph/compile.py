@@ -1,4 +1,4 @@
-"""Compile a tokenizer.json into core TensorFlow ops."""
+"""The compiler from a tokenizer.json to core TensorFlow ops, and the compiled tokenizer."""
 
 from __future__ import annotations
 
@@ -59,19 +59,19 @@ MODELS = {"BPE": BytePair, "Unigram": Unigram, "WordLevel": WordLevel, "WordPiec
 
 
 def compile_text(tokenizer_json: str, pad_id: int | None = None) -> TextGraph:
-    """Compile a tokenizer.json into TensorFlow ops that give what the `tokenizers` library gives.
+    """Compile a tokenizer.json into TensorFlow ops with the same results as the `tokenizers` library.
 
     Use it to put text handling into an exported model, or into a tf.data pipeline.
 
     Args:
-        tokenizer_json: the content of a tokenizer.json.
-        pad_id: the id that `encode` pads rows with; None for the id of [PAD].
+        tokenizer_json: The content of a tokenizer.json.
+        pad_id: The id that `encode` pads rows with; None for the id of [PAD].
 
     Returns:
         A `TextGraph`.
 
     Raises:
-        ValueError: a component cannot be compiled; the message names it.
+        ValueError: A component cannot be compiled; the message names it.
 
     Example:
 
@@ -87,7 +87,7 @@ def compile_text(tokenizer_json: str, pad_id: int | None = None) -> TextGraph:
 
 
 class TextGraph(tf.Module):
-    """Text to ids and back in core ops: works eagerly, in tf.function and tf.data, and in a SavedModel.
+    """A compiled tokenizer: core ops that work eagerly, in tf.function and tf.data, and in a SavedModel.
 
     Its methods are plain functions, so that a SavedModel holds only the signatures that use them. `tokenize` is traced
     once for all functions and data sets that use it.
@@ -126,9 +126,7 @@ class TextGraph(tf.Module):
         self._locate_once = traced_once(self._locate)
 
     def _front(self) -> tuple[Front | None, Callable | None]:
-        """Return the `Front`, and the Metaspace that needs it: with the scheme "first", and after other steps. Else
-        Nones.
-        """
+        """Return the `Front` and the Metaspace that needs it (scheme "first", after other steps), or two Nones."""
         for i, splitter in enumerate(self.splitters):
             if isinstance(splitter, Metaspace) and splitter.scheme == "first" and (self.normalizers or i):
                 return Front(self.normalizers, self.splitters[:i]), splitter
@@ -136,7 +134,7 @@ class TextGraph(tf.Module):
 
     @tf.autograph.experimental.do_not_convert
     def tokenize(self, texts: tf.Tensor) -> tf.RaggedTensor:
-        """Return texts (B,) string to ids (B, None) int32, without special tokens or truncation.
+        """Convert texts (B,) string to ids (B, None) int32, without special tokens or truncation.
 
         Bytes that are not UTF-8 become U+FFFD, as in `bytes.decode("utf-8", "replace")`.
         """
@@ -146,14 +144,14 @@ class TextGraph(tf.Module):
         return self.model(*self._split(_decoded(texts)))
 
     def _locate(self, texts: tf.Tensor) -> Tracked:
-        """Return texts (B,) string to ids (B, None) with their places in the texts: see `locate`."""
+        """Convert texts (B,) string to ids (B, None) with their positions in the texts: see `locate`."""
         typed = tracked(_decoded(texts))
         spans = tf.pad(typed.spans, [[0, 0], [0, 2]]) if self.trim else typed.spans  # `AddedTokens` counts spaces there
         points, starts = self._split(Tracked(typed.points, spans))
         return locate(typed, points, starts, self.model(points, starts), self.trim)
 
     def _split(self, points: Stream) -> tuple[Stream, tf.Tensor]:
-        """Typed code points (B, None) to those that the model reads (B, None); (N,) bool, where their words begin."""
+        """Normalise and pre-tokenise typed code points (B, None); return them, and where words begin, (N,) bool."""
         points = self.cut_typed(points)
         front = self.front and self.front(points)
         for normalizer in self.normalizers:
@@ -169,13 +167,13 @@ class TextGraph(tf.Module):
     def encode(
         self, texts: tf.Tensor, pairs: tf.Tensor | None = None, *, max_length: int, with_offsets: bool = False
     ) -> dict[str, tf.Tensor]:
-        """Return texts, or pairs of texts, to the inputs of a model, special tokens included.
+        """Convert texts, or pairs of texts, to the inputs of a model, special tokens included.
 
         Args:
             texts: (B,) string.
-            pairs: (B,) string, the second of each pair.
-            max_length: the most tokens of a row; the longer text of a pair is truncated first.
-            with_offsets: also return where each token came from.
+            pairs: (B,) string, the second text of each pair.
+            max_length: Maximum tokens of a row; the longer text of a pair is truncated first.
+            with_offsets: Whether to return the position of each token in its text, too.
 
         Returns:
             token_ids (B, T) int32, padded on the right to the longest row; segment_ids (B, T) int32;
@@ -184,9 +182,9 @@ class TextGraph(tf.Module):
             special tokens and padding. word_ids (B, T) int32: the word of its text that each token belongs to, and
             sequence_ids (B, T) int32: its text, 0 or 1 for the second of a pair; -1 for special tokens and padding.
 
-        Offsets and word_ids are those of the library, with one exception. Where byte-pair encoding drops letters, as
-        it has no token for them, the library puts the tokens after them too far left: of "xab" without "x" it puts "a"
-        at (0, 1). Here "a" is at (1, 2).
+        Offsets and word_ids equal the library's, with one exception. If byte-pair encoding drops letters without a
+        token, the library's offsets of the tokens after them are too small: in "xab" without a token for "x" it gives
+        "a" the offsets (0, 1), not (1, 2) as here.
 
         Example:
 
@@ -204,29 +202,30 @@ class TextGraph(tf.Module):
     def encode_windows(
         self, texts: tf.Tensor, pairs: tf.Tensor, *, max_length: int, stride: int, most_question: int | None = None
     ) -> dict[str, tf.Tensor]:
-        """Return pairs of texts to windows, as the library does with the truncation "only_second".
+        """Cut pairs of texts into windows, as the library does with the truncation "only_second".
 
-        Use it for questions and contexts: of a context that is too long, several windows are made, each beside the
-        whole question.
+        Use it for questions and contexts: a context that is too long is cut into several windows, each with the whole
+        question.
 
-        Where a question leaves so little room that windows could not advance (a room of at most `stride` tokens), the
-        library raises an error, or panics. Here it is cut, so that the others of a batch are answered: to half the
-        tokens that a window has beside special tokens and `stride`; or to what a short context leaves, if that is more.
+        If a question leaves so little room that windows could not advance (at most `stride` tokens), the library raises
+        an error, or panics. Here the question is cut, so that one row does not fail the batch: to half the tokens of a
+        window without special tokens and `stride`, or to the room that a short context leaves, if that is more.
 
         Args:
             texts: (B,) string, the questions.
             pairs: (B,) string, the contexts: only they are cut into windows.
-            max_length: the most tokens of a window.
-            stride: how many tokens of the context a window shares with the window before.
-            most_question: the most tokens of a question beside a context that needs several windows; a longer one is
-                cut to them, or to what a short context leaves. None for as many as let windows advance.
+            max_length: Maximum tokens of a window.
+            stride: Number of tokens of the context that successive windows share.
+            most_question: Maximum tokens of a question whose context needs several windows; a longer question is cut to
+                it, or to the room that a short context leaves. None for as many as let windows advance.
 
         Returns:
-            What `encode` returns with offsets, but of W windows: those of the first pair, then those of the next, and
-            so on. row (W,) int32: the pair that each window is of. truncated (B,) bool: True where a question was cut.
+            The outputs of `encode` with offsets, for W windows: first the windows of the first pair, then those of the
+            next, and so on. row (W,) int32: the pair of each window. truncated (B,) bool: True where a question was
+            cut.
 
-        They are those of the library, with one exception: it gives contexts the segment 1 in all windows of a pair but
-        the first, whatever the template says.
+        Windows equal the library's, with one exception: it gives contexts the segment 1 in all windows of a pair but
+        the first, against the template.
 
         Raises:
             ValueError: `max_length` leaves no room for text, or the windows would not advance by `stride`.
@@ -236,7 +235,7 @@ class TextGraph(tf.Module):
 
     @tf.autograph.experimental.do_not_convert
     def decode(self, ids: tf.Tensor) -> tf.Tensor:
-        """Return ids (B, T) int32 to texts (B,) string, special tokens left out."""
+        """Convert ids (B, T) int32 to texts (B,) string, without special tokens."""
         return self.decoder(ids)
 
 
@@ -253,14 +252,16 @@ def _components(part: str, config: dict[str, Any], known: Mapping[str, Any]) -> 
 
 
 def _added_tokens(library: tokenizers.Tokenizer, normalized: bool) -> Callable:
-    """Replace the added tokens that are looked for in the typed text, or those looked for in the normalised text."""
+    """Build the ops for the added tokens that are matched in the typed text, or for those matched in the normalised
+    text.
+    """
     tokens: dict[str, int] = {}
     added = library.get_added_tokens_decoder()
     for i, token in sorted(added.items(), key=lambda item: (not item[1].special, item[0])):
         if token.normalized == normalized:
             normalizer = library.normalizer if normalized else None
             content = normalizer.normalize_str(token.content) if normalizer else token.content
-            tokens.setdefault(content, i)  # of equal contents the library takes the first
+            tokens.setdefault(content, i)  # if two have the same content, the library takes the first
     tokens.pop("", None)  # a token that normalises to nothing never matches
     return AddedTokens(tokens, added) if tokens else _unchanged
 

@@ -1,4 +1,4 @@
-"""One text graph for all that use a tokenizer: tasks, layers and exports."""
+"""One text graph for all users of a tokenizer: tasks, layers and exports."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from weakref import WeakKeyDictionary
 from keras_transformers.text.graph.compile import TextGraph, compile_text
 from keras_transformers.text.tokenizer import Tokenizer
 
-GRAPHS: WeakKeyDictionary[Tokenizer, dict[int, TextGraph]] = WeakKeyDictionary()  # by padding; compiling takes a second
+# Graphs by padding id, as compiling takes a second.
+GRAPHS: WeakKeyDictionary[Tokenizer, dict[int, TextGraph]] = WeakKeyDictionary()
 
 
 def graph_of(tokenizer: Tokenizer, pad_id: int) -> TextGraph:
-    """Return a tokenizer as TensorFlow ops: compiled at the first call, and kept as long as the tokenizer is.
+    """Return a tokenizer as TensorFlow ops: compiled at the first call, and kept as long as the tokenizer exists.
 
     Args:
-        tokenizer: Of the texts.
+        tokenizer: The tokenizer.
         pad_id: The id that rows are padded with.
 
     Example:

@@ -8,9 +8,9 @@ TEXT = tf.TensorSpec([None], tf.string, name="text")
 
 
 def with_rows(columns: dict[str, tf.Tensor], rows: tf.Tensor, of: str = "text") -> dict[str, tf.Tensor]:
-    """Return the columns, after assertions that each has so many rows, one for each `of`.
+    """Return the columns, with an assertion that each has `rows` rows, one for each `of`.
 
-    All of them pass the assertions: an op that takes one without could fail first, with a message that helps less.
+    All columns depend on all assertions: otherwise another op could fail first, with a less helpful message.
     """
     checks = [
         tf.debugging.assert_equal(tf.shape(column)[0], rows, f"{name} must have one row for each {of}.")

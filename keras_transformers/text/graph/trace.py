@@ -38,9 +38,9 @@ def traced_once(function: Callable[[tf.Tensor], Any]) -> Callable[[tf.Tensor], A
 
 
 def traced_loop(function: Callable[..., Any], signature: list[tf.TensorSpec]) -> Callable[..., Any]:
-    """Let eager calls trace a function, too: in a loop of many steps each would take them milliseconds, not 0.1.
+    """Let eager calls trace a function, too: in a loop of many steps each step would take milliseconds, not 0.1.
 
-    Use it for loops whose steps a text or a vocabulary may make many. The result is a plain function, as of
+    Use it for loops whose number of steps depends on a text or a vocabulary. The result is a plain function, as in
     `traced_once`.
 
     Example:

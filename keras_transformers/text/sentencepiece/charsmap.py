@@ -34,7 +34,7 @@ def rules(charsmap: bytes, longest: int) -> dict[str, str]:
 
 
 def _walk(units: np.ndarray, longest: int) -> dict[bytes, int]:
-    """Key to value, for keys of at most `longest` bytes: the trie is read level by level."""
+    """Return key to value, for keys of at most `longest` bytes: the trie is read level by level."""
     labels, offsets = units & LABEL, (units >> 10) << ((units & (1 << 9)) >> 6)
     nodes = np.flatnonzero((labels > 0) & (labels < 256))
     origins = nodes ^ labels[nodes]  # the base that each node is addressed from: siblings share it
@@ -59,7 +59,7 @@ def _walk(units: np.ndarray, longest: int) -> dict[bytes, int]:
 
 
 def rules_of(rewrite: Callable[[str], str]) -> dict[str, str]:
-    """Rules that do what a normaliser does to single characters, and to decomposed ones (a letter and its marks).
+    """Return rules for what a normaliser does to single characters, and to decomposed ones (a letter and its marks).
 
     Decomposed Hangul and marks in another than the canonical order get no rules: SentencePiece's normalisers leave
     them unchanged, too.
@@ -73,9 +73,7 @@ def rules_of(rewrite: Callable[[str], str]) -> dict[str, str]:
 
 
 def _changed(rewrite: Callable[[str], str], block: int = 256) -> list[str]:
-    """Return the characters that a normaliser changes. Blocks are tested as a whole, so some unchanged ones are
-    included.
-    """
+    """Return the characters that a normaliser changes, and some unchanged ones, as blocks are tested as a whole."""
     blocks = ("".join(map(chr, range(max(begin, 1), begin + block))) for begin in range(0, 0x110000, block))
     texts = (text for text in blocks if not 0xD800 <= ord(text[0]) < 0xE000)
     return [character for text in texts if rewrite(text) != text for character in text]

@@ -24,11 +24,12 @@ def is_folder(folder: Path) -> bool:
 
 
 def read(folder: Path, options: dict[str, Any]) -> list[tuple[tokenizers.Tokenizer, dict[str, bytes]]]:
-    """Return the tokenizers of source and target, each with the files that it was read from.
+    """Read the tokenizers of source and target, each with its files.
 
     Args:
-        folder: holds source.spm, target.spm and vocab.json; target_vocab.json if the options say `separate_vocabs`.
-        options: the content of tokenizer_config.json.
+        folder: Folder of source.spm, target.spm and vocab.json; and target_vocab.json, with the option
+            `separate_vocabs`.
+        options: The content of tokenizer_config.json.
     """
     vocabularies = (VOCABULARY, TARGET_VOCABULARY if options.get("separate_vocabs") else VOCABULARY)
     needed = dict.fromkeys((*SIDES, *vocabularies))
@@ -46,14 +47,14 @@ def read(folder: Path, options: dict[str, Any]) -> list[tuple[tokenizers.Tokeniz
 def build(
     model: spm_file.SentencePieceModel, vocabulary: dict[str, int], path: str | Path = "The model"
 ) -> tokenizers.Tokenizer:
-    """Return one side's pipeline: the model cuts texts into pieces, the vocabulary gives their ids, </s> ends a text.
+    """Build one side's pipeline: the model cuts texts into pieces, the vocabulary gives their ids, </s> ends a text.
 
-    `transformers`, which runs the sentencepiece library, differs in two cases. There a piece that the vocabulary lacks
-    is <unk>; here smaller pieces are used. There several characters in a row that the model does not know are looked
-    up as one token; here each gets its id if the vocabulary has one (from the other side).
+    `transformers`, which runs the sentencepiece library, differs in two cases. There a piece that is not in the
+    vocabulary becomes <unk>; here smaller pieces are used. There successive characters that the model does not know are
+    looked up as one token; here each gets its id if the vocabulary has one (from the other side).
 
     Args:
-        path: of the model, for error messages.
+        path: Path of the model, for error messages.
     """
     if absent := [token for token in (END, UNKNOWN_TOKEN) if token not in vocabulary]:
         raise ValueError(f"The vocabulary beside {path} lacks {absent}. Expected Marian's vocab.json.")
@@ -76,7 +77,7 @@ def can_be(library: tokenizers.Tokenizer) -> bool:
 
 
 def files(source: tokenizers.Tokenizer, target: tokenizers.Tokenizer) -> dict[str, bytes]:
-    """Marian's files, name to content, for tokenizers that were not read from such files."""
+    """Return Marian's files, name to content, for tokenizers that were not read from such files."""
     sides = [_written(source)] * 2 if target is source else [_written(source), _written(target)]
     separate = sides[0][1] != sides[1][1]
     models = {name: model for name, (model, _) in zip(SIDES, sides, strict=True)}

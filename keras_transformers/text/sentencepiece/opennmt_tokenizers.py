@@ -1,4 +1,4 @@
-"""The tokenizers of OpenNMT-tf: a vocabulary of one token a line, and a SentencePiece model or none."""
+"""The tokenizers of OpenNMT-tf: a vocabulary of one token a line, with or without a SentencePiece model."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ ROLES = {"pad_token": BLANK, "bos_token": BEGIN, "eos_token": END, "unk_token": 
 
 
 def read_vocabulary(path: str | Path) -> list[str]:
-    """Read the tokens of a vocabulary, by id; the last one, <unk>, stands in no line.
+    """Read the tokens of a vocabulary by id; the last one, <unk>, is not in the file.
 
     Raises:
-        ValueError: The file is no text, does not begin with the special tokens, or has a line that is empty or twice.
+        ValueError: The file is no text, does not begin with the special tokens, or has an empty or repeated line.
     """
     lines = [line.rstrip("\r") for line in decoded(read_bytes(path, "a vocabulary"), path).split("\n")]
     tokens = lines[:-1] if lines[-1] == "" else lines
@@ -49,12 +49,12 @@ def build(
     """Build the pipeline of one side; <unk> gets the id after the last token.
 
     Args:
-        tokens: By id.
-        model: Cuts texts into pieces; None where texts come as tokens with spaces between them.
-        before, behind: Special tokens around a text. A template says so even if there are none: see
+        tokens: Tokens by id.
+        model: Cuts texts into pieces; None if texts are tokens with spaces between them.
+        before, behind: Special tokens around a text. There is a template even if there are none: see
             `end_token.is_bare`.
     """
-    # Where a line says <unk>, no text ever gets its id: it is not what stands for other tokens.
+    # A <unk> in the file is a plain token, which no text ever gets: the unknown token is the last one.
     tokens = [f"{UNKNOWN_TOKEN} {number}" if token == UNKNOWN_TOKEN else token for number, token in enumerate(tokens)]
     ids = {token: number for number, token in enumerate([*tokens, UNKNOWN_TOKEN])}
     if model is None:

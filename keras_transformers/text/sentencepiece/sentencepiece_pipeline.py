@@ -1,4 +1,4 @@
-"""Build tokenizer.json pipelines from SentencePiece models."""
+"""Pipelines of tokenizer.json from SentencePiece models."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from keras_transformers.text.sentencepiece.spm_file import (
 SPACE = "▁"
 RUNS, ENDS = " {2,}", r"\A +| +\z"  # spaces that SentencePiece replaces by one space, and drops
 BEGIN, END, UNKNOWN_TOKEN, PAD = "<s>", "</s>", "<unk>", "<pad>"
-# Scores of tokens that only the vocabulary has: a letter scores above an unknown one, a longer token is never used.
+# Scores of tokens that are only in the vocabulary: a letter scores above an unknown one, a longer token is never used.
 FOREIGN_LETTER, FOREIGN = -1e6, -1e9
-LEAST_SHARE = 0.5  # least share of a model's pieces in its vocabulary; below it, they are of different models
+LEAST_SHARE = 0.5  # minimum share of a model's pieces in its vocabulary; below it, they do not belong together
 
 
 def build(model: SentencePieceModel, vocabulary: dict[str, int] | None = None) -> tokenizers.Tokenizer:
-    """Return the pipeline that gives the ids of the sentencepiece library.
+    """Build the pipeline that gives the ids of the sentencepiece library.
 
     The two differ in two cases. Control symbols and <unk> typed in the text are tokens here; they are cut out, with
     user-defined symbols, before any other step. A grapheme cluster is normalised as a whole if it is short, else
     character by character; SentencePiece takes the longest match.
 
     Args:
-        model: cuts the text into pieces.
-        vocabulary: token to id, if the ids are not those of the model's pieces (Marian's vocab.json). Pieces that it
-            lacks are not used. It may give ids to characters that the model does not know.
+        model: Cuts the text into pieces.
+        vocabulary: Token to id, if the ids are not the model's (Marian's vocab.json). Pieces that are not in it are not
+            used. It may give ids to characters that the model does not know.
     """
     ids = {piece.text: i for i, piece in enumerate(model.pieces)} if vocabulary is None else vocabulary
     unknown = model.pieces[model.unk_id].text if vocabulary is None else UNKNOWN_TOKEN
@@ -49,10 +49,10 @@ def count_absent(model: SentencePieceModel, vocabulary: Container[str], path: An
     """Count the pieces that a vocabulary has no id for.
 
     Args:
-        path: Of the model, for the error.
+        path: Path of the model, for the error message.
 
-    Raises:
-        ValueError: They are most of them.
+            Raises:
+        ValueError: Most pieces have no id.
     """
     pieces = [piece.text for piece in model.pieces if piece.kind == NORMAL]
     known = sum(text in vocabulary for text in pieces)
@@ -78,7 +78,7 @@ def add_pipeline(
 
 
 def build_t5(model: SentencePieceModel, extra_ids: int) -> tokenizers.Tokenizer:
-    """Return the pipeline of `transformers` for T5's spiece.model: <extra_id_0> is the last id, texts end in </s>."""
+    """Build the pipeline of `transformers` for T5's spiece.model: <extra_id_0> is the last id, texts end in </s>."""
     if model.kind == BPE or END not in {piece.text for piece in model.pieces}:
         raise ValueError(f"Expected T5's spiece.model, a unigram model with {END}: received another model.")
 
@@ -99,14 +99,14 @@ def build_t5(model: SentencePieceModel, extra_ids: int) -> tokenizers.Tokenizer:
 
 
 def build_llama(model: SentencePieceModel, begins: bool, ends: bool) -> tokenizers.Tokenizer:
-    """Return the pipeline of `transformers` for Llama's tokenizer.model, where tokenizer_config.json says `"legacy":
-    false`.
+    """Build the pipeline of `transformers` for Llama's tokenizer.model, with `"legacy": false` in
+    tokenizer_config.json.
 
     A text that begins with a space gets no second one, unlike in the sentencepiece library.
 
     Args:
-        model: Byte pairs; characters that no piece holds are spelled in bytes.
-        begins, ends: Whether <s> stands before a text, and </s> behind it.
+        model: Byte pairs; characters that are in no piece are spelled in bytes.
+        begins, ends: Whether <s> is put before a text, and </s> after it.
     """
     ids = {piece.text: i for i, piece in enumerate(model.pieces)}
     if model.kind != BPE or not model.byte_fallback or model.charsmap or not ids.keys() >= {BEGIN, END}:

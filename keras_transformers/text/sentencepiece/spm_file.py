@@ -1,4 +1,4 @@
-"""SentencePiece model files (.spm, .model), read and written without the sentencepiece library.
+"""Reading and writing of SentencePiece model files (.spm, .model) without the sentencepiece library.
 
 They are protocol buffers; a tokenizer needs only a dozen of their fields:
 https://github.com/google/sentencepiece/blob/master/src/sentencepiece_model.proto
@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeVar
 from keras_transformers.utils.untrusted import read_bytes, shown
 
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)  # kinds of pieces
-UNIGRAM, BPE = 1, 2  # kinds of models; those of words (3) and characters (4) are not supported
+UNIGRAM, BPE = 1, 2  # kinds of models; words (3) and characters (4) are not supported
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _FIXED = {_FIXED64: 8, _FIXED32: 4}
 Value = int | bytes
@@ -37,12 +37,13 @@ class SentencePieceModel:
     """The fields of a .spm file that a tokenizer needs.
 
     Args:
-        pieces: by id.
+        pieces: Pieces by id.
         kind: UNIGRAM or BPE.
-        charsmap: the precompiled normaliser; b"" for none.
-        byte_fallback: spell characters that no piece holds in bytes.
-        dummy_prefix: begin each text with a space, so that its first word has the same pieces as inside a text.
-        extra_spaces: keep all spaces; else drop them at the ends, and replace runs of them by one space.
+        charsmap: The precompiled normaliser; b"" for none.
+        byte_fallback: Whether characters that are in no piece are spelled in bytes.
+        dummy_prefix: Whether each text begins with a space, so that its first word has the same pieces as inside a
+            text.
+        extra_spaces: Whether all spaces are kept; if not, they are dropped at the ends, and runs become one space.
     """
 
     pieces: tuple[Piece, ...]
@@ -151,7 +152,7 @@ def _typed(value: Value, kind: type[V]) -> V:
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, Value]]:
-    """(number, value) of each field of a message: an int, or bytes (strings, messages, fixed-size numbers)."""
+    """Yield (number, value) of each field of a message: an int, or bytes (strings, messages, fixed-size numbers)."""
     at = 0
     while at < len(data):
         key, at = _varint(data, at)
@@ -182,7 +183,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _message(fields: Fields) -> bytes:
-    """Fields in wire format."""
+    """Return fields in wire format."""
     parts = []
     for number, value in fields:
         if isinstance(value, int):

@@ -1,1 +1,1 @@
-"""Vocabularies by algorithm: read, trained, and made a tokenizer."""
+"""Vocabularies by algorithm: reading, training, and tokenizers of them."""

@@ -1,4 +1,4 @@
-"""Byte-pair encoding as in GPT-1 and GPT-2: read its files, train it, build its tokenizer."""
+"""Byte-pair encoding as in GPT-1 and GPT-2: files, training, tokenizers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UNKNOWN = "<unk>"
 END_OF_WORD = "</w>"
 GPT1, GPT2, BART = "OpenAIGPTTokenizer", "GPT2Tokenizer", "BartTokenizer"  # classes of `transformers`
 BART_TOKENS = ("<s>", "<pad>", "</s>", UNKNOWN, "<mask>")
-STRAY_TOKENS = 16  # most tokens that no merge makes (special tokens); more mean an incomplete merges.txt
+STRAY_TOKENS = 16  # maximum tokens that no merge makes (special tokens); more mean an incomplete merges.txt
 
 Merges = list[tuple[str, str]]
 
@@ -37,7 +37,7 @@ LETTER_BYTES = dict.fromkeys(range(256), 0x100) | {ord(letter): byte for letter,
 
 
 def letters_to_bytes(token: str) -> bytes | None:
-    """Return the bytes that a token of byte letters stands for; None if it holds any other character."""
+    """Return the bytes of a token of byte letters; None if it holds any other character."""
     try:
         return token.translate(LETTER_BYTES).encode("latin-1")
     except UnicodeEncodeError:
@@ -100,14 +100,14 @@ def class_of(vocabulary: dict[str, int]) -> str:
 
 
 def build(vocabulary: dict[str, int], merges: Merges) -> tokenizers.Tokenizer:
-    """Build the pipeline that the vocabulary tells."""
+    """Build the pipeline of the vocabulary's class."""
     return BUILDERS[class_of(vocabulary)](vocabulary, merges)
 
 
 def build_gpt2(
     vocabulary: dict[str, int], merges: Merges, special_tokens: Sequence[str] = (END,)
 ) -> tokenizers.Tokenizer:
-    """Byte-level BPE: every string can be encoded, and decodes to itself (Radford et al., 2019)."""
+    """Build GPT-2's byte-level BPE: every string can be encoded, and decodes to itself (Radford et al., 2019)."""
     absent = [letter for letter in byte_letters() if letter not in vocabulary]
     if absent:
         raise ValueError(
@@ -122,7 +122,7 @@ def build_gpt2(
 
 
 def build_bart(vocabulary: dict[str, int], merges: Merges) -> tokenizers.Tokenizer:
-    """GPT-2's BPE with RoBERTa's template (Liu et al., 2019): <s> A </s>, for pairs <s> A </s></s> B </s>."""
+    """Build GPT-2's BPE with RoBERTa's template (Liu et al., 2019): <s> A </s>, for pairs <s> A </s></s> B </s>."""
     if absent := [token for token in BART_TOKENS if token not in vocabulary]:
         raise ValueError(f"The vocabulary lacks {absent}: BART's pipeline needs all of {list(BART_TOKENS)}. Add them.")
     library = build_gpt2(vocabulary, merges, BART_TOKENS[:-1])
@@ -133,7 +133,7 @@ def build_bart(vocabulary: dict[str, int], merges: Merges) -> tokenizers.Tokeniz
 
 
 def build_gpt1(vocabulary: dict[str, int], merges: Merges) -> tokenizers.Tokenizer:
-    """Lower-cased words that end in </w>; characters outside the alphabet are <unk> (Radford et al., 2018)."""
+    """Build GPT-1's BPE: lower-cased words that end in </w>; other characters are <unk> (Radford et al., 2018)."""
     if UNKNOWN not in vocabulary:
         raise ValueError(f"The vocabulary has tokens that end in {END_OF_WORD}, as GPT-1's, but no {UNKNOWN}. Add it.")
     tokenizer = tokenizers.Tokenizer(models.BPE(vocabulary, merges, unk_token=UNKNOWN, end_of_word_suffix=END_OF_WORD))
@@ -189,7 +189,7 @@ def folder_class(pipeline: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def vocabulary_files(pipeline: dict[str, Any]) -> dict[str, str]:
-    """File name to content: vocab.json and merges.txt of a BPE model."""
+    """Return vocab.json and merges.txt of a BPE model, file name to content."""
     model = pipeline["model"]
     lines = ["#version: 0.2", *(" ".join(parts) for parts in model["merges"])]
     return {"vocab.json": json.dumps(model["vocab"], ensure_ascii=False), "merges.txt": "\n".join(lines) + "\n"}

@@ -25,8 +25,8 @@ def train(texts: Iterable[str], size: int | None, special_tokens: Sequence[str])
 
 
 def build(vocabulary: dict[str, int], special_tokens: Sequence[str]) -> tokenizers.Tokenizer:
-    """Return one token per character, whitespace included. An unknown character is <unk> if that is a token, else an
-    error.
+    """Build a tokenizer of characters, whitespace included. An unknown character is <unk>, or an error without that
+    token.
     """
     tokenizer = tokenizers.Tokenizer(models.WordLevel(vocabulary, unk_token=UNKNOWN))
     tokenizer.pre_tokenizer = pre_tokenizers.Split("", "isolated")

@@ -1,4 +1,4 @@
-"""Learn a vocabulary for any model."""
+"""Training of a vocabulary for any model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from keras_transformers.text.vocabularies import (
 )
 
 MODELS = ("wordpiece", "byte_pair", "character", "unigram", "words")
-WITH_CASES = ("wordpiece", "unigram")  # which may lower-case
+WITH_CASES = ("wordpiece", "unigram")  # models that may lower-case
 
 
 def train(

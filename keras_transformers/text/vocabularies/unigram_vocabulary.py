@@ -1,4 +1,4 @@
-"""Unigram vocabularies: train one, and write one as a SentencePiece model."""
+"""Unigram vocabularies: training, and conversion to SentencePiece models."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ def train(texts: Iterable[str], size: int, lowercase: bool, special_tokens: Sequ
 def _in_order(learned: list[tuple[str, float]]) -> list[tuple[str, float]]:
     """Make the learned rows the same in every run, and sort them by score.
 
-    The library's threads sum in any order, so the last digits of scores differ: scores are rounded to float32, as .spm
-    files hold them. A randomly seeded hash map orders ties: rows of equal scores are sorted by text. Letters of little
-    use as pieces are numbered upwards from the lowest score, in any order: they are numbered again in order of text.
+    The library's threads sum in any order, so the last digits of scores differ: scores are rounded to float32, as in
+    .spm files. A randomly seeded hash map orders ties: rows of equal scores are sorted by text. Rarely used letters get
+    successive scores upwards from the lowest, in any order: these are assigned again in order of text.
     """
     lowest = min((score for _, score in learned), default=0.0)
     rare = sorted(text for text, score in learned if len(text) == 1 and score < lowest + STEP * len(learned))
@@ -76,7 +76,7 @@ _TOO_SMALL = "The corpus holds no text to train on. Expected an iterable of non-
 
 
 def model_of(pipeline: dict[str, Any]) -> spm_file.SentencePieceModel:
-    """Return the SentencePiece model that cuts texts as a unigram pipeline does."""
+    """Convert a unigram pipeline to a SentencePiece model that cuts texts in the same way."""
     model, steps, splitters = pipeline["model"], parts(pipeline["normalizer"]), parts(pipeline["pre_tokenizer"])
     if model["type"] != "Unigram" or model["unk_id"] is None:
         raise ValueError(f"Only a Unigram model can be written as a SentencePiece model: received {model['type']}.")

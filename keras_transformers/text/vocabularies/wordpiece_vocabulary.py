@@ -1,4 +1,4 @@
-"""BERT's text pipeline: read or train a WordPiece vocabulary, and build a tokenizer from it."""
+"""BERT's text pipeline: reading and training of a WordPiece vocabulary, and its tokenizer."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def build(
 ) -> tokenizers.Tokenizer:  # fmt: skip
     """Build BERT's tokenizer from a WordPiece vocabulary: normaliser, pre-tokeniser, template and decoder.
 
-    `source` says in errors where the vocabulary comes from.
+    Error messages name the `source` of the vocabulary.
     """
     absent = [token for token in SPECIAL_TOKENS if token not in vocabulary]
     if absent:
@@ -89,7 +89,7 @@ def folder_class(pipeline: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def vocabulary_files(pipeline: dict[str, Any]) -> dict[str, str]:
-    """File name to content: vocab.txt of a WordPiece model."""
+    """Return vocab.txt of a WordPiece model, file name to content."""
     vocabulary = pipeline["model"]["vocab"]
     return {"vocab.txt": "".join(f"{token}\n" for token in sorted(vocabulary, key=vocabulary.get))}
 
@@ -118,7 +118,7 @@ def train_vocabulary(texts: Iterable[str], size: int, lowercase: bool) -> dict[s
 
 
 def _count_words(texts: Iterable[str], lowercase: bool) -> Counter[str]:
-    """Frequencies of the pre-tokenised words; words with a character outside the alphabet are left out."""
+    """Count the pre-tokenised words; words with a character outside the alphabet are left out."""
     normalizer, splitter = normalizers.BertNormalizer(lowercase=lowercase), pre_tokenizers.BertPreTokenizer()
     counts: Counter[str] = Counter()
     for text in texts:

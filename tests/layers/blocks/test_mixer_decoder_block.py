@@ -72,7 +72,7 @@ def test_beams_share_what_comes_from_the_encoder(case):
 def test_errors():
     with pytest.raises(ValueError, match=r"encoder must be 'attention', 'state'.*received 'state' with mixer='conv"):
         MixerDecoderBlock("convolution", U, encoder="state")
-    with pytest.raises(ValueError, match="encoder='attention' of a block: expected a context"):
+    with pytest.raises(ValueError, match="a block with encoder='attention' takes a context"):
         MixerDecoderBlock("gru", U, encoder="attention")(normal(B, T, D), positions=POSITIONS)
-    with pytest.raises(ValueError, match=r"encoder=None of a block.*no context where"):
+    with pytest.raises(ValueError, match="a block with encoder=None takes no context: received one"):
         MixerDecoderBlock("gru", U)(normal(B, T, D), normal(B, S, D), positions=POSITIONS)

@@ -124,7 +124,7 @@ CALLS = {
     "rotary of other positions": (N, {"rotary": ROTARY[T - 1]}, r"rotary must be a pair \(cosines, sines\)"),
     "rotary of other heads": (2 * N, {"rotary": ROTARY[T]}, r"RotaryPositions\(head_dim=2\) gives them"),
     "cosines alone": (N, {"rotary": ROTARY[T][0]}, r"rotary must be a pair \(cosines, sines\)"),
-    "rotary and context": (N, {"context": X, "rotary": ROTARY[T]}, "rotary positions are of self-attention"),
+    "rotary and context": (N, {"context": X, "rotary": ROTARY[T]}, "rotary positions need self-attention"),
 }
 
 
@@ -268,7 +268,7 @@ def test_a_context_that_is_missing_or_too_much(is_symbolic):
         DecoderBlock(N, 16, cross_attention=True)(x)
     with pytest.raises(ValueError, match="a context was given to a block made with cross_attention=False"):
         DecoderBlock(N, 16)(x, x)
-    with pytest.raises(ValueError, match="expected a context"):
+    with pytest.raises(ValueError, match="a block with encoder='state' takes a context"):
         MixerDecoderBlock("gru", 4, encoder="state")(x)
 
 

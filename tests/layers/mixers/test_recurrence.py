@@ -94,5 +94,5 @@ def test_without_a_mask_all_tokens_are_real():
 def test_errors():
     with pytest.raises(ValueError, match=r"kind must be one of .*'lstm'.*received 'rnn'"):
         Recurrence("rnn", 4)
-    with pytest.raises(ValueError, match="units of two ways must be an even number: received 5"):
+    with pytest.raises(ValueError, match="units of a bidirectional layer must be an even number: received 5"):
         Recurrence("gru", 5, bidirectional=True)

@@ -26,13 +26,13 @@ REFUSED = [
     ({"epochs": "2"}, "epochs must be a whole number: received '2'"),
     ({"epochs": True}, "epochs must be a whole number: received True"),
     ({"epochs": -1}, "epochs must be a whole number: received -1"),
-    ({"batch_size": 8.0}, r"batch_size=8\.0: expected a number of at least 1, and whole"),
+    ({"batch_size": 8.0}, r"batch_size=8\.0: expected a whole number of at least 1"),
     ({"batch_size": 0}, "batch_size=0: expected"),
     ({"batch_size": True}, "batch_size=True: expected"),
     ({"batch_size": "8"}, "batch_size='8': expected"),
     ({"dataset_options": {"batch_size": 8.0}}, r"batch_size=8\.0: expected"),
     ({"accumulation_steps": 2.0}, r"accumulation_steps=2\.0: expected"),
-    ({"seed": "1"}, "seed='1': expected a number of at least 0, and whole"),
+    ({"seed": "1"}, "seed='1': expected a whole number of at least 0"),
     ({"shuffle": "batch"}, "shuffle must be True or False: received 'batch'"),
     ({"steps_per_epoch": 0}, "steps_per_epoch must be a whole number, at least 1, or None: received 0"),
     ({"steps_per_epoch": 1.0}, "steps_per_epoch must be a whole number"),
@@ -112,7 +112,7 @@ def test_there_must_be_texts(task):
 
 def test_evaluate_refuses_the_same(task):
     for options, message in (
-        ({"batch_size": 8.0}, r"batch_size=8\.0: expected a number of at least 1, and whole"),
+        ({"batch_size": 8.0}, r"batch_size=8\.0: expected a whole number of at least 1"),
         ({"verbose": "1"}, "verbose must be one of"),
         ({"dataset_options": "x"}, "dataset_options must be a dict of names and values: received 'x'"),
         ({"dataset_options": {"nope": 1}}, "dataset has no setting nope"),

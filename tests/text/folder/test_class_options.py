@@ -63,7 +63,7 @@ def test_null_for_accents_is_a_value(tmp_path):
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        ({}, "means do_lower_case=true, tokenizer.json false: tokenizer.json counts"),
+        ({}, "means do_lower_case=true, tokenizer.json false: tokenizer.json is used"),
         (
             {"tokenizer_class": "PreTrainedTokenizerFast", "do_lower_case": True},
             "do_lower_case=true, tokenizer.json false",
@@ -226,7 +226,7 @@ def test_components_that_are_not_the_class_s_own_are_told(tmp_path, name, change
     (tmp_path / "tokenizer.json").write_text(json.dumps(config | change))
     write(tmp_path, {"tokenizer_class": name, "do_lower_case": True})
     with pytest.warns(
-        UserWarning, match=f"{kind}: tokenizer.json counts here. Write the class PreTrainedTokenizerFast"
+        UserWarning, match=f"{kind}: tokenizer.json is used here. Write the class PreTrainedTokenizerFast"
     ):
         Tokenizer.from_folder(tmp_path)
     write(tmp_path, {"tokenizer_class": "PreTrainedTokenizerFast"})

@@ -21,7 +21,7 @@ SPACE = "▁"
 
 
 class BytePair(tf.Module):
-    """Split words into letters, and merge these pair by pair (Sennrich et al., 2016).
+    """The model BPE: words are split into letters, which are merged pair by pair (Sennrich et al., 2016).
 
     Letters are bytes if the pre-tokeniser is ByteLevel, else characters.
     """
@@ -47,11 +47,12 @@ class BytePair(tf.Module):
         # In ISO-8859-1 each byte is the code point of the same number.
         letters = tf.strings.unicode_decode(text, "ISO-8859-1" if self.of_bytes else "UTF-8")
         if is_tracked:
-            letters = tracked_in_rows(letters, letters.values // 64 != 2 if self.of_bytes else None)  # 128 to 191 go on
+            begins = letters.values // 64 != 2 if self.of_bytes else None  # bytes from 128 to 191 continue a character
+            letters = tracked_in_rows(letters, begins)
         return self.merges(self.letters(letters))
 
     def _whole_words(self, config: dict[str, Any], model: tokenizers.models.Model) -> dict[bytes, int]:
-        """Word to id, for the tokens that the library encodes as one id when they are words."""
+        """Return word to id, for the tokens that the library encodes as one id when they are words."""
         suffix = config["end_of_word_suffix"] or ""
         known: dict[bytes, int] = {}
         spell: Callable[[str], bytes | None] = letters_to_bytes if self.of_bytes else str.encode
@@ -71,7 +72,7 @@ def _merges(config: dict[str, Any]) -> Merges:
 
 
 def _never_spans_spaces(config: dict[str, Any]) -> bool:
-    """Return whether a text that is one word, as in Llama 2, can also be cut before its spaces "▁".
+    """Return whether a text that is one word, as in Llama 2, can be cut before its spaces "▁" with the same result.
 
     It can if no merge makes a token with a space inside. Then words are found in the table, and merges are short.
     """

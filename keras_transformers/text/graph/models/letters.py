@@ -1,4 +1,4 @@
-"""The letters that byte-pair encoding starts from, as ops: words to the ids of their letters, before any merge."""
+"""The first step of byte-pair encoding as ops: words to the ids of their letters, before any merge."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from keras_transformers.text.graph.streams.streams import Stream, row_starts, sh
 
 
 class Letters(tf.Module):
-    """The id of each letter of a word: first, inner and last letters may have different ids (affixes).
+    """Ops that return the id of each letter of a word: first, inner and last letters may have different ids (affixes).
 
     `Missing` handles letters without an id.
 
     Args:
-        model: the "model" of a tokenizer.json.
-        code: from a letter, a str of length 1, to the number that stands for it in the stream; None if there is none.
+        model: The "model" of a tokenizer.json.
+        code: Maps a letter, a str of length 1, to its number in the stream; None if there is none.
     """
 
     def __init__(self, model: dict[str, Any], code: Callable[[str], int | None]):
@@ -46,7 +46,7 @@ class Letters(tf.Module):
         self.missing = Missing(spelled if has_bytes else None, vocabulary.get(unknown), fuse)
 
     def __call__(self, letters: Stream) -> Stream:
-        """Return words of letters (U, None) int32 to words of ids (U, None) int32."""
+        """Convert words of letters (U, None) int32 to words of ids (U, None) int32."""
         first = row_starts(letters)  # (N,)
         last = shift(first, True, by=-1)  # (N,)
         ids = self.inside(letters.values)  # (N,)

@@ -21,13 +21,13 @@ def lookup_table(
 ) -> tf.lookup.StaticHashTable:
     """Make a hash table that is freed with the last object or function that refers to it.
 
-    TensorFlow finds hash tables by name, and keeps each for the life of the process. Its `experimental_is_anonymous`
-    frees them, but an export with such tables makes an empty one for each request.
+    TensorFlow finds hash tables by name, and keeps each for the life of the process. With `experimental_is_anonymous`
+    it frees them, but an export with such tables makes an empty one for each request.
 
     Args:
-        keys, values: As many of each, at least one.
-        key_dtype: Of the keys, integers or strings.
-        value_dtype: Of the values.
+        keys, values: Sequences of the same length, at least one.
+        key_dtype: Dtype of the keys, integers or strings.
+        value_dtype: Dtype of the values.
         default: The value of all other keys.
 
     Example:

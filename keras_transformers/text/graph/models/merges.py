@@ -11,37 +11,37 @@ from keras_transformers.text.components import refuse
 from keras_transformers.text.graph.models.lookup_tables import lookup_table
 from keras_transformers.text.graph.streams.streams import Tracked, join, shift, stream
 
-# Of symbols side by side, in all tokens; and over the merges, where tokens are used before they are made.
+# Limits of adjacent symbols in all tokens, and of passes over the merges if tokens are used before they are made.
 MOST_PAIRS, MOST_PASSES = 1 << 24, 100
 NEVER = tf.int32.max  # the rank of a pair that does not merge
-MOST_ROUNDS = 256  # of a word in one piece; GPT-2's and SentencePiece's vocabularies take 10 for 200,000 letters
+MOST_ROUNDS = 256  # for a word in one piece; GPT-2's and SentencePiece's vocabularies need 10 for 200,000 letters
 BLOCK = 1024  # symbols of the pieces that a word is cut into after MOST_ROUNDS
-ROW = 1 << 32  # between the numbers of two rows: more than a row has blocks
+ROW = 1 << 32  # difference of the numbers of two rows: more than a row has blocks
 Pair = tuple[int, int]
 
 
 class Merges(tf.Module):
-    """Merge in every word the pair of the lowest rank, the leftmost first, until no pair is left that merges.
+    """Ops that merge the pair of the lowest rank in every word, the leftmost first, until no pair merges.
 
-    A round merges many pairs of a word at once: those of which no merge of a lower rank can ever take a symbol, and
-    whose product merges with nothing beside it at a lower rank. This does not change the result. Each round also cuts
-    words into parts, between symbols that no token holds side by side. So a word of N letters takes few rounds, not
-    one for each merge. The words lie end to end, unpadded.
+    A round merges many pairs of a word at once: pairs whose symbols no merge of a lower rank can ever take, and whose
+    product does not merge with a neighbour at a lower rank. This does not change the result. Each round also cuts words
+    into parts, between symbols that are adjacent in no token. So a word of N letters takes few rounds, not one for each
+    merge. The words are concatenated, without padding.
 
-    Along a word, each merge may still wait for the one before it: as ("a", "b"), after ("ab", "a"), in "ababab...", or
-    where a run of one letter merges the longest tokens first. What is left of a word after MOST_ROUNDS is cut into
-    blocks of BLOCK symbols, so that its time is not squared. Only there the result may differ.
+    In some words each merge still waits for the one before it: ("a", "b") after ("ab", "a") in "ababab...", or a run of
+    one letter that merges the longest tokens first. After MOST_ROUNDS the rest of a word is cut into blocks of BLOCK
+    symbols, so that its time is not quadratic. Only then the result may differ.
 
     Args:
-        pairs: ids of the two symbols of each merge, by rank.
-        products: id of the symbol that each merge makes.
-        num_ids: the largest id + 1, or more.
+        pairs: Ids of the two symbols of each merge, by rank.
+        products: Id of the symbol that each merge makes.
+        num_ids: The largest id + 1, or more.
     """
 
     def __init__(self, pairs: Sequence[Pair], products: Sequence[int], num_ids: int):
         super().__init__()
         self.num_ids = num_ids
-        # If a pair is listed twice, the later one counts, as in the library.
+        # If a pair is listed twice, the later one is used, as in the library.
         ranks = {left * num_ids + right: rank for rank, (left, right) in enumerate(pairs)}
         may_lead_lower = _may_lead_lower(pairs, products)
         self.may_lead_lower = tf.constant(may_lead_lower) if any(may_lead_lower) else None
@@ -56,17 +56,17 @@ class Merges(tf.Module):
                 from_right.setdefault(left * num_ids + symbol, rank)
 
         keys = [*{-2, *_side_by_side(pairs, first, last, num_ids)}]  # never empty
-        self.none = len(keys)  # the entry of pairs that no token holds
+        self.none = len(keys)  # the entry of pairs that are in no token
         self.entry = lookup_table(keys, list(range(self.none)), tf.int64, tf.int32, self.none)
         self.rank = tf.constant([ranks.get(key, NEVER) for key in (*keys, -2)], tf.int32)
-        # The lowest rank at which a product that ends in the left symbol merges with the right one, and the reverse.
+        # The lowest rank of a merge of a product that ends in the left symbol with the right symbol, and the reverse.
         self.from_left, self.from_right = (
             tf.constant([lowest.get(key, NEVER) for key in (*keys, -2)], tf.int32) for lowest in (from_left, from_right)
         )
         self.products = tf.constant([*products, 0], tf.int32)
 
     def __call__(self, words: Any) -> Any:
-        """Symbols (U, None) int32 to symbols (U, None)."""
+        """Merge the symbols of words, (U, None) int32."""
 
         def step(number: tf.Tensor, ids: tf.Tensor, row: tf.Tensor, entry: tf.Tensor, rank: tf.Tensor, *place) -> tuple:
             merged = self._merge_now(ids, row, entry, rank)  # (M,)
@@ -86,9 +86,7 @@ class Merges(tf.Module):
         return stream(ids, tf.searchsorted(row, tf.range(words.nrows() + 1) * ROW, out_type=tf.int64))
 
     def _pairs(self, ids: tf.Tensor, row: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]:
-        """Return the M symbols and their words, with the table entry and the rank of each symbol and the one
-        after it.
-        """
+        """Return the M symbols and their words, and for each symbol with its successor the table entry and the rank."""
         entry = self._entry(ids, shift(ids, 0, by=-1), row == shift(row, -1, by=-1))
         return ids, row, entry, tf.gather(self.rank, entry)
 
@@ -97,7 +95,7 @@ class Merges(tf.Module):
         return self.entry.lookup(tf.where(same_row, keys, -1))
 
     def _merge_now(self, ids: tf.Tensor, row: tf.Tensor, entry: tf.Tensor, rank: tf.Tensor) -> tf.Tensor:
-        """(M,) bool: the pairs that a round merges, each given by its left symbol."""
+        """Mark the pairs that a round merges, each by its left symbol, (M,) bool."""
         part = tf.cumsum(tf.cast(entry == self.none, row.dtype), exclusive=True)  # (M,)
         lowest = tf.gather(tf.math.segment_min(rank, part), part)  # (M,)
         next_ones = (rank == lowest) & (rank < NEVER)  # (M,)
@@ -108,7 +106,7 @@ class Merges(tf.Module):
         return _every_other(next_ones | safe, rank)
 
     def _are_safe(self, entry: tf.Tensor, rank: tf.Tensor) -> tf.Tensor:
-        """(M,) bool: pairs of which no neighbouring pair can take a symbol at a lower rank.
+        """Mark the pairs whose symbols no neighbouring pair can take at a lower rank, (M,) bool.
 
         In "aaaa" neighbouring pairs have the same rank: there `_every_other` decides.
         """
@@ -119,9 +117,9 @@ class Merges(tf.Module):
         return ((rank < before) | (same_before & (rank == before))) & ((rank < after) | (same_after & (rank == after)))
 
     def _lead_lower(self, ids: tf.Tensor, row: tf.Tensor, rank: tf.Tensor, hits: tf.Tensor) -> tf.Tensor:
-        """(M,) bool: hits whose product may merge, with what is beside it, at a lower rank than theirs, or the same.
+        """Mark the hits whose product may merge with a neighbour at a lower rank than theirs, or the same, (M,) bool.
 
-        What they lead to comes before all other merges of the part.
+        Such further merges come before all other merges of the part.
         """
         place = tf.where(hits & tf.gather(self.may_lead_lower, tf.where(hits, rank, 0)))[:, 0]  # (K,)
         own = tf.gather(rank, place)
@@ -138,9 +136,9 @@ class Merges(tf.Module):
 def _edges(
     pairs: Sequence[Pair], products: Sequence[int], num_ids: int, most: int
 ) -> tuple[list[set[int]], list[set[int]]]:
-    """For each symbol, the symbols that may be first, and those that may be last, in what it was merged from.
+    """Return for each symbol the set of its possible first symbols, and of its possible last ones, before merges.
 
-    A symbol is in its own sets. `most` passes over the merges are enough: one, if none of the merges may lead lower.
+    A symbol is in its own sets. `most` passes over the merges are enough: one, if no merge may lead to a lower rank.
     """
     first, last = ([{i} for i in range(num_ids)] for _ in range(2))
     for number in range(most):
@@ -163,20 +161,20 @@ def _too_entangled() -> ValueError:
 
 
 def _side_by_side(pairs: Sequence[Pair], first: list[set[int]], last: list[set[int]], num_ids: int) -> Iterator[int]:
-    """Yield pairs, each as one number, of symbols that may be side by side in what is merged to one symbol."""
+    """Yield the pairs of symbols, each as one number, that may be adjacent inside a symbol before it is merged."""
     for left, right in pairs:
         for symbol in last[left]:
             yield from (symbol * num_ids + other for other in first[right])
 
 
 def _may_lead_lower(pairs: Sequence[Pair], products: Sequence[int]) -> list[bool]:
-    """Of each merge, whether its product merges further at a lower rank or the same, as those of Llama 2 may."""
+    """Return for each merge whether its product merges further at a lower rank or the same, as in Llama 2."""
     lowest = {symbol: rank for rank, pair in reversed([*enumerate(pairs)]) for symbol in pair}
     return [lowest.get(product, NEVER) <= rank for rank, product in enumerate(products)]
 
 
 def _every_other(hits: tf.Tensor, rank: tf.Tensor) -> tf.Tensor:
-    """(M,) bool: of equal pairs that overlap ("aaaa"), the first, third ...; none if the first is not a hit."""
+    """Mark the first, third, ... of equal pairs that overlap ("aaaa"), (M,) bool; none if the first is not a hit."""
     repeats = (rank == shift(rank, NEVER)) & (rank < NEVER)  # (M,)
 
     def thinned() -> tf.Tensor:
@@ -188,13 +186,13 @@ def _every_other(hits: tf.Tensor, rank: tf.Tensor) -> tf.Tensor:
 
 
 def _up_to_first(hits: tf.Tensor, stops: tf.Tensor, part: tf.Tensor) -> tf.Tensor:
-    """(M,) bool: the hits of each part up to its first hit that is a stop, and that one; all if there is none."""
+    """Mark the hits of each part up to and including its first hit that is a stop, or all without a stop, (M,) bool."""
     position = tf.range(tf.size(hits, tf.int64))
     first = tf.math.segment_min(tf.where(hits & stops, position, tf.int64.max), part)
     return hits & (position <= tf.gather(first, part))
 
 
 def _in_blocks(row: tf.Tensor) -> tf.Tensor:
-    """(M,) multiples of ROW, the rows of symbols, each plus the number of the block of BLOCK symbols in its row."""
+    """Add to the rows of symbols (M,), multiples of ROW, the number of each symbol's block of BLOCK symbols."""
     first = tf.searchsorted(row, row, out_type=tf.int64)  # (M,)
     return row + (tf.range(tf.size(row, tf.int64)) - first) // BLOCK

@@ -10,12 +10,12 @@ MISSING = -1
 
 
 class Missing(tf.Module):
-    """Give ids to letters without one.
+    """Ops that give ids to letters without one.
 
     Args:
         byte_ids: 256 ids, to spell such letters in bytes; else None.
-        unknown: id of the unknown token; None to drop such letters.
-        fuse: make a run of unknown letters one token; if they are spelled in bytes, each has the span of the run.
+        unknown: Id of the unknown token; None to drop such letters.
+        fuse: Whether a run of unknown letters is one token; if they are spelled in bytes, each has the span of the run.
     """
 
     def __init__(self, byte_ids: list[int] | None, unknown: int | None, fuse: bool):
@@ -24,9 +24,7 @@ class Missing(tf.Module):
         self.unknown, self.fuse = unknown, fuse
 
     def __call__(self, words: Stream, letters: tf.Tensor) -> Stream:
-        """Return ids (U, None) int32 to ids (U, None); `letters` (N,) int32 are the code points where they are
-        MISSING.
-        """
+        """Replace the ids that are MISSING in (U, None) int32; `letters` (N,) int32 are their code points."""
         missing = words.values == MISSING
         return tf.cond(tf.reduce_any(missing), lambda: self._filled(words, letters, missing), lambda: words)
 
@@ -46,7 +44,7 @@ class Missing(tf.Module):
 
 
 def _first_of_run(words: Stream, missing: tf.Tensor) -> tf.Tensor:
-    """(N,) bool: False for missing letters after a missing one of their word."""
+    """Mark all letters except missing ones that follow a missing one in their word, (N,) bool."""
     return ~(missing & shift(missing, False) & ~row_starts(words))
 
 

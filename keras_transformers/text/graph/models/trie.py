@@ -1,4 +1,4 @@
-"""Match the entries of a vocabulary at all positions of a text at once."""
+"""A trie of vocabularies, matched at all positions of a text at once."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from keras_transformers.text.components import refuse
 from keras_transformers.text.graph.models.lookup_tables import lookup_table
 
 MOST_STATES = 1 << 23  # characters of all tokens together: 256,000 tokens of 32
-LONGEST = 512  # characters of a token, as SentencePiece trains; a text may match it from every place, letter by letter
+LONGEST = 512  # characters of a token, SentencePiece's limit; a text may match it from every position, letter by letter
 POINTS = 1 << 21  # more than there are code points and added tokens
 
 
 class Trie(tf.Module):
-    """Vocabularies in one transition table: (state, code point) to state. Vocabulary i starts at state i.
+    """A transition table of vocabularies: (state, code point) to state. Vocabulary i starts at state i.
 
     Args:
-        vocabularies: each a dict of non-empty str to id.
+        vocabularies: Dicts of non-empty str to id.
 
     Raises:
-        ValueError: a token is longer than LONGEST, or all together have more than MOST_STATES characters.
+        ValueError: A token is longer than LONGEST, or all together have more than MOST_STATES characters.
     """
 
     def __init__(self, *vocabularies: dict[str, int]):
@@ -54,8 +54,8 @@ class Trie(tf.Module):
             end: (C,) int64, where to stop: a match lies in points[at:end].
             state: (C,) int64, the vocabulary to match with.
 
-        Returns:
-            length and id (C,) int32 of the longest match; 0 and -1 where there is none.
+                Returns:
+                Length and id (C,) int32 of the longest match; 0 and -1 if there is none.
         """
 
         def step(depth: tf.Tensor, rows: tf.Tensor, state: tf.Tensor, length: tf.Tensor, ids: tf.Tensor) -> tuple:
@@ -81,11 +81,13 @@ class Trie(tf.Module):
         return tf.while_loop(lambda depth, rows, *_: tf.size(rows) > 0, step, start, shapes)[3:]
 
     def after(self, state: tf.Tensor, points: tf.Tensor) -> tf.Tensor:
-        """States (A,) int64 after one more code point each, (A,) int32; negative where no entry goes on so."""
+        """Return the states (A,) int64 after one more code point each, (A,) int32; negative if no entry continues with
+        it.
+        """
         return self.transitions.lookup(state * POINTS + tf.cast(points, tf.int64))
 
     def id_of(self, state: tf.Tensor) -> tf.Tensor:
-        """Return the ids (A,) int32 of the entries that end in states (A,) int64; -1 for none, and for negative
-        states.
+        """Return the ids (A,) int32 of the entries that end in states (A,) int64; -1 if none does, or a state is
+        negative.
         """
         return tf.where(state < 0, -1, tf.gather(self.ids, tf.maximum(state, 0)))

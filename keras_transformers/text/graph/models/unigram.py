@@ -18,16 +18,16 @@ from keras_transformers.text.library import uncached
 
 UNKNOWN_PENALTY = 10.0  # an unknown letter scores the lowest piece's score minus this
 NEVER = float("-inf")
-LONGEST = 4096  # letters of the longest word that is not cut into parts; each letter takes a round of some 100 us
-LONGEST_KNOWN = 16  # letters of words that are looked up: for longer ones the library's answers may take minutes
+LONGEST = 4096  # letters of the longest word that is not cut into parts; each letter takes a round of about 100 us
+LONGEST_KNOWN = 16  # letters of words that are looked up: for longer ones the library may take minutes
 
 
 class _Begun(NamedTuple):
-    """The A pieces that letters up to here may begin, of all words: (A,) each."""
+    """The A pieces of all words that are begun and not ended at the present letter: (A,) each."""
 
     word: tf.Tensor  # int32, the rank of the word
     state: tf.Tensor  # int64, of the trie
-    before: tf.Tensor  # float64, the best sum of the word up to the piece
+    before: tf.Tensor  # float64, the best sum of scores of the word before the piece
     length: tf.Tensor  # int32, in letters
 
     @classmethod
@@ -35,9 +35,7 @@ class _Begun(NamedTuple):
         return cls(*(tf.zeros([0], kind) for kind in (tf.int32, tf.int64, tf.float64, tf.int32)))
 
     def with_new(self, best: tf.Tensor) -> _Begun:
-        """Return these, and one at the root of the trie for each of the first W words; `best` (W,): their sums
-        so far.
-        """
+        """Add a piece at the root of the trie for each of the first W words, whose best sums so far are `best` (W,)."""
         word = tf.range(tf.size(best))
         new = (word, tf.zeros_like(word, tf.int64), best, tf.zeros_like(word))
         return _Begun(*(tf.concat(pair, 0) for pair in zip(new, self, strict=True)))
@@ -47,12 +45,12 @@ class _Begun(NamedTuple):
 
 
 class Unigram(tf.Module):
-    """Cut words into the pieces whose scores have the largest sum (Kudo, 2018).
+    """The model Unigram: words are cut into the pieces whose scores have the largest sum (Kudo, 2018).
 
     Scores are summed in float64 from the left, as in the library, so that ties are broken alike. A word of more than
     LONGEST letters is cut into parts: in each block of LONGEST letters, at the first place that no piece spans. This
-    changes no sum, but the ids may differ from the library's where two ways to cut have the same sum. They may also
-    differ where pieces span every place of a block ("aaaa..."): then the word is cut where the block begins.
+    changes no sum, but the ids may differ from the library's if two ways to cut have the same sum. They may also
+    differ if pieces span every place of a block ("aaaa..."): then the word is cut where the block begins.
     """
 
     def __init__(self, pipeline: dict[str, Any], library: tokenizers.Tokenizer):
@@ -70,7 +68,8 @@ class Unigram(tf.Module):
         self.trie = Trie(ids)
         self.base = len(config["vocab"]) + 1
         scores = [score for _, score in config["vocab"]]
-        self.scores = tf.constant([*scores, min(scores) - UNKNOWN_PENALTY], tf.float64)  # the last: an unknown letter's
+        scores.append(min(scores) - UNKNOWN_PENALTY)  # an unknown letter's
+        self.scores = tf.constant(scores, tf.float64)
         specs = [tf.TensorSpec([None], kind) for kind in (tf.int32, tf.int64)]
         self._last_pieces = traced_loop(self._search, specs)
         model = uncached(library.model)
@@ -81,7 +80,7 @@ class Unigram(tf.Module):
         return self.words(points, starts)
 
     def _pieces(self, text: tf.Tensor, is_tracked: bool) -> Stream:
-        """Return words (U,) string to the ids of their pieces (U, None)."""
+        """Convert words (U,) string to the ids of their pieces (U, None)."""
         words = tf.strings.unicode_decode(text, "UTF-8")  # (U, None), N letters
         is_long = tf.reduce_max(words.row_lengths()) > LONGEST
         splits = tf.cond(is_long, lambda: self._part_splits(words), lambda: words.row_splits)  # (P + 1,)
@@ -98,14 +97,16 @@ class Unigram(tf.Module):
         visited, ids = tf.cond(has_typed, lambda: self._respelled(words, visited, ids, length), lambda: (visited, ids))
         pieces = words.with_values(ids)
         if is_tracked:
-            pieces = tracked_in_rows(pieces)  # a piece stands where it ends
+            pieces = tracked_in_rows(pieces)  # a piece is stored where it ends
             pieces = pieces.with_starts(pieces.spans[:, 1] - tf.where(ids == MISSING, 1, length))
         return self.missing(keep(pieces, visited), tf.boolean_mask(words.values, visited))
 
     def _respelled(
         self, words: tf.RaggedTensor, visited: tf.Tensor, ids: tf.Tensor, length: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Make each typed "<unk>" next to unknown letters unknown letters, too: where pieces end (N,), ids (N,)."""
+        """Split each typed "<unk>" next to unknown letters into unknown letters: return where pieces end (N,), and ids
+        (N,).
+        """
         at, starts = tf.where(visited)[:, 0], tf.cast(row_starts(keep(words, visited)), tf.int32)  # (M,), (M,)
         chosen = tf.gather(ids, at)  # (M,)
         is_lost = (chosen == MISSING) | (chosen == self.unk_id)  # (M,)
@@ -118,9 +119,7 @@ class Unigram(tf.Module):
         return visited | spelled, tf.where(spelled, MISSING, ids)
 
     def _part_splits(self, words: tf.RaggedTensor) -> tf.Tensor:
-        """Return where the parts begin that words (U, None) are cut into, see `Unigram`; and the end: (P + 1,)
-        int64.
-        """
+        """Return where the parts of words (U, None) begin, see `Unigram`, and the end: (P + 1,) int64."""
         place, row = tf.range(tf.size(words.values)), words.value_rowids()  # (N,), (N,)
         root = tf.zeros_like(row)
         length, _ = self.trie.longest(
@@ -137,7 +136,7 @@ class Unigram(tf.Module):
     def _search(self, points: tf.Tensor, row_splits: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Return the last piece in the best cut of each word up to each of its letters.
 
-        A step takes the next letter of all words. Words are sorted, the longest first: those that have ended are
+        Each step takes the next letter of all words. Words are sorted, the longest first: words that have ended are
         dropped from the end.
 
         Args:
@@ -168,8 +167,8 @@ class Unigram(tf.Module):
         return tuple(tf.cast(x, tf.int32) for x in (pieces // self.base, pieces % self.base - 1))
 
     def _chosen(self, begun: _Begun, count: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """Return the best sums of W words up to this letter, (W,); and the pieces that end here, length * base + id +
-        1.
+        """Return the best sums of W words up to this letter, (W,); and the pieces that end here, as length * base + id
+        + 1.
         """
         ids = self.trie.id_of(begun.state)  # (A,)
         is_piece = (ids != MISSING) | (begun.length == 1)  # (A,)
@@ -178,21 +177,21 @@ class Unigram(tf.Module):
         )  # (M,)
         sums = base + tf.gather(self.scores, tf.where(ids == MISSING, self.base - 1, ids))  # (M,)
         best = tf.math.unsorted_segment_max(sums, word, count)  # (W,)
-        best = tf.where(best == tf.float64.min, tf.cast(NEVER, best.dtype), best)  # of scores of -1e308
+        best = tf.where(best == tf.float64.min, tf.cast(NEVER, best.dtype), best)  # if scores are -1e308
         piece = tf.cast(length, tf.int64) * self.base + tf.cast(ids, tf.int64) + 1  # (M,)
         piece = tf.where(sums >= tf.gather(best, word), piece, 0)  # (M,)
         return best, tf.math.unsorted_segment_max(piece, word, count)
 
 
 def _spanned(begin: tf.Tensor, stop: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
-    """(size,) bool: places inside any of the spans [begin, stop), both (S,) int32; spans may be empty."""
+    """Mark the places inside any of the spans [begin, stop), both (S,) int32; spans may be empty: (size,) bool."""
     opened, closed = (tf.math.unsorted_segment_sum(tf.ones_like(at), at, size + 1) for at in (begin, stop))
     return tf.cumsum(opened - closed)[:-1] > 0
 
 
 def _columns(words: tf.RaggedTensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the places (N,) of letters when sorted by their place in the word, then the longest word first; and how
-    many words (C,) int32 have so many letters.
+    """Sort letters by their place in the word, then the longest word first: return their new places (N,), and the
+    number of words that have a letter in each place, (C,) int32.
     """
     row = words.value_rowids()  # (N,)
     column = tf.range(tf.size(row, tf.int64)) - tf.gather(words.row_splits, row)  # (N,)

@@ -1,4 +1,4 @@
-"""Look up whole words; spell the distinct others, all at once."""
+"""Words looked up as a whole, and the distinct other words spelled, all at once."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from keras_transformers.text.graph.streams.streams import Stream, Tracked, repla
 
 
 class WholeWords(tf.Module):
-    """Words to ids, for any model that encodes one word at a time.
+    """Ops from words to ids, for any model that encodes one word at a time.
 
     Args:
-        known: word to id, as str or UTF-8 bytes.
-        spell: words (U,) string to their ids (U, None) int32; called with the words that are not `known`, and with
-            whether to track the code points of each word.
+        known: Word to id, as str or UTF-8 bytes.
+        spell: Converts words (U,) string to their ids (U, None) int32; called with the words that are not `known`, and
+            with whether to track the code points of each word.
     """
 
     def __init__(self, known: dict[str, int] | dict[bytes, int], spell: Callable[[tf.Tensor, bool], Stream]):
@@ -30,9 +30,9 @@ class WholeWords(tf.Module):
         self.spell = spell
 
     def __call__(self, points: Stream, starts: tf.Tensor) -> Stream:
-        """Code points (B, None), whose words begin at `starts`, to ids (B, None) int32.
+        """Convert code points (B, None), whose words begin at `starts`, to ids (B, None) int32.
 
-        If the code points are tracked, the spans of the ids are places among the code points.
+        If the code points are tracked, the spans of the ids are ranges of code points.
         """
         split = words(points, starts)  # (B, None, None)
         spelled = split.values  # (W, None)
@@ -59,9 +59,10 @@ class WholeWords(tf.Module):
 
 
 class WordLevel(tf.Module):
-    """The model that knows only whole words (or single characters). Others are the unknown token.
+    """The model WordLevel, which has only whole words (or single characters). Others become the unknown token.
 
-    Without an unknown token the library raises an error. Ops drop the word, so that one row does not fail a batch.
+    Without an unknown token the library raises an error. Here the word is dropped, so that one row does not fail a
+    batch.
     """
 
     def __init__(self, pipeline: dict[str, Any], library: tokenizers.Tokenizer):
@@ -74,7 +75,7 @@ class WordLevel(tf.Module):
         return self.words(points, starts)
 
     def _spell(self, others: tf.Tensor, is_tracked: bool) -> tf.RaggedTensor:
-        """Return an unknown token has the span of its word, tracked or not."""
+        """Return the unknown token for each other word; its span is the whole word, so nothing is tracked inside."""
         count = len(self.unknown)
         splits = count * tf.range(tf.size(others, tf.int64) + 1)
         return stream(tf.repeat(tf.constant(self.unknown, tf.int32), count * tf.size(others)), splits)

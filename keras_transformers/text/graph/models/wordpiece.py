@@ -16,7 +16,7 @@ FIRST, CONTINUATION = 0, 1  # the two vocabularies of the trie: pieces that star
 
 
 class WordPiece(tf.Module):
-    """Cut words into pieces from the left, each the longest that matches."""
+    """The model WordPiece: words are cut into pieces from the left, each the longest that matches."""
 
     def __init__(self, pipeline: dict[str, Any], library: tokenizers.Tokenizer):
         super().__init__()
@@ -36,11 +36,11 @@ class WordPiece(tf.Module):
         return self.words(points, starts)
 
     def _pieces(self, text: tf.Tensor, is_tracked: bool) -> Stream:
-        """Return words (U,) string to the ids of their pieces (U, None); a word that cannot be cut is [UNK]."""
+        """Convert words (U,) string to the ids of their pieces (U, None); a word that cannot be cut is [UNK]."""
         words = tf.strings.unicode_decode(text, "UTF-8")  # (U, None), N letters
         length_of_word = words.row_lengths()  # (U,)
         too_long = length_of_word > self.longest_word  # (U,)
-        words = words[:, : self.longest_word]  # a longer word is [UNK], whatever its letters: spare the memory
+        words = words[:, : self.longest_word]  # a longer word is [UNK] anyway: this saves memory
 
         row, starts = words.value_rowids(), row_starts(words)  # (N,), (N,)
         position = tf.range(tf.size(row, tf.int64))  # (N,)

@@ -17,9 +17,9 @@ POINTS = 1 << 21  # more than there are code points and added tokens
 
 
 class Decompose(tf.Module):
-    """NFD: split letters from their marks, and put the marks in canonical order.
+    """The normaliser NFD: letters are split from their marks, and the marks put in canonical order.
 
-    NFKD: also replace compatibility characters ("ﬁ", "²") by their plain forms.
+    NFKD also replaces compatibility characters ("ﬁ", "²") by their plain forms.
     """
 
     def __init__(self, config: dict[str, Any]):
@@ -34,11 +34,11 @@ class Decompose(tf.Module):
 
 
 class Compose(Decompose):
-    """NFC, NFKC: decompose, then compose each letter with the marks after it.
+    """The normalisers NFC and NFKC: text is decomposed, then each letter composed with the marks after it.
 
-    In each round every letter takes up the first mark that it can. The second part of a composite is the last of its
-    decomposition, so a mark that was passed over never fits later. So the rounds give the same as one pass from the
-    left.
+    In each round every letter takes the first mark that it can. The second part of a composite is the last of its
+    decomposition, so a mark that was passed over never fits later. So the rounds give the same result as one pass from
+    the left.
     """
 
     def __init__(self, config: dict[str, Any]):
@@ -67,8 +67,8 @@ class Compose(Decompose):
         return Tracked(composed, tf.gather(points.spans, walk(consumed, row_starts(composed), begin)))
 
     def _compose(self, points: tf.RaggedTensor, *consumed: tf.Tensor) -> tuple[tf.RaggedTensor, tf.Tensor]:
-        """Return the composed stream; with `consumed` (N,), what each value consumes: a composite, what its
-        parts did.
+        """Return the composed stream, and how many earlier values each value consumes, (N,): a composite, as many as
+        its parts.
         """
 
         def step(values: tf.Tensor, row_splits: tf.Tensor, more: tf.Tensor, *consumed: tf.Tensor) -> tuple:
@@ -77,7 +77,7 @@ class Compose(Decompose):
             place = tf.range(tf.size(values))  # (N,)
             first = tf.math.unsorted_segment_min(tf.where(fits, place, tf.int32.max), letter, tf.size(values))  # (N,)
 
-            # A letter that the letter before it may take up waits for the next round.
+            # A letter that the letter before it may take waits for the next round.
             taken = fits & (place == tf.gather(first, letter)) & ~tf.gather(fits, letter)  # (N,)
 
             at = tf.boolean_mask(letter, taken)[:, None]  # (M, 1)
@@ -94,7 +94,7 @@ class Compose(Decompose):
         return stream(values, row_splits), *consumed
 
     def _matches(self, points: Stream) -> tuple[tf.Tensor, tf.Tensor]:
-        """(N,) the place of the letter before each code point; (N,) what the two compose to, -1 for nothing."""
+        """Return the place of the letter before each code point, (N,), and the composite of the two or -1, (N,)."""
         values, starts = points.values, row_starts(points)
         rank = self.combining(values)  # (N,)
         is_letter = (rank == 0) | starts
@@ -102,14 +102,14 @@ class Compose(Decompose):
         letters = tf.cast(tf.where(is_letter)[:, 0], tf.int32)  # (L,)
         letter = tf.gather(letters, tf.maximum(letters_before - 1, 0))  # (N,)
 
-        # A mark after one of its own or of a higher class is blocked from the letter.
+        # A mark after another of the same or a higher class is blocked from the letter.
         is_free = ~starts & (shift(is_letter, False) | (shift(rank, 0) < rank))  # (N,)
         keys = tf.cast(tf.gather(values, letter), tf.int64) * POINTS + tf.cast(values, tf.int64)
         return letter, self.composites.lookup(tf.where(is_free, keys, -1))
 
 
 def _pairs() -> dict[tuple[int, int], int]:
-    """(letter, mark) to the code point that they compose to."""
+    """Return a dict of (letter, mark) to their composite code point."""
     mapping, composite = Mapping.shipped("decompose"), shipped()["composite"]
     spelled = {
         tuple(mapping.values[mapping.starts[point] : mapping.starts[point] + mapping.lengths[point]].tolist()): point

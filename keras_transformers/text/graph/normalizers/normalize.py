@@ -1,4 +1,4 @@
-"""Normalisers as ops: the code points of a text to the form that the vocabulary expects."""
+"""Normalisers as ops, which bring the code points of a text into the form that the vocabulary expects."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from keras_transformers.text.graph.streams.tracking import leads, tracked
 from keras_transformers.text.sentencepiece.sentencepiece_pipeline import ENDS, RUNS
 
 RANKS = 256
-SPACES = (RUNS, ENDS)  # patterns that Replace is compiled for
+SPACES = (RUNS, ENDS)  # patterns of Replace that can be compiled
 
 
 def lowercase(config: dict[str, Any]) -> Replacer:
@@ -44,9 +44,9 @@ def replace_pattern(config: dict[str, Any]) -> Any:
 
 
 class ReplaceSpaces(tf.Module):
-    """Replace runs of spaces by characters: runs of two and more, or runs at the ends of a piece of text.
+    """The normaliser Replace for runs of spaces: of two and more, or at the ends of a piece of text.
 
-    The characters stand where the last space did.
+    The new characters take the place of the last space.
     """
 
     def __init__(self, pattern: str, content: np.ndarray):
@@ -71,7 +71,7 @@ class ReplaceSpaces(tf.Module):
 
 
 class Prepend(tf.Module):
-    """Put characters before each piece of text that is not empty."""
+    """The normaliser Prepend, which puts characters before each piece of text that is not empty."""
 
     def __init__(self, config: dict[str, Any]):
         super().__init__()
@@ -85,7 +85,7 @@ class Prepend(tf.Module):
 
 
 class Strip(tf.Module):
-    """Drop the whitespace at the ends of each piece of text."""
+    """The normaliser Strip, which drops the whitespace at the ends of each piece of text."""
 
     def __init__(self, config: dict[str, Any]):
         super().__init__()
@@ -99,10 +99,10 @@ class Strip(tf.Module):
 
 
 class BertNormalizer(tf.Module):
-    """Clean, put spaces around Chinese characters, decompose and strip accents, lower-case.
+    """BERT's normaliser: clean, put spaces around Chinese characters, decompose and strip accents, lower-case.
 
-    Every step replaces single code points, whatever their neighbours. The one exception is the canonical order of the
-    combining marks that are not stripped: it is restored between decomposing and stripping.
+    Every step replaces single code points, independent of their neighbours. The exception is the canonical order of
+    combining marks that are not stripped, which is restored between decomposing and stripping.
     """
 
     def __init__(self, config: dict[str, Any]):
@@ -141,7 +141,7 @@ def _replacer(steps: tuple[str, ...]) -> Replacer | None:
     return Replacer(_mapping(steps)) if steps else None
 
 
-@cache  # a quarter of a second, and every BERT has the same
+@cache  # takes a quarter of a second, and is the same for every BERT
 def _mapping(steps: tuple[str, ...]) -> Mapping:
     first, *others = (make() for make in map(STEPS.__getitem__, steps))
     return reduce(Mapping.then, others, first)
@@ -162,8 +162,8 @@ def _surround(points: Stream, mask: tf.Tensor) -> Stream:
 def decompose(points: Stream, replacer: Replacer, combining: PointTable) -> Stream:
     """Decompose letters, and sort each run of their combining marks by rank; equal ranks keep their order.
 
-    Spans are not sorted, as in the library: in the new order, each first value of a decomposition takes the next span,
-    and any other value that of the value before it.
+    As in the library, spans are not sorted: in the new order, the first value of each decomposition takes the next
+    span, and any other value the span of the value before it.
     """
     parts = replacer(points)
     rank = combining(parts.values)  # (N,)

@@ -19,14 +19,15 @@ from keras_transformers.text.sentencepiece.charsmap import rules
 POINTS = 1 << 21  # more than there are code points
 JOINER = 0x200D
 LONGEST_CLUSTER = 5  # bytes; longer ones are normalised letter by letter
-MOST_POINTS = 3  # of such a cluster
+MOST_POINTS = 3  # code points of such a cluster
 
 
 class Precompiled(tf.Module):
-    """Replace clusters (a letter and its marks) and single letters by rules.
+    """The normaliser Precompiled, which replaces clusters (a letter and its marks) and single letters by rules.
 
     A cluster is Unicode's "extended grapheme cluster". As in the library, if a cluster of at most 5 bytes begins with
-    the string of a rule, the shortest such rule replaces the whole cluster. Else each letter has its own.
+    the string of a rule, the shortest such rule replaces the whole cluster. Otherwise each letter is replaced by
+    itself.
     """
 
     def __init__(self, config: dict[str, Any]):
@@ -67,7 +68,7 @@ class Precompiled(tf.Module):
         return tf.cond(tf.reduce_any(number > 0), rewrite, lambda: points)
 
     def _joined(self, points: Stream) -> tf.Tensor:
-        """(N,) bool: code points in the same cluster as the one before them."""
+        """Mark the code points in the same cluster as the one before them, (N,) bool."""
         values = points.values
         classes = self.classes(values)  # (N,)
         inside = ~piece_starts(points)  # (N,)
@@ -78,7 +79,7 @@ class Precompiled(tf.Module):
         return joined | (inside & (classes == PICTURE) & after_picture)
 
     def _whole_clusters(self, values: tf.Tensor, joined: tf.Tensor, number: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """(N,) the rule of each code point; (N,) 0 for the code points that the rule of their cluster drops, else 1."""
+        """Return the rule of each code point, (N,), and 0 for those that their cluster's rule drops, else 1, (N,)."""
         first = tf.cast(tf.where(~joined)[:, 0], tf.int32)  # (C,)
         cluster = tf.cumsum(tf.cast(~joined, tf.int32)) - 1  # (N,)
         size = tf.math.segment_sum(
@@ -102,16 +103,16 @@ class Precompiled(tf.Module):
 
 
 def _aligned(points: Tracked, new: Tracked, length: tf.Tensor, kept: tf.Tensor) -> Tracked:
-    """Return the new values with the spans that the library gives them, where rules drop code points.
+    """Return the new values with the spans that the library gives them if rules drop code points.
 
-    A rule's values consume the code points of its cluster one by one, and the last consumes what is left, with all
-    that is dropped after it. But nothing consumes what is dropped at the beginning of a piece: all the values of that
-    piece stand too far left, by as much.
+    A rule's values consume the code points of its cluster one by one; the last consumes the rest, and all code points
+    that are dropped after it. But nothing consumes code points that are dropped at the beginning of a piece: the spans
+    of all values of that piece are too far left by their number.
 
     Args:
         points: N code points.
-        new: M values, what they were replaced by.
-        length: (N,) int32, by how many values each code point was replaced.
+        new: M values that replace them.
+        length: (N,) int32, the number of values that replace each code point.
         kept: (N,) int32, 0 for the code points that belong to the cluster of the one before them, else 1.
     """
     starts = piece_starts(points)  # (N,)
@@ -129,7 +130,7 @@ def _aligned(points: Tracked, new: Tracked, length: tf.Tensor, kept: tf.Tensor) 
 
 
 def _counts(starts: tf.Tensor) -> tf.Tensor:
-    """(N,) int32: how many values there are between the starts around each."""
+    """Count for each value the values between the starts around it, (N,) int32."""
     segment = tf.cumsum(tf.cast(starts, tf.int32)) - 1  # (N,)
     return tf.gather(tf.math.segment_sum(tf.ones_like(segment), segment), segment)
 

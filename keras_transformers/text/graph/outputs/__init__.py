@@ -1,1 +1,1 @@
-"""From ids to rows, offsets and text as TensorFlow ops: post-processors, windows, decoders."""
+"""Outputs as TensorFlow ops: post-processors, windows, offsets, decoders."""

@@ -16,8 +16,8 @@ from keras_transformers.text.library import count_ids
 from keras_transformers.text.pieces import BYTE, LAST_SPACE, around_fuse, speller, strip_limits, text_tokens
 
 FIRST, LAST = 1, 2
-# Decoders of single tokens: the text of a token depends only on whether it is the first or the last. The library
-# gives the texts.
+# Decoders of single tokens: the text of a token depends only on whether it is the first or the last. The texts come
+# from the library.
 PER_TOKEN = {"Replace", "Metaspace", "WordPiece", "BPEDecoder", "Strip"}
 ORDERS = [
     "ByteLevel",
@@ -27,14 +27,14 @@ ORDERS = [
     f"Strip, Replace of {LAST_SPACE!r} after Fuse",
 ]
 REPLACEMENT = "\ufffd"
-MOST_STRIPPED = 1000  # the most that the patterns of TensorFlow may repeat
+MOST_STRIPPED = 1000  # maximum repetition in a pattern of TensorFlow
 
 
 class Decoder(tf.Module):
-    """Join tokens into text as the library does with `skip_special_tokens=True`.
+    """Ops that join tokens into text, as the library does with `skip_special_tokens=True`.
 
-    Only who decodes pays for the table of texts: it is made at the first call, and takes a third of the time to compile
-    a vocabulary.
+    The table of texts is made at the first call, as not every user decodes: it takes a third of the time to compile a
+    vocabulary.
     """
 
     def __init__(self, pipeline: dict[str, Any], library: tokenizers.Tokenizer):
@@ -50,7 +50,7 @@ class Decoder(tf.Module):
         self._tabulate_once: Callable | None = partial(self._tabulate, library, decoder)
 
     def _tabulate(self, library: tokenizers.Tokenizer, decoder: dict[str, Any] | None) -> None:
-        """Store the texts of all tokens for each place (first, last, both, neither), end to end; equal tables once."""
+        """Store the texts of all tokens for each place (first, last, both, neither) in a tensor; equal tables once."""
         known, size = text_tokens(library), count_ids(library)
         tokens = [known.get(i) for i in range(size + 1)]
         self.is_text = tf.constant([token is not None for token in tokens])
@@ -65,7 +65,7 @@ class Decoder(tf.Module):
         self.texts = tf.concat([tf.constant(table) for table in tables], 0)
 
     def __call__(self, ids: tf.Tensor) -> tf.Tensor:
-        """Return ids (B, T) int32 to texts (B,) string; special tokens and ids outside the vocabulary are left out."""
+        """Convert ids (B, T) int32 to texts (B,) string; special tokens and ids outside the vocabulary are left out."""
         if tabulate := self._tabulate_once:
             with tf.init_scope():  # the tables outlive the function that is traced
                 tabulate()
@@ -106,7 +106,7 @@ def _check_bytes(texts: tf.Tensor, is_text: tf.Tensor, is_byte: tf.Tensor) -> tf
 
 
 def _strip_patterns(step: dict[str, Any]) -> list[str]:
-    """Regular expressions for what a decoder drops at the ends of a text; [] for other decoders."""
+    """Return regular expressions for what a decoder drops at the ends of a text; [] for other decoders."""
     limits = strip_limits(step)
     if limits is None or max(limits[1:]) > MOST_STRIPPED:
         return []

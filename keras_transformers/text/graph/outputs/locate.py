@@ -1,4 +1,4 @@
-"""Where tokens came from, in the typed text."""
+"""The positions of tokens in the typed text."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ def locate(typed: Tracked, points: Tracked, starts: tf.Tensor, ids: Tracked, tri
     """Return the tokens, with spans (M, K) int32: start and stop in their text, their word, and what `trim` needs.
 
     Args:
-        typed: the code points of B texts.
+        typed: The code points of B texts.
         points: N code points that the model read, tracked from the typed ones on.
         starts: (N,) bool, where their words begin.
         ids: M tokens, tracked from `points` on.
-        trim: what the post-processors trim; None for nothing.
+        trim: The trimming of the post-processors; None for none.
     """
     row = ids.value_rowids()  # (M,)
     first, stop = tf.unstack(ids.spans, axis=1)  # (M,), (M,)

@@ -1,4 +1,4 @@
-"""Post-processors as ops: truncate the ids of one or two texts, and fill the template with them."""
+"""Post-processors as ops: the ids of one or two texts are truncated, and put into the template."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from keras_transformers.text.graph.outputs.trim import Trim
 from keras_transformers.text.graph.streams.streams import Stream
 
 FIRST, SECOND = "A", "B"
-Piece = tuple[str | Sequence[int], int]  # (which sequence, or fixed ids; segment id)
+Piece = tuple[str | Sequence[int], int]  # (name of the sequence, or fixed ids; segment id)
 
 
 class Template(tf.Module):
-    """Put special tokens around one text, or two, and give all tokens segment ids.
+    """The template of a row: special tokens around one or two texts, and segment ids of all tokens.
 
     Args:
-        processors: the members of the "post_processor" of a tokenizer.json.
-        trim: what they trim off offsets; None for nothing.
+        processors: The members of the "post_processor" of a tokenizer.json.
+        trim: The trimming of offsets; None for none.
     """
 
     def __init__(self, processors: list[dict[str, Any]], trim: Trim | None = None):
@@ -35,7 +35,7 @@ class Template(tf.Module):
         self.trim = trim
 
     def __call__(self, first: Stream, second: Stream | None, max_length: int, pad_id: int) -> dict[str, tf.Tensor]:
-        """Return ids (B, None) of the texts to rows (B, T) of at most max_length; the longer text is truncated first.
+        """Put the ids (B, None) of texts into rows (B, T) of at most max_length; the longer text is truncated first.
 
         Rows of ids that `locate` has tracked also have offsets and word_ids.
         """
@@ -49,7 +49,7 @@ class Template(tf.Module):
         return {**self.fill(list(zip(texts, starts, kept, strict=True)), pad_id), "truncated": truncated}
 
     def room(self, num_texts: int, max_length: int) -> int:
-        """Return the most tokens of text in a row of max_length."""
+        """Return the maximum number of text tokens in a row of max_length."""
         template = self.single if num_texts == 1 else self.pair
         num_special = sum(len(source) for source, _ in template if isinstance(source, list))
         if max_length <= num_special:
@@ -57,8 +57,8 @@ class Template(tf.Module):
         return max_length - num_special
 
     def fill(self, texts: list[tuple[Stream, tf.Tensor, tf.Tensor]], pad_id: int) -> dict[str, tf.Tensor]:
-        """Return the rows of one text or two, each given as its ids, and where in them its part of each row starts and
-        how long it is, (B,) int32.
+        """Fill the template with one text or two, each given as its ids, and the start and length in them of its part
+        of each row, (B,) int32.
         """
         sequences = dict(zip((FIRST, SECOND), texts, strict=False))
         zeros = tf.zeros_like(texts[0][2])  # (B,)
@@ -72,7 +72,7 @@ class Template(tf.Module):
 
 
 def _longest_first(lengths: list[tf.Tensor], room: int) -> list[tf.Tensor]:
-    """Length (B,) to keep of each text: the shorter keeps up to half the room, the longer the rest."""
+    """Return the length (B,) to keep of each text: the shorter keeps up to half the room, the longer the rest."""
     if len(lengths) == 1:
         return [tf.minimum(lengths[0], room)]
     first, second = lengths

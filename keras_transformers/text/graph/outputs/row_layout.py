@@ -1,4 +1,4 @@
-"""Rows of tokens from their parts, as ops: texts and special tokens side by side, padded on the right."""
+"""Rows of tokens as ops: texts and special tokens joined, and padded on the right."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import tensorflow as tf
 from keras_transformers.text.graph.outputs.trim import Trim
 from keras_transformers.text.graph.streams.streams import Stream, Tracked
 
-NOWHERE = (0, 0, -1, 0, 0)  # the span of tokens that are in no text: see `locate`
+NOWHERE = (0, 0, -1, 0, 0)  # the span of special tokens and padding: see `locate`
 
 
 class Part(NamedTuple):
     """A part of each of B rows: tokens of a text, or special tokens."""
 
     values: tf.Tensor  # (N,) int32
-    spans: tf.Tensor | None  # (N, K) int32, see `locate`; None for special tokens, or if nobody asks
+    spans: tf.Tensor | None  # (N, K) int32, see `locate`; None for special tokens, or without offsets
     start: tf.Tensor  # (B,) int32, where in the values the part of each row begins
     length: tf.Tensor  # (B,) int32, how many values it has
     segment: int
@@ -32,8 +32,8 @@ def lay_out(parts: list[Part], pad_id: int, trim: Trim | None) -> dict[str, tf.T
     """Join the parts of each row.
 
     Returns:
-        token_ids, segment_ids (B, T) int32 and padding_mask (B, T) bool; with spans, also offsets (B, T, 2) int32, from
-        which `trim` has taken what it trims, and word_ids and sequence_ids (B, T) int32.
+        token_ids, segment_ids (B, T) int32 and padding_mask (B, T) bool; with spans, also offsets (B, T, 2) int32,
+        trimmed by `trim`, and word_ids and sequence_ids (B, T) int32.
     """
     total = tf.add_n([part.length for part in parts])  # (B,)
     column = tf.range(tf.maximum(tf.reduce_max(total), 1))[None]  # (1, T), T > 0: models read column 0 even of 0 rows
@@ -41,7 +41,7 @@ def lay_out(parts: list[Part], pad_id: int, trim: Trim | None) -> dict[str, tf.T
     token_ids += pad_id
 
     begin = tf.zeros_like(total)  # (B,)
-    cells = []  # of each part: which it fills (B, T), with which of its values (B, T), from where (B,)
+    cells = []  # for each part: cells that it fills (B, T), index of their values (B, T), first column (B,)
     for part in parts:
         inside = (column >= begin[:, None]) & (column < (begin + part.length)[:, None])  # (B, T)
         place = tf.where(inside, column + (part.start - begin)[:, None], 0)  # (B, T)
@@ -62,12 +62,12 @@ def lay_out(parts: list[Part], pad_id: int, trim: Trim | None) -> dict[str, tf.T
 
 
 def model_inputs(rows: dict[str, tf.Tensor], pad_id: int, length: int | None = None) -> dict[str, tf.Tensor]:
-    """Return encoded rows as models take them: int32, but for `truncated`; and of a static length, if one is given.
+    """Convert encoded rows to the inputs of models: int32, except `truncated`, and of a static length, if one is given.
 
     Args:
-        rows: What `TextGraph.encode` or `encode_windows` returns, of at most `length` tokens.
+        rows: Result of `TextGraph.encode` or `encode_windows`, of at most `length` tokens.
         pad_id: The id that `token_ids` are padded with, on the right.
-        length: T; None for that of the longest row.
+        length: T; None for the length of the longest row.
 
     Example:
 

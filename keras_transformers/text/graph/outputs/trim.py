@@ -1,4 +1,4 @@
-"""The spaces at the ends of tokens, which the post-processors ByteLevel and Roberta leave out of offsets, as ops."""
+"""Trimming of offsets as ops: the post-processors ByteLevel and Roberta leave out the spaces at the ends of tokens."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ SPACE_LETTER = ord("Ġ")  # what ByteLevel writes for a space
 
 
 class Trim(tf.Module):
-    """Move offsets over the spaces that their tokens begin and end with.
+    """Ops that move offsets over the spaces at the beginning and the end of their tokens.
 
     Args:
-        processors: the post-processors that do so.
-        model: the "model" of the tokenizer.json.
-        library: the tokenizer.
+        processors: The post-processors that trim offsets.
+        model: The "model" of the tokenizer.json.
+        library: The tokenizer.
     """
 
     def __init__(self, processors: list[dict[str, Any]], model: dict[str, Any], library: tokenizers.Tokenizer):
         super().__init__()
-        # Of the first token they keep a single space: the pre-tokeniser may have put it there.
+        # They keep a single space of the first token: the pre-tokeniser may have put it there.
         self.keep_first = [part["add_prefix_space"] for part in processors]
         blanks = np.flatnonzero(shipped()["regex"] >= BLANK)
         spaces = "".join(map(chr, [*blanks, SPACE_LETTER]))
@@ -40,12 +40,12 @@ class Trim(tf.Module):
         self.spelled_id = model["unk_id"] if model["type"] == "Unigram" else None
 
     def spaces(self, points: Tracked, ids: Tracked, first: tf.Tensor, stop: tf.Tensor) -> tf.Tensor:
-        """(M, 2) int32: how many spaces M tokens begin and end with.
+        """Count the spaces at the beginning and the end of M tokens, (M, 2) int32.
 
         Args:
-            points: the stream that the model read; its spans have what `AddedTokens` counted.
-            ids: the tokens.
-            first, stop: (M,) the values of `points` that each token came from.
+            points: The stream that the model read; its spans have the spaces that `AddedTokens` counted.
+            ids: The tokens.
+            first, stop: (M,) the range of `points` that each token came from.
         """
         ends = tf.gather(self.ends, ids.values)  # (M, 2)
         if self.spelled_id is not None:  # the library gives unknown tokens of Unigram their letters
@@ -55,7 +55,7 @@ class Trim(tf.Module):
         return tf.where(is_added[:, None], tf.gather(points.spans[:, 2:], first), ends)
 
     def __call__(self, offsets: tf.Tensor, spaces: tf.Tensor, is_first: tf.Tensor) -> tf.Tensor:
-        """Offsets (..., 2) without spaces (..., 2); `is_first` (...) bool: True for the first token of each text."""
+        """Trim spaces (..., 2) off offsets (..., 2); `is_first` (...) bool: True for the first token of each text."""
         start, stop = tf.unstack(offsets, axis=-1)
         before, after = tf.unstack(spaces, axis=-1)
         for keeps_first in self.keep_first:
@@ -66,7 +66,7 @@ class Trim(tf.Module):
 
 
 def spaces_at_ends(points: Tracked, is_blank: tf.Tensor, first: tf.Tensor, stop: tf.Tensor) -> tf.Tensor:
-    """(P, 2) int32: how many spaces stand at the beginning and at the end of the values from `first` up to `stop`.
+    """Count the spaces at the beginning and at the end of the values from `first` up to `stop`, (P, 2) int32.
 
     Args:
         points: N values.

@@ -1,4 +1,4 @@
-"""Windows of pairs of texts, as ops: parts of the second text that overlap, each beside the whole first one."""
+"""Windows of pairs of texts as ops: overlapping parts of the second text, each with the whole first one."""
 
 from __future__ import annotations
 
@@ -37,8 +37,6 @@ def lay_out_windows(
 
 
 def _kept(first: tf.Tensor, second: tf.Tensor, room: int, most: int, cut_to: int) -> tf.Tensor:
-    """Return how many tokens of the first text to keep, of its length (B,): all, if they are few or fit in one
-    window.
-    """
+    """Return how many tokens of the first text to keep, (B,): all, if they are few or fit in one window."""
     fits = (first + second <= room) | (first <= most)
     return tf.where(fits, first, tf.maximum(cut_to, room - second))

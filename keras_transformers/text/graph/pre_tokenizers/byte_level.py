@@ -12,7 +12,7 @@ from keras_transformers.text.graph.streams.streams import Stream, insert
 
 
 class ByteLevel(tf.Module):
-    """Split as GPT-2 does, with a space before each piece of text if `add_prefix_space` is set.
+    """The pre-tokeniser ByteLevel: GPT-2's splits, with a space before each piece of text if `add_prefix_space` is set.
 
     The library also writes every byte as a letter here. In ops the model (`BytePair`) looks up the bytes themselves.
     """

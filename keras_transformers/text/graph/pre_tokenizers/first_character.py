@@ -1,4 +1,4 @@
-"""Which code points a text's first character becomes, as ops: the pre-tokeniser Metaspace needs to know them."""
+"""The code points that a text's first character becomes, as ops, for the pre-tokeniser Metaspace."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from keras_transformers.text.graph.streams.tracking import tracked
 
 
 class Front(tf.Module):
-    """Count, for each text, the code points that its first character became: 0 if it was dropped.
+    """Ops that count the code points that the first character of each text became: 0 if it was dropped.
 
     This does not depend on the characters after it. So the steps are applied to the first character and one letter.
-    The exception is a character that `Precompiled` drops: the one after it then stands in its place.
+    The exception is a character that `Precompiled` drops: the one after it then takes its place.
 
     Args:
-        normalizers, splitters: the steps that a text passes through before Metaspace.
+        normalizers, splitters: The steps before Metaspace.
     """
 
     def __init__(self, normalizers: Sequence[Callable], splitters: Sequence[Callable]):
@@ -47,12 +47,12 @@ class Front(tf.Module):
         return points, starts
 
     def _pass(self, points: tf.RaggedTensor) -> tuple[tf.RaggedTensor, tf.Tensor]:
-        """Apply the steps: each code point as 2 * itself, + 1 if a word begins there; and the row lengths."""
+        """Apply the steps; return each code point as 2 * itself, + 1 if a word begins there, and the row lengths."""
         points, starts = self._split(points)
         return points.with_values(2 * points.values + tf.cast(starts, tf.int32)), points.row_lengths()
 
     def __call__(self, typed: Stream) -> tf.Tensor:
-        """Return texts (B, None) before normalisation to counts (B,) int64."""
+        """Count them for texts (B, None) before normalisation: (B,) int64."""
         nonempty = tf.where(typed.row_lengths() > 0)  # (F, 1)
         first = tf.gather(typed.values, tf.gather(typed.row_splits[:-1], nonempty[:, 0]))  # (F,)
         pairs = tf.reshape(tf.stack([first, tf.fill(tf.shape(first), self.letter)], 1), [-1])  # (2 F,)
@@ -67,7 +67,7 @@ class Front(tf.Module):
         return tf.cond(tf.reduce_any(is_dropped), lambda: self._standing_first(typed), lambda: counts)
 
     def _standing_first(self, typed: Stream) -> tf.Tensor:
-        """(B,) int64: how many code points have the place of the first character."""
+        """Count the code points whose span begins at the first character, (B,) int64."""
         points, _ = self._split(tracked(stream(typed.values, typed.row_splits)))
         first = tf.cast(tf.gather(typed.row_splits, points.value_rowids()), tf.int32)  # (N,)
         before = offsets(tf.cast(points.spans[:, 0] == first, tf.int64))  # (N + 1,)
@@ -75,7 +75,7 @@ class Front(tf.Module):
 
 
 def at_front(points: Stream, counts: tf.Tensor) -> tf.Tensor:
-    """(N,) bool: True for the first `counts` (B,) code points of each row, up to an added token."""
+    """Mark the first `counts` (B,) code points of each row, up to an added token, (N,) bool."""
     row, place = points.value_rowids(), tf.range(tf.size(points.values, tf.int64))
     first = tf.gather(points.row_splits, row)  # (N,)
     tokens_before = offsets(tf.cast(points.values >= TOKEN, tf.int64))  # (N + 1,)

@@ -11,7 +11,7 @@ from keras_transformers.text.graph.streams.streams import Stream, insert, row_st
 
 
 class Metaspace(tf.Module):
-    """Replace spaces by "▁", put one before the text, and begin a word at each (SentencePiece)."""
+    """The pre-tokeniser Metaspace: spaces become "▁", one is put before the text, and a word begins at each."""
 
     def __init__(self, config: dict[str, Any]):
         super().__init__()
@@ -19,7 +19,9 @@ class Metaspace(tf.Module):
         self.scheme, self.split = config["prepend_scheme"], config["split"]
 
     def __call__(self, points: Stream, starts: tf.Tensor, front: tf.Tensor | None = None) -> tuple[Stream, tf.Tensor]:
-        """`front` (N,) bool: code points that each text's first character became; None if it is still the first one."""
+        """Replace spaces and begin words; `front` (N,) bool marks the code points of the first characters, or None if
+        they are still in the first places.
+        """
         points = points.with_values(tf.where(points.values == ord(" "), self.mark, points.values))
         if self.scheme != "never":
             first = row_starts(points) if front is None else starts & front

@@ -1,7 +1,7 @@
-"""The regular expressions that language models split words by, as ops that run no regular expression.
+"""The regular expressions by which language models split words, as ops without regular expressions.
 
 TensorFlow's regular expressions have no look-ahead. The classes of code points and of their neighbours are enough: a
-text is cut into runs of one class, a run begins a token unless it joins the token before it, and a few tokens begin
+text is cut into runs of one class, a run begins a token unless it joins the token before it, and some tokens begin
 inside runs.
 """
 
@@ -27,14 +27,14 @@ PATTERNS = {
 
 
 class WordPattern(tf.Module):
-    """Begin tokens where one of `PATTERNS` does.
+    """The pre-tokeniser Split for one of `PATTERNS`.
 
-    A contraction ('s, 'll) is a token. A space belongs to the word after it; further whitespace is a token by itself.
+    A contraction ('s, 'll) is a token. A space belongs to the word after it; other whitespace is a token.
 
     Args:
         tiktoken: GPT-4's rules: contractions in any case; a run of letters includes any one mark or blank before it,
             not only a space; newlines belong to the token of the marks or whitespace before them.
-        digits: the most digits of a token; 0 for any number.
+        digits: Maximum digits of a token; 0 for any number.
     """
 
     def __init__(self, tiktoken: bool, digits: int):
@@ -63,17 +63,19 @@ class WordPattern(tf.Module):
         return points, tf.tensor_scatter_nd_update(tf.zeros_like(starts), at[:, None], tf.ones_like(at, tf.bool))
 
     def _joins(self, runs: Runs, after_space: tf.Tensor, after_mark: tf.Tensor) -> tf.Tensor:
-        """(R,) bool: True for the runs that join the token before them."""
+        """Mark the runs that join the token before them, (R,) bool."""
         if not self.tiktoken:
             return after_space
         letters = (runs.kind == LETTER) & ((runs.before == BLANK) | after_mark)
         newlines = (runs.kind == NEWLINE) & ((runs.before == BLANK) | (runs.before == OTHER))
-        ended = shift((runs.kind == NEWLINE) & (runs.before == OTHER), False)  # those newlines belong to the marks
+        ended = shift((runs.kind == NEWLINE) & (runs.before == OTHER), False)  # such newlines belong to the marks
         blanks = (runs.kind == BLANK) & (runs.before == NEWLINE) & (runs.after == NEWLINE) & ~ended
         return letters | ((runs.kind == OTHER) & after_space) | newlines | blanks
 
     def _contractions(self, points: tf.Tensor, runs: Runs, after_mark: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """(R,) bool: letter runs that complete a contraction ("'s"); (K,) int64: where the rest of such runs begins."""
+        """Mark the letter runs that complete a contraction ("'s"), (R,) bool; return where their rests begin, (K,)
+        int64.
+        """
         quoted = (runs.kind == LETTER) & after_mark & (tf.gather(points, tf.maximum(runs.first - 1, 0)) == ord("'"))
         at, stop = tf.boolean_mask(runs.first, quoted), tf.boolean_mask(runs.stop, quoted)  # (Q,), (Q,)
         one, two = (self._folded(tf.gather(points, tf.minimum(at + i, stop - 1))) for i in (0, 1))  # (Q,), (Q,)

@@ -1,4 +1,4 @@
-"""Pre-tokenisers as ops: where the words of a text begin.
+"""Pre-tokenisers as ops, which mark where the words of a text begin.
 
 Each takes a stream of code points and a mask of where pieces begin so far, and returns both. It may begin more words,
 and drop or insert code points.
@@ -20,20 +20,20 @@ Pieces = tuple[Stream, tf.Tensor]
 
 
 def piece_starts(points: Stream) -> tf.Tensor:
-    """(N,) bool: True where a piece of text begins: at a row's start, at an added token, or after one."""
+    """Mark where a piece of text begins, (N,) bool: at a row's start, at an added token, or after one."""
     is_token = points.values >= TOKEN
     return row_starts(points) | is_token | shift(is_token, False)
 
 
 def words(points: Stream, starts: tf.Tensor) -> tf.RaggedTensor:
-    """Code points (B, None), whose words begin at `starts`, to words of code points (B, None, None)."""
+    """Split code points (B, None) into words, which begin at `starts`: (B, None, None)."""
     word_starts = tf.where(starts)[:, 0]  # (W,)
     spelled = stream(points.values, tf.concat([word_starts, [tf.size(points.values, tf.int64)]], 0))  # (W, None)
     return stream(spelled, tf.gather(offsets(tf.cast(starts, tf.int64)), points.row_splits))
 
 
 class BertPreTokenizer(tf.Module):
-    """Split at whitespace, which is dropped, and around each punctuation mark and added token."""
+    """BERT's pre-tokeniser: splits at whitespace, which is dropped, and around punctuation marks and added tokens."""
 
     def __init__(self, config: dict[str, Any]):
         super().__init__()
@@ -47,7 +47,7 @@ class BertPreTokenizer(tf.Module):
 
 
 class WhitespaceSplit(tf.Module):
-    """Split at whitespace, which is dropped."""
+    """The pre-tokeniser WhitespaceSplit: splits at whitespace, which is dropped."""
 
     def __init__(self, config: dict[str, Any]):
         super().__init__()
@@ -59,7 +59,7 @@ class WhitespaceSplit(tf.Module):
 
 
 class Digits(tf.Module):
-    """Split digits from other characters: each digit by itself, or runs of them."""
+    """The pre-tokeniser Digits: splits digits from other characters, each digit by itself or runs of them."""
 
     def __init__(self, config: dict[str, Any]):
         super().__init__()

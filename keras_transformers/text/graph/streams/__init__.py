@@ -1,1 +1,1 @@
-"""Streams of code points: operations on them, tables of Unicode, and where each value came from."""
+"""Streams of code points: operations, tables of Unicode, and tracking of where each value came from."""

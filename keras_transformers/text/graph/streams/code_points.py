@@ -12,7 +12,7 @@ from keras_transformers.text.graph.streams.streams import Stream, replace
 
 TOKEN = UNICODE_SIZE  # in a stream of code points, TOKEN + id is an added token
 PAGE = 256
-SEQUENCE = 1 << 24  # a table entry below it is a difference of code points; others are places in the pool
+SEQUENCE = 1 << 24  # a table entry below it is a difference of code points; others are indices into the pool
 
 
 @cache
@@ -23,7 +23,7 @@ def shipped() -> dict[str, np.ndarray]:
 
 
 class PointTable(tf.Module):
-    """One integer for each code point, in pages of 256 (equal pages are stored once); one for all added tokens."""
+    """A table of one integer for each code point, in pages of 256 (equal ones stored once); one for added tokens."""
 
     def __init__(self, entries: np.ndarray, token: int = 0):
         super().__init__()
@@ -38,7 +38,7 @@ class PointTable(tf.Module):
 
 
 class Mapping:
-    """Replaces each code point by zero or more code points; composable with `then`."""
+    """A replacement of each code point by zero or more code points; composable with `then`."""
 
     def __init__(self, keys: np.ndarray, lengths: np.ndarray, values: np.ndarray):
         self.lengths = np.ones(UNICODE_SIZE, np.int32)
@@ -57,19 +57,19 @@ class Mapping:
 
     @classmethod
     def cleaning(cls) -> Mapping:
-        """Drop control characters, replaces whitespace by a space."""
+        """Return the mapping that drops control characters, and replaces whitespace by a space."""
         keys = np.flatnonzero(shipped()["clean"])
         action = shipped()["clean"][keys]
         return cls(keys, action == SPACE, np.full((action == SPACE).sum(), ord(" ")))
 
     @classmethod
     def dropping(cls, name: str) -> Mapping:
-        """Drop the code points of a class."""
+        """Return the mapping that drops the code points of a class."""
         keys = np.flatnonzero(shipped()[name])
         return cls(keys, np.zeros_like(keys), keys[:0])
 
     def then(self, after: Mapping) -> Mapping:
-        """This mapping followed by `after`."""
+        """Return this mapping followed by `after`."""
         lengths = after.lengths[self.values]
         values = after.values[_ranges(after.starts[self.values], lengths)]
         total = np.concatenate([[0], np.cumsum(lengths)])
@@ -77,7 +77,7 @@ class Mapping:
 
 
 class Replacer(tf.Module):
-    """Replaces the code points of a stream by a `Mapping`."""
+    """Ops that replace the code points of a stream by a `Mapping`."""
 
     def __init__(self, mapping: Mapping):
         super().__init__()
@@ -103,6 +103,6 @@ class Replacer(tf.Module):
 
 
 def _ranges(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """arange(start, start + length) of each pair, end to end."""
+    """Concatenate arange(start, start + length) of each pair."""
     before = np.cumsum(lengths) - lengths
     return np.repeat(starts - before, lengths) + np.arange(lengths.sum())

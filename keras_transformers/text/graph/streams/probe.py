@@ -1,4 +1,4 @@
-"""Ask the `tokenizers` library what it does to every code point, and write the answers to unicode_tables.npz.
+"""Tables of what the `tokenizers` library does to every code point, written to unicode_tables.npz.
 
 The library's Unicode data are older than Python's and differ between its own parts, so `unicodedata` is no substitute.
 After an update of the library that changes them, a test fails: then run
@@ -18,8 +18,8 @@ from tokenizers import Regex, models, normalizers, pre_tokenizers
 TABLES = Path(__file__).with_name("unicode_tables.npz")
 UNICODE_SIZE = 0x110000
 SCALARS = [*range(0xD800), *range(0xE000, UNICODE_SIZE)]  # all but the surrogates, which no UTF-8 text can hold
-KEEP, DROP, SPACE = range(3)  # what cleaning does to a code point
-WORD, WHITE, PUNCTUATION = range(3)  # how BERT's pre-tokeniser splits at a code point
+KEEP, DROP, SPACE = range(3)  # actions of cleaning on a code point
+WORD, WHITE, PUNCTUATION = range(3)  # classes of BERT's pre-tokeniser
 LETTER, NUMBER, OTHER, BLANK, NEWLINE = range(5)  # class in regular expressions: \p{L}, \p{N}, none, \s, [\r\n]
 # Classes of code points in grapheme clusters. Without regional indicators: their clusters are too long for a rule.
 (ANY, CONTROL, RETURN, LINE_FEED, MARK, PREFIX, PICTURE, LEADING, VOWEL, TRAILING, OPEN, CLOSED) = range(12)
@@ -57,7 +57,7 @@ def probe() -> dict[str, np.ndarray]:
 
 
 def _bert(**only: bool) -> normalizers.BertNormalizer:
-    """BertNormalizer with all steps off except `only`."""
+    """Build a BertNormalizer with all steps off except `only`."""
     off = {"clean_text": False, "handle_chinese_chars": False, "strip_accents": False, "lowercase": False}
     return normalizers.BertNormalizer(**{**off, **only})
 
@@ -83,7 +83,7 @@ def _pack(name: str, mapping: dict[int, str]) -> dict[str, np.ndarray]:
 
 
 def _combining_ranks(decomposed: set[int]) -> np.ndarray:
-    """Rank of the canonical combining class, 0 for starters: NFD swaps two marks if the first has the higher class."""
+    """Rank code points by canonical combining class, 0 for starters: NFD swaps marks if the first one's is higher."""
     nfd = normalizers.NFD().normalize_str
 
     def swaps(first: str, second: str) -> bool:
@@ -99,7 +99,7 @@ def _combining_ranks(decomposed: set[int]) -> np.ndarray:
 
 
 def _composites(decompose: dict[int, str]) -> np.ndarray:
-    """1 for code points that NFC composes again from their decomposition."""
+    """Mark with 1 the code points that NFC composes again from their decomposition."""
     nfc = normalizers.NFC().normalize_str
     classes = np.zeros(UNICODE_SIZE, np.uint8)
     classes[[point for point, text in decompose.items() if nfc(text) == chr(point)]] = 1
@@ -107,7 +107,7 @@ def _composites(decompose: dict[int, str]) -> np.ndarray:
 
 
 def _word_class(chunk: int = 256) -> np.ndarray:
-    """1 for word characters: the library does not match an added token with `single_word` next to them."""
+    """Mark word characters with 1: the library does not match an added token with `single_word` next to them."""
     library = tokenizers.Tokenizer(models.WordLevel({"?": 0}, unk_token="?"))
     library.add_tokens([tokenizers.AddedToken("<t>", single_word=True, normalized=False)])
     token = library.token_to_id("<t>")
@@ -131,7 +131,7 @@ def _regex_classes() -> np.ndarray:
 
 
 def _numeric_class() -> np.ndarray:
-    """1 for code points that the pre-tokeniser Digits splits off: not exactly the class NUMBER."""
+    """Mark with 1 the code points that the pre-tokeniser Digits splits off: not exactly the class NUMBER."""
     split = pre_tokenizers.Digits(individual_digits=True).pre_tokenize_str
     classes = np.zeros(UNICODE_SIZE, np.uint8)
     for begin in range(0, len(SCALARS), CHUNK):
@@ -141,7 +141,7 @@ def _numeric_class() -> np.ndarray:
 
 
 def _cluster_classes() -> np.ndarray:
-    """Cluster classes, found with a normaliser that replaces each cluster of at most 5 bytes by one letter."""
+    """Find the cluster classes with a normaliser that replaces each cluster of at most 5 bytes by one letter."""
     classes = np.zeros(UNICODE_SIZE, np.uint8)
     narrow = [point for point in SCALARS if point < 0x10000]  # includes all Hangul
     count = _counter()
@@ -174,9 +174,7 @@ PREFIXED, JAMO = "\u0600", {LEADING: "\u1100", VOWEL: "\u1161", TRAILING: "\u11a
 
 
 def _counter() -> Callable[[str], int]:
-    """Return a function that counts the clusters of a text. A cluster of more than 5 bytes counts once for each
-    letter.
-    """
+    """Return a function that counts the clusters of a text. A cluster of more than 5 bytes counts once per letter."""
     letters, rule = np.arange(1, 256), 512
     units = np.zeros(768, "<u4")
     units[0] = 256 << 10
@@ -187,7 +185,7 @@ def _counter() -> Callable[[str], int]:
 
 
 def _joins() -> np.ndarray:
-    """(12 * 12,) bool: whether a code point continues the cluster, by the class before it and its own class."""
+    """Return whether a code point continues the cluster, by the class before it and its own class: (12 * 12,) bool."""
     joins = np.zeros((NUM_CLUSTER_CLASSES, NUM_CLUSTER_CLASSES), bool)
     joins[:, MARK] = joins[PREFIX] = True
     joins[[CONTROL, RETURN, LINE_FEED]] = joins[:, [CONTROL, RETURN, LINE_FEED]] = False

@@ -1,4 +1,4 @@
-"""Cut streams into runs of values of one class."""
+"""Runs of values of one class in streams."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ EDGE = 255  # the class before the first run of a piece, and after the last
 class Runs(NamedTuple):
     """R runs of code points of one class."""
 
-    first: tf.Tensor  # (R,) int64, where each begins
-    stop: tf.Tensor  # (R,) int64, where each ends (exclusive)
-    kind: tf.Tensor  # (R,) the class of each
+    first: tf.Tensor  # (R,) int64, where each run begins
+    stop: tf.Tensor  # (R,) int64, where each run ends (exclusive)
+    kind: tf.Tensor  # (R,) the class of each run
     before: tf.Tensor  # (R,) the class of the run before it; EDGE for the first of a piece
     after: tf.Tensor  # (R,) the class of the run after it; EDGE for the last of a piece
 
     def spread(self, mask: tf.Tensor) -> tf.Tensor:
-        """(R,) to (N,): give each code point the value of its run."""
+        """Spread values of runs (R,) to their code points (N,)."""
         return tf.repeat(mask, self.stop - self.first)
 
 
@@ -40,7 +40,7 @@ def runs_of(classes: tf.Tensor, starts: tf.Tensor) -> Runs:
 
 
 def run_lengths(mask: tf.Tensor, starts: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """(N,) int64 each: how many values are True side by side up to each place, and from each place on.
+    """Count the successive values that are True up to each place, and from each place on, (N,) int64 each.
 
     Args:
         mask: (N,) bool.

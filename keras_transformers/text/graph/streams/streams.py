@@ -1,6 +1,6 @@
-"""Operations on streams: the code points (or ids) of B texts end to end, as a RaggedTensor (values, row_splits).
+"""Operations on streams: the concatenated code points (or ids) of B texts, as a RaggedTensor (values, row_splits).
 
-A stream may also be `Tracked`: then every value has a span, and the operations take the spans along.
+A stream may also be `Tracked`: then every value has a span, and the operations keep the spans.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import tensorflow as tf
 
 
 class Tracked(NamedTuple):
-    """A stream that knows which places of an earlier stream its values came from: see `tracking`.
+    """A stream with the places in an earlier stream that its values came from: see `tracking`.
 
-    It has the attributes of a RaggedTensor that components use, so that they take either.
+    It has the attributes of a RaggedTensor that components use.
     """
 
     points: tf.RaggedTensor
@@ -53,18 +53,18 @@ def stream(values: tf.Tensor, row_splits: tf.Tensor) -> tf.RaggedTensor:
 
 
 def _like(points: Stream, values: tf.Tensor, row_splits: tf.Tensor, spans: Callable[[tf.Tensor], tf.Tensor]) -> Stream:
-    """Return the stream of new values, tracked if `points` is; `spans` makes the new spans of the old ones."""
+    """Return the stream of new values, tracked if `points` is; `spans` computes the new spans from the old ones."""
     rows = stream(values, row_splits)
     return Tracked(rows, spans(points.spans)) if isinstance(points, Tracked) else rows
 
 
 def offsets(lengths: tf.Tensor) -> tf.Tensor:
-    """Row splits (N + 1,) of N rows of these lengths."""
+    """Return the row splits (N + 1,) of N rows of these lengths."""
     return tf.concat([[0], tf.cumsum(lengths)], 0)
 
 
 def row_starts(points: Stream) -> tf.Tensor:
-    """(N,) bool: True for the first value of each row."""
+    """Mark the first value of each row, (N,) bool."""
     first = points.row_splits[:-1]
     return tf.scatter_nd(first[:, None], tf.ones_like(first), [tf.size(points.values, first.dtype) + 1])[:-1] > 0
 
@@ -83,14 +83,14 @@ def keep(points: Stream, mask: tf.Tensor) -> Stream:
 
 
 def join(points: Stream, mask: tf.Tensor) -> Stream:
-    """Join the values where `mask` is False to the one before them: its span then ends where theirs do.
+    """Join the values where `mask` is False to the one before them, which takes over the end of their span.
 
     The first value of each row must stay.
     """
     kept = keep(points, mask)
     if not isinstance(points, Tracked):
         return kept
-    last = shift(tf.where(mask)[:, 0], tf.size(mask), by=-1) - 1  # (M,) of those that are joined
+    last = shift(tf.where(mask)[:, 0], tf.size(mask), by=-1) - 1  # (M,) the last of the joined values
     return kept.with_stops(tf.gather(points.spans[:, 1], last))
 
 
@@ -131,12 +131,12 @@ def replace(points: Stream, start: tf.Tensor, length: tf.Tensor, pool: tf.Tensor
 
 
 def reachable(starts: tf.Tensor, successor: tf.Tensor, most: tf.Tensor | int) -> tf.Tensor:
-    """(N,) bool: nodes that walks from `starts` visit, in O(N log most): each round doubles the stride.
+    """Mark the nodes that walks from `starts` visit, (N,) bool, in O(N log most): each round doubles the stride.
 
     Args:
         starts: (N,) bool.
         successor: (N,) int32, the next node of each: N to end the walk, itself to stay.
-        most: the largest number of steps that a walk may need.
+        most: The largest number of steps that a walk may need.
     """
 
     def double(reached: tf.Tensor, jump: tf.Tensor, stride: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
