@@ -73,13 +73,18 @@ def _source(setup: Setup, end_id: int | None) -> Callable[..., Source]:
         buffer_size: int = 1024,
     ) -> Source:
         """Return rows of tokens; what each option means stands in `Task.dataset`."""
-        options = {"packing": packing, "end_id": end_id}
         if is_stream(texts, labels, pairs):
-            tokenize = setup.text_graph.tokenize
-            options |= {"buffer_size": buffer_size, "begin_ids": tokens_around(setup.tokenizer)[0]}
-            return TokenStream(texts, tokenize, setup.max_length, **options)
+            return TokenStream(
+                texts,
+                setup.text_graph.tokenize,
+                setup.max_length,
+                packing=packing,
+                end_id=end_id,
+                begin_ids=tokens_around(setup.tokenizer)[0],
+                buffer_size=buffer_size,
+            )
         targets = None if labels is None else token_ids(labels, special_tokens=False)
-        return next_token_source(token_ids(texts), setup.max_length, targets=targets, **options)
+        return next_token_source(token_ids(texts), setup.max_length, packing=packing, end_id=end_id, targets=targets)
 
     def token_ids(texts: Sequence[str], special_tokens: bool = True) -> Ragged:
         return Ragged.of([row.ids for row in setup.tokenizer.encode(texts, special_tokens=special_tokens)])

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numbers
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -24,6 +23,7 @@ from keras_transformers.tasks.reports import label_report
 from keras_transformers.text.end_token import with_end_token
 from keras_transformers.training.losses import target_losses
 from keras_transformers.training.metrics import target_metrics
+from keras_transformers.utils.number_checks import is_finite
 
 LANGUAGE_MODEL = "language_model_logits"
 LOSSES = {
@@ -126,7 +126,7 @@ KIND = Kind(
 
 
 def _check_weight(lm_weight: Any, kind: str) -> None:
-    is_weight = isinstance(lm_weight, numbers.Real) and 0 <= lm_weight < float("inf")
+    is_weight = is_finite(lm_weight) and lm_weight >= 0
     if not is_weight or (lm_weight and kind != "decoder"):
         raise ValueError(
             f"lm_weight is the weight of a decoder's next-token loss, 0 for none: received {lm_weight!r} for a model "
@@ -157,7 +157,7 @@ def _served(model: keras.Model) -> keras.Model:
 
 
 def _metrics(classes: Labels) -> dict[str, list[keras.metrics.Metric]]:
-    of_problem = {
+    of_problem: dict[str, list[Callable[[], keras.metrics.Metric]]] = {
         "single_label": [target_metrics.Accuracy, target_metrics.MeanCrossEntropy],
         "multi_label": [target_metrics.BinaryAccuracy, target_metrics.F1],
         "regression": [

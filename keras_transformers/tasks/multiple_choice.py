@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -71,7 +71,8 @@ def read_choices(
     """
     if Path(path).suffix.lower() != ".jsonl":
         raise ValueError(f"{path}: expected JSON lines, named .jsonl, of `text`, `choices` and `label`.")
-    texts, _, choices = read_table(path, label="choices")
+    texts, _, found = read_table(path, label="choices")
+    choices = found or []
     if wrong := [number for number, row in enumerate(choices, 1) if not isinstance(row, list)]:
         raise ValueError(f"{path}, row {wrong[0]}: 'choices' is {choices[wrong[0] - 1]!r}; expected a list of texts.")
     return texts, read_table(path, label=label or "label").labels if labelled else None, choices
@@ -109,11 +110,11 @@ def _signature(scorer: keras.Model) -> Signature:
     return Signature(("text", "choices"), run, ranks=(1, 2))
 
 
-def _padded(rows: Sequence[Sequence[str]]) -> list[list[str]]:
+def _padded(pairs: Any) -> list[list[str]]:
     """Lists of texts, made equally long by empty ones."""
-    given = listed(rows)
+    given = listed(pairs)
     if given is None:
-        raise ValueError(f"Expected a list of lists of str for `pairs`, received {str(rows)[:60]!r}.")
+        raise ValueError(f"Expected a list of lists of str for `pairs`, received {str(pairs)[:60]!r}.")
     rows = [check_texts(f"pairs[{number}]", row) for number, row in enumerate(given)]
     if empty := [number for number, row in enumerate(rows) if not any(row)]:
         raise ValueError(f"`pairs[{empty[0]}]` holds no text: expected one at least.")

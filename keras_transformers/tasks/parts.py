@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import keras
 import numpy as np
@@ -153,24 +153,45 @@ class Setup:
         return graph_of(tokenizer, self.config.fill_id)
 
 
+class MadeService(NamedTuple):
+    """A service, and what it was made from: it is out of date when these change."""
+
+    weights: list[Any]
+    settings: Any
+    service: Any
+
+
 class Answers(Protocol):
-    """How a task answers texts: `one_pass.OnePass` or `writing.Writing`."""
+    """How a task answers texts: `one_pass.OnePass` or `written_answers.Writing`."""
 
     model: keras.Model
-    service: Any  # what `predict` calls, and on TensorFlow `export` saves
-    made_service: tuple[list, Any, Any] | None  # weights, settings, service: of `serving.current_service`
+    made_service: MadeService | None  # the last one, kept by `services.current_service`
+
+    @property
+    def service(self) -> Any:
+        """What `predict` calls, and on TensorFlow `export` saves."""
 
     def make_service(self) -> Any:
         """Return a service with the weights as they are."""
 
     def predict(self, texts: Any, *arguments: Any, **options: Any) -> list[dict[str, Any]]:
         """Return one dict a text."""
+        ...
 
     def predict_stream(self, texts: Any, *arguments: Any, **options: Any) -> Iterator[dict[str, Any]]:
         """Yield the same, one after the other, as texts are read."""
+        ...
 
-    def export(self, folder: str, **options: Any) -> None:
+    def export(self, folder: str | os.PathLike, *arguments: Any, **options: Any) -> None:
         """Write a SavedModel."""
+        ...
+
+
+@runtime_checkable
+class Generates(Protocol):
+    """Answers that are generated texts: `written_answers.Writing`."""
+
+    generation: Any  # read as a dict, and set as any mapping
 
 
 @dataclass(frozen=True)
@@ -242,6 +263,13 @@ def of_answers(name: str, doc: str) -> property:
         return getattr(task.parts.answers, name)
 
     return property(attribute, doc=doc)
+
+
+def generating(answers: Answers) -> Generates:
+    """Return the answers of a task that writes texts; raise an `AttributeError` for another one's."""
+    if not isinstance(answers, Generates):
+        raise AttributeError("the task has no attribute 'generation'.")
+    return answers
 
 
 def check_process(process: int) -> None:

@@ -88,7 +88,7 @@ def _document_source(setup: Setup) -> Callable[..., SentencePairs]:
         if isinstance(texts, (str, os.PathLike)):
             if not Path(texts).is_file():
                 raise ValueError(f"there is no text file {texts}.")
-            texts = read_documents(texts)
+            texts = read_documents(Path(texts))
         if hasattr(texts, "element_spec"):
             raise ValueError("pre-training draws pairs from documents in memory: received a tf.data.Dataset.")
         documents = Documents.encode(texts, setup.tokenizer)

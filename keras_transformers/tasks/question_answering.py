@@ -134,7 +134,7 @@ KIND = Kind(
 
 
 def _checked(num_candidates: Any, max_answer_length: Any, no_answer: Any, null_threshold: Any) -> SpanOptions:
-    counts = check_counts(num_candidates=num_candidates, max_answer_length=max_answer_length)
+    num_candidates, max_answer_length = check_counts(num_candidates=num_candidates, max_answer_length=max_answer_length)
     if not isinstance(no_answer, bool) or not is_number(null_threshold) or not abs(null_threshold) <= MOST:
         raise ValueError(
             f"expected no_answer=True or False, and a number from {-MOST:g} to {MOST:g} as null_threshold: received "
@@ -142,7 +142,7 @@ def _checked(num_candidates: Any, max_answer_length: Any, no_answer: Any, null_t
         )
     if num_candidates > MOST_CANDIDATES:
         raise ValueError(f"num_candidates must be at most {MOST_CANDIDATES}: received {num_candidates}.")
-    return SpanOptions(*counts, no_answer, float(null_threshold))
+    return SpanOptions(num_candidates, max_answer_length, no_answer, float(null_threshold))
 
 
 def _model(setup: Setup) -> keras.Model:

@@ -160,7 +160,10 @@ def _number(values: np.ndarray) -> float | list[float]:
 def _correlations(true: np.ndarray, found: np.ndarray) -> dict[str, float]:
     one, other = true - true.mean(), found - found.mean()
     spread = np.sqrt((one @ one) * (other @ other))
-    return {"pearson": float(one @ other / spread) if spread else 0.0, "spearman": spearman(true, found)}
+    return {
+        "pearson": float(one @ other / spread) if spread else 0.0,
+        "spearman": spearman(true.tolist(), found.tolist()),
+    }
 
 
 def similarity_report(texts: Any, labels: Any, pairs: Any, answers: Answers) -> Report:

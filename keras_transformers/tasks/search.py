@@ -56,7 +56,7 @@ def search(
             "one model."
         )
     top, step = min(top, len(documents)), max(BLOCK // len(documents), 1)
-    rows = []
+    rows: list[tuple[list[int], list[float]]] = []
     for start in range(0, len(wanted), step):
         scores = wanted[start : start + step] @ documents.T  # (q, N)
         best = _best(scores, top)  # (q, top)

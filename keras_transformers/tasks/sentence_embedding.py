@@ -213,4 +213,4 @@ class Spearman:
     def result(self) -> dict[str, float]:
         """Return `spearman`."""
         cosines, labels = (np.concatenate(column) for column in zip(*self.found, strict=True))
-        return {"spearman": embedding_metrics.spearman(cosines, labels)}
+        return {"spearman": embedding_metrics.spearman(cosines.tolist(), labels.tolist())}

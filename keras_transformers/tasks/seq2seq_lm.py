@@ -147,7 +147,7 @@ class Sides:
             config.encoder_vocabulary_size,
         )
 
-    def source_of(self, texts: Any, labels: Sequence[str] | None, pairs: Any, *, buffer_size: int = 16384) -> Source:
+    def source_of(self, texts: Any, labels: Any, pairs: Any, *, buffer_size: int = 16384) -> Source:
         """Return pairs of ids; what each option means stands in `Task.dataset`."""
         max_length = self.setup.max_length
         if not is_stream(texts, labels, pairs):
@@ -155,9 +155,9 @@ class Sides:
             return encode_translations(texts, labels, *self.tokenizers, max_length)
         from keras_transformers.data.sources.translation_stream import TranslationStream
 
-        graphs = (self.setup.text_graph, self.target_graph)
-        encoders = (partial(graph.encode, max_length=max_length) for graph in graphs)
-        return TranslationStream(texts, *encoders, max_length, buffer_size)
+        encode_source = partial(self.setup.text_graph.encode, max_length=max_length)
+        encode_target = partial(self.target_graph.encode, max_length=max_length)
+        return TranslationStream(texts, encode_source, encode_target, max_length, buffer_size)
 
     @property
     def saved_tokenizer(self) -> Tokenizer | Pair:

@@ -19,8 +19,8 @@ from keras_transformers.tasks.fit.fitting import Recipe, fit
 from keras_transformers.tasks.fit.held_out import evaluation_set
 from keras_transformers.tasks.fit.label_outputs import full_objective, with_row_weights
 from keras_transformers.tasks.inputs.sources import check_given, divided, has_nothing_to_learn, kept
-from keras_transformers.tasks.parts import Setup, check_process, described, find_kind, of_answers
-from keras_transformers.text.tokenizer import Tokenizer
+from keras_transformers.tasks.parts import Setup, check_process, described, find_kind, generating, of_answers
+from keras_transformers.text.tokenizer import Tokenizer, check_texts
 from keras_transformers.training.lora import merged
 from keras_transformers.training.optimizers.adamw import AdamW
 from keras_transformers.training.optimizers.loss_scale import LossScaleOptimizer
@@ -80,7 +80,7 @@ class Task:
         if unknown := sorted(options.keys() - kind.options):
             raise ValueError(f"{name} has no options {unknown}; it has {sorted(kind.options)}.")
         max_length = config.max_length if max_length is None else max_length
-        outputs = outputs if isinstance(outputs, str) else tuple(outputs)
+        outputs = tuple(check_texts("outputs", outputs, is_ordered=False))
         setup = Setup(kind, config, tokenizer, max_length, outputs, dtype or keras.config.dtype_policy().name)
         self.config, self.max_length, self.outputs, self.dtype = config, setup.max_length, setup.outputs, setup.dtype
         self.parts = kind.make(setup, **options)
@@ -112,7 +112,11 @@ class Task:
         """
         check_process(self.process)
         parts, optimizer = self.parts, optimizer or AdamW(5e-5)
-        defaults = {"loss": parts.losses(), "metrics": parts.metrics(), "loss_weights": parts.loss_weights}
+        defaults: dict[str, Any] = {
+            "loss": parts.losses(),
+            "metrics": parts.metrics(),
+            "loss_weights": parts.loss_weights,
+        }
         if self.dtype == "mixed_float16" and not isinstance(optimizer, keras.optimizers.LossScaleOptimizer):
             optimizer = LossScaleOptimizer(optimizer)  # Keras does so itself for a global policy only, and with its own
         if on_tensorflow():
@@ -272,13 +276,11 @@ class Task:
     @property
     def generation(self) -> dict[str, Any]:
         """How texts are generated unless a caller says otherwise; it can be set."""
-        return self.parts.answers.generation
+        return generating(self.parts.answers).generation
 
     @generation.setter
     def generation(self, settings: dict[str, Any]):
-        if not self.kind.writes_text:
-            raise AttributeError("the task has no attribute 'generation'.")
-        self.parts.answers.generation = settings
+        generating(self.parts.answers).generation = settings
 
     def save(self, folder: str | os.PathLike, dtype: str = "float32") -> None:
         """Write one folder in Hugging Face layout: all that `zoo.load(folder)` needs, and what `transformers` knows.

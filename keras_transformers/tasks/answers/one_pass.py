@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
@@ -16,7 +17,7 @@ from keras_transformers.tasks.answers.progress import Progress, count_of
 from keras_transformers.tasks.answers.readers import GraphReader, PythonReader, Reader, Tensors
 from keras_transformers.tasks.answers.services import check_counts, check_exportable, current_service, merged_service
 from keras_transformers.tasks.inputs.sources import lacks_pairs
-from keras_transformers.tasks.parts import Setup
+from keras_transformers.tasks.parts import MadeService, Setup
 from keras_transformers.text.strings import decoded
 from keras_transformers.text.tokenizer import check_texts
 from keras_transformers.training.workers.distribute import is_chief, on_tensorflow
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 Answer = Callable[[Tensors, Tensors], Tensors]  # from a model's outputs and inputs
 Describe = Callable[[Mapping[str, Any]], dict[str, Any]]  # from a row of that
-NO_EXAMPLES: Mapping[str, list[str]] = MappingProxyType({})
+NO_EXAMPLES: Mapping[str, list[Any]] = MappingProxyType({})
 CHECKED = partial(check_texts, "texts"), partial(check_texts, "pairs")
 
 
@@ -88,12 +89,12 @@ class OnePass:
         model: keras.Model,
         signatures: Mapping[str, Signature],
         describe: Describe,
-        examples: Mapping[str, list[str]] = NO_EXAMPLES,
+        examples: Mapping[str, list[Any]] = NO_EXAMPLES,
         read_columns: tuple[Callable[[Any], list], ...] = CHECKED,
     ):
         self.setup, self.model, self.signatures = setup, model, dict(signatures)
         self.describe, self.examples, self.read_columns = describe, examples, read_columns
-        self.made_service = None
+        self.made_service: MadeService | None = None
 
     def predict(
         self, texts: Iterable[str], pairs: Iterable[str] | None = None, *, batch_size: int = 32, verbose: Any = "auto"
@@ -155,9 +156,9 @@ class OnePass:
 
     def _answer(self, name: str, rows: list[tuple]) -> Iterator[dict[str, Any]]:
         """Yield the answer of a signature to each row."""
-        answer = self.service.run(name, [*map(list, zip(*rows, strict=True))])
-        for row in zip(*answer.values(), strict=True):
-            row = dict(zip(answer, row, strict=True))
+        outputs = self.service.run(name, [*map(list, zip(*rows, strict=True))])
+        for values in zip(*outputs.values(), strict=True):
+            row = dict(zip(outputs, values, strict=True))
             yield {**self.describe(row), "truncated": bool(row["truncated"])}
 
     def _signature(self, count: int) -> str:
@@ -180,7 +181,7 @@ class OnePass:
             return EagerService(self)
         return TracedService(self.model, self.signatures, GraphReader(self.setup.text_graph, self.setup.max_length))
 
-    def export(self, folder: str) -> None:
+    def export(self, folder: str | os.PathLike) -> None:
         """Write a SavedModel from strings to answers, for TF Serving.
 
         Signatures: `serving_default` takes `text`; `pair`, where the task takes pairs, `text` and `text_pair`: all (B,)
@@ -253,9 +254,9 @@ def _traced(signature: Signature, read: Reader) -> Any:
 
     from keras_transformers.text.graph.specs import with_rows
 
-    def run(first, *others):
-        others = with_rows(dict(zip(signature.inputs[1:], others, strict=True)), tf.size(first), signature.inputs[0])
-        return signature.run(read, first, *others.values())
+    def run(first: Any, *others: Any) -> Tensors:
+        named = with_rows(dict(zip(signature.inputs[1:], others, strict=True)), tf.size(first), signature.inputs[0])
+        return signature.run(read, first, *named.values())
 
     ranks = zip(signature.inputs, signature.ranks, strict=False)
     specs = [tf.TensorSpec([None] * rank, tf.string, name=name) for name, rank in ranks]

@@ -47,7 +47,7 @@ class Progress:
 
     def finish(self) -> None:
         """End the line, where the total was not known before."""
-        if self.shown and self.total is None:
+        if self.bar is not None and self.shown and self.total is None:
             self.bar.update(self.done, finalize=True)
 
 

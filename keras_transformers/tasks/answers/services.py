@@ -8,7 +8,7 @@ from typing import Any
 
 import keras
 
-from keras_transformers.tasks.parts import Answers
+from keras_transformers.tasks.parts import Answers, MadeService
 from keras_transformers.training.lora import merged
 from keras_transformers.training.workers.distribute import on_tensorflow
 from keras_transformers.utils.number_checks import is_size
@@ -44,9 +44,9 @@ def current_service(answers: Answers, settings: Any = ()) -> Any:
     """
     # Adapters (LoRA) are new weights: functions that were traced before know nothing of them.
     weights, made = answers.model.weights, answers.made_service
-    if made is None or made[1] != settings or [*map(id, made[0])] != [*map(id, weights)]:
-        made = answers.made_service = (weights, settings, answers.make_service())
-    return made[2]
+    if made is None or made.settings != settings or [*map(id, made.weights)] != [*map(id, weights)]:
+        made = answers.made_service = MadeService(weights, settings, answers.make_service())
+    return made.service
 
 
 def check_counts(**counts: Any) -> list[int]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import keras
 import numpy as np
@@ -19,11 +21,14 @@ from keras_transformers.heads import language_model_head
 from keras_transformers.tasks.answers.by_length import answer_chunks, chunk_sizes, read_chunks, token_counts
 from keras_transformers.tasks.answers.progress import Progress
 from keras_transformers.tasks.answers.services import check_counts, check_exportable, current_service, merged_service
-from keras_transformers.tasks.parts import Setup
+from keras_transformers.tasks.parts import MadeService, Setup
 from keras_transformers.text.tokenizer import Tokenizer, check_texts
 from keras_transformers.training.metrics import target_metrics
 from keras_transformers.training.workers.distribute import is_chief, on_tensorflow
 from keras_transformers.utils.keras_private import strategy_of
+
+if TYPE_CHECKING:
+    from keras_transformers.text.graph.compile import TextGraph
 
 
 class Writing:
@@ -50,7 +55,8 @@ class Writing:
         generation: Mapping[str, Any] | None,
     ):
         self.setup, self.model, self.target, self.new_tokens = setup, model, target, new_tokens
-        self.made_service, self.kept = None, {}
+        self.made_service: MadeService | None = None
+        self.kept: dict[str, Any] = {}
         self.generation = generation or {}
 
     @property
@@ -220,20 +226,23 @@ class Writing:
 
     def make_service(self) -> Any:
         """Return a service with the weights as they are: reader, program and writer of the backend."""
-        setup = self.setup
-        if on_tensorflow():
-            from keras_transformers.generation import graph_text as text
-            from keras_transformers.generation.service import GenerationService as Service
-
-            tokens = setup.text_graph
-        else:
-            from keras_transformers.generation import python_text as text
-            from keras_transformers.generation.bucketed import BucketedService as Service
-
-            tokens = setup.tokenizer
-        reader = (text.SourceReader if self.has_source else text.PromptReader)(setup.config, tokens, setup.max_length)
+        setup, readers, service, tokens = self.setup, *self._of_backend()
+        reader_class = readers.SourceReader if self.has_source else readers.PromptReader
+        reader = reader_class(setup.config, tokens, setup.max_length)
         spelling = spell(self.target, setup.config, begins=self.has_source)
-        return Service(setup.config, self.model, reader, spelling, self._prescribed())
+        return service(setup.config, self.model, reader, spelling, self._prescribed())
+
+    def _of_backend(self) -> tuple[ModuleType, Callable[..., Any], TextGraph | Tokenizer]:
+        """Return the module of readers, the class of services, and the tokenizer, as the backend has them."""
+        if on_tensorflow():
+            from keras_transformers.generation import graph_text
+            from keras_transformers.generation.service import GenerationService
+
+            return graph_text, GenerationService, self.setup.text_graph
+        from keras_transformers.generation import python_text
+        from keras_transformers.generation.bucketed import BucketedService
+
+        return python_text, BucketedService, self.setup.tokenizer
 
     def _stop(self, stop: Sequence[str] | None) -> Sequence[str]:
         return self.generation.get("stop", ()) if stop is None else stop
@@ -243,7 +252,7 @@ class Writing:
 
     def export(
         self,
-        folder: str,
+        folder: str | os.PathLike,
         *,
         stop: Sequence[str] | None = None,
         num_beams: int | None = None,

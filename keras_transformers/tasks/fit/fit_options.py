@@ -174,7 +174,7 @@ def _last(names: Any) -> Any:
 
 
 def fit_callbacks(
-    dataset: Any | None, given: Sequence[keras.callbacks.Callback], resume: str | os.PathLike | None
+    dataset: Any, given: Sequence[keras.callbacks.Callback], resume: str | os.PathLike | None
 ) -> list[keras.callbacks.Callback]:
     """Return the callbacks of a `fit`.
 
@@ -184,13 +184,11 @@ def fit_callbacks(
         given: Those of the user.
         resume: Folder in which the run and their progress are saved, or None.
     """
-    by_epoch = [keras.callbacks.LambdaCallback(lambda epoch, logs: setattr(dataset.position, "epoch", epoch))]
-    saving = [] if resume is None else [Resume(resume, dataset, callbacks=given)]
     averages = [callback for callback in given if isinstance(callback, AverageEpochs)]
     others = [callback for callback in given if callback not in averages]
-    return [
-        *(by_epoch if dataset is not None else ()),
-        *others,
-        *saving,
-        *averages,
-    ]  # a run goes on from its own weights, not from their mean
+    saving = [] if resume is None else [Resume(resume, dataset, callbacks=given)]
+    of_run = [*others, *saving, *averages]  # a run goes on from its own weights, not from their mean
+    if dataset is None:
+        return of_run
+    position = dataset.position
+    return [keras.callbacks.LambdaCallback(lambda epoch, logs: setattr(position, "epoch", epoch)), *of_run]

@@ -123,10 +123,11 @@ def _check_batches(data: Any, inputs: dict[str, Any]) -> None:
 def _first(data: keras.utils.PyDataset) -> Any:
     """Return the first batch, and leave the position where it was."""
     position = getattr(data, "position", None)
-    before = None if position is None else (position.epoch, position.batch)
+    if position is None:
+        return data[0]
+    before = position.epoch, position.batch
     batch = data[0]
-    if before:
-        position.epoch, position.batch = before
+    position.epoch, position.batch = before
     return batch
 
 
@@ -165,7 +166,7 @@ def hold_out(columns: dict[str, Any], validation_data: Any, share: Any) -> tuple
     return columns | learnt, {name: held[name] for name in COLUMNS if name in held}
 
 
-def _rows(name: str, values: Any) -> Sequence:
+def _rows(name: str, values: Any) -> Sequence | np.ndarray:
     rows = values if isinstance(values, (list, tuple, np.ndarray)) else listed(values)
     if rows is None:
         raise ValueError(f"validation_split needs {name} in a list: received {str(values)[:60]!r}.")

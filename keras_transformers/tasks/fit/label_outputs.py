@@ -83,7 +83,7 @@ class AllOutputs:
         self.objective, self.head, self.optional = objective, head, tuple(optional)
         self.check = objective.check
 
-    def __call__(self, rows: Any, width: int, rng: np.random.Generator | None = None) -> tuple:
+    def __call__(self, rows: Any, width: Any, rng: Any = None) -> tuple:
         inputs, *labels = self.objective(rows, width, rng)
         if not labels:
             return (inputs,)
@@ -105,7 +105,7 @@ class WithClassWeights:
         self.objective, self.head, self.weights = objective, head, np.asarray(weights, np.float32)
         self.check = objective.check
 
-    def __call__(self, rows: Any, width: int, rng: np.random.Generator | None = None) -> tuple:
+    def __call__(self, rows: Any, width: Any, rng: Any = None) -> tuple:
         inputs, *labels = self.objective(rows, width, rng)
         if not labels:
             return (inputs,)

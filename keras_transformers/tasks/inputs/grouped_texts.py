@@ -43,7 +43,8 @@ def group_source(
         others = columns[1:] if joined else columns
         flat = [text for row in zip(*others, strict=True) for text in row]
         firsts = [text for text in columns[0] for _ in others] if joined else None
-        encoded = setup.tokenizer.encode(*((firsts, flat) if joined else (flat,)), max_length=setup.max_length)
+        read, read_pairs = (flat, None) if firsts is None else (firsts, flat)
+        encoded = setup.tokenizer.encode(read, read_pairs, max_length=setup.max_length)
         tell_cut([row.truncated for row in encoded], setup.max_length)
         return TextGroups(rows_of(encoded, setup.config), len(others), read_labels(labels, columns))
 
@@ -71,11 +72,12 @@ def text_columns(texts: Any, pairs: Any) -> Columns:
     given = listed(pairs)
     if given is None or all(isinstance(pair, str) for pair in given):
         columns = [check_texts("pairs", pairs if given is None else given)]
+        count = len(columns[0])
     else:
         rows = [check_texts(f"pairs[{number}]", pair) for number, pair in enumerate(given)]
         if len(lengths := {len(row) for row in rows}) > 1:
             raise ValueError(f"pairs have lists of {sorted(lengths)} texts: expected the same number in each.")
-        columns = [list(column) for column in zip(*rows, strict=True)]
-    if len(given) != len(texts):
-        raise ValueError(f"received {len(texts)} texts and {len(given)} pairs: expected one for each text.")
+        columns, count = [list(column) for column in zip(*rows, strict=True)], len(rows)
+    if count != len(texts):
+        raise ValueError(f"received {len(texts)} texts and {count} pairs: expected one for each text.")
     return [texts, *columns]

@@ -150,14 +150,14 @@ def make_labels(labels: Sequence[str] | int | None, problem: str | None) -> Labe
     return Labels(names, problem)
 
 
-def _names(labels: Sequence[str] | int | None) -> tuple[str, ...]:
+def _names(labels: Any) -> tuple[str, ...]:
     if labels is None:
         raise ValueError("classification needs labels: names such as ['negative', 'positive'], or their number.")
     if isinstance(labels, str):
         raise ValueError(f"labels must be a list of names, or their number: received the str {labels!r}. Pass a list.")
-    if isinstance(labels, numbers.Number):
-        if not is_size(labels):
-            raise ValueError(f"labels must be names or a positive number: received {labels}.")
+    if (is_number := isinstance(labels, numbers.Number)) and not is_size(labels):
+        raise ValueError(f"labels must be names or a positive number: received {labels}.")
+    if is_number:
         return tuple(f"LABEL_{number}" for number in range(labels))
     labels = tuple(_by_number(labels) if isinstance(labels, Mapping) else label_rows(labels))
     are_names = all(isinstance(label, str) and label for label in labels)

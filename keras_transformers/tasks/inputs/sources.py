@@ -32,13 +32,14 @@ def text_source(setup: Setup, read_labels: Callable[[Any], np.ndarray] | None = 
         if is_stream(texts, labels, pairs):
             # The graph is made now: made while `Stream` traces, its tables would belong to that trace.
             return Stream(texts, partial(encode, setup.text_graph), buffer_size, read_labels)
-        if labels is not None and read_labels is None:
+        if read_labels is None and labels is not None:
             raise ValueError(f"{setup.kind.name} takes no labels: they come from the texts. Leave labels out.")
         if pairs is None and setup.kind.needs_pairs:
             raise lacks_pairs(setup.kind)
         encoded = setup.tokenizer.encode(texts, pairs, max_length=setup.max_length)
         tell_cut([row.truncated for row in encoded], setup.max_length)
-        return rows_of(encoded, setup.config, None if labels is None else read_labels(labels))
+        numbers = None if read_labels is None or labels is None else read_labels(labels)
+        return rows_of(encoded, setup.config, numbers)
 
     def encode(graph: Any, texts: Any, pairs: Any) -> dict[str, Any]:
         encoded = graph.encode(texts, pairs, max_length=setup.max_length)
@@ -129,4 +130,7 @@ def divided(name: str, source: Callable, settings: dict[str, Any]) -> tuple[dict
     if unknown := sorted(settings.keys() - of_source - of_batches):
         known = ", ".join(sorted(of_source | of_batches))
         raise ValueError(f"dataset has no setting {', '.join(unknown)}; for {name} it has {known}.")
-    return tuple({key: settings[key] for key in settings.keys() & names} for names in (of_source, of_batches))
+    for_source, for_batches = (
+        {key: settings[key] for key in settings.keys() & names} for names in (of_source, of_batches)
+    )
+    return for_source, for_batches

@@ -41,7 +41,7 @@ def read_answers(label: Any) -> list[Answer]:
     if isinstance(label, Mapping):
         return _of_dict(label) if label else []
     if isinstance(label, ROWS) and len(label) == 2 and isinstance(label[1], str):
-        return [_checked(*label, label)]
+        return [_checked(label[0], label[1], label)]
     if not isinstance(label, ROWS) or not all(isinstance(one, (Mapping, *ROWS)) for one in label):
         raise _wrong_form(label)
     return [answer for one in label for answer in read_answers(one)]
@@ -80,7 +80,8 @@ def misplaced(context: str, answer: Answer) -> str:
     start, text = answer
     if context.startswith(text, start):
         return ""
-    found, place = [], context.find(text)
+    found: list[int] = []
+    place = context.find(text)
     while place >= 0 and len(found) < 3:
         found.append(place)
         place = context.find(text, place + 1)

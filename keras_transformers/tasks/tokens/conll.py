@@ -91,7 +91,8 @@ def read_conll(path: str | Path, column: str | int | None = None, labelled: bool
     path = Path(path)
     rows_of = _conllu_rows if path.suffix.lower() == ".conllu" else _conll_rows
     rows = [None, *rows_of(path, _lines(path), column, labelled)]
-    words, labels = [], []
+    words: list[list[str]] = []
+    labels: list[list[str]] = []
     for last, row in pairwise(rows):
         if row is not None and last is None:
             words.append([])

@@ -113,6 +113,12 @@ class TokenLabels:
         form, count = forms.most_common(1)[0]
         return form if 2 * (count + (_outside(form) in self.names)) > len(self.names) else None
 
+    def _of_scheme(self) -> tuple[tuple[bool, str], str]:
+        """Return the form and the scheme of labels that mark entities; raise a `ValueError` for plain tags."""
+        if self._form is None or self.scheme is None:
+            raise ValueError(f"expected labels that mark entities, such as O and B-person: received {self.names}.")
+        return self._form, self.scheme
+
     @cached_property
     def _marks(self) -> list[tuple[str, str] | None]:
         """The prefix and the type of each name of the scheme, None for the others."""
@@ -137,23 +143,27 @@ class TokenLabels:
     @cached_property
     def odd(self) -> tuple[str, ...]:
         """The names that are not of the scheme which most are of."""
+        if (form := self._form) is None:
+            return ()
         others = [name for name, mark in zip(self.names, self._marks, strict=True) if mark is None]
-        return tuple(name for name in others if self._form and name != _outside(self._form))
+        return tuple(name for name in others if name != _outside(form))
 
     def describe_odd(self) -> str:
         """Return what is wrong with the labels that are not of the scheme, and what to do."""
+        form, scheme = self._of_scheme()
         good = next(name for name, mark in zip(self.names, self._marks, strict=True) if mark)
         return (
-            f"most labels are of the scheme {self.scheme.upper()}, such as {good!r}, but {list(self.odd)} are not: "
-            f"correct them, or write {_outside(self._form)!r} for words outside of entities."
+            f"most labels are of the scheme {scheme.upper()}, such as {good!r}, but {list(self.odd)} are not: "
+            f"correct them, or write {_outside(form)!r} for words outside of entities."
         )
 
     def completed(self) -> list[str]:
         """Return the names, and those that the scheme has besides for their types."""
-        is_upper, separator = self._form
-        names = [_outside(self._form)]
+        form, scheme = self._of_scheme()
+        is_upper, separator = form
+        names = [_outside(form)]
         for kind in self.types:
-            marks = [f"{letter if is_upper else letter.lower()}{separator}{kind}" for letter in SCHEMES[self.scheme]]
+            marks = [f"{letter if is_upper else letter.lower()}{separator}{kind}" for letter in SCHEMES[scheme]]
             names += marks + [
                 name
                 for name, mark in zip(self.names, self._marks, strict=True)
@@ -200,8 +210,9 @@ class TokenLabels:
 
     def _class(self, prefix: str, kind: str) -> int:
         if (prefix, kind) not in self.parts:
-            letter = next(x for x in SCHEMES[self.scheme] if SAME.get(x, x) == prefix)
-            name = f"{letter if self._form[0] else letter.lower()}{self._form[1]}{kind}"
+            (is_upper, separator), scheme = self._of_scheme()
+            letter = next(x for x in SCHEMES[scheme] if SAME.get(x, x) == prefix)
+            name = f"{letter if is_upper else letter.lower()}{separator}{kind}"
             raise ValueError(
                 f"an entity of type {kind!r} needs the label {name!r}, which is not among {list(self.names)}: add it. "
                 "(A word that the tokenizer splits is an entity of several.)"

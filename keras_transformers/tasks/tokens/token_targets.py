@@ -102,8 +102,12 @@ def span_targets(encoded: Encoded, spans: Sequence[tuple[int, int, str]], labels
     """
     all_units, numbers = units(encoded), [NO_TARGET] * len(encoded.ids)
     units_of = _overlapping(all_units, [start for start, _, _ in spans], [end for _, end, _ in spans])
+    if (outside := labels.outside) is None:
+        raise ValueError(
+            f"entities need a label for words outside of them, such as 'O': the labels are {labels.names}."
+        )
     for unit in all_units:
-        numbers[unit.position] = labels.outside
+        numbers[unit.position] = outside
     kept, unclear = _kept(encoded, all_units), []
     for i, (own, (start, end, kind)) in enumerate(zip(units_of, spans, strict=True)):
         classes = labels.entity(kind, len(own))

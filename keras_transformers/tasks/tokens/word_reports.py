@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from keras_transformers.tasks.parts import Setup
 from keras_transformers.tasks.reports import Answers, Report, Wrong, worst
 from keras_transformers.tasks.tokens.label_schemes import TokenLabels
@@ -78,7 +76,8 @@ def entities_of(classes: list[int], labels: TokenLabels) -> list[Entity]:
 
 
 def _of_entities(labels: TokenLabels, words: Sequence[Words]) -> tuple[Report, Wrong]:
-    correct, found, true, wrong = Counter(), Counter(), Counter(), {}
+    correct, found, true = (Counter[str]() for _ in range(3))
+    wrong = {}
     for row, text in enumerate(words):
         right, answered = (set(entities_of(classes, labels)) for classes in (text.true, text.found))
         for counts, entities in ((correct, right & answered), (found, answered), (true, right)):
@@ -86,9 +85,9 @@ def _of_entities(labels: TokenLabels, words: Sequence[Words]) -> tuple[Report, W
         if right != answered:
             said = [[_named(text, entity) for entity in sorted(side)] for side in (right - answered, answered - right)]
             wrong[row] = _told(len(right ^ answered), *said)
-    counts = [[of_type[kind] for kind in labels.types] for of_type in (correct, found, true)]
-    scores = class_scores(labels.types, *counts)
-    return {**total_scores(*counts), "macro_f1": macro_f1(scores), "classes": scores}, wrong
+    by_type = [[of_type[kind] for kind in labels.types] for of_type in (correct, found, true)]
+    scores = class_scores(labels.types, *by_type)
+    return {**total_scores(*by_type), "macro_f1": macro_f1(scores), "classes": scores}, wrong
 
 
 def _named(text: Words, entity: Entity) -> str:
@@ -106,8 +105,9 @@ def _of_tags(labels: TokenLabels, words: Sequence[Words]) -> tuple[Report, Wrong
                 [f"{word} [{names[b]}]" for word, _, b in others],
             ]
             wrong[row] = _told(len(others), *said)
-    sides = [text.true for text in words], [text.found for text in words]
-    counts = confusion(*(np.array([number for row in side for number in row], np.int64) for side in sides), len(names))
+    true = [number for text in words for number in text.true]
+    found = [number for text in words for number in text.found]
+    counts = confusion(true, found, len(names))
     scores = class_scores(names, counts.diagonal(), counts.sum(axis=0), counts.sum(axis=1))
     table = {"labels": [*names], "counts": counts.tolist()}
     return {"macro_f1": macro_f1(scores), "classes": scores, "confusion": table}, wrong

@@ -114,7 +114,7 @@ def _of_words(encoded: list[Encoded], words: Words, targets: Sequence, labels: T
 
 def _class(label: Any, labels: TokenLabels) -> int:
     """Return the number of a label, a name or a number."""
-    number = labels.numbers.get(label) if isinstance(label, str) else label
+    number: Any = labels.numbers.get(label) if isinstance(label, str) else label
     if not is_token_id(number, len(labels.names)):
         raise ValueError(f"unknown label {label!r}; the labels are {list(labels.names)}, or their numbers from 0.")
     if labels.names[number] in labels.odd:
