@@ -20,13 +20,32 @@ from keras_transformers.training.losses import target_losses
 
 
 def causal_lm(setup: Setup, *, generation: Mapping[str, Any] | None = None) -> Parts:
-    """Guess the next token.
+    """Build a causal language model: it learns to predict the next token, and continues prompts.
 
     Papers: GPT, Radford et al. 2018; GPT-2, Radford et al. 2019.
 
     Args:
         setup: What every task is given.
         generation: As for `Writing`.
+
+    Predicts:
+        One dict a text, the prompt:
+
+        - `generated_text` (str): the continuation, without the prompt.
+        - `score` (float): the sum of the log-probabilities of its tokens; with beams, after the penalties and divided
+          by length ** `length_penalty`.
+        - `num_tokens` (int): its new tokens.
+        - `truncated` (bool): whether the prompt was too long and lost its beginning.
+        - `error` (str): why the text was not answered; empty if it was.
+
+        With `num_sequences` > 1 the first three are lists.
+
+    Exports:
+        `serving_default` takes `text`, (B,) strings. `generate` also takes each sampling parameter, such as
+        `temperature`, (B,), and `stop`, (B, n) strings, padded with empty ones. Both return:
+
+        - `generated_text` (string), `score` (float32), `num_tokens` (int32): (B,); (B, N) if N = `num_sequences` > 1.
+        - `truncated` (bool), `error` (string): (B,).
 
     Example:
 

@@ -42,7 +42,7 @@ def classification(
     lm_weight: float = 0.0,
     made_for: str | None = "classification",
 ) -> Parts:
-    """Labels for texts or pairs of texts.
+    """Build a classifier, or a regression, of texts or pairs of texts.
 
     An encoder answers from its first token, BERT's `[CLS]`; a decoder from its last one. It should always be the same:
     see `text.end_token`.
@@ -58,6 +58,24 @@ def classification(
             has a second output in training, `language_model_logits`, and Keras puts the names of outputs before those
             of metrics: `logits_accuracy`, `language_model_logits_perplexity`. It is neither predicted nor exported.
         made_for: The task that the checkpoint was made for. If that is another one, a decoder's texts get an end token.
+
+    Predicts:
+        One dict a text, or a pair:
+
+        - `label` (str) and `probabilities` (dict of label to float, adding up to 1), for a single label.
+        - `labels` (list of str), those with a probability of at least 0.5, and `probabilities` (dict of label to
+          float), for multi-label.
+        - `scores` (dict of label to float), for regression.
+        - `truncated` (bool): whether the text was longer than `max_length` and was cut.
+
+    Exports:
+        `serving_default` takes `text`, and `pair` takes `text` and `text_pair`, (B,) strings. For C labels, both
+        return:
+
+        - `label` (B,) string and `probabilities` (B, C) float32, for a single label.
+        - `labels` (B, C) string, empty where a label does not apply, and `probabilities` (B, C), for multi-label.
+        - `scores` (B, C) float32, for regression.
+        - `truncated` (B,) bool.
 
     Raises:
         ValueError: There are no labels, two are the same, the problem is unknown, `lm_weight` is negative, or the model

@@ -27,14 +27,28 @@ HEAD = ("masked_lm_dense", "masked_lm_norm", "masked_lm_bias")
 
 
 def masked_lm(setup: Setup, *, whole_word: bool = False) -> Parts:
-    """Guess hidden tokens.
+    """Build a masked language model: it learns to predict hidden tokens, and fills each `[MASK]` of a text.
 
-    `dataset` hides 15 % of the tokens, others in each epoch; `predict` fills the `[MASK]` that stand in a text.
+    `dataset` hides 15 % of the tokens, different ones in each epoch.
     Paper: Devlin et al. 2018, https://arxiv.org/abs/1810.04805.
 
     Args:
         setup: What every task is given.
         whole_word: Whether all pieces of a word are hidden together.
+
+    Predicts:
+        One dict a text:
+
+        - `fills` (list): for each `[MASK]` in the text, in order, a list of the five likeliest tokens as (token,
+          probability).
+        - `truncated` (bool): whether the text was longer than `max_length` and was cut.
+
+    Exports:
+        `serving_default` takes `text`, (B,) strings. If the text with the most `[MASK]` has M of them, it returns:
+
+        - `tokens` (B, M, 5) string and `probabilities` (B, M, 5) float32, the likeliest first; `""` and 0 where a text
+          has fewer `[MASK]`.
+        - `truncated` (B,) bool.
 
     Example:
 

@@ -25,13 +25,25 @@ LEAST = float(np.finfo(np.float32).tiny)  # the probability of a choice; 0 is pa
 
 
 def multiple_choice(setup: Setup) -> Parts:
-    """Return the choice that goes best with a text, such as the end of a story or the answer to a question.
+    """Build a model that chooses which of several texts fits another one, such as the end of a story.
 
-    `pairs` are the choices of each text, as many for each to learn from, and labels the number of the right one.
+    `pairs` are lists of choices, one list a text; labels are the numbers of the right choices, from 0. To fit, all
+    lists have the same length.
     Paper: Devlin et al. 2018, section 4.4, https://arxiv.org/abs/1810.04805.
 
     Args:
         setup: What every task is given.
+
+    Predicts:
+        One dict a text, read with its list of choices in `pairs`:
+
+        - `choice` (int): the number of the best choice, from 0.
+        - `probabilities` (list of float): one a choice, adding up to 1.
+        - `truncated` (bool): whether the text or a choice was cut, to fit in `max_length` together.
+
+    Exports:
+        `serving_default` takes `text`, (B,) strings, and `choices`, (B, C) strings, padded with empty ones. It returns
+        `choice` (B,) int32, `probabilities` (B, C) float32, 0 for padding, and `truncated` (B,) bool.
 
     Example:
 

@@ -17,6 +17,7 @@ from keras_transformers.checkpoints.names import task_names
 from keras_transformers.config.limits import most_tokens
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.data.sources.protocols import Objective, Source
+from keras_transformers.tasks.answers.own_help import find_section, with_section
 from keras_transformers.text.tokenizer import Tokenizer, check_texts
 from keras_transformers.training.best_epoch import BestEpoch
 from keras_transformers.utils.number_checks import is_size
@@ -255,12 +256,19 @@ class Parts:
         return BestEpoch(f"val_{prefix}{metric.name}", metric._direction)
 
 
-def of_answers(name: str, doc: str) -> property:
-    """Return a property of a task that is an attribute of its answers, a `OnePass` or a `Writing`."""
+def of_answers(name: str, doc: str, section: str = "", own: str = "") -> property:
+    """Return a property of a task that is an attribute of its answers, a `OnePass` or a `Writing`.
+
+    Args:
+        name: Of the attribute.
+        doc: Of the property.
+        section: Of a method's docstring: it says what the section `own` of the task's function says.
+    """
 
     def attribute(task: Any) -> Any:
         check_process(task.process)
-        return getattr(task.parts.answers, name)
+        found = getattr(task.parts.answers, name)
+        return with_section(found, section, find_section(task.kind.make, own)) if section else found
 
     return property(attribute, doc=doc)
 

@@ -21,13 +21,27 @@ MASKED_LM, NEXT_SENTENCE = "masked_lm_logits", "next_sentence_logits"
 
 
 def pretraining(setup: Setup, *, whole_word: bool = False) -> Parts:
-    """Masked LM and next-sentence prediction over documents.
+    """Build BERT's pre-training: masked language modelling and next-sentence prediction over documents.
 
     Paper: Devlin et al. 2018, https://arxiv.org/abs/1810.04805.
 
     Args:
         setup: What every task is given.
         whole_word: Whether all pieces of a word are hidden together.
+
+    Predicts:
+        One dict a text:
+
+        - `fills` (list): for each `[MASK]` in the text, in order, a list of the five likeliest tokens as (token,
+          probability).
+        - `truncated` (bool): whether the text was longer than `max_length` and was cut.
+
+    Exports:
+        `serving_default` takes `text`, (B,) strings. If the text with the most `[MASK]` has M of them, it returns:
+
+        - `tokens` (B, M, 5) string and `probabilities` (B, M, 5) float32, the likeliest first; `""` and 0 where a text
+          has fewer `[MASK]`.
+        - `truncated` (B,) bool.
 
     Example:
 

@@ -47,7 +47,7 @@ def question_answering(
     null_threshold: float = 0.0,
     max_windows: int = 256,
 ) -> Parts:
-    """Answers to questions that stand in a text, the context of the question.
+    """Build a model of extractive question answering: it finds the answer to a question in a context.
 
     Texts are questions, and pairs their contexts. A label is a dict `{"text": [...], "answer_start": [...]}`, a tuple
     (start, text), a list of these, or None where the context has no answer; starts count code points. `fit` learns the
@@ -56,10 +56,9 @@ def question_answering(
     A context that is too long for the model is read in windows that overlap, each with the whole question. `predict`,
     the export and the answers of `evaluate` read the first `max_windows` of them, so that the model reads a bounded
     number; `fit` reads them all. A window without the answer, or with a part of it only, has `[CLS]` as its target.
-    What is answered is the span with the largest sum of logits in any window. Its `score` is the product of two
-    probabilities in that window. A question of more than half a window is cut, unless its context leaves it more room.
-    Where not all of a question or a context was read, the answer says `truncated`. Where question or context are blank,
-    the answer is `""`, with score 0.
+    The answer is the span with the largest sum of logits in any window. A question of more than half a window is cut,
+    unless its context leaves it more room.
+    Where the question or the context is blank, the answer is `""`, with score 0.
     Papers: BERT, Devlin et al. 2018, sections 4.2 and 4.3, https://arxiv.org/abs/1810.04805.
 
     Args:
@@ -70,6 +69,23 @@ def question_answering(
         no_answer: Whether `""` may be the answer to a question, where the context has none.
         null_threshold: With `no_answer`, by how much the logits for no answer must exceed those of the best span.
         max_windows: The most windows of one context that are read to answer.
+
+    Predicts:
+        One dict a question of `texts`, read with its context in `pairs`:
+
+        - `answer` (str): a span of the context; `""` for no answer.
+        - `score` (float): the product of the probabilities of its first and its last token, in their window.
+        - `start`, `end` (int): its place in the context, in characters, the end not included.
+        - `candidates` (list of dict): up to `num_candidates` spans, the best first, each with these four keys.
+        - `truncated` (bool): whether a part of the question or the context was not read.
+
+    Exports:
+        `serving_default` takes `question` and `context`, (B,) strings. Places are in code points. It returns:
+
+        - `answer` (B,) string, `score` (B,) float32, `start` and `end` (B,) int32.
+        - `candidates` (B, N) string, `candidate_scores` (B, N) float32, `candidate_starts` and `candidate_ends` (B, N)
+          int32, for N = `num_candidates`; `""` and 0 where there are fewer.
+        - `truncated` (B,) bool.
 
     Raises:
         ValueError: An option is out of range, or `max_length` leaves next to no room.

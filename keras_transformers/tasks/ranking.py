@@ -25,16 +25,27 @@ LOSSES = ("binary", "listwise")
 
 
 def ranking(setup: Setup, *, loss: str = "binary") -> Parts:
-    """Return a score for each pair of texts: how well the second one answers the first.
+    """Build a cross-encoder: it scores pairs of texts, how well the second one answers the first.
 
-    Slower than comparing sentence embeddings, and better: use it on the few documents that a search has found.
+    It is slower and more accurate than comparing sentence embeddings: use it on the few documents that a search found.
     Papers: Nogueira and Cho 2019, https://arxiv.org/abs/1901.04085; listwise, Cao et al. 2007, "Learning to Rank: From
     Pairwise Approach to Listwise Approach".
 
     Args:
         setup: What every task is given.
         loss: `"binary"`: each pair by itself, with a label from 0 (does not answer) to 1. `"listwise"`: `pairs`
-            are lists of as many documents for each text, and labels the number of the right one in its list.
+            are lists of documents, all of one length, and labels the numbers of the right documents, from 0.
+
+    Predicts:
+        One dict a pair, of a query in `texts` and a document in `pairs`:
+
+        - `score` (float): a logit, the higher the better the second text answers the first.
+        - `probability` (float): the sigmoid of `score`.
+        - `truncated` (bool): whether the pair was longer than `max_length` and was cut.
+
+    Exports:
+        `serving_default` takes `text` and `text_pair`, (B,) strings. It returns `score` and `probability`, (B,)
+        float32, and `truncated`, (B,) bool.
 
     Raises:
         ValueError: The loss is unknown.

@@ -52,9 +52,9 @@ LEARNING = {
 
 
 def sentence_embedding(setup: Setup, *, loss: str = "ranking", pooling: str = "mean", normalize: bool = True) -> Parts:
-    """Return a vector for each text.
+    """Build a model that embeds each text as a vector.
 
-    The model that learns takes groups of texts, (B, G, T): see `heads.grouped`. What is served takes texts.
+    The model that is trained takes groups of texts, (B, G, T): see `heads.grouped`. The one that predicts takes texts.
     Paper: Reimers and Gurevych 2019, "Sentence-BERT", https://arxiv.org/abs/1908.10084.
 
     Args:
@@ -66,6 +66,17 @@ def sentence_embedding(setup: Setup, *, loss: str = "ranking", pooling: str = "m
             belongs to the first one and a text that does not. `"regression"`: labels are a teacher's vectors, (D,).
         pooling: `"mean"` of all tokens, or the `"first"`, BERT's `[CLS]`.
         normalize: Whether vectors are scaled to length one. The similarity of two texts is the cosine in any case.
+
+    Predicts:
+        One dict a text, or a pair:
+
+        - `embedding` (array of float32, (D,)): the vector, for texts alone.
+        - `similarity` (float): the cosine of the two vectors, for texts with `pairs`.
+        - `truncated` (bool): whether a text was longer than `max_length` and was cut.
+
+    Exports:
+        `serving_default` takes `text` and returns `embedding` (B, D) float32; `similarity` takes `text` and `text_pair`
+        and returns `similarity` (B,) float32. Inputs are (B,) strings, and both return `truncated` (B,) bool.
 
     Raises:
         ValueError: The loss or the pooling is unknown.

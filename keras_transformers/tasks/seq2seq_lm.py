@@ -36,7 +36,7 @@ def seq2seq_lm(
     label_smoothing: float = 0.1,
     generation: Mapping[str, Any] | None = None,
 ) -> Parts:
-    """Write a text that belongs to another one, its translation for instance.
+    """Build a sequence-to-sequence model: it learns to write a target text for a source text, such as its translation.
 
     An end token is put behind the texts of a tokenizer that does not do so itself; behind sources not, if a template of
     their own tokenizer says that nothing stands there.
@@ -47,6 +47,25 @@ def seq2seq_lm(
         target_tokenizer: Of the texts that are written; the tokenizer of those that are read when None.
         label_smoothing: Of the loss.
         generation: As for `Writing`.
+
+    Predicts:
+        One dict a text, the source:
+
+        - `generated_text` (str): the target that the model writes.
+        - `score` (float): the sum of the log-probabilities of its tokens; with beams, after the penalties and divided
+          by length ** `length_penalty`.
+        - `num_tokens` (int): its new tokens.
+        - `truncated` (bool): whether the source was too long and lost its end.
+        - `error` (str): why the text was not answered; empty if it was.
+
+        With `num_sequences` > 1 the first three are lists.
+
+    Exports:
+        `serving_default` takes `text`, (B,) strings. `generate` also takes each sampling parameter, such as
+        `temperature`, (B,), and `stop`, (B, n) strings, padded with empty ones. Both return:
+
+        - `generated_text` (string), `score` (float32), `num_tokens` (int32): (B,); (B, N) if N = `num_sequences` > 1.
+        - `truncated` (bool), `error` (string): (B,).
 
     Raises:
         ValueError: The model has no token that ends texts, or the target's tokenizer has more tokens than the decoder.

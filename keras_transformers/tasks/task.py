@@ -112,11 +112,7 @@ class Task:
         """
         check_process(self.process)
         parts, optimizer = self.parts, optimizer or AdamW(5e-5)
-        defaults: dict[str, Any] = {
-            "loss": parts.losses(),
-            "metrics": parts.metrics(),
-            "loss_weights": parts.loss_weights,
-        }
+        defaults = dict[str, Any](loss=parts.losses(), metrics=parts.metrics(), loss_weights=parts.loss_weights)
         if self.dtype == "mixed_float16" and not isinstance(optimizer, keras.optimizers.LossScaleOptimizer):
             optimizer = LossScaleOptimizer(optimizer)  # Keras does so itself for a global policy only, and with its own
         if on_tensorflow():
@@ -266,11 +262,11 @@ class Task:
         return evaluate(self.model, dataset, self.parts.scorer and self.parts.scorer(*rows), verbose)
 
     __repr__ = described
-    predict = of_answers("predict", "Answers texts: `OnePass.predict`, or of language models `Writing.predict`.")
-    predict_stream = of_answers("predict_stream", "Answers texts as they come: `predict_stream` of these.")
-    generate = of_answers("generate", "Writes texts, where the task does: `Writing.generate`.")
-    stream = of_answers("stream", "Writes one text, piece by piece as it grows: `Writing.stream`.")
-    export = of_answers("export", "Writes a SavedModel: `OnePass.export`, or of language models `Writing.export`.")
+    predict = of_answers("predict", "Predict: `help(task.predict)` tells what a task returns.", "Returns", "Predicts")
+    predict_stream = of_answers("predict_stream", "Predict texts one by one, as `predict` does.")
+    generate = of_answers("generate", "Generate texts, if the task does: `Writing.generate`.")
+    stream = of_answers("stream", "Generate one text piece by piece: `Writing.stream`.")
+    export = of_answers("export", "Write a SavedModel: `help(task.export)` tells how.", "Signatures", "Exports")
     service = of_answers("service", "What `predict` calls and `export` saves.")
 
     @property

@@ -99,10 +99,10 @@ class OnePass:
     def predict(
         self, texts: Iterable[str], pairs: Iterable[str] | None = None, *, batch_size: int = 32, verbose: Any = "auto"
     ) -> list[dict[str, Any]]:
-        """Answer texts, by the same traced function that `export` saves (on the TensorFlow backend).
+        """Predict, by the same traced function that `export` saves (on the TensorFlow backend).
 
-        Texts of like length are read together, which needs less padding; answers are in the order given. For more texts
-        than fit in memory, see `predict_stream`.
+        Texts of similar length are read together, which needs less padding; predictions are in the order of the texts.
+        For more texts than fit in memory, see `predict_stream`.
 
         Args:
             texts: Any number of strings.
@@ -112,16 +112,7 @@ class OnePass:
                 line at the end.
 
         Returns:
-            One dict a text, with `truncated` and, of a classifier: single label, `label` and `probabilities` (by
-            label); multi-label, `labels` (those with a probability of one half or more) and `probabilities`;
-            regression, `scores` by label. Of a masked language model: `fills`, for each `[MASK]` in the text the five
-            likeliest tokens as (token, probability). Of sentence embeddings: `embedding`, or `similarity` of a pair.
-            Of question answering: `answer`, its `score`, and its `start` and `end` in the context, in characters; and
-            `candidates`, a list of dicts with these, the best first. Of token classification, which takes lists of
-            words too (a space between words): `tokens`, a dict for each word of the tokenizer with its `text`, `label`
-            and `score`, and its place `start` and `end` in the text, in characters; and, where labels mark entities,
-            `entities`, dicts with the type in `label`, and `text`, `start`, `end` and `score`. Of multiple choice:
-            `choice`, its number from 0, and `probabilities`, one a choice. Of ranking: `score` and `probability`.
+            One dict a text. Its keys depend on the task: `help(task.predict)` names them.
 
         Raises:
             ValueError: The texts are one str, there are pairs where the task takes none, or not as many as texts.
@@ -182,19 +173,13 @@ class OnePass:
         return TracedService(self.model, self.signatures, GraphReader(self.setup.text_graph, self.setup.max_length))
 
     def export(self, folder: str | os.PathLike) -> None:
-        """Write a SavedModel from strings to answers, for TF Serving.
+        """Write a SavedModel from strings to predictions, for TF Serving.
 
-        Signatures: `serving_default` takes `text`; `pair`, where the task takes pairs, `text` and `text_pair`: all (B,)
-        strings. Both return `truncated` (B,) bool and, of a classifier: single label, `label` (B,) and `probabilities`
-        (B, C); multi-label, `labels` (B, C), empty where a label does not apply, and `probabilities`; regression,
-        `scores` (B, C). Of a masked language model: `tokens` (B, M, 5) strings, empty where a text has fewer than M
-        gaps, and `probabilities` (B, M, 5). Of sentence embeddings: `embedding` (B, D); and instead of `pair`,
-        `similarity`, which returns `similarity` (B,). Of question answering, from `question` and `context`: `answer`,
-        `score`, `start`, `end` (B,), and `candidates`, `candidate_scores`, `candidate_starts`, `candidate_ends` (B, N),
-        empty and 0 where there are fewer. Of token classification: `token`, `token_label`, `token_start`, `token_end`
-        and `token_score` (B, W); and, where labels mark entities, `entity`, what stands in the text, `label`, its type,
-        `start`, `end` and `score` (B, E), empty and 0 where a text has fewer. Places are in code points. Only core
-        TensorFlow ops are used: neither Keras nor tensorflow-text nor this package is needed to serve it.
+        Only core TensorFlow ops are used: neither Keras nor tensorflow-text nor this package is needed to serve it.
+
+        Signatures:
+            `serving_default` takes strings, batch first. Names and outputs depend on the task: `help(task.export)`
+            lists them.
 
         Args:
             folder: Such as `"serving/sentiment/1"`. Replaced if it is a SavedModel; an interrupted export leaves the

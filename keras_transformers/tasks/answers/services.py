@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import keras
 
-from keras_transformers.tasks.parts import Answers, MadeService
+from keras_transformers.tasks.parts import Answers, MadeService, Setup
+from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.training.lora import merged
 from keras_transformers.training.workers.distribute import on_tensorflow
 from keras_transformers.utils.number_checks import is_size
+
+if TYPE_CHECKING:
+    from keras_transformers.text.graph.compile import TextGraph
 
 
 def check_exportable(kept_by: str = "Save the folder with task.save") -> None:
@@ -47,6 +52,23 @@ def current_service(answers: Answers, settings: Any = ()) -> Any:
     if made is None or made.settings != settings or [*map(id, made.weights)] != [*map(id, weights)]:
         made = answers.made_service = MadeService(weights, settings, answers.make_service())
     return made.service
+
+
+def generation_backend(setup: Setup) -> tuple[ModuleType, Callable[..., Any], TextGraph | Tokenizer]:
+    """Return what generates texts on a backend: the module of readers, the class of services, and the tokenizer.
+
+    Args:
+        setup: Of the task.
+    """
+    if on_tensorflow():
+        from keras_transformers.generation import graph_text
+        from keras_transformers.generation.service import GenerationService
+
+        return graph_text, GenerationService, setup.text_graph
+    from keras_transformers.generation import python_text
+    from keras_transformers.generation.bucketed import BucketedService
+
+    return python_text, BucketedService, setup.tokenizer
 
 
 def check_counts(**counts: Any) -> list[int]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import keras
 import numpy as np
@@ -20,15 +19,18 @@ from keras_transformers.generation.spelling import spell
 from keras_transformers.heads import language_model_head
 from keras_transformers.tasks.answers.by_length import answer_chunks, chunk_sizes, read_chunks, token_counts
 from keras_transformers.tasks.answers.progress import Progress
-from keras_transformers.tasks.answers.services import check_counts, check_exportable, current_service, merged_service
+from keras_transformers.tasks.answers.services import (
+    check_counts,
+    check_exportable,
+    current_service,
+    generation_backend,
+    merged_service,
+)
 from keras_transformers.tasks.parts import MadeService, Setup
 from keras_transformers.text.tokenizer import Tokenizer, check_texts
 from keras_transformers.training.metrics import target_metrics
-from keras_transformers.training.workers.distribute import is_chief, on_tensorflow
+from keras_transformers.training.workers.distribute import is_chief
 from keras_transformers.utils.keras_private import strategy_of
-
-if TYPE_CHECKING:
-    from keras_transformers.text.graph.compile import TextGraph
 
 
 class Writing:
@@ -94,10 +96,7 @@ class Writing:
             texts, stop, num_beams, num_sequences, token_bias, batch_size, verbose, **knobs: As for `generate`.
 
         Returns:
-            One dict a text: `generated_text`, `score` (the sum of the log-probabilities that the model gives to its
-            tokens; of beams, with the penalties and over length ** `length_penalty`) and `num_tokens`, or lists of
-            them with `num_sequences` > 1; `truncated`, whether a prompt was cut at its beginning or a source at its
-            end; and `error`, empty when all is well.
+            One dict a text: `help(task.predict)` names its keys.
         """
         texts, num_beams = check_texts("texts", texts), self.num_beams if num_beams is None else num_beams
         num_beams, num_sequences, batch_size = _checked_counts(num_beams, num_sequences, batch_size)
@@ -226,23 +225,11 @@ class Writing:
 
     def make_service(self) -> Any:
         """Return a service with the weights as they are: reader, program and writer of the backend."""
-        setup, readers, service, tokens = self.setup, *self._of_backend()
+        setup, (readers, service, tokens) = self.setup, generation_backend(self.setup)
         reader_class = readers.SourceReader if self.has_source else readers.PromptReader
         reader = reader_class(setup.config, tokens, setup.max_length)
         spelling = spell(self.target, setup.config, begins=self.has_source)
         return service(setup.config, self.model, reader, spelling, self._prescribed())
-
-    def _of_backend(self) -> tuple[ModuleType, Callable[..., Any], TextGraph | Tokenizer]:
-        """Return the module of readers, the class of services, and the tokenizer, as the backend has them."""
-        if on_tensorflow():
-            from keras_transformers.generation import graph_text
-            from keras_transformers.generation.service import GenerationService
-
-            return graph_text, GenerationService, self.setup.text_graph
-        from keras_transformers.generation import python_text
-        from keras_transformers.generation.bucketed import BucketedService
-
-        return python_text, BucketedService, self.setup.tokenizer
 
     def _stop(self, stop: Sequence[str] | None) -> Sequence[str]:
         return self.generation.get("stop", ()) if stop is None else stop
@@ -261,10 +248,11 @@ class Writing:
     ) -> None:
         """Write a SavedModel that generates texts, with the cache and the text handling inside.
 
-        Its signature `serving_default` takes `text` (B,) strings; `generate` takes the knobs of `generate` besides,
-        each (B,), and `stop` (B, n) strings, filled with empty ones. Both return `generated_text`, `score` and
-        `num_tokens`, each (B,), or (B, n) with `num_sequences` > 1, and `truncated` and `error`, both (B,). A request
-        whose knobs have more or fewer rows than there are texts is refused (`InvalidArgumentError`).
+        A request whose sampling parameters have more or fewer rows than there are texts is refused
+        (`InvalidArgumentError`).
+
+        Signatures:
+            `serving_default` and `generate`: `help(task.export)` lists what they take and return.
 
         Args:
             folder: Such as `"serving/novel/1"`. Replaced if it is a SavedModel; an interrupted export leaves the old

@@ -190,5 +190,5 @@ def fit_callbacks(
     of_run = [*others, *saving, *averages]  # a run goes on from its own weights, not from their mean
     if dataset is None:
         return of_run
-    position = dataset.position
-    return [keras.callbacks.LambdaCallback(lambda epoch, logs: setattr(position, "epoch", epoch)), *of_run]
+    by_epoch = keras.callbacks.LambdaCallback(lambda epoch, logs: setattr(dataset.position, "epoch", epoch))
+    return [by_epoch, *of_run]
