@@ -1,4 +1,4 @@
-"""Language modelling from left to right: train on texts, or on inputs and targets; generate."""
+"""Causal language modelling: train on texts, or on prompts and targets, and generate."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def causal_lm(setup: Setup, *, generation: Mapping[str, Any] | None = None) -> P
     """
     config, tokenizer = setup.config, setup.tokenizer
     end_id = next(iter([*config.eos_ids, *tokens_around(tokenizer)[1][-1:]]), None)
-    setup = setup.with_tokenizer(without_end_tokens(tokenizer))  # a prompt goes on; rows get the end token of the model
+    setup = setup.with_tokenizer(without_end_tokens(tokenizer))  # prompts are continued; rows get the model's end token
     model = language_model(setup, decoder(config, outputs=setup.outputs, dtype=setup.dtype))
     new_tokens = min(int(KNOBS["max_new_tokens"].neutral), setup.max_length // 2)
     writing = Writing(setup, model, setup.tokenizer, new_tokens, generation)
@@ -91,7 +91,7 @@ def _source(setup: Setup, end_id: int | None) -> Callable[..., Source]:
         packing: str | None = "documents",
         buffer_size: int = 1024,
     ) -> Source:
-        """Return rows of tokens; what each option means stands in `Task.dataset`."""
+        """Return rows of tokens; `Task.dataset` explains the options."""
         if is_stream(texts, labels, pairs):
             return TokenStream(
                 texts,

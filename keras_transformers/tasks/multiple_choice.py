@@ -1,4 +1,4 @@
-"""Multiple choice: which of several texts goes best with another one."""
+"""Multiple choice: which of several texts fits another one best."""
 
 from __future__ import annotations
 
@@ -75,11 +75,11 @@ def read_choices(
 
     Args:
         path: A file named `.jsonl`.
-        label: What `label` is called there, if not so.
+        label: The name of `label` in the file, if it has another one.
         labelled: Whether labels are read.
 
     Raises:
-        ValueError: The file is none, a name is missing, or choices are no lists.
+        ValueError: The file has another format, a name is missing, or choices are no lists.
     """
     if Path(path).suffix.lower() != ".jsonl":
         raise ValueError(f"{path}: expected JSON lines, named .jsonl, of `text`, `choices` and `label`.")
@@ -115,7 +115,7 @@ def _signature(scorer: keras.Model) -> Signature:
         probabilities = ops.maximum(ops.softmax(ops.where(is_choice, scores, NEVER)), LEAST)
         probabilities = ops.where(is_choice, probabilities, 0.0)
         truncated = ops.any(ops.reshape(encoded["truncated"], shape), axis=1)  # (B,)
-        # One more of probability 0 is never the best; without any, there would be nothing to compare.
+        # One more choice, of probability 0, is never the best; argmax of no choices would fail.
         choice = ops.cast(ops.argmax(ops.pad(probabilities, [[0, 0], [0, 1]]), axis=1), "int32")
         return {"choice": choice, "probabilities": probabilities, "truncated": truncated}
 
@@ -123,7 +123,7 @@ def _signature(scorer: keras.Model) -> Signature:
 
 
 def _padded(pairs: Any) -> list[list[str]]:
-    """Lists of texts, made equally long by empty ones."""
+    """Return lists of choices, padded with empty ones to the same length."""
     given = listed(pairs)
     if given is None:
         raise ValueError(f"Expected a list of lists of str for `pairs`, received {str(pairs)[:60]!r}.")
@@ -135,7 +135,7 @@ def _padded(pairs: Any) -> list[list[str]]:
 
 
 def _flat(texts: Any, choices: Any) -> tuple[Any, Any, Any]:
-    """Return each text once for each choice; the choices; and which of them (B, C) are some, not empty strings."""
+    """Return each text once for each choice; the choices; and which choices (B, C) are no padding."""
     if on_tensorflow():
         import tensorflow as tf
 
@@ -146,5 +146,5 @@ def _flat(texts: Any, choices: Any) -> tuple[Any, Any, Any]:
 
 
 def _describe(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Of a row's own choices: those that made it as long as its neighbours have a probability of 0."""
+    """Return the prediction of a row without its padding, which has a probability of 0."""
     return {"choice": int(row["choice"]), "probabilities": np.trim_zeros(row["probabilities"], "b").tolist()}

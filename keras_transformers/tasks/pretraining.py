@@ -1,4 +1,4 @@
-"""BERT's pre-training: masked language model and next sentence at once."""
+"""BERT's pre-training: masked language modelling and next-sentence prediction at once."""
 
 from __future__ import annotations
 
@@ -89,13 +89,13 @@ def _document_source(setup: Setup) -> Callable[..., SentencePairs]:
     def source(
         texts: str | os.PathLike | Iterable[list[str]], labels: Any, pairs: Any, *, short_probability: float = 0.1
     ) -> SentencePairs:
-        """Sentence pairs, drawn anew in each epoch.
+        """Return sentence pairs, drawn again in each epoch.
 
         Args:
-            texts: Documents, each a list of sentences; or a text file with a paragraph a line, in which blank lines and
-                titles (`= Title =`) part documents.
+            texts: Documents, each a list of sentences; or a text file with one paragraph a line, in which blank lines
+                and titles (`= Title =`) separate documents.
             labels, pairs: None; both come from the documents.
-            short_probability: Part of the pairs that aim at a random length shorter than `max_length`.
+            short_probability: Share of the pairs that aim at a random length shorter than `max_length`.
         """
         if labels is not None or pairs is not None:
             raise ValueError("pre-training draws pairs and labels from the documents: leave labels and pairs out.")

@@ -1,4 +1,4 @@
-"""Extractive question answering: the part of a text that answers a question."""
+"""Extractive question answering: the span of a context that answers a question."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from keras_transformers.tasks.reports import worst
 from keras_transformers.utils.number_checks import is_number
 
 WINDOWS_AT_A_TIME = 32
-MOST = 1e30  # of a difference of logits
+MOST = 1e30  # the largest `null_threshold`, a difference of logits
 MOST_CANDIDATES = 1000
 
 
@@ -50,12 +50,11 @@ def question_answering(
     """Build a model of extractive question answering: it finds the answer to a question in a context.
 
     Texts are questions, and pairs their contexts. A label is a dict `{"text": [...], "answer_start": [...]}`, a tuple
-    (start, text), a list of these, or None where the context has no answer; starts count code points. `fit` learns the
-    first of several answers; `evaluate` takes them all as right.
+    (start, text), a list of these, or None if the context has no answer; starts count code points. `fit` learns the
+    first of several answers; `evaluate` accepts any of them.
 
-    A context that is too long for the model is read in windows that overlap, each with the whole question. `predict`,
-    the export and the answers of `evaluate` read the first `max_windows` of them, so that the model reads a bounded
-    number; `fit` reads them all. A window without the answer, or with a part of it only, has `[CLS]` as its target.
+    A context that is too long for the model is read in overlapping windows, each with the whole question. `predict`, the
+    export and the answers of `evaluate` read at most `max_windows` of them; `fit` reads all of them. A window without the answer, or with a part of it only, has `[CLS]` as its target.
     The answer is the span with the largest sum of logits in any window. A question of more than half a window is cut,
     unless its context leaves it more room.
     Where the question or the context is blank, the answer is `""`, with score 0.
@@ -65,9 +64,9 @@ def question_answering(
         setup: What every task is given.
         stride: Tokens by which windows overlap; fewer where windows are short.
         max_answer_length: The most tokens of an answer.
-        num_candidates: How many spans `predict` and `export` give besides, the best first.
-        no_answer: Whether `""` may be the answer to a question, where the context has none.
-        null_threshold: With `no_answer`, by how much the logits for no answer must exceed those of the best span.
+        num_candidates: The number of spans that `predict` and the export return besides the answer.
+        no_answer: Whether the answer may be `""`, for a context that has none.
+        null_threshold: With `no_answer`, by how much the logits of no answer must exceed those of the best span.
         max_windows: The most windows of one context that are read to answer.
 
     Predicts:
@@ -88,7 +87,7 @@ def question_answering(
         - `truncated` (B,) bool.
 
     Raises:
-        ValueError: An option is out of range, or `max_length` leaves next to no room.
+        ValueError: An option is out of range, or `max_length` is too small for a question and a context.
 
     Example:
 
@@ -107,7 +106,7 @@ def question_answering(
     (max_windows,) = check_counts(max_windows=max_windows)
     saved_options = {**options._asdict(), "stride": windows.stride, "max_windows": max_windows}
     model = _model(setup)
-    # `best_spans` takes memory for each length, and no span is longer than what a window has of text.
+    # `best_spans` needs memory for each length, and no span is longer than the text of a window.
     options = options._replace(max_answer_length=min(options.max_answer_length, windows.room))
     signature = Signature(("question", "context"), _answerer(model, windows, max_windows, options))
     answers = OnePass(setup, model, {"serving_default": signature}, describe_answer)
@@ -128,7 +127,7 @@ def question_answering(
 
 
 def read_questions(path: str | Path, column: Any = None, labelled: bool = True) -> tuple[list, list | None, list]:
-    """Questions, answers and contexts of a file in the format of SQuAD."""
+    """Read questions, answers and contexts from a file in the format of SQuAD."""
     if column is not None:
         raise ValueError(f"{path} is JSON in the format of SQuAD, which has no column {column!r}: leave it out.")
     found = read_squad(path, labelled)
@@ -202,10 +201,10 @@ def _right(labels: Any, contexts: list[str]) -> list[list[str]]:
 
 def _report(texts: Any, labels: Any, pairs: Any, answers: list[dict[str, Any]]) -> dict[str, Any]:
     """Return exact match and F1, and the wrong answers with the highest scores."""
-    found, right = [row["answer"] for row in answers], _right(labels, pairs)
+    predicted, right = [row["answer"] for row in answers], _right(labels, pairs)
     wrong = {}
     for row, (answer, texts_of) in enumerate(zip(answers, right, strict=True)):
         if not answer_scores([answer["answer"]], [texts_of])["f1"]:
-            said = {"label": next(iter(texts_of), ""), "predicted": answer["answer"], "score": answer["score"]}
-            wrong[row] = answer["score"], said
-    return {**answer_scores(found, right), "worst": worst(texts, pairs, wrong)}
+            shown = {"label": next(iter(texts_of), ""), "predicted": answer["answer"], "score": answer["score"]}
+            wrong[row] = answer["score"], shown
+    return {**answer_scores(predicted, right), "worst": worst(texts, pairs, wrong)}

@@ -1,4 +1,4 @@
-"""Ranking by a cross-encoder: a score for each pair of a query and a document, read together."""
+"""Ranking by a cross-encoder, which reads a query and a document together and scores the pair."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def ranking(setup: Setup, *, loss: str = "binary") -> Parts:
 
     Args:
         setup: What every task is given.
-        loss: `"binary"`: each pair by itself, with a label from 0 (does not answer) to 1. `"listwise"`: `pairs`
+        loss: `"binary"`: each pair has a label from 0 (does not answer) to 1. `"listwise"`: `pairs`
             are lists of documents, all of one length, and labels the numbers of the right documents, from 0.
 
     Predicts:
@@ -87,7 +87,7 @@ KIND = Kind(
 
 
 def _learn_pairs(setup: Setup, scorer: keras.Model) -> dict[str, Any]:
-    """Return the parts of the task that learns from each pair by itself, but for its answers."""
+    """Return the parts of a task that learns from each pair by itself; all parts but `answers`."""
     expected = "labels of the loss 'binary' are numbers from 0 to 1, one a pair"
     return {
         "model": scorer,

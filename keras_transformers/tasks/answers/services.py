@@ -1,4 +1,4 @@
-"""What all services need: to be made anew when the model changes; and exports, weights without adapters."""
+"""Services of tasks: rebuilt when the model changes, and exported with adapters merged into the weights."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 
 def check_exportable(kept_by: str = "Save the folder with task.save") -> None:
-    """Raise a `ValueError` where there is no TensorFlow; it says how what is to be exported is kept until then."""
+    """Raise a `ValueError` on other backends than TensorFlow.
+
+    Args:
+        kept_by: What to do there instead, to export later.
+    """
     if not on_tensorflow():
         raise ValueError(
             f"only the TensorFlow backend can export a SavedModel: received {keras.backend.backend()!r}. "
@@ -30,24 +34,23 @@ def check_exportable(kept_by: str = "Save the folder with task.save") -> None:
 
 @contextmanager
 def merged_service(answers: Answers) -> Iterator[Any]:
-    """The service of a task's answers, or where the model has adapters (LoRA) a new one, traced with these merged.
+    """Yield the service of a task; if the model has adapters (LoRA), a new one, traced while they are merged.
 
     Args:
-        answers: Of a task.
+        answers: Of the task.
     """
     with merged(answers.model) as has_adapters:
         yield answers.make_service() if has_adapters else answers.service
 
 
 def current_service(answers: Answers, settings: Any = ()) -> Any:
-    """Return the service of a task's answers: made at the first call, and again once the old one does not hold any
-    more.
+    """Return the service of a task: built at the first call, and again after weights or settings have changed.
 
     Args:
-        answers: Of a task.
-        settings: What is traced into the service besides the model.
+        answers: Of the task.
+        settings: Values that are traced into the service besides the model.
     """
-    # Adapters (LoRA) are new weights: functions that were traced before know nothing of them.
+    # Adapters (LoRA) are new weights, which functions traced before do not use.
     weights, made = answers.model.weights, answers.made_service
     if made is None or made.settings != settings or [*map(id, made.weights)] != [*map(id, weights)]:
         made = answers.made_service = MadeService(weights, settings, answers.make_service())
@@ -72,7 +75,7 @@ def generation_backend(setup: Setup) -> tuple[ModuleType, Callable[..., Any], Te
 
 
 def check_counts(**counts: Any) -> list[int]:
-    """Return the counts as int, in their order; a `ValueError` for what is no integer of at least 1."""
+    """Return the counts as int, in their order; raise a `ValueError` if one is no integer of at least 1."""
     if wrong := {name: count for name, count in counts.items() if not is_size(count)}:
         raise ValueError(f"{', '.join(counts)} must be at least 1, and whole: received {wrong}.")
     return [int(count) for count in counts.values()]

@@ -1,4 +1,4 @@
-"""From groups of texts as a user has them to a source: what sentence embeddings and multiple choice share."""
+"""Sources of groups of texts, which sentence embeddings and multiple choice learn from."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def group_source(
 
     Args:
         setup: Of the task.
-        sizes: How many texts a row may have.
-        read_labels: From labels as a user has them, or None, and the columns of texts to an array or None.
-        joined: Whether the first text is read together with each of the others; else each is read by itself.
+        sizes: Numbers of texts that a row may have.
+        read_labels: From labels as given by the user, or None, and the columns of texts to an array or None.
+        joined: Whether the first text is encoded together with each of the others; else each is encoded by itself.
 
     Returns:
         A `Parts.source`.
@@ -52,7 +52,7 @@ def group_source(
 
 
 def text_columns(texts: Any, pairs: Any) -> Columns:
-    """Return texts and their partners as columns: the first text of each row, the second ones, ...
+    """Return texts and pairs as columns: the first text of each row, the second text of each row, ...
 
     Args:
         texts: Strings.
