@@ -53,11 +53,11 @@ def question_answering(
     (start, text), a list of these, or None if the context has no answer; starts count code points. `fit` learns the
     first of several answers; `evaluate` accepts any of them.
 
-    A context that is too long for the model is read in overlapping windows, each with the whole question. `predict`, the
-    export and the answers of `evaluate` read at most `max_windows` of them; `fit` reads all of them. A window without the answer, or with a part of it only, has `[CLS]` as its target.
-    The answer is the span with the largest sum of logits in any window. A question of more than half a window is cut,
-    unless its context leaves it more room.
-    Where the question or the context is blank, the answer is `""`, with score 0.
+    A context that is too long for the model is read in overlapping windows, each with the whole question. `predict`,
+    the export and the answers of `evaluate` read at most `max_windows` of them; `fit` reads all of them. A window
+    without the answer, or with a part of it only, has `[CLS]` as its target. The answer is the span with the largest
+    sum of logits in any window. A question of more than half a window is cut, unless its context leaves it more room.
+    If the question or the context is blank, the answer is `""`, with score 0.
     Papers: BERT, Devlin et al. 2018, sections 4.2 and 4.3, https://arxiv.org/abs/1810.04805.
 
     Args:
