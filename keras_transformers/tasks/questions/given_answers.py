@@ -15,21 +15,21 @@ from keras_transformers.utils.number_checks import is_token_id
 NO_TARGET = -1
 MAX_LENGTH = 2**31  # of a text, in characters
 ROWS = (list, tuple, np.ndarray)
-Answer = tuple[int, str]  # where it starts in its context, in characters, and what stands there
+Answer = tuple[int, str]  # its start in the context, in characters, and its text
 
 
 def read_answers(label: Any) -> list[Answer]:
-    """Return the right answers to a question, from any form that is taken.
+    """Return the right answers to a question, from any form that is accepted.
 
     Args:
-        label: A dict `{"text": [...], "answer_start": [...]}`, as data sets of Hugging Face have it; a tuple
-            (start, text); a list of these; or None, or what is empty, where the context has no answer.
+        label: A dict `{"text": [...], "answer_start": [...]}`, as in data sets of Hugging Face; a tuple (start, text);
+            a list of these; or None, or an empty dict or list, if the context has no answer.
 
     Returns:
         (start, text) of each answer.
 
     Raises:
-        ValueError: It has another form.
+        ValueError: The label has another form.
 
     Example:
 

@@ -96,7 +96,7 @@ def test_spans_that_end_inside_a_word(bert):
     ("spans", "message"),
     [
         ([(2, 4, "x")], r"the span \(2, 4, 'x'\) covers no token"),  # spaces
-        ([(4, 6, "x"), (6, 9, "x")], r"\(6, 9, 'x'\) covers no token, or none that is not of the span before"),
+        ([(4, 6, "x"), (6, 9, "x")], r"\(6, 9, 'x'\) covers no token, or only tokens of the span before it"),
         ([(0, 2, "y")], "unknown type of entity 'y'"),
     ],
 )
