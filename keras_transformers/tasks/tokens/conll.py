@@ -110,7 +110,8 @@ def _not_empty(path: Path, texts: list, labels: list, labelled: bool) -> Sentenc
 
 
 def _lines(path: Path) -> Iterator[Line]:
-    """Yield each line, stripped of spaces and tabs, and the beginning of errors about it. "\\u2028" is none of these."""
+    """Yield each line, stripped of spaces and tabs, and the beginning of errors about it."""
+    # Not by `splitlines` and `strip` alone, which treat U+2028 and other characters of a word as white space.
     for number, line in enumerate(LINE_END.split(read_utf8(path)), 1):
         yield line.strip(" \t"), f"{path}, line {number}"
 
