@@ -37,7 +37,7 @@ class Kind(NamedTuple):
     models: tuple[str, ...]  # kinds of models that the task can use
     new_layers: tuple[str, ...] = ()  # heads that are initialised at random if the checkpoint lacks them
     shares_head: tuple[str, ...] = ()  # tasks whose checkpoints have the same head, if it has one label
-    saved_options: tuple[str, ...] = ()  # options that a saved folder has under the task's name in config.json
+    saved_options: tuple[str, ...] = ()  # options that `save` stores beside the task's name
     needs_labels: bool = False  # to fit and evaluate, a text needs a label, or a target text
     takes_pairs: bool = False  # a text may have a second text
     needs_pairs: bool = False  # a text always has a second text

@@ -47,7 +47,7 @@ def token_classification(setup: Setup, *, labels: Sequence[str] | int | None = N
         - `tokens` (list of dict): for each word of the tokenizer its `text` and `label` (str), `score`, the probability
           of the label (float), and `start` and `end` (int), its place in the text, in characters.
         - `entities` (list of dict), if labels mark entities: the same keys; `label` is the type, and `score` the mean
-          of those of its words.
+          score of its words.
         - `truncated` (bool): whether the text was longer than `max_length` and was cut.
 
     Exports:
