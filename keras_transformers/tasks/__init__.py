@@ -1,4 +1,4 @@
-"""Tasks: a model with its tokenizer, objective and answers. `zoo.load` makes them."""
+"""Tasks: a model with its tokenizer, training objective and predictions. `zoo.load` makes them."""
 
 from keras_transformers.tasks.task import Task
 

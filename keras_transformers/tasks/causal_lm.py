@@ -1,4 +1,4 @@
-"""Language modelling from left to right: train on texts, or on inputs and targets; generate."""
+"""Causal language modelling: train on texts, or on prompts and targets, and generate."""
 
 from __future__ import annotations
 
@@ -20,13 +20,32 @@ from keras_transformers.training.losses import target_losses
 
 
 def causal_lm(setup: Setup, *, generation: Mapping[str, Any] | None = None) -> Parts:
-    """Guess the next token.
+    """Build a causal language model: it learns to predict the next token, and continues prompts.
 
     Papers: GPT, Radford et al. 2018; GPT-2, Radford et al. 2019.
 
     Args:
         setup: What every task is given.
         generation: As for `Writing`.
+
+    Predicts:
+        One dict a text, the prompt:
+
+        - `generated_text` (str): the continuation, without the prompt.
+        - `score` (float): the sum of the log-probabilities of its tokens; with beams, after the penalties and divided
+          by length ** `length_penalty`.
+        - `num_tokens` (int): its new tokens.
+        - `truncated` (bool): whether the prompt was too long and lost its beginning.
+        - `error` (str): why the text was not answered; empty if it was.
+
+        With `num_sequences` > 1 the first three are lists.
+
+    Exports:
+        `serving_default` takes `text`, (B,) strings. `generate` also takes each sampling parameter, such as
+        `temperature`, (B,), and `stop`, (B, n) strings, padded with empty ones. Both return:
+
+        - `generated_text` (string), `score` (float32), `num_tokens` (int32): (B,); (B, N) if N = `num_sequences` > 1.
+        - `truncated` (bool), `error` (string): (B,).
 
     Example:
 
@@ -43,7 +62,7 @@ def causal_lm(setup: Setup, *, generation: Mapping[str, Any] | None = None) -> P
     """
     config, tokenizer = setup.config, setup.tokenizer
     end_id = next(iter([*config.eos_ids, *tokens_around(tokenizer)[1][-1:]]), None)
-    setup = setup.with_tokenizer(without_end_tokens(tokenizer))  # a prompt goes on; rows get the end token of the model
+    setup = setup.with_tokenizer(without_end_tokens(tokenizer))  # prompts are continued; rows get the model's end token
     model = language_model(setup, decoder(config, outputs=setup.outputs, dtype=setup.dtype))
     new_tokens = min(int(SAMPLING_PARAMETERS["max_new_tokens"].neutral), setup.max_length // 2)
     writing = Writing(setup, model, setup.tokenizer, new_tokens, generation)
@@ -72,14 +91,19 @@ def _source(setup: Setup, end_id: int | None) -> Callable[..., Source]:
         packing: str | None = "documents",
         buffer_size: int = 1024,
     ) -> Source:
-        """Return rows of tokens; what each option means stands in `Task.dataset`."""
-        options = {"packing": packing, "end_id": end_id}
+        """Return rows of tokens; `Task.dataset` explains the options."""
         if is_stream(texts, labels, pairs):
-            tokenize = setup.text_graph.tokenize
-            options |= {"buffer_size": buffer_size, "begin_ids": tokens_around(setup.tokenizer)[0]}
-            return TokenStream(texts, tokenize, setup.max_length, **options)
+            return TokenStream(
+                texts,
+                setup.text_graph.tokenize,
+                setup.max_length,
+                packing=packing,
+                end_id=end_id,
+                begin_ids=tokens_around(setup.tokenizer)[0],
+                buffer_size=buffer_size,
+            )
         targets = None if labels is None else token_ids(labels, special_tokens=False)
-        return next_token_source(token_ids(texts), setup.max_length, targets=targets, **options)
+        return next_token_source(token_ids(texts), setup.max_length, packing=packing, end_id=end_id, targets=targets)
 
     def token_ids(texts: Sequence[str], special_tokens: bool = True) -> Ragged:
         return Ragged.of([row.ids for row in setup.tokenizer.encode(texts, special_tokens=special_tokens)])

@@ -1,9 +1,8 @@
-"""Classification and regression of texts and of pairs of texts."""
+"""Classification and regression of texts, and of pairs of texts."""
 
 from __future__ import annotations
 
-import numbers
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -24,6 +23,7 @@ from keras_transformers.tasks.reports import label_report
 from keras_transformers.text.end_token import with_end_token
 from keras_transformers.training.losses import target_losses
 from keras_transformers.training.metrics import target_metrics
+from keras_transformers.utils.number_checks import is_finite
 
 LANGUAGE_MODEL = "language_model_logits"
 LOSSES = {
@@ -42,10 +42,10 @@ def classification(
     lm_weight: float = 0.0,
     made_for: str | None = "classification",
 ) -> Parts:
-    """Labels for texts or pairs of texts.
+    """Build a classifier, or a regression, of texts or pairs of texts.
 
-    An encoder answers from its first token, BERT's `[CLS]`; a decoder from its last one. It should always be the same:
-    see `text.end_token`.
+    The classifier reads the first token of an encoder, BERT's `[CLS]`, or the last token of a decoder, which should
+    always be the same: see `text.end_token`.
     Papers: BERT, Devlin et al. 2018, https://arxiv.org/abs/1810.04805; GPT, Radford et al. 2018, "Improving Language
     Understanding by Generative Pre-Training", which trains the language model too, with a weight of 0.5.
 
@@ -54,14 +54,33 @@ def classification(
         labels: Names of the classes, or their number.
         problem: `"single_label"` (one class a text), `"multi_label"` (any number of classes) or `"regression"` (a
             number for each label).
-        lm_weight: Of the next-token loss that is added to that of the labels, for a decoder; 0 for none. The model then
-            has a second output in training, `language_model_logits`, and Keras puts the names of outputs before those
-            of metrics: `logits_accuracy`, `language_model_logits_perplexity`. It is neither predicted nor exported.
-        made_for: The task that the checkpoint was made for. If that is another one, a decoder's texts get an end token.
+        lm_weight: Weight of a decoder's next-token loss, which is added to the loss of the labels; 0 for none. The
+            model then has a second output in training, `language_model_logits`, and Keras puts the names of outputs
+            before those of metrics: `logits_accuracy`, `language_model_logits_perplexity`. It is neither predicted nor
+            exported.
+        made_for: The task that the checkpoint was made for. If it is another one, a decoder's texts get an end token.
+
+    Predicts:
+        One dict a text, or a pair:
+
+        - `label` (str) and `probabilities` (dict of label to float, adding up to 1), for a single label.
+        - `labels` (list of str), those with a probability of at least 0.5, and `probabilities` (dict of label to
+          float), for multi-label.
+        - `scores` (dict of label to float), for regression.
+        - `truncated` (bool): whether the text was longer than `max_length` and was cut.
+
+    Exports:
+        `serving_default` takes `text`, and `pair` takes `text` and `text_pair`, (B,) strings. For C labels, both
+        return:
+
+        - `label` (B,) string and `probabilities` (B, C) float32, for a single label.
+        - `labels` (B, C) string, empty where a label does not apply, and `probabilities` (B, C), for multi-label.
+        - `scores` (B, C) float32, for regression.
+        - `truncated` (B,) bool.
 
     Raises:
-        ValueError: There are no labels, two are the same, the problem is unknown, `lm_weight` is negative, or the model
-            is an encoder, which has no next token to guess.
+        ValueError: There are no labels, two are the same, the problem is unknown, `lm_weight` is negative, or it is not
+            0 and the model is an encoder, which predicts no next token.
 
     Example:
 
@@ -87,8 +106,8 @@ def classification(
         return WithNextToken(objective, "logits", LANGUAGE_MODEL) if lm_weight else objective
 
     def make_losses() -> dict[str, keras.losses.Loss]:
-        of_labels = {"logits": LOSSES[classes.problem]()}
-        return of_labels | ({LANGUAGE_MODEL: target_losses.CrossEntropy()} if lm_weight else {})
+        label_loss = {"logits": LOSSES[classes.problem]()}
+        return label_loss | ({LANGUAGE_MODEL: target_losses.CrossEntropy()} if lm_weight else {})
 
     signatures = text_signatures(setup.kind.takes_pairs, served, partial(_answer, classes))
     return Parts(
@@ -126,7 +145,7 @@ KIND = Kind(
 
 
 def _check_weight(lm_weight: Any, kind: str) -> None:
-    is_weight = isinstance(lm_weight, numbers.Real) and 0 <= lm_weight < float("inf")
+    is_weight = is_finite(lm_weight) and lm_weight >= 0
     if not is_weight or (lm_weight and kind != "decoder"):
         raise ValueError(
             f"lm_weight is the weight of a decoder's next-token loss, 0 for none: received {lm_weight!r} for a model "
@@ -149,7 +168,7 @@ def _model(setup: Setup, classes: Labels, has_language_model: bool) -> keras.Mod
 
 
 def _served(model: keras.Model) -> keras.Model:
-    """Return the model without the language model, which nobody asks for when texts are answered."""
+    """Return the model without the output of the language model, which predictions do not need."""
     if LANGUAGE_MODEL not in model.output:
         return model
     outputs = {name: output for name, output in model.output.items() if name != LANGUAGE_MODEL}
@@ -157,7 +176,7 @@ def _served(model: keras.Model) -> keras.Model:
 
 
 def _metrics(classes: Labels) -> dict[str, list[keras.metrics.Metric]]:
-    of_problem = {
+    of_problem: dict[str, list[Callable[[], keras.metrics.Metric]]] = {
         "single_label": [target_metrics.Accuracy, target_metrics.MeanCrossEntropy],
         "multi_label": [target_metrics.BinaryAccuracy, target_metrics.F1],
         "regression": [

@@ -1,4 +1,4 @@
-"""The export of a model of one's own: a SavedModel that takes text, as a task's."""
+"""Export a user's own model as a SavedModel that takes text, as the export of a task does."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from keras_transformers.training.workers.distribute import is_chief
 from keras_transformers.utils.keras_private import operation_of, strategy_of
 from keras_transformers.utils.untrusted import MOST_LETTERS
 
-TRIED = ["warm up", "a", "it"]  # texts to look at the numbers of a model for
-CLOSE = 1e-2  # to 1, for the sum of probabilities, in half precision too
+TRIED = ["warm up", "a", "it"]  # texts to inspect the outputs of a model with
+CLOSE = 1e-2  # how far from 1 a sum of probabilities may be, in half precision too
 
 
 def export_text(
@@ -39,33 +39,33 @@ def export_text(
     max_length: int | None = None,
     pad_id: int | None = None,
 ) -> None:
-    """Write a SavedModel from strings to the answers of a model, for TF Serving: as `Task.export`, for any model.
+    """Write a SavedModel from strings to the predictions of any model, for TF Serving: as `Task.export`.
 
     Signatures: `serving_default` takes `text`; `pair`, where the model has `segment_ids`, `text` and `text_pair`: all
     (B,) strings. Both return the model's outputs under their names, and `truncated` (B,) bool. With `labels`, the
-    output of the scores is replaced by what the export of a classifier has: single label, `label` (B,) and
-    `probabilities` (B, C); multi-label, `labels` (B, C), empty where a label does not apply, and `probabilities`;
-    regression, `scores` (B, C). Only core TensorFlow ops are used, if the model uses no others: neither Keras nor this
+    output of the classifier is replaced by, for a single label, `label` (B,) and `probabilities` (B, C); for
+    multi-label, `labels` (B, C), empty where a label does not apply, and `probabilities`; for regression, `scores`
+    (B, C). Only core TensorFlow ops are used, if the model uses no others: neither Keras nor this
     package is needed to serve it. A model that takes strings, with `Tokenize`, has its own `model.export`.
 
     Args:
         model: Functional or sequential, with inputs (B, T) named `token_ids` and perhaps `segment_ids` and
             `padding_mask`; or with one input of any name, of token ids. Where T is fixed, rows are padded to it.
-        tokenizer: That of the texts the model learned from.
+        tokenizer: The tokenizer that the model was trained with.
         folder: Such as `"serving/own/1"`. Replaced if it is a SavedModel; an interrupted export leaves the old one. Of
             several workers, the chief writes it.
-        labels: Names of the classes, or their number, where the model is a classifier: its one output, or that named
-            `logits` (without `from_logits`, `probabilities`), has shape (B, C). None for the outputs as they are,
+        labels: Names of the classes, or their number, if the model is a classifier: its one output, or the one named
+            `logits` (without `from_logits`, `probabilities`), has shape (B, C). None to export the outputs as they are,
             without softmax.
         problem: `"single_label"`, the default, `"multi_label"` or `"regression"`.
         from_logits: Whether that output is logits, and probabilities are their softmax (multi-label: sigmoid). False
             for a model that ends in an activation, whose output is exported as it is.
-        max_length: Longest text in tokens; longer ones are cut. Needed where neither the inputs nor `LearnedPositions`
-            in the model limit it.
+        max_length: Longest text in tokens; longer ones are cut. Needed if neither the inputs nor `LearnedPositions` in
+            the model limit it.
         pad_id: The id that rows are padded with; None for the tokenizer's.
 
     Raises:
-        ValueError: Model and tokenizer do not fit each other, an argument is not what is said here, the model gives
+        ValueError: Model and tokenizer do not fit each other, an argument is none of the above, the model returns
             probabilities where logits are expected or the reverse, the backend is not TensorFlow, or the folder holds
             something else.
 
@@ -121,7 +121,7 @@ def _reader(named: NamedModel, tokenizer: Tokenizer, max_length: int | None, pad
 
 
 def _as_they_are(outputs: Tensors, inputs: Tensors) -> Tensors:
-    """Return the outputs, in float32 where they are in half precision, which not all clients know."""
+    """Return the outputs, cast from half precision, which not all clients know, to float32."""
     return {
         name: ops.cast(value, "float32") if keras.backend.is_float_dtype(value.dtype) else value
         for name, value in outputs.items()
@@ -129,7 +129,7 @@ def _as_they_are(outputs: Tensors, inputs: Tensors) -> Tensors:
 
 
 def _labelled(named: NamedModel, read: GraphReader, classes: Labels, from_logits: bool) -> Answer:
-    """Return the function of a classifier's answer, after a look at what the model gives."""
+    """Return the function that makes labels of a classifier's outputs, after a check of these outputs."""
     expected = "logits" if from_logits else "probabilities"
     name = expected if expected in named.output else next(iter(named.output))
     if len(named.output) > 1 and name != expected:
@@ -163,7 +163,7 @@ def _check_shape(shape: tuple[int | None, ...], count: int) -> None:
 
 
 def _check_scale(scores: np.ndarray, is_single: bool, from_logits: bool) -> None:
-    """Refuse a softmax of probabilities, and logits for probabilities: nobody would see it in an answer."""
+    """Refuse a softmax of probabilities, and logits as probabilities: nothing else would show the mistake."""
     are_shares = (scores >= 0).all() and (scores <= 1 + CLOSE).all()
     if is_single:
         are_shares &= (np.abs(scores.sum(-1) - 1) < CLOSE).all()
@@ -187,7 +187,7 @@ def _check_largest_id(named: NamedModel, read: GraphReader, largest: int) -> Non
 
 
 def _tried(named: NamedModel, read: GraphReader, **numbers: int) -> dict[str, np.ndarray]:
-    """Return what the model gives for some texts, where columns of the tokenizer may be replaced by a number."""
+    """Return the model's outputs for `TRIED`; `numbers` replace whole columns of the tokenizer."""
     import tensorflow as tf
 
     encoded = read(tf.constant(TRIED))

@@ -1,4 +1,4 @@
-"""Masked language modelling: train on plain text, fill the gaps of a text."""
+"""Masked language modelling: train on plain text, and fill each `[MASK]` of a text."""
 
 from __future__ import annotations
 
@@ -27,14 +27,28 @@ HEAD = ("masked_lm_dense", "masked_lm_norm", "masked_lm_bias")
 
 
 def masked_lm(setup: Setup, *, whole_word: bool = False) -> Parts:
-    """Guess hidden tokens.
+    """Build a masked language model: it learns to predict hidden tokens, and fills each `[MASK]` of a text.
 
-    `dataset` hides 15 % of the tokens, others in each epoch; `predict` fills the `[MASK]` that stand in a text.
+    `dataset` hides 15 % of the tokens, different ones in each epoch.
     Paper: Devlin et al. 2018, https://arxiv.org/abs/1810.04805.
 
     Args:
         setup: What every task is given.
         whole_word: Whether all pieces of a word are hidden together.
+
+    Predicts:
+        One dict a text:
+
+        - `fills` (list): for each `[MASK]` in the text, in order, a list of the five likeliest tokens as (token,
+          probability).
+        - `truncated` (bool): whether the text was longer than `max_length` and was cut.
+
+    Exports:
+        `serving_default` takes `text`, (B,) strings. If the text with the most `[MASK]` has M of them, it returns:
+
+        - `tokens` (B, M, 5) string and `probabilities` (B, M, 5) float32, the likeliest first; `""` and 0 where a text
+          has fewer `[MASK]`.
+        - `truncated` (B,) bool.
 
     Example:
 
@@ -67,7 +81,7 @@ KIND = Kind("masked_lm", masked_lm, models=("encoder",), new_layers=HEAD, takes_
 
 
 def masked_model(setup: Setup) -> tuple[keras.Model, Tensors, Tensor]:
-    """Return an encoder, the inputs of a model that guesses hidden tokens, and its logits (B, M, V)."""
+    """Return an encoder, and the inputs and logits (B, M, V) of a masked language model on it."""
     backbone = encoder(setup.config, outputs=setup.outputs, dtype=setup.dtype)
     positions = keras.Input((None,), dtype="int32", name="mask_positions")
     embedding = backbone.get_layer("token_embedding")
@@ -76,12 +90,12 @@ def masked_model(setup: Setup) -> tuple[keras.Model, Tensors, Tensor]:
 
 
 def gap_fills(setup: Setup, model: keras.Model, output: str) -> OnePass:
-    """Answers that fill the `[MASK]` of each text.
+    """Return the predictions that fill each `[MASK]` of a text.
 
     Args:
         setup: Of the task.
-        model: With the input `mask_positions`.
-        output: Its output that has the logits (B, M, V).
+        model: A model with the input `mask_positions`.
+        output: Name of its output of logits (B, M, V).
     """
     tokenizer = setup.tokenizer
     more_inputs = partial(mask_positions, mask_id=tokenizer.mask_id)
@@ -105,7 +119,7 @@ def gap_fills(setup: Setup, model: keras.Model, output: str) -> OnePass:
 
 
 def mask_positions(token_ids: Tensor, mask_id: int) -> Tensors:
-    """Return where `[MASK]` stands, (B, M), in order; a row with fewer than M of them has other positions besides.
+    """Return the positions of `[MASK]`, (B, M), in order; a row with fewer than M of them is padded with others.
 
     Args:
         token_ids: int32 (B, T).

@@ -1,8 +1,8 @@
-"""Multiple choice: which of several texts goes best with another one."""
+"""Multiple choice: which of several texts fits another one best."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,13 +25,25 @@ LEAST = float(np.finfo(np.float32).tiny)  # the probability of a choice; 0 is pa
 
 
 def multiple_choice(setup: Setup) -> Parts:
-    """Return the choice that goes best with a text, such as the end of a story or the answer to a question.
+    """Build a model that chooses which of several texts fits another one, such as the end of a story.
 
-    `pairs` are the choices of each text, as many for each to learn from, and labels the number of the right one.
+    `pairs` are lists of choices, one list a text; labels are the numbers of the right choices, from 0. To fit, all
+    lists have the same length.
     Paper: Devlin et al. 2018, section 4.4, https://arxiv.org/abs/1810.04805.
 
     Args:
         setup: What every task is given.
+
+    Predicts:
+        One dict a text, read with its list of choices in `pairs`:
+
+        - `choice` (int): the number of the best choice, from 0.
+        - `probabilities` (list of float): one a choice, adding up to 1.
+        - `truncated` (bool): whether the text or a choice was cut, to fit in `max_length` together.
+
+    Exports:
+        `serving_default` takes `text`, (B,) strings, and `choices`, (B, C) strings, padded with empty ones. It returns
+        `choice` (B,) int32, `probabilities` (B, C) float32, 0 for padding, and `truncated` (B,) bool.
 
     Example:
 
@@ -63,15 +75,16 @@ def read_choices(
 
     Args:
         path: A file named `.jsonl`.
-        label: What `label` is called there, if not so.
+        label: The name of `label` in the file, if it has another one.
         labelled: Whether labels are read.
 
     Raises:
-        ValueError: The file is none, a name is missing, or choices are no lists.
+        ValueError: The file has another format, a name is missing, or choices are no lists.
     """
     if Path(path).suffix.lower() != ".jsonl":
         raise ValueError(f"{path}: expected JSON lines, named .jsonl, of `text`, `choices` and `label`.")
-    texts, _, choices = read_table(path, label="choices")
+    texts, _, found = read_table(path, label="choices")
+    choices = found or []
     if wrong := [number for number, row in enumerate(choices, 1) if not isinstance(row, list)]:
         raise ValueError(f"{path}, row {wrong[0]}: 'choices' is {choices[wrong[0] - 1]!r}; expected a list of texts.")
     return texts, read_table(path, label=label or "label").labels if labelled else None, choices
@@ -102,18 +115,18 @@ def _signature(scorer: keras.Model) -> Signature:
         probabilities = ops.maximum(ops.softmax(ops.where(is_choice, scores, NEVER)), LEAST)
         probabilities = ops.where(is_choice, probabilities, 0.0)
         truncated = ops.any(ops.reshape(encoded["truncated"], shape), axis=1)  # (B,)
-        # One more of probability 0 is never the best; without any, there would be nothing to compare.
+        # One more choice, of probability 0, is never the best; argmax of no choices would fail.
         choice = ops.cast(ops.argmax(ops.pad(probabilities, [[0, 0], [0, 1]]), axis=1), "int32")
         return {"choice": choice, "probabilities": probabilities, "truncated": truncated}
 
     return Signature(("text", "choices"), run, ranks=(1, 2))
 
 
-def _padded(rows: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Lists of texts, made equally long by empty ones."""
-    given = listed(rows)
+def _padded(pairs: Any) -> list[list[str]]:
+    """Return lists of choices, padded with empty ones to the same length."""
+    given = listed(pairs)
     if given is None:
-        raise ValueError(f"Expected a list of lists of str for `pairs`, received {str(rows)[:60]!r}.")
+        raise ValueError(f"Expected a list of lists of str for `pairs`, received {str(pairs)[:60]!r}.")
     rows = [check_texts(f"pairs[{number}]", row) for number, row in enumerate(given)]
     if empty := [number for number, row in enumerate(rows) if not any(row)]:
         raise ValueError(f"`pairs[{empty[0]}]` holds no text: expected one at least.")
@@ -122,7 +135,7 @@ def _padded(rows: Sequence[Sequence[str]]) -> list[list[str]]:
 
 
 def _flat(texts: Any, choices: Any) -> tuple[Any, Any, Any]:
-    """Return each text once for each choice; the choices; and which of them (B, C) are some, not empty strings."""
+    """Return each text once for each choice; the choices; and which choices (B, C) are no padding."""
     if on_tensorflow():
         import tensorflow as tf
 
@@ -133,5 +146,5 @@ def _flat(texts: Any, choices: Any) -> tuple[Any, Any, Any]:
 
 
 def _describe(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Of a row's own choices: those that made it as long as its neighbours have a probability of 0."""
+    """Return the prediction of a row without its padding, which has a probability of 0."""
     return {"choice": int(row["choice"]), "probabilities": np.trim_zeros(row["probabilities"], "b").tolist()}

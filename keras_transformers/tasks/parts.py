@@ -1,4 +1,4 @@
-"""What a task is made of: records that each task's file fills in, and `Task` puts together."""
+"""The parts of a task: records that each task's file fills in, and that `Task` puts together."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import keras
 import numpy as np
@@ -17,6 +17,7 @@ from keras_transformers.checkpoints.names import task_names
 from keras_transformers.config.limits import most_tokens
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.data.sources.protocols import Objective, Source
+from keras_transformers.tasks.answers.own_help import find_section, with_section
 from keras_transformers.text.tokenizer import Tokenizer, check_texts
 from keras_transformers.training.best_epoch import BestEpoch
 from keras_transformers.utils.number_checks import is_size
@@ -29,36 +30,34 @@ if TYPE_CHECKING:
 
 
 class Kind(NamedTuple):
-    """A kind of task: what is known of it before there is a model. `tasks/<name>.py` holds it as `KIND`."""
+    """A kind of task: what is known before a model is built. `tasks/<name>.py` has it as `KIND`."""
 
     name: str
-    make: Callable[..., Parts]  # from a `Setup` and the task's own options; their names are those of its arguments
-    models: tuple[str, ...]  # kinds of models that can do it
-    new_layers: tuple[str, ...] = ()  # heads that start afresh when the checkpoint lacks them
+    make: Callable[..., Parts]  # from a `Setup` and the task's options, which are its keyword-only arguments
+    models: tuple[str, ...]  # kinds of models that the task can use
+    new_layers: tuple[str, ...] = ()  # heads that are initialised at random if the checkpoint lacks them
     shares_head: tuple[str, ...] = ()  # tasks whose checkpoints have the same head, if it has one label
-    saved_options: tuple[
-        str, ...
-    ] = ()  # its own ones that a folder keeps, beside those that have their own place there
-    needs_labels: bool = False  # a text comes with a label, or with a text to write, to fit and evaluate
-    takes_pairs: bool = False  # a text may come with a second one
-    needs_pairs: bool = False  # it always does
+    saved_options: tuple[str, ...] = ()  # options that `save` stores beside the task's name
+    needs_labels: bool = False  # to fit and evaluate, a text needs a label, or a target text
+    takes_pairs: bool = False  # a text may have a second text
+    needs_pairs: bool = False  # a text always has a second text
     takes_documents: bool = False  # it learns from documents, lists of sentences, rather than from texts
-    takes_weights: bool = False  # a text is read as one row, so that it may have a weight
-    lists_pairs: bool = False  # a text has a list of them
+    takes_weights: bool = False  # a text is one row, so that it may have a weight
+    lists_pairs: bool = False  # a text has a list of second texts
     writes_text: bool = False  # it has `generate` and `stream`
-    # Texts, labels and perhaps pairs of a file, as `data.conll.read_annotated`.
+    # From a file to texts, labels and perhaps pairs, such as `tokens.conll.read_annotated`.
     read: Callable[..., tuple[list, Any] | tuple[list, Any, list]] | None = None
-    labels_in: Callable[[Any], list[str]] | None = None  # the labels to learn from those of a file, as `labels_in`
-    held_out_by: str = "texts"  # rows with the same of these, or of "pairs", are all learnt from or all held out
+    labels_in: Callable[[Any], list[str]] | None = None  # from the labels in a file to the labels of the task
+    held_out_by: str = "texts"  # or "pairs": rows with the same one are all trained on, or all held out
 
     @property
     def options(self) -> set[str]:
-        """Names of the task's own options, those of `make`."""
+        """Names of the task's options, the keyword-only arguments of `make`."""
         return keyword_names(self.make)
 
 
 def keyword_names(function: Callable) -> set[str]:
-    """Return names of a function's keyword-only arguments.
+    """Return the names of a function's keyword-only arguments.
 
     Example:
 
@@ -69,14 +68,14 @@ def keyword_names(function: Callable) -> set[str]:
     return {parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY}
 
 
-LABELLED = "classification"  # what a bare model is to do that is given labels
+LABELLED = "classification"  # the task of a bare model that is loaded with labels
 
 
 def find_kind(name: str | None) -> Kind:
     """Return the kind of a task by its name: the file system is the registry.
 
     Args:
-        name: One of `checkpoints.names.task_names()`, the tasks that a family has a class of `transformers` for.
+        name: One of `checkpoints.names.task_names()`, the tasks for which a family has a class of `transformers`.
 
     Raises:
         ValueError: There is no such task.
@@ -93,7 +92,7 @@ def find_kind(name: str | None) -> Kind:
 
 @dataclass(frozen=True)
 class Setup:
-    """What every task is given, checked.
+    """The common arguments of all tasks, checked.
 
     Args:
         kind: The kind of task.
@@ -134,11 +133,11 @@ class Setup:
         check_texts("outputs", self.outputs, is_ordered=False)
 
     def with_tokenizer(self, tokenizer: Tokenizer) -> Setup:
-        """Return the same with another tokenizer."""
+        """Return the setup with another tokenizer."""
         return replace(self, tokenizer=tokenizer)
 
     def optional_outputs(self, backbone: keras.Model) -> dict[str, Tensor]:
-        """Return the outputs of a model that were asked for besides."""
+        """Return the optional outputs of a model, by name."""
         return {name: backbone.output[name] for name in self.outputs}
 
     @cached_property
@@ -147,30 +146,51 @@ class Setup:
         return self.graph_of(self.tokenizer)
 
     def graph_of(self, tokenizer: Tokenizer) -> TextGraph:
-        """Return a tokenizer as TensorFlow ops, with the model's padding: one graph for all tasks of the tokenizer."""
+        """Return a tokenizer as TensorFlow ops, with the model's padding; tasks with the same tokenizer share it."""
         from keras_transformers.text.graph.shared import graph_of
 
         return graph_of(tokenizer, self.config.fill_id)
 
 
+class MadeService(NamedTuple):
+    """A service, and what it was made from: it is out of date when these change."""
+
+    weights: list[Any]
+    settings: Any
+    service: Any
+
+
 class Answers(Protocol):
-    """How a task answers texts: `one_pass.OnePass` or `writing.Writing`."""
+    """The predictions of a task: `one_pass.OnePass` or `written_answers.Writing`."""
 
     model: keras.Model
-    service: Any  # what `predict` calls, and on TensorFlow `export` saves
-    made_service: tuple[list, Any, Any] | None  # weights, settings, service: of `serving.current_service`
+    made_service: MadeService | None  # the last one, kept by `services.current_service`
+
+    @property
+    def service(self) -> Any:
+        """The service that `predict` calls, and on TensorFlow `export` saves."""
 
     def make_service(self) -> Any:
-        """Return a service with the weights as they are."""
+        """Return a service with the current weights."""
 
     def predict(self, texts: Any, *arguments: Any, **options: Any) -> list[dict[str, Any]]:
         """Return one dict a text."""
+        ...
 
     def predict_stream(self, texts: Any, *arguments: Any, **options: Any) -> Iterator[dict[str, Any]]:
-        """Yield the same, one after the other, as texts are read."""
+        """Yield the same dicts one by one, as texts are read."""
+        ...
 
-    def export(self, folder: str, **options: Any) -> None:
+    def export(self, folder: str | os.PathLike, *arguments: Any, **options: Any) -> None:
         """Write a SavedModel."""
+        ...
+
+
+@runtime_checkable
+class Generates(Protocol):
+    """Predictions that are generated texts: `written_answers.Writing`."""
+
+    generation: Any  # read as a dict, and set as any mapping
 
 
 @dataclass(frozen=True)
@@ -180,29 +200,27 @@ class Parts:
     Args:
         model: A plain functional `keras.Model`: a dict of inputs to a dict of outputs.
         tokenizer: The tokenizer, perhaps with an end token behind texts.
-        source: From (texts, labels, pairs) and options of its own, which are keyword-only, to a source of
-            `data.pipeline`.
-        objective: Makes an objective of `data.pipeline`.
-        losses, metrics: Make those of each output by its name; new ones at each `compile`.
-        answers: How texts are answered.
-        label_output: The output that labels, if they are one array, belong to.
-        label_needed: What the label of a row is, where the options of a task decide that it needs one to fit.
-        pairs_needed: Whether they decide that a text needs a second one to fit; `kind.needs_pairs` is for all that the
-            task does.
-        class_weights: From a dict of weights by label to an array (C,); None where texts have no classes.
-        loss_weights: Of the losses by output; None for 1 each.
-        label_layer: The layer whose last axis is that of the labels; None where there is none.
+        source: From (texts, labels, pairs) and keyword-only options of its own to a source of rows.
+        objective: Returns an objective for `data.batches.pipeline`.
+        losses, metrics: Return the losses and metrics by output; new ones for each `compile`.
+        answers: The predictions.
+        label_output: The output of the labels, if they are one array.
+        label_needed: Description of a row's label, if options of the task decide that it needs one to fit.
+        pairs_needed: Whether options of the task decide that a text needs a second one to fit; `kind.needs_pairs` is
+            for prediction, too.
+        class_weights: From a dict of weights by label to an array (C,); None if texts have no classes.
+        loss_weights: Weights of the losses by output; None for 1 each.
+        label_layer: The layer whose last axis is the labels; None if there is none.
         saved_options: The values of `kind.saved_options`.
-        scorer: What `evaluate` measures besides the metrics: makes a `Scorer` from texts, labels and pairs. None for
-            nothing.
-        rows_alone: Whether what is measured of a row depends on that row alone, not on those beside it: `evaluate` then
-            puts rows of like length together.
-        judged_by: The metric of `label_output` by which one epoch is better than another.
-        report: What `reports.measure` says of answers: from texts, labels, pairs and what `predict` gives for them to
-            a dict for JSON. None where `evaluate` says all.
-        saved: What `save` keeps besides: options of `checkpoints.saving.save_folder`, asked for at each `save`.
-        saved_tokenizer: What `save` writes for a tokenizer; `tokenizer` when None.
-        attributes: What this task alone has, by name: they become attributes of the `Task`.
+        scorer: From texts, labels and pairs to a `Scorer`, for `evaluate`; None for metrics alone.
+        rows_alone: Whether the metrics of a row depend on that row alone, not on the others of its batch: `evaluate`
+            then batches rows of similar length.
+        judged_by: The metric of `label_output` by which the best epoch is chosen.
+        report: From texts, labels, pairs and the predictions for them to the report of `reports.measure`, a dict for
+            JSON. None if it is the metrics of `evaluate`.
+        saved: Returns further options of `checkpoints.saving.save_folder`, at each `save`.
+        saved_tokenizer: The tokenizer that `save` writes, if not `tokenizer`.
+        attributes: Further attributes of the `Task`, by name.
     """
 
     model: keras.Model
@@ -228,24 +246,38 @@ class Parts:
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
     def best_epoch(self) -> BestEpoch:
-        """Make the callback that keeps the epoch that is best by `judged_by` over the validation rows."""
+        """Return the callback that keeps the best epoch by `judged_by` on the validation data."""
         metric = next(metric for metric in self.metrics()[self.label_output] if metric.name == self.judged_by)
         prefix = f"{self.label_output}_" if len(self.model.output) > 1 else ""
         return BestEpoch(f"val_{prefix}{metric.name}", metric._direction)
 
 
-def of_answers(name: str, doc: str) -> property:
-    """Return a property of a task that is an attribute of its answers, a `OnePass` or a `Writing`."""
+def of_answers(name: str, doc: str, section: str = "", own: str = "") -> property:
+    """Return a property of a task that is an attribute of its answers, a `OnePass` or a `Writing`.
+
+    Args:
+        name: Of the attribute.
+        doc: Of the property.
+        section: Of a method's docstring: it says what the section `own` of the task's function says.
+    """
 
     def attribute(task: Any) -> Any:
         check_process(task.process)
-        return getattr(task.parts.answers, name)
+        found = getattr(task.parts.answers, name)
+        return with_section(found, section, find_section(task.kind.make, own)) if section else found
 
     return property(attribute, doc=doc)
 
 
+def generating(answers: Answers) -> Generates:
+    """Return the answers of a task that generates texts; raise an `AttributeError` for other tasks."""
+    if not isinstance(answers, Generates):
+        raise AttributeError("the task has no attribute 'generation'.")
+    return answers
+
+
 def check_process(process: int) -> None:
-    """A `ValueError` in a process that was forked from the one where a task was made: it would hang for ever."""
+    """Raise a `ValueError` in a process that was forked after the task was loaded, where TensorFlow would hang."""
     if process != os.getpid():
         raise ValueError(
             "this process was forked from the one that loaded the task, and the threads of TensorFlow and JAX are not "
@@ -255,7 +287,7 @@ def check_process(process: int) -> None:
 
 
 def described(task: Any) -> str:
-    """Return one line about a task: its name, the model, parameters, labels, and the longest text in tokens."""
+    """Return a line about a task: its name, model, parameters, labels, and the longest text in tokens."""
     config, labels = task.config, task.parts.attributes.get("labels")
     layers = " + ".join(str(count) for count in (config.num_layers, config.num_decoder_layers) if count)
     model = f"{config.family} of {layers} layers x {config.hidden_dim}"

@@ -1,4 +1,4 @@
-"""BERT's pre-training: masked language model and next sentence at once."""
+"""BERT's pre-training: masked language modelling and next-sentence prediction at once."""
 
 from __future__ import annotations
 
@@ -21,13 +21,27 @@ MASKED_LM, NEXT_SENTENCE = "masked_lm_logits", "next_sentence_logits"
 
 
 def pretraining(setup: Setup, *, whole_word: bool = False) -> Parts:
-    """Masked LM and next-sentence prediction over documents.
+    """Build BERT's pre-training: masked language modelling and next-sentence prediction over documents.
 
     Paper: Devlin et al. 2018, https://arxiv.org/abs/1810.04805.
 
     Args:
         setup: What every task is given.
         whole_word: Whether all pieces of a word are hidden together.
+
+    Predicts:
+        One dict a text:
+
+        - `fills` (list): for each `[MASK]` in the text, in order, a list of the five likeliest tokens as (token,
+          probability).
+        - `truncated` (bool): whether the text was longer than `max_length` and was cut.
+
+    Exports:
+        `serving_default` takes `text`, (B,) strings. If the text with the most `[MASK]` has M of them, it returns:
+
+        - `tokens` (B, M, 5) string and `probabilities` (B, M, 5) float32, the likeliest first; `""` and 0 where a text
+          has fewer `[MASK]`.
+        - `truncated` (B,) bool.
 
     Example:
 
@@ -75,20 +89,20 @@ def _document_source(setup: Setup) -> Callable[..., SentencePairs]:
     def source(
         texts: str | os.PathLike | Iterable[list[str]], labels: Any, pairs: Any, *, short_probability: float = 0.1
     ) -> SentencePairs:
-        """Sentence pairs, drawn anew in each epoch.
+        """Return sentence pairs, drawn again in each epoch.
 
         Args:
-            texts: Documents, each a list of sentences; or a text file with a paragraph a line, in which blank lines and
-                titles (`= Title =`) part documents.
+            texts: Documents, each a list of sentences; or a text file with one paragraph a line, in which blank lines
+                and titles (`= Title =`) separate documents.
             labels, pairs: None; both come from the documents.
-            short_probability: Part of the pairs that aim at a random length shorter than `max_length`.
+            short_probability: Share of the pairs that aim at a random length shorter than `max_length`.
         """
         if labels is not None or pairs is not None:
             raise ValueError("pre-training draws pairs and labels from the documents: leave labels and pairs out.")
         if isinstance(texts, (str, os.PathLike)):
             if not Path(texts).is_file():
                 raise ValueError(f"there is no text file {texts}.")
-            texts = read_documents(texts)
+            texts = read_documents(Path(texts))
         if hasattr(texts, "element_spec"):
             raise ValueError("pre-training draws pairs from documents in memory: received a tf.data.Dataset.")
         documents = Documents.encode(texts, setup.tokenizer)

@@ -1,4 +1,4 @@
-"""Extractive question answering: the part of a text that answers a question."""
+"""Extractive question answering: the span of a context that answers a question."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from keras_transformers.tasks.reports import worst
 from keras_transformers.utils.number_checks import is_number
 
 WINDOWS_AT_A_TIME = 32
-MOST = 1e30  # of a difference of logits
+MOST = 1e30  # the largest `null_threshold`, a difference of logits
 MOST_CANDIDATES = 1000
 
 
@@ -47,32 +47,47 @@ def question_answering(
     null_threshold: float = 0.0,
     max_windows: int = 256,
 ) -> Parts:
-    """Answers to questions that stand in a text, the context of the question.
+    """Build a model of extractive question answering: it finds the answer to a question in a context.
 
     Texts are questions, and pairs their contexts. A label is a dict `{"text": [...], "answer_start": [...]}`, a tuple
-    (start, text), a list of these, or None where the context has no answer; starts count code points. `fit` learns the
-    first of several answers; `evaluate` takes them all as right.
+    (start, text), a list of these, or None if the context has no answer; starts count code points. `fit` learns the
+    first of several answers; `evaluate` accepts any of them.
 
-    A context that is too long for the model is read in windows that overlap, each with the whole question. `predict`,
-    the export and the answers of `evaluate` read the first `max_windows` of them, so that the model reads a bounded
-    number; `fit` reads them all. A window without the answer, or with a part of it only, has `[CLS]` as its target.
-    What is answered is the span with the largest sum of logits in any window. Its `score` is the product of two
-    probabilities in that window. A question of more than half a window is cut, unless its context leaves it more room.
-    Where not all of a question or a context was read, the answer says `truncated`. Where question or context are blank,
-    the answer is `""`, with score 0.
+    A context that is too long for the model is read in overlapping windows, each with the whole question. `predict`,
+    the export and the answers of `evaluate` read at most `max_windows` of them; `fit` reads all of them. A window
+    without the answer, or with a part of it only, has `[CLS]` as its target. The answer is the span with the largest
+    sum of logits in any window. A question of more than half a window is cut, unless its context leaves it more room.
+    If the question or the context is blank, the answer is `""`, with score 0.
     Papers: BERT, Devlin et al. 2018, sections 4.2 and 4.3, https://arxiv.org/abs/1810.04805.
 
     Args:
         setup: What every task is given.
         stride: Tokens by which windows overlap; fewer where windows are short.
         max_answer_length: The most tokens of an answer.
-        num_candidates: How many spans `predict` and `export` give besides, the best first.
-        no_answer: Whether `""` may be the answer to a question, where the context has none.
-        null_threshold: With `no_answer`, by how much the logits for no answer must exceed those of the best span.
+        num_candidates: The number of spans that `predict` and the export return besides the answer.
+        no_answer: Whether the answer may be `""`, for a context that has none.
+        null_threshold: With `no_answer`, by how much the logits of no answer must exceed those of the best span.
         max_windows: The most windows of one context that are read to answer.
 
+    Predicts:
+        One dict a question of `texts`, read with its context in `pairs`:
+
+        - `answer` (str): a span of the context; `""` for no answer.
+        - `score` (float): the product of the probabilities of its first and its last token, in their window.
+        - `start`, `end` (int): its place in the context, in characters, the end not included.
+        - `candidates` (list of dict): up to `num_candidates` spans, the best first, each with these four keys.
+        - `truncated` (bool): whether a part of the question or the context was not read.
+
+    Exports:
+        `serving_default` takes `question` and `context`, (B,) strings. Places are in code points. It returns:
+
+        - `answer` (B,) string, `score` (B,) float32, `start` and `end` (B,) int32.
+        - `candidates` (B, N) string, `candidate_scores` (B, N) float32, `candidate_starts` and `candidate_ends` (B, N)
+          int32, for N = `num_candidates`; `""` and 0 where there are fewer.
+        - `truncated` (B,) bool.
+
     Raises:
-        ValueError: An option is out of range, or `max_length` leaves next to no room.
+        ValueError: An option is out of range, or `max_length` is too small for a question and a context.
 
     Example:
 
@@ -91,7 +106,7 @@ def question_answering(
     (max_windows,) = check_counts(max_windows=max_windows)
     saved_options = {**options._asdict(), "stride": windows.stride, "max_windows": max_windows}
     model = _model(setup)
-    # `best_spans` takes memory for each length, and no span is longer than what a window has of text.
+    # `best_spans` needs memory for each length, and no span is longer than the text of a window.
     options = options._replace(max_answer_length=min(options.max_answer_length, windows.room))
     signature = Signature(("question", "context"), _answerer(model, windows, max_windows, options))
     answers = OnePass(setup, model, {"serving_default": signature}, describe_answer)
@@ -112,7 +127,7 @@ def question_answering(
 
 
 def read_questions(path: str | Path, column: Any = None, labelled: bool = True) -> tuple[list, list | None, list]:
-    """Questions, answers and contexts of a file in the format of SQuAD."""
+    """Read questions, answers and contexts from a file in the format of SQuAD."""
     if column is not None:
         raise ValueError(f"{path} is JSON in the format of SQuAD, which has no column {column!r}: leave it out.")
     found = read_squad(path, labelled)
@@ -134,7 +149,7 @@ KIND = Kind(
 
 
 def _checked(num_candidates: Any, max_answer_length: Any, no_answer: Any, null_threshold: Any) -> SpanOptions:
-    counts = check_counts(num_candidates=num_candidates, max_answer_length=max_answer_length)
+    num_candidates, max_answer_length = check_counts(num_candidates=num_candidates, max_answer_length=max_answer_length)
     if not isinstance(no_answer, bool) or not is_number(null_threshold) or not abs(null_threshold) <= MOST:
         raise ValueError(
             f"expected no_answer=True or False, and a number from {-MOST:g} to {MOST:g} as null_threshold: received "
@@ -142,7 +157,7 @@ def _checked(num_candidates: Any, max_answer_length: Any, no_answer: Any, null_t
         )
     if num_candidates > MOST_CANDIDATES:
         raise ValueError(f"num_candidates must be at most {MOST_CANDIDATES}: received {num_candidates}.")
-    return SpanOptions(*counts, no_answer, float(null_threshold))
+    return SpanOptions(num_candidates, max_answer_length, no_answer, float(null_threshold))
 
 
 def _model(setup: Setup) -> keras.Model:
@@ -186,10 +201,10 @@ def _right(labels: Any, contexts: list[str]) -> list[list[str]]:
 
 def _report(texts: Any, labels: Any, pairs: Any, answers: list[dict[str, Any]]) -> dict[str, Any]:
     """Return exact match and F1, and the wrong answers with the highest scores."""
-    found, right = [row["answer"] for row in answers], _right(labels, pairs)
+    predicted, right = [row["answer"] for row in answers], _right(labels, pairs)
     wrong = {}
     for row, (answer, texts_of) in enumerate(zip(answers, right, strict=True)):
         if not answer_scores([answer["answer"]], [texts_of])["f1"]:
-            said = {"label": next(iter(texts_of), ""), "predicted": answer["answer"], "score": answer["score"]}
-            wrong[row] = answer["score"], said
-    return {**answer_scores(found, right), "worst": worst(texts, pairs, wrong)}
+            shown = {"label": next(iter(texts_of), ""), "predicted": answer["answer"], "score": answer["score"]}
+            wrong[row] = answer["score"], shown
+    return {**answer_scores(predicted, right), "worst": worst(texts, pairs, wrong)}

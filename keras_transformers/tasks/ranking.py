@@ -1,4 +1,4 @@
-"""Ranking by a cross-encoder: a score for each pair of a query and a document, read together."""
+"""Ranking by a cross-encoder, which reads a query and a document together and scores the pair."""
 
 from __future__ import annotations
 
@@ -25,16 +25,27 @@ LOSSES = ("binary", "listwise")
 
 
 def ranking(setup: Setup, *, loss: str = "binary") -> Parts:
-    """Return a score for each pair of texts: how well the second one answers the first.
+    """Build a cross-encoder: it scores pairs of texts, how well the second one answers the first.
 
-    Slower than comparing sentence embeddings, and better: use it on the few documents that a search has found.
+    It is slower and more accurate than comparing sentence embeddings: use it on the few documents that a search found.
     Papers: Nogueira and Cho 2019, https://arxiv.org/abs/1901.04085; listwise, Cao et al. 2007, "Learning to Rank: From
     Pairwise Approach to Listwise Approach".
 
     Args:
         setup: What every task is given.
-        loss: `"binary"`: each pair by itself, with a label from 0 (does not answer) to 1. `"listwise"`: `pairs`
-            are lists of as many documents for each text, and labels the number of the right one in its list.
+        loss: `"binary"`: each pair has a label from 0 (does not answer) to 1. `"listwise"`: `pairs`
+            are lists of documents, all of one length, and labels the numbers of the right documents, from 0.
+
+    Predicts:
+        One dict a pair, of a query in `texts` and a document in `pairs`:
+
+        - `score` (float): a logit, the higher the better the second text answers the first.
+        - `probability` (float): the sigmoid of `score`.
+        - `truncated` (bool): whether the pair was longer than `max_length` and was cut.
+
+    Exports:
+        `serving_default` takes `text` and `text_pair`, (B,) strings. It returns `score` and `probability`, (B,)
+        float32, and `truncated`, (B,) bool.
 
     Raises:
         ValueError: The loss is unknown.
@@ -76,7 +87,7 @@ KIND = Kind(
 
 
 def _learn_pairs(setup: Setup, scorer: keras.Model) -> dict[str, Any]:
-    """Return the parts of the task that learns from each pair by itself, but for its answers."""
+    """Return the parts of a task that learns from each pair by itself; all parts but `answers`."""
     expected = "labels of the loss 'binary' are numbers from 0 to 1, one a pair"
     return {
         "model": scorer,

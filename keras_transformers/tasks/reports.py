@@ -1,4 +1,4 @@
-"""What answers to labelled texts say of a model: metrics, scores by class, the worst answers."""
+"""Reports of a model on labelled texts: metrics, scores by class, and the worst predictions."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 Report = dict[str, Any]
 Answers = list[dict[str, Any]]
-Wrong = Mapping[int, tuple[float, dict[str, Any]]]  # by row: how bad it is, and what is told of it
-WORST = 20  # wrong answers that are told
+Wrong = Mapping[int, tuple[float, dict[str, Any]]]  # by row: how bad the prediction is, and what the report shows
+WORST = 20  # wrong predictions in a report
 LEAST = float(np.finfo(np.float32).tiny)  # a probability whose logarithm is finite
 
 
 def measure(task: Task, texts: Any, labels: Any = None, *, pairs: Any = None, batch_size: int = 32) -> Report:
     """Measure a task on labelled texts, reading each once.
 
-    Use it where `Task.evaluate` says too little. What there is depends on the task; language models and pre-training
-    have the metrics of `evaluate` alone.
+    Use it where the metrics of `Task.evaluate` are not enough. The report depends on the task; for language models and
+    pre-training it has the metrics of `evaluate` alone.
 
     Args:
         task: The task.
@@ -35,9 +35,9 @@ def measure(task: Task, texts: Any, labels: Any = None, *, pairs: Any = None, ba
     Returns:
         Metrics by name, as from `evaluate`; and, all of it ready for `json.dumps`:
         `classes`: by label, or type of entity, `precision`, `recall`, `f1`, `support` and `predicted`;
-        `confusion`: `labels`, and in `counts` a row for each right label, with how often it was answered as each;
-        `worst`: wrong answers, those first that the model is surest of, with `text`, `label` (what is right),
-        `predicted`, and a number that says how bad it is.
+        `confusion`: `labels`, and `counts`, a row for each true label with the number of predictions of each label;
+        `worst`: wrong predictions, the most confident ones first, with `text`, `label` (the true one), `predicted`, and
+        a number such as the probability or the error.
 
     Raises:
         ValueError: As from `Task.evaluate`.
@@ -57,12 +57,12 @@ def measure(task: Task, texts: Any, labels: Any = None, *, pairs: Any = None, ba
         return task.evaluate(texts, labels, pairs=pairs, batch_size=batch_size)
     if labels is None:
         raise ValueError(f"{task.name} needs labels, one a text, to evaluate: received None.")
-    task.dataset(texts, labels, pairs=pairs, shuffle=False)  # says what is wrong with them, and what is cut
+    task.dataset(texts, labels, pairs=pairs, shuffle=False)  # checks them, and warns of texts that are cut
     return task.parts.report(texts, labels, pairs, task.predict(texts, pairs, batch_size=batch_size))
 
 
 def worst(texts: Any, pairs: Any, wrong: Wrong) -> list[dict[str, Any]]:
-    """Return the worst of wrong answers, beside their texts.
+    """Return the worst of the wrong predictions, with their texts.
 
     Example:
 
@@ -75,15 +75,15 @@ def worst(texts: Any, pairs: Any, wrong: Wrong) -> list[dict[str, Any]]:
 
 
 def _shown(text: Any) -> Any:
-    """Return a text; its words are joined."""
+    """Return a text; join a list of words."""
     return text if isinstance(text, str) else " ".join(text)
 
 
 def label_report(classes: Labels) -> Callable[..., Report]:
-    """Return the report of a classifier or regression.
+    """Return the report function of a classifier or a regression.
 
     Args:
-        classes: Its labels.
+        classes: The labels.
     """
     reports = {"single_label": _of_classes, "multi_label": _of_sets, "regression": _of_numbers}
 
@@ -144,10 +144,10 @@ def _of_numbers(classes: Labels, true: np.ndarray, found: np.ndarray) -> tuple[R
     if len(classes.names) == 1:
         measured |= _correlations(true[:, 0], found[:, 0])
     of_row = errors.mean(axis=1)
-    said = zip(map(_number, true), map(_number, found), of_row, strict=True)
+    shown = zip(map(_number, true), map(_number, found), of_row, strict=True)
     wrong = {
         row: (error, {"label": right, "predicted": answer, "error": float(error)})
-        for row, (right, answer, error) in enumerate(said)
+        for row, (right, answer, error) in enumerate(shown)
         if error
     }
     return measured, wrong
@@ -160,11 +160,14 @@ def _number(values: np.ndarray) -> float | list[float]:
 def _correlations(true: np.ndarray, found: np.ndarray) -> dict[str, float]:
     one, other = true - true.mean(), found - found.mean()
     spread = np.sqrt((one @ one) * (other @ other))
-    return {"pearson": float(one @ other / spread) if spread else 0.0, "spearman": spearman(true, found)}
+    return {
+        "pearson": float(one @ other / spread) if spread else 0.0,
+        "spearman": spearman(true.tolist(), found.tolist()),
+    }
 
 
 def similarity_report(texts: Any, labels: Any, pairs: Any, answers: Answers) -> Report:
-    """Return how well the cosines of pairs agree with their scores, and where they do not."""
+    """Return the correlation of the cosines of pairs with their scores, and the pairs with the largest errors."""
     true, found = np.asarray(labels, np.float64), np.array([answer["similarity"] for answer in answers])
     errors = np.abs(true - found)
     wrong = {
@@ -175,7 +178,7 @@ def similarity_report(texts: Any, labels: Any, pairs: Any, answers: Answers) -> 
 
 
 def pair_report(texts: Any, labels: Any, pairs: Any, answers: Answers) -> Report:
-    """Return how many pairs are rightly told to belong together or not, and the surest wrong answers."""
+    """Return the accuracy over pairs, and the most confident wrong predictions."""
     true, found = np.asarray(labels, np.float64), np.array([answer["probability"] for answer in answers])
     is_wrong = (true > 0) != (found > 0.5)  # as `BinaryAccuracy` has it
     wrong = {
@@ -186,11 +189,11 @@ def pair_report(texts: Any, labels: Any, pairs: Any, answers: Answers) -> Report
 
 
 def choice_report(texts: Any, labels: Any, pairs: Any, answers: Answers) -> Report:
-    """Return how often the right choice is made, and the surest wrong ones."""
+    """Return the accuracy of the choices, and the most confident wrong ones."""
     wrong = {}
     for row, (right, choices, answer) in enumerate(zip(labels, pairs, answers, strict=True)):
         if answer["choice"] != right:
             probability = answer["probabilities"][answer["choice"]]
-            said = {"label": choices[right], "predicted": choices[answer["choice"]], "probability": probability}
-            wrong[row] = probability, said
+            shown = {"label": choices[right], "predicted": choices[answer["choice"]], "probability": probability}
+            wrong[row] = probability, shown
     return {"accuracy": 1 - len(wrong) / len(answers), "worst": worst(texts, None, wrong)}

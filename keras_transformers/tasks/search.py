@@ -10,7 +10,7 @@ import numpy as np
 from keras_transformers.tasks.answers.services import check_counts
 from keras_transformers.text.text_checks import check_texts
 
-BLOCK = 1 << 24  # scores that are in memory at a time
+BLOCK = 1 << 24  # the most scores in memory at a time
 
 
 def search(
@@ -26,7 +26,7 @@ def search(
     Args:
         embed: From texts to vectors (N, D).
         queries: Texts, or their vectors (Q, D).
-        corpus: Texts, or their vectors (N, D) as `embed` gives them: to search one collection again and again.
+        corpus: Texts, or their vectors (N, D) from `embed`, to search one collection many times.
         top: The most texts for a query.
         batch_size: Texts that are embedded at a time.
 
@@ -35,7 +35,7 @@ def search(
         corpus, `score` (the cosine) and, of texts, `text`.
 
     Raises:
-        ValueError: The corpus is empty, `top` is below 1, vectors are not finite, or those of queries and corpus have
+        ValueError: The corpus is empty, `top` is below 1, vectors are not finite, or queries and corpus have vectors of
             different sizes.
 
     Example:
@@ -56,7 +56,7 @@ def search(
             "one model."
         )
     top, step = min(top, len(documents)), max(BLOCK // len(documents), 1)
-    rows = []
+    rows: list[tuple[list[int], list[float]]] = []
     for start in range(0, len(wanted), step):
         scores = wanted[start : start + step] @ documents.T  # (q, N)
         best = _best(scores, top)  # (q, top)
@@ -71,7 +71,7 @@ def search(
 
 
 def _best(scores: np.ndarray, top: int) -> np.ndarray:
-    """Return the places (Q, top) of the highest scores (Q, N), ascending; of equal scores the first ones."""
+    """Return the indices (Q, top) of the highest scores (Q, N), ascending; of equal scores, the first ones."""
     least = np.partition(scores, -top, axis=1)[:, -top, None]  # (Q, 1)
     better, equal = scores > least, scores == least  # (Q, N) each
     room = top - better.sum(axis=1, keepdims=True)  # (Q, 1)
@@ -91,7 +91,7 @@ def _texts_or_vectors(name: str, given: Any) -> list[str] | np.ndarray:
 
 
 def _unit_vectors(embed: Callable[..., np.ndarray], given: list[str] | np.ndarray, batch_size: int) -> np.ndarray:
-    """Vectors of length one, (N, D)."""
+    """Return the vectors of the texts, scaled to length one, (N, D)."""
     vectors = given if isinstance(given, np.ndarray) else embed(given, batch_size=batch_size)
     if not np.isfinite(vectors).all():
         raise ValueError(f"row {np.isfinite(vectors).all(axis=1).argmin()} of {len(vectors)} vectors is not finite.")

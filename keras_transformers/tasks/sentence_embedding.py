@@ -1,4 +1,4 @@
-"""Sentence embeddings: a vector for each text, near to those of texts that mean the same."""
+"""Sentence embeddings: vectors that are near to each other for texts of similar meaning."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ POOLINGS = ("mean", "first")
 
 
 class Learning(NamedTuple):
-    """A way to learn embeddings."""
+    """A loss to learn embeddings by, and the rows that it needs."""
 
     loss: Callable[[], keras.losses.Loss]
     metric: Callable[[], keras.metrics.Metric]
-    sizes: range  # texts that may be in a row
-    labels: str  # what a row's label is; empty where rows need none
+    sizes: range  # possible numbers of texts in a row
+    labels: str  # description of a row's label; empty if rows need none
 
 
 LEARNING = {
@@ -52,20 +52,31 @@ LEARNING = {
 
 
 def sentence_embedding(setup: Setup, *, loss: str = "ranking", pooling: str = "mean", normalize: bool = True) -> Parts:
-    """Return a vector for each text.
+    """Build a model that embeds each text as a vector.
 
-    The model that learns takes groups of texts, (B, G, T): see `heads.grouped`. What is served takes texts.
+    The model that is trained takes groups of texts, (B, G, T): see `heads.grouped`. The one that predicts takes texts.
     Paper: Reimers and Gurevych 2019, "Sentence-BERT", https://arxiv.org/abs/1908.10084.
 
     Args:
         setup: What every task is given.
-        loss: How it learns. `"ranking"`: from pairs of texts that belong together; all other texts of the batch do not
-            (`MultipleNegativesRanking`). A row of `pairs` may be a list: that text, then some that do not belong to it.
-            Labels may be numbers or names: rows with the same one are not told apart; when None, rows whose second text
-            is the same. `"cosine"`: from pairs with a score from -1 to 1. `"triplet"`: `pairs` are lists of a text that
-            belongs to the first one and a text that does not. `"regression"`: labels are a teacher's vectors, (D,).
-        pooling: `"mean"` of all tokens, or the `"first"`, BERT's `[CLS]`.
+        loss: `"ranking"`: learn from positive pairs; all other texts of the batch are negatives
+            (`MultipleNegativesRanking`). A row of `pairs` may be a list: the positive, then further negatives. Labels
+            may be numbers or names: rows with the same label are no negatives of each other; if None, rows with the
+            same second text. `"cosine"`: pairs have a score from -1 to 1. `"triplet"`: `pairs` are lists of a positive
+            and a negative. `"regression"`: labels are a teacher's vectors, (D,).
+        pooling: `"mean"` of all tokens, or the `"first"` token, BERT's `[CLS]`.
         normalize: Whether vectors are scaled to length one. The similarity of two texts is the cosine in any case.
+
+    Predicts:
+        One dict a text, or a pair:
+
+        - `embedding` (array of float32, (D,)): the vector, for texts alone.
+        - `similarity` (float): the cosine of the two vectors, for texts with `pairs`.
+        - `truncated` (bool): whether a text was longer than `max_length` and was cut.
+
+    Exports:
+        `serving_default` takes `text` and returns `embedding` (B, D) float32; `similarity` takes `text` and `text_pair`
+        and returns `similarity` (B,) float32. Inputs are (B,) strings, and both return `truncated` (B,) bool.
 
     Raises:
         ValueError: The loss or the pooling is unknown.
@@ -111,7 +122,7 @@ def sentence_embedding(setup: Setup, *, loss: str = "ranking", pooling: str = "m
         pairs_needed=learning.sizes[0] > 1,
         saved=lambda: {"sentence_transformer": {"pooling": pooling, "normalize": normalize}},
         scorer=(lambda texts, labels, pairs: Spearman()) if loss == "cosine" else None,
-        rows_alone=loss != "ranking",  # which tells a row's texts from those of its batch
+        rows_alone=loss != "ranking",  # whose negatives are the other rows of a batch
         judged_by=learning.metric().name,
         report=similarity_report if loss == "cosine" else None,
         attributes={
@@ -125,7 +136,7 @@ KIND = Kind("sentence_embedding", sentence_embedding, models=("encoder",), takes
 
 
 def _embedder(setup: Setup, pooling: str, normalize: bool) -> keras.Model:
-    """From the inputs of texts (B, T) to `embedding`, float32 (B, D)."""
+    """Return a model from the inputs of texts (B, T) to `embedding`, float32 (B, D)."""
     backbone = encoder(setup.config, outputs=setup.outputs, dtype=setup.dtype)
     states = backbone.output["hidden_states"]  # (B, T, D)
     mask = backbone.input["padding_mask"]
@@ -158,7 +169,7 @@ def _describe(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _label_reader(loss: str, dim: int) -> Callable[[Any, Columns], np.ndarray | None]:
-    """From labels as a user has them, or None, and the columns of texts to labels of the loss."""
+    """Return a function from labels as given by the user, or None, and columns of texts to labels of the loss."""
     if loss == "cosine":
         return lambda labels, columns: None if labels is None else _scores(labels)
     if loss == "regression":
@@ -213,4 +224,4 @@ class Spearman:
     def result(self) -> dict[str, float]:
         """Return `spearman`."""
         cosines, labels = (np.concatenate(column) for column in zip(*self.found, strict=True))
-        return {"spearman": embedding_metrics.spearman(cosines, labels)}
+        return {"spearman": embedding_metrics.spearman(cosines.tolist(), labels.tolist())}

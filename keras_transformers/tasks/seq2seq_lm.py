@@ -1,4 +1,4 @@
-"""Texts to other texts by an encoder and a decoder: translation, summaries, questions and answers."""
+"""Sequence-to-sequence language modelling by an encoder and a decoder: translation, summaries, and more."""
 
 from __future__ import annotations
 
@@ -36,17 +36,36 @@ def seq2seq_lm(
     label_smoothing: float = 0.1,
     generation: Mapping[str, Any] | None = None,
 ) -> Parts:
-    """Write a text that belongs to another one, its translation for instance.
+    """Build a sequence-to-sequence model: it learns to write a target text for a source text, such as its translation.
 
-    An end token is put behind the texts of a tokenizer that does not do so itself; behind sources not, if a template of
-    their own tokenizer says that nothing stands there.
+    Texts get an end token if their tokenizer does not add one itself; sources get none if their tokenizer, another one
+    than the target's, has a template without it.
     Papers: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762; T5, https://arxiv.org/abs/1910.10683.
 
     Args:
         setup: What every task is given.
-        target_tokenizer: Of the texts that are written; the tokenizer of those that are read when None.
-        label_smoothing: Of the loss.
+        target_tokenizer: Tokenizer of the targets; if None, the tokenizer of the sources.
+        label_smoothing: Label smoothing of the loss.
         generation: As for `Writing`.
+
+    Predicts:
+        One dict a text, the source:
+
+        - `generated_text` (str): the target that the model writes.
+        - `score` (float): the sum of the log-probabilities of its tokens; with beams, after the penalties and divided
+          by length ** `length_penalty`.
+        - `num_tokens` (int): its new tokens.
+        - `truncated` (bool): whether the source was too long and lost its end.
+        - `error` (str): why the text was not answered; empty if it was.
+
+        With `num_sequences` > 1 the first three are lists.
+
+    Exports:
+        `serving_default` takes `text`, (B,) strings. `generate` also takes each sampling parameter, such as
+        `temperature`, (B,), and `stop`, (B, n) strings, padded with empty ones. Both return:
+
+        - `generated_text` (string), `score` (float32), `num_tokens` (int32): (B,); (B, N) if N = `num_sequences` > 1.
+        - `truncated` (bool), `error` (string): (B,).
 
     Raises:
         ValueError: The model has no token that ends texts, or the target's tokenizer has more tokens than the decoder.
@@ -97,7 +116,7 @@ KIND = Kind("seq2seq_lm", seq2seq_lm, models=("encoder_decoder",), needs_labels=
 
 
 class Alignment(NamedTuple):
-    """How much each token of a target attends to each token of its source.
+    """The attention of each token of a target to each token of its source.
 
     Args:
         source_tokens, target_tokens: S and T pairs (begin, end) of characters in the texts; (0, 0) for special tokens.
@@ -121,19 +140,19 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True)
 class Sides:
-    """The setup of a task, with the tokenizer of what is read, and the tokenizer of what is written."""
+    """The setup of a task, with the tokenizer of its sources, and the tokenizer of its targets."""
 
     setup: Setup
     target: Tokenizer
 
     @property
     def tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
-        """Those of source and target."""
+        """The tokenizers of source and target."""
         return self.setup.tokenizer, self.target
 
     @cached_property
     def target_graph(self) -> TextGraph:
-        """The tokenizer of what is written as TensorFlow ops."""
+        """The tokenizer of targets as TensorFlow ops."""
         is_one = self.target is self.setup.tokenizer
         return self.setup.text_graph if is_one else self.setup.graph_of(self.target)
 
@@ -147,21 +166,21 @@ class Sides:
             config.encoder_vocabulary_size,
         )
 
-    def source_of(self, texts: Any, labels: Sequence[str] | None, pairs: Any, *, buffer_size: int = 16384) -> Source:
-        """Return pairs of ids; what each option means stands in `Task.dataset`."""
+    def source_of(self, texts: Any, labels: Any, pairs: Any, *, buffer_size: int = 16384) -> Source:
+        """Return pairs of ids; `Task.dataset` explains the options."""
         max_length = self.setup.max_length
         if not is_stream(texts, labels, pairs):
             check_labelled(self.setup.kind, texts, labels)
             return encode_translations(texts, labels, *self.tokenizers, max_length)
         from keras_transformers.data.sources.translation_stream import TranslationStream
 
-        graphs = (self.setup.text_graph, self.target_graph)
-        encoders = (partial(graph.encode, max_length=max_length) for graph in graphs)
-        return TranslationStream(texts, *encoders, max_length, buffer_size)
+        encode_source = partial(self.setup.text_graph.encode, max_length=max_length)
+        encode_target = partial(self.target_graph.encode, max_length=max_length)
+        return TranslationStream(texts, encode_source, encode_target, max_length, buffer_size)
 
     @property
     def saved_tokenizer(self) -> Tokenizer | Pair:
-        """What a folder holds: Marian has files of both sides even where they are equal."""
+        """The tokenizers that a folder holds: both for Marian, even if they are equal."""
         stored, _ = stored_as(self.setup.config, "")
         is_one = self.target is self.setup.tokenizer and stored.family != "marian"
         return self.target if is_one else Pair(*self.tokenizers)
@@ -170,15 +189,15 @@ class Sides:
 def align(
     sides: Sides, model: keras.Model, texts: Sequence[str], targets: Sequence[str], layer: int = -1
 ) -> list[Alignment]:
-    """Return which tokens of a source each token of a target attends to: the mean over the heads of a block.
+    """Return how much each token of a target attends to each token of its source, the mean over the heads of a block.
 
-    It is the method `align(texts, targets, layer=-1)` of a task.
+    A task has it as its method `align(texts, targets, layer=-1)`.
 
     Args:
         sides, model: Of the task.
         texts: Sources.
-        targets: What was written, or any other target, of each.
-        layer: Which block of the decoder.
+        targets: A generated text, or any other target, for each source.
+        layer: Number of a block of the decoder.
 
     Returns:
         An `Alignment` for each text.
@@ -213,7 +232,7 @@ def align(
 
 
 def _ending(config: TransformerConfig, source: Tokenizer, target: Tokenizer) -> list[Tokenizer]:
-    """Return the tokenizers with an end token behind their texts; the same objects where they put one there."""
+    """Return the tokenizers with an end token behind their texts; the same objects if they add one already."""
     ending = {}
     for tokenizer in (source, target):
         has_end = tokenizer.encode([""])[0].ids[-1:] == [config.eos_ids[0]]

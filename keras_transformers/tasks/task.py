@@ -1,4 +1,4 @@
-"""A task: a model with everything around it. `zoo.load` makes one."""
+"""A task: a model with its tokenizer, training objective and predictions. `zoo.load` makes one."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from keras_transformers.tasks.fit.fitting import Recipe, fit
 from keras_transformers.tasks.fit.held_out import evaluation_set
 from keras_transformers.tasks.fit.label_outputs import full_objective, with_row_weights
 from keras_transformers.tasks.inputs.sources import check_given, divided, has_nothing_to_learn, kept
-from keras_transformers.tasks.parts import Setup, check_process, described, find_kind, of_answers
-from keras_transformers.text.tokenizer import Tokenizer
+from keras_transformers.tasks.parts import Setup, check_process, described, find_kind, generating, of_answers
+from keras_transformers.text.tokenizer import Tokenizer, check_texts
 from keras_transformers.training.lora import merged
 from keras_transformers.training.optimizers.adamw import AdamW
 from keras_transformers.training.optimizers.loss_scale import LossScaleOptimizer
@@ -30,25 +30,25 @@ from keras_transformers.training.workers.distribute import adapt_fit, check_back
 
 @final
 class Task:
-    """A model with its tokenizer, objective and answers. What tasks do not share stands in `tasks/<name>.py`.
+    """A model with its tokenizer, training objective and predictions. Each task has a file `tasks/<name>.py`.
 
     Args:
-        name: Of a file of `tasks`, such as `"classification"` or `"causal_lm"`: `checkpoints.names.task_names()`.
+        name: Name of a task, such as `"classification"` or `"causal_lm"`: `checkpoints.names.task_names()`.
         config: Sizes and options of the model.
         tokenizer: Text to ids.
         max_length: Longest text in tokens; `config.max_length` when None.
-        outputs: Optional outputs of the model: `"hidden_states"`, `"all_hidden_states"`, `"attention_scores"`. With
-            them, Keras puts the name of the output before those of metrics: `logits_accuracy`.
+        outputs: Optional outputs of the model: `"hidden_states"`, `"all_hidden_states"`, `"attention_scores"`. Keras
+            then puts the name of an output before the names of its metrics: `logits_accuracy`.
         dtype: Name of a Keras dtype policy.
-        **options: The task's own, which are the arguments of the function in its file: such as `labels`, `problem` and
-            `lm_weight` of `tasks.classification`, or `generation` of `tasks.causal_lm`.
+        **options: Options of the task, the keyword-only arguments of the function in its file: such as `labels`,
+            `problem` and `lm_weight` of `tasks.classification`, or `generation` of `tasks.causal_lm`.
 
     Attributes:
         model: A plain functional `keras.Model`, compiled.
         tokenizer: The `Tokenizer`.
         config: The `TransformerConfig`.
         max_length: Longest text in tokens.
-        kind: What the task needs and takes, such as `needs_labels`.
+        kind: Properties of the task, such as `needs_labels`.
 
     Raises:
         ValueError: An option is unknown or out of range, the tokenizer has more tokens than the model, or `max_length`
@@ -80,7 +80,7 @@ class Task:
         if unknown := sorted(options.keys() - kind.options):
             raise ValueError(f"{name} has no options {unknown}; it has {sorted(kind.options)}.")
         max_length = config.max_length if max_length is None else max_length
-        outputs = outputs if isinstance(outputs, str) else tuple(outputs)
+        outputs = tuple(check_texts("outputs", outputs, is_ordered=False))
         setup = Setup(kind, config, tokenizer, max_length, outputs, dtype or keras.config.dtype_policy().name)
         self.config, self.max_length, self.outputs, self.dtype = config, setup.max_length, setup.outputs, setup.dtype
         self.parts = kind.make(setup, **options)
@@ -88,10 +88,10 @@ class Task:
         self.compile()
 
     def __getattr__(self, name: str) -> Any:
-        """Return what not every task has, such as `labels` or `align`."""
+        """Return an attribute that not every task has, such as `labels` or `align`."""
         parts = self.__dict__.get("parts")
         if name == "service" and parts is not None:
-            return parts.answers.service  # the property failed: asked once more, it says why
+            return parts.answers.service  # the property raised: this raises its error again
         if parts is None or name not in parts.attributes:
             raise AttributeError(f"the task has no attribute {name!r}.")
         return parts.attributes[name]
@@ -112,12 +112,12 @@ class Task:
         """
         check_process(self.process)
         parts, optimizer = self.parts, optimizer or AdamW(5e-5)
-        defaults = {"loss": parts.losses(), "metrics": parts.metrics(), "loss_weights": parts.loss_weights}
+        defaults = dict[str, Any](loss=parts.losses(), metrics=parts.metrics(), loss_weights=parts.loss_weights)
         if self.dtype == "mixed_float16" and not isinstance(optimizer, keras.optimizers.LossScaleOptimizer):
-            optimizer = LossScaleOptimizer(optimizer)  # Keras does so itself for a global policy only, and with its own
+            optimizer = LossScaleOptimizer(optimizer)  # Keras does it for a global policy only, with its own class
         if on_tensorflow():
             adapt_fit(self.model)
-            defaults["jit_compile"] = False  # XLA gains little on CPUs, and compiles anew for every length of batch
+            defaults["jit_compile"] = False  # XLA gains little on CPUs, and compiles again for each length
         self.model.compile(optimizer, **(defaults | options))
 
     def dataset(
@@ -132,19 +132,19 @@ class Task:
         sample_weight: Sequence[float] | None = None,
         **settings: Any,
     ) -> Any:
-        """Return what `task.model.fit` takes.
+        """Return batches for `task.model.fit`.
 
         Args:
             texts: A list of strings; or a `tf.data.Dataset` of strings, (text, label), (text, pair) or
-                (text, pair, label), for corpora larger than memory, tokenised on the fly. Where the task has labels,
-                the last of several strings is one. Pre-training takes documents: see `tasks.pretraining`.
-            labels: One label a text; of a language model, what is to be written for each text. None to predict, in the
-                order of the texts unless `shuffle=True` is said.
+                (text, pair, label), for corpora larger than memory, tokenised on the fly. If the task has labels, the
+                last of several strings is the label. Pre-training takes documents: see `tasks.pretraining`.
+            labels: One label a text; for a language model, the target text of each text. None to predict, in the order
+                of the texts unless `shuffle=True` is given.
             pairs: The second text of each pair.
             batch_size: Rows, over all replicas.
-            batch_tokens: Instead, rows times their padded length at most; texts of like length stand together.
-            class_weight, sample_weight: As for `fit` (Keras' own know neither accumulation nor further outputs).
-            **settings: Of `data.pipeline.batches`: `shuffle` (False for evaluation), `seed` of order and masks,
+            batch_tokens: Instead, at most so many rows times their padded length; texts of similar length are batched.
+            class_weight, sample_weight: As for `fit` (Keras' own support neither accumulation nor further outputs).
+            **settings: Of `data.batches.pipeline.batches`: `shuffle` (False for evaluation), `seed` of order and masks,
                 `accumulation_steps` of the optimizer, `drop_remainder`, `buckets`; and of the task: `buffer_size`, rows
                 of a stream in memory, to shuffle and to sort by length; `packing`; `short_probability`.
 
@@ -160,7 +160,7 @@ class Task:
         if pairs is not None and not (self.kind.takes_pairs or self.kind.takes_documents):
             raise ValueError(f"{self.name} takes no pairs, and received some. Leave them out.")
         if has_nothing_to_learn(self.kind, self.parts, texts, labels):
-            settings = {"shuffle": False, **settings}  # `model.predict` answers in the order of the texts
+            settings = {"shuffle": False, **settings}  # predictions of `model.predict` are in the order of the texts
         source = self.parts.source(texts, labels, pairs, **source_options)
         objective = full_objective(self.name, self.parts, self.outputs, class_weight)
         source, objective = with_row_weights(self.kind, source, objective, sample_weight)
@@ -193,37 +193,37 @@ class Task:
         compile_options: dict[str, Any] | None = None,
         **fit_options: Any,
     ) -> keras.callbacks.History:
-        """Fine-tune in one call. A second one goes on from the weights, with a new optimizer and schedule.
+        """Fine-tune in one call. A second call starts from the weights, with a new optimizer and schedule.
 
         Args:
             texts, labels, pairs: As for `dataset`, but no stream.
             epochs: Passes over the texts.
             batch_size: Rows a step.
-            learning_rate: The peak; or a schedule of Keras, a function of the number of updates, which then stands for
+            learning_rate: The peak; or a schedule of Keras, a function of the number of updates, which replaces
                 `schedule` and `warmup`. A callback that sets the rate needs a number and `schedule="constant"`.
             schedule: `"linear"` or `"cosine"` decay to zero, `"inverse_sqrt"`, or `"constant"`, which has no warm-up.
-            warmup: Part of the steps in which the rate rises.
-            weight_decay, clip_norm, accumulation_steps, ema_momentum: Of `training.optimizer.AdamW`.
-            class_weight: What a text counts in the loss by its label, a name or number; 1 for those left out.
-            sample_weight: What each text counts in the loss, a number from 0 on.
+            warmup: Share of the steps in which the rate rises.
+            weight_decay, clip_norm, accumulation_steps, ema_momentum: Of `AdamW`.
+            class_weight: Weight of a text in the loss by its label, a name or number; 1 for labels that are left out.
+            sample_weight: Weight of each text in the loss, a number of at least 0.
             validation_data: `(texts, labels)` or `(texts, labels, pairs)`, a dict of these, texts alone where the task
                 needs no labels, or a data set; evaluated after each epoch.
-            validation_split: Instead, the share of the texts, the last ones given, that is held out and evaluated.
-            seed: Of order and masks.
-            resume: Folder in which `Resume` saves the run; the same call goes on where a run in it was stopped.
-            dataset_options: For `dataset`; validation leaves no text out, whatever they say.
-            optimizer_options: More of `AdamW`, such as `beta_2` and `epsilon`.
-            compile_options: For `compile`.
-            **fit_options: Of `keras.Model.fit`: `callbacks`, `verbose`, `shuffle`, `initial_epoch`, `steps_per_epoch`,
-                `validation_steps`, `validation_freq`, `validation_batch_size`.
+            validation_split: Instead, the share of the texts, from the end, that is held out and evaluated.
+            seed: Seed of order and masks.
+            resume: Folder in which `Resume` saves the run; the same call continues an interrupted run in it.
+            dataset_options: Options of `dataset`; validation data are used whole in any case.
+            optimizer_options: Further options of `AdamW`, such as `beta_2` and `epsilon`.
+            compile_options: Options of `compile`.
+            **fit_options: Options of `keras.Model.fit`: `callbacks`, `verbose`, `shuffle`, `initial_epoch`,
+                `steps_per_epoch`, `validation_steps`, `validation_freq`, `validation_batch_size`.
 
         Returns:
             Keras' `History`.
 
         Raises:
-            ValueError: As for `dataset`; no labels; a stream, whose number of steps is not known; an option that is
-                unknown or out of range; weights that do not fit the texts or the task; validation data that is none; a
-                callback that sets a rate which follows a schedule. All before the first step, and before `compile`.
+            ValueError: As for `dataset`; there are no labels; texts are a stream, whose number of steps is unknown; an
+                option is unknown or out of range; weights or validation data do not fit the task; a callback sets a
+                rate that follows a schedule. All are raised before `compile` and the first step.
         """
         check_process(self.process)
         check_options(dataset_options, optimizer_options, compile_options)
@@ -246,15 +246,15 @@ class Task:
         dataset_options: dict[str, Any] | None = None,
         verbose: Any = "auto",
     ) -> dict[str, float | list[float]]:
-        """Compute the task's metrics over rows with targets.
+        """Compute the task's metrics over texts with labels.
 
         Args:
             texts, labels, pairs: As for `dataset`.
             batch_size, verbose: As for `OnePass.predict`.
-            dataset_options: For `dataset`; no text is left out, whatever they say.
+            dataset_options: Options of `dataset`; no text is left out in any case.
 
         Returns:
-            Metrics by name, lists for those of several values. Keras' `loss`, a mean of batch means, is left out.
+            Metrics by name, lists for metrics of several values. Keras' `loss`, a mean of batch means, is left out.
         """
         check_options(dataset_options)
         rows = [*map(kept, (texts, labels, pairs))]  # read twice: by the data set, and the scorer
@@ -262,31 +262,29 @@ class Task:
         return evaluate(self.model, dataset, self.parts.scorer and self.parts.scorer(*rows), verbose)
 
     __repr__ = described
-    predict = of_answers("predict", "Answers texts: `OnePass.predict`, or of language models `Writing.predict`.")
-    predict_stream = of_answers("predict_stream", "Answers texts as they come: `predict_stream` of these.")
-    generate = of_answers("generate", "Writes texts, where the task does: `Writing.generate`.")
-    stream = of_answers("stream", "Writes one text, piece by piece as it grows: `Writing.stream`.")
-    export = of_answers("export", "Writes a SavedModel: `OnePass.export`, or of language models `Writing.export`.")
+    predict = of_answers("predict", "Predict: `help(task.predict)` tells what a task returns.", "Returns", "Predicts")
+    predict_stream = of_answers("predict_stream", "Predict texts one by one, as `predict` does.")
+    generate = of_answers("generate", "Generate texts, if the task does: `Writing.generate`.")
+    stream = of_answers("stream", "Generate one text piece by piece: `Writing.stream`.")
+    export = of_answers("export", "Write a SavedModel: `help(task.export)` tells how.", "Signatures", "Exports")
     service = of_answers("service", "What `predict` calls and `export` saves.")
 
     @property
     def generation(self) -> dict[str, Any]:
-        """How texts are generated unless a caller says otherwise; it can be set."""
-        return self.parts.answers.generation
+        """The default settings of generation; they can be set."""
+        return generating(self.parts.answers).generation
 
     @generation.setter
     def generation(self, settings: dict[str, Any]):
-        if not self.kind.writes_text:
-            raise AttributeError("the task has no attribute 'generation'.")
-        self.parts.answers.generation = settings
+        generating(self.parts.answers).generation = settings
 
     def save(self, folder: str | os.PathLike, dtype: str = "float32") -> None:
-        """Write one folder in Hugging Face layout: all that `zoo.load(folder)` needs, and what `transformers` knows.
+        """Write a folder in Hugging Face layout, which `zoo.load` and `transformers` read.
 
         Args:
-            folder: Replaced, if a save has written all that it holds; an interrupted save leaves the old one.
-            dtype: Of the stored weights: `"float32"`; `"float16"` or `"bfloat16"` for half the size; `"float8_e4m3fn"`
-                for about a quarter, which keeps 4 significant bits of the matrices' numbers.
+            folder: Replaced if it holds a saved task and nothing else; an interrupted save leaves the old one.
+            dtype: Dtype of the stored weights: `"float32"`; `"float16"` or `"bfloat16"` for half the size;
+                `"float8_e4m3fn"` for about a quarter, with 4 significant bits for the numbers of matrices.
 
         Raises:
             ValueError: The folder holds something else, or it is the working directory or the home folder.

@@ -1,4 +1,4 @@
-"""Labels for the words of a text: entities, or tags such as parts of speech."""
+"""Token classification: labels for the words of a text, entities or tags such as parts of speech."""
 
 from __future__ import annotations
 
@@ -26,27 +26,44 @@ from keras_transformers.training.metrics import target_metrics
 
 
 def token_classification(setup: Setup, *, labels: Sequence[str] | int | None = None) -> Parts:
-    """Labels for the words of texts.
+    """Build a model that labels the words of texts, such as entities or parts of speech.
 
     Texts to learn from are lists of words, with a label for each; or strings, with entities (start, end, type) in
-    characters. Words are joined by spaces, so that what is learnt is what will be read. `predict` takes strings or
-    lists of words.
+    characters. Words are joined by spaces, in training as in `predict`, which takes strings or lists of words.
 
     The tokenizer splits texts into words of its own, at punctuation for instance, and these into tokens. Each of its
-    words has one label, that of its first token. Metrics count each given word once, by its first token. Words that are
-    cut off, and those that give no token, such as U+200D alone, count for nothing; warnings tell how many.
+    words gets the label of its first token. Metrics count each given word once, by its first token. Words that are cut
+    off, and words without a token, such as U+200D alone, are not counted; warnings tell how many.
     Papers: BERT, Devlin et al. 2018, https://arxiv.org/abs/1810.04805, section 5.3.
 
     Args:
         setup: What every task is given.
-        labels: Names of the classes. Where most are `O` or begin with `B-`, `I-` (or `E-`, `S-`; or `L-`, `U-`; or
-            `M-` besides), they mark entities; `data.token_labels.bio_labels` makes them. Others are plain tags.
+        labels: Names of the classes. If most are `O` or begin with `B-` or `I-` (or also `E-`, `S-`, `L-`, `U-` or
+            `M-`), they mark entities; `bio_labels` makes them. Others are plain tags.
+
+    Predicts:
+        One dict a text, a string or a list of words:
+
+        - `tokens` (list of dict): for each word of the tokenizer its `text` and `label` (str), `score`, the probability
+          of the label (float), and `start` and `end` (int), its place in the text, in characters.
+        - `entities` (list of dict), if labels mark entities: the same keys; `label` is the type, and `score` the mean
+          score of its words.
+        - `truncated` (bool): whether the text was longer than `max_length` and was cut.
+
+    Exports:
+        `serving_default` takes `text`, (B,) strings. Places are in code points; padding is `""` and 0. It returns:
+
+        - `token` and `token_label` (B, W) string, `token_start` and `token_end` (B, W) int32, `token_score` (B, W)
+          float32: the words.
+        - `entity`, the span of the text, and `label`, its type, (B, E) string, `start` and `end` (B, E) int32, `score`
+          (B, E) float32: the entities, if labels mark them.
+        - `truncated` (B,) bool.
 
     Raises:
         ValueError: There are fewer than two labels, or two are the same.
 
     Warns:
-        UserWarning: Most labels are of a scheme and others are not: answers of the latter are outside of entities.
+        UserWarning: Most labels are of a scheme and others are not: the latter mark words outside of entities.
 
     Example:
 

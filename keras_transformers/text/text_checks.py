@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import tokenizers
@@ -41,7 +41,7 @@ def listed(values: Any, is_ordered: bool = True) -> list | None:
     return list(values)
 
 
-def check_texts(name: str, texts: Iterable[str], is_ordered: bool = True) -> list[str]:
+def check_texts(name: str, texts: Any, is_ordered: bool = True) -> list[str]:
     """Return the texts as a list; raise if they are no list, one str, not all str, or not valid Unicode."""
     if isinstance(texts, str):
         raise ValueError(f"Expected a list of str for `{name}`, received one str. Pass [text].")

@@ -1,1 +1,1 @@
-"""How tasks answer: one pass or written text, on both backends, and as a SavedModel."""
+"""Predictions of tasks: by one forward pass or by generation, on both backends, and as a SavedModel."""

@@ -1,4 +1,4 @@
-"""Answers in the order given, computed for rows of like length together: how every task's `predict` goes over rows."""
+"""Predictions in the order of the rows, computed in batches of similar length: the loop of every task's `predict`."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from keras_transformers.tasks.answers.progress import Progress
 from keras_transformers.text.tokenizer import Tokenizer
 
 Row = tuple[Any, ...]
-CHUNK = 4096  # rows that are sorted together, unless batches are very large: memory does not grow with their number
-FIRST = 2  # batches in the first chunk of a stream, so that its first answers come soon
-COUNTED = 16  # characters for each token that a model reads: of longer texts only these are cut into tokens
-CHARACTERS = 4  # of a token, about
+CHUNK = 4096  # rows that are sorted together, so that memory is bounded; more if batches are very large
+FIRST = 2  # batches in the first chunk of a stream, so that the first predictions come soon
+COUNTED = 16  # characters for each token that a model reads: only so many of a text are tokenized to sort it
+CHARACTERS = 4  # in a token, roughly
 
 
 def chunk_sizes(batch_size: int, growing: bool, most: int = CHUNK) -> Iterator[int]:
@@ -24,8 +24,8 @@ def chunk_sizes(batch_size: int, growing: bool, most: int = CHUNK) -> Iterator[i
 
     Args:
         batch_size: Rows of a batch.
-        growing: Whether they begin small, and double.
-        most: The largest, unless that is less than 16 batches.
+        growing: Whether the first chunk is small, and each next one twice as large.
+        most: The largest size, but at least 16 batches.
 
     Example:
 
@@ -42,12 +42,12 @@ def chunk_sizes(batch_size: int, growing: bool, most: int = CHUNK) -> Iterator[i
 def read_chunks(columns: Sequence[Any], readers: Sequence[Callable[[Any], list]], sizes: Iterator[int]) -> Iterator:
     """Return an iterator of lists of rows, each row a tuple of its columns.
 
-    Iterators are read a chunk at a time. Anything else is checked at once, before there is an answer.
+    Iterators are read a chunk at a time. Anything else is checked at once, before the first prediction.
 
     Args:
-        columns: Texts, and perhaps pairs, as a user has them.
-        readers: From a column as a user has it to a checked list.
-        sizes: Of the chunks.
+        columns: Texts, and perhaps pairs, as given by the user.
+        readers: For each column, a function from what the user gave to a checked list.
+        sizes: Sizes of the chunks.
 
     Raises:
         ValueError: A reader refuses its column, or columns are not equally long.
@@ -96,16 +96,16 @@ def answer_chunks(
     batch_size: int,
     progress: Progress,
 ) -> Iterator[Any]:
-    """Yield an answer for each row, in the order of the rows, once its chunk is answered.
+    """Yield a prediction for each row, in the order of the rows, chunk by chunk.
 
-    Rows of like length need less padding. The longest, which need most memory, come first in their chunk.
+    Rows of similar length need less padding. The longest, which need most memory, come first in their chunk.
 
     Args:
         chunks: Lists of rows.
-        answer: From some rows to an answer for each.
-        lengths: From rows to numbers to sort them by.
+        answer: From a batch of rows to a prediction for each.
+        lengths: From rows to their lengths, by which they are sorted.
         batch_size: The most rows for `answer`.
-        progress: Is told of the rows that are answered.
+        progress: Counts the rows that are done.
 
     Example:
 
@@ -128,11 +128,12 @@ def answer_chunks(
 
 
 def token_counts(tokenizer: Tokenizer, max_length: int) -> Callable[[list[Row]], np.ndarray]:
-    """Return a function from rows of texts, or of lists of texts, to how long they are: in tokens.
+    """Return a function that counts the tokens of rows of texts, or of lists of texts.
 
     On sentences of about 15 tokens, batches of 32 that are sorted by characters are 25 % padding, by tokens 2 %; the
-    `tokenizers` library takes a hundredth of the time of the smallest models. A column counts with its longest text.
-    What a text has beyond what any model reads is estimated: the library may take minutes for a megabyte.
+    `tokenizers` library takes a hundredth of the time of the smallest models. Of a list of texts, the longest
+    one counts. The rest of a text that is too long for the model is estimated: the library may take minutes for a
+    megabyte.
 
     Args:
         tokenizer: Of the task.

@@ -1,4 +1,4 @@
-"""What a classifier answers: labels and probabilities, as tensors of an export and as `predict` gives them."""
+"""Predictions of a classifier: labels and probabilities, as tensors of an export and as `predict` returns them."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from keras_transformers.utils.tensor_types import Tensor
 
 
 def answer_labels(classes: Labels, scores: Tensor, from_logits: bool = True) -> Tensors:
-    """Return the answer of a classifier to B texts.
+    """Return the labels and probabilities of B texts.
 
     Args:
-        classes: What there is to tell apart.
+        classes: The labels of the classifier.
         scores: (B, C), the output of a model.
-        from_logits: Whether they are logits; else probabilities, which stay as they are.
+        from_logits: Whether `scores` are logits; else they are probabilities, and stay as they are.
 
     Returns:
-        Of a single label, `label` (B,) and `probabilities` (B, C); multi-label, `labels` (B, C), empty where a label
-        does not apply, and `probabilities`; regression, `scores` (B, C).
+        For a single label, `label` (B,) and `probabilities` (B, C); for multi-label, `labels` (B, C), empty where a
+        label does not apply, and `probabilities`; for regression, `scores` (B, C).
 
     Example:
 
@@ -43,7 +43,7 @@ def answer_labels(classes: Labels, scores: Tensor, from_logits: bool = True) -> 
 
 
 def describe_labels(classes: Labels) -> Describe:
-    """Return the function from a row of such an answer to what `predict` says of it.
+    """Return a function from a row of `answer_labels` to what `predict` returns for it.
 
     Example:
 

@@ -1,4 +1,4 @@
-"""A model of one's own, called as a task's: from a dict of the tokenizer's columns to a dict of outputs."""
+"""A user's own model, called like the model of a task: from a dict of the tokenizer's columns to a dict of outputs."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class NamedModel:
             any name, of token ids. It gives a tensor, or a dict or list of them, batch first.
 
     Attributes:
-        model: The same.
+        model: The model.
         input: The symbolic inputs, by name.
-        output: The symbolic outputs, by name: their keys in a dict, else the names of the layers that they come from.
+        output: The symbolic outputs, by name: their keys in a dict, else the names of the layers that return them.
 
     Raises:
-        ValueError: It is no such model; the message says what to do.
+        ValueError: The model is of another kind; the message says what to do.
 
     Example:
 
@@ -52,13 +52,13 @@ class NamedModel:
         self.output = self._named(model.output)
         if "truncated" in self.output or len(self.output) < len(tree.flatten(model.output)):
             raise ValueError(
-                f"two outputs would have one name: received {[*self.output]}, and truncated is that of a text that was "
+                f"two outputs would have one name: received {[*self.output]}, and truncated says that a text was "
                 "cut. Rename them, or return a dict: keras.Model(model.input, {'name': output, ...})."
             )
 
     @property
     def length(self) -> int | None:
-        """The T that the inputs are declared with; None for any."""
+        """The length T that the inputs are declared with; None for any."""
         return self.input["token_ids"].shape[1]
 
     @property

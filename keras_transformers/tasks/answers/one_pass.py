@@ -1,7 +1,8 @@
-"""Answers by one pass of the model: a function for each signature of an export, and what `predict` says of a row."""
+"""Predictions by one forward pass: a function for each signature of an export, and rows of its outputs in Python."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
@@ -16,7 +17,7 @@ from keras_transformers.tasks.answers.progress import Progress, count_of
 from keras_transformers.tasks.answers.readers import GraphReader, PythonReader, Reader, Tensors
 from keras_transformers.tasks.answers.services import check_counts, check_exportable, current_service, merged_service
 from keras_transformers.tasks.inputs.sources import lacks_pairs
-from keras_transformers.tasks.parts import Setup
+from keras_transformers.tasks.parts import MadeService, Setup
 from keras_transformers.text.strings import decoded
 from keras_transformers.text.tokenizer import check_texts
 from keras_transformers.training.workers.distribute import is_chief, on_tensorflow
@@ -26,22 +27,22 @@ from keras_transformers.utils.tensor_types import Tensor
 if TYPE_CHECKING:
     from keras_transformers.tasks.answers.named_model import NamedModel
 
-Answer = Callable[[Tensors, Tensors], Tensors]  # from a model's outputs and inputs
-Describe = Callable[[Mapping[str, Any]], dict[str, Any]]  # from a row of that
-NO_EXAMPLES: Mapping[str, list[str]] = MappingProxyType({})
+Answer = Callable[[Tensors, Tensors], Tensors]  # from a model's outputs and inputs to outputs of a signature
+Describe = Callable[[Mapping[str, Any]], dict[str, Any]]  # from a row of these to what `predict` returns
+NO_EXAMPLES: Mapping[str, list[Any]] = MappingProxyType({})
 CHECKED = partial(check_texts, "texts"), partial(check_texts, "pairs")
 
 
 class Signature(NamedTuple):
-    """A function that an export has, from strings to an answer."""
+    """A function of an export, from strings to named tensors."""
 
     inputs: tuple[str, ...]  # names of its inputs, strings, batch first
-    run: Callable[..., Tensors]  # from a `Reader` and these to named tensors, batch first, with `truncated`
-    ranks: tuple[int, ...] = (1, 1)  # of its inputs: 1 for a string a row, 2 for several, padded with empty ones
+    run: Callable[..., Tensors]  # from a `Reader` and the inputs to named tensors, batch first, with `truncated`
+    ranks: tuple[int, ...] = (1, 1)  # of the inputs: 1 for one string a row, 2 for several, padded with empty ones
 
 
 def no_more_inputs(token_ids: Tensor) -> Tensors:
-    """Return the inputs of a model that follow from its token ids: none."""
+    """Return no inputs: for models that take only what the tokenizer gives."""
     return {}
 
 
@@ -51,11 +52,11 @@ def text_signatures(
     answer: Answer,
     more_inputs: Callable[[Tensor], Tensors] = no_more_inputs,
 ) -> dict[str, Signature]:
-    """Return the signatures of what reads a text, or a pair of texts in one row: `serving_default` and `pair`.
+    """Return the signatures of a model that reads a text, or a pair of texts as one row: `serving_default` and `pair`.
 
     Args:
-        takes_pairs: Whether there is a `pair`.
-        model: With a dict of the inputs that the tokenizer and `more_inputs` give.
+        takes_pairs: Whether there is a signature `pair`.
+        model: Takes a dict of the inputs that the tokenizer and `more_inputs` give.
         answer: From the model's outputs and inputs to a dict of named tensors, batch first.
         more_inputs: From token ids (B, T) to inputs of the model that the tokenizer does not give.
     """
@@ -71,15 +72,15 @@ def text_signatures(
 
 
 class OnePass:
-    """Texts to answers by one pass of a model.
+    """Predictions for texts, by one forward pass of a model.
 
     Args:
         setup: Of the task.
-        model: Whose weights the signatures use.
-        signatures: What an export answers, by name; no two have the same number of inputs.
-        describe: From one row of an answer to what `predict` returns for it.
+        model: The model whose weights the signatures use.
+        signatures: Functions of the export, by name; no two have the same number of inputs.
+        describe: From one row of the outputs to what `predict` returns for it.
         examples: Values of the inputs to warm an export up with; `["warm up"]` for those that are not given.
-        read_columns: From texts, and from pairs, as a user has them to lists of str.
+        read_columns: From texts, and from pairs, as given by the user to lists of str.
     """
 
     def __init__(
@@ -88,20 +89,20 @@ class OnePass:
         model: keras.Model,
         signatures: Mapping[str, Signature],
         describe: Describe,
-        examples: Mapping[str, list[str]] = NO_EXAMPLES,
+        examples: Mapping[str, list[Any]] = NO_EXAMPLES,
         read_columns: tuple[Callable[[Any], list], ...] = CHECKED,
     ):
         self.setup, self.model, self.signatures = setup, model, dict(signatures)
         self.describe, self.examples, self.read_columns = describe, examples, read_columns
-        self.made_service = None
+        self.made_service: MadeService | None = None
 
     def predict(
         self, texts: Iterable[str], pairs: Iterable[str] | None = None, *, batch_size: int = 32, verbose: Any = "auto"
     ) -> list[dict[str, Any]]:
-        """Answer texts, by the same traced function that `export` saves (on the TensorFlow backend).
+        """Predict, by the same traced function that `export` saves (on the TensorFlow backend).
 
-        Texts of like length are read together, which needs less padding; answers are in the order given. For more texts
-        than fit in memory, see `predict_stream`.
+        Texts of similar length are read together, which needs less padding; predictions are in the order of the texts.
+        For more texts than fit in memory, see `predict_stream`.
 
         Args:
             texts: Any number of strings.
@@ -111,16 +112,7 @@ class OnePass:
                 line at the end.
 
         Returns:
-            One dict a text, with `truncated` and, of a classifier: single label, `label` and `probabilities` (by
-            label); multi-label, `labels` (those with a probability of one half or more) and `probabilities`;
-            regression, `scores` by label. Of a masked language model: `fills`, for each `[MASK]` in the text the five
-            likeliest tokens as (token, probability). Of sentence embeddings: `embedding`, or `similarity` of a pair.
-            Of question answering: `answer`, its `score`, and its `start` and `end` in the context, in characters; and
-            `candidates`, a list of dicts with these, the best first. Of token classification, which takes lists of
-            words too (a space between words): `tokens`, a dict for each word of the tokenizer with its `text`, `label`
-            and `score`, and its place `start` and `end` in the text, in characters; and, where labels mark entities,
-            `entities`, dicts with the type in `label`, and `text`, `start`, `end` and `score`. Of multiple choice:
-            `choice`, its number from 0, and `probabilities`, one a choice. Of ranking: `score` and `probability`.
+            One dict a text. Its keys depend on the task: `help(task.predict)` names them.
 
         Raises:
             ValueError: The texts are one str, there are pairs where the task takes none, or not as many as texts.
@@ -130,17 +122,17 @@ class OnePass:
     def predict_stream(
         self, texts: Iterable[str], pairs: Iterable[str] | None = None, *, batch_size: int = 32, verbose: Any = 0
     ) -> Iterator[dict[str, Any]]:
-        """Answer texts one by one: as `predict`, for more of them than fit in memory, or to have the first ones soon.
+        """Predict texts one by one: for more texts than fit in memory, or to have the first predictions soon.
 
         Args:
             texts, pairs: As for `predict`; iterators are read some thousands at a time, at first some dozens.
             batch_size, verbose: As for `predict`.
 
         Returns:
-            An iterator of what `predict` gives, in the order of the texts.
+            An iterator over what `predict` returns, in the order of the texts.
 
         Raises:
-            ValueError: As for `predict`; for what an iterator gives, once it is read.
+            ValueError: As for `predict`; for the texts of an iterator, once they are read.
         """
         return self._answers(texts, pairs, batch_size, verbose, growing=True)
 
@@ -154,14 +146,14 @@ class OnePass:
         return answer_chunks(chunks, partial(self._answer, name), lengths, batch_size, progress)
 
     def _answer(self, name: str, rows: list[tuple]) -> Iterator[dict[str, Any]]:
-        """Yield the answer of a signature to each row."""
-        answer = self.service.run(name, [*map(list, zip(*rows, strict=True))])
-        for row in zip(*answer.values(), strict=True):
-            row = dict(zip(answer, row, strict=True))
+        """Yield the prediction of a signature for each row."""
+        outputs = self.service.run(name, [*map(list, zip(*rows, strict=True))])
+        for values in zip(*outputs.values(), strict=True):
+            row = dict(zip(outputs, values, strict=True))
             yield {**self.describe(row), "truncated": bool(row["truncated"])}
 
     def _signature(self, count: int) -> str:
-        """Return the name of the signature that takes so many texts a row."""
+        """Return the name of the signature that takes `count` texts a row."""
         for name, signature in self.signatures.items():
             if len(signature.inputs) == count:
                 return name
@@ -171,29 +163,23 @@ class OnePass:
 
     @property
     def service(self) -> TracedService | EagerService:
-        """What runs the signatures: what `predict` calls and, on TensorFlow, `export` saves."""
+        """The service that runs the signatures: `predict` calls it and, on TensorFlow, `export` saves it."""
         return current_service(self)
 
     def make_service(self) -> TracedService | EagerService:
-        """Return a service with the weights as they are."""
+        """Return a service with the current weights."""
         if not on_tensorflow():
             return EagerService(self)
         return TracedService(self.model, self.signatures, GraphReader(self.setup.text_graph, self.setup.max_length))
 
-    def export(self, folder: str) -> None:
-        """Write a SavedModel from strings to answers, for TF Serving.
+    def export(self, folder: str | os.PathLike) -> None:
+        """Write a SavedModel from strings to predictions, for TF Serving.
 
-        Signatures: `serving_default` takes `text`; `pair`, where the task takes pairs, `text` and `text_pair`: all (B,)
-        strings. Both return `truncated` (B,) bool and, of a classifier: single label, `label` (B,) and `probabilities`
-        (B, C); multi-label, `labels` (B, C), empty where a label does not apply, and `probabilities`; regression,
-        `scores` (B, C). Of a masked language model: `tokens` (B, M, 5) strings, empty where a text has fewer than M
-        gaps, and `probabilities` (B, M, 5). Of sentence embeddings: `embedding` (B, D); and instead of `pair`,
-        `similarity`, which returns `similarity` (B,). Of question answering, from `question` and `context`: `answer`,
-        `score`, `start`, `end` (B,), and `candidates`, `candidate_scores`, `candidate_starts`, `candidate_ends` (B, N),
-        empty and 0 where there are fewer. Of token classification: `token`, `token_label`, `token_start`, `token_end`
-        and `token_score` (B, W); and, where labels mark entities, `entity`, what stands in the text, `label`, its type,
-        `start`, `end` and `score` (B, E), empty and 0 where a text has fewer. Places are in code points. Only core
-        TensorFlow ops are used: neither Keras nor tensorflow-text nor this package is needed to serve it.
+        Only core TensorFlow ops are used: neither Keras nor tensorflow-text nor this package is needed to serve it.
+
+        Signatures:
+            `serving_default` takes strings, batch first. Names and outputs depend on the task: `help(task.export)`
+            lists them.
 
         Args:
             folder: Such as `"serving/sentiment/1"`. Replaced if it is a SavedModel; an interrupted export leaves the
@@ -212,15 +198,15 @@ class OnePass:
 
 
 class TracedService:
-    """Reader and signatures as TensorFlow functions, traced once.
+    """A reader and signatures as TensorFlow functions, traced once.
 
     Args:
-        model: Whose weights the signatures use.
-        signatures: To be traced, by name.
-        read: The reader that they are given.
+        model: The model whose weights the signatures use.
+        signatures: Functions to trace, by name.
+        read: The reader that they call.
 
     Attributes:
-        module: The weights and tables, to be saved. Not the functions: as signatures they would be saved a second time.
+        module: The weights and tables, to be saved; without the functions, which are saved as signatures.
         signatures: `tf.function`s of (B,) strings, by name.
     """
 
@@ -229,33 +215,33 @@ class TracedService:
 
         self.module = tf.Module()
         self.module.graph = read.graph
-        # The variables, not the model: an optimizer hangs on a compiled model, and would be saved too.
+        # The variables, not the model: a compiled model refers to its optimizer, which would be saved too.
         self.module.weights = [variable.value for variable in model.variables]
-        kept = tf.saved_model.experimental.TrackableResource  # tables that layers of a model of one's own may have
+        kept = tf.saved_model.experimental.TrackableResource  # tables in layers of a user's own model
         self.module.tables = [part for part in tf.train.TrackableView(model).descendants() if isinstance(part, kept)]
         self.signatures = {name: _traced(signature, read) for name, signature in signatures.items()}
         self.traces: dict[str, Any] = {}
 
     def run(self, name: str, columns: Sequence[Sequence[str]]) -> dict[str, np.ndarray]:
-        """Return the named columns of the answer of a signature, as arrays; strings in them are `str`."""
+        """Return the outputs of a signature by name, as arrays; strings in them are `str`."""
         import tensorflow as tf
 
         if name not in self.traces:
-            # TensorFlow warns of many first calls of functions, whichever services they belong to; not of traces.
+            # TensorFlow warns when many functions are called for the first time, but not when they are traced.
             self.traces[name] = self.signatures[name].get_concrete_function()
         answer = self.traces[name](*(tf.constant(column, tf.string) for column in columns))
         return {name: decoded(column.numpy()) for name, column in answer.items()}
 
 
 def _traced(signature: Signature, read: Reader) -> Any:
-    """Return a `tf.function` of a signature: all inputs are (B,) strings, of one length."""
+    """Return a `tf.function` of a signature: all inputs are strings, of one batch size."""
     import tensorflow as tf
 
     from keras_transformers.text.graph.specs import with_rows
 
-    def run(first, *others):
-        others = with_rows(dict(zip(signature.inputs[1:], others, strict=True)), tf.size(first), signature.inputs[0])
-        return signature.run(read, first, *others.values())
+    def run(first: Any, *others: Any) -> Tensors:
+        named = with_rows(dict(zip(signature.inputs[1:], others, strict=True)), tf.size(first), signature.inputs[0])
+        return signature.run(read, first, *named.values())
 
     ranks = zip(signature.inputs, signature.ranks, strict=False)
     specs = [tf.TensorSpec([None] * rank, tf.string, name=name) for name, rank in ranks]
@@ -263,18 +249,18 @@ def _traced(signature: Signature, read: Reader) -> Any:
 
 
 class EagerService:
-    """Reader in Python, and the signatures as they are, where there is no TensorFlow.
+    """A reader in Python, and signatures that are not traced, for backends without TensorFlow.
 
     Args:
-        answers: Whose signatures are run.
+        answers: The `OnePass` whose signatures are run.
     """
 
     def __init__(self, answers: OnePass):
-        # Few lengths, as JAX compiles every operation once for each: batches by length have nearly as many as texts do.
+        # Few lengths, since JAX compiles every operation once for each: padded to their longest row, batches have many.
         self.signatures, self.read = answers.signatures, PythonReader(answers.setup, BUCKETS)
 
     def run(self, name: str, columns: Sequence[Sequence[str]]) -> dict[str, np.ndarray]:
-        """Return the named columns of the answer of a signature, as arrays."""
+        """Return the outputs of a signature by name, as arrays."""
         answer = self.signatures[name].run(self.read, *columns)
         return {name: np.asarray(column) for name, column in answer.items()}
 

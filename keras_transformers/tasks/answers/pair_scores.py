@@ -1,4 +1,4 @@
-"""One score for a pair of texts that are read together: what ranking and multiple choice share."""
+"""A score for a pair of texts that are read as one row: the model of ranking and multiple choice."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from keras_transformers.training.metrics import target_metrics
 
 
 def pair_scorer(setup: Setup) -> keras.Model:
-    """From the inputs of pairs (B, T) to `logits` (B, 1): a classifier of one class."""
+    """Return a model from the inputs of pairs (B, T) to `logits` (B, 1): a classifier with one class."""
     backbone = encoder(setup.config, outputs=setup.outputs, dtype=setup.dtype)
     pooled = pooler(setup.config, backbone.output["hidden_states"], setup.dtype)  # (B, D)
     logits = classification_head(setup.config, pooled, 1, setup.dtype)  # (B, 1)
@@ -28,18 +28,18 @@ def pair_scorer(setup: Setup) -> keras.Model:
 
 
 def choice_scorer(scorer: keras.Model) -> keras.Model:
-    """From the inputs of groups of pairs (B, G, T) to `logits` (B, G)."""
+    """Return a model from the inputs of groups of pairs (B, G, T) to `logits` (B, G)."""
     groups = grouped(scorer, "choice_groups")
     outputs = groups.output | {"logits": ops.squeeze(groups.output["logits"], -1)}
     return keras.Model(groups.input, outputs, name="choice_scorer")
 
 
 def learn_choices(setup: Setup, scorer: keras.Model) -> dict[str, Any]:
-    """Return the parts of a task that learns which of several texts goes best with another one, but for its answers.
+    """Return the parts of a task that learns which of several texts fits another one; all parts but `answers`.
 
     Args:
         setup: Of the task.
-        scorer: Of pairs, see `pair_scorer`.
+        scorer: The model of pairs, see `pair_scorer`.
     """
     return {
         "model": choice_scorer(scorer),
@@ -52,7 +52,7 @@ def learn_choices(setup: Setup, scorer: keras.Model) -> dict[str, Any]:
 
 
 def _choice_labels(setup: Setup) -> Callable[[Any, Columns], np.ndarray | None]:
-    """Read the numbers of the right choices, from 0."""
+    """Return a function that reads the numbers of the right choices, from 0."""
 
     def read(labels: Any, columns: Columns) -> np.ndarray | None:
         if labels is None:

@@ -1,4 +1,4 @@
-"""A progress bar for work that may be short: there is none then."""
+"""A progress bar that only long work shows."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Progress:
     Args:
         verbose: `"auto"`, a bar on a terminal for more than some seconds of work; 0, none; 1, a bar; 2, one line at the
             end.
-        total: How much there is to do; None where nobody knows.
-        unit: What is counted.
+        total: The count at the end; None if unknown.
+        unit: Name of what is counted.
 
     Raises:
-        ValueError: `verbose` is none of these.
+        ValueError: `verbose` has another value.
 
     Example:
 
@@ -39,15 +39,15 @@ class Progress:
         self.bar = keras.utils.Progbar(total, verbose=verbose, unit_name=unit) if verbose else None
 
     def add(self, count: int) -> None:
-        """Count what was done, and show it."""
+        """Add to the count, and show it."""
         self.done += count
         if self.bar is not None and time.monotonic() >= self.begin:
             self.shown = True
             self.bar.update(self.done)
 
     def finish(self) -> None:
-        """End the line, where the total was not known before."""
-        if self.shown and self.total is None:
+        """End the line of a bar whose total was unknown."""
+        if self.bar is not None and self.shown and self.total is None:
             self.bar.update(self.done, finalize=True)
 
 

@@ -1,4 +1,4 @@
-"""Readers: from texts to the inputs of a model, as TensorFlow ops or in Python."""
+"""Readers: functions from texts to the inputs of a model, as TensorFlow ops or in Python."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Tensors = dict[str, Tensor]
 
 
 class Reader(Protocol):
-    """From texts, or pairs of texts in one row each, to inputs of a model."""
+    """A function from texts, or pairs of texts as one row each, to inputs of a model."""
 
     def __call__(self, texts: Any, pairs: Any = None, *, with_offsets: bool = False) -> Tensors:
         """Encode texts.
@@ -29,7 +29,7 @@ class Reader(Protocol):
         Args:
             texts: (B,) strings; in Python a list of str.
             pairs: (B,) strings, the second of each pair.
-            with_offsets: Whether to tell where tokens stand in their text.
+            with_offsets: Whether to return the places of tokens in their text.
 
         Returns:
             int32 (B, T) `token_ids`, `segment_ids` and `padding_mask`, and bool (B,) `truncated`. With offsets, also
@@ -54,12 +54,12 @@ class Reader(Protocol):
 
 
 class GraphReader:
-    """The reader of a task, or of a model of one's own, in TensorFlow ops.
+    """The reader of a task, or of a user's own model, in TensorFlow ops.
 
     Args:
         graph: The tokenizer.
         max_length: Longest text in tokens.
-        length: Tokens of each row, a static number, where the model takes no other; None for those of the longest.
+        length: Tokens of each row, if the model takes no other length; None to pad to the longest row.
     """
 
     def __init__(self, graph: TextGraph, max_length: int, length: int | None = None):
@@ -84,7 +84,7 @@ class PythonReader:
 
     Args:
         setup: Of the task.
-        buckets: Lengths in tokens; a batch is padded to the next of them. Where there is none, to its longest row.
+        buckets: Lengths in tokens; a batch is padded to the next of them, or to its longest row if none is as long.
     """
 
     def __init__(self, setup: Setup, buckets: Sequence[int] = ()):

@@ -1,4 +1,4 @@
-"""SavedModels that take text: model, text graph and answer function in, folder out."""
+"""Write SavedModels that take text, with their warm-up requests."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def export(
     """Write a SavedModel with its warm-up requests, whole or not at all.
 
     Args:
-        folder: Replaced if such an export has written all that it holds.
-        module: Holds every variable and table that the signatures use.
+        folder: Replaced if it holds such an export and nothing else.
+        module: The module with every variable and table that the signatures use.
         signatures: `tf.function`s of inputs that begin with the batch, by name.
         examples: Values of the inputs, by name, of the warm-up requests that TF Serving sends itself before it answers
             others; `["warm up"]` for those that are not given.
@@ -48,9 +48,7 @@ def export(
 
 
 def _of_these_ranks(function: Any) -> Any:
-    """Return the function, which refuses inputs of another rank than it was traced for: a loaded signature
-    takes any.
-    """
+    """Return the function with a check of the ranks of its inputs, which a loaded signature does not have."""
     traced = function.get_concrete_function()
     specs = tf.nest.flatten(traced.structured_input_signature)
 
@@ -81,7 +79,7 @@ def _write_warmup(folder: Path, signatures: dict[str, Any], examples: Mapping[st
 
 
 def _messages() -> dict[str, Any]:
-    """Return the message classes, declared here: the package of TF Serving would bring all of its server's."""
+    """Return the message classes, declared here: the package of TF Serving brings those of its whole server."""
     file = descriptor_pb2.FileDescriptorProto(name="warmup.proto", package="keras_transformers", syntax="proto3")
     for name, fields in MESSAGES.items():
         message = file.message_type.add(name=name)

@@ -1,7 +1,8 @@
-"""Answers that are texts: what all tasks that generate do alike."""
+"""Predictions that are generated texts: what causal and sequence-to-sequence language models share."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -18,24 +19,30 @@ from keras_transformers.generation.spelling import spell
 from keras_transformers.heads import language_model_head
 from keras_transformers.tasks.answers.by_length import answer_chunks, chunk_sizes, read_chunks, token_counts
 from keras_transformers.tasks.answers.progress import Progress
-from keras_transformers.tasks.answers.services import check_counts, check_exportable, current_service, merged_service
-from keras_transformers.tasks.parts import Setup
+from keras_transformers.tasks.answers.services import (
+    check_counts,
+    check_exportable,
+    current_service,
+    generation_backend,
+    merged_service,
+)
+from keras_transformers.tasks.parts import MadeService, Setup
 from keras_transformers.text.tokenizer import Tokenizer, check_texts
 from keras_transformers.training.metrics import target_metrics
-from keras_transformers.training.workers.distribute import is_chief, on_tensorflow
+from keras_transformers.training.workers.distribute import is_chief
 from keras_transformers.utils.keras_private import strategy_of
 
 
 class Writing:
-    """Texts to new texts.
+    """Generation of texts from texts.
 
     Args:
         setup: Of the task.
-        model: With a language model's head.
-        target: The tokenizer of what is written.
-        new_tokens: The most new tokens, where nobody says.
-        generation: How texts are generated unless a caller says otherwise: values of `num_beams` and the knobs, and
-            what is prescribed, as `checkpoints.generation_config.read_generation` gives them; `save` writes them.
+        model: The model, with the head of a language model.
+        target: The tokenizer of the generated texts.
+        new_tokens: The default of `max_new_tokens`.
+        generation: Defaults of `num_beams`, of the sampling parameters and of the other settings of a checkpoint, as
+            `checkpoints.settings.generation_config.read_generation` returns them; `save` writes them.
 
     Raises:
         ValueError: `generation` has an unknown name.
@@ -50,12 +57,13 @@ class Writing:
         generation: Mapping[str, Any] | None,
     ):
         self.setup, self.model, self.target, self.new_tokens = setup, model, target, new_tokens
-        self.made_service, self.kept = None, {}
+        self.made_service: MadeService | None = None
+        self.kept: dict[str, Any] = {}
         self.generation = generation or {}
 
     @property
     def generation(self) -> dict[str, Any]:
-        """How texts are generated unless a caller says otherwise."""
+        """The default settings of generation."""
         return self._generation
 
     @generation.setter
@@ -66,7 +74,7 @@ class Writing:
         self._generation = plain
 
     def saved(self) -> dict[str, Any]:
-        """Return what `Task.save` keeps."""
+        """Return the settings that `Task.save` writes."""
         settings = self.generation | ({"kept": self.kept} if self.kept else {})
         return {"generation": settings} if settings else {}
 
@@ -82,16 +90,13 @@ class Writing:
         verbose: Any = "auto",
         **knobs: Any,
     ) -> list[dict[str, Any]]:
-        """Return what `generate` writes, with scores.
+        """Return generated texts with their scores.
 
         Args:
             texts, stop, num_beams, num_sequences, token_bias, batch_size, verbose, **knobs: As for `generate`.
 
         Returns:
-            One dict a text: `generated_text`, `score` (the sum of the log-probabilities that the model gives to its
-            tokens; of beams, with the penalties and over length ** `length_penalty`) and `num_tokens`, or lists of
-            them with `num_sequences` > 1; `truncated`, whether a prompt was cut at its beginning or a source at its
-            end; and `error`, empty when all is well.
+            One dict a text: `help(task.predict)` names its keys.
         """
         texts, num_beams = check_texts("texts", texts), self.num_beams if num_beams is None else num_beams
         num_beams, num_sequences, batch_size = _checked_counts(num_beams, num_sequences, batch_size)
@@ -107,50 +112,49 @@ class Writing:
         return [*answer_chunks(chunks, answer, lambda rows: count([row[:1] for row in rows]), batch_size, progress)]
 
     def predict_stream(self, texts: Iterable[str], *, batch_size: int = 16, **options: Any) -> Iterator[dict[str, Any]]:
-        """Yield what `predict` returns, one text after the other: for more texts than fit in memory.
+        """Yield what `predict` returns, one text at a time: for more texts than fit in memory.
 
         Args:
-            texts: Strings; those of an iterator are read some hundreds at a time.
+            texts: Strings; an iterator is read some hundreds at a time.
             batch_size, **options: As for `generate`, each one value for all texts.
 
         Returns:
             An iterator of dicts, in the order of the texts.
 
         Raises:
-            ValueError: As for `predict`; for what an iterator gives, once it is read.
+            ValueError: As for `predict`; for the texts of an iterator, once they are read.
         """
         options = {"batch_size": batch_size, "verbose": 0} | options
-        self.predict([], **options)  # refuses options before a text is read
+        self.predict([], **options)  # checks the options before a text is read
         sizes = chunk_sizes(batch_size, growing=True, most=0)
         chunks = read_chunks([texts], [partial(check_texts, "texts")], sizes)
         return (answer for rows in chunks for answer in self.predict([text for (text,) in rows], **options))
 
     def generate(self, texts: Sequence[str], **options: Any) -> list[str] | list[list[str]]:
-        """Continue prompts, or rewrite texts (translate them, say), by the same traced function that `export` saves.
+        """Continue prompts, or rewrite texts (such as translate them), by the same traced function that `export` saves.
 
         Args:
-            texts: Any number of strings; too long ones are cut, with a warning. Beside an encoder a blank text gives an
-                empty one. A decoder writes from nothing: behind its first token, else its end token, as in
-                `transformers`; to an empty prompt it gives an empty text, if it has neither.
+            texts: Any number of strings; too long ones are cut, with a warning. With an encoder, a blank text gives an
+                empty one. A decoder continues an empty prompt from its first token, or else its end token, as in
+                `transformers`; if it has neither, it returns an empty text.
             **options: Each one value, or one a text:
                 `max_new_tokens` (the checkpoint's; else of a continuation 64, or half of `max_length` if that is less)
                 and `min_new_tokens`;
                 `temperature` (the checkpoint's; else 0, the likeliest token; 1 samples from the model's own
                 distribution);
-                `top_k`, `top_p`, `min_p`, which leave out unlikely tokens;
+                `top_k`, `top_p`, `min_p`, which exclude unlikely tokens;
                 `repetition_penalty` (1) and `no_repeat_ngram` (a length);
                 `seed` of the samples;
                 `length_penalty` (1) of beams: above 0, longer texts score better, as scores are divided by
-                length ** `length_penalty`; `coverage_penalty` (0) of beams beside an encoder: what a source token
-                costs that got little attention; `early_stopping` (False): end with the first `num_beams` texts, rather
-                than when no better one can come.
-                What the checkpoint says of any other of these goes before the value in parentheses, too.
-                For all texts: `num_beams` (the checkpoint's, or 1), with more than one beam search instead of sampling;
-                `stop` (the checkpoint's), 64 strings of 1,024 bytes at most: before the first of them a text ends;
-                `num_sequences` (1) for each prompt, with beams the best;
-                `token_bias`, a number to add to the logits of tokens, by id, minus infinity to suppress one;
-                `batch_size` (16), prompts at a time, those of like length together; `verbose`, as for
-                `OnePass.predict`.
+                length ** `length_penalty`; `coverage_penalty` (0) of beams with an encoder: the cost of a source token
+                that got little attention; `early_stopping` (False): end with the first `num_beams` texts, rather than
+                when no better one is possible.
+                Settings of the checkpoint replace the defaults in parentheses.
+                For all texts: `num_beams` (the checkpoint's, or 1); more than one is beam search instead of sampling;
+                `stop` (the checkpoint's), at most 64 strings of 1,024 bytes: a text ends before the first of them;
+                `num_sequences` (1) for each prompt; of beams, the best ones;
+                `token_bias`, a number to add to the logits of tokens, by id; minus infinity suppresses a token;
+                `batch_size` (16), prompts at a time, of similar length; `verbose`, as for `OnePass.predict`.
 
         Returns:
             The new texts, without the prompts; with `num_sequences` > 1 a list of them for each prompt.
@@ -169,7 +173,7 @@ class Writing:
         self, text: str, *, stop: Sequence[str] | None = None, token_bias: Mapping[int, float] | None = None,
         **knobs: Any,
     ) -> Iterator[str]:  # fmt: skip
-        """`generate` for one text without beams, piece by piece as tokens come; the pieces are whole characters.
+        """Generate one text without beams and yield it piece by piece; the pieces are whole characters.
 
         Args:
             text: The prompt, or the source.
@@ -193,7 +197,7 @@ class Writing:
         knobs: Mapping[str, Any] | None = None,
         num_beams: int = 1,
     ) -> Request:
-        """Return a request of so many rows: what a caller says, then what `generation` says, then neutral values."""
+        """Return a request for `rows` texts: the given options, then those of `generation`, then neutral values."""
         token_bias = check_bias(token_bias, self.setup.config.vocabulary_size)
         settings = {"max_new_tokens": self.new_tokens} | self.generation
         longest = longest_text(self.setup.config, self.setup.max_length)
@@ -205,7 +209,7 @@ class Writing:
 
     @property
     def has_source(self) -> bool:
-        """Whether an encoder reads the text: it is not continued then, but rewritten."""
+        """Whether an encoder reads the text, which is then rewritten rather than continued."""
         return self.setup.config.kind == "encoder_decoder"
 
     @property
@@ -215,25 +219,16 @@ class Writing:
 
     @property
     def service(self) -> Any:
-        """What generates: reader, program and writer; on TensorFlow `export` saves it."""
+        """The service that generates: reader, program and writer; on TensorFlow `export` saves it."""
         return current_service(self, self._prescribed())
 
     def make_service(self) -> Any:
-        """Return a service with the weights as they are: reader, program and writer of the backend."""
-        setup = self.setup
-        if on_tensorflow():
-            from keras_transformers.generation import graph_text as text
-            from keras_transformers.generation.service import GenerationService as Service
-
-            tokens = setup.text_graph
-        else:
-            from keras_transformers.generation import python_text as text
-            from keras_transformers.generation.bucketed import BucketedService as Service
-
-            tokens = setup.tokenizer
-        reader = (text.SourceReader if self.has_source else text.PromptReader)(setup.config, tokens, setup.max_length)
+        """Return a service with the current weights: reader, program and writer of the backend."""
+        setup, (readers, service, tokens) = self.setup, generation_backend(self.setup)
+        reader_class = readers.SourceReader if self.has_source else readers.PromptReader
+        reader = reader_class(setup.config, tokens, setup.max_length)
         spelling = spell(self.target, setup.config, begins=self.has_source)
-        return Service(setup.config, self.model, reader, spelling, self._prescribed())
+        return service(setup.config, self.model, reader, spelling, self._prescribed())
 
     def _stop(self, stop: Sequence[str] | None) -> Sequence[str]:
         return self.generation.get("stop", ()) if stop is None else stop
@@ -243,28 +238,29 @@ class Writing:
 
     def export(
         self,
-        folder: str,
+        folder: str | os.PathLike,
         *,
         stop: Sequence[str] | None = None,
         num_beams: int | None = None,
         num_sequences: int = 1,
         **knobs: Any,
     ) -> None:
-        """Write a SavedModel that generates texts, with the cache and the text handling inside.
+        """Write a SavedModel that generates texts, with the cache and the tokenizer inside.
 
-        Its signature `serving_default` takes `text` (B,) strings; `generate` takes the knobs of `generate` besides,
-        each (B,), and `stop` (B, n) strings, filled with empty ones. Both return `generated_text`, `score` and
-        `num_tokens`, each (B,), or (B, n) with `num_sequences` > 1, and `truncated` and `error`, both (B,). A request
-        whose knobs have more or fewer rows than there are texts is refused (`InvalidArgumentError`).
+        A request whose sampling parameters have more or fewer rows than there are texts is refused
+        (`InvalidArgumentError`).
+
+        Signatures:
+            `serving_default` and `generate`: `help(task.export)` lists what they take and return.
 
         Args:
             folder: Such as `"serving/novel/1"`. Replaced if it is a SavedModel; an interrupted export leaves the old
                 one.
-            stop, **knobs: Of `serving_default`.
-            num_beams, num_sequences: As for `generate`, fixed for good.
+            stop, **knobs: Sampling parameters of `serving_default`.
+            num_beams, num_sequences: As for `generate`; a request cannot change them.
 
         Raises:
-            ValueError: The backend is not TensorFlow, a knob is out of range, or the folder holds something else.
+            ValueError: The backend is not TensorFlow, an option is out of range, or the folder holds something else.
         """
         check_exportable()
         if not is_chief(strategy_of(self.model)):
@@ -281,7 +277,7 @@ class Writing:
 
 
 def language_model(setup: Setup, backbone: keras.Model) -> keras.Model:
-    """Return a decoder, or an encoder and a decoder, with a language model's head: `logits` (B, T, V)."""
+    """Return a decoder, or an encoder-decoder, with the head of a language model: `logits` (B, T, V)."""
     embedding = backbone.get_layer("token_embedding")
     logits = language_model_head(setup.config, embedding, backbone.output["hidden_states"], setup.dtype)
     outputs = {"logits": logits, **setup.optional_outputs(backbone)}
@@ -289,7 +285,7 @@ def language_model(setup: Setup, backbone: keras.Model) -> keras.Model:
 
 
 def language_model_metrics() -> dict[str, list[keras.metrics.Metric]]:
-    """Metrics of next tokens."""
+    """Return the metrics of next-token prediction."""
     return {"logits": [target_metrics.Accuracy(), target_metrics.Perplexity(), target_metrics.MeanCrossEntropy()]}
 
 

@@ -1,4 +1,4 @@
-"""Evaluate a model in one pass over its data: its metrics, and what else is measured on its outputs."""
+"""Evaluate a model in one pass over its data: its metrics, and further scores of its outputs."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from keras_transformers.utils.keras_private import strategy_of
 
 
 class Scorer(Protocol):
-    """What `evaluate` measures besides the metrics of the model, on the same outputs."""
+    """Further scores that `evaluate` computes from the outputs of the model."""
 
     def add(self, inputs: Any, labels: Any, outputs: Any) -> None:
-        """Take a batch of the data set, in its order, and what the model gives for it, as arrays."""
+        """Take a batch of the data set, in its order, and the model's outputs for it, as arrays."""
 
     def result(self) -> dict[str, float]:
         """Return the scores by name, once all batches are taken."""
@@ -27,8 +27,8 @@ def evaluate(model: keras.Model, dataset: Any, scorer: Scorer | None = None, ver
     Args:
         model: Compiled.
         dataset: From `data.pipeline`, with labels.
-        scorer: Is given all outputs. None for metrics alone.
-        verbose: Of `Progress`.
+        scorer: Computes further scores. None for metrics alone.
+        verbose: As for `Progress`.
 
     Returns:
         Numbers by name, lists for metrics of several values; no loss, which Keras averages over batches.
@@ -36,7 +36,7 @@ def evaluate(model: keras.Model, dataset: Any, scorer: Scorer | None = None, ver
     progress = Progress(verbose, dataset.num_batches, "batch")
     if scorer is None:
         return _plain(_metrics(model, dataset, progress))
-    # Metrics of replicas are updated in Keras' own step only: the model then reads the data twice.
+    # Only Keras' own step updates the metrics of replicas: the model then reads the data twice.
     distributed = strategy_of(model) is not None
     results = _metrics(model, dataset, progress) if distributed else None
 

@@ -1,4 +1,4 @@
-"""What `Task.fit` is given besides its texts: checked before the first step, and callbacks as a list."""
+"""Options of `Task.fit`: checks before the first step, and callbacks as a list."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from keras_transformers.training.optimizers.adamw import SCHEDULED, AdamW
 from keras_transformers.training.resuming.resume import Resume
 from keras_transformers.utils.number_checks import is_count, is_size
 
-# Of `keras.Model.fit`: what is read here, or handed on.
+# Options of `keras.Model.fit` that are read here, or passed on.
 OF_KERAS = (
     "callbacks", "initial_epoch", "shuffle", "steps_per_epoch", "validation_batch_size", "validation_freq",
     "validation_steps", "verbose",
@@ -35,16 +35,16 @@ SET_THE_RATE = (keras.callbacks.ReduceLROnPlateau, keras.callbacks.LearningRateS
 
 
 def check_fit(texts: Any, epochs: Any, options: dict[str, Any]) -> None:
-    """Check what `fit` is given besides what `dataset` and the optimizer check.
+    """Check the arguments of `fit` that `dataset` and the optimizer do not check.
 
     Args:
-        texts: To learn from.
-        epochs: The number of the last one.
-        options: For `keras.Model.fit`.
+        texts: The texts to learn from.
+        epochs: The number of the last epoch.
+        options: Options of `keras.Model.fit`.
 
     Raises:
-        ValueError: Keras' `fit` has no such option or `Task.fit` calls it something else, a number is none, or texts
-            are a stream.
+        ValueError: An option is unknown or has another name in `Task.fit`, a number is out of range, or the texts are a
+            stream.
     """
     for name in options:
         if name in INSTEAD:
@@ -82,7 +82,7 @@ def _check_others(verbose: Any = "auto", shuffle: Any = True, validation_freq: A
 
 
 def _check_has_length(texts: Any) -> None:
-    """Raise a `ValueError` where there are no texts, or the number of steps is not known."""
+    """Raise a `ValueError` if there are no texts, or the number of steps is unknown."""
     check_given(texts)
     if hasattr(texts, "element_spec"):
         raise ValueError(
@@ -92,7 +92,7 @@ def _check_has_length(texts: Any) -> None:
 
 
 def check_options(dataset_options: Any, optimizer_options: Any = None, compile_options: Any = None) -> None:
-    """Check that these are dicts, and the names of `AdamW` and `keras.Model.compile` in them.
+    """Check that the options are dicts with names that `AdamW` and `keras.Model.compile` have.
 
     Raises:
         ValueError: A name is unknown, or an argument of `fit` itself.
@@ -119,7 +119,7 @@ def read_callbacks(given: Any) -> list[keras.callbacks.Callback]:
         given: None, one, several in a list or another iterable, or a `keras.callbacks.CallbackList`.
 
     Raises:
-        ValueError: Something among them is no callback.
+        ValueError: One of them is no callback.
 
     Example:
 
@@ -143,10 +143,10 @@ def check_rate_is_free(rate: Any, callbacks: Sequence[keras.callbacks.Callback])
 
     Args:
         rate: A number, or a schedule.
-        callbacks: As a list.
+        callbacks: The callbacks, as a list.
 
     Raises:
-        ValueError: One does.
+        ValueError: A callback does.
     """
     for callback in callbacks if callable(rate) else ():
         if isinstance(callback, SET_THE_RATE) or any(map(_sets_rate, _functions(callback))):
@@ -160,7 +160,7 @@ def _functions(callback: Any) -> Iterator[Callable]:
 
 
 def _sets_rate(function: Callable) -> bool:
-    """Return whether a function says `optimizer.learning_rate = ...` or `optimizer.learning_rate.assign(...)`."""
+    """Return whether a function contains `optimizer.learning_rate = ...` or `optimizer.learning_rate.assign(...)`."""
     steps = [(step.opname, _last(step.argval)) for step in dis.get_instructions(function)]
     for (_, owner), (action, name), (_, following) in zip(steps, steps[1:], steps[2:], strict=False):
         if owner == "optimizer" and name in RATES and (action == "STORE_ATTR" or following == "assign"):
@@ -169,28 +169,26 @@ def _sets_rate(function: Callable) -> bool:
 
 
 def _last(names: Any) -> Any:
-    """Of an instruction that loads two variables at once, as Python 3.13 has it, the second."""
+    """Return the last of the names that an instruction loads: Python 3.13 may load two variables at once."""
     return names[-1] if isinstance(names, tuple) and names else names
 
 
 def fit_callbacks(
-    dataset: Any | None, given: Sequence[keras.callbacks.Callback], resume: str | os.PathLike | None
+    dataset: Any, given: Sequence[keras.callbacks.Callback], resume: str | os.PathLike | None
 ) -> list[keras.callbacks.Callback]:
     """Return the callbacks of a `fit`.
 
     Args:
-        dataset: Whose order in an epoch is to follow from the epoch's number, wherever `fit` starts; None for one whose
-            passes do not end with epochs.
-        given: Those of the user.
-        resume: Folder in which the run and their progress are saved, or None.
+        dataset: The data set, whose order in an epoch then depends on the epoch's number alone; None if its passes do
+            not end with epochs.
+        given: The callbacks of the user.
+        resume: Folder in which the run and the state of these callbacks are saved, or None.
     """
-    by_epoch = [keras.callbacks.LambdaCallback(lambda epoch, logs: setattr(dataset.position, "epoch", epoch))]
-    saving = [] if resume is None else [Resume(resume, dataset, callbacks=given)]
     averages = [callback for callback in given if isinstance(callback, AverageEpochs)]
     others = [callback for callback in given if callback not in averages]
-    return [
-        *(by_epoch if dataset is not None else ()),
-        *others,
-        *saving,
-        *averages,
-    ]  # a run goes on from its own weights, not from their mean
+    saving = [] if resume is None else [Resume(resume, dataset, callbacks=given)]
+    of_run = [*others, *saving, *averages]  # a run resumes from its own weights, not from their mean
+    if dataset is None:
+        return of_run
+    by_epoch = keras.callbacks.LambdaCallback(lambda epoch, logs: setattr(dataset.position, "epoch", epoch))
+    return [by_epoch, *of_run]

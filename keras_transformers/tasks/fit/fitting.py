@@ -1,4 +1,4 @@
-"""Fine-tune a task: everything that can be wrong is refused before the model is compiled anew."""
+"""Fine-tune a task: all arguments are checked before the model is compiled again."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from keras_transformers.training.workers.distribute import on_tensorflow, scope
 
 
 class Recipe(NamedTuple):
-    """How a task is fitted.
+    """The settings of a `fit`.
 
     Args:
-        settings: Of `Task.dataset`, to learn from.
-        dataset_options: More of them, to learn from and for validation.
-        optimizer: Arguments of `AdamW`, but for the learning rate.
-        compile_options: Of `Task.compile`.
-        rate: From the number of updates to a learning rate.
+        settings: Settings of `Task.dataset` for the training data.
+        dataset_options: Further settings, for training and validation data.
+        optimizer: Arguments of `AdamW`, without the learning rate.
+        compile_options: Options of `Task.compile`.
+        rate: From the number of updates to a learning rate, or a schedule.
         resume: Folder in which the run is saved, or None.
     """
 
@@ -48,18 +48,18 @@ def fit(
     """Fit a task.
 
     Args:
-        task: Whose model is compiled anew, and learns.
-        rows: `texts`, `labels`, `pairs` and `sample_weight`; None for what there is not.
-        epochs: The number of the last one.
-        recipe: How.
+        task: The task; its model is compiled again, and learns.
+        rows: `texts`, `labels`, `pairs` and `sample_weight`, or None in their place.
+        epochs: The number of the last epoch.
+        recipe: The settings.
         held_out: `validation_data` and `validation_split`.
-        options: Of `keras.Model.fit`.
+        options: Options of `keras.Model.fit`.
 
     Returns:
         Keras' `History`.
 
     Raises:
-        ValueError: As `Task.fit` says.
+        ValueError: As for `Task.fit`.
     """
     options = {name: value.item() if isinstance(value, np.generic) else value for name, value in options.items()}
     check_fit(rows["texts"], epochs, options)
@@ -81,11 +81,11 @@ def fit(
     callbacks = fit_callbacks(None if steps else dataset, callbacks, recipe.resume)
     with scope(getattr(task.model, "distribute_strategy", None)):
         task.compile(AdamW(rate, **recipe.optimizer), **recipe.compile_options)
-        # Keras would do so in the first step: one that makes variables is traced twice.
+        # Keras would build it in the first step, and a step that makes variables is traced twice.
         task.model.optimizer.build(task.model.trainable_variables)
-    dataset = dataset.repeat() if steps else dataset  # its passes go on from one epoch to the next
+    dataset = dataset.repeat() if steps else dataset  # a pass continues from one epoch to the next
     settings = {"epochs": epochs, "steps_per_epoch": steps, "validation_data": validation, "callbacks": callbacks}
-    # The data set shuffles by itself; Keras would warn, or on JAX shuffle the batches once more.
+    # The data set shuffles by itself; Keras would warn, or on JAX shuffle the batches again.
     return task.model.fit(dataset, shuffle=False, **settings, **options)
 
 

@@ -1,4 +1,4 @@
-"""What `Task.fit` measures after each epoch: `validation_data` in the forms that users have, and `validation_split`."""
+"""Validation data of `Task.fit`: `validation_data` in any form that is accepted, and `validation_split`."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ EXPECTED = (
 
 
 def read_columns(kind: Kind, data: Any) -> dict[str, Any]:
-    """Return the texts, labels and pairs in what `validation_data` may be, by name.
+    """Return the texts, labels and pairs of `validation_data`, by name.
 
     Args:
-        kind: Of the task.
-        data: See `EXPECTED`; no data set of batches.
+        kind: Kind of the task.
+        data: One of the forms of `EXPECTED`, but no data set of batches.
 
     Raises:
-        ValueError: It is nothing of the kind.
+        ValueError: The data have another form.
 
     Example:
 
@@ -63,13 +63,13 @@ def _are_texts(kind: Kind, data: Any) -> bool:
 
 
 def evaluation_set(task: Trainable, rows: Sequence[Any], settings: dict[str, Any], in_order: bool = False) -> Any:
-    """Return a data set of all texts, once: in their order where it matters, else sorted by length.
+    """Return a data set of all texts, once: sorted by length, or in the given order if metrics depend on it.
 
     Args:
-        task: Of the texts.
+        task: The task.
         rows: Texts, labels and pairs.
-        settings: Of `Task.dataset`.
-        in_order: Whether the order matters in any case.
+        settings: Settings of `Task.dataset`.
+        in_order: Whether to keep the given order in any case.
     """
     texts, labels, pairs = rows
     check_given(texts)
@@ -80,16 +80,16 @@ def evaluation_set(task: Trainable, rows: Sequence[Any], settings: dict[str, Any
 
 
 def validation_set(task: Trainable, data: Any, settings: dict[str, Any], in_order: bool = False) -> Any:
-    """Return the data set that is evaluated after each epoch; None for none.
+    """Return the data set that is evaluated after each epoch, or None.
 
     Args:
-        task: That is fitted.
-        data: `validation_data` as a user has it.
-        settings: Of `Task.dataset`.
-        in_order: Whether rows stay in the order given.
+        task: The task that is fitted.
+        data: `validation_data` as given by the user.
+        settings: Settings of `Task.dataset`.
+        in_order: Whether rows stay in the given order.
 
     Raises:
-        ValueError: It is none that the task can be evaluated on.
+        ValueError: The task cannot be evaluated on the data.
     """
     if data is None:
         return None
@@ -105,14 +105,14 @@ def validation_set(task: Trainable, data: Any, settings: dict[str, Any], in_orde
 
 
 def _check_stream(kind: Kind, columns: dict[str, Any]) -> None:
-    """Raise a `ValueError` for a stream of texts alone where labels are needed: Keras tells after the first epoch."""
+    """Raise a `ValueError` for a stream of texts alone if labels are needed: Keras fails after the first epoch only."""
     spec = getattr(columns["texts"], "element_spec", None)
     if kind.needs_labels and spec is not None and not (isinstance(spec, tuple) and len(spec) > 1):
         raise ValueError(f"{kind.name} needs labels: received a stream of texts alone. Expected (text, label) a row.")
 
 
 def _check_batches(data: Any, inputs: dict[str, Any]) -> None:
-    """Raise a `ValueError` for batches without labels, or for another model: Keras tells after the first epoch."""
+    """Raise a `ValueError` for batches without labels, or for another model: Keras fails after the first epoch only."""
     spec = data.element_spec if hasattr(data, "element_spec") else _first(data)
     if not (isinstance(spec, tuple) and len(spec) > 1):
         raise ValueError("received a data set without labels. Expected (inputs, labels): task.dataset(texts, labels).")
@@ -123,26 +123,27 @@ def _check_batches(data: Any, inputs: dict[str, Any]) -> None:
 def _first(data: keras.utils.PyDataset) -> Any:
     """Return the first batch, and leave the position where it was."""
     position = getattr(data, "position", None)
-    before = None if position is None else (position.epoch, position.batch)
+    if position is None:
+        return data[0]
+    before = position.epoch, position.batch
     batch = data[0]
-    if before:
-        position.epoch, position.batch = before
+    position.epoch, position.batch = before
     return batch
 
 
 def hold_out(columns: dict[str, Any], validation_data: Any, share: Any) -> tuple[dict[str, Any], Any]:
-    """Split the last share off texts and what belongs to them, before they are shuffled, as Keras does.
+    """Split the last rows off, before they are shuffled, as Keras does.
 
     Args:
-        columns: A row a text; or None.
-        validation_data: None, or where there is no share anything.
+        columns: Texts, labels, pairs and weights, one row a text; or None in their place.
+        validation_data: None; or anything, if `share` is 0.
         share: `validation_split`, in [0, 1).
 
     Returns:
-        Columns to learn from, and those held out; for a share of 0 all of them and `validation_data`.
+        The columns to learn from, and those held out; for a share of 0, all columns and `validation_data`.
 
     Raises:
-        ValueError: The share is no such number, one part would be empty, or there are not as many of one as of another.
+        ValueError: The share is out of range, one part would be empty, or columns have different lengths.
     """
     if not (is_number(share) and 0 <= share < 1):
         raise ValueError(f"validation_split must be a share of the texts, in [0, 1): received {share!r}.")
@@ -165,7 +166,7 @@ def hold_out(columns: dict[str, Any], validation_data: Any, share: Any) -> tuple
     return columns | learnt, {name: held[name] for name in COLUMNS if name in held}
 
 
-def _rows(name: str, values: Any) -> Sequence:
+def _rows(name: str, values: Any) -> Sequence | np.ndarray:
     rows = values if isinstance(values, (list, tuple, np.ndarray)) else listed(values)
     if rows is None:
         raise ValueError(f"validation_split needs {name} in a list: received {str(values)[:60]!r}.")

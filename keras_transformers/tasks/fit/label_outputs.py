@@ -1,4 +1,4 @@
-"""Labels for models with optional outputs, and weights of classes."""
+"""Objectives of tasks with optional outputs, class weights or sample weights."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from keras_transformers.tasks.tokens.token_targets import target_classes
 
 
 def full_objective(name: str, parts: Parts, outputs: Sequence[str], class_weight: dict[Any, float] | None) -> Objective:
-    """Return the objective of a task, with what its model and the caller add.
+    """Return the objective of a task, with labels of optional outputs and with class weights.
 
     Args:
-        name: Of the task.
-        parts: Of the task.
+        name: Name of the task.
+        parts: Parts of the task.
         outputs: Optional outputs of the model.
-        class_weight: What a text counts by its label.
+        class_weight: The weight of a text in the loss by its label.
 
     Raises:
-        ValueError: There are weights where texts have no class, or several.
+        ValueError: There are weights, and texts do not have one class each.
     """
     objective = parts.objective()
     if outputs:
@@ -40,15 +40,15 @@ def full_objective(name: str, parts: Parts, outputs: Sequence[str], class_weight
 
 
 def with_row_weights(kind: Kind, source: Source, objective: Objective, weights: Any) -> tuple[Source, Objective]:
-    """Return a source and an objective of which each text counts as much as its weight.
+    """Return a source and an objective with a weight for each text.
 
     Args:
-        kind: Of the task.
-        source, objective: Without weights.
-        weights: One a text, from 0 on; None for 1 each.
+        kind: Kind of the task.
+        source, objective: The ones without weights.
+        weights: One a text, at least 0; None for 1 each.
 
     Raises:
-        ValueError: They are none, not as many as texts, or the rows of the task are no texts.
+        ValueError: They are no numbers of at least 0, not as many as texts, or the rows of the task are no texts.
     """
     if weights is None:
         return source, objective
@@ -69,12 +69,12 @@ def with_row_weights(kind: Kind, source: Source, objective: Objective, weights: 
 
 
 class AllOutputs:
-    """An objective that labels the optional outputs of a model too, with zeros that nothing reads.
+    """An objective with labels for the optional outputs of a model, too: zeros that are not read.
 
-    Keras matches metrics with outputs by position: if an output has no label, it passes over the metrics, silently.
+    Keras matches metrics with outputs by position: if an output has no label, it skips the metrics without a warning.
 
     Args:
-        objective: The task's (see `data.pipeline`).
+        objective: The objective of the task.
         head: The output that the objective's labels are for, if they are one array.
         optional: Names of the other outputs.
     """
@@ -83,7 +83,7 @@ class AllOutputs:
         self.objective, self.head, self.optional = objective, head, tuple(optional)
         self.check = objective.check
 
-    def __call__(self, rows: Any, width: int, rng: np.random.Generator | None = None) -> tuple:
+    def __call__(self, rows: Any, width: Any, rng: Any = None) -> tuple:
         inputs, *labels = self.objective(rows, width, rng)
         if not labels:
             return (inputs,)
@@ -93,19 +93,19 @@ class AllOutputs:
 
 
 class WithClassWeights:
-    """An objective that weighs each target by its class. (Keras' `class_weight` takes no weights or outputs besides.)
+    """An objective that weights each target by its class. (Keras' `class_weight` allows one output and no weights.)
 
     Args:
-        objective: The task's, with whole numbers as labels of `head`: one a row, or `TokenTargets`.
+        objective: The objective of the task, with whole numbers as labels of `head`: one a row, or `TokenTargets`.
         head: The output that those labels are for.
-        weights: (C,) float, what a row of each class counts.
+        weights: (C,) float, the weight of each class.
     """
 
     def __init__(self, objective: Objective, head: str, weights: np.ndarray):
         self.objective, self.head, self.weights = objective, head, np.asarray(weights, np.float32)
         self.check = objective.check
 
-    def __call__(self, rows: Any, width: int, rng: np.random.Generator | None = None) -> tuple:
+    def __call__(self, rows: Any, width: Any, rng: Any = None) -> tuple:
         inputs, *labels = self.objective(rows, width, rng)
         if not labels:
             return (inputs,)

@@ -1,4 +1,4 @@
-"""What `fit` and evaluation need of a task."""
+"""The interface of a task that `fit` and evaluation use."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ class Trainable(Protocol):
     """A model with a data set and losses, such as `Task`.
 
     Attributes:
-        model: Learns; `compile` compiles it anew.
-        kind: Which texts and labels it takes.
-        parts: Its source of rows, objective, losses and metrics.
+        model: The model; `compile` compiles it again.
+        kind: Which texts and labels the task takes.
+        parts: Source of rows, objective, losses and metrics.
     """
 
     model: keras.Model

@@ -1,1 +1,1 @@
-"""Texts and labels as users have them, made sources of rows."""
+"""Texts and labels as given by users, and sources of rows made from them."""

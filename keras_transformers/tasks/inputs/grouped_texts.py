@@ -1,4 +1,4 @@
-"""From groups of texts as a user has them to a source: what sentence embeddings and multiple choice share."""
+"""Sources of groups of texts, which sentence embeddings and multiple choice learn from."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def group_source(
 
     Args:
         setup: Of the task.
-        sizes: How many texts a row may have.
-        read_labels: From labels as a user has them, or None, and the columns of texts to an array or None.
-        joined: Whether the first text is read together with each of the others; else each is read by itself.
+        sizes: Numbers of texts that a row may have.
+        read_labels: From labels as given by the user, or None, and the columns of texts to an array or None.
+        joined: Whether the first text is encoded together with each of the others; else each is encoded by itself.
 
     Returns:
         A `Parts.source`.
@@ -43,7 +43,8 @@ def group_source(
         others = columns[1:] if joined else columns
         flat = [text for row in zip(*others, strict=True) for text in row]
         firsts = [text for text in columns[0] for _ in others] if joined else None
-        encoded = setup.tokenizer.encode(*((firsts, flat) if joined else (flat,)), max_length=setup.max_length)
+        read, read_pairs = (flat, None) if firsts is None else (firsts, flat)
+        encoded = setup.tokenizer.encode(read, read_pairs, max_length=setup.max_length)
         tell_cut([row.truncated for row in encoded], setup.max_length)
         return TextGroups(rows_of(encoded, setup.config), len(others), read_labels(labels, columns))
 
@@ -51,7 +52,7 @@ def group_source(
 
 
 def text_columns(texts: Any, pairs: Any) -> Columns:
-    """Return texts and their partners as columns: the first text of each row, the second ones, ...
+    """Return texts and pairs as columns: the first text of each row, the second text of each row, ...
 
     Args:
         texts: Strings.
@@ -71,11 +72,12 @@ def text_columns(texts: Any, pairs: Any) -> Columns:
     given = listed(pairs)
     if given is None or all(isinstance(pair, str) for pair in given):
         columns = [check_texts("pairs", pairs if given is None else given)]
+        count = len(columns[0])
     else:
         rows = [check_texts(f"pairs[{number}]", pair) for number, pair in enumerate(given)]
         if len(lengths := {len(row) for row in rows}) > 1:
             raise ValueError(f"pairs have lists of {sorted(lengths)} texts: expected the same number in each.")
-        columns = [list(column) for column in zip(*rows, strict=True)]
-    if len(given) != len(texts):
-        raise ValueError(f"received {len(texts)} texts and {len(given)} pairs: expected one for each text.")
+        columns, count = [list(column) for column in zip(*rows, strict=True)], len(rows)
+    if count != len(texts):
+        raise ValueError(f"received {len(texts)} texts and {count} pairs: expected one for each text.")
     return [texts, *columns]

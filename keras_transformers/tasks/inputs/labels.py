@@ -1,4 +1,4 @@
-"""Labels as a user has them: names or numbers."""
+"""Labels as given by users, names or numbers, and the labels of a classifier."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Labels(NamedTuple):
     """The labels of a classifier; made by `make_labels`.
 
     Args:
-        names: Of the classes.
+        names: Names of the classes.
         problem: `"single_label"`, `"multi_label"` or `"regression"`.
     """
 
@@ -26,10 +26,10 @@ class Labels(NamedTuple):
     problem: str
 
     def to_numbers(self, labels: Any) -> np.ndarray:
-        """Class numbers of names; numbers stay, and for a regression may be strings, as from a table.
+        """Return the numbers of named classes; numbers stay, and of a regression may be strings, as from a table.
 
         Raises:
-            ValueError: A name is unknown, a string is no number, or there is one str for all.
+            ValueError: A name is unknown, a string is no number, or the labels are one str.
 
         Example:
 
@@ -57,13 +57,13 @@ class Labels(NamedTuple):
         return [self.names.index(name) for name in names]
 
     def class_weights(self, weights: Mapping[Any, float]) -> np.ndarray:
-        """Return what each class counts, float32 (C,); 1 for those left out.
+        """Return the weight of each class, float32 (C,); 1 for classes that are left out.
 
         Args:
-            weights: By name or number of a class.
+            weights: Weights by name or number of a class.
 
         Raises:
-            ValueError: A class is unknown, a weight is no number from 0 on, or texts have not one class each.
+            ValueError: A class is unknown, a weight is no number of at least 0, or texts do not have one class each.
         """
         if self.problem != "single_label":
             raise ValueError(
@@ -87,7 +87,7 @@ class Labels(NamedTuple):
 
 
 def label_rows(labels: Any, expected: str = "expected a list of labels, one a row") -> list:
-    """Labels, one a row, as a list; a `ValueError` if they are none."""
+    """Return labels, one a row, as a list; raise a `ValueError` if they are no list."""
     rows = listed(labels)
     if rows is None:
         raise ValueError(f"{expected}: received {str(labels)[:60]!r}.")
@@ -95,11 +95,11 @@ def label_rows(labels: Any, expected: str = "expected a list of labels, one a ro
 
 
 def label_numbers(labels: Any, expected: str) -> np.ndarray:
-    """Labels that are numbers, or rows of them, as a float32 array.
+    """Return labels that are numbers, or rows of numbers, as a float32 array.
 
     Args:
-        labels: As a user has them.
-        expected: What they should be, for the `ValueError` if they are no numbers.
+        labels: The labels as given by the user.
+        expected: The beginning of the `ValueError` if they are no numbers.
 
     Example:
 
@@ -124,15 +124,15 @@ def _is_numeric(row: Any) -> bool:
 
 
 def make_labels(labels: Sequence[str] | int | None, problem: str | None) -> Labels:
-    """Labels, checked.
+    """Check the labels of a classifier.
 
     Args:
         labels: Names of the classes, in their order or with their numbers, as in `{"bad": 0, "good": 1}` or the
-            reverse; or how many there are.
+            reverse; or the number of classes.
         problem: As in `Labels`; `"single_label"` when None.
 
     Raises:
-        ValueError: There are no labels, two are the same, one class is to be told from none, or the problem is unknown.
+        ValueError: There are no labels, two are the same, there is one class alone, or the problem is unknown.
 
     Example:
 
@@ -150,14 +150,14 @@ def make_labels(labels: Sequence[str] | int | None, problem: str | None) -> Labe
     return Labels(names, problem)
 
 
-def _names(labels: Sequence[str] | int | None) -> tuple[str, ...]:
+def _names(labels: Any) -> tuple[str, ...]:
     if labels is None:
         raise ValueError("classification needs labels: names such as ['negative', 'positive'], or their number.")
     if isinstance(labels, str):
         raise ValueError(f"labels must be a list of names, or their number: received the str {labels!r}. Pass a list.")
-    if isinstance(labels, numbers.Number):
-        if not is_size(labels):
-            raise ValueError(f"labels must be names or a positive number: received {labels}.")
+    if (is_number := isinstance(labels, numbers.Number)) and not is_size(labels):
+        raise ValueError(f"labels must be names or a positive number: received {labels}.")
+    if is_number:
         return tuple(f"LABEL_{number}" for number in range(labels))
     labels = tuple(_by_number(labels) if isinstance(labels, Mapping) else label_rows(labels))
     are_names = all(isinstance(label, str) and label for label in labels)
@@ -181,14 +181,14 @@ def _by_number(labels: Mapping) -> list:
 
 
 def _is_whole(number: Any) -> bool:
-    """Return whether this is a whole number: as JSON may have it, "0" or 0.0 too."""
+    """Return whether a value is a whole number; "0" and 0.0 are, too, since JSON may have them."""
     if isinstance(number, str):
         return number.isascii() and number.isdigit()
     return is_finite(number) and number == int(number)
 
 
 def _plain_row(row: Any, number: int) -> Any:
-    """Return the labels of a text as Python values; a `ValueError` if there are none."""
+    """Return the labels of a text as Python values; raise a `ValueError` for None, or one str."""
     if row is None:
         raise ValueError(f"the labels of row {number} are None: pass [] for a text without any.")
     if isinstance(row, str):

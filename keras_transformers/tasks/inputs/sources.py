@@ -1,4 +1,4 @@
-"""From texts and labels as a user has them to sources of `data.pipeline`: what tasks share."""
+"""Sources of rows from texts and labels as given by users, and the checks that tasks share."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def text_source(setup: Setup, read_labels: Callable[[Any], np.ndarray] | None = 
 
     Args:
         setup: Of the task.
-        read_labels: From labels as a user has them to numbers; None where texts have no labels.
+        read_labels: From labels as given by the user to numbers; None if the task takes no labels.
 
     Returns:
         A `Parts.source`.
@@ -30,15 +30,16 @@ def text_source(setup: Setup, read_labels: Callable[[Any], np.ndarray] | None = 
 
     def source(texts: Any, labels: Any, pairs: Any, *, buffer_size: int = 4096) -> Rows | Stream:
         if is_stream(texts, labels, pairs):
-            # The graph is made now: made while `Stream` traces, its tables would belong to that trace.
+            # The graph is built now: built while `Stream` traces, its tables would belong to that trace.
             return Stream(texts, partial(encode, setup.text_graph), buffer_size, read_labels)
-        if labels is not None and read_labels is None:
+        if read_labels is None and labels is not None:
             raise ValueError(f"{setup.kind.name} takes no labels: they come from the texts. Leave labels out.")
         if pairs is None and setup.kind.needs_pairs:
             raise lacks_pairs(setup.kind)
         encoded = setup.tokenizer.encode(texts, pairs, max_length=setup.max_length)
         tell_cut([row.truncated for row in encoded], setup.max_length)
-        return rows_of(encoded, setup.config, None if labels is None else read_labels(labels))
+        numbers = None if read_labels is None or labels is None else read_labels(labels)
+        return rows_of(encoded, setup.config, numbers)
 
     def encode(graph: Any, texts: Any, pairs: Any) -> dict[str, Any]:
         encoded = graph.encode(texts, pairs, max_length=setup.max_length)
@@ -50,14 +51,14 @@ def text_source(setup: Setup, read_labels: Callable[[Any], np.ndarray] | None = 
 
 
 def lacks_pairs(kind: Kind) -> ValueError:
-    """Return the error of texts alone, for a task of pairs."""
+    """Return the error for texts without pairs, of a task that needs pairs."""
     return ValueError(
         f"{kind.name} takes pairs: received texts alone. Pass the second text of each as pairs (--text-pair)."
     )
 
 
 def is_stream(texts: Any, labels: Any, pairs: Any = None) -> bool:
-    """Return whether texts are a `tf.data.Dataset`; a `ValueError` if something is given beside one."""
+    """Return whether texts are a `tf.data.Dataset`; raise a `ValueError` if labels or pairs are given beside one."""
     stream = hasattr(texts, "element_spec")
     if stream and (labels is not None or pairs is not None):
         raise ValueError("a tf.data.Dataset brings its labels and pairs along: zip them with the texts.")
@@ -65,13 +66,13 @@ def is_stream(texts: Any, labels: Any, pairs: Any = None) -> bool:
 
 
 def rows_of(encoded: Sequence[Encoded], config: TransformerConfig, labels: Any = None) -> Rows:
-    """Return rows of encoded texts, with segments where the model has them."""
+    """Return rows of encoded texts, with segments if the model has them."""
     segments = [row.segment_ids for row in encoded] if config.num_segments else None
     return Rows.of([row.ids for row in encoded], segments, labels)
 
 
 def is_ready(data: Any) -> bool:
-    """Return whether this is a data set of batches for the model, not of texts."""
+    """Return whether the data are a data set of batches for the model, not of texts."""
     spec = getattr(data, "element_spec", None)
     first = spec[0] if isinstance(spec, tuple) and spec else spec
     is_rows = isinstance(first, dict) and all(getattr(part, "shape", None) == () for part in first.values())
@@ -90,43 +91,46 @@ def check_given(texts: Any) -> None:
 
 
 def kept(values: Any) -> Any:
-    """Values that can be read again: those of an iterator as a list."""
+    """Return values that can be read twice: a list of the values of an iterator."""
     return list(values) if isinstance(values, Iterator) else values
 
 
 def check_labelled(kind: Kind, texts: Any, labels: Any, label_needed: str = "") -> None:
-    """A `ValueError` where there are no labels and a task needs them; a stream brings its own."""
+    """Raise a `ValueError` if a task needs labels and there are none; a stream contains its labels."""
     if (kind.needs_labels or label_needed) and labels is None and not hasattr(texts, "element_spec"):
         each = label_needed and f" (each {label_needed})"
         raise ValueError(f"{kind.name} needs labels, one a text{each}, to fit or evaluate: received None.")
 
 
 def has_nothing_to_learn(kind: Kind, parts: Parts, texts: Any, labels: Any) -> bool:
-    """Return whether there are only texts, of a task that learns from labels."""
-    is_pair = isinstance(getattr(texts, "element_spec", None), tuple)  # a stream with labels, or with second texts
+    """Return whether a task that learns from labels is given texts alone."""
+    is_pair = isinstance(getattr(texts, "element_spec", None), tuple)  # a stream with labels or pairs
     return bool(kind.needs_labels or parts.label_needed) and labels is None and not is_pair
 
 
 def check_learnable(kind: Kind, parts: Parts, texts: Any, labels: Any, pairs: Any) -> None:
-    """A `ValueError` where texts lack the labels or the pairs that it takes to fit and evaluate."""
+    """Raise a `ValueError` if texts lack the labels or the pairs that the task needs to fit and evaluate."""
     check_labelled(kind, texts, labels, parts.label_needed)
     if parts.pairs_needed and pairs is None and not hasattr(texts, "element_spec"):
         raise lacks_pairs(kind)
 
 
 def divided(name: str, source: Callable, settings: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the settings of a data set that are for the source of a task, and those of `data.pipeline.batches`.
+    """Split the settings of a data set: those of the task's source, and those of `pipeline.batches`.
 
     Args:
-        name: Of the task.
-        source: Of the task.
-        settings: Of both; one may be of both.
+        name: Name of the task.
+        source: Source of the task.
+        settings: Settings of both; one may belong to both.
 
     Raises:
-        ValueError: There is one of neither.
+        ValueError: A setting belongs to neither.
     """
     of_source, of_batches = keyword_names(source), keyword_names(batches) - {"max_length", "batch_tokens"}
     if unknown := sorted(settings.keys() - of_source - of_batches):
         known = ", ".join(sorted(of_source | of_batches))
         raise ValueError(f"dataset has no setting {', '.join(unknown)}; for {name} it has {known}.")
-    return tuple({key: settings[key] for key in settings.keys() & names} for names in (of_source, of_batches))
+    for_source, for_batches = (
+        {key: settings[key] for key in settings.keys() & names} for names in (of_source, of_batches)
+    )
+    return for_source, for_batches

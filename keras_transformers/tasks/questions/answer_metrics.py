@@ -1,4 +1,4 @@
-"""Metrics of extractive question answering: of positions in a text, and of the texts of answers."""
+"""Metrics of extractive question answering: of token positions, and of the texts of answers."""
 
 from __future__ import annotations
 
@@ -76,15 +76,15 @@ class MeanSpanCrossEntropy(MeanCrossEntropy):
 
 
 def answer_scores(answers: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, float]:
-    """Exact match and F1 of answers, in percent, as the evaluation script of SQuAD 2.0 computes them.
+    """Return exact match and F1 of answers, in percent, as the evaluation script of SQuAD 2.0 computes them.
 
-    Case, punctuation, the articles of English and the width of spaces do not count. F1 is that of the words of an
-    answer and a reference. Of several references the best one counts, for each of the two.
+    Case, punctuation, English articles and the width of spaces are ignored. F1 compares the words of an answer and a
+    reference. Each score takes the best of several references.
     Papers: Rajpurkar et al. 2016, https://arxiv.org/abs/1606.05250, and 2018, https://arxiv.org/abs/1806.03822.
 
     Args:
         answers: One a question; `""` for no answer.
-        references: The right answers of each question; none where the text has no answer.
+        references: The right answers to each question; an empty list if the text has no answer.
 
     Returns:
         `exact_match` and `f1`, from 0 to 100.
@@ -107,7 +107,7 @@ def answer_scores(answers: Sequence[str], references: Sequence[Sequence[str]]) -
     exact = total = 0.0
     for answer, texts in zip(answers, references, strict=True):
         found = _words(answer)
-        # A reference of articles and punctuation alone is none, as in the script.
+        # A reference without words, of articles and punctuation alone, is left out, as in the script.
         right = [words for words in map(_words, texts) if words] or [[]]
         exact += found in right
         total += max(_f1(found, words) for words in right)

@@ -1,4 +1,4 @@
-"""Exact match and F1 of answers, from the logits of the windows that a model reads to be evaluated."""
+"""Exact match and F1 of answers, from the logits of a model that is evaluated on windows."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from keras_transformers.tasks.questions.best_answers import SpanOptions, answer_
 from keras_transformers.tasks.questions.context_windows import first_windows
 from keras_transformers.text.encoded import Encoded
 
-TEXTS = 256  # whose windows are compared at a time
+TEXTS = 256  # texts whose windows are compared at a time
 
 
 class AnswerScorer:
-    """The `Scorer` of question answering: what `predict` would answer, measured.
+    """The `Scorer` of question answering: scores of the answers that `predict` would return.
 
     Args:
-        encoded: All windows, in the order of the texts.
-        contexts: Of each text.
-        right: The texts of the right answers to each.
-        max_windows: The most windows of a text that are read to answer.
-        options: Of the task.
+        encoded: All windows, in the order of the questions.
+        contexts: The context of each question.
+        right: The texts of the right answers to each question.
+        max_windows: The most windows of a context that are read to answer.
+        options: Options of the task.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class AnswerScorer:
         self.done = 0
 
     def add(self, inputs: Any, labels: Any, outputs: Any) -> None:
-        """Find the best spans of some windows."""
+        """Find the best spans of the next windows."""
         logits = outputs["logits"]  # (W, T, 2)
         numbers = self.order[self.done : self.done + len(logits)]
         self.done += len(logits)
@@ -68,6 +68,6 @@ class AnswerScorer:
     def _answers(self, columns: dict[str, np.ndarray], contexts: list[str]) -> list[str]:
         first = first_windows({**columns, "truncated": np.zeros(len(contexts), bool)}, self.max_windows)
         best = best_of_texts(first, first["row"], len(contexts), self.options)
-        said = answer_questions(best, contexts, self.options)
-        places = (ops.convert_to_numpy(said[name]).tolist() for name in ("start", "end"))
+        answers = answer_questions(best, contexts, self.options)
+        places = (ops.convert_to_numpy(answers[name]).tolist() for name in ("start", "end"))
         return [context[start:end] for context, start, end in zip(contexts, *places, strict=True)]

@@ -1,4 +1,4 @@
-"""Answers of extractive question answering: the best spans of all windows of a context, and what is said of them."""
+"""Answers of extractive question answering: the best spans over all windows of a context."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ IMPOSSIBLE = NEVER / 2  # sums of logits above it are those of real spans
 
 
 class SpanOptions(NamedTuple):
-    """Which spans are answers."""
+    """Options of how answers are chosen from spans."""
 
     num_candidates: int
     max_answer_length: int  # in tokens
@@ -26,7 +26,7 @@ class SpanOptions(NamedTuple):
 
 
 def best_spans(logits: Tensor, windows: Tensors, options: SpanOptions) -> Tensors:
-    """Find the best spans of each window, among all of them, and the score of having no answer.
+    """Find the best spans of each window, and the score of having no answer.
 
     Args:
         logits: (W, T, 2), of first and last tokens.
@@ -36,7 +36,7 @@ def best_spans(logits: Tensor, windows: Tensors, options: SpanOptions) -> Tensor
     Returns:
         `numbers`, float32 (W, 1 + N, 2): the sum of a span's logits, `NEVER` if there are fewer spans, and its score,
         the product of two probabilities among the tokens of the context and `[CLS]`. And `places`, int32 (W, 1 + N, 2):
-        where it starts and ends in the context. Number 0 is no answer, which `[CLS]` stands for.
+        start and end of the span in the context. Number 0 is `[CLS]`, which means no answer.
 
     Example:
 
@@ -65,9 +65,9 @@ def best_spans(logits: Tensor, windows: Tensors, options: SpanOptions) -> Tensor
 
 
 def _best_pairs(logits: Tensor, options: SpanOptions) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the N largest sums of the logit of a first and that of a last token, (W, N), and these tokens.
+    """Return the N largest sums of the logits of a first and a last token, (W, N), and these tokens.
 
-    Exact: it compares all spans of at most L tokens, a band of (W, T, L) sums.
+    The search is exact: it compares all spans of at most L tokens, a band of (W, T, L) sums.
     """
     length, count = options.max_answer_length, options.num_candidates
     width = ops.shape(logits)[1]
@@ -76,7 +76,7 @@ def _best_pairs(logits: Tensor, options: SpanOptions) -> tuple[Tensor, Tensor, T
 
     sums = logits[..., :1] + ops.take(ends, last, axis=1)  # (W, T, L)
     sums = ops.reshape(sums, (-1, width * length))
-    sums = ops.pad(sums, [[0, 0], [0, count]], constant_values=4 * NEVER)  # there are N, and the first ones are spans
+    sums = ops.pad(sums, [[0, 0], [0, count]], constant_values=4 * NEVER)  # at least N sums, spans first
     total, best = ops.top_k(sums, count)  # (W, N) each
     first, more = best // length, best % length
 
@@ -87,8 +87,8 @@ def _best_pairs(logits: Tensor, options: SpanOptions) -> tuple[Tensor, Tensor, T
 def best_of_texts(found: Tensors, row: Tensor, count: Any, options: SpanOptions) -> Tensors:
     """Find the best spans of each text, from those of its windows.
 
-    Windows overlap, so that several may have found the same span: the best one counts. The windows that lack an answer
-    say so: having none is as good as in the window where it is worst.
+    Windows overlap, so that several may have found the same span: the best one counts. Windows without the answer give
+    a high score to no answer, so the score of no answer is the lowest one of all windows.
 
     Args:
         found: From `best_spans`.
@@ -97,8 +97,8 @@ def best_of_texts(found: Tensors, row: Tensor, count: Any, options: SpanOptions)
         options: Of the task.
 
     Returns:
-        `start`, `end` int32, `total` and `score` float32, (B, N) each, 0 where there are fewer spans; and
-        `null_total`, `null_score` (B,).
+        `start`, `end` int32, `total` and `score` float32, (B, N) each, 0 where there are fewer spans; and `null_total`,
+        `null_score` (B,), of no answer.
     """
     sizes = ops.segment_sum(ops.ones_like(row), row, count)  # (B,)
     column = ops.arange(ops.max(sizes, initial=1), dtype="int32")  # (M,), for the windows of a text
@@ -118,7 +118,7 @@ def best_of_texts(found: Tensors, row: Tensor, count: Any, options: SpanOptions)
 
 
 def _distinct(spans: Tensors, count: int) -> Tensors:
-    """Find the best spans (B, N) of (B, K), no two with the same place; zeros where there are fewer."""
+    """Return the best spans (B, N) of (B, K), no two with the same place; zeros where there are fewer."""
     total, picked = spans["total"], []
     for _ in range(count):
         best = ops.argmax(total, axis=1)[:, None]  # (B, 1)
@@ -130,7 +130,7 @@ def _distinct(spans: Tensors, count: int) -> Tensors:
 
 
 def answer_questions(best: Tensors, contexts: Any, options: SpanOptions) -> Tensors:
-    """Return what is exported.
+    """Return the outputs of the export, but for `truncated`.
 
     Args:
         best: From `best_of_texts`.
@@ -138,9 +138,9 @@ def answer_questions(best: Tensors, contexts: Any, options: SpanOptions) -> Tens
         options: Of the task.
 
     Returns:
-        `answer`, what stands in the context, `score`, `start` and `end`, (B,) each; and `candidates` strings,
+        `answer`, a span of the context, `score`, `start` and `end`, (B,) each; and `candidates` strings,
         `candidate_scores`, `candidate_starts` and `candidate_ends`, (B, N) each, the best first. Places are in code
-        points. `""` and 0 where there is no answer, and for candidates that there are not.
+        points. No answer, and padding of candidates, is `""` and 0.
     """
     start, end, score = best["start"], best["end"], best["score"]  # (B, N) each
     has_spans = end[:, :1] > 0  # (B, 1)
@@ -149,7 +149,7 @@ def answer_questions(best: Tensors, contexts: Any, options: SpanOptions) -> Tens
         is_null |= (best["null_total"][:, None] - best["total"][:, :1]) > options.null_threshold
     null_score = ops.where(has_spans, best["null_score"][:, None], 0.0)
 
-    # The answer, in front of the candidates; that there is none is an empty place.
+    # The answer comes before the candidates; no answer is an empty span.
     start = ops.concatenate([ops.where(is_null, 0, start[:, :1]), start], axis=1)  # (B, 1 + N)
     end = ops.concatenate([ops.where(is_null, 0, end[:, :1]), end], axis=1)
     score = ops.concatenate([ops.where(is_null, null_score, score[:, :1]), score], axis=1)

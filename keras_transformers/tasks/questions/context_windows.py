@@ -1,4 +1,4 @@
-"""Windows over long contexts, each with the whole question."""
+"""Overlapping windows of long contexts, each with the whole question."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.utils.number_checks import is_size
 from keras_transformers.utils.tensor_types import Tensor
 
-MOST_INT32 = 2**31 - 1  # what a number of windows is compared as
+MOST_INT32 = 2**31 - 1  # numbers of windows are int32
 LEAST_ROOM = 4  # tokens of text in a window: two of the question, two of the context
 
 
 class Windows(NamedTuple):
-    """How contexts are divided."""
+    """The sizes of windows."""
 
     max_length: int  # of a window, in tokens, special ones included
     stride: int  # tokens by which the windows of a context overlap
@@ -26,21 +26,21 @@ class Windows(NamedTuple):
 
     @property
     def question_length(self) -> int:
-        """Tokens of a question that are never cut: half of the room."""
+        """The most tokens of a question that is never cut: half of the room."""
         return self.room // 2
 
 
 def plan_windows(tokenizer: Tokenizer, max_length: int, stride: Any) -> Windows:
-    """Return how contexts are divided, so that half of a window at least is context, and a quarter of that half is new.
+    """Return the sizes of windows: at least half of a window is context, and a quarter of that half is new.
 
     Args:
         tokenizer: Of the task.
         max_length: Longest window in tokens.
-        stride: Tokens by which windows should overlap; fewer where windows are short.
+        stride: Tokens by which windows should overlap; fewer if windows are short.
 
     Raises:
-        ValueError: `stride` is no positive integer, windows hold next to nothing, or the tokenizer does not part
-            questions from contexts.
+        ValueError: `stride` is no positive integer, windows are too short, or the tokenizer puts no special token
+            between question and context.
 
     Example:
 
@@ -68,15 +68,15 @@ def plan_windows(tokenizer: Tokenizer, max_length: int, stride: Any) -> Windows:
 def encode_windows(
     tokenizer: Tokenizer, questions: Sequence[str], contexts: Sequence[str], windows: Windows
 ) -> tuple[list[Encoded], list[bool]]:
-    """Return pairs of question and context as windows.
+    """Encode pairs of question and context, as windows.
 
-    A question of more than half a window is cut to half of it, or to what a short context leaves, if that is more:
-    windows would else advance by a token or two, or not at all.
+    A question of more than half a window is cut to half of it, or to the room beside a short context if that is more.
+    Otherwise windows would advance by a token or two, or not at all.
 
     Args:
         tokenizer: Of the task.
         questions, contexts: B texts each.
-        windows: How contexts are divided.
+        windows: The sizes of windows.
 
     Returns:
         At least B windows, in the order of the texts (see `Encoded.row`); and whether each question was cut.
@@ -88,14 +88,14 @@ def encode_windows(
     >>> [tokenizer.decode(window.ids) for window in found], cut
     (['a a b c', 'a c d e'], [False])
     """
-    kept = {}  # of each question that is cut, by row
+    kept = {}  # windows of each question that is cut, by row
     for row, encoded in enumerate(tokenizer.encode(questions, special_tokens=False)):
         if len(encoded.ids) <= windows.question_length:
             continue
         (context,) = tokenizer.encode([contexts[row]], special_tokens=False)
         count = max(windows.question_length, windows.room - len(context.ids))
         if count < len(encoded.ids):
-            # More than is kept, so that all that is kept reads as in the whole text; yet not a long text a window.
+            # More text than is kept, so that the kept tokens are those of the whole text, but not all of a long one.
             end = encoded.offsets[min(2 * count, len(encoded.ids) - 1)][1]
             kept[row] = _cut_windows(tokenizer, questions[row][:end], contexts[row], count, windows)
     rows = [row for row in range(len(questions)) if row not in kept]
@@ -110,8 +110,8 @@ def first_windows(encoded: dict[str, Tensor], most: int) -> dict[str, Tensor]:
     """Return the first `most` windows of each text; a text that has more is marked as `truncated`.
 
     Args:
-        encoded: As `Reader.windows` gives it: (W, ...) for W windows in the order of the texts, but `truncated` (B,).
-        most: At least 1; of any size.
+        encoded: From `Reader.windows`: (W, ...) for W windows in the order of the texts, but `truncated` (B,).
+        most: At least 1.
 
     Returns:
         The same columns, with W at most B * most.

@@ -1,4 +1,4 @@
-"""Answers that stand in a text: read as users have them, checked, and turned into targets of tokens."""
+"""Right answers in a context: forms that users give, checks, and targets of tokens."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from keras_transformers.utils.number_checks import is_token_id
 NO_TARGET = -1
 MAX_LENGTH = 2**31  # of a text, in characters
 ROWS = (list, tuple, np.ndarray)
-Answer = tuple[int, str]  # where it starts in its context, in characters, and what stands there
+Answer = tuple[int, str]  # its start in the context, in characters, and its text
 
 
 def read_answers(label: Any) -> list[Answer]:
-    """Return the right answers to a question, from any form that is taken.
+    """Return the right answers to a question, from any form that is accepted.
 
     Args:
-        label: A dict `{"text": [...], "answer_start": [...]}`, as data sets of Hugging Face have it; a tuple
-            (start, text); a list of these; or None, or what is empty, where the context has no answer.
+        label: A dict `{"text": [...], "answer_start": [...]}`, as in data sets of Hugging Face; a tuple (start, text);
+            a list of these; or None, or an empty dict or list, if the context has no answer.
 
     Returns:
         (start, text) of each answer.
 
     Raises:
-        ValueError: It has another form.
+        ValueError: The label has another form.
 
     Example:
 
@@ -41,7 +41,7 @@ def read_answers(label: Any) -> list[Answer]:
     if isinstance(label, Mapping):
         return _of_dict(label) if label else []
     if isinstance(label, ROWS) and len(label) == 2 and isinstance(label[1], str):
-        return [_checked(*label, label)]
+        return [_checked(label[0], label[1], label)]
     if not isinstance(label, ROWS) or not all(isinstance(one, (Mapping, *ROWS)) for one in label):
         raise _wrong_form(label)
     return [answer for one in label for answer in read_answers(one)]
@@ -70,7 +70,7 @@ def _wrong_form(label: Any) -> ValueError:
 
 
 def misplaced(context: str, answer: Answer) -> str:
-    """Return what is wrong with the place of an answer; empty if it is right.
+    """Return an error message for the place of an answer; empty if the place is right.
 
     Example:
 
@@ -80,7 +80,8 @@ def misplaced(context: str, answer: Answer) -> str:
     start, text = answer
     if context.startswith(text, start):
         return ""
-    found, place = [], context.find(text)
+    found: list[int] = []
+    place = context.find(text)
     while place >= 0 and len(found) < 3:
         found.append(place)
         place = context.find(text, place + 1)
@@ -90,7 +91,7 @@ def misplaced(context: str, answer: Answer) -> str:
 
 
 def context_tokens(window: Encoded) -> np.ndarray:
-    """(T,) bool: which tokens of an encoded pair are those of the second text."""
+    """Return which tokens of an encoded pair belong to the second text, (T,) bool."""
     found = zip(window.word_ids, window.sequence_ids, strict=True)
     return np.array([word is not None and sequence == 1 for word, sequence in found], bool)
 
@@ -98,8 +99,8 @@ def context_tokens(window: Encoded) -> np.ndarray:
 def answer_targets(windows: Sequence[Encoded], answer: Answer | None) -> np.ndarray:
     """Return the first and the last token of an answer in each window of its text.
 
-    A token that holds a part of the answer belongs to it. A window that lacks a part of the answer has none: its target
-    is the first token, `[CLS]`.
+    A token that holds a part of the answer belongs to it. A window that lacks a part of the answer has no answer: its
+    target is the first token, `[CLS]`.
 
     Args:
         windows: All windows of one pair of question and context.
@@ -117,7 +118,7 @@ def answer_targets(windows: Sequence[Encoded], answer: Answer | None) -> np.ndar
         offsets = np.array(window.offsets, np.int64).reshape(-1, 2)  # (T, 2)
         inside = context_tokens(window) & (offsets[:, 1] > start) & (offsets[:, 0] < end)
         places = inside.nonzero()[0]
-        # First and last token, and where the one starts and the other ends.
+        # The first and the last token, the start of the first and the end of the last.
         found.append((*places[[0, -1]], offsets[places[0], 0], offsets[places[-1], 1]) if len(places) else None)
 
     parts = [part for part in found if part is not None]
@@ -132,13 +133,13 @@ def answer_targets(windows: Sequence[Encoded], answer: Answer | None) -> np.ndar
 
 @dataclass(frozen=True)
 class AnswerSpans:
-    """Converts rows with the first and last token of an answer to the model's inputs and (B, 2) targets.
+    """The objective of rows with the first and last token of an answer: the model's inputs and (B, 2) targets.
 
     Args:
         pad_id: int, the id of padding.
 
     Raises:
-        ValueError: from `check`: labels that are not two whole numbers a row, below the row's length; negative for no
+        ValueError: from `check`: labels are not two whole numbers a row, below the row's length; negative for no
             target.
 
     Example:

@@ -11,7 +11,7 @@ from keras_transformers.training.losses.target_losses import TargetLoss
 
 
 def span_cross_entropy(positions: Any, logits: Any) -> tuple[Any, Any]:
-    """Cross entropy of the first and of the last token of an answer, in nats, before any reduction.
+    """Return the cross entropy of the first and of the last token of an answer, in nats, before any reduction.
 
     Args:
         positions: (B, 2) integers, the first and the last token; negative: no target.

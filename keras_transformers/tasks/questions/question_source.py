@@ -1,4 +1,4 @@
-"""From questions, contexts and answers as a user has them to windows with targets."""
+"""Sources of windows with targets, from questions, contexts and answers as given by the user."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from keras_transformers.text.text_checks import check_texts, listed
 
 
 def span_source(setup: Setup, windows: Windows) -> Callable[..., Rows]:
-    """Return the source of a task that looks for answers: a `Parts.source`, a row for each window.
+    """Return the source of extractive question answering, a `Parts.source` with a row for each window.
 
     Args:
         setup: Of the task.
-        windows: How contexts are divided.
+        windows: The sizes of windows.
     """
 
     def source(texts: Any, labels: Any, pairs: Any) -> Rows:
@@ -48,7 +48,7 @@ def span_source(setup: Setup, windows: Windows) -> Callable[..., Rows]:
 
 
 def check_pairs(questions: Any, contexts: Any) -> tuple[list[str], list[str]]:
-    """Check questions and their contexts; raise a `ValueError` if they are not as many texts, or none."""
+    """Return questions and contexts as lists; raise a `ValueError` if there are none, or not as many of each."""
     questions = check_texts("texts", questions)
     if contexts is None:
         raise ValueError(
@@ -65,7 +65,7 @@ def check_pairs(questions: Any, contexts: Any) -> tuple[list[str], list[str]]:
 
 
 def check_answers(labels: Any, contexts: Sequence[str]) -> list[list[Answer]]:
-    """Return the right answers to each question; a `ValueError` names the row where they have a wrong form or place."""
+    """Return the right answers to each question; raise a `ValueError` for one of another form or at a wrong place."""
     rows = listed(labels)
     if rows is None:
         raise ValueError(f"expected a list with the answers to each question: received {str(labels)[:60]!r}.")
@@ -97,7 +97,7 @@ def _tell_cut(cut: list[bool], windows: Windows) -> None:
 
 
 def _tell_lost(targets: list[np.ndarray], answers: list[list[Answer]]) -> None:
-    """Warn of answers that no token stands for."""
+    """Warn of answers without a token."""
     if lost := [row for row, target in enumerate(targets) if (target == NO_TARGET).any()]:
         text = answers[lost[0]][0][1]
         warnings.warn(

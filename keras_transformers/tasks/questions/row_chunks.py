@@ -1,4 +1,4 @@
-"""A function over many rows, a few of them at a time, so that memory does not grow with their number."""
+"""A loop over chunks of rows, so that memory does not grow with their number."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from keras_transformers.training.workers.distribute import on_tensorflow
 
 
 class Spec(NamedTuple):
-    """What a function gives for a row."""
+    """Dtype and shape of an output for one row."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -21,12 +21,12 @@ class Spec(NamedTuple):
 def in_chunks(
     function: Callable[[Tensors], Tensors], columns: Tensors, specs: Mapping[str, Spec], size: int
 ) -> Tensors:
-    """Return what a function gives for rows, computed for `size` of them at a time.
+    """Return the outputs of a function for all rows, computed for `size` rows at a time.
 
     Args:
-        function: From columns of some rows to columns of `specs`, a row for each.
+        function: From columns of some rows to columns of `specs`, of as many rows.
         columns: Tensors (W, ...).
-        specs: Of what the function gives.
+        specs: Of the outputs.
         size: The most rows at a time.
 
     Returns:
@@ -53,7 +53,7 @@ def _in_loop(function: Callable[[Tensors], Tensors], columns: Tensors, specs: Ma
     import tensorflow as tf
 
     rows = tf.shape(next(iter(columns.values())))[0]
-    count = tf.maximum(-(-rows // size), 1)  # one for no rows, as no chunks cannot be joined
+    count = tf.maximum(-(-rows // size), 1)  # at least one, since an empty list of chunks cannot be joined
 
     def step(number: tf.Tensor, *arrays: tf.TensorArray) -> tuple:
         chunk = slice(number * size, (number + 1) * size)
@@ -65,6 +65,6 @@ def _in_loop(function: Callable[[Tensors], Tensors], columns: Tensors, specs: Ma
         tf.TensorArray(spec.dtype, count, infer_shape=False, element_shape=[None, *spec.shape])
         for spec in specs.values()
     ]
-    # Not in parallel, as a loop does by itself: chunks do not wait for one another, and all would be in memory.
+    # Not in parallel, which is the default: chunks are independent, so that all of them would be in memory.
     _, *arrays = tf.while_loop(lambda number, *_: number < count, step, (0, *arrays), parallel_iterations=1)
     return {name: array.concat() for name, array in zip(specs, arrays, strict=True)}

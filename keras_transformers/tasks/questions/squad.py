@@ -1,4 +1,4 @@
-"""Questions, contexts and answers from files in the format of SQuAD, versions 1.1 and 2.0."""
+"""Read questions, contexts and answers from files in the format of SQuAD, versions 1.1 and 2.0."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Squad(NamedTuple):
 
     questions: list[str]
     contexts: list[str]
-    answers: list[list[Answer]]  # none where the context has no answer
+    answers: list[list[Answer]]  # an empty list if the context has no answer
     ids: list[str]
 
 
@@ -29,15 +29,15 @@ def read_squad(path: str | Path, labelled: bool = True) -> Squad:
 
     Args:
         path: the file, in UTF-8.
-        labelled: bool. If False, there need be no answers, and they are not read.
+        labelled: bool. If False, answers are not read and may be missing.
 
     Returns:
         `Squad(questions, contexts, answers, ids)`. An answer is (start, text), in characters of its context; a question
         that `is_impossible` has none. Ids are strings.
 
     Raises:
-        ValueError: no such file, it is not of this format, it has no questions, or an answer is not at its place. The
-            message has the article, the paragraph, and the id of the question.
+        ValueError: there is no such file, it has another format or no questions, or an answer is not at its place. The
+            message names the article, the paragraph, and the id of the question.
 
     Example:
 
@@ -63,7 +63,7 @@ def read_squad(path: str | Path, labelled: bool = True) -> Squad:
 
 
 def _rows(content: Any, where: str, labelled: bool) -> Iterator[tuple]:
-    """Question, context, answers and id of each question."""
+    """Yield question, context, answers and id of each question."""
     for a, article in enumerate(_value(content, "data", list, where), 1):
         title = article.get("title") if isinstance(article, dict) else None
         of_article = f"{where}, article {a}" + (f" ({title!r})" if title else "")
@@ -96,7 +96,7 @@ def _answers(entry: dict[str, Any], context: str, where: str) -> list[Answer]:
 
 
 def _value(record: Any, name: str, kind: type, where: str) -> Any:
-    """Return the value of a key, of its type."""
+    """Return the value of a key, or raise a `ValueError` if it is missing or has another type."""
     if not isinstance(record, dict) or name not in record:
         keys = ", ".join(map(repr, record)) if isinstance(record, dict) else type(record).__name__
         raise ValueError(f"{where}: expected an object with {name!r}, as SQuAD has it; received {keys or 'none'}.")

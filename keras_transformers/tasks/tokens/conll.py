@@ -16,26 +16,26 @@ CONLLU_COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "depre
 LINE_END = re.compile("\r{0,2}\n|\r")  # of Windows, of Windows written as text once more, and of old Macs
 ROW_NUMBER = re.compile(r"\d+([-.]\d+)?")
 Sentences = tuple[list, Any]  # one entry a text: words, or a str; and their labels, or spans
-Line = tuple[str, str]  # and what errors begin with
+Line = tuple[str, str]  # a line, and the beginning of errors about it
 Row = Any  # (word, label), or None between sentences
 
 
 def read_annotated(path: str | Path, column: str | int | None = None, labelled: bool = True) -> Sentences:
-    """Read texts with labels of their words, or with entities, from a file of any format that is read here.
+    """Read texts with labelled words, or with entities, from a file of CoNLL, CoNLL-U or JSON lines.
 
     Args:
         path: a file; `.jsonl` is JSON lines, `.conllu` is CoNLL-U, and any other suffix CoNLL. A line of JSON is
             `{"words": [...], "labels": [...]}` or `{"text": "...", "entities": [{"start", "end", "label"}, ...]}`, in
             characters from `start` to before `end`.
         column: of CoNLL and CoNLL-U: see `read_conll`.
-        labelled: bool. If False, there need be no labels, and they are not read.
+        labelled: bool. If False, labels are not read and may be missing.
 
     Returns:
-        Texts and labels, as a token classifier takes them: lists of words and of labels; or texts and lists of
+        Texts and labels for a token classifier: lists of words and of labels; or texts and lists of
         (start, end, label). Labels are None if `labelled` is False.
 
     Raises:
-        ValueError: the file is none of these, or as from `read_conll`. The message has the line.
+        ValueError: the file has another format, or as from `read_conll`. The message names the line.
 
     Example:
 
@@ -70,14 +70,14 @@ def read_conll(path: str | Path, column: str | int | None = None, labelled: bool
     Args:
         path: the file, in UTF-8.
         column: of the labels, a number from 0; in CoNLL-U also its name. None for the last, and in CoNLL-U for "upos".
-        labelled: bool. If False, there need be no labels, and they are not read.
+        labelled: bool. If False, labels are not read and may be missing.
 
     Returns:
         The words of each sentence, and their labels (None if `labelled` is False).
 
     Raises:
-        ValueError: no such file, a row with another number of columns than the first one, a row without label, a
-            column that is not there, a sentence without words, bytes that are not UTF-8, or no rows. The message has
+        ValueError: there is no such file, a row has another number of columns than the first one, a label or the column
+            of labels is missing, a sentence has no words, bytes are not UTF-8, or there are no rows. The message names
             the line.
 
     Example:
@@ -91,7 +91,8 @@ def read_conll(path: str | Path, column: str | int | None = None, labelled: bool
     path = Path(path)
     rows_of = _conllu_rows if path.suffix.lower() == ".conllu" else _conll_rows
     rows = [None, *rows_of(path, _lines(path), column, labelled)]
-    words, labels = [], []
+    words: list[list[str]] = []
+    labels: list[list[str]] = []
     for last, row in pairwise(rows):
         if row is not None and last is None:
             words.append([])
@@ -109,9 +110,8 @@ def _not_empty(path: Path, texts: list, labels: list, labelled: bool) -> Sentenc
 
 
 def _lines(path: Path) -> Iterator[Line]:
-    """Yield each line, without white space around it, and what errors begin with. "\\u2028" ends no line, nor is it
-    white.
-    """
+    """Yield each line, stripped of spaces and tabs, and the beginning of errors about it."""
+    # Not by `splitlines` and `strip` alone, which treat U+2028 and other characters of a word as white space.
     for number, line in enumerate(LINE_END.split(read_utf8(path)), 1):
         yield line.strip(" \t"), f"{path}, line {number}"
 
@@ -121,7 +121,7 @@ def _fields(line: str) -> list[str]:
 
 
 def _conll_rows(path: Path, lines: Iterable[Line], column: Any, labelled: bool) -> Iterator[Row]:
-    """Word and label of each row; None between sentences."""
+    """Yield word and label of each row, and None between sentences."""
     lines = [(line, where) for line, where in lines if not line.startswith("-DOCSTART-")]
     first, begin = next(((line, where) for line, where in lines if line and not line.startswith("# ")), (None, ""))
     if first is None:
@@ -157,7 +157,7 @@ def _place(path: Path, column: Any, width: int) -> int:
 
 
 def _conllu_rows(path: Path, lines: Iterable[Line], column: Any, labelled: bool) -> Iterator[Row]:
-    """Word and label of each row; None between sentences."""
+    """Yield word and label of each row, and None between sentences."""
     form, place = CONLLU_COLUMNS.index("form"), _conllu_place(path, column)
     begun = has_words = False
     for line, where in lines:
@@ -190,7 +190,7 @@ def _row(fields: list[str], word: int, label: int, width: int, where: str) -> tu
 
 
 def _example(line: str, where: str, labelled: bool) -> tuple[Any, list]:
-    """Text and labels of a line of JSON."""
+    """Return text and labels of a line of JSON."""
     try:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:

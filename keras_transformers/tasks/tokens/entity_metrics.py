@@ -15,10 +15,10 @@ from keras_transformers.utils.tensor_types import Tensor
 
 
 def entity_bounds(classes: Tensor, labels: TokenLabels) -> tuple[Tensor, Tensor]:
-    """Return where entities start and end. From left to right, the two alternate: start, end, start, end.
+    """Return where entities start and end; from left to right, starts and ends alternate.
 
     Args:
-        classes: (B, W) int32 of the words of each row; C for places without a word, which are all on the right.
+        classes: (B, W) int32, the classes of the words of each row; C for padding, which is on the right.
         labels: The labels of the C classes.
 
     Returns:
@@ -40,7 +40,7 @@ def entity_bounds(classes: Tensor, labels: TokenLabels) -> tuple[Tensor, Tensor]
 
 
 def entity_counts(y_true: Tensor, y_pred: Tensor, labels: TokenLabels) -> Tensor:
-    """Count the entities that are found correctly, that are found, and that there are.
+    """Count the correct entities, the found entities and the true entities.
 
     Args:
         y_true: (B, T) integers; negative: not the first token of a word.
@@ -60,7 +60,7 @@ def entity_counts(y_true: Tensor, y_pred: Tensor, labels: TokenLabels) -> Tensor
     kinds = ops.convert_to_tensor(labels.kinds)
     same_start = true_starts & starts & (ops.take(kinds, true) == ops.take(kinds, found))  # (B, T)
 
-    # The next end of either is the same word where an end of both comes next.
+    # An entity is correct if the next end after its start, in either row, is an end in both.
     any_end, both_end = true_ends | ends, true_ends & ends  # (B, T)
     number = ops.cumsum(ops.cast(any_end, "int32"), axis=1) - ops.cast(any_end, "int32")  # (B, T), of the next end
     next_end = take_at(true_first(any_end), number)  # (B, T), its column
@@ -69,10 +69,10 @@ def entity_counts(y_true: Tensor, y_pred: Tensor, labels: TokenLabels) -> Tensor
 
 
 class EntityScore(keras.metrics.Metric):
-    """Base of the metrics: counts of entities over the whole set, as of seqeval's default mode.
+    """The base of metrics that count entities over a whole data set, as seqeval does by default.
 
     Tjong Kim Sang and Buchholz 2000, https://aclanthology.org/W00-0726, define them; all types count together (micro
-    average). Words that begin no entity properly, such as `I-x` after `O`, begin one.
+    average). A label that cannot begin an entity by the scheme, such as `I-x` after `O`, begins one.
 
     Args:
         labels: Names of the classes, of the BIO or BIOES scheme.

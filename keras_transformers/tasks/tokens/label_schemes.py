@@ -1,4 +1,4 @@
-"""Labels of tokens by name: plain tags, and the schemes that mark entities: BIO, BIOES, BILOU and BMES."""
+"""Labels of tokens: plain tags, and the schemes that mark entities: BIO, BIOES, BILOU and BMES."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ import numpy as np
 
 SCHEMES = {"bio": "BI", "bioes": "BIES", "bilou": "BILU", "bmes": "BMES"}
 OUTSIDE = "O"
-SAME = {"M": "I", "L": "E", "U": "S"}  # prefixes of BILOU and BMES, and what BIOES calls them
+SAME = {"M": "I", "L": "E", "U": "S"}  # prefixes of BILOU and BMES, and those of BIOES for the same
 MARK = re.compile("([BIESLUM])([-_])(.+)", re.IGNORECASE | re.DOTALL)
 
 
 def bio_labels(types: Iterable[str], scheme: str = "bio") -> list[str]:
     """Return the labels that mark entities of some types.
 
-    Use it for the `labels` of a token classifier, where the entities are given by their types.
+    Use it for the `labels` of a token classifier, if entities are given by their types.
     Papers: BIO, Ramshaw and Marcus 1995, https://arxiv.org/abs/cmp-lg/9505040; BIOES (there BILOU), Ratinov and Roth
     2009, https://aclanthology.org/W09-1119.
 
     Args:
         types: Names of the types.
-        scheme: `"bio"` (begin, inside, outside), `"bioes"` (end and single besides), or the same by other letters:
-            `"bilou"` (last, unit) or `"bmes"` (middle, end, single).
+        scheme: `"bio"` (begin, inside, outside); `"bioes"` (and end, single); or the same with other letters: `"bilou"`
+            (last, unit) or `"bmes"` (middle, end, single).
 
     Returns:
         `"O"`, and the labels of each type, in the order of the types.
 
     Raises:
-        ValueError: There are no types, or one str for all; or the scheme is unknown.
+        ValueError: There are no types, two are the same, or the scheme is unknown.
 
     Example:
 
@@ -48,14 +48,14 @@ def bio_labels(types: Iterable[str], scheme: str = "bio") -> list[str]:
 
 
 def labels_in(rows: Iterable[Sequence]) -> list[str]:
-    """Return the labels for a data set, from those that its rows have.
+    """Return the labels of a data set.
 
     Args:
         rows: For each text the labels of its words, or its entities as (start, end, type).
 
     Returns:
-        Those of a whole scheme, where they are of one: a word of the test set may need `I-x` where the training set has
-        `B-x` only. Else all different labels, sorted.
+        If they are of a scheme, all labels of the scheme for their types: a test set may need `I-x` even if this data
+        set has `B-x` only. Else all different labels, sorted.
 
     Raises:
         ValueError: There are no labels, or most are of a scheme and others are not.
@@ -81,14 +81,14 @@ def labels_in(rows: Iterable[Sequence]) -> list[str]:
 
 @dataclass(frozen=True)
 class TokenLabels:
-    """The labels of a token classifier, and what they say of entities.
+    """The labels of a token classifier, and the scheme by which they mark entities.
 
-    The scheme follows from the names: where most are `O` or begin with `B-` or `I-`, it is BIO; with `E-` or `S-`
-    besides, BIOES; with `L-` or `U-`, BILOU; with `M-`, BMES; else they are plain tags, such as parts of speech. `B_`
-    and `b-` are read, too, if most names have that separator and case. Names of another form are outside of entities.
+    The scheme follows from the names: if most are `O` or begin with `B-` or `I-`, it is BIO; if some begin with `E-` or
+    `S-`, BIOES; with `L-` or `U-`, BILOU; with `M-`, BMES; else they are plain tags, such as parts of speech. `B_` and
+    `b-` are accepted, too, if most names have that separator and case. Names of another form are outside of entities.
 
     Args:
-        names: Of the labels, in the order of the classes.
+        names: Names of the labels, in the order of the classes.
 
     Example:
 
@@ -106,16 +106,22 @@ class TokenLabels:
 
     @cached_property
     def _form(self) -> tuple[bool, str] | None:
-        """Whether the prefixes of most names are capitals, and their separator; None for plain tags."""
+        """Whether most prefixes are capitals, and their separator; None for plain tags."""
         forms = Counter((mark[1].isupper(), mark[2]) for name in self.names if (mark := MARK.fullmatch(name)))
         if not forms:
             return None
         form, count = forms.most_common(1)[0]
         return form if 2 * (count + (_outside(form) in self.names)) > len(self.names) else None
 
+    def _of_scheme(self) -> tuple[tuple[bool, str], str]:
+        """Return the form and the scheme of labels that mark entities; raise a `ValueError` for plain tags."""
+        if self._form is None or self.scheme is None:
+            raise ValueError(f"expected labels that mark entities, such as O and B-person: received {self.names}.")
+        return self._form, self.scheme
+
     @cached_property
     def _marks(self) -> list[tuple[str, str] | None]:
-        """The prefix and the type of each name of the scheme, None for the others."""
+        """The prefix and the type of each name of the scheme; None for other names."""
         marks = [MARK.fullmatch(name) for name in self.names]
         return [(m[1], m[3]) if m and (m[1].isupper(), m[2]) == self._form else None for m in marks]
 
@@ -136,24 +142,28 @@ class TokenLabels:
 
     @cached_property
     def odd(self) -> tuple[str, ...]:
-        """The names that are not of the scheme which most are of."""
+        """The names that do not fit the scheme of most names."""
+        if (form := self._form) is None:
+            return ()
         others = [name for name, mark in zip(self.names, self._marks, strict=True) if mark is None]
-        return tuple(name for name in others if self._form and name != _outside(self._form))
+        return tuple(name for name in others if name != _outside(form))
 
     def describe_odd(self) -> str:
-        """Return what is wrong with the labels that are not of the scheme, and what to do."""
+        """Return an error message for the labels that do not fit the scheme, with the remedy."""
+        form, scheme = self._of_scheme()
         good = next(name for name, mark in zip(self.names, self._marks, strict=True) if mark)
         return (
-            f"most labels are of the scheme {self.scheme.upper()}, such as {good!r}, but {list(self.odd)} are not: "
-            f"correct them, or write {_outside(self._form)!r} for words outside of entities."
+            f"most labels are of the scheme {scheme.upper()}, such as {good!r}, but {list(self.odd)} are not: "
+            f"correct them, or write {_outside(form)!r} for words outside of entities."
         )
 
     def completed(self) -> list[str]:
-        """Return the names, and those that the scheme has besides for their types."""
-        is_upper, separator = self._form
-        names = [_outside(self._form)]
+        """Return the names, with all labels that the scheme has for their types."""
+        form, scheme = self._of_scheme()
+        is_upper, separator = form
+        names = [_outside(form)]
         for kind in self.types:
-            marks = [f"{letter if is_upper else letter.lower()}{separator}{kind}" for letter in SCHEMES[self.scheme]]
+            marks = [f"{letter if is_upper else letter.lower()}{separator}{kind}" for letter in SCHEMES[scheme]]
             names += marks + [
                 name
                 for name, mark in zip(self.names, self._marks, strict=True)
@@ -163,7 +173,7 @@ class TokenLabels:
 
     @cached_property
     def parts(self) -> list[tuple[str, str]]:
-        """The prefix, as BIOES has it, and the type of each label; of `O`, and of all plain tags, `"O"` and `""`."""
+        """The prefix, in the letters of BIOES, and the type of each label; `"O"` and `""` for `O` and plain tags."""
         marks = [mark or (OUTSIDE, "") for mark in self._marks]
         return [(SAME.get(prefix.upper(), prefix.upper()), kind) for prefix, kind in marks]
 
@@ -173,11 +183,11 @@ class TokenLabels:
         return sorted({kind for _, kind in self.parts if kind})
 
     def spread(self, number: int, count: int) -> list[int]:
-        """Return the classes of the parts of what has one label: a word that a tokenizer splits at its full stops, say.
+        """Return the classes of the parts of a word that the tokenizer splits, such as "U.S.".
 
         Args:
-            number: The class of the whole.
-            count: How many parts there are.
+            number: The class of the word.
+            count: The number of parts.
 
         Raises:
             ValueError: A class that the parts need is not among the labels.
@@ -189,7 +199,11 @@ class TokenLabels:
         return [self._class(prefix, kind) for prefix in (first, *"I" * (count - 2), last)]
 
     def entity(self, kind: str, count: int) -> list[int]:
-        """Return the classes of an entity of a type, of so many words.
+        """Return the classes of the words of an entity.
+
+        Args:
+            kind: Type of the entity.
+            count: The number of words.
 
         Raises:
             ValueError: The type is unknown, or a class that the entity needs is not among the labels.
@@ -200,8 +214,9 @@ class TokenLabels:
 
     def _class(self, prefix: str, kind: str) -> int:
         if (prefix, kind) not in self.parts:
-            letter = next(x for x in SCHEMES[self.scheme] if SAME.get(x, x) == prefix)
-            name = f"{letter if self._form[0] else letter.lower()}{self._form[1]}{kind}"
+            (is_upper, separator), scheme = self._of_scheme()
+            letter = next(x for x in SCHEMES[scheme] if SAME.get(x, x) == prefix)
+            name = f"{letter if is_upper else letter.lower()}{separator}{kind}"
             raise ValueError(
                 f"an entity of type {kind!r} needs the label {name!r}, which is not among {list(self.names)}: add it. "
                 "(A word that the tokenizer splits is an entity of several.)"
@@ -210,18 +225,18 @@ class TokenLabels:
 
     @cached_property
     def kinds(self) -> np.ndarray:
-        """The number in `types` of each class, and last that of a place without a word; -1 for none: int32 (C + 1,)."""
+        """The number in `types` of each class and of padding, -1 for none: int32 (C + 1,)."""
         numbers = [self.types.index(kind) if kind else -1 for _, kind in self.parts]
         return np.array([*numbers, -1], np.int32)
 
     @cached_property
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Where entities start and end, by the rules of CoNLL-2000's conlleval, which are those of seqeval's default.
+        """Where entities start and end, by the rules of CoNLL-2000's conlleval, which seqeval uses by default.
 
         Returns:
-            Two arrays, bool (C + 1, C + 1). The first: whether an entity starts at a word of the second class, after
-            one of the first. The second: whether one ends at a word of the first class, before one of the second. Class
-            C is a place without a word: before the text and behind it.
+            Two arrays, bool (C + 1, C + 1), for a class (row) and the class of the next word (column). The first:
+            whether an entity starts at the next word. The second: whether an entity ends before the next word. Class C
+            is padding, before the text and behind it.
         """
         parts = [*self.parts, (OUTSIDE, "")]
         starts = [[_starts(*before, *after) for after in parts] for before in parts]

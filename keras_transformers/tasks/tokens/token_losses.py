@@ -1,4 +1,4 @@
-"""The loss of a token classifier, whose words may be several tokens."""
+"""The loss of a token classifier; a word may be several tokens."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from keras_transformers.training.workers.distribute import all_reduce_sum
 
 @keras.saving.register_keras_serializable("keras_transformers")
 class TokenCrossEntropy(TargetLoss):
-    """Cross entropy over all parts of words, per word.
+    """Cross entropy, summed over all parts of words and divided by the number of words.
 
     Args:
         name: Name of the loss.
 
     Call arguments:
-        y_true: (B, T) integers: the class of a word from 0 on; -1: no target; below: class -2 - y of a further part of
-            a word, which adds to the sum but is no word (see `data.token_targets`).
+        y_true: (B, T) integers: from 0 on, the class of a word; -1, no target; below, class -2 - y of a further part of
+            a word, which adds to the sum but is no word (see `TokenTargets`).
         y_pred: (B, T, C) logits.
         sample_weight: (B,) or (B, T).
 

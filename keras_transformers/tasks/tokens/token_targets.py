@@ -1,4 +1,4 @@
-"""Targets of a token classifier: from labels of words, or spans of characters, to a number a token."""
+"""Targets of a token classifier, one number a token, from labels of words or from entities."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NO_TARGET = -1
 
 
 class Unit(NamedTuple):
-    """A word of the tokenizer, before it is split into pieces: what gets one label."""
+    """A word of the tokenizer, before it is split into pieces; it gets one label."""
 
     position: int  # of its first token
     start: int  # in the text, in characters
@@ -26,11 +26,11 @@ class Unit(NamedTuple):
 
 
 class Targets(NamedTuple):
-    """The targets of one text, and the numbers in it of what could not be told.
+    """The targets of one text, and the numbers of the words or spans that do not fit its tokens.
 
     Args:
         numbers: One a token: see `TokenTargets`.
-        unclear: Words without a token; or spans that begin or end inside a word of the tokenizer.
+        unclear: Numbers of words without a token; or of spans that begin or end inside a word of the tokenizer.
     """
 
     numbers: list[int]
@@ -38,7 +38,7 @@ class Targets(NamedTuple):
 
 
 def target_classes(targets: np.ndarray) -> np.ndarray:
-    """Return the class of each target, whether or not metrics count it; -1 where there is none.
+    """Return the class of each target, whether or not metrics count it; -1 for no target.
 
     Example:
 
@@ -49,7 +49,7 @@ def target_classes(targets: np.ndarray) -> np.ndarray:
 
 
 def units(encoded: Encoded) -> list[Unit]:
-    """Return the words of the tokenizer in a text, special tokens left out."""
+    """Return the words of the tokenizer in a text, without special tokens."""
     found, last = [], None
     for position, (word, (start, end)) in enumerate(zip(encoded.word_ids, encoded.offsets, strict=True)):
         if word is None:
@@ -63,13 +63,13 @@ def units(encoded: Encoded) -> list[Unit]:
 
 
 def word_targets(encoded: Encoded, words: Sequence[str], classes: Sequence[int], labels: TokenLabels) -> Targets:
-    """Targets from the classes of given words, which a space joins to a text.
+    """Return targets from the classes of words, which spaces join to a text.
 
-    The first unit of a word has its class. Further ones, as of "U.S.", have the class that continues it, for the loss
+    The first unit of a word has its class. Further units, as of "U.S.", have the class that continues it, for the loss
     alone: metrics count each word once.
 
     Args:
-        encoded: Of the text.
+        encoded: The encoded text.
         words: The words.
         classes: Their classes.
         labels: The labels of all classes.
@@ -90,11 +90,11 @@ def word_targets(encoded: Encoded, words: Sequence[str], classes: Sequence[int],
 
 
 def span_targets(encoded: Encoded, spans: Sequence[tuple[int, int, str]], labels: TokenLabels) -> Targets:
-    """Targets from entities as (start, end, type): each unit is a word, and belongs to the first span that it overlaps.
+    """Return targets from entities (start, end, type); a unit belongs to the first span that it overlaps.
 
     Args:
-        encoded: Of the text.
-        spans: In characters of the text, half open, in order and apart from each other.
+        encoded: The encoded text.
+        spans: In characters of the text, half open, in order and without overlaps.
         labels: The labels of all classes.
 
     Raises:
@@ -102,8 +102,12 @@ def span_targets(encoded: Encoded, spans: Sequence[tuple[int, int, str]], labels
     """
     all_units, numbers = units(encoded), [NO_TARGET] * len(encoded.ids)
     units_of = _overlapping(all_units, [start for start, _, _ in spans], [end for _, end, _ in spans])
+    if (outside := labels.outside) is None:
+        raise ValueError(
+            f"entities need a label for words outside of them, such as 'O': the labels are {labels.names}."
+        )
     for unit in all_units:
-        numbers[unit.position] = labels.outside
+        numbers[unit.position] = outside
     kept, unclear = _kept(encoded, all_units), []
     for i, (own, (start, end, kind)) in enumerate(zip(units_of, spans, strict=True)):
         classes = labels.entity(kind, len(own))
@@ -117,7 +121,7 @@ def span_targets(encoded: Encoded, spans: Sequence[tuple[int, int, str]], labels
 
 
 def _overlapping(all_units: list[Unit], starts: list[int], ends: list[int]) -> list[list[Unit]]:
-    """For each stretch of a text, in order and apart, the units that overlap it, and none before it."""
+    """Return, for each span of a text, the units that overlap it and no span before it."""
     found: list[list[Unit]] = [[] for _ in starts]
     for unit in all_units:
         index = bisect_right(ends, unit.start)
@@ -127,7 +131,7 @@ def _overlapping(all_units: list[Unit], starts: list[int], ends: list[int]) -> l
 
 
 def _kept(encoded: Encoded, all_units: list[Unit]) -> float:
-    """Return where the part of a text ends that was not cut off."""
+    """Return the end of the part of a text that was not cut off."""
     if not encoded.truncated:
         return float("inf")
     return all_units[-1].end if all_units else 0
@@ -135,18 +139,18 @@ def _kept(encoded: Encoded, all_units: list[Unit]) -> float:
 
 @dataclass(frozen=True)
 class TokenTargets:
-    """Converts rows with a target for each token to the model's inputs and (B, T) targets.
+    """The objective of rows with a target for each token: the model's inputs and (B, T) targets.
 
     A target of 0 or more is the class of a word, at its first token. -1 is no target: special tokens, further pieces
-    and padding. A target below is the class -2 - target of a further part of a word, as of the second full stop of
-    "U.S.": it adds to the loss (`training.token_losses`), and no metric counts it.
+    and padding. A target below -1 is the class -2 - target of a further part of a word, such as the second full stop of
+    "U.S.": it adds to the loss (`TokenCrossEntropy`), and no metric counts it.
 
     Args:
         num_classes: int, number of outputs C.
         pad_id: int, the id of padding.
 
     Raises:
-        ValueError: from `check`: rows without a target for each token, or one out of range.
+        ValueError: from `check`: rows have no target for each token, or one is out of range.
 
     Example:
 

@@ -1,4 +1,4 @@
-"""Answers of a token classifier: a label for each word of the tokenizer, and entities with their places in the text."""
+"""Predictions of a token classifier: a label for each word of the tokenizer, and entities with their places."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from keras_transformers.utils.tensor_types import Tensor
 
 
 def label_words(logits: Tensor, word_ids: Tensor, offsets: Tensor) -> Tensors:
-    """Label each word of the tokenizer as its first token.
+    """Label each word of the tokenizer by its first token.
 
     Args:
         logits: (B, T, C).
@@ -28,7 +28,7 @@ def label_words(logits: Tensor, word_ids: Tensor, offsets: Tensor) -> Tensors:
 
     Returns:
         `real` (B, W) bool, False for padding; and `label` int32, `start`, `end` int32 and `score`, the label's
-        probability, (B, W) each, without meaning where there is padding. W is at least 1.
+        probability, (B, W) each, meaningless at padding. W is at least 1.
 
     Example:
 
@@ -55,7 +55,7 @@ def label_words(logits: Tensor, word_ids: Tensor, offsets: Tensor) -> Tensors:
 
 
 def find_entities(words: Tensors, labels: TokenLabels) -> Tensors:
-    """Find entities in labelled words; a label that begins none properly, such as `I-x` after `O`, begins one.
+    """Find entities in labelled words; a label that cannot begin one by the scheme, as `I-x` after `O`, begins one.
 
     Args:
         words: From `label_words`.
@@ -63,7 +63,7 @@ def find_entities(words: Tensors, labels: TokenLabels) -> Tensors:
 
     Returns:
         `real` (B, E) bool, False for padding; and `kind`, the number in `labels.types`, `start`, `end` int32 and
-        `score`, the mean of those of its words, (B, E) each, without meaning where there is padding. E is at least 1.
+        `score`, the mean of the scores of its words, (B, E) each, meaningless at padding. E is at least 1.
     """
     classes = ops.where(words["real"], words["label"], len(labels.names))  # (B, W)
     starts, ends = entity_bounds(classes, labels)
@@ -82,15 +82,15 @@ def find_entities(words: Tensors, labels: TokenLabels) -> Tensors:
 
 
 def _places(flags: Tensor) -> Tensor:
-    """Return whether each of the most places that a row needs for what is flagged is taken, (B, at least 1)."""
+    """Return a mask (B, N) with as many leading True as a row has flags; N is the largest count, at least 1."""
     counts = ops.sum(ops.cast(flags, "int32"), axis=1, keepdims=True)  # (B, 1)
     return ops.arange(ops.max(counts, initial=1), dtype="int32") < counts
 
 
 def _means(scores: Tensor, starts: Tensor, first: Tensor, last: Tensor) -> Tensor:
-    """Return the mean (B, E) of the scores (B, W) of each entity; a score outside is 0."""
+    """Return the mean (B, E) of the scores (B, W) of each entity; words outside of entities have a score of 0."""
     width = ops.shape(first)[1]
-    # Words before the first entity go with it: their score is 0. Those behind an entity go with that.
+    # Words before the first entity are summed with it, words behind an entity with that one: their scores are 0.
     number = ops.maximum(ops.cumsum(ops.cast(starts, "int32"), axis=1) - 1, 0)  # (B, W)
     rows = ops.arange(ops.shape(first)[0], dtype="int32")[:, None]  # (B, 1)
     sums = ops.segment_sum(ops.ravel(scores), ops.ravel(rows * width + number), ops.size(first))  # (B * E,)
@@ -98,7 +98,7 @@ def _means(scores: Tensor, starts: Tensor, first: Tensor, last: Tensor) -> Tenso
 
 
 def answer_tokens(logits: Tensor, encoded: Mapping[str, Any], texts: Any, labels: TokenLabels) -> Tensors:
-    """Return what is exported.
+    """Return the outputs of the export, but for `truncated`.
 
     Args:
         logits: (B, T, C).
@@ -107,10 +107,10 @@ def answer_tokens(logits: Tensor, encoded: Mapping[str, Any], texts: Any, labels
         labels: The labels of the C classes.
 
     Returns:
-        For the words of the tokenizer `token_label` and `token`, what stands in the text, (B, W) strings;
-        `token_start`, `token_end` int32 and `token_score` float32 (B, W). Where labels mark entities, also their types
-        in `label` and what stands in the text in `entity`, (B, E) strings; and `start`, `end` and `score` (B, E).
-        Places in a text are in code points; padding is `""` and 0.
+        For the words of the tokenizer `token`, the span of the text, and `token_label`, (B, W) strings; `token_start`,
+        `token_end` int32 and `token_score` float32 (B, W). If labels mark entities, also `entity`, the span of the
+        text, and `label`, the type, (B, E) strings; and `start`, `end` and `score` (B, E). Places in a text are in code
+        points; padding is `""` and 0.
     """
     words = label_words(logits, encoded["word_ids"], encoded["offsets"])
     places = _padded(words)  # (B, W) each
@@ -132,7 +132,7 @@ def _padded(found: Tensors) -> Tensors:
 
 
 def cut_out(texts: Any, start: Tensor, end: Tensor) -> Any:
-    """Parts of texts.
+    """Cut spans out of texts.
 
     Args:
         texts: (B,) strings: a TensorFlow tensor, or on other backends any sequence of str.
@@ -149,7 +149,7 @@ def cut_out(texts: Any, start: Tensor, end: Tensor) -> Any:
     if on_tensorflow():
         import tensorflow as tf
 
-        # Of code points, not by `substr`: it would take a whole text for each part, and walk to it from the beginning.
+        # By code points, not `substr`, which would copy the whole text for each span and count from its beginning.
         points = tf.strings.unicode_decode(texts, "UTF-8", errors="replace")  # (B, None), as the tokenizer reads them
         rows = tf.cast(points.row_starts(), start.dtype)[:, None]  # (B, 1)
         places = tf.ragged.range(tf.reshape(rows + start, [-1]), tf.reshape(rows + end, [-1]))  # (B * E, None)

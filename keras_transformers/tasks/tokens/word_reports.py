@@ -1,12 +1,10 @@
-"""What the answers of a token classifier say of it: by type of entity, or by tag."""
+"""Reports of a token classifier: scores by type of entity, or by tag."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from keras_transformers.tasks.parts import Setup
 from keras_transformers.tasks.reports import Answers, Report, Wrong, worst
@@ -19,7 +17,7 @@ Entity = tuple[int, int, str]  # the first word, the last word, the type
 
 
 class Words(NamedTuple):
-    """The words of a text that metrics count, their classes, and those that were answered."""
+    """The words of a text that metrics count, their true classes, and the predicted ones."""
 
     texts: list[str]
     true: list[int]
@@ -27,7 +25,7 @@ class Words(NamedTuple):
 
 
 def word_report(setup: Setup, labels: TokenLabels) -> Callable[..., Report]:
-    """Return the report of a token classifier, over the words that its metrics count.
+    """Return the report function of a token classifier, over the words that its metrics count.
 
     Args:
         setup: Of the task.
@@ -59,11 +57,11 @@ def _accuracy(words: Sequence[Words]) -> float:
 
 
 def entities_of(classes: list[int], labels: TokenLabels) -> list[Entity]:
-    """Return the entities of a text by the rules of conlleval, as `training.entity_metrics` counts them.
+    """Return the entities of a text by the rules of conlleval, as `entity_metrics` counts them.
 
     Args:
-        classes: Of its words.
-        labels: Of the classes.
+        classes: Classes of its words.
+        labels: Labels of the classes.
 
     Example:
 
@@ -78,17 +76,19 @@ def entities_of(classes: list[int], labels: TokenLabels) -> list[Entity]:
 
 
 def _of_entities(labels: TokenLabels, words: Sequence[Words]) -> tuple[Report, Wrong]:
-    correct, found, true, wrong = Counter(), Counter(), Counter(), {}
+    correct, found, true = (Counter[str]() for _ in range(3))
+    wrong = {}
     for row, text in enumerate(words):
         right, answered = (set(entities_of(classes, labels)) for classes in (text.true, text.found))
         for counts, entities in ((correct, right & answered), (found, answered), (true, right)):
             counts.update(kind for _, _, kind in entities)
         if right != answered:
-            said = [[_named(text, entity) for entity in sorted(side)] for side in (right - answered, answered - right)]
-            wrong[row] = _told(len(right ^ answered), *said)
-    counts = [[of_type[kind] for kind in labels.types] for of_type in (correct, found, true)]
-    scores = class_scores(labels.types, *counts)
-    return {**total_scores(*counts), "macro_f1": macro_f1(scores), "classes": scores}, wrong
+            sides = (right - answered, answered - right)
+            shown = [[_named(text, entity) for entity in sorted(side)] for side in sides]
+            wrong[row] = _mistake(len(right ^ answered), *shown)
+    by_type = [[of_type[kind] for kind in labels.types] for of_type in (correct, found, true)]
+    scores = class_scores(labels.types, *by_type)
+    return {**total_scores(*by_type), "macro_f1": macro_f1(scores), "classes": scores}, wrong
 
 
 def _named(text: Words, entity: Entity) -> str:
@@ -101,17 +101,18 @@ def _of_tags(labels: TokenLabels, words: Sequence[Words]) -> tuple[Report, Wrong
     for row, text in enumerate(words):
         others = [(word, a, b) for word, a, b in zip(*text, strict=True) if a != b]
         if others:
-            said = [
+            shown = [
                 [f"{word} [{names[a]}]" for word, a, _ in others],
                 [f"{word} [{names[b]}]" for word, _, b in others],
             ]
-            wrong[row] = _told(len(others), *said)
-    sides = [text.true for text in words], [text.found for text in words]
-    counts = confusion(*(np.array([number for row in side for number in row], np.int64) for side in sides), len(names))
+            wrong[row] = _mistake(len(others), *shown)
+    true = [number for text in words for number in text.true]
+    found = [number for text in words for number in text.found]
+    counts = confusion(true, found, len(names))
     scores = class_scores(names, counts.diagonal(), counts.sum(axis=0), counts.sum(axis=1))
     table = {"labels": [*names], "counts": counts.tolist()}
     return {"macro_f1": macro_f1(scores), "classes": scores, "confusion": table}, wrong
 
 
-def _told(number: int, label: list[str], predicted: list[str]) -> tuple[float, dict[str, Any]]:
+def _mistake(number: int, label: list[str], predicted: list[str]) -> tuple[float, dict[str, Any]]:
     return number, {"label": label, "predicted": predicted, "wrong": number}

@@ -1,4 +1,4 @@
-"""From texts with labelled words, or with entities, as a user has them, to rows with a target for each token."""
+"""Sources of rows with a target for each token, from texts with labelled words or with entities."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ def token_source(setup: Setup, labels: TokenLabels) -> Callable[..., Rows]:
 
 
 def read_texts(texts: Any) -> tuple[Words | None, list[str]]:
-    """Return texts as a user has them, strings or lists of words.
+    """Return texts given as strings, or as lists of words.
 
     Returns:
-        The words of each text, None if texts are strings; and texts as strings, whose places are answered.
+        The words of each text, None if texts are strings; and texts as strings, to which places of predictions refer.
 
     Raises:
         ValueError: Some texts are words and others are not, or a word is no str, or empty.
@@ -67,7 +67,7 @@ def read_texts(texts: Any) -> tuple[Words | None, list[str]]:
     ([['Ann', 'left'], []], ['Ann left', ''])
     """
     if isinstance(texts, (str, Mapping)) or not isinstance(texts, Iterable):
-        return None, check_texts("texts", texts)  # says what is wrong
+        return None, check_texts("texts", texts)  # raises the error
     texts = list(texts)
     are_words = [isinstance(text, ROWS) for text in texts]
     if not any(are_words):
@@ -81,7 +81,7 @@ def read_texts(texts: Any) -> tuple[Words | None, list[str]]:
 
 
 def check_rows(targets: Any, count: int) -> list:
-    """Return the labels of each text; a `ValueError` if they are not as many lists as there are texts."""
+    """Return the labels of each text as a list; raise a `ValueError` if they are not one list a text."""
     rows = listed(targets)
     if rows is None or not all(isinstance(row, ROWS) for row in rows):
         raise ValueError(
@@ -113,8 +113,8 @@ def _of_words(encoded: list[Encoded], words: Words, targets: Sequence, labels: T
 
 
 def _class(label: Any, labels: TokenLabels) -> int:
-    """Return the number of a label, a name or a number."""
-    number = labels.numbers.get(label) if isinstance(label, str) else label
+    """Return the class of a label that is a name or a number."""
+    number: Any = labels.numbers.get(label) if isinstance(label, str) else label
     if not is_token_id(number, len(labels.names)):
         raise ValueError(f"unknown label {label!r}; the labels are {list(labels.names)}, or their numbers from 0.")
     if labels.names[number] in labels.odd:
@@ -146,7 +146,7 @@ def _of_spans(encoded: list[Encoded], texts: list[str], targets: Sequence, label
 
 
 def _checked_spans(given: Sequence, length: int) -> list[tuple[int, int, str]]:
-    """Return the entities of one text, in order."""
+    """Return the entities of one text, sorted; raise a `ValueError` for another form, or an overlap."""
     spans = []
     for span in given:
         if not isinstance(span, ROWS) or len(span) != 3 or not isinstance(span[2], str):
@@ -165,7 +165,7 @@ def _checked_spans(given: Sequence, length: int) -> list[tuple[int, int, str]]:
 
 
 def _tell_missing(targets: np.ndarray, labels: TokenLabels) -> None:
-    """Warn of labels that no row has."""
+    """Warn of labels that no row has; raise a `ValueError` if there is no target at all."""
     counts = np.bincount(target_classes(targets) + 1, minlength=len(labels.names) + 1)[1:]
     if not counts.any():
         raise ValueError("no text has a word with a label: there is nothing to learn from.")
