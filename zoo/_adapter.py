@@ -5,13 +5,12 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 from keras_transformers.checkpoints import hub
 from keras_transformers.checkpoints.names import FAMILIES
 from keras_transformers.checkpoints.peft import CONFIG, Adapter, adapt, is_adapter, read_adapter
-from keras_transformers.checkpoints.stored import Said
+from keras_transformers.checkpoints.stored import Said, Stored
 from keras_transformers.text.tokenizer import Tokenizer
 from zoo._checkpoint import Checkpoint
 from zoo._entry import is_known
@@ -33,10 +32,10 @@ def adapted(
             adapter too.
     """
     adapter = read_adapter(folder, said.pickled)
-    base = _find_base(folder, adapter, find, cache_dir, said)
+    base, stored = _find_base(folder, adapter, find, cache_dir, said)
     family = FAMILIES[base.config.family]
     task = adapter.task or base.task
-    found = dataclasses.replace(base, stored=adapt(base.stored, adapter), task=task)
+    found = dataclasses.replace(base, stored=adapt(stored, adapter), task=task)
     if base.config.kind != "encoder_decoder" and (folder / "tokenizer.json").is_file():
         found = dataclasses.replace(found, tokenizer=Tokenizer.from_folder(folder))
     head = adapter.tensors.get(f"{family.weights.get('classifier')}.weight")
@@ -47,13 +46,16 @@ def adapted(
     return dataclasses.replace(found, labels=labels, problem=problem, fault="")
 
 
-def _find_base(folder: Path, adapter: Adapter, find: Callable[..., Checkpoint], cache_dir, said: Said) -> Checkpoint:
-    place: str | Path = Path(adapter.base)
+def _find_base(
+    folder: Path, adapter: Adapter, find: Callable[..., Checkpoint], cache_dir: str | os.PathLike | None, said: Said
+) -> tuple[Checkpoint, Stored]:
+    """Return the checkpoint of an adapter's base, and its files."""
+    place: str | Path = adapter.base
     try:
-        if not place.is_dir():
-            is_entry = is_known(adapter.base)
-            download = partial(hub.download, cache_dir=cache_dir, pickled=said.pickled)
-            place = adapter.base if is_entry else download(adapter.base, adapter.revision)
+        if Path(adapter.base).is_dir():
+            place = Path(adapter.base)
+        elif not is_known(adapter.base):
+            place = hub.download(adapter.base, adapter.revision, cache_dir, pickled=said.pickled)
         if isinstance(place, Path) and is_adapter(place):
             raise ValueError(f"{place} is an adapter itself: expected a whole model. Merge it first.")
         base = find(place, None, cache_dir, said)
@@ -64,4 +66,4 @@ def _find_base(folder: Path, adapter: Adapter, find: Callable[..., Checkpoint], 
         ) from error
     if base.stored is None:
         raise ValueError(f"{folder}: the base {adapter.base!r} has no folder of weights: expected one to merge with.")
-    return base
+    return base, base.stored

@@ -44,9 +44,15 @@ class Checkpoint:
     kept: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     weightless: str = ""
 
-    def check(self) -> None:
-        """Refuse a checkpoint that holds fewer weights than a model of its configuration has."""
-        check_size(self._weights())
+    def check(self) -> Stored:
+        """Check that it holds as many weights as a model of its configuration has; return its files.
+
+        Raises:
+            ValueError: It holds fewer, or none.
+        """
+        stored = self._weights()
+        check_size(stored)
+        return stored
 
     def assign(self, model: keras.Model, **options: Any) -> tuple[str, ...]:
         """Give its weights to a model: see `loading.load_weights`."""

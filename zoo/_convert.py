@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import keras
 
@@ -62,14 +62,14 @@ def convert(
     Raises:
         ValueError: The checkpoint has no weights, or they do not fit; or `folder` holds something else.
     """
-    checkpoint.check()
+    stored = checkpoint.check()
     config, is_bare = checkpoint.config, task is None and checkpoint.task is None and not checkpoint.unknown_class
-    kind = find_kind(BARE[config.kind]) if is_bare else chosen_kind(checkpoint.stored.place, task, checkpoint)
+    kind = find_kind(BARE[config.kind]) if is_bare else chosen_kind(stored.place, task, checkpoint)
     checkpoint = checkpoint.asked_for(kind.name)
     parts, max_length = _parts(kind, checkpoint)
-    tensors = fitting_tensors(parts.model, checkpoint.stored, is_bare)
+    tensors = fitting_tensors(parts.model, stored, is_bare)
     if is_bare:
-        options = {"architecture": checkpoint.stored.extra["architecture"]}
+        options: dict[str, Any] = {"architecture": stored.extra["architecture"]}
     else:
         kept = {} if kind.writes_text else checkpoint.kept
         said = {"name": kind.name, **parts.saved_options}
@@ -77,14 +77,14 @@ def convert(
     options |= {"dtype": dtype or _usual_dtype(tensors.values()), "max_length": max_length, "tensors": tensors}
     save_folder(folder, parts.model, config, parts.saved_tokenizer or parts.tokenizer, **options)
     return Converted(
-        checkpoint.stored.writer,
+        stored.writer,
         config,
         sum(prod(tensor.shape) for tensor in tensors.values()),
         options["dtype"],
         options["architecture"],
         options.get("labels"),
         parts.tokenizer,
-        checkpoint.stored.assumed,
+        stored.assumed,
     )
 
 

@@ -91,8 +91,19 @@ class Entry:
 
     @property
     def folder(self) -> Path:
-        """Where bundled weights are."""
+        """The folder of bundled weights."""
         return BUNDLED / self.name
+
+    @property
+    def sizes(self) -> tuple[TransformerConfig, int]:
+        """The configuration and the number of parameters.
+
+        Raises:
+            ValueError: Only the checkpoint says them, as of most pairs of OPUS-MT.
+        """
+        if self.config is None or self.parameters is None:
+            raise ValueError(f"only the checkpoint of {self.name!r} says its sizes: see `config` of the loaded task.")
+        return self.config, self.parameters
 
 
 def names(pattern: str = "*", bundled: bool | None = None) -> list[str]:
@@ -152,9 +163,14 @@ def module(name: str) -> Any:
     if name not in names() and PAIR.fullmatch(name):
         name = "opus_mt_en_de"
     if name not in names():
-        near = difflib.get_close_matches(name, names(), n=3, cutoff=0.4) or names()
-        raise ValueError(f"there is no model {name!r} in the zoo. The nearest names are {near}; zoo.names() has all.")
+        raise no_such_model(name)
     return importlib.import_module(f"zoo.{name}")
+
+
+def no_such_model(name: str) -> ValueError:
+    """Return the error for a name that no model has; it gives the nearest names."""
+    near = difflib.get_close_matches(name, names(), n=3, cutoff=0.4) or names()
+    return ValueError(f"there is no model {name!r} in the zoo. The nearest names are {near}; zoo.names() has all.")
 
 
 def entry(name: str, **values: Any) -> Entry:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -62,11 +62,9 @@ def _sizes(entry: Entry, said: Said) -> Checkpoint:
     """Return the checkpoint of a model that has sizes but no weights."""
     if said._replace(pickled=False) != NOTHING:
         raise ValueError(f"{entry.name!r} says its tokenizer and heads itself: received {said}. Leave them out.")
-    if entry.tokenizer is None:
-        raise ValueError(no_weights(entry))
     source, target = tokenizers_of_sizes(entry)
     settings = {"target_tokenizer": lambda: target}
-    return Checkpoint(entry.config, source, entry.task, None, settings=settings, weightless=no_weights(entry))
+    return Checkpoint(entry.sizes[0], source, entry.task, None, settings=settings, weightless=no_weights(entry))
 
 
 def _folder(place: Path, said: Said, cache_dir: str | os.PathLike | None) -> Checkpoint:
@@ -89,7 +87,7 @@ def _of_stored(stored: Stored) -> Checkpoint:
     has_source = config.kind == "encoder_decoder"
     vectors = read_sentence_transformer(folder) if is_sentence_transformer(folder) else {}
     source, target = stored.tokenizers()
-    settings = {
+    settings: dict[str, Callable[[], Any]] = {
         "max_length": lambda: _max_length(config, vectors.get("max_length") or read_max_length(folder)),
         "generation": partial(read_generation, folder, has_source, stored.values),
         **{name: partial(vectors.get, name) for name in ("pooling", "normalize") if name in vectors},

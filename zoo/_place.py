@@ -9,7 +9,7 @@ from pathlib import Path
 from keras_transformers.checkpoints import hub
 from keras_transformers.checkpoints.files.atomic_folder import left_behind
 from keras_transformers.utils.untrusted import nearest, resolved
-from zoo._entry import Entry, describe, is_known
+from zoo._entry import Entry, describe, is_known, no_such_model
 
 # Of which a folder of a model has one.
 MARKS = ("config.json", "adapter_config.json", "bert_config.json", "hparams.json", "saved_model.pb", "params.yaml")
@@ -74,7 +74,7 @@ def _existing(folder: str) -> Path:
         raise ValueError(
             f"there is no folder {folder!r}. Give a folder, a name of zoo.names(), or 'hf:org/repo'.{nearest(folder)}"
         )
-    return describe(folder)  # which raises: the error has the nearest names
+    raise no_such_model(folder)
 
 
 def _prefix(path: Path) -> str:

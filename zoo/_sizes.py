@@ -10,10 +10,15 @@ def tokenizers_of_sizes(entry: Entry) -> tuple[Tokenizer, Tokenizer]:
     """Return the tokenizers of a bundled model that a model of sizes reads and writes with.
 
     Args:
-        entry: One with a `tokenizer`.
+        entry: Of the model.
+
+    Raises:
+        ValueError: It has no tokenizer.
     """
+    if entry.tokenizer is None:
+        raise ValueError(no_weights(entry))
     folder = describe(entry.tokenizer).folder
-    if entry.config.kind == "encoder_decoder":
+    if entry.sizes[0].kind == "encoder_decoder":
         return Tokenizer.pair_from_folder(folder)
     return (Tokenizer.from_folder(folder),) * 2
 

@@ -77,14 +77,15 @@ def _fresh_heads(task: Task, checkpoint: Checkpoint) -> tuple[str, ...]:
 
 def _tell(task: Task, checkpoint: Checkpoint, is_kept: bool) -> None:
     """Warn of a classifier that is not what it was trained to be, or has new names."""
-    if is_kept and {*task.labels} != {*checkpoint.labels}:
+    known = list(checkpoint.labels or task.labels)
+    if is_kept and {*task.labels} != {*known}:
         warn_user(
-            f"the checkpoint's classifier has no names for its labels but {list(checkpoint.labels)}: it is kept, and "
+            f"the checkpoint's classifier has no names for its labels but {known}: it is kept, and "
             f"its outputs are now called {list(task.labels)}, in this order.",
         )
     if not is_kept:
         warn_user(
-            f"the checkpoint's classifier is for the labels {list(checkpoint.labels)}: for {list(task.labels)} it "
+            f"the checkpoint's classifier is for the labels {known}: for {list(task.labels)} it "
             "starts afresh, and has to be trained. To keep it, leave labels out or give the same ones.",
         )
     elif task.parts.attributes.get("problem", checkpoint.problem) != checkpoint.problem:

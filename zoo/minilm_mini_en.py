@@ -17,10 +17,11 @@ STATES = 0.03  # weight of the loss of token states, whose vectors are some 7 lo
 LONGEST = 128  # tokens of a text
 MEASURE = "-m zoo train minilm_mini_en --data DATA --out FOLDER"
 TUNED = "benchmarks/encoder_tasks.py DATA LOG --models minilm_mini_en --sets {} --seeds 0"
+CONFIG = bert(30_522, num_layers=4, num_heads=12, hidden_dim=384, max_length=256)
 ENTRY = entry(
     __name__,
     summary="MiniLM in small: sentence embeddings of 384 numbers, and a start for fine-tuning; 4 layers.",
-    config=bert(30_522, num_layers=4, num_heads=12, hidden_dim=384, max_length=256),
+    config=CONFIG,
     task="sentence_embedding",
     parameters=19_065_984,
     licence="Apache-2.0",
@@ -63,19 +64,19 @@ def train(data: Path, folder: Path, epochs: int = 2, seed: int = 1, verbose: int
     keras.utils.set_random_seed(seed)
     texts = read_texts(data)
     teacher = data / "all-MiniLM-L6-v2"
-    teacher = teacher if teacher.is_dir() else "minilm_l6_en"
-    source = zoo.load(teacher, "sentence_embedding", outputs=["hidden_states"])
+    teacher_name = teacher if teacher.is_dir() else "minilm_l6_en"
+    source = zoo.load(teacher_name, "sentence_embedding", outputs=["hidden_states"])
     # No dropout: in two passes, so small a model underfits.
-    config = ENTRY.config.replace(dropout=0.0, attention_dropout=0.0)
+    config = CONFIG.replace(dropout=0.0, attention_dropout=0.0)
     task = Task("sentence_embedding", config, source.tokenizer, loss="regression", outputs=["hidden_states"])
     cut_weights(task.model, source.model, LAYERS)
 
     rows = Rows.of([row.ids for row in source.tokenizer.encode(texts, max_length=LONGEST)])
     dataset = batches(rows, Teaching(_teach(source)), batch_tokens=2048, max_length=LONGEST, seed=seed)
-    model = _compiled(task, epochs * dataset.num_batches)
+    model = _compiled(task, epochs * len(dataset))
     resume = Resume(state_folder(folder), dataset, every=250)
     model.fit(dataset, epochs=epochs, verbose=verbose, shuffle=False, callbacks=[resume])
-    task.config = ENTRY.config  # fine-tuning has dropout again
+    task.config = CONFIG  # fine-tuning has dropout again
     task.save(folder, dtype="float8_e4m3fn")
     return measure(zoo.load(folder), data)
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, overload
 
 import tokenizers
 
@@ -166,6 +166,12 @@ class Tokenizer(Vocabulary):
         texts = check_texts("texts", texts)
         pairs = None if pairs is None else check_texts("pairs", pairs)
         return encode(self._library, self._guard, texts, pairs, max_length, truncation, special_tokens, stride)
+
+    @overload
+    def decode(self, ids: Sequence[int], skip_special_tokens: bool = True) -> str: ...
+
+    @overload
+    def decode(self, ids: Any, skip_special_tokens: bool = True) -> str | list[str]: ...
 
     def decode(self, ids: Any, skip_special_tokens: bool = True) -> str | list[str]:
         """Turn ids back into text: a str for one row of ids, a list of str for a batch (lists, arrays or tensors)."""

@@ -56,9 +56,9 @@ class AfterSaving(Exception):
     """What went wrong once something was saved: that is its cause; its message says where to find what was saved."""
 
 
-def explain(error: Exception) -> tuple[str, int]:
-    """Message and exit code."""
-    if isinstance(error, AfterSaving):
+def explain(error: BaseException) -> tuple[str, int]:
+    """Return the message and the exit code of an error."""
+    if isinstance(error, AfterSaving) and error.__cause__ is not None:
         message, code = explain(error.__cause__)
         return f"{message.rstrip('.')}. {error}", code
     if hasattr(error, "format_message"):  # of the command line itself; typer has its own copy of click by now
@@ -110,12 +110,12 @@ def loadable(name: str | None) -> str | None:
     return name
 
 
-def check_loadable(name: str, **said: Any) -> None:
+def check_loadable(name: str, **facts: Any) -> None:
     """Raise a `ValueError` if `zoo.load` cannot load a name, as far as that is known without Keras and the hub.
 
     Args:
         name: As for `zoo.load`.
-        **said: What the user says of the checkpoint, as fields of `Said`.
+        **facts: What the user says of the checkpoint, as fields of `Said`.
     """
     from keras_transformers.checkpoints.formats import find_stored
     from keras_transformers.checkpoints.peft import is_adapter
@@ -125,7 +125,7 @@ def check_loadable(name: str, **said: Any) -> None:
 
     place = stands_for(name)
     if isinstance(place, Path) and not is_adapter(place):
-        find_stored(place, Said(**said))
+        find_stored(place, Said(**facts))
     elif isinstance(place, Entry) and place.source is None:
         raise ValueError(no_weights(place))
 
@@ -217,8 +217,14 @@ def hanging(begin: str, text: str) -> str:
     """Wrap a text to the terminal's width with a hanging indent; a command stays one line, to copy."""
     if text.startswith("python "):
         return f"{begin}{text}"
-    options = {"initial_indent": begin, "subsequent_indent": " " * len(begin), "width": console().width}
-    return textwrap.fill(text, **options, break_long_words=False, break_on_hyphens=False)
+    return textwrap.fill(
+        text,
+        console().width,
+        initial_indent=begin,
+        subsequent_indent=" " * len(begin),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def print_facts(facts: Mapping[str, str], width: int = 0) -> None:

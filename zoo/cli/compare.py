@@ -40,10 +40,10 @@ def compare(
     markdown: Annotated[bool, Option("--markdown", help="Print Markdown.")] = False,
 ) -> None:
     """Attention, recurrence and convolution: theory beside what is counted in their graphs."""
-    sizes = {"lengths": _sizes("lengths", lengths), "widths": _sizes("widths", widths)}
+    chosen_lengths, chosen_widths = _sizes("lengths", lengths), _sizes("widths", widths)  # before Keras is imported
     from keras_transformers.analysis.cost.layer_comparison import LayerComparison
 
-    comparison = LayerComparison(**sizes, kernel=kernel, window=window)
+    comparison = LayerComparison(chosen_lengths, chosen_widths, kernel=kernel, window=window)
     _print(HEADERS, [_cells(row) for row in comparison.rows()], markdown)
     values = {name: getattr(comparison, name) for name in ("length", "width", "kernel", "window")}
     values |= {name: ", ".join(map(str, getattr(comparison, name))) for name in ("lengths", "widths")}

@@ -39,7 +39,7 @@ def convert(
     `transformers` reads it, where it has a class for the model (it has none for OpenNMT-tf's).
     One tensor at a time is in memory.
     """
-    said = {"lowercase": lowercase, "num_heads": num_heads, "pickled": pickled}
+    said: dict[str, Any] = {"lowercase": lowercase, "num_heads": num_heads, "pickled": pickled}
     _check_folder(model, folder, overwrite)
     check_loadable(model, **said)
     from keras_transformers.checkpoints.saving import check_dtype
@@ -74,8 +74,8 @@ def facts(converted: Any) -> dict[str, str]:
     """Return what was converted, as `convert` prints it."""
     config = converted.config
     blocks = " + ".join(str(number) for number in (config.num_layers, config.num_decoder_layers) if number)
-    normalizer = json.loads(converted.tokenizer.to_json())["normalizer"] or {}
-    case = {True: ", lower-cased", False: ", cased"}.get(normalizer.get("lowercase"), "")
+    lowercase = (json.loads(converted.tokenizer.to_json())["normalizer"] or {}).get("lowercase")
+    case = "" if lowercase is None else ", lower-cased" if lowercase else ", cased"
     sizes = f"{blocks} block{'s' * (blocks != '1')}, {counted(config.num_heads, 'head')}, width {config.hidden_dim}"
     return {
         "written by": converted.writer,

@@ -35,9 +35,14 @@ class Columns(NamedTuple):
     text_pair: str | int | None = None
     label: str | int | None = None
 
+    @property
+    def label_column(self) -> str | int:
+        """The column of the labels: `label`, if none was named."""
+        return "label" if self.label is None else self.label
+
     def labelled(self) -> Columns:
-        """With a column of labels: `label`, if none was named."""
-        return self if self.label is not None else self._replace(label="label")
+        """Return the columns with one of labels."""
+        return self._replace(label=self.label_column)
 
 
 def check_header(path: Path | None, columns: Columns) -> None:
@@ -57,14 +62,13 @@ def check_header(path: Path | None, columns: Columns) -> None:
 
 def read_labelled(path: Path, columns: Columns, problem: str) -> Table:
     """Return a table whose labels are those of a problem: a name, names parted by `|`, or a number."""
-    columns = columns.labelled()
-    table = read_table(path, *columns)
+    table = read_table(path, *columns.labelled())
     labels = []
-    for number, value in enumerate(table.labels, 1):
+    for number, value in enumerate(table.labels or (), 1):
         try:
             labels.append(parse_label(value, problem))
         except (AttributeError, TypeError, ValueError):
-            place = place_of(path, columns.label, number)
+            place = place_of(path, columns.label_column, number)
             raise ValueError(f"{place}: {value!r} is no label for the problem {problem}.") from None
     return table._replace(labels=labels if problem == "regression" else _whole_numbers(labels))
 
@@ -103,16 +107,18 @@ def parse_label(value: Any, problem: str) -> str | list[str] | float:
 def read_pairs(path: Path, columns: Columns) -> Table:
     """Return a table of texts that may have pairs and labels; labels that are all numbers are read as such."""
     table = read_table(path, *columns)
+    if table.labels is None:
+        return table
     try:
         return table._replace(labels=[parse_label(value, "regression") for value in table.labels])
-    except (TypeError, ValueError):  # no labels, or names
+    except (TypeError, ValueError):  # names
         return table
 
 
 def label_names(rows: dict[str, list], columns: Columns, problem: str) -> list[str]:
     """Return the classes that rows have; for regression the name of the column."""
     if problem == "regression":
-        return [name if isinstance(name := columns.labelled().label, str) else "score"]
+        return [name if isinstance(name := columns.label_column, str) else "score"]
     labels = rows["labels"] if problem == "multi_label" else [rows["labels"]]
     names = sorted({name for row in labels for name in row})
     if len(names) < 2 and problem == "single_label":
@@ -131,7 +137,7 @@ def as_known(path: Path, columns: Columns, rows: dict[str, list], names: Sequenc
     def known(label: str, number: int) -> str:
         name = nearest.get(label, nearest.get(_whole(label)))
         if name is None:
-            place = place_of(path, columns.labelled().label, number)
+            place = place_of(path, columns.label_column, number)
             raise ValueError(f"{place}: unknown label {label!r}; those of {known_to} are {[*names]}.")
         return name
 
@@ -158,8 +164,8 @@ def requests(texts: list[str], file: Path | None, columns: Columns, kind: Any = 
         return paired(kind.name, texts) if kind is not None and kind.needs_pairs else Table(texts, None, None)
     if kind is None or not of_task(file, columns, kind):
         return read_table(file, columns.text, columns.text_pair)
-    texts, _, *pairs = kind.read(file, labelled=False)
-    return Table([as_text(text) for text in texts], *(pairs or [None]), None)
+    read, _, *pairs = kind.read(file, labelled=False)
+    return Table([as_text(text) for text in read], pairs[0] if pairs else None, None)
 
 
 def of_task(file: Path, columns: Columns, kind: Any) -> bool:
@@ -241,7 +247,8 @@ def read_texts(path: Path, columns: Columns) -> Table:
     """Return texts for a language model: a text a line, or a table, perhaps with what follows each text as labels."""
     if path.suffix.lower() in FORMATS:
         table = read_table(path, columns.text, label=columns.label)
-        check_strings(path, columns.label, table.labels or ())
+        if columns.label is not None:
+            check_strings(path, columns.label, table.labels or ())
         return table
     if columns.label is not None:
         raise ValueError(
@@ -271,7 +278,7 @@ def examples_of(kind: Any, path: Path, columns: Columns, problem: str | None = N
     if kind.writes_text:
         table = read_texts(path, columns)
     elif kind.needs_labels:
-        table = read_labelled(path, columns, problem if "labels" in kind.options else "regression")
+        table = read_labelled(path, columns, (problem or "single_label") if "labels" in kind.options else "regression")
     elif kind.takes_pairs:
         table = read_pairs(path, columns)
     else:

@@ -7,6 +7,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from keras_transformers.config.limits import most_tokens
+from keras_transformers.config.transformer_config import TransformerConfig
 from zoo import _entry
 from zoo.cli.app import app, examples, print_facts
 
@@ -27,12 +28,12 @@ def describe(
         raise ValueError(f"--length must be at most {most}, the longest text: received {length}.")
     print_facts(known)
     if entry.config:  # the others are known at once; this takes TensorFlow and a few seconds
-        cost = forward_pass(entry, length or min(LENGTH, entry.config.max_length))
+        cost = forward_pass(entry.config, length or min(LENGTH, entry.config.max_length))
         print_facts({"forward pass": cost}, max(map(len, known)))
 
 
-def forward_pass(entry: _entry.Entry, length: int) -> str:
-    """FLOPs a token of a model, as `describe` prints them; or why there are none."""
+def forward_pass(config: TransformerConfig, length: int) -> str:
+    """Return the FLOPs a token of a model, as `describe` prints them; or why they are not counted."""
     try:
         import keras
         import tensorflow  # noqa: F401
@@ -42,8 +43,8 @@ def forward_pass(entry: _entry.Entry, length: int) -> str:
         return f"not counted: Keras runs on {keras.backend.backend()}, and the graph of TensorFlow is what is counted"
     from keras_transformers.analysis.cost.model_flops import flops_per_token
 
-    of = " of the target, with the source" if entry.config.kind == "encoder_decoder" else ""
-    return f"{_scaled(flops_per_token(entry.config, length), 'FLOPs')} a token{of}, at {length} tokens"
+    of = " of the target, with the source" if config.kind == "encoder_decoder" else ""
+    return f"{_scaled(flops_per_token(config, length), 'FLOPs')} a token{of}, at {length} tokens"
 
 
 def _scaled(number: float, unit: str) -> str:
@@ -74,16 +75,14 @@ def facts(entry: _entry.Entry) -> dict[str, str]:
 
 
 def _sizes(entry: _entry.Entry) -> dict[str, str]:
-    config, more = entry.config, ""
+    config, parameters = entry.sizes
     counted = {"encoder": "encoder with pooler", "decoder": "decoder with output layer"}
     counted["encoder_decoder"] = "encoder, and decoder with output layer"
-    if config.num_decoder_layers:
-        more = f" + {config.num_decoder_layers}"
+    more = f" + {config.num_decoder_layers}" if config.num_decoder_layers else ""
     return {
         "family": config.family,
-        "parameters": f"{entry.parameters:,} ({counted[config.kind]})",
-        "memory": f"{_scaled(4 * entry.parameters, 'B')} of weights in float32, "
-        f"{_scaled(2 * entry.parameters, 'B')} in float16",
+        "parameters": f"{parameters:,} ({counted[config.kind]})",
+        "memory": f"{_scaled(4 * parameters, 'B')} of weights in float32, {_scaled(2 * parameters, 'B')} in float16",
         "layers": f"{config.num_layers}{more} of {config.hidden_dim}, {config.num_heads} heads, "
         f"feed-forward {config.intermediate_dim}",
         "vocabulary": f"{config.vocabulary_size:,} tokens",

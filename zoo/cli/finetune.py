@@ -145,7 +145,7 @@ def finetune(
     folders.check(train, test)
     for path in (train, test):
         check_header(path, files.columns.labelled() if task == "classification" else files.columns)
-    with quiet_unless_chief(load["strategy"]):
+    with quiet_unless_chief(strategy):
         run(name, task, files, load, fit, folders)
 
 

@@ -99,12 +99,12 @@ class Files(NamedTuple):
         options = self._label_options(kind, train, *test) if "labels" in kind.options else {}
         split = self.split if self.split is not None else 0.0 if test else SPLIT
         if not split:
-            return Parts(train, None, *(test or [None])), options
+            return Parts(train, None, test[0] if test else None), options
         has_classes = options.get("problem") == "single_label"
         classes = train["labels"] if has_classes else None
         learnt, held_out = split_rows(train, split, seed, classes, kind.held_out_by)
         print(*self._said(learnt, held_out, has_classes), sep="\n", flush=True)
-        return Parts(learnt, held_out, *(test or [None])), options
+        return Parts(learnt, held_out, test[0] if test else None), options
 
     def _said(self, learnt: Rows, held_out: Rows | None, has_classes: bool) -> list[str]:
         """Return lines on the split."""
@@ -128,7 +128,7 @@ class Files(NamedTuple):
             except ValueError as error:
                 raise ValueError(f"{self.train}: {error}") from None
         names = label_names(train, self.columns, self.problem)
-        if test and self.problem != "regression":
+        if test and self.test is not None and self.problem != "regression":
             test["labels"] = as_known(self.test, self.columns, test, names, "the training file")
         return {"labels": names, "problem": self.problem}
 
@@ -138,7 +138,7 @@ def request_of(kind: Any, rows: Rows) -> list[str]:
     text = as_text(rows["texts"][0])
     if kind.writes_text and "labels" not in rows:
         return [" ".join(text.split()[:5])]
-    pair = next(iter(rows.get("pairs", [])), [])
+    pair: str | list[str] = next(iter(rows.get("pairs", [])), [])
     return [text, *([pair] if isinstance(pair, str) else pair)]
 
 

@@ -46,6 +46,7 @@ class Epochs(keras.callbacks.Callback):
             print(f"\r  epoch {self._place()}, batch {self.batch}/{self.params['steps']}", end="", flush=True)
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None):
+        logs = logs or {}
         self.losses[epoch] = float(logs["loss"])
         if self.live:
             print("\r" + " " * 60, end="\r")

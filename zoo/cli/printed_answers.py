@@ -55,7 +55,7 @@ def flattened(answer: Mapping[str, Any]) -> dict[str, str]:
     >>> flattened({"text": "a", "probabilities": {"no": 0.25}, "labels": ["x", "y"], "embedding": [0.5, 1.0]})
     {'text': 'a', 'probabilities.no': '0.25', 'labels': 'x|y', 'embedding': '[0.5, 1.0]'}
     """
-    cells = {}
+    cells: dict[str, str] = {}
     for name, value in answer.items():
         parts = {f"{name}.{key}": part for key, part in value.items()} if isinstance(value, dict) else {name: value}
         cells |= {key: _cell(part) for key, part in parts.items()}

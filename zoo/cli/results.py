@@ -40,7 +40,7 @@ def paragraph(row: tuple[str, ...]) -> str:
 
 def rows_of(name: str, results: tuple[Result, ...]) -> list[tuple[str, ...]]:
     """Return the cells of a model's results, those of one measurement in one row."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for (data, seeds, minutes, command), group in groupby(
         results, lambda result: (result.data, result.seeds, result.minutes, result.command)
     ):

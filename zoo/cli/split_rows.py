@@ -43,19 +43,20 @@ def split_rows(
         label = class_of.setdefault(text, classes[row] if classes is not None else None)
         strata[label][text].append(row)
     order = random.Random(seed)
-    held_out = set()
+    held_out: set[int] = set()
     for texts, count in _counts([list(texts.values()) for texts in strata.values()], fraction):
         order.shuffle(texts)
         held_out.update(_pick(texts, count))
     if not held_out:
         return rows, None
-    return tuple(
-        {
-            name: [value for row, value in enumerate(column) if (row in held_out) is chosen]
+
+    def part(is_held_out: bool) -> Rows:
+        return {
+            name: [value for row, value in enumerate(column) if (row in held_out) is is_held_out]
             for name, column in rows.items()
         }
-        for chosen in (False, True)
-    )
+
+    return part(False), part(True)
 
 
 def _key(text: Any) -> str:

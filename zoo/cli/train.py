@@ -42,8 +42,9 @@ def run_recipe(name: str, data: Path, out: Path, **options: Any) -> None:
         raise ValueError(f"there is no folder {data}: expected the data of {name}.")
     check_target(out)
     if missing := [file for file in getattr(module(name), "FILES", ()) if not (data / file).is_file()]:
-        doc = " ".join(inspect.getdoc(module(name)).split("\n\n")[2].split())
-        raise ValueError(f"{data} holds no {', '.join(missing)}, which the recipe of {name} reads. {doc}")
+        paragraphs = (inspect.getdoc(module(name)) or "").split("\n\n")
+        files = " ".join(" ".join(paragraphs[2:3]).split())  # what the data are, behind the command
+        raise ValueError(f"{data} holds no {', '.join(missing)}, which the recipe of {name} reads. {files}")
     try:
         with step(f"train {name} on {data}", "\n"):
             results = recipe(data, out, verbose=verbosity(), **options)

@@ -60,8 +60,8 @@ def head_roles(scores: Any, special: Sequence[bool] | None = None) -> list[list[
     'mostly the token before'
     """
     scores = np.asarray(ops.convert_to_numpy(scores), "float64")
-    special = np.zeros(scores.shape[-1], bool) if special is None else np.asarray(special, bool)
-    return [[_role(head, special) for head in layer] for layer in scores]
+    is_special = np.zeros(scores.shape[-1], bool) if special is None else np.asarray(special, bool)
+    return [[_role(head, is_special) for head in layer] for layer in scores]
 
 
 def _role(head: np.ndarray, special: np.ndarray) -> Role:

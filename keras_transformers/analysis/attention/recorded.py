@@ -16,6 +16,7 @@ from keras_transformers.layers.attention.products import attention_weights
 from keras_transformers.layers.positions.rotary import rotate
 from keras_transformers.models.decoder import whole
 from keras_transformers.models.encoder import encode_source, walk
+from keras_transformers.utils.tensor_types import Tensor
 
 NEVER = np.float32(-np.inf)
 
@@ -85,7 +86,7 @@ def record(config: TransformerConfig, model: keras.Model, inputs: Mapping[str, A
         mask = padding_mask(inputs["padding_mask"])  # (1, 1, T)
         walk(config, layers, inputs["token_ids"], mask, inputs.get("segment_ids"))
     else:
-        encoder_inputs = {}
+        encoder_inputs: dict[str, Tensor] = {}
         if config.kind == "encoder_decoder":
             *_, encoder_inputs = encode_source(config, layers, inputs)
         whole(config, layers, inputs, **encoder_inputs)
@@ -139,9 +140,8 @@ def _recorded(
     weights = attention_weights(query * ops.cast(scale, query.dtype), key, mask, position_bias)  # (1, N, T, S)
     key = ops.repeat(key, attention.num_heads // attention.num_kv_heads, axis=1)  # (1, N, S, H)
     mask = ops.broadcast_to(mask, (1, *weights.shape[2:]))  # (1, T, S)
-    arrays = [None if x is None else _array(x) for x in (query, key, position_bias, mask, weights)]
-    query, key, bias, mask, weights = arrays
-    return Recorded(query, key, float(scale), bias, mask.astype(bool), weights)
+    bias = None if position_bias is None else _array(position_bias)
+    return Recorded(_array(query), _array(key), float(scale), bias, _array(mask).astype(bool), _array(weights))
 
 
 def _heads(x: Any, heads: int, width: int) -> Any:

@@ -196,7 +196,10 @@ class LayerComparison:
         make = partial(self.make, layer, width, dtype="float64")
         inputs = keras.KerasTensor((1, length, width), dtype="float64")
         stack = (lambda depth: make(depth=depth)) if layer == "Conv1D, dilated" else make()
-        return path_length(stack, inputs, **self._options(layer, length))
+        found = path_length(stack, inputs, **self._options(layer, length))
+        if found is None:  # never so of these layers: T of each connect the first position with the last
+            raise ValueError(f"{length} layers {layer!r} do not connect position 1 with position {length}.")
+        return found
 
     def _options(self, layer: str, length: int) -> Mapping[str, Any]:
         if layer != "attention, window":

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
+from typing import Any
 
 import keras
 
@@ -49,15 +49,15 @@ def flops_per_token(config: TransformerConfig, length: int) -> float:
             f"length must be a positive integer, at most {most}, the model's longest text: received {length!r}."
         )
     stacks = ["num_layers", *(["num_decoder_layers"] if config.kind == "encoder_decoder" else [])]
-    one = dict.fromkeys(stacks, 1)
+    one: dict[str, Any] = dict.fromkeys(stacks, 1)
     least = _flops(config, one, length)
     more = [(getattr(config, name) - 1) * (_flops(config, one | {name: 2}, length) - least) for name in stacks]
     return (least + sum(more)) / length
 
 
-def _flops(config: TransformerConfig, layers: dict[str, int], length: int) -> int:
-    """Of a model of the given numbers of blocks."""
-    model = shapes_only(lambda: whole_model(dataclasses.replace(config, **layers)))
+def _flops(config: TransformerConfig, layers: dict[str, Any], length: int) -> int:
+    """Return the FLOPs of a model of the given numbers of blocks, by the fields of `TransformerConfig`."""
+    model = shapes_only(lambda: whole_model(config.replace(**layers)))
     inputs = {name: keras.KerasTensor((1, length), dtype="int32") for name in model.input}
     return complexity(model, inputs).flops
 

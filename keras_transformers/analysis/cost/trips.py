@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from keras_transformers.analysis.cost.traced import Body, ancestors
 
 # What counters are made of; TensorFlow takes a hundred times as long for each of them, at every trip.
-QUICK = {
+QUICK: dict[str, Callable[..., Any]] = {
     "Less": np.less, "LessEqual": np.less_equal, "Greater": np.greater, "GreaterEqual": np.greater_equal,
     "LogicalAnd": np.logical_and, "LogicalOr": np.logical_or, "LogicalNot": np.logical_not, "AddV2": np.add,
     "Sub": np.subtract, "Mul": np.multiply, "Minimum": np.minimum, "Maximum": np.maximum, "Identity": np.asarray,
@@ -71,7 +72,7 @@ def value_of(body: Body, tensor: Any, known: dict[str, Any] | None = None) -> An
         return known[tensor.name]
     operation = tensor.op
     if operation.type == "Placeholder":
-        if tensor.name not in body.given:
+        if body.around is None or tensor.name not in body.given:
             raise Unknown(f"the tensor {tensor.name!r}")
         known[tensor.name] = value_of(body.around, body.given[tensor.name])
         return known[tensor.name]

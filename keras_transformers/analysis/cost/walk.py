@@ -39,8 +39,12 @@ class Work(NamedTuple):
 
     def plus(self, other: Work) -> Work:
         """This and then the other: sums, and the longer of the loops."""
-        sums = (mine + theirs for mine, theirs in zip(self[:3], other[:3], strict=True))
-        return Work(*sums, max(self.recurrent, other.recurrent))
+        return Work(
+            self.products + other.products,
+            self.of_activations + other.of_activations,
+            self.made + other.made,
+            max(self.recurrent, other.recurrent),
+        )
 
 
 class _Cost(NamedTuple):

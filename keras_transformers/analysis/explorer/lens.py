@@ -86,21 +86,22 @@ def lens_of(config: TransformerConfig, asked: Asked) -> Lens:
     (output,) = lens.read(steps[-1:], inputs)
     targets = [int(question.logits(output).argmax()) for question in questions]
     read = [_readings(questions, targets, output) for output in lens.read(steps, inputs)]  # a list for each step
-    added, rest = _additions(lens, steps, inputs, questions, targets) if lens.finish else (None, None)
-    is_sum = added is not None and _is_sum([row.logit for row in read[-1]], added, rest)
+    sums = _additions(lens, steps, inputs, questions, targets) if lens.finish else None
+    if sums is not None and not _is_sum([row.logit for row in read[-1]], *sums):
+        sums = None
     places = []
     for index, (question, target) in enumerate(zip(questions, targets, strict=True)):
         shares = _shares(steps, target if question.token is None else question.token)
         rows = [
             row[index]._replace(
-                layer=step.layer, part=step.part, share=share, added=float(added[number, index]) if is_sum else None
+                layer=step.layer, part=step.part, share=share, added=float(sums[0][number, index]) if sums else None
             )
             for number, (step, row, share) in enumerate(zip(steps, read, shares, strict=True))
         ]
         classes = int(np.isfinite(question.logits(output)).sum())
-        left = float(rest[index]) if is_sum else None
+        left = float(sums[1][index]) if sums else None
         places.append(LensPlace(question.name, question.place, question.label(target), classes, tuple(rows), left))
-    return Lens(tuple(places), is_sum, config.norm_order)
+    return Lens(tuple(places), sums is not None, config.norm_order)
 
 
 def _last(config: TransformerConfig, asked: Asked) -> tuple[list[Step], dict[str, np.ndarray]]:

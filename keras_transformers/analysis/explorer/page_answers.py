@@ -150,7 +150,7 @@ def next_tokens(
     for index, row in enumerate(logits):
         chosen = _likeliest(row)
         if like is not None:
-            others = [bar.number for bar in like.places[index].bars]
+            others = [bar.number for bar in like.places[index].bars if bar.number is not None]
             chosen = [*others, *(number for number in chosen[:NEW] if number not in others)]
         bars = _bars(row, chosen, norms[index, TEMPERATURES.index(1.0)], tokenizer)
         place = first + index

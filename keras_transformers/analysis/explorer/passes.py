@@ -38,7 +38,7 @@ class Passes:
         blocks = [layer for layer in task.model.layers if "_block_" in layer.name]
         layers = [layer for block in blocks for layer in _attentions(block)]
         self.variables = [variable for layer in layers for variable in projections(layer)]
-        self._traced = None
+        self._traced: Callable | None = None
 
     def __call__(self, inputs: Any, without: Sequence[Head] = ()) -> dict[str, np.ndarray]:
         """Return the outputs as arrays; strings in them are `str`.

@@ -126,8 +126,8 @@ def _word_questions(task: Any, encoded: Inputs, tokens: Tokens, gaps: Any) -> li
     words = encoded["word_ids"][0]
     firsts = np.flatnonzero((words >= 0) & (words != np.concatenate([[-1], words[:-1]])))
     return [
-        Question(tokens.names[token], row, _row(token), "softmax", lambda number: str(task.labels[number]), int(token))
-        for row, token in enumerate(firsts)
+        Question(tokens.names[token], row, _row(token), "softmax", lambda number: str(task.labels[number]), token)
+        for row, token in enumerate(firsts.tolist())
     ]
 
 

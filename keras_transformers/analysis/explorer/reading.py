@@ -16,8 +16,9 @@ from keras_transformers.analysis.explorer.questions import Asked, asked_by_one_p
 from keras_transformers.analysis.explorer.replay import Noting, replayed, tensors_of
 from keras_transformers.analysis.explorer.tokens import Tokens, shown
 from keras_transformers.tasks import Task
-from keras_transformers.tasks.answers.one_pass import Signature
+from keras_transformers.tasks.answers.one_pass import OnePass, Signature
 from keras_transformers.tasks.answers.readers import Tensors
+from keras_transformers.tasks.answers.written_answers import Writing
 from keras_transformers.tasks.parts import Setup
 
 GAP_TASKS = ("masked_lm", "pretraining")
@@ -55,15 +56,15 @@ def read_one_pass(task: Task, request: Request) -> Reading:
             or an answer of the task cannot be shown.
     """
     columns = [request.text] if request.pair is None else [request.text, request.pair]
-    answers, setup = task.parts.answers, short(task)
-    signature = _signature(task, len(columns))
-    columns = [make([column]) for make, column in zip(answers.read_columns, columns, strict=False)]
+    answers, setup = _one_pass(task), short(task)
+    signature = _signature(answers, task.name, len(columns))
+    read = [make([column]) for make, column in zip(answers.read_columns, columns, strict=False)]
     reader = Noting(setup)
-    signature.run(reader, *columns)
+    signature.run(reader, *read)
     encoded = _first_row(reader.encoded[0])
     ids = encoded["token_ids"][0].tolist()
     tokens, gaps = shown(setup.tokenizer, ids), _gaps(task, ids)
-    passes, inputs = kept(task, len(columns), lambda: replayed(task, signature)), tensors_of(reader.encoded, columns)
+    passes, inputs = kept(task, len(columns), lambda: replayed(task, signature)), tensors_of(reader.encoded, read)
 
     def answer(without: Sequence[Head] = (), like: Answer | None = None) -> Answer:
         outputs = passes(inputs, without)
@@ -86,7 +87,7 @@ def read_one_pass(task: Task, request: Request) -> Reading:
 
 def vectors_of(task: Task, texts: Sequence[str]) -> np.ndarray:
     """Return the vectors of texts, float32 (N, D), of a task that has such answers."""
-    signature, vectors = _signature(task, 1), []
+    signature, vectors = _signature(_one_pass(task), task.name, 1), []
     passes = kept(task, 1, lambda: replayed(task, signature))
     for text in texts:
         reader = Noting(short(task))
@@ -104,7 +105,8 @@ def _first_row(encoded: Tensors) -> dict[str, np.ndarray]:
 
 def short(task: Task) -> Setup:
     """Return the setup of a task, for texts that are not too long to be shown."""
-    setup = task.parts.answers.setup
+    answers = task.parts.answers
+    setup = answers.setup if isinstance(answers, Writing) else _one_pass(task).setup
     return replace(setup, max_length=min(setup.max_length, MOST_TOKENS))
 
 
@@ -119,12 +121,19 @@ def _gaps(task: Task, ids: list[int]) -> list[int]:
     return gaps
 
 
-def _signature(task: Task, texts: int) -> Signature:
-    """Return what answers so many texts."""
-    signatures = task.parts.answers.signatures.values()
+def _one_pass(task: Task) -> OnePass:
+    answers = task.parts.answers
+    if not isinstance(answers, OnePass):
+        raise ValueError(f"{task.name} does not answer by one pass of its model: expected a task that does.")
+    return answers
+
+
+def _signature(answers: OnePass, task: str, texts: int) -> Signature:
+    """Return the signature that takes so many texts."""
+    signatures = answers.signatures.values()
     for signature in signatures:
         if signature.ranks[:texts] == (1,) * texts and len(signature.inputs) == texts:
             return signature
     if any(len(signature.inputs) > texts for signature in signatures):
-        raise ValueError(f"{task.name} compares two texts: give a second one.")
-    raise ValueError(f"{task.name} takes no second text: leave it out.")
+        raise ValueError(f"{task} compares two texts: give a second one.")
+    raise ValueError(f"{task} takes no second text: leave it out.")

@@ -116,7 +116,7 @@ def read(task: Task, request: Request) -> Reading:
     return (read_source if task.config.kind == "encoder_decoder" else read_prompt)(task, request)
 
 
-def _check_finite(name: str, numbers: object) -> None:
+def _check_finite(name: str, numbers: np.ndarray | list[float]) -> None:
     if not np.isfinite(numbers).all():
         raise ValueError(
             f"the model's {name} has numbers that are not finite: the weights of the model are damaged, or its "

@@ -172,10 +172,10 @@ def _window_facts(config: TransformerConfig) -> list[str]:
 
 
 def _positions(config: TransformerConfig) -> str:
-    if config.positions is None:
+    if not config.position_kinds:
         return "Positions: none; the order of the tokens is in the order of the computation."
-    fact = f"Positions: {POSITIONS[config.positions]}."
-    if config.positions == "rotary":
+    fact = f"Positions: {'; '.join(POSITIONS[kind] for kind in config.position_kinds)}."
+    if "rotary" in config.position_kinds:
         turned = [options.rotary for options in _blocks(config)]
         if not all(turned):
             fact += f" {turned.count(False)} of {len(turned)} layers go without."

@@ -65,7 +65,7 @@ def read_source(task: Task, request: Request) -> Reading:
 
     def inputs_of(ids: Sequence[int]) -> Inputs:
         source = _prompt_inputs(encoded.ids)
-        return {f"encoder_{name}": array for name, array in source.items()} | _prompt_inputs(ids)
+        return {**{f"encoder_{name}": array for name, array in source.items()}, **_prompt_inputs(ids)}
 
     most = min(request.new_tokens or MOST_WRITTEN, setup.max_length - 1)
     written = _write(task, inputs_of, [decoder_start_id(task.config)], request, most)
@@ -88,8 +88,8 @@ MOST_WRITTEN = 48
 
 
 def _prompt_inputs(ids: Sequence[int]) -> Inputs:
-    ids = np.array([ids], np.int32)
-    return {"token_ids": ids, "padding_mask": np.ones_like(ids)}
+    token_ids = np.array([ids], np.int32)
+    return {"token_ids": token_ids, "padding_mask": np.ones_like(token_ids)}
 
 
 def _logits(task: Task, inputs: Inputs, without: Sequence[Head]) -> np.ndarray:

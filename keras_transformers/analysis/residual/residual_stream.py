@@ -15,6 +15,7 @@ from keras_transformers.layers import padding_mask
 from keras_transformers.models.build import stack
 from keras_transformers.models.decoder import whole
 from keras_transformers.models.encoder import encode_source, walk
+from keras_transformers.utils.tensor_types import Tensor
 
 
 class Step(NamedTuple):
@@ -71,7 +72,7 @@ def record_stream(config: TransformerConfig, model: keras.Model, inputs: Mapping
             config, layers, inputs["token_ids"], padding_mask(inputs["padding_mask"]), inputs.get("segment_ids")
         )
     else:
-        encoder_inputs = {}
+        encoder_inputs: dict[str, Tensor] = {}
         if config.kind == "encoder_decoder":
             *_, encoder_inputs = encode_source(config, layers, inputs)
         states, *_ = whole(config, layers, inputs, **encoder_inputs)

@@ -168,8 +168,8 @@ def plot_gradient_reach(curves: Mapping[str, Mapping[int, Sequence[float]]]) -> 
         shown = {length: values for length, values in sorted(norms.items()) if np.mean(values) > SMALLEST}
         lengths = list(shown)
         (line,) = axes.plot(lengths, [np.mean(values) for values in shown.values()], marker="o", label=name)
-        ends = [[function(values) for values in shown.values()] for function in (min, max)]
-        axes.fill_between(lengths, *ends, color=line.get_color(), alpha=0.2, linewidth=0)
+        least, largest = ([function(values) for values in shown.values()] for function in (min, max))
+        axes.fill_between(lengths, least, largest, color=line.get_color(), alpha=0.2, linewidth=0)
     axes.set(xscale="log", yscale="log", xlabel="T", ylabel="norm of d(output T) / d(input 1)")
     axes.legend()
     return figure

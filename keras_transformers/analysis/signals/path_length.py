@@ -127,7 +127,8 @@ def _support(derivative: np.ndarray, name: str) -> np.ndarray:
 
 def _check(inputs: Any) -> None:
     check_inputs(inputs)
-    shape, dtype = getattr(inputs, "shape", ()), getattr(inputs, "dtype", "")
+    shape: tuple[int | None, ...] = getattr(inputs, "shape", ())
+    dtype = getattr(inputs, "dtype", "")
     if len(shape) != 3 or shape[0] != 1 or not str(dtype).startswith(("float", "bfloat")):
         raise ValueError(
             f"a path length is that of a layer for one row of vectors: received inputs {inputs!r}. Expected a "

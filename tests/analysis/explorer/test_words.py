@@ -16,6 +16,7 @@ CONFIGS = {
     "llama": families.llama(**SIZES, **INNER, num_kv_heads=2),
     "one key for all": families.llama(**SIZES, **INNER, num_kv_heads=1),
     "windows": families.llama(**SIZES, **INNER, block_options=[{"attention_window": 8}, {"rotary": False}]),
+    "two kinds of positions": families.bert(**SIZES, positions=("learned", "relative")),
     "encoder with windows": families.bert(**SIZES, block_options=[{"attention_window": 8}]),
     "transformer": families.transformer(**SIZES),
     "t5": families.t5(**SIZES),
@@ -33,6 +34,7 @@ SAID = {
     "llama": (["each 2 of them share", "RoPE", "RMS norm", "silu, times a gate"], ["learned", "layer norm"]),
     "one key for all": (["; all of them share"], ["each 4"]),
     "windows": (["In 1 of 2 layers", "window of 8 tokens", "1 of 2 layers go without"], ["both sides"]),
+    "two kinds of positions": (["added to the embeddings; a learned number for each bucket of distances"], ["RoPE"]),
     "encoder with windows": (["In 2 of 2 layers", "window of 8 tokens", "both sides."], ["to the ends"]),
     "transformer": (["sines", "reads the source", "post-norm", "In the encoder a token"], ["relative", "learned"]),
     "t5": (["distances", "RMS norm", "pre-norm", "relu."], ["embeddings", "gate"]),
@@ -43,7 +45,7 @@ SAID = {
     "rnn": (["there are no heads", "state made from the last token of the source"], ["attends", "attention"]),
 }  # fmt: skip
 
-POSITIONS = {"learned": "learned vector", "sinusoidal": "sines", "rotary": "RoPE", "relative": "each distance"}
+POSITIONS = {"learned": "learned vector", "sinusoidal": "sines", "rotary": "RoPE", "relative": "bucket of distances"}
 
 
 @pytest.mark.parametrize("name", CONFIGS)
