@@ -1,4 +1,4 @@
-"""A folder of `peft`: the checkpoint of its base, with the adapter merged."""
+"""Adapters of `peft`: the checkpoint of the base model, with the adapter merged."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from zoo._entry import is_known
 
 
 def adapted(
-    folder: Path, find: Callable[..., Checkpoint], cache_dir: str | os.PathLike | None, said: Said
+    folder: Path, find: Callable[..., Checkpoint], cache_dir: str | os.PathLike | None, given: Said
 ) -> Checkpoint:
     """Return the checkpoint of an adapter's base, with the adapter merged.
 
     Args:
         folder: Of the adapter.
-        find: From a name to a checkpoint.
+        find: Returns the checkpoint that a name stands for.
         cache_dir: As for `zoo.load`.
-        said: What the user says of the base.
+        given: What the user says of the base.
 
     Raises:
         ValueError: As for `read_adapter`; or the base cannot be found, has no weights in Hugging Face layout, or is an
             adapter too.
     """
-    adapter = read_adapter(folder, said.pickled)
-    base, stored = _find_base(folder, adapter, find, cache_dir, said)
+    adapter = read_adapter(folder, given.pickled)
+    base, stored = _find_base(folder, adapter, find, cache_dir, given)
     family = FAMILIES[base.config.family]
     task = adapter.task or base.task
     found = dataclasses.replace(base, stored=adapt(stored, adapter), task=task)
@@ -47,7 +47,7 @@ def adapted(
 
 
 def _find_base(
-    folder: Path, adapter: Adapter, find: Callable[..., Checkpoint], cache_dir: str | os.PathLike | None, said: Said
+    folder: Path, adapter: Adapter, find: Callable[..., Checkpoint], cache_dir: str | os.PathLike | None, given: Said
 ) -> tuple[Checkpoint, Stored]:
     """Return the checkpoint of an adapter's base, and its files."""
     place: str | Path = adapter.base
@@ -55,10 +55,10 @@ def _find_base(
         if Path(adapter.base).is_dir():
             place = Path(adapter.base)
         elif not is_known(adapter.base):
-            place = hub.download(adapter.base, adapter.revision, cache_dir, pickled=said.pickled)
+            place = hub.download(adapter.base, adapter.revision, cache_dir, pickled=given.pickled)
         if isinstance(place, Path) and is_adapter(place):
             raise ValueError(f"{place} is an adapter itself: expected a whole model. Merge it first.")
-        base = find(place, None, cache_dir, said)
+        base = find(place, None, cache_dir, given)
     except ValueError as error:
         raise ValueError(
             f"{folder} holds an adapter of peft for {adapter.base!r}, its base, which cannot be loaded: {error} The "

@@ -63,7 +63,7 @@ def train(data: Path, folder: Path, epochs: int = 2, seed: int = 1, verbose: int
 
 
 def measure(task, data: Path) -> dict[str, float]:
-    """Metrics on held-out books, in blocks of the model's length."""
+    """Return metrics on held-out books, in blocks of the model's length."""
     return task.evaluate(_books(data / "valid.txt"), dataset_options={"packing": "blocks"})
 
 

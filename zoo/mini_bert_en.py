@@ -70,14 +70,14 @@ def train(data: Path, folder: Path, epochs: int = 3, seed: int = 1, verbose: int
 
 
 def measure(task, data: Path) -> dict[str, float]:
-    """Metrics on held-out text."""
+    """Return metrics on held-out text."""
     return task.evaluate(data / "valid.txt")
 
 
 def _attend_nearby(model) -> None:
-    """Let every head start by attending to near tokens: small corpora do not teach it to for very long.
+    """Let every head start by attending to near tokens, which small corpora take very long to teach.
 
-    Positions start as sine waves, which are alike if near, and keys as queries, which then match.
+    Positions start as sine waves, which are similar for near tokens; keys start as the queries, so that they match.
     Paper: Trockman and Kolter 2023, https://arxiv.org/abs/2305.09828.
     """
     import numpy as np

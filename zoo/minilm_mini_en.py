@@ -12,8 +12,8 @@ from keras_transformers.families import bert
 from zoo._entry import Result, entry
 from zoo._recipe import state_folder
 
-LAYERS = (0, 2, 4, 5)  # of the teacher, that the student begins with
-STATES = 0.03  # weight of the loss of token states, whose vectors are some 7 long
+LAYERS = (0, 2, 4, 5)  # the teacher's, whose weights the student starts with
+STATES = 0.03  # weight of the loss of token states, whose vectors have a length of about 7
 LONGEST = 128  # tokens of a text
 MEASURE = "-m zoo train minilm_mini_en --data DATA --out FOLDER"
 TUNED = "benchmarks/encoder_tasks.py DATA LOG --models minilm_mini_en --sets {} --seeds 0"
@@ -82,7 +82,7 @@ def train(data: Path, folder: Path, epochs: int = 2, seed: int = 1, verbose: int
 
 
 def measure(task, data: Path) -> dict[str, float]:
-    """Correlation of cosines and scores on STS-B's test part, which the student does not learn from."""
+    """Return the correlation of cosines and scores on STS-B's test part, which the student does not learn from."""
     from keras_transformers.training.metrics.embedding_metrics import spearman
 
     rows = [line.split("\t") for line in (data / "stsb" / "sts-test.csv").read_text(encoding="utf-8").splitlines()]
@@ -111,7 +111,7 @@ def read_texts(data: Path) -> list[str]:
 
 
 def _teach(teacher):
-    """The teacher's outputs, as a function that is traced once."""
+    """Return a function, traced once, from the inputs to the teacher's outputs."""
     import tensorflow as tf
 
     model = teacher.parts.answers.model
@@ -124,7 +124,7 @@ def _teach(teacher):
 
 
 def _compiled(task, steps: int):
-    """The student's model of texts, with two outputs to learn, compiled for so many steps."""
+    """Return the student's model of texts, with two outputs to learn, compiled for a number of steps."""
     from keras_transformers.training.losses.embedding_losses import VectorDistance
     from keras_transformers.training.metrics.embedding_metrics import MeanCosine
     from keras_transformers.training.optimizers.adamw import AdamW

@@ -93,8 +93,7 @@ def _learn_pairs(task, english: list[str], german: list[str], state: Path, epoch
 
 
 def with_pairs(english: list[str], german: list[str], seed: int) -> tuple[list[str], list[str]]:
-    """Return the sentences and, for each four of them, two in one text: sentences alone are short, and so is what they
-    teach.
+    """Return the sentences and, for every four of them, a text of two: else the model learns short texts only.
 
     Paper: Kondo et al. 2021, "Sentence Concatenation Approach to Data Augmentation for Neural Machine Translation",
     https://aclanthology.org/2021.naacl-srw.18.
@@ -112,7 +111,7 @@ def with_pairs(english: list[str], german: list[str], seed: int) -> tuple[list[s
 
 
 def measure(task, data: Path) -> dict[str, float]:
-    """Scores of the translations of held-out sentences, each against one reference."""
+    """Return scores of the translations of held-out sentences, each against one reference."""
     from keras_transformers.training.metrics.text_scores import SCORES
 
     _, (english, german) = split(data / "deu.txt")
@@ -121,7 +120,7 @@ def measure(task, data: Path) -> dict[str, float]:
 
 
 def split(path: Path) -> tuple[tuple[list[str], list[str]], tuple[list[str], list[str]]]:
-    """English and German to train on, and to measure with: one sentence in a hundred, in all its translations.
+    """Split the pairs into those to train on and those to measure with: one sentence in a hundred, all translations.
 
     Sentences that differ in their case and punctuation only are on the same side.
     """
@@ -130,7 +129,7 @@ def split(path: Path) -> tuple[tuple[list[str], list[str]], tuple[list[str], lis
 
     parts: tuple[tuple[list[str], list[str]], tuple[list[str], list[str]]] = ([], []), ([], [])
     for line in path.read_text(encoding="utf-8").splitlines():
-        english, german = line.split("\t")[:2]  # newer files tell the authors besides
+        english, german = line.split("\t")[:2]  # newer files have a column of authors
         words = " ".join(re.findall(r"\w+", english.casefold()))
         for texts, text in zip(parts[crc32(words.encode()) % 100 == 0], (english, german), strict=True):
             texts.append(text)

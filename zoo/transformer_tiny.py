@@ -68,7 +68,7 @@ def train(data: Path, folder: Path, epochs: int = 133, seed: int = 1, verbose: i
 
 
 def make_task(data: Path, **options):
-    """The model, with the joint vocabulary of both sides, and what it is trained on."""
+    """Return the task, with a joint vocabulary of both languages, and the English and German texts to train on."""
     from keras_transformers.tasks import Task
     from keras_transformers.text.tokenizer import Tokenizer
 
@@ -79,7 +79,7 @@ def make_task(data: Path, **options):
 
 
 def measure(task, data: Path) -> dict[str, float]:
-    """BLEU of the lower-cased words, as published, and sacreBLEU of the same, on test2016."""
+    """Return the BLEU of lower-cased words, as published, and sacreBLEU, both on test2016."""
     from keras_transformers.training.metrics.text_scores import bleu, tokenized_bleu
 
     texts = task.generate(lines(data / "test.2016.en"))

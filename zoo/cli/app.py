@@ -1,4 +1,4 @@
-"""The command line, without its verbs: errors in one line, options that verbs share, steps with their time.
+"""What the verbs of the command line share: errors in one line, options, steps with their time.
 
 Keras is imported by the verbs that need it, in their functions, so that help, `list` and `describe` answer at once.
 """
@@ -53,7 +53,7 @@ class Commands(TyperGroup):
 
 
 class AfterSaving(Exception):
-    """What went wrong once something was saved: that is its cause; its message says where to find what was saved."""
+    """An error after something was saved. Its cause is the error; its message says where to find what was saved."""
 
 
 def explain(error: BaseException) -> tuple[str, int]:
@@ -61,7 +61,7 @@ def explain(error: BaseException) -> tuple[str, int]:
     if isinstance(error, AfterSaving) and error.__cause__ is not None:
         message, code = explain(error.__cause__)
         return f"{message.rstrip('.')}. {error}", code
-    if hasattr(error, "format_message"):  # of the command line itself; typer has its own copy of click by now
+    if hasattr(error, "format_message"):  # a usage error; newer versions of typer have their own copy of click
         return f"{error.format_message().rstrip('.')}. See --help.", 2
     if isinstance(error, (ValueError, OSError)):
         return str(error), 2
@@ -75,7 +75,7 @@ def examples(*commands: str) -> str:
 
 @contextmanager
 def step(title: str, end: str = " ... ") -> Iterator[None]:
-    """Say what is done, do it, and say how long it took."""
+    """Print the title of a step before it runs, and its time after it."""
     print(title, end=end, flush=True)
     start = time.perf_counter()
     yield
@@ -83,7 +83,7 @@ def step(title: str, end: str = " ... ") -> Iterator[None]:
 
 
 def verbosity() -> int:
-    """For `fit`: a bar on a terminal, a line an epoch elsewhere."""
+    """Return the `verbose` of `fit`: a progress bar on a terminal, a line an epoch elsewhere."""
     return 1 if sys.stdout.isatty() else 2
 
 
@@ -198,7 +198,7 @@ def zoo(
 
 
 def console() -> Console:
-    """As wide as the terminal; wide enough for a table where there is none."""
+    """Return a console as wide as the terminal, or 100 columns wide where there is none."""
     return Console(width=None if sys.stdout.isatty() else 100, highlight=False, markup=False)
 
 
@@ -228,7 +228,7 @@ def hanging(begin: str, text: str) -> str:
 
 
 def print_facts(facts: Mapping[str, str], width: int = 0) -> None:
-    """Print names and what they stand for, side by side.
+    """Print facts, each beside its name.
 
     Args:
         facts: By name.
@@ -240,7 +240,7 @@ def print_facts(facts: Mapping[str, str], width: int = 0) -> None:
 
 
 def show(table: Table) -> None:
-    """Print a table whose cells are whole, even where the terminal is too narrow for it."""
+    """Print a table with uncut cells, even where the terminal is too narrow for it."""
     printer = console()
     needed = Measurement.get(printer, printer.options.update(max_width=1_000), table).maximum
     printer.width = max(printer.width, needed)

@@ -1,4 +1,4 @@
-"""Answers a text, or a pair, with an export where only TensorFlow can be imported, as on a server.
+"""One request to an export in a process that can import TensorFlow only, as on a server.
 
 A script: `python zoo/cli/bare.py FOLDER TEXT [TEXT_PAIR]`; of question answering,
 FOLDER QUESTION CONTEXT; of multiple choice, FOLDER TEXT CHOICE CHOICE ...
@@ -24,7 +24,7 @@ BLOCKED = (
 
 
 def main(folder: str, *texts: str) -> None:
-    """Print the answer as JSON; the texts are a JSON list on standard input, if there are no arguments."""
+    """Print the answer as JSON; without arguments, the texts are a JSON list on standard input."""
     given: list = list(texts) or json.load(sys.stdin)
     blocked: dict[str, Any] = dict.fromkeys(BLOCKED)
     sys.modules.update(blocked)  # first: TensorFlow imports an installed Keras by itself

@@ -1,4 +1,4 @@
-"""`describe`: all that the zoo knows of a model, without Keras; and what it costs a token, which is counted."""
+"""`describe`: the entry of a model, without Keras; and the FLOPs a token, counted with it."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def describe(
         int | None, Option(help="Tokens to count FLOPs at.", show_default=f"{LENGTH}, or the longest text", min=1)
     ] = None,
 ) -> None:
-    """All that the zoo knows of a model."""
+    """Show all that the zoo knows of a model."""
     entry = _entry.describe(name)
     known = facts(entry)
     if entry.config and length and length > (most := most_tokens(entry.config)):
         raise ValueError(f"--length must be at most {most}, the longest text: received {length}.")
     print_facts(known)
-    if entry.config:  # the others are known at once; this takes TensorFlow and a few seconds
+    if entry.config:  # last: it needs TensorFlow and a few seconds
         cost = forward_pass(entry.config, length or min(LENGTH, entry.config.max_length))
         print_facts({"forward pass": cost}, max(map(len, known)))
 
@@ -54,7 +54,7 @@ def _scaled(number: float, unit: str) -> str:
 
 
 def facts(entry: _entry.Entry) -> dict[str, str]:
-    """Return what `describe` prints, by what it is."""
+    """Return the facts that `describe` prints, by name."""
     weights = f"{entry.source}, downloaded when first loaded" if entry.source else "none: sizes to train"
     rows = {
         "name": entry.name,

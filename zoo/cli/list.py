@@ -47,7 +47,7 @@ def list_models(
 
 
 def markdown_table(entries: Iterable[Entry]) -> str:
-    """Return the models as a table in Markdown, those with bundled weights first: that of docs/models.md.
+    """Return the table of docs/models.md, in Markdown: models with bundled weights first.
 
     Example:
 
@@ -63,7 +63,7 @@ def markdown_table(entries: Iterable[Entry]) -> str:
 
 
 def cells(entry: Entry) -> tuple[str, ...]:
-    """Return the row of a model; layers are their number times their width."""
+    """Return the cells of a model's row; layers are shown as their number times their width."""
     config, parameters = entry.sizes
     layers = config.num_layers + (config.num_decoder_layers or 0)
     size = f"{layers} x {config.hidden_dim}"
