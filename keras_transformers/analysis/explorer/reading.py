@@ -1,4 +1,4 @@
-"""A text that a task reads: the inputs of its model, its tokens, and its answer, with all heads or without some."""
+"""A text as a task reads it: the model's inputs, tokens, and outputs with all heads or without some."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class Reading(NamedTuple):
     """A text as a model reads it.
 
     Args:
-        text: The whole text; of language models with what they have written.
-        inputs: Of the model, int32 (1, T) each.
-        sides: For each kind of attention its queries and its keys.
-        answer: From heads that are off, and the answer to compare with if there is one, to the answer.
-        notes: What the user has to know, such as that the text was cut.
-        asked: What the logit lens follows through the layers; None where an answer has no logits.
+        text: The whole text; of a language model with the tokens that it has written.
+        inputs: The model's inputs, int32 (1, T) each.
+        sides: The tokens of queries and of keys for each kind of attention.
+        answer: Returns the answer for heads that are off, and an answer to compare with or None.
+        notes: Notes for the user, such as that the text was cut.
+        asked: The questions for the logit lens; None if the output has no logits.
     """
 
     text: str
@@ -45,15 +45,15 @@ class Reading(NamedTuple):
 
 
 def read_one_pass(task: Task, request: Request) -> Reading:
-    """Of a task that answers by one pass of its model.
+    """Return a text as a task reads it that predicts in one pass of its model.
 
     Args:
-        task: Of any such kind.
-        request: Checked.
+        task: The task.
+        request: A checked request.
 
     Raises:
-        ValueError: The task takes no second text and there is one, or the other way round; there is nothing to fill in;
-            or an answer of the task cannot be shown.
+        ValueError: There is a second text and the task takes none, or the other way round; there is nothing to fill in;
+            or a prediction of the task cannot be shown.
     """
     columns = [request.text] if request.pair is None else [request.text, request.pair]
     answers, setup = _one_pass(task), short(task)
@@ -86,7 +86,7 @@ def read_one_pass(task: Task, request: Request) -> Reading:
 
 
 def vectors_of(task: Task, texts: Sequence[str]) -> np.ndarray:
-    """Return the vectors of texts, float32 (N, D), of a task that has such answers."""
+    """Return the vectors of texts, float32 (N, D), from a task of sentence embeddings."""
     signature, vectors = _signature(_one_pass(task), task.name, 1), []
     passes = kept(task, 1, lambda: replayed(task, signature))
     for text in texts:
@@ -97,21 +97,21 @@ def vectors_of(task: Task, texts: Sequence[str]) -> np.ndarray:
 
 
 def _first_row(encoded: Tensors) -> dict[str, np.ndarray]:
-    """Return the first text, or the first window of it, without padding."""
+    """Return the first text, or its first window, without padding."""
     arrays = {name: np.asarray(value) for name, value in encoded.items()}
     length = int(arrays["padding_mask"][0].astype(bool).sum())
     return {name: array[:1, :length] if array.ndim > 1 else array[:1] for name, array in arrays.items()}
 
 
 def short(task: Task) -> Setup:
-    """Return the setup of a task, for texts that are not too long to be shown."""
+    """Return the setup of a task with a `max_length` that can be shown."""
     answers = task.parts.answers
     setup = answers.setup if isinstance(answers, Writing) else _one_pass(task).setup
     return replace(setup, max_length=min(setup.max_length, MOST_TOKENS))
 
 
 def _gaps(task: Task, ids: list[int]) -> list[int]:
-    """Return where `[MASK]` stands, if the task is to fill it."""
+    """Return the positions of `[MASK]`, if the task fills them."""
     if task.name not in GAP_TASKS:
         return []
     gaps = [place for place, number in enumerate(ids) if number == task.tokenizer.mask_id]
