@@ -1,42 +1,41 @@
-"""A folder of `peft`: the checkpoint of its base, with the adapter merged."""
+"""Adapters of `peft`: the checkpoint of the base model, with the adapter merged."""
 
 from __future__ import annotations
 
 import dataclasses
 import os
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 from keras_transformers.checkpoints import hub
 from keras_transformers.checkpoints.names import FAMILIES
 from keras_transformers.checkpoints.peft import CONFIG, Adapter, adapt, is_adapter, read_adapter
-from keras_transformers.checkpoints.stored import UserOptions
+from keras_transformers.checkpoints.stored import Stored, UserOptions
 from keras_transformers.text.tokenizer import Tokenizer
 from zoo._checkpoint import Checkpoint
 from zoo._entry import is_known
 
 
 def adapted(
-    folder: Path, find: Callable[..., Checkpoint], cache_dir: str | os.PathLike | None, said: UserOptions
+    folder: Path, find: Callable[..., Checkpoint], cache_dir: str | os.PathLike | None, given: UserOptions
 ) -> Checkpoint:
     """Return the checkpoint of an adapter's base, with the adapter merged.
 
     Args:
         folder: Of the adapter.
-        find: From a name to a checkpoint.
+        find: Returns the checkpoint that a name stands for.
         cache_dir: As for `zoo.load`.
-        said: What the user says of the base.
+        given: What the user says of the base.
 
     Raises:
         ValueError: As for `read_adapter`; or the base cannot be found, has no weights in Hugging Face layout, or is an
             adapter too.
     """
-    adapter = read_adapter(folder, said.pickled)
-    base = _find_base(folder, adapter, find, cache_dir, said)
+    adapter = read_adapter(folder, given.pickled)
+    base, stored = _find_base(folder, adapter, find, cache_dir, given)
     family = FAMILIES[base.config.family]
     task = adapter.task or base.task
-    found = dataclasses.replace(base, stored=adapt(base.stored, adapter), task=task)
+    found = dataclasses.replace(base, stored=adapt(stored, adapter), task=task)
     if base.config.kind != "encoder_decoder" and (folder / "tokenizer.json").is_file():
         found = dataclasses.replace(found, tokenizer=Tokenizer.from_folder(folder))
     head = adapter.tensors.get(f"{family.weights.get('classifier')}.weight")
@@ -48,17 +47,22 @@ def adapted(
 
 
 def _find_base(
-    folder: Path, adapter: Adapter, find: Callable[..., Checkpoint], cache_dir, said: UserOptions
-) -> Checkpoint:
-    place: str | Path = Path(adapter.base)
+    folder: Path,
+    adapter: Adapter,
+    find: Callable[..., Checkpoint],
+    cache_dir: str | os.PathLike | None,
+    given: UserOptions,
+) -> tuple[Checkpoint, Stored]:
+    """Return the checkpoint of an adapter's base, and its files."""
+    place: str | Path = adapter.base
     try:
-        if not place.is_dir():
-            is_entry = is_known(adapter.base)
-            download = partial(hub.download, cache_dir=cache_dir, pickled=said.pickled)
-            place = adapter.base if is_entry else download(adapter.base, adapter.revision)
+        if Path(adapter.base).is_dir():
+            place = Path(adapter.base)
+        elif not is_known(adapter.base):
+            place = hub.download(adapter.base, adapter.revision, cache_dir, pickled=given.pickled)
         if isinstance(place, Path) and is_adapter(place):
             raise ValueError(f"{place} is an adapter itself: expected a whole model. Merge it first.")
-        base = find(place, None, cache_dir, said)
+        base = find(place, None, cache_dir, given)
     except ValueError as error:
         raise ValueError(
             f"{folder} holds an adapter of peft for {adapter.base!r}, its base, which cannot be loaded: {error} The "
@@ -66,4 +70,4 @@ def _find_base(
         ) from error
     if base.stored is None:
         raise ValueError(f"{folder}: the base {adapter.base!r} has no folder of weights: expected one to merge with.")
-    return base
+    return base, base.stored

@@ -1,4 +1,4 @@
-"""A checkpoint: what can be loaded, whatever it came from."""
+"""A checkpoint to load, whatever its source, and the task to load it for."""
 
 from __future__ import annotations
 
@@ -9,27 +9,28 @@ from typing import Any
 import keras
 
 from keras_transformers.checkpoints.loading import check_size, load_weights
-from keras_transformers.checkpoints.names import may_be_of
+from keras_transformers.checkpoints.names import may_be_of, task_names
 from keras_transformers.checkpoints.stored import Stored
 from keras_transformers.config.transformer_config import TransformerConfig
+from keras_transformers.tasks.parts import LABELLED, Kind, find_kind
 from keras_transformers.text.tokenizer import Tokenizer
 
 
 @dataclasses.dataclass(frozen=True)
 class Checkpoint:
-    """Something to load from.
+    """A checkpoint of the zoo, a folder, the hub or keras-nlp.
 
     Args:
-        config: Of the model that it holds.
-        tokenizer: Its tokenizer.
-        task: What it was made for, or None for a bare model.
+        config: The model's configuration.
+        tokenizer: The model's tokenizer.
+        task: The task that it was made for, or None for a bare model.
         stored: Its files; None if it has sizes only.
         labels, problem: Of a classifier, or None.
         fault: Why the names of the labels cannot be used; empty if they can.
-        unknown_class: What its config.json names, if that is no class of `transformers` that is known here.
-        settings: Reads what it says of other options of a task, by their names: `max_length`, `generation`, ...
-        kept: Options of `save_folder` for tasks that do not use what a file says, but write it again.
-        weightless: What to say to who asks for weights, if it has none.
+        unknown_class: The class that its config.json names, if it is none of `transformers` that is known here.
+        settings: Functions that read its values of other options of a task, by name: `max_length`, `generation`, ...
+        kept: Options of `save_folder` that a task does not use, but writes again.
+        weightless: The error message if it has no weights and they are asked for.
     """
 
     config: TransformerConfig
@@ -44,12 +45,18 @@ class Checkpoint:
     kept: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     weightless: str = ""
 
-    def check(self) -> None:
-        """Refuse a checkpoint that holds fewer weights than a model of its configuration has."""
-        check_size(self._weights())
+    def check(self) -> Stored:
+        """Check that it holds as many weights as a model of its configuration has; return its files.
+
+        Raises:
+            ValueError: It holds fewer, or none.
+        """
+        stored = self._weights()
+        check_size(stored)
+        return stored
 
     def assign(self, model: keras.Model, **options: Any) -> tuple[str, ...]:
-        """Give its weights to a model: see `loading.load_weights`."""
+        """Assign its weights to a model, as `loading.load_weights` does."""
         return load_weights(model, self._weights(), **options)
 
     def _weights(self) -> Stored:
@@ -58,19 +65,40 @@ class Checkpoint:
         return self.stored
 
     def asked_for(self, task: str) -> Checkpoint:
-        """Return the checkpoint as one for the task that a user names, if its class is unknown and may be of that."""
-        is_of = self.unknown_class and may_be_of(task, self.unknown_class)
-        return dataclasses.replace(self, task=task) if is_of else self
+        """Return the checkpoint as one made for a task that a user names, if its class is unknown and may be for it."""
+        may_be = self.unknown_class and may_be_of(task, self.unknown_class)
+        return dataclasses.replace(self, task=task) if may_be else self
 
     def options(self, names: Iterable[str], task: str | None = None) -> dict[str, Any]:
-        """Return options of a task, of these names, as far as the checkpoint has values; labels only of its own.
+        """Return the checkpoint's values for options of a task; its labels only for the task that it was made for.
+
+        Args:
+            names: Of the options; those without a value are left out.
+            task: Name of the task.
 
         Raises:
-            ValueError: They are of its own task, and their names cannot be used.
+            ValueError: It was made for this task, and the names of its labels cannot be used.
         """
         if self.fault and task == self.task and "labels" in names:
             raise ValueError(self.fault)
-        said = {"labels": self.labels, "problem": self.problem} if task == self.task else {}
+        of_labels = {"labels": self.labels, "problem": self.problem} if task == self.task else {}
         settings = {name: self.settings[name]() for name in names if name in self.settings}
-        settings |= {name: value for name, value in said.items() if name in names and value is not None}
+        settings |= {name: value for name, value in of_labels.items() if name in names and value is not None}
         return settings | ({"made_for": self.task} if "made_for" in names else {})
+
+
+def chosen_kind(name: Any, task: str | None, checkpoint: Checkpoint, has_labels: bool = False) -> Kind:
+    """Return the task asked for, else what the checkpoint was made for; where labels are given, one that has labels.
+
+    Raises:
+        ValueError: There is no such task, or nothing says which.
+    """
+    if task is not None:
+        return find_kind(task)
+    kind = None if checkpoint.task is None else find_kind(checkpoint.task)
+    if has_labels and (kind is None or "labels" not in kind.options):
+        return find_kind(LABELLED)
+    if kind is None:
+        what = f"names {checkpoint.unknown_class}, not known here" if checkpoint.unknown_class else "is a bare model"
+        raise ValueError(f"{name} {what}: say what for, task=... one of {task_names()}.")
+    return kind

@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import keras
 
@@ -17,24 +17,23 @@ from keras_transformers.checkpoints.saving import DTYPES, save_folder
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.tasks.parts import Kind, Parts, Setup, find_kind
 from keras_transformers.text.tokenizer import Tokenizer
-from zoo._checkpoint import Checkpoint
-from zoo._load import chosen_kind
+from zoo._checkpoint import Checkpoint, chosen_kind
 
-# The task whose model stands for a bare one, for the check that the weights fit; its own head is not looked for.
+# The task whose model checks that the weights of a bare model fit; the head of the task is not looked for.
 BARE = {"encoder": "sentence_embedding", "decoder": "causal_lm", "encoder_decoder": "seq2seq_lm"}
 
 
 class Converted(NamedTuple):
-    """What was converted.
+    """The facts of a converted checkpoint.
 
     Args:
         writer: The program that wrote the checkpoint.
-        config: Of the model.
+        config: The model's configuration.
         weights: Number of weights.
-        dtype: Of the stored weights.
+        dtype: Dtype of the stored weights.
         architecture: The class of `transformers` that reads it.
-        labels: Of a classifier.
-        tokenizer: Of what is read.
+        labels: Labels of a classifier.
+        tokenizer: The tokenizer of source texts.
         assumed: What the checkpoint does not say and something implies, a clause each.
     """
 
@@ -54,42 +53,42 @@ def convert(
     """Write a checkpoint as a Hugging Face folder, which `zoo.load` reads, with one tensor at a time in memory.
 
     Args:
-        checkpoint: What `_checkpoint.find` returns.
-        folder: To write: as for `Task.save`.
-        dtype: Of the stored weights; that of most of the checkpoint's when None.
+        checkpoint: What `_find.find` returns.
+        folder: The folder to write, as for `Task.save`.
+        dtype: Dtype of the stored weights; the one that most weights of the checkpoint have when None.
         task: What the checkpoint was made for, if it does not say so.
 
     Raises:
         ValueError: The checkpoint has no weights, or they do not fit; or `folder` holds something else.
     """
-    checkpoint.check()
+    stored = checkpoint.check()
     config, is_bare = checkpoint.config, task is None and checkpoint.task is None and not checkpoint.unknown_class
-    kind = find_kind(BARE[config.kind]) if is_bare else chosen_kind(checkpoint.stored.place, task, checkpoint)
+    kind = find_kind(BARE[config.kind]) if is_bare else chosen_kind(stored.place, task, checkpoint)
     checkpoint = checkpoint.asked_for(kind.name)
     parts, max_length = _parts(kind, checkpoint)
-    tensors = fitting_tensors(parts.model, checkpoint.stored, is_bare)
+    tensors = fitting_tensors(parts.model, stored, is_bare)
     if is_bare:
-        options = {"architecture": checkpoint.stored.extra["architecture"]}
+        options: dict[str, Any] = {"architecture": stored.extra["architecture"]}
     else:
         kept = {} if kind.writes_text else checkpoint.kept
-        said = {"name": kind.name, **parts.saved_options}
-        options = {"architecture": architecture_of(kind.name, config.family), "task": said, **kept, **parts.saved()}
+        of_task = {"name": kind.name, **parts.saved_options}
+        options = {"architecture": architecture_of(kind.name, config.family), "task": of_task, **kept, **parts.saved()}
     options |= {"dtype": dtype or _usual_dtype(tensors.values()), "max_length": max_length, "tensors": tensors}
     save_folder(folder, parts.model, config, parts.saved_tokenizer or parts.tokenizer, **options)
     return Converted(
-        checkpoint.stored.writer,
+        stored.writer,
         config,
         sum(prod(tensor.shape) for tensor in tensors.values()),
         options["dtype"],
         options["architecture"],
         options.get("labels"),
         parts.tokenizer,
-        checkpoint.stored.assumed,
+        stored.assumed,
     )
 
 
 def _parts(kind: Kind, checkpoint: Checkpoint) -> tuple[Parts, int]:
-    """Return the parts of a task whose model has no values, and so takes no memory; and the longest text."""
+    """Return the parts of a task whose model has weights without values, which take no memory; and its `max_length`."""
     options = checkpoint.options({"max_length", *kind.options}, kind.name)
     max_length = options.pop("max_length", checkpoint.config.max_length)
     setup = Setup(kind, checkpoint.config, checkpoint.tokenizer, max_length, (), "float32")
@@ -98,7 +97,7 @@ def _parts(kind: Kind, checkpoint: Checkpoint) -> tuple[Parts, int]:
 
 
 def _usual_dtype(tensors: Iterable[Tensor]) -> str:
-    """Return the dtype that most weights have, as far as weights are stored in it."""
+    """Return the dtype that most weights have, among those that weights are stored in."""
     counts = Counter({"float32": 0})
     for tensor in tensors:
         counts[tensor.dtype if tensor.dtype in DTYPES else "float32"] += prod(tensor.shape)

@@ -1,4 +1,4 @@
-"""A student cut out of a teacher, and taught to give its vectors: for recipes of small encoders."""
+"""Distillation for recipes of small encoders: a student cut out of its teacher, which learns the teacher's vectors."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from keras_transformers.data.sources.rows import Rows
 
 
 def cut_weights(student: keras.Model, teacher: keras.Model, layers: Sequence[int]) -> None:
-    """Give a student the weights of some layers of its teacher, and its first positions.
+    """Assign the weights of some layers of a teacher, and of its first positions, to a student.
 
     Args:
-        student: Of as many blocks as `layers`.
-        teacher: Of the same widths and vocabulary.
-        layers: For each block of the student the number of the teacher's.
+        student: An encoder with as many blocks as there are `layers`.
+        teacher: An encoder of the same widths and vocabulary.
+        layers: The number of the teacher's block for each block of the student.
     """
     weights = {weight.path: keras.ops.convert_to_numpy(weight) for weight in teacher.weights}
     for weight in student.weights:
@@ -30,10 +30,10 @@ def cut_weights(student: keras.Model, teacher: keras.Model, layers: Sequence[int
 
 @dataclass(frozen=True)
 class Teaching:
-    """The objective of a student: the inputs of its model, and what the teacher makes of them.
+    """The objective of a student: the inputs of its model, and the teacher's outputs for them as targets.
 
     Args:
-        teach: From the inputs of both models to the teacher's `hidden_states` (B, S, D) and `embedding` (B, D).
+        teach: Returns the teacher's `hidden_states` (B, S, D) and `embedding` (B, D) for the inputs of both models.
         pad_id: The id of padding.
     """
 
@@ -41,7 +41,7 @@ class Teaching:
     pad_id: int = 0
 
     def check(self, rows: Rows) -> None:
-        """Accept all."""
+        """Accept any rows: there are no labels to check."""
 
     def __call__(self, rows: Rows, width: int, rng: np.random.Generator) -> tuple:
         inputs = rows.padded(width, self.pad_id)

@@ -1,4 +1,4 @@
-"""What the zoo knows of a model. The file system is the registry: `zoo/<name>.py` is the model `<name>`."""
+"""Entries of the zoo. The file system is the registry: `zoo/<name>.py` is the model `<name>`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PAIR = re.compile(r"opus_mt_\w+_\w+")  # every pair of languages, by the one tha
 
 @dataclass(frozen=True)
 class Result:
-    """What was measured with a model.
+    """One measurement of a model.
 
     Args:
         data: Data set and its part, such as `"sst2 test"`.
@@ -43,7 +43,7 @@ class Result:
 
     @property
     def shown(self) -> str:
-        """Metric, value and spread."""
+        """The metric, its value and its spread as text."""
         return f"{self.metric} {self.value:.4g}" + ("" if self.spread is None else f" ± {self.spread:.2g}")
 
 
@@ -54,19 +54,18 @@ class Entry:
     Args:
         summary: One line.
         config: Its sizes and options; None where only the checkpoint says them.
-        task: What the checkpoint was made for.
-        parameters: Of the encoder with its pooler, or the decoder with its language model's head and its encoder; None
-            where only the checkpoint says them.
+        task: The task that the checkpoint was made for.
+        parameters: Number of parameters: of an encoder with its pooler, of a decoder with its output layer, or of an
+            encoder and a decoder with its output layer; None where only the checkpoint says it.
         licence: Of the weights, as an SPDX name.
-        source: Where the weights come from: `"hf:org/repo@revision"`, or `"bundled"`; None where there are none, but
-            sizes to train.
-        paper: Its address.
-        tokenizer: The bundled model whose tokenizer it has; for sizes to train, so that they can be loaded without
+        source: Where the weights come from: `"hf:org/repo@revision"`, or `"bundled"`; None for sizes to train.
+        paper: The paper's address.
+        tokenizer: The bundled model whose tokenizer it shares; for sizes to train, so that they can be loaded without
             weights.
         pickled: Whether the source has its weights in the old `pytorch_model.bin` only (no code in it is run).
-        fit: Arguments of `task.fit` that suit fine-tuning it, where those of `task.fit` itself do not.
-        results: What was measured with it, see `python -m zoo results`.
-        name: The model's name; that of its file.
+        fit: Arguments of `task.fit` for fine-tuning it, where the defaults do not suit it.
+        results: Measurements, which `python -m zoo results` prints.
+        name: The model's name, which is its file's.
     """
 
     summary: str
@@ -91,8 +90,19 @@ class Entry:
 
     @property
     def folder(self) -> Path:
-        """Where bundled weights are."""
+        """The folder of bundled weights."""
         return BUNDLED / self.name
+
+    @property
+    def sizes(self) -> tuple[TransformerConfig, int]:
+        """The configuration and the number of parameters.
+
+        Raises:
+            ValueError: Only the checkpoint says them, as of most pairs of OPUS-MT.
+        """
+        if self.config is None or self.parameters is None:
+            raise ValueError(f"only the checkpoint of {self.name!r} says its sizes: see `config` of the loaded task.")
+        return self.config, self.parameters
 
 
 def names(pattern: str = "*", bundled: bool | None = None) -> list[str]:
@@ -117,13 +127,13 @@ def names(pattern: str = "*", bundled: bool | None = None) -> list[str]:
 
 
 def describe(name: str) -> Entry:
-    """Return what the zoo knows of a model.
+    """Return the entry of a model.
 
     Args:
         name: One of `names()`, or `"opus_mt_"` and any pair of languages that OPUS-MT has a model for.
 
     Returns:
-        A frozen record.
+        An `Entry`, which is frozen.
 
     Raises:
         ValueError: There is no such model; the message has the nearest names.
@@ -152,9 +162,14 @@ def module(name: str) -> Any:
     if name not in names() and PAIR.fullmatch(name):
         name = "opus_mt_en_de"
     if name not in names():
-        near = difflib.get_close_matches(name, names(), n=3, cutoff=0.4) or names()
-        raise ValueError(f"there is no model {name!r} in the zoo. The nearest names are {near}; zoo.names() has all.")
+        raise no_such_model(name)
     return importlib.import_module(f"zoo.{name}")
+
+
+def no_such_model(name: str) -> ValueError:
+    """Return the error for a name that no model has; it gives the nearest names."""
+    near = difflib.get_close_matches(name, names(), n=3, cutoff=0.4) or names()
+    return ValueError(f"there is no model {name!r} in the zoo. The nearest names are {near}; zoo.names() has all.")
 
 
 def entry(name: str, **values: Any) -> Entry:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -36,47 +36,53 @@ def find(
     name: str | os.PathLike,
     revision: str | None = None,
     cache_dir: str | os.PathLike | None = None,
-    said: UserOptions = NOTHING,
+    given: UserOptions = NOTHING,
 ) -> Checkpoint:
-    """Return the checkpoint that a name stands for, downloaded if need be; `said` is what the user says of it."""
+    """Return the checkpoint that a name stands for, downloaded if need be.
+
+    Args:
+        name, revision, cache_dir: As for `zoo.load`.
+        given: What the user says of the checkpoint.
+
+    Raises:
+        ValueError: There is none, or it cannot be read.
+    """
     place = stands_for(name)
     if isinstance(place, str) and place.startswith("hf:"):
         repo, pinned = hub.parse(place)
         if pinned and revision not in (None, pinned):
             raise ValueError(f"received {place!r} and revision={revision!r}: expected one revision. Leave one out.")
-        return _folder(hub.download(repo, revision or pinned, cache_dir, pickled=said.pickled), said, cache_dir)
+        return _folder(hub.download(repo, revision or pinned, cache_dir, pickled=given.pickled), given, cache_dir)
     if isinstance(place, Entry) and place.source and not place.bundled:
         source = hub.parse(place.source)[0] if revision else place.source.removeprefix("hf:")
-        found = find(f"hf:{source}", revision, cache_dir, said._replace(pickled=said.pickled or place.pickled))
+        found = find(f"hf:{source}", revision, cache_dir, given._replace(pickled=given.pickled or place.pickled))
         return dataclasses.replace(found, task=found.task or place.task)  # some files name the bare model only
     if revision is not None:
         raise ValueError(f"revision={revision!r} is of a repository on the hub, and {name!r} is none. Leave it out.")
     if isinstance(place, str):
-        return _of_stored(find_stored(keras_hub.preset_folder(place), said))
+        return _of_stored(find_stored(keras_hub.preset_folder(place), given))
     if isinstance(place, Entry) and not place.bundled:
-        return _sizes(place, said)
-    return _folder(place.folder if isinstance(place, Entry) else place, said, cache_dir)
+        return _sizes(place, given)
+    return _folder(place.folder if isinstance(place, Entry) else place, given, cache_dir)
 
 
-def _sizes(entry: Entry, said: UserOptions) -> Checkpoint:
+def _sizes(entry: Entry, given: UserOptions) -> Checkpoint:
     """Return the checkpoint of a model that has sizes but no weights."""
-    if said._replace(pickled=False) != NOTHING:
-        raise ValueError(f"{entry.name!r} says its tokenizer and heads itself: received {said}. Leave them out.")
-    if entry.tokenizer is None:
-        raise ValueError(no_weights(entry))
+    if given._replace(pickled=False) != NOTHING:
+        raise ValueError(f"{entry.name!r} says its tokenizer and heads itself: received {given}. Leave them out.")
     source, target = tokenizers_of_sizes(entry)
     settings = {"target_tokenizer": lambda: target}
-    return Checkpoint(entry.config, source, entry.task, None, settings=settings, weightless=no_weights(entry))
+    return Checkpoint(entry.sizes[0], source, entry.task, None, settings=settings, weightless=no_weights(entry))
 
 
-def _folder(place: Path, said: UserOptions, cache_dir: str | os.PathLike | None) -> Checkpoint:
+def _folder(place: Path, given: UserOptions, cache_dir: str | os.PathLike | None) -> Checkpoint:
     if is_adapter(place):
-        return adapted(place, find, cache_dir, said)
-    return _of_stored(find_stored(place, said))
+        return adapted(place, find, cache_dir, given)
+    return _of_stored(find_stored(place, given))
 
 
 def tell_assumed(checkpoint: Checkpoint) -> None:
-    """Warn of what the files of a checkpoint do not say, and what is taken for it."""
+    """Warn of what is assumed where the files of a checkpoint do not say all."""
     if checkpoint.stored is not None and checkpoint.stored.assumed:
         warn_user(
             f"{checkpoint.stored.source}, of {checkpoint.stored.writer}, does not say all: "
@@ -89,39 +95,44 @@ def _of_stored(stored: Stored) -> Checkpoint:
     has_source = config.kind == "encoder_decoder"
     vectors = read_sentence_transformer(folder) if is_sentence_transformer(folder) else {}
     source, target = stored.tokenizers()
-    settings = {
+    settings: dict[str, Callable[[], Any]] = {
         "max_length": lambda: _max_length(config, vectors.get("max_length") or read_max_length(folder)),
         "generation": partial(read_generation, folder, has_source, stored.values),
         **{name: partial(vectors.get, name) for name in ("pooling", "normalize") if name in vectors},
         **({"target_tokenizer": lambda: target} if has_source else {}),
     }
-    task, said = _made_for(stored.extra, config.family)
-    for option in said.keys() & (find_kind(task).saved_options if said else ()):
-        settings[option] = partial(said.get, option)
+    task, of_task = _made_for(stored.extra, config.family)
+    for option in of_task.keys() & (find_kind(task).saved_options if of_task else ()):
+        settings[option] = partial(of_task.get, option)
     if vectors and not has_source:
         task = SENTENCE_EMBEDDING
-    facts = {name: stored.extra[name] for name in ("labels", "problem", "fault") if name in stored.extra}
+    facts: dict[str, Any] = {
+        name: stored.extra[name] for name in ("labels", "problem", "fault") if name in stored.extra
+    }
     if (architecture := stored.extra["architecture"]) not in FAMILIES[config.family].architectures:
         facts["unknown_class"] = architecture or "no class"
     kept = {"generation": generation} if (generation := keep_generation(folder)) else {}
     return Checkpoint(config, source, task, stored=stored, settings=settings, kept=kept, **facts)
 
 
-def _max_length(config: TransformerConfig, said: float | None) -> int:
-    """Return the longest text of a checkpoint: what it says, up to what the model takes."""
-    return int(said) if said and said <= most_tokens(config) else config.max_length
+def _max_length(config: TransformerConfig, stored: float | None) -> int:
+    """Return the longest text of a checkpoint in tokens: as stored, but no more than the model takes."""
+    return int(stored) if stored and stored <= most_tokens(config) else config.max_length
 
 
 def _made_for(extra: Mapping[str, Any], family: str) -> tuple[str | None, Mapping[str, Any]]:
-    """Return the task that a checkpoint was made for, or None; and what it says of the task's options."""
-    said = extra.get("task") or {}
-    if _is_meant_for(said.get("name"), extra, family):
-        return said["name"], said
+    """Return the task that a checkpoint was made for, or None; and the values of the task's options that it stores."""
+    stored = extra.get("task") or {}
+    if _is_meant_for(stored.get("name"), extra, family):
+        return stored["name"], stored
     return task_of(extra["architecture"], family), {}
 
 
 def _is_meant_for(task: Any, extra: Mapping[str, Any], family: str) -> bool:
-    """Return whether a folder can be of the task that it says: other programs keep the word for another one."""
+    """Return whether a folder can be of the task that it names.
+
+    A folder that another program has trained for another task since may still name the first one.
+    """
     if not is_task_of(task, extra["architecture"], family):
         return False
     return "labels" in find_kind(task).options or len(extra["labels"] or ()) < 2

@@ -1,4 +1,4 @@
-"""From a name to a task: which checkpoint, which task, which weights."""
+"""`zoo.load`: from a name to a task with weights."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from keras_transformers.checkpoints.names import task_names
 from keras_transformers.checkpoints.stored import UserOptions
 from keras_transformers.families.dropout_rates import with_dropout
 from keras_transformers.tasks import Task
-from keras_transformers.tasks.parts import LABELLED, Kind, find_kind
+from keras_transformers.tasks.parts import Kind, find_kind
 from keras_transformers.training.lora import add_lora
 from keras_transformers.training.rematerialize import rematerialize
 from keras_transformers.training.workers.distribute import check_backend, scope
 from keras_transformers.training.workers.strategy import chosen
-from zoo._checkpoint import Checkpoint
+from zoo._checkpoint import Checkpoint, chosen_kind
 from zoo._find import find, tell_assumed
 from zoo._weights import assign_weights
 
@@ -59,37 +59,36 @@ def load(
     Args:
         name: A name of the zoo (`zoo.names()`); a folder: saved here, of `transformers` (PyTorch, or TensorFlow's up to
             version 4), a LoRA of `peft`, or of one of the programs of docs/tensorflow_checkpoints.md; the prefix of a
-            TensorFlow checkpoint; `"hf:org/repo[@revision]"`; or `"keras-nlp:preset"`. A folder that is called like a
-            model of the zoo is `"./name"`, or a `Path`.
+            TensorFlow checkpoint; `"hf:org/repo[@revision]"`; or `"keras-nlp:preset"`. For a folder with the name of a
+            zoo model give `"./name"`, or a `Path`.
         task: `"classification"`, `"token_classification"`, `"question_answering"`, `"sentence_embedding"`, `"ranking"`,
             `"multiple_choice"`, `"masked_lm"`, `"pretraining"`, `"causal_lm"` or `"seq2seq_lm"`; when None, what the
             checkpoint was made for, or classification where labels are given.
-        labels: Of a classifier: names, or their number. Those of the checkpoint when None. Its classifier is kept for
-            the same names, in whatever order, and where it has numbers for names (`LABEL_0`), for as many; for others
-            it starts afresh. The last two with a warning.
+        labels: Of a classifier: names, or their number; the checkpoint's labels when None. The checkpoint's classifier
+            is kept if the names are the same, in any order; or, with a warning, if it has numbers for names (`LABEL_0`)
+            and as many of them. Else it starts afresh, with a warning.
         problem: Of a classifier: `"single_label"`, `"multi_label"` or `"regression"`.
         outputs: Optional outputs of the model: `"hidden_states"`, `"all_hidden_states"`, `"attention_scores"`.
         weights: False for fresh weights.
         dtype: A Keras dtype policy, such as `"mixed_bfloat16"`.
         max_length: Longest text in tokens; T5, whose positions have no bound, may read longer ones than it was trained
-            on. When None, what the checkpoint was saved with (`model_max_length` in
-            tokenizer_config.json), or the most that the model takes, if that is less or nothing is said.
+            on. When None, `model_max_length` of tokenizer_config.json, at most what the model takes.
         dropout: Rate of all dropouts; the model's own when None.
         lora_rank: Train adapters of this rank beside the frozen dense layers (LoRA); `save` and `export` merge them.
         lm_weight: Of the next-token loss beside that of a classifier, as in the GPT-1 paper (0.5); decoders only.
-        loss: How a task learns that has several ways: of sentence embeddings `"ranking"`, `"cosine"`, `"triplet"` or
-            `"regression"`; of ranking `"binary"` or `"listwise"`. See `tasks.sentence_embedding` and `tasks.ranking`.
-        pooling: Of sentence embeddings: `"mean"` or `"first"`; that of the checkpoint when None.
+        loss: Of sentence embeddings `"ranking"`, `"cosine"`, `"triplet"` or `"regression"`; of ranking `"binary"` or
+            `"listwise"`. See `tasks.sentence_embedding` and `tasks.ranking`.
+        pooling: Of sentence embeddings: `"mean"` or `"first"`; as the checkpoint says when None.
         normalize: Whether sentence embeddings are scaled to length one; as the checkpoint says when None.
-        stride, no_answer, null_threshold, max_answer_length, num_candidates, max_windows: Of question answering, where
-            None is what the checkpoint says, or the default of `tasks.question_answering`, which explains them.
-        lowercase, num_heads: Of checkpoints whose files do not say whether their texts are lower-cased (Google's BERT),
-            or how many attention heads they have (OpenNMT-tf), and where nothing implies it.
-        revision: Branch, tag or commit on the hub; for nothing else.
+        stride, no_answer, null_threshold, max_answer_length, num_candidates, max_windows: Of question answering: see
+            `tasks.question_answering`. When None, as the checkpoint says, or the default there.
+        lowercase, num_heads: Of checkpoints whose files do not say whether texts are lower-cased (Google's BERT), or
+            how many attention heads there are (OpenNMT-tf).
+        revision: Branch, tag or commit of a repository on the hub.
         cache_dir: Of downloads.
-        pickled: Whether an old `pytorch_model.bin` will do where there is no safetensors file; no code in it is run.
+        pickled: Whether to read an old `pytorch_model.bin` where there is no safetensors file; no code in it is run.
         strategy: A `tf.distribute` strategy to make the model in, or the name of one: see `training.strategy`.
-        remat: Whether `fit` computes what is inside blocks twice instead of keeping it: `training.remat`.
+        remat: Whether `fit` recomputes the activations inside blocks instead of keeping them: `training.remat`.
         seed: Of fresh weights and of dropout.
 
     Returns:
@@ -97,8 +96,8 @@ def load(
         `evaluate`, `predict`, `save`, `export`.
 
     Raises:
-        ValueError: No such name, task or output; a name that is a model of the zoo and a folder; labels are missing; a
-            revision of what is not on the hub; a file is missing, or does not fit the model.
+        ValueError: No such name, task or output; a name that is both a model of the zoo and a folder; labels are
+            missing; a revision for what is not on the hub; a file is missing, or does not fit the model.
 
     Example:
 
@@ -119,7 +118,7 @@ def load(
 
 
 def _to_train(task: Task, lora_rank: int | None, remat: bool) -> Task:
-    """Return a task with the adapters and the rematerialization that its training is to have."""
+    """Return a task prepared for training: with LoRA adapters and rematerialization if wanted."""
     if lora_rank is not None:
         add_lora(task.model, lora_rank, train=task.kind.new_layers)
         task.compile()
@@ -128,7 +127,7 @@ def _to_train(task: Task, lora_rank: int | None, remat: bool) -> Task:
 
 
 def _make(kind: Kind, checkpoint: Checkpoint, arguments: Mapping[str, Any]) -> Task:
-    """Make the task of a checkpoint, by the arguments of `load`; with its weights if they are wanted."""
+    """Build the task of a checkpoint by the arguments of `load`, with its weights if they are wanted."""
     options = _options(kind, checkpoint, arguments)
     dropout, weights, seed = (arguments[name] for name in ("dropout", "weights", "seed"))
     if seed is not None:
@@ -136,8 +135,8 @@ def _make(kind: Kind, checkpoint: Checkpoint, arguments: Mapping[str, Any]) -> T
     if weights:
         checkpoint.check()  # before the model takes memory
     config = checkpoint.config if dropout is None else with_dropout(checkpoint.config, dropout)
-    shown = {name: arguments[name] for name in ("outputs", "dtype")}
-    task = Task(kind.name, config, checkpoint.tokenizer, **shown, **options)
+    outputs, dtype = arguments["outputs"], arguments["dtype"]
+    task = Task(kind.name, config, checkpoint.tokenizer, outputs=outputs, dtype=dtype, **options)
     if not kind.writes_text:
         saved = task.parts.saved
         task.parts = dataclasses.replace(task.parts, saved=lambda: {**checkpoint.kept, **saved()})
@@ -146,23 +145,8 @@ def _make(kind: Kind, checkpoint: Checkpoint, arguments: Mapping[str, Any]) -> T
     return task
 
 
-def chosen_kind(name: Any, task: str | None, checkpoint: Checkpoint, has_labels: bool = False) -> Kind:
-    """Return the task asked for, else what the checkpoint was made for; where labels are given, one that has labels."""
-    if task is not None:
-        return find_kind(task)
-    kind = None if checkpoint.task is None else find_kind(checkpoint.task)
-    if has_labels and (kind is None or "labels" not in kind.options):
-        return find_kind(LABELLED)
-    if kind is None:
-        what = f"names {checkpoint.unknown_class}, not known here" if checkpoint.unknown_class else "is a bare model"
-        raise ValueError(f"{name} {what}: say what for, task=... one of {task_names()}.")
-    return kind
-
-
 def _options(kind: Kind, checkpoint: Checkpoint, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a task: those among the arguments of `load`, else those that the checkpoint has
-    values for.
-    """
+    """Return the options of a task: the arguments of `load`, and for those not given the checkpoint's values."""
     tasks = {task: find_kind(task).options for task in task_names()}
     names, known = {"max_length", *kind.options}, {"max_length"}.union(*tasks.values())
     given = {name: arguments[name] for name in known & arguments.keys() if arguments[name] is not None}

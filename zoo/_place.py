@@ -9,14 +9,14 @@ from pathlib import Path
 from keras_transformers.checkpoints import hub
 from keras_transformers.checkpoints.files.atomic_folder import left_behind
 from keras_transformers.utils.untrusted import nearest, resolved
-from zoo._entry import Entry, describe, is_known
+from zoo._entry import Entry, describe, is_known, no_such_model
 
-# Of which a folder of a model has one.
+# A folder of a model has one of these files.
 MARKS = ("config.json", "adapter_config.json", "bert_config.json", "hparams.json", "saved_model.pb", "params.yaml")
 
 
 def stands_for(name: str | os.PathLike) -> Entry | Path | str:
-    """Look up what `zoo.load` would load; nothing is read or downloaded.
+    """Return what `zoo.load` would load; nothing is read or downloaded.
 
     Args:
         name: As for `zoo.load`.
@@ -39,22 +39,22 @@ def stands_for(name: str | os.PathLike) -> Entry | Path | str:
     if text.startswith(("hf:", "keras-nlp:")):
         return text
     resolved(text)  # an error for what can be no path
-    return describe(text) if is_known(text) and not _is_meant(name) else _existing(text)
+    return describe(text) if is_known(text) and not _is_folder(name) else _existing(text)
 
 
-def _is_meant(folder: str | os.PathLike) -> bool:
-    """Return whether a name of the zoo stands for a folder: a `Path` does if it exists; a str could be either.
+def _is_folder(folder: str | os.PathLike) -> bool:
+    """Return whether a name of the zoo is meant as a folder: a `Path` is, if the folder exists; a str never is.
 
     Raises:
-        ValueError: A str that is either.
+        ValueError: A str that is also the name of a folder of a model.
     """
     place = Path(folder)
     if not isinstance(folder, str):
         return place.is_dir()
     if any((place / name).is_file() for name in MARKS):
         entry = describe(folder)
-        own = str(entry.folder) if entry.bundled else entry.source
-        remedy = f", or {own!r} for that of the zoo" if own else ""
+        of_zoo = str(entry.folder) if entry.bundled else entry.source
+        remedy = f", or {of_zoo!r} for that of the zoo" if of_zoo else ""
         raise ValueError(
             f"{folder!r} is a model of the zoo and a folder here: write './{folder}' for the folder{remedy}."
         )
@@ -74,10 +74,10 @@ def _existing(folder: str) -> Path:
         raise ValueError(
             f"there is no folder {folder!r}. Give a folder, a name of zoo.names(), or 'hf:org/repo'.{nearest(folder)}"
         )
-    return describe(folder)  # which raises: the error has the nearest names
+    raise no_such_model(folder)
 
 
 def _prefix(path: Path) -> str:
-    """Return a sentence with the prefix that a file is of; empty if it is of none."""
+    """Return a sentence with the prefix of the checkpoint that a file belongs to; empty if it belongs to none."""
     prefix = re.sub(r"\.(index|meta|data-\d+-of-\d+)$", "", str(path))
     return f" Give {prefix!r}." if prefix != str(path) and Path(f"{prefix}.index").is_file() else ""

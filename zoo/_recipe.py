@@ -1,23 +1,23 @@
-"""The state of a run by a recipe: kept beside the folder that it writes, until that is written and measured."""
+"""The state of a recipe's run, kept beside the folder that it writes until the model is saved and measured."""
 
 import contextlib
 from pathlib import Path
 
-# The files of `Resume`, and the folders of `AverageEpochs` and of a first stage's `Resume`. Another file in there
-# belongs to somebody else.
+# The files of `Resume`, and the folders of `AverageEpochs` and of a first stage's `Resume`. Any other file belongs to
+# the user and is kept.
 STATES, AVERAGED, FIRST = "epoch-*.npz", "epochs", "first"
 
 
 def state_folder(folder: Path) -> Path:
-    """Return where the recipe that writes `folder` keeps what an interrupted run goes on from: `FOLDER.resume`."""
+    """Return the folder of the state from which the recipe that writes `folder` resumes: `FOLDER.resume`."""
     folder = folder.resolve()
     return folder.with_name(folder.name + ".resume")
 
 
 def remove_state(folder: Path) -> None:
-    """Remove that of a run that has ended; next time it starts anew.
+    """Remove the state of a run that has ended, so that the next run starts from scratch.
 
-    The newest state first: what is left after an interruption is an older one, and all that the run needs to go on.
+    The newest state is removed first: after an interruption an older one is left, from which the run can resume.
     """
     state = state_folder(folder)
     for stage in (state, state / FIRST):

@@ -1,4 +1,4 @@
-"""Models of the zoo that are sizes without weights: what is loaded all the same, and what is said where it is not."""
+"""Models of the zoo that are sizes without weights: their tokenizers, and the error where weights are asked for."""
 
 from __future__ import annotations
 
@@ -7,19 +7,24 @@ from zoo._entry import Entry, describe
 
 
 def tokenizers_of_sizes(entry: Entry) -> tuple[Tokenizer, Tokenizer]:
-    """Return the tokenizers of a bundled model that a model of sizes reads and writes with.
+    """Return the tokenizers of source and target, which a model of sizes shares with a bundled model.
 
     Args:
-        entry: One with a `tokenizer`.
+        entry: Of the model.
+
+    Raises:
+        ValueError: It has no tokenizer.
     """
+    if entry.tokenizer is None:
+        raise ValueError(no_weights(entry))
     folder = describe(entry.tokenizer).folder
-    if entry.config.kind == "encoder_decoder":
+    if entry.sizes[0].kind == "encoder_decoder":
         return Tokenizer.pair_from_folder(folder)
     return (Tokenizer.from_folder(folder),) * 2
 
 
 def no_weights(entry: Entry) -> str:
-    """Return the error of a model that has sizes only; it says what to do.
+    """Return the error message for a model that has sizes only, with the remedy.
 
     Args:
         entry: Of the model.

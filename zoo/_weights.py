@@ -1,4 +1,4 @@
-"""Gives a task the weights of a checkpoint: which heads it keeps, and in what order its labels stand."""
+"""The weights of a checkpoint in a task: which heads are kept, and in which order the labels stand."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from keras_transformers.tasks import Task
 from keras_transformers.utils.untrusted import warn_user
 from zoo._checkpoint import Checkpoint
 
-CLASSIFIER = "classifier"  # the layer whose width goes by the labels
+CLASSIFIER = "classifier"  # the layer with an output for each label
 
 
 def assign_weights(task: Task, checkpoint: Checkpoint) -> None:
-    """Give a task the weights of a checkpoint, those of labels in the order of the task's labels."""
-    layer, is_own = task.parts.label_layer, task.name == checkpoint.task
-    if layer is None and is_own and checkpoint.unknown_class and CLASSIFIER in task.kind.new_layers:
+    """Assign the weights of a checkpoint to a task, those of labels in the order of the task's labels."""
+    layer, is_same_task = task.parts.label_layer, task.name == checkpoint.task
+    if layer is None and is_same_task and checkpoint.unknown_class and CLASSIFIER in task.kind.new_layers:
         _assign_if_it_fits(task, checkpoint, CLASSIFIER)
         return
-    if layer is None or not is_own:
+    if layer is None or not is_same_task:
         fresh = _fresh_heads(task, checkpoint)
         checkpoint.assign(task.model, missing_ok=task.kind.new_layers, fresh=fresh)
         return
@@ -38,25 +38,25 @@ def assign_weights(task: Task, checkpoint: Checkpoint) -> None:
 
 
 def _assign_if_it_fits(task: Task, checkpoint: Checkpoint, layer: str) -> bool:
-    """Give a task the weights of a checkpoint of an unknown class; return whether its layer of labels is among them."""
-    does = "is taken as it is"
+    """Assign the weights of a checkpoint of an unknown class; return whether its layer of labels is among them."""
+    state = "is taken as it is"
     try:
         fresh = checkpoint.assign(task.model, missing_ok=task.kind.new_layers)
         if any(layer in path.split("/") for path in fresh):
-            return False  # there is none, as in a bare model
-    except ValueError:  # nothing was assigned: perhaps the layer is for another number of labels
+            return False  # a bare model has no such layer
+    except ValueError:  # nothing was assigned: the layer may have another number of labels
         checkpoint.assign(task.model, missing_ok=task.kind.new_layers, fresh=(layer,))
-        does = "starts afresh, and has to be trained,"
+        state = "starts afresh, and has to be trained,"
     warn_user(
-        f"the checkpoint's config.json names {checkpoint.unknown_class}, not known here: its {layer} {does} "
+        f"the checkpoint's config.json names {checkpoint.unknown_class}, not known here: its {layer} {state} "
         f"for {task.name} {list(task.parts.attributes.get('labels', ()))}.",
     )
-    return does == "is taken as it is"
+    return state == "is taken as it is"
 
 
 def _order(labels: Sequence[str], checkpoint: Checkpoint) -> list[int] | None:
-    """Return the outputs of the checkpoint's classifier that labels have, in their order; None if it is for others."""
-    if checkpoint.labels is None:  # it does not say: in the order given
+    """Return the number of the checkpoint's output for each label; None if its classifier is for other labels."""
+    if checkpoint.labels is None:  # it names none: in the order given
         return [*range(len(labels))]
     if sorted(labels) == sorted(checkpoint.labels):
         return [checkpoint.labels.index(label) for label in labels]
@@ -65,8 +65,9 @@ def _order(labels: Sequence[str], checkpoint: Checkpoint) -> list[int] | None:
 
 
 def _fresh_heads(task: Task, checkpoint: Checkpoint) -> tuple[str, ...]:
-    """Return the classifier, where that of the checkpoint is of another task, unless both give one number for
-    the same.
+    """Return the classifier as a layer to start afresh, if the checkpoint's one is of another task.
+
+    It is kept where both tasks share it: one output that means the same.
     """
     if task.name == checkpoint.task or CLASSIFIER not in task.kind.new_layers:
         return ()
@@ -76,15 +77,16 @@ def _fresh_heads(task: Task, checkpoint: Checkpoint) -> tuple[str, ...]:
 
 
 def _tell(task: Task, checkpoint: Checkpoint, is_kept: bool) -> None:
-    """Warn of a classifier that is not what it was trained to be, or has new names."""
-    if is_kept and {*task.labels} != {*checkpoint.labels}:
+    """Warn if the checkpoint's classifier is dropped, gets new names, or is kept for another problem."""
+    known = list(checkpoint.labels or task.labels)
+    if is_kept and {*task.labels} != {*known}:
         warn_user(
-            f"the checkpoint's classifier has no names for its labels but {list(checkpoint.labels)}: it is kept, and "
+            f"the checkpoint's classifier has no names for its labels but {known}: it is kept, and "
             f"its outputs are now called {list(task.labels)}, in this order.",
         )
     if not is_kept:
         warn_user(
-            f"the checkpoint's classifier is for the labels {list(checkpoint.labels)}: for {list(task.labels)} it "
+            f"the checkpoint's classifier is for the labels {known}: for {list(task.labels)} it "
             "starts afresh, and has to be trained. To keep it, leave labels out or give the same ones.",
         )
     elif task.parts.attributes.get("problem", checkpoint.problem) != checkpoint.problem:

@@ -12,13 +12,14 @@ from zoo._entry import Result, entry
 from zoo._recipe import state_folder
 
 MEASURE = "-m zoo train gpt_mini_en --data DATA/gutenberg_novels --out FOLDER"
+# GPT-2's 0.02 is for a width of 768; a narrower model starts with larger weights.
+CONFIG = gpt2(
+    4_096, num_layers=4, num_heads=4, hidden_dim=256, max_length=256, initializer_range=0.035, eos_ids=[0], bos_id=0
+)
 ENTRY = entry(
     __name__,
     summary="GPT-2 in small, with a vocabulary of 4,096, trained on 2.4 M words of English novels.",
-    # GPT-2's 0.02 is for a width of 768; a narrower model starts with larger weights.
-    config=gpt2(
-        4_096, num_layers=4, num_heads=4, hidden_dim=256, max_length=256, initializer_range=0.035, eos_ids=[0], bos_id=0
-    ),
+    config=CONFIG,
     task="causal_lm",
     parameters=4_273_664,
     licence="Apache-2.0",
@@ -46,9 +47,9 @@ def train(data: Path, folder: Path, epochs: int = 2, seed: int = 1, verbose: int
 
     keras.utils.set_random_seed(seed)
     books = _books(data / "train.txt")
-    tokenizer = Tokenizer.train(books, ENTRY.config.vocabulary_size, model="byte_pair")
+    tokenizer = Tokenizer.train(books, CONFIG.vocabulary_size, model="byte_pair")
     # No dropout: in a few passes over the text so small a model underfits.
-    config = ENTRY.config.replace(dropout=0.0, attention_dropout=0.0)
+    config = CONFIG.replace(dropout=0.0, attention_dropout=0.0)
     task = Task("causal_lm", config, tokenizer, dtype="mixed_bfloat16")
     dataset = task.dataset(books, packing="blocks", batch_size=16, seed=seed, drop_remainder=True)
     steps = epochs * dataset.num_batches
@@ -56,13 +57,13 @@ def train(data: Path, folder: Path, epochs: int = 2, seed: int = 1, verbose: int
     task.compile(AdamW(WarmupCosine(2e-3, steps // 20, steps), weight_decay=0.1, beta_2=0.98), jit_compile=True)
     resume = Resume(state_folder(folder), dataset, every=500)
     task.model.fit(dataset, epochs=epochs, verbose=verbose, shuffle=False, callbacks=[resume])
-    task.config = ENTRY.config  # fine-tuning has dropout again
+    task.config = CONFIG  # fine-tuning has dropout again
     task.save(folder, dtype="float16")
     return measure(task, data)
 
 
 def measure(task, data: Path) -> dict[str, float]:
-    """Metrics on held-out books, in blocks of the model's length."""
+    """Return metrics on held-out books, in blocks of the model's length."""
     return task.evaluate(_books(data / "valid.txt"), dataset_options={"packing": "blocks"})
 
 

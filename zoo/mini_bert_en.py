@@ -13,11 +13,12 @@ from zoo._recipe import state_folder
 
 MEASURE = "-m zoo evaluate mini_bert_en --data DATA/gutenberg_novels/valid.txt"
 TUNED = "benchmarks/encoder_tasks.py DATA LOG --models mini_bert_en --sets {} --seeds 0"
+# BERT's 0.02 is for a width of 768; a narrower model starts with larger weights, or attention stays flat for long.
+CONFIG = bert(8_192, num_layers=4, num_heads=4, hidden_dim=256, max_length=128, initializer_range=0.035)
 ENTRY = entry(
     __name__,
     summary="BERT mini with a vocabulary of 8,192, pre-trained on 2.4 M words of English novels.",
-    # BERT's 0.02 is for a width of 768; a narrower model starts with larger weights, or attention stays flat for long.
-    config=bert(8_192, num_layers=4, num_heads=4, hidden_dim=256, max_length=128, initializer_range=0.035),
+    config=CONFIG,
     task="pretraining",
     parameters=5_355_776,
     licence="Apache-2.0",
@@ -54,31 +55,29 @@ def train(data: Path, folder: Path, epochs: int = 3, seed: int = 1, verbose: int
 
     keras.utils.set_random_seed(seed)
     with open(data / "train.txt", encoding="utf-8") as lines:
-        tokenizer = Tokenizer.train(map(str.strip, lines), ENTRY.config.vocabulary_size)
+        tokenizer = Tokenizer.train(map(str.strip, lines), CONFIG.vocabulary_size)
     # No dropout: in a few passes over the text, each masked anew, so small a model underfits.
-    task = Task(
-        "pretraining", ENTRY.config.replace(dropout=0.0, attention_dropout=0.0), tokenizer, dtype="mixed_bfloat16"
-    )
+    task = Task("pretraining", CONFIG.replace(dropout=0.0, attention_dropout=0.0), tokenizer, dtype="mixed_bfloat16")
     _attend_nearby(task.model)
     dataset = task.dataset(data / "train.txt", batch_size=32, seed=seed, short_probability=0.9, drop_remainder=True)
     steps = epochs * dataset.num_batches
     task.compile(AdamW(WarmupLinear(1e-3, steps // 15, steps), beta_2=0.98))
     resume = Resume(state_folder(folder), dataset, every=500)
     task.model.fit(dataset, epochs=epochs, verbose=verbose, shuffle=False, callbacks=[resume])
-    task.config = ENTRY.config  # fine-tuning has dropout again
+    task.config = CONFIG  # fine-tuning has dropout again
     task.save(folder, dtype="float16")
     return measure(task, data)
 
 
 def measure(task, data: Path) -> dict[str, float]:
-    """Metrics on held-out text."""
+    """Return metrics on held-out text."""
     return task.evaluate(data / "valid.txt")
 
 
 def _attend_nearby(model) -> None:
-    """Let every head start by attending to near tokens: small corpora do not teach it to for very long.
+    """Let every head start by attending to near tokens, which small corpora take very long to teach.
 
-    Positions start as sine waves, which are alike if near, and keys as queries, which then match.
+    Positions start as sine waves, which are similar for near tokens; keys start as the queries, so that they match.
     Paper: Trockman and Kolter 2023, https://arxiv.org/abs/2305.09828.
     """
     import numpy as np
@@ -87,7 +86,7 @@ def _attend_nearby(model) -> None:
 
     positions = model.get_layer("position_embedding").embeddings
     positions.assign(0.1 * SinusoidalPositions()(np.zeros((1, *positions.shape)))[0])
-    for index in range(ENTRY.config.num_layers):
+    for index in range(CONFIG.num_layers):
         attention = model.get_layer(f"encoder_block_{index}").attention
         attention.query.kernel.assign(1.4 * attention.query.kernel)
         attention.key.kernel.assign(attention.query.kernel)

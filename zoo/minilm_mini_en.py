@@ -12,15 +12,16 @@ from keras_transformers.families import bert
 from zoo._entry import Result, entry
 from zoo._recipe import state_folder
 
-LAYERS = (0, 2, 4, 5)  # of the teacher, that the student begins with
-STATES = 0.03  # weight of the loss of token states, whose vectors are some 7 long
+LAYERS = (0, 2, 4, 5)  # the teacher's, whose weights the student starts with
+STATES = 0.03  # weight of the loss of token states, whose vectors have a length of about 7
 LONGEST = 128  # tokens of a text
 MEASURE = "-m zoo train minilm_mini_en --data DATA --out FOLDER"
 TUNED = "benchmarks/encoder_tasks.py DATA LOG --models minilm_mini_en --sets {} --seeds 0"
+CONFIG = bert(30_522, num_layers=4, num_heads=12, hidden_dim=384, max_length=256)
 ENTRY = entry(
     __name__,
     summary="MiniLM in small: sentence embeddings of 384 numbers, and a start for fine-tuning; 4 layers.",
-    config=bert(30_522, num_layers=4, num_heads=12, hidden_dim=384, max_length=256),
+    config=CONFIG,
     task="sentence_embedding",
     parameters=19_065_984,
     licence="Apache-2.0",
@@ -63,25 +64,25 @@ def train(data: Path, folder: Path, epochs: int = 2, seed: int = 1, verbose: int
     keras.utils.set_random_seed(seed)
     texts = read_texts(data)
     teacher = data / "all-MiniLM-L6-v2"
-    teacher = teacher if teacher.is_dir() else "minilm_l6_en"
-    source = zoo.load(teacher, "sentence_embedding", outputs=["hidden_states"])
+    teacher_name = teacher if teacher.is_dir() else "minilm_l6_en"
+    source = zoo.load(teacher_name, "sentence_embedding", outputs=["hidden_states"])
     # No dropout: in two passes, so small a model underfits.
-    config = ENTRY.config.replace(dropout=0.0, attention_dropout=0.0)
+    config = CONFIG.replace(dropout=0.0, attention_dropout=0.0)
     task = Task("sentence_embedding", config, source.tokenizer, loss="regression", outputs=["hidden_states"])
     cut_weights(task.model, source.model, LAYERS)
 
     rows = Rows.of([row.ids for row in source.tokenizer.encode(texts, max_length=LONGEST)])
     dataset = batches(rows, Teaching(_teach(source)), batch_tokens=2048, max_length=LONGEST, seed=seed)
-    model = _compiled(task, epochs * dataset.num_batches)
+    model = _compiled(task, epochs * len(dataset))
     resume = Resume(state_folder(folder), dataset, every=250)
     model.fit(dataset, epochs=epochs, verbose=verbose, shuffle=False, callbacks=[resume])
-    task.config = ENTRY.config  # fine-tuning has dropout again
+    task.config = CONFIG  # fine-tuning has dropout again
     task.save(folder, dtype="float8_e4m3fn")
     return measure(zoo.load(folder), data)
 
 
 def measure(task, data: Path) -> dict[str, float]:
-    """Correlation of cosines and scores on STS-B's test part, which the student does not learn from."""
+    """Return the correlation of cosines and scores on STS-B's test part, which the student does not learn from."""
     from keras_transformers.training.metrics.embedding_metrics import spearman
 
     rows = [line.split("\t") for line in (data / "stsb" / "sts-test.csv").read_text(encoding="utf-8").splitlines()]
@@ -110,7 +111,7 @@ def read_texts(data: Path) -> list[str]:
 
 
 def _teach(teacher):
-    """The teacher's outputs, as a function that is traced once."""
+    """Return a function, traced once, from the inputs to the teacher's outputs."""
     import tensorflow as tf
 
     model = teacher.parts.answers.model
@@ -123,7 +124,7 @@ def _teach(teacher):
 
 
 def _compiled(task, steps: int):
-    """The student's model of texts, with two outputs to learn, compiled for so many steps."""
+    """Return the student's model of texts, with two outputs to learn, compiled for a number of steps."""
     from keras_transformers.training.losses.embedding_losses import VectorDistance
     from keras_transformers.training.metrics.embedding_metrics import MeanCosine
     from keras_transformers.training.optimizers.adamw import AdamW

@@ -12,14 +12,15 @@ from zoo._entry import Result, entry
 from zoo._recipe import AVERAGED, FIRST, state_folder
 
 MEASURE = "-m zoo train transformer_mini_en_de --data DATA/tatoeba_deu_eng --out FOLDER"
+# A Transformer in Marian's form, which `transformers` reads.
+CONFIG = marian(
+    5_120, num_layers=4, num_heads=4, hidden_dim=256, intermediate_dim=512, num_decoder_layers=2, max_length=128,
+    activation="relu", pad_id=0, eos_ids=[1],
+)  # fmt: skip
 ENTRY = entry(
     __name__,
     summary="A Transformer in small that translates short English sentences into German, trained on Tatoeba.",
-    # A Transformer in Marian's form, which `transformers` reads.
-    config=marian(
-        5_120, num_layers=4, num_heads=4, hidden_dim=256, intermediate_dim=512, num_decoder_layers=2, max_length=128,
-        activation="relu", pad_id=0, eos_ids=[1],
-    ),
+    config=CONFIG,
     task="seq2seq_lm",
     parameters=5_005_824,
     licence="CC-BY-2.0",
@@ -52,12 +53,12 @@ def train(
     import_sacrebleu()  # now, rather than after hours
     keras.utils.set_random_seed(seed)
     (english, german), _ = split(data / "deu.txt")
-    tokenizer = Tokenizer.train(english + german, ENTRY.config.vocabulary_size, model="unigram")
+    tokenizer = Tokenizer.train(english + german, CONFIG.vocabulary_size, model="unigram")
     # The paper's initialisers; Marian's are for a width of 512.
-    fresh = {"initializer_range": None, "embedding_initializer_range": ENTRY.config.hidden_dim**-0.5}
-    first = Task("seq2seq_lm", ENTRY.config.replace(**fresh), tokenizer)
+    fresh = {"initializer_range": None, "embedding_initializer_range": CONFIG.hidden_dim**-0.5}
+    first = Task("seq2seq_lm", CONFIG.replace(**fresh), tokenizer)
     _learn_sentences(first, english, german, state_folder(folder) / FIRST, first_epochs, seed, verbose)
-    task = Task("seq2seq_lm", ENTRY.config, tokenizer, generation={"num_beams": 4}, dtype="mixed_bfloat16")
+    task = Task("seq2seq_lm", CONFIG, tokenizer, generation={"num_beams": 4}, dtype="mixed_bfloat16")
     task.model.set_weights(first.model.get_weights())
     _learn_pairs(task, english, german, state_folder(folder), epochs, seed, verbose)
     task.save(folder, dtype="float16")
@@ -92,8 +93,7 @@ def _learn_pairs(task, english: list[str], german: list[str], state: Path, epoch
 
 
 def with_pairs(english: list[str], german: list[str], seed: int) -> tuple[list[str], list[str]]:
-    """Return the sentences and, for each four of them, two in one text: sentences alone are short, and so is what they
-    teach.
+    """Return the sentences and, for every four of them, a text of two: else the model learns short texts only.
 
     Paper: Kondo et al. 2021, "Sentence Concatenation Approach to Data Augmentation for Neural Machine Translation",
     https://aclanthology.org/2021.naacl-srw.18.
@@ -103,11 +103,15 @@ def with_pairs(english: list[str], german: list[str], seed: int) -> tuple[list[s
     number = len(english) // 4
     rows = random.Random(seed).sample(range(len(english)), 2 * number)
     pairs = list(zip(rows[:number], rows[number:], strict=True))
-    return tuple([*texts, *(f"{texts[one]} {texts[other]}" for one, other in pairs)] for texts in (english, german))
+
+    def longer(texts: list[str]) -> list[str]:
+        return [*texts, *(f"{texts[one]} {texts[other]}" for one, other in pairs)]
+
+    return longer(english), longer(german)
 
 
 def measure(task, data: Path) -> dict[str, float]:
-    """Scores of the translations of held-out sentences, each against one reference."""
+    """Return scores of the translations of held-out sentences, each against one reference."""
     from keras_transformers.training.metrics.text_scores import SCORES
 
     _, (english, german) = split(data / "deu.txt")
@@ -116,16 +120,16 @@ def measure(task, data: Path) -> dict[str, float]:
 
 
 def split(path: Path) -> tuple[tuple[list[str], list[str]], tuple[list[str], list[str]]]:
-    """English and German to train on, and to measure with: one sentence in a hundred, in all its translations.
+    """Split the pairs into those to train on and those to measure with: one sentence in a hundred, all translations.
 
     Sentences that differ in their case and punctuation only are on the same side.
     """
     import re
     from zlib import crc32
 
-    parts = ([], []), ([], [])
+    parts: tuple[tuple[list[str], list[str]], tuple[list[str], list[str]]] = ([], []), ([], [])
     for line in path.read_text(encoding="utf-8").splitlines():
-        english, german = line.split("\t")[:2]  # newer files tell the authors besides
+        english, german = line.split("\t")[:2]  # newer files have a column of authors
         words = " ".join(re.findall(r"\w+", english.casefold()))
         for texts, text in zip(parts[crc32(words.encode()) % 100 == 0], (english, german), strict=True):
             texts.append(text)

@@ -16,14 +16,15 @@ from zoo._entry import Result, entry
 from zoo._recipe import AVERAGED, state_folder
 
 MEASURE = "-m zoo train transformer_tiny --data DATA/multi30k_bpe --out FOLDER"
+# Tokens as fairseq numbers them; it begins targets with the token that ends texts.
+CONFIG = transformer(
+    9_712, num_layers=4, num_heads=4, hidden_dim=128, intermediate_dim=256, max_length=256, dropout=0.3,
+    position_layout="fairseq", pad_id=1, decoder_start_id=2, eos_ids=[2],
+)  # fmt: skip
 ENTRY = entry(
     __name__,
     summary="The Transformer-Tiny of Wu et al.: 4 + 4 layers of 128; sizes to train.",
-    # Tokens as fairseq numbers them; it begins targets with the token that ends texts.
-    config=transformer(
-        9_712, num_layers=4, num_heads=4, hidden_dim=128, intermediate_dim=256, max_length=256, dropout=0.3,
-        position_layout="fairseq", pad_id=1, decoder_start_id=2, eos_ids=[2],
-    ),
+    config=CONFIG,
     task="seq2seq_lm",
     parameters=2_568_192,
     licence="none",
@@ -55,8 +56,8 @@ def train(data: Path, folder: Path, epochs: int = 133, seed: int = 1, verbose: i
     task, english, german = make_task(data)
     dataset = task.dataset(english, german, batch_tokens=4096, accumulation_steps=2, seed=seed)
     rate = WarmupInverseSqrt(5e-3, 2000, initial=1e-7)
-    options = {"weight_decay": 0.0, "clip_norm": 25.0, "accumulation_steps": 2, "beta_2": 0.98, "epsilon": 1e-8}
-    task.compile(AdamW(rate, **options), metrics=[], jit_compile=True)
+    adamw = AdamW(rate, weight_decay=0.0, clip_norm=25.0, accumulation_steps=2, beta_2=0.98, epsilon=1e-8)
+    task.compile(adamw, metrics=[], jit_compile=True)
     resume = Resume(state_folder(folder), dataset, every=120)
     average = AverageEpochs(state_folder(folder) / AVERAGED, count=min(10, epochs))
     task.model.fit(dataset, epochs=epochs, verbose=verbose, shuffle=False, callbacks=[resume, average])
@@ -67,18 +68,18 @@ def train(data: Path, folder: Path, epochs: int = 133, seed: int = 1, verbose: i
 
 
 def make_task(data: Path, **options):
-    """The model, with the joint vocabulary of both sides, and what it is trained on."""
+    """Return the task, with a joint vocabulary of both languages, and the English and German texts to train on."""
     from keras_transformers.tasks import Task
     from keras_transformers.text.tokenizer import Tokenizer
 
     english, german = (lines(data / f"train.{side}") for side in ("en", "de"))
     tokenizer = Tokenizer.train(english + german, model="words")
     generation = {"num_beams": 5, "early_stopping": True}  # fairseq ends a search so
-    return Task("seq2seq_lm", ENTRY.config, tokenizer, generation=generation, **options), english, german
+    return Task("seq2seq_lm", CONFIG, tokenizer, generation=generation, **options), english, german
 
 
 def measure(task, data: Path) -> dict[str, float]:
-    """BLEU of the lower-cased words, as published, and sacreBLEU of the same, on test2016."""
+    """Return the BLEU of lower-cased words, as published, and sacreBLEU, both on test2016."""
     from keras_transformers.training.metrics.text_scores import bleu, tokenized_bleu
 
     texts = task.generate(lines(data / "test.2016.en"))

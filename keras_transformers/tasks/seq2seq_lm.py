@@ -12,7 +12,12 @@ import numpy as np
 
 from keras_transformers.checkpoints.names import stored_as
 from keras_transformers.config.transformer_config import TransformerConfig
-from keras_transformers.data.objectives.translation import Translation, Translations, encode_translations, tell
+from keras_transformers.data.objectives.translation import (
+    Translation,
+    Translations,
+    encode_translations,
+    warn_of_changes,
+)
 from keras_transformers.data.sources.protocols import Source
 from keras_transformers.data.sources.rows import Ragged
 from keras_transformers.generation.prompts import decoder_start_id
@@ -218,7 +223,7 @@ def align(
         for tokenizer, side in zip(sides.tokenizers, (texts, targets), strict=True)
     ]
     none = np.zeros(len(texts), bool)
-    tell(none, [np.array([row.truncated for row in side]) for side in encoded], sides.setup.max_length)
+    warn_of_changes(none, [np.array([row.truncated for row in side]) for side in encoded], sides.setup.max_length)
 
     pairs = Translations(*(Ragged.of([row.ids for row in side]) for side in encoded))
     width = (int(pairs.sources.lengths.max()), int(pairs.targets.lengths.max()))

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, overload
 
 import tokenizers
 
@@ -68,22 +68,32 @@ class Tokenizer(Vocabulary):
         return cls(folder_files.parse_json(tokenizer_json.encode("utf-8", "replace"), "this str"))
 
     @classmethod
-    def from_folder(cls, folder: str | Path) -> Tokenizer:
+    def from_folder(cls, folder: str | Path, config: Mapping[str, Any] | None = None) -> Tokenizer:
         """Read a Hugging Face folder: tokenizer.json, else vocab.txt (BERT), vocab.json and merges.txt (GPT), or
-        spiece.model (T5)."""
+        spiece.model (T5).
+
+        Args:
+            folder: a folder with these files.
+            config: the values of its config.json, if they have been read; `None` to read them.
+        """
         with refusals_as_errors(folder):
-            return cls(*folder_files.read(folder))
+            return cls(*folder_files.read(folder, config))
 
     @classmethod
-    def pair_from_folder(cls, folder: str | Path) -> tuple[Tokenizer, Tokenizer]:
+    def pair_from_folder(
+        cls, folder: str | Path, config: Mapping[str, Any] | None = None
+    ) -> tuple[Tokenizer, Tokenizer]:
         """Read the tokenizers of source and target texts; the same one twice if a folder holds only one.
 
         The files are Marian's (source.spm, target.spm, vocab.json; target_vocab.json with `separate_vocabs` in
         tokenizer_config.json), those of `save_pair`, or any that `from_folder` reads. The target's tokenizer encodes
         target texts and decodes the model's output.
+
+        Args:
+            folder, config: as for `from_folder`.
         """
         with refusals_as_errors(folder):
-            source, target = folder_files.read_pair(folder)
+            source, target = folder_files.read_pair(folder, config)
             first = cls(*source)
             return first, first if target is source else cls(*target)
 
@@ -167,6 +177,12 @@ class Tokenizer(Vocabulary):
         texts = check_texts("texts", texts)
         pairs = None if pairs is None else check_texts("pairs", pairs)
         return encode(self._library, self._guard, texts, pairs, max_length, truncation, special_tokens, stride)
+
+    @overload
+    def decode(self, ids: Sequence[int], skip_special_tokens: bool = True) -> str: ...
+
+    @overload
+    def decode(self, ids: Any, skip_special_tokens: bool = True) -> str | list[str]: ...
 
     def decode(self, ids: Any, skip_special_tokens: bool = True) -> str | list[str]:
         """Turn ids back into text: a str for one row of ids, a list of str for a batch (lists, arrays or tensors)."""

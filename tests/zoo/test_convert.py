@@ -132,7 +132,7 @@ def test_from_a_pickle(folder, tmp_path):
     with pytest.raises(ValueError, match="pickled=True"):
         convert(find(folder), tmp_path / "new")
     assert not (tmp_path / "new").exists()
-    convert(find(folder, said=UserOptions(pickled=True)), tmp_path / "new")
+    convert(find(folder, given=UserOptions(pickled=True)), tmp_path / "new")
     assert same(arrays(tmp_path / "new"), expected)
 
 

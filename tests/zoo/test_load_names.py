@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 import zoo
-from keras_transformers.checkpoints import hub
+from keras_transformers.checkpoints import hub, stored
+from keras_transformers.checkpoints.settings import huggingface_config
+from keras_transformers.utils import json_file, untrusted
 from zoo._find import find
 
 
@@ -107,3 +109,22 @@ def test_one_str_is_no_list_of_labels(folders):
             method(["a fine film", "a dull book"], "ab")
         with pytest.raises(ValueError, match="list of str for `texts`"):
             method("ab", ["a", "b"])
+
+
+@pytest.mark.parametrize("task", ["classification", "causal_lm", "seq2seq_lm"])
+def test_the_configuration_is_read_and_checked_once(folders, monkeypatch, task):
+    config, read, checked = Path(folders[task], "config.json"), [], []
+
+    def read_bytes(path, *arguments):
+        read.append(Path(path))
+        return untrusted.read_bytes(path, *arguments)
+
+    def parse_config(values, path):
+        checked.append(path)
+        return huggingface_config.parse_config(values, path)
+
+    monkeypatch.setattr(json_file, "read_bytes", read_bytes)
+    monkeypatch.setattr(stored, "parse_config", parse_config)
+    zoo.load(folders[task])
+    assert read.count(config) == 1
+    assert checked == [config]

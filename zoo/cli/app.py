@@ -1,4 +1,4 @@
-"""The command line, without its verbs: errors in one line, options that verbs share, steps with their time.
+"""What the verbs of the command line share: errors in one line, options, steps with their time.
 
 Keras is imported by the verbs that need it, in their functions, so that help, `list` and `describe` answer at once.
 """
@@ -53,15 +53,15 @@ class Commands(TyperGroup):
 
 
 class AfterSaving(Exception):
-    """What went wrong once something was saved: that is its cause; its message says where to find what was saved."""
+    """An error after something was saved. Its cause is the error; its message says where to find what was saved."""
 
 
-def explain(error: Exception) -> tuple[str, int]:
-    """Message and exit code."""
-    if isinstance(error, AfterSaving):
+def explain(error: BaseException) -> tuple[str, int]:
+    """Return the message and the exit code of an error."""
+    if isinstance(error, AfterSaving) and error.__cause__ is not None:
         message, code = explain(error.__cause__)
         return f"{message.rstrip('.')}. {error}", code
-    if hasattr(error, "format_message"):  # of the command line itself; typer has its own copy of click by now
+    if hasattr(error, "format_message"):  # a usage error; newer versions of typer have their own copy of click
         return f"{error.format_message().rstrip('.')}. See --help.", 2
     if isinstance(error, (ValueError, OSError)):
         return str(error), 2
@@ -75,7 +75,7 @@ def examples(*commands: str) -> str:
 
 @contextmanager
 def step(title: str, end: str = " ... ") -> Iterator[None]:
-    """Say what is done, do it, and say how long it took."""
+    """Print the title of a step before it runs, and its time after it."""
     print(title, end=end, flush=True)
     start = time.perf_counter()
     yield
@@ -83,7 +83,7 @@ def step(title: str, end: str = " ... ") -> Iterator[None]:
 
 
 def verbosity() -> int:
-    """For `fit`: a bar on a terminal, a line an epoch elsewhere."""
+    """Return the `verbose` of `fit`: a progress bar on a terminal, a line an epoch elsewhere."""
     return 1 if sys.stdout.isatty() else 2
 
 
@@ -110,12 +110,12 @@ def loadable(name: str | None) -> str | None:
     return name
 
 
-def check_loadable(name: str, **said: Any) -> None:
+def check_loadable(name: str, **facts: Any) -> None:
     """Raise a `ValueError` if `zoo.load` cannot load a name, as far as that is known without Keras and the hub.
 
     Args:
         name: As for `zoo.load`.
-        **said: What the user says of the checkpoint, as fields of `UserOptions`.
+        **facts: What the user says of the checkpoint, as fields of `UserOptions`.
     """
     from keras_transformers.checkpoints.formats import find_stored
     from keras_transformers.checkpoints.peft import is_adapter
@@ -125,7 +125,7 @@ def check_loadable(name: str, **said: Any) -> None:
 
     place = stands_for(name)
     if isinstance(place, Path) and not is_adapter(place):
-        find_stored(place, UserOptions(**said))
+        find_stored(place, UserOptions(**facts))
     elif isinstance(place, Entry) and place.source is None:
         raise ValueError(no_weights(place))
 
@@ -198,7 +198,7 @@ def zoo(
 
 
 def console() -> Console:
-    """As wide as the terminal; wide enough for a table where there is none."""
+    """Return a console as wide as the terminal, or 100 columns wide where there is none."""
     return Console(width=None if sys.stdout.isatty() else 100, highlight=False, markup=False)
 
 
@@ -217,12 +217,18 @@ def hanging(begin: str, text: str) -> str:
     """Wrap a text to the terminal's width with a hanging indent; a command stays one line, to copy."""
     if text.startswith("python "):
         return f"{begin}{text}"
-    options = {"initial_indent": begin, "subsequent_indent": " " * len(begin), "width": console().width}
-    return textwrap.fill(text, **options, break_long_words=False, break_on_hyphens=False)
+    return textwrap.fill(
+        text,
+        console().width,
+        initial_indent=begin,
+        subsequent_indent=" " * len(begin),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def print_facts(facts: Mapping[str, str], width: int = 0) -> None:
-    """Print names and what they stand for, side by side.
+    """Print facts, each beside its name.
 
     Args:
         facts: By name.
@@ -234,7 +240,7 @@ def print_facts(facts: Mapping[str, str], width: int = 0) -> None:
 
 
 def show(table: Table) -> None:
-    """Print a table whose cells are whole, even where the terminal is too narrow for it."""
+    """Print a table with uncut cells, even where the terminal is too narrow for it."""
     printer = console()
     needed = Measurement.get(printer, printer.options.update(max_width=1_000), table).maximum
     printer.width = max(printer.width, needed)

@@ -1,4 +1,4 @@
-"""`compare`: attention, recurrence and convolution, theory beside what is counted."""
+"""`compare`: attention, recurrence and convolution, theory beside counts."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def compare(
     window: Annotated[int, Option(help="How far restricted attention sees to each side, r.")] = 8,
     markdown: Annotated[bool, Option("--markdown", help="Print Markdown.")] = False,
 ) -> None:
-    """Attention, recurrence and convolution: theory beside what is counted in their graphs."""
-    sizes = {"lengths": _sizes("lengths", lengths), "widths": _sizes("widths", widths)}
+    """Compare attention, recurrence and convolution: theory beside what is counted in their graphs."""
+    chosen_lengths, chosen_widths = _sizes("lengths", lengths), _sizes("widths", widths)  # before Keras is imported
     from keras_transformers.analysis.cost.layer_comparison import LayerComparison
 
-    comparison = LayerComparison(**sizes, kernel=kernel, window=window)
+    comparison = LayerComparison(chosen_lengths, chosen_widths, kernel=kernel, window=window)
     _print(HEADERS, [_cells(row) for row in comparison.rows()], markdown)
     values = {name: getattr(comparison, name) for name in ("length", "width", "kernel", "window")}
     values |= {name: ", ".join(map(str, getattr(comparison, name))) for name in ("lengths", "widths")}
@@ -54,7 +54,7 @@ def compare(
 
 
 def crossings(comparison: LayerComparison) -> tuple[list[str], list[tuple[str, ...]]]:
-    """Headers and rows: where attention, without its projections and with them, takes as much as recurrent layers."""
+    """Return headers and rows: the lengths at which attention costs as much as a recurrent layer of its width."""
     from keras_transformers.analysis.cost.layer_comparison import RECURRENCES
 
     rows = []
@@ -74,11 +74,11 @@ def _sizes(name: str, value: str) -> tuple[int, ...]:
 
 def _cells(row: Row) -> tuple[str, ...]:
     order, *expected = row.theory or ("", None, None)
-    growths = [f"{round(exponent, 2) + 0.0:.2f}" for exponent in (row.length, row.width)]
+    exponents = [f"{round(exponent, 2) + 0.0:.2f}" for exponent in (row.length, row.width)]
     if row.theory:
         brackets = ["log" if exponent is None else f"{exponent:g}" for exponent in expected]
-        growths = [f"{growth} ({bracket})" for growth, bracket in zip(growths, brackets, strict=True)]
-    return (row.layer, row.quantity, order, f"{row.counted:,}", *growths)
+        exponents = [f"{exponent} ({bracket})" for exponent, bracket in zip(exponents, brackets, strict=True)]
+    return (row.layer, row.quantity, order, f"{row.counted:,}", *exponents)
 
 
 def _say(text: str, markdown: bool) -> None:

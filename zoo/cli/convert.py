@@ -39,9 +39,9 @@ def convert(
     `transformers` reads it, where it has a class for the model (it has none for OpenNMT-tf's).
     One tensor at a time is in memory.
     """
-    said = {"lowercase": lowercase, "num_heads": num_heads, "pickled": pickled}
+    given: dict[str, Any] = {"lowercase": lowercase, "num_heads": num_heads, "pickled": pickled}
     _check_folder(model, folder, overwrite)
-    check_loadable(model, **said)
+    check_loadable(model, **given)
     from keras_transformers.checkpoints.saving import check_dtype
     from keras_transformers.checkpoints.stored import UserOptions
     from zoo._convert import convert as write
@@ -50,7 +50,7 @@ def convert(
     if dtype is not None:
         check_dtype(dtype)
     with step(f"read {model}"):
-        checkpoint = find(model, said=UserOptions(**said))
+        checkpoint = find(model, given=UserOptions(**given))
     if checkpoint.stored is not None:  # of an adapter, its base
         _check_apart(folder, checkpoint.stored.folder)
     with step(f"write {folder}"):
@@ -71,11 +71,11 @@ def _check_apart(folder: Path, place: str | Path) -> None:
 
 
 def facts(converted: Any) -> dict[str, str]:
-    """Return what was converted, as `convert` prints it."""
+    """Return the facts of a converted checkpoint, as `convert` prints them."""
     config = converted.config
     blocks = " + ".join(str(number) for number in (config.num_layers, config.num_decoder_layers) if number)
-    normalizer = json.loads(converted.tokenizer.to_json())["normalizer"] or {}
-    case = {True: ", lower-cased", False: ", cased"}.get(normalizer.get("lowercase"), "")
+    lowercase = (json.loads(converted.tokenizer.to_json())["normalizer"] or {}).get("lowercase")
+    case = "" if lowercase is None else ", lower-cased" if lowercase else ", cased"
     sizes = f"{blocks} block{'s' * (blocks != '1')}, {counted(config.num_heads, 'head')}, width {config.hidden_dim}"
     return {
         "written by": converted.writer,

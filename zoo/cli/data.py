@@ -1,4 +1,4 @@
-"""Files of texts and labels, as the commands take them."""
+"""Files of texts and labels, as the verbs read them."""
 
 from __future__ import annotations
 
@@ -25,26 +25,31 @@ from keras_transformers.data.sources.text_tables import (
 Row = tuple[Any, ...]  # a text, and perhaps what goes with it
 
 
-WHOLE = re.compile(r"-?\d+(\.0+)?", re.ASCII)
+WHOLE = re.compile(r"-?\d+(\.0+)?", re.ASCII)  # a whole number
 
 
 class Columns(NamedTuple):
-    """Which columns of a file hold what: names, or numbers from 0 in a file without a header."""
+    """The columns of a file: names, or numbers from 0 in a file without a header."""
 
     text: str | int = "text"
     text_pair: str | int | None = None
     label: str | int | None = None
 
+    @property
+    def label_column(self) -> str | int:
+        """The column of the labels: `label`, if none was named."""
+        return "label" if self.label is None else self.label
+
     def labelled(self) -> Columns:
-        """With a column of labels: `label`, if none was named."""
-        return self if self.label is not None else self._replace(label="label")
+        """Return the columns with one of labels."""
+        return self._replace(label=self.label_column)
 
 
 def check_header(path: Path | None, columns: Columns) -> None:
     """Raise a `ValueError` if a table lacks a column, before Keras is imported.
 
-    Of CSV all columns are needed. Other files may be of the task's own format, which is not known yet: of JSON lines,
-    columns that were named are needed; and of TSV, where that of the texts was.
+    CSV needs all columns. Other files may have the format of a task, and the task is not known yet: JSON lines need
+    the columns that the user named, and TSV needs them if the column of texts is among them.
     """
     if path is None or path.suffix.lower() not in FORMATS:
         return
@@ -56,21 +61,20 @@ def check_header(path: Path | None, columns: Columns) -> None:
 
 
 def read_labelled(path: Path, columns: Columns, problem: str) -> Table:
-    """Return a table whose labels are those of a problem: a name, names parted by `|`, or a number."""
-    columns = columns.labelled()
-    table = read_table(path, *columns)
+    """Return a table with labels as the problem has them: a name, several names parted by `|`, or a number."""
+    table = read_table(path, *columns.labelled())
     labels = []
-    for number, value in enumerate(table.labels, 1):
+    for number, value in enumerate(table.labels or (), 1):
         try:
             labels.append(parse_label(value, problem))
         except (AttributeError, TypeError, ValueError):
-            place = place_of(path, columns.label, number)
+            place = place_of(path, columns.label_column, number)
             raise ValueError(f"{place}: {value!r} is no label for the problem {problem}.") from None
     return table._replace(labels=labels if problem == "regression" else _whole_numbers(labels))
 
 
 def _whole_numbers(labels: list[Any]) -> list[Any]:
-    """Labels as they are; where all are whole numbers, "1.0" (of a column that had gaps) is "1"."""
+    """Return labels unchanged; if all are whole numbers, "1.0" (of a column that had gaps) becomes "1"."""
     if not all(WHOLE.fullmatch(name) for name in _names(labels)):
         return labels
     return [[_whole(name) for name in label] if isinstance(label, list) else _whole(label) for label in labels]
@@ -86,7 +90,11 @@ def _whole(name: str) -> str:
 
 
 def parse_label(value: Any, problem: str) -> str | list[str] | float:
-    """Return one label, as `Task.fit` takes it."""
+    """Return a label as `Task.fit` takes it.
+
+    Raises:
+        ValueError: It is none of the problem.
+    """
     if problem == "regression":
         number = float(value)
         if not math.isfinite(number):
@@ -103,16 +111,18 @@ def parse_label(value: Any, problem: str) -> str | list[str] | float:
 def read_pairs(path: Path, columns: Columns) -> Table:
     """Return a table of texts that may have pairs and labels; labels that are all numbers are read as such."""
     table = read_table(path, *columns)
+    if table.labels is None:
+        return table
     try:
         return table._replace(labels=[parse_label(value, "regression") for value in table.labels])
-    except (TypeError, ValueError):  # no labels, or names
+    except (TypeError, ValueError):  # names
         return table
 
 
 def label_names(rows: dict[str, list], columns: Columns, problem: str) -> list[str]:
-    """Return the classes that rows have; for regression the name of the column."""
+    """Return the sorted names of the classes of rows; for regression the name of the column."""
     if problem == "regression":
-        return [name if isinstance(name := columns.labelled().label, str) else "score"]
+        return [name if isinstance(name := columns.label_column, str) else "score"]
     labels = rows["labels"] if problem == "multi_label" else [rows["labels"]]
     names = sorted({name for row in labels for name in row})
     if len(names) < 2 and problem == "single_label":
@@ -121,17 +131,19 @@ def label_names(rows: dict[str, list], columns: Columns, problem: str) -> list[s
 
 
 def as_known(path: Path, columns: Columns, rows: dict[str, list], names: Sequence[str], known_to: str) -> list[Any]:
-    """Return the labels of rows as names; "1" is the name "1.0", or the other way round, if there is no nearer one.
+    """Return the labels of rows as names of a model or of another file.
+
+    A label "1" matches the name "1.0", and "1.0" the name "1", unless the same name is there.
 
     Raises:
-        ValueError: A label, or one of several, is not among the names: with its row.
+        ValueError: A label is not among the names; the message has its row.
     """
-    nearest = {**{_whole(name): name for name in names}, **{name: name for name in names}}
+    names_by_label = {**{_whole(name): name for name in names}, **{name: name for name in names}}
 
     def known(label: str, number: int) -> str:
-        name = nearest.get(label, nearest.get(_whole(label)))
+        name = names_by_label.get(label, names_by_label.get(_whole(label)))
         if name is None:
-            place = place_of(path, columns.labelled().label, number)
+            place = place_of(path, columns.label_column, number)
             raise ValueError(f"{place}: unknown label {label!r}; those of {known_to} are {[*names]}.")
         return name
 
@@ -142,13 +154,13 @@ def as_known(path: Path, columns: Columns, rows: dict[str, list], names: Sequenc
 
 
 def requests(texts: list[str], file: Path | None, columns: Columns, kind: Any = None) -> Table:
-    """Return what to answer: the arguments, a file, or the lines of stdin.
+    """Return the texts to answer: the arguments, those of a file, or the lines of stdin.
 
     Args:
         texts: The arguments; of a task that needs pairs, each text and then its second one, or one text and its
             choices.
-        file: A table; or, if no column is named, of the task's own format.
-        columns: Which columns of a table hold what.
+        file: A table; or, if no column is named, a file in the format of the task.
+        columns: The columns of a table.
         kind: The `Kind` of task.
     """
     if texts or not file:
@@ -158,19 +170,19 @@ def requests(texts: list[str], file: Path | None, columns: Columns, kind: Any = 
         return paired(kind.name, texts) if kind is not None and kind.needs_pairs else Table(texts, None, None)
     if kind is None or not of_task(file, columns, kind):
         return read_table(file, columns.text, columns.text_pair)
-    texts, _, *pairs = kind.read(file, labelled=False)
-    return Table([as_text(text) for text in texts], *(pairs or [None]), None)
+    read, _, *pairs = kind.read(file, labelled=False)
+    return Table([as_text(text) for text in read], pairs[0] if pairs else None, None)
 
 
 def of_task(file: Path, columns: Columns, kind: Any) -> bool:
-    """Return whether a file has the format of a task, rather than columns of texts."""
+    """Return whether a file has the format of a task rather than columns of texts."""
     return kind.read is not None and file.suffix.lower() != ".csv" and columns == Columns()
 
 
 def checked_texts(texts: list[str], file: Path | None, columns: Columns) -> Iterator[str]:
-    """Return an iterator of the texts that are not in a file; a file is checked, as far as possible without the task.
+    """Return an iterator of the texts that are not in a file, and check a file as far as possible without the task.
 
-    Lines of stdin are read as they are asked for, but for the first: there must be one.
+    Lines of stdin are read as they are asked for, except the first: there must be one.
     """
     if file and not texts:
         check_header(file, columns)
@@ -181,7 +193,7 @@ def checked_texts(texts: list[str], file: Path | None, columns: Columns) -> Iter
 
 
 def rows_of(texts: Iterator[str], file: Path | None, columns: Columns, kind: Any) -> Iterator[Row]:
-    """Return an iterator of the rows of `requests`; rows of a table, and lines, are read as they are asked for."""
+    """Return an iterator of the rows of `requests`; rows of a table and lines are read as they are asked for."""
     if file is not None and not of_task(file, columns, kind):
         return table_rows(file, [name for name in columns[:2] if name is not None])
     if file is None and not (kind.needs_pairs or kind.lists_pairs):
@@ -191,7 +203,7 @@ def rows_of(texts: Iterator[str], file: Path | None, columns: Columns, kind: Any
 
 
 def table_rows(file: Path, names: list[str | int]) -> Iterator[Row]:
-    """Yield the texts of a table, and their second ones; a `ValueError` names the row where one is no string."""
+    """Yield the texts of a table with their second texts; a `ValueError` names the row of a value that is no string."""
     for number, row in enumerate(read_rows(file, names), 1):
         for name, value in zip(names, row, strict=True):
             check_strings(file, name, [value], first=number)
@@ -199,21 +211,21 @@ def table_rows(file: Path, names: list[str | int]) -> Iterator[Row]:
 
 
 def choices_of(name: str, texts: list[str]) -> Table:
-    """Return a text, and behind it the list of those that may go with it."""
+    """Return a table of one text and the list of its choices."""
     if len(texts) < 2:
         raise ValueError(f"{name} takes a text and its choices: received one text. Give the choices after it.")
     return Table(texts[:1], [texts[1:]], None)
 
 
 def paired(name: str, texts: list[str]) -> Table:
-    """Return texts and their second ones, which follow each other."""
+    """Return a table of pairs from texts, each followed by its second text."""
     if len(texts) % 2:
         raise ValueError(f"{name} takes pairs: received {len(texts)} texts. Give each text and then its second one.")
     return Table(texts[::2], texts[1::2], None)
 
 
 def as_text(text: str | list[str]) -> str:
-    """Return a text, which may be words."""
+    """Return a text, or words joined to one."""
     return text if isinstance(text, str) else " ".join(text)
 
 
@@ -238,10 +250,11 @@ def read_lines(path: Path) -> list[str]:
 
 
 def read_texts(path: Path, columns: Columns) -> Table:
-    """Return texts for a language model: a text a line, or a table, perhaps with what follows each text as labels."""
+    """Return texts for a language model: a text a line, or a table, perhaps with the targets to write as labels."""
     if path.suffix.lower() in FORMATS:
         table = read_table(path, columns.text, label=columns.label)
-        check_strings(path, columns.label, table.labels or ())
+        if columns.label is not None:
+            check_strings(path, columns.label, table.labels or ())
         return table
     if columns.label is not None:
         raise ValueError(
@@ -254,13 +267,13 @@ def read_texts(path: Path, columns: Columns) -> Table:
 
 
 def examples_of(kind: Any, path: Path, columns: Columns, problem: str | None = None) -> dict[str, Any]:
-    """Return what a file gives to `dataset`, `fit` and `evaluate` of a task.
+    """Return the examples of a file: arguments of `dataset`, `fit` and `evaluate` of a task, by name.
 
     Args:
         kind: The `Kind` of task.
         path: The file.
-        columns: Which columns hold what.
-        problem: What the labels are of a task that has some.
+        columns: Its columns.
+        problem: The problem, if the task has labels.
     """
     if kind.takes_documents:
         return {"texts": path}
@@ -271,7 +284,7 @@ def examples_of(kind: Any, path: Path, columns: Columns, problem: str | None = N
     if kind.writes_text:
         table = read_texts(path, columns)
     elif kind.needs_labels:
-        table = read_labelled(path, columns, problem if "labels" in kind.options else "regression")
+        table = read_labelled(path, columns, (problem or "single_label") if "labels" in kind.options else "regression")
     elif kind.takes_pairs:
         table = read_pairs(path, columns)
     else:

@@ -1,4 +1,4 @@
-"""`describe`: all that the zoo knows of a model, without Keras; and what it costs a token, which is counted."""
+"""`describe`: the entry of a model, without Keras; and the FLOPs a token, counted with it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from keras_transformers.config.limits import most_tokens
+from keras_transformers.config.transformer_config import TransformerConfig
 from zoo import _entry
 from zoo.cli.app import app, examples, print_facts
 
@@ -20,19 +21,19 @@ def describe(
         int | None, Option(help="Tokens to count FLOPs at.", show_default=f"{LENGTH}, or the longest text", min=1)
     ] = None,
 ) -> None:
-    """All that the zoo knows of a model."""
+    """Show all that the zoo knows of a model."""
     entry = _entry.describe(name)
     known = facts(entry)
     if entry.config and length and length > (most := most_tokens(entry.config)):
         raise ValueError(f"--length must be at most {most}, the longest text: received {length}.")
     print_facts(known)
-    if entry.config:  # the others are known at once; this takes TensorFlow and a few seconds
-        cost = forward_pass(entry, length or min(LENGTH, entry.config.max_length))
+    if entry.config:  # last: it needs TensorFlow and a few seconds
+        cost = forward_pass(entry.config, length or min(LENGTH, entry.config.max_length))
         print_facts({"forward pass": cost}, max(map(len, known)))
 
 
-def forward_pass(entry: _entry.Entry, length: int) -> str:
-    """FLOPs a token of a model, as `describe` prints them; or why there are none."""
+def forward_pass(config: TransformerConfig, length: int) -> str:
+    """Return the FLOPs a token of a model, as `describe` prints them; or why they are not counted."""
     try:
         import keras
         import tensorflow  # noqa: F401
@@ -42,8 +43,8 @@ def forward_pass(entry: _entry.Entry, length: int) -> str:
         return f"not counted: Keras runs on {keras.backend.backend()}, and the graph of TensorFlow is what is counted"
     from keras_transformers.analysis.cost.model_flops import flops_per_token
 
-    of = " of the target, with the source" if entry.config.kind == "encoder_decoder" else ""
-    return f"{_scaled(flops_per_token(entry.config, length), 'FLOPs')} a token{of}, at {length} tokens"
+    of = " of the target, with the source" if config.kind == "encoder_decoder" else ""
+    return f"{_scaled(flops_per_token(config, length), 'FLOPs')} a token{of}, at {length} tokens"
 
 
 def _scaled(number: float, unit: str) -> str:
@@ -53,7 +54,7 @@ def _scaled(number: float, unit: str) -> str:
 
 
 def facts(entry: _entry.Entry) -> dict[str, str]:
-    """Return what `describe` prints, by what it is."""
+    """Return the facts that `describe` prints, by name."""
     weights = f"{entry.source}, downloaded when first loaded" if entry.source else "none: sizes to train"
     rows = {
         "name": entry.name,
@@ -74,16 +75,14 @@ def facts(entry: _entry.Entry) -> dict[str, str]:
 
 
 def _sizes(entry: _entry.Entry) -> dict[str, str]:
-    config, more = entry.config, ""
+    config, parameters = entry.sizes
     counted = {"encoder": "encoder with pooler", "decoder": "decoder with output layer"}
     counted["encoder_decoder"] = "encoder, and decoder with output layer"
-    if config.num_decoder_layers:
-        more = f" + {config.num_decoder_layers}"
+    more = f" + {config.num_decoder_layers}" if config.num_decoder_layers else ""
     return {
         "family": config.family,
-        "parameters": f"{entry.parameters:,} ({counted[config.kind]})",
-        "memory": f"{_scaled(4 * entry.parameters, 'B')} of weights in float32, "
-        f"{_scaled(2 * entry.parameters, 'B')} in float16",
+        "parameters": f"{parameters:,} ({counted[config.kind]})",
+        "memory": f"{_scaled(4 * parameters, 'B')} of weights in float32, {_scaled(2 * parameters, 'B')} in float16",
         "layers": f"{config.num_layers}{more} of {config.hidden_dim}, {config.num_heads} heads, "
         f"feed-forward {config.intermediate_dim}",
         "vocabulary": f"{config.vocabulary_size:,} tokens",

@@ -34,8 +34,8 @@ def explore(
     ] = None,
     without: Annotated[str, of_model(help="Heads that are off, LAYER.HEAD from 0.", metavar="L.H ...")] = "",
     new_tokens: Annotated[int, of_writing(help="Of a language model: tokens to write.", min=0)] = 0,
-    temperature: Annotated[float, of_writing(help="Of these; 0 for the likeliest.", min=0.0)] = 0.0,
-    seed: Annotated[int, of_writing(help="Of these.", min=0)] = 0,
+    temperature: Annotated[float, of_writing(help="Of the new tokens; 0 for the likeliest.", min=0.0)] = 0.0,
+    seed: Annotated[int, of_writing(help="Of the new tokens.", min=0)] = 0,
     first_token: Annotated[int, of_output(help="Of a long text: the first token whose numbers are shown.", min=0)] = 0,
     html: Annotated[Path | None, of_output(help="Write the page to this file, and end.")] = None,
     port: Annotated[int | None, of_output(help="Of the page; a free one if not given.", min=1, max=65535)] = None,
@@ -69,7 +69,7 @@ def explore(
 
 
 def check_file(path: Path) -> None:
-    """A `ValueError` for what cannot become a file, before minutes are spent on what is to stand in it."""
+    """Raise a `ValueError` if a page cannot be written to a path, before minutes are spent on the page."""
     if path.is_dir():
         raise ValueError(f"{path} is a folder: --html takes the name of a file, such as page.html.")
     if not path.parent.is_dir():
@@ -77,14 +77,14 @@ def check_file(path: Path) -> None:
 
 
 def read_lines(path: Path) -> str:
-    """Return a small file of texts, one a line."""
+    """Return the content of a small file of texts, one a line."""
     if path.stat().st_size > MOST_BYTES:
         raise ValueError(f"{path} has more than {MOST_BYTES:,} bytes: a search is among some dozens of texts.")
     return path.read_text(encoding="utf-8-sig")
 
 
 def write_file(path: Path, text: str) -> None:
-    """Write a file whole or not at all: one that was there before stays as it was until then."""
+    """Write a file atomically: a file that was there before is replaced when the new one is complete."""
     path = path.resolve()  # of a link, what it points to
     if path.exists() and not path.is_file():  # such as /dev/stdout
         path.write_text(text, encoding="utf-8")

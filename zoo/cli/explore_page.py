@@ -1,4 +1,4 @@
-"""The page of `explore`: a form for what `View` holds, on this machine only; what it shows is the one HTML file."""
+"""The page of `explore`: a form with the fields of `View`, on this machine only, which shows the one HTML file."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ ALERT = '<p role="alert" style="color: #9a2b00; background: #ffffff; border: 2px
 
 
 def serve(task: Any, name: str, view: View, port: int | None = None, wait: bool = True) -> str:
-    """Serves the page on this machine, and no other, until Ctrl-C.
+    """Serve the page on this machine, and to no other, until Ctrl-C.
 
     Args:
-        task: To explore.
-        name: Of the model.
-        view: What is shown first.
+        task: The task to explore.
+        name: The model's name.
+        view: The view to show first.
         port: A free one from 7860 if None.
         wait: Whether to wait for Ctrl-C.
 
@@ -50,7 +50,7 @@ def serve(task: Any, name: str, view: View, port: int | None = None, wait: bool 
     from starlette.middleware import Middleware
     from starlette.middleware.trustedhost import TrustedHostMiddleware
 
-    # No page from elsewhere under a name of its own.
+    # Against DNS rebinding: a page from elsewhere that reaches this server by a host name of its own.
     hosts = Middleware(TrustedHostMiddleware, allowed_hosts=[HOST, "localhost"])
     _, address, _ = blocks.launch(
         server_name=HOST, server_port=port, share=False, quiet=True, prevent_thread_lock=True, ssr_mode=False,
@@ -64,7 +64,7 @@ def serve(task: Any, name: str, view: View, port: int | None = None, wait: bool 
 
 
 def check_port(port: int) -> None:
-    """A `ValueError` for a port that is taken or not to be had, before seconds are spent on the page."""
+    """Raise a `ValueError` if a port is taken or not allowed, before seconds are spent on the page."""
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # one that was just closed may be taken again
         try:
@@ -76,10 +76,10 @@ def check_port(port: int) -> None:
 
 
 class OnlyHere:
-    """Tells browsers to load nothing from anywhere else, whatever the page of Gradio asks for.
+    """Middleware that tells browsers to load nothing from other servers, whatever the page of Gradio asks for.
 
     Args:
-        app: Of ASGI.
+        app: The ASGI application.
     """
 
     def __init__(self, app: Any):
@@ -128,7 +128,7 @@ def build(task: Any, name: str, view: View) -> tuple[Any, Any]:
 
 
 def _fields(gradio: Any, task: Any, view: View) -> dict[str, Any]:
-    """Return the fields of the form, by those of `View`."""
+    """Return the fields of the form, by the names of the fields of `View`."""
     long = {"max_length": MOST_CHARACTERS}
     text = gradio.Textbox(view.text, label="Text", lines=2, elem_id="text", **long)
     changed = gradio.Textbox(view.changed, label="Changed text, to compare (may stay empty)", elem_id="changed", **long)
@@ -153,7 +153,7 @@ def _fields(gradio: Any, task: Any, view: View) -> dict[str, Any]:
 
 
 def frame(task: Any, name: str, view: View) -> str:
-    """Return the document in a frame, or what is wrong with what was asked for."""
+    """Return the document in a frame, or the error in what the user asked for."""
     try:
         return FRAME.format(html.escape(view.page(task, name)))
     except ValueError as error:
@@ -182,7 +182,7 @@ def _gradio() -> Any:
 
 
 def _theme(gradio: Any) -> Any:
-    """Fonts of the machine, not of the net; colours with a contrast of 4.5 and more."""
+    """Return a theme with the machine's fonts, since none can be loaded, and with contrasts of at least 4.5."""
     return gradio.themes.Base(
         primary_hue="blue", font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"]
     ).set(

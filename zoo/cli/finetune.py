@@ -37,13 +37,13 @@ from zoo.cli.app import (
 from zoo.cli.data import Columns, check_header
 from zoo.cli.environment import quiet_unless_chief
 from zoo.cli.finetune_parts import SPLIT, Files, Parts, beside, request_of
-from zoo.cli.fit_settings import fit_options, told
+from zoo.cli.fit_settings import fit_options, settings_text
 from zoo.cli.printed_answers import json_line
 from zoo.cli.report import show
 
 
 class Problem(str, Enum):
-    """What labels are."""
+    """The problems of labels."""
 
     single_label = "single_label"
     multi_label = "multi_label"
@@ -145,19 +145,19 @@ def finetune(
     folders.check(train, test)
     for path in (train, test):
         check_header(path, files.columns.labelled() if task == "classification" else files.columns)
-    with quiet_unless_chief(load["strategy"]):
+    with quiet_unless_chief(strategy):
         run(name, task, files, load, fit, folders)
 
 
 class Folders(NamedTuple):
-    """Where what is made is written."""
+    """The folders of the model and of the SavedModel, and the file of the report as JSON."""
 
-    out: Path  # the model
-    export: Path  # the SavedModel
-    report: Path | None = None  # the report as JSON
+    out: Path
+    export: Path
+    report: Path | None = None
 
     def check(self, *read: Path | None) -> None:
-        """Raise a `ValueError`, before the work, if one cannot be written at its end, or is a file that is read."""
+        """Raise a `ValueError`, before the work, if one of them cannot be written, or is a file that is read."""
         from keras_transformers.checkpoints.files.atomic_folder import check_target
 
         check_target(self.out)
@@ -175,7 +175,7 @@ class Folders(NamedTuple):
 
 
 def run(name: str, task: str, files: Files, load: dict[str, Any], given: dict[str, Any], folders: Folders) -> None:
-    """Do all steps from a name to an export that answers; `load` and `given` are for `zoo.load` and `Task.fit`."""
+    """Run all steps from a name to an export that answers; `load` and `given` are for `zoo.load` and `Task.fit`."""
     import zoo
     from keras_transformers.tasks.parts import find_kind
 
@@ -189,11 +189,11 @@ def run(name: str, task: str, files: Files, load: dict[str, Any], given: dict[st
         loaded = zoo.load(name, task, **options, **load)
     fit = fit_options(name, given, count, kind.writes_text)
     request = request_of(kind, parts.measured or parts.train)
-    learn_and_serve(loaded, parts, fit, told(fit, given, count), folders, request)
+    learn_and_serve(loaded, parts, fit, settings_text(fit, given, count), folders, request)
 
 
 def learn_and_serve(
-    task: Any, parts: Parts, fit: dict[str, Any], said: str, folders: Folders, request: list[str]
+    task: Any, parts: Parts, fit: dict[str, Any], settings: str, folders: Folders, request: list[str]
 ) -> None:
     """Fit, save, evaluate, export, and let the export answer a request."""
     from keras_transformers.tasks.reports import measure
@@ -203,8 +203,8 @@ def learn_and_serve(
 
     strategy = strategy_of(task.model)
     for rows in filter(None, parts[1:]):
-        task.dataset(**rows, shuffle=False)  # says what is wrong with it: not after the work
-    print(said, flush=True)
+        task.dataset(**rows, shuffle=False)  # raises errors of held-out rows before the work
+    print(settings, flush=True)
     epoch = learn(task, parts.train, parts.held_out, fit, folders.out)
     save(task, folders.out)
     try:
@@ -216,13 +216,13 @@ def learn_and_serve(
             task.export(folders.export)
         if is_chief(strategy):
             serve(folders.export, request)
-        sum_over_replicas(strategy, 0)  # no worker leaves before the last one: TensorFlow would take it for a crash
+        sum_over_replicas(strategy, 0)  # a barrier: to TensorFlow, a worker that ends before the others has crashed
     except Exception as error:
         raise AfterSaving(f"The model is saved in {folders.out}.") from error
 
 
 def tell(report: dict[str, Any], lines: list[str], file: Path | None, is_chief: bool) -> None:
-    """Print a report and what it is worth; write it, if there is a file for it."""
+    """Print a report and the lines on how far to trust it; write it, if there is a file for it."""
     show(report, console())
     print(*lines, sep="\n", flush=True)
     if file is not None and is_chief:
@@ -231,7 +231,7 @@ def tell(report: dict[str, Any], lines: list[str], file: Path | None, is_chief: 
 
 
 def serve(export: Path, request: list[str]) -> None:
-    """Let the export answer a text, or a pair, in a fresh process where only TensorFlow can be imported."""
+    """Let the export answer a request in a fresh process that can import TensorFlow only."""
     with step("serve one request in a fresh process that imports only tensorflow"):
         command = [sys.executable, bare.__file__, str(export)]
         asked = json.dumps(request)  # on standard input: an argument has no zero byte, and at most 128 KiB

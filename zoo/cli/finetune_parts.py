@@ -1,4 +1,4 @@
-"""The parts of what `finetune` reads: rows to learn from, rows held out of them, rows to measure on."""
+"""The rows that `finetune` reads: to learn from, held out of these, and of a test file."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ WIDTH = 78  # letters of a line
 
 
 class Parts(NamedTuple):
-    """Rows by what they are for; None where there are none.
+    """The rows of a fine-tuning, by use; None where there are none.
 
     Args:
-        train: To learn from.
-        held_out: Of the training file, measured after each epoch.
-        test: Of the test file.
+        train: Rows to learn from.
+        held_out: Rows of the training file that are measured after each epoch.
+        test: Rows of the test file.
     """
 
     train: Rows
@@ -36,28 +36,28 @@ class Parts(NamedTuple):
         return self.test or self.held_out
 
     def honest(self, epoch: int, epochs: int) -> list[str]:
-        """Return lines on what the report is worth.
+        """Return lines that say how far to trust the report: whether its rows have chosen the epoch.
 
         Args:
-            epoch: The one whose weights were kept, from 1.
-            epochs: How many there were.
+            epoch: The epoch whose weights were kept, from 1.
+            epochs: The number of epochs.
         """
         if not self.held_out:
             return []
         rows = counted(len(self.held_out["texts"]), "row")
-        said = f"Epoch {epoch} of {epochs} was kept, the best on the {rows} held out. "
+        text = f"Epoch {epoch} of {epochs} was kept, the best on the {rows} held out. "
         if self.test:
-            said += "The rows of the test file had no part in that."
+            text += "The rows of the test file had no part in that."
         else:
-            said += (
+            text += (
                 "The figures above are of these same rows: new texts may fare a little worse. --test FILE measures "
                 "on others."
             )
-        return textwrap.wrap(said, WIDTH)
+        return textwrap.wrap(text, WIDTH)
 
 
 class Files(NamedTuple):
-    """The files to learn from and to measure on, as the command line has them."""
+    """The files to learn from and to measure on, as the user gives them."""
 
     train: Path | None
     test: Path | None
@@ -66,7 +66,7 @@ class Files(NamedTuple):
     split: float | None = None  # of the training file, to hold out; None for `SPLIT`, or nothing beside a test file
 
     def checked(self, kind: Any) -> Files:
-        """Check the files for a task; without any, return those of the bundled messages, if the task has labels.
+        """Check the files for a task and return them; if there are none, the bundled messages for a task with labels.
 
         Args:
             kind: The `Kind` of task.
@@ -89,25 +89,25 @@ class Files(NamedTuple):
         return self._replace(train=MESSAGES / "train.csv", test=MESSAGES / "test.csv")
 
     def read(self, kind: Any, seed: int) -> tuple[Parts, dict[str, Any]]:
-        """Read the rows, and the options of `zoo.load` that follow from their labels; print what is held out.
+        """Read the rows, and the options of `zoo.load` that follow from their labels; print how they are split.
 
         Args:
             kind: The `Kind` of task.
-            seed: Of what is held out.
+            seed: Of the choice of held-out rows.
         """
         train, *test = (examples_of(kind, path, self.columns, self.problem) for path in (self.train, self.test) if path)
         options = self._label_options(kind, train, *test) if "labels" in kind.options else {}
         split = self.split if self.split is not None else 0.0 if test else SPLIT
         if not split:
-            return Parts(train, None, *(test or [None])), options
+            return Parts(train, None, test[0] if test else None), options
         has_classes = options.get("problem") == "single_label"
         classes = train["labels"] if has_classes else None
         learnt, held_out = split_rows(train, split, seed, classes, kind.held_out_by)
-        print(*self._said(learnt, held_out, has_classes), sep="\n", flush=True)
-        return Parts(learnt, held_out, *(test or [None])), options
+        print(*self._split_lines(learnt, held_out, has_classes), sep="\n", flush=True)
+        return Parts(learnt, held_out, test[0] if test else None), options
 
-    def _said(self, learnt: Rows, held_out: Rows | None, has_classes: bool) -> list[str]:
-        """Return lines on the split."""
+    def _split_lines(self, learnt: Rows, held_out: Rows | None, has_classes: bool) -> list[str]:
+        """Return lines that describe the split."""
         count = len(learnt["texts"])
         if held_out is None:
             rows = counted(count, "row")
@@ -119,7 +119,7 @@ class Files(NamedTuple):
         return lines
 
     def _label_options(self, kind: Any, train: Rows, test: Rows | None = None) -> dict[str, Any]:
-        """Return the labels of a training file, checked against those of the test file, and the problem."""
+        """Return the problem and the labels of the training file, after a check of the test file against these."""
         if kind.labels_in is not None:
             if self.problem != "single_label":
                 raise ValueError(f"{kind.name} has one label a word: received --problem {self.problem}. Leave it out.")
@@ -128,7 +128,7 @@ class Files(NamedTuple):
             except ValueError as error:
                 raise ValueError(f"{self.train}: {error}") from None
         names = label_names(train, self.columns, self.problem)
-        if test and self.problem != "regression":
+        if test and self.test is not None and self.problem != "regression":
             test["labels"] = as_known(self.test, self.columns, test, names, "the training file")
         return {"labels": names, "problem": self.problem}
 
@@ -138,7 +138,7 @@ def request_of(kind: Any, rows: Rows) -> list[str]:
     text = as_text(rows["texts"][0])
     if kind.writes_text and "labels" not in rows:
         return [" ".join(text.split()[:5])]
-    pair = next(iter(rows.get("pairs", [])), [])
+    pair: str | list[str] = next(iter(rows.get("pairs", [])), [])
     return [text, *([pair] if isinstance(pair, str) else pair)]
 
 

@@ -1,4 +1,4 @@
-"""How long and how fast to learn, where nobody says."""
+"""Default epochs and learning rate of a fine-tuning, by the model and the number of rows."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 from zoo._entry import describe, names
 from zoo.cli.app import counted
 
-ROWS, EPOCHS = 480, 10  # that suit each other: the bundled messages, and most models; the file of a model may say other
+ROWS, EPOCHS = 480, 10  # most models learn the 480 bundled messages best in 10 epochs; `fit` of an entry may differ
 FEWEST, MOST = 3, 20  # epochs
 USUAL = {"epochs": 3, "learning_rate": 5e-5}  # of `Task.fit`
 
 
 def epochs_for(rows: int, epochs: int = EPOCHS) -> int:
-    """Return the epochs that suit a number of rows: four times the rows, half the epochs.
+    """Return the epochs for a number of rows: half as many for four times the rows.
 
     Args:
-        rows: To learn from.
-        epochs: That suit `ROWS` rows.
+        rows: Number of rows to learn from.
+        epochs: The epochs for `ROWS` rows.
 
     Example:
 
@@ -29,12 +29,12 @@ def epochs_for(rows: int, epochs: int = EPOCHS) -> int:
 
 
 def fit_options(name: str, given: dict[str, Any], rows: int, writes_text: bool = False) -> dict[str, Any]:
-    """Return what was given, else what suits the model and the number of rows; the rest is left to `Task.fit`.
+    """Return the options of `Task.fit`: those given, else the defaults for the model and the number of rows.
 
     Args:
-        name: Of the model, or its folder.
-        given: Options of `Task.fit`; None for those that nobody gave.
-        rows: To learn from.
+        name: The model's name or folder.
+        given: Options of `Task.fit`; None for those that were not given.
+        rows: Number of rows to learn from.
         writes_text: Whether it learns to write: the epochs are then those of `Task.fit`, however few the rows are.
     """
     of_model = dict(describe(name).fit) if name in names() else {}
@@ -44,12 +44,12 @@ def fit_options(name: str, given: dict[str, Any], rows: int, writes_text: bool =
     return {**suited, **{key: value for key, value in given.items() if value is not None}}
 
 
-def told(fit: dict[str, Any], given: dict[str, Any], rows: int) -> str:
-    """Return what is said of the settings of a fit."""
+def settings_text(fit: dict[str, Any], given: dict[str, Any], rows: int) -> str:
+    """Return the text that tells the settings of a fit, and which of them are defaults."""
     epochs = counted(fit["epochs"], "epoch")
     rate, size = f"learning rate {fit['learning_rate']:g}", f"batches of {fit['batch_size']}"
-    said = f"fit {counted(rows, 'text')}: {epochs}, {rate}, {size}, seed {fit['seed']}"
+    text = f"fit {counted(rows, 'text')}: {epochs}, {rate}, {size}, seed {fit['seed']}"
     chosen = [f"--{key.replace('_', '-')}" for key in ("epochs", "learning_rate") if given.get(key) is None]
     if not chosen:
-        return said
-    return f"{said}\n  chosen for {counted(rows, 'text')}; {' and '.join(chosen)} set{'' if chosen[1:] else 's'} others"
+        return text
+    return f"{text}\n  chosen for {counted(rows, 'text')}; {' and '.join(chosen)} set{'' if chosen[1:] else 's'} others"

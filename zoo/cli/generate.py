@@ -1,4 +1,4 @@
-"""`generate`: texts that go on from prompts, printed as they come; or a line for each line."""
+"""`generate`: continuations of prompts, printed as they come; or a translation of each line."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def generate(
 
 
 def rewrite(task: Any, lines: list[str], options: dict[str, Any]) -> None:
-    """One line for each; blank ones stay blank, and what else cannot be answered, or is cut, is told on stderr."""
+    """Print a line for each line; blank ones stay blank. Errors and cut lines are told on stderr."""
     from keras_transformers.generation.prompts import BLANK
 
     failed = 0
@@ -80,12 +80,12 @@ def rewrite(task: Any, lines: list[str], options: dict[str, Any]) -> None:
 
 
 def go_on(task: Any, prompts: list[str], options: dict[str, Any]) -> None:
-    """Each prompt and its continuation; without beams, piece by piece."""
+    """Print each prompt and its continuation; without beams, piece by piece."""
     for prompt in prompts:
-        by_beams = options.get("num_beams", task.generation.get("num_beams", 1)) > 1
-        of_samples = {name: value for name, value in options.items() if name != "num_beams"}
-        pieces = task.generate([prompt], **options) if by_beams else task.stream(prompt, **of_samples)
-        print(prompt, end="", flush=True)  # not before: an option may be refused
+        has_beams = options.get("num_beams", task.generation.get("num_beams", 1)) > 1
+        without_beams = {name: value for name, value in options.items() if name != "num_beams"}
+        pieces = task.generate([prompt], **options) if has_beams else task.stream(prompt, **without_beams)
+        print(prompt, end="", flush=True)  # after the options have been checked
         for piece in pieces:
             print(piece, end="", flush=True)
         print(flush=True)

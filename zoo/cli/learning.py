@@ -1,4 +1,4 @@
-"""`Task.fit` on the command line: a line an epoch, the best epoch kept, and what is left when it is interrupted."""
+"""`Task.fit` on the command line: a line an epoch, the best epoch kept, the model saved when it is interrupted."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from keras import ops
 from zoo.cli.app import AfterSaving, step
 from zoo.cli.finetune_parts import beside
 
-LARGEST = 1e12  # of a weight: products of a few such overflow float32
-BETWEEN = 0.2  # seconds between two signs of life within an epoch
+LARGEST = 1e12  # of a weight: products of a few such weights overflow float32
+BETWEEN = 0.2  # seconds between two updates of the line within an epoch
 
 
 class Epochs(keras.callbacks.Callback):
-    """Prints a table with a line an epoch, no wider than 80 columns; on a terminal also where the epoch is.
+    """Callback that prints a table with a line an epoch, at most 80 columns wide; on a terminal also the progress.
 
     Args:
-        measured: What the table has, by its name in the logs: its header.
-        best: The callback that keeps the best epoch, which stands before this one; None without validation.
+        measured: The headers of the columns, by the names in the logs.
+        best: The callback that keeps the best epoch, which runs before this one; None without validation.
 
     Attributes:
-        epoch, batch: Batches that are done, of the epoch with this number from 0.
+        epoch, batch: The number of the current epoch, from 0, and how many of its batches are done.
         losses: The mean training loss of each epoch, by its number.
     """
 
@@ -46,6 +46,7 @@ class Epochs(keras.callbacks.Callback):
             print(f"\r  epoch {self._place()}, batch {self.batch}/{self.params['steps']}", end="", flush=True)
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None):
+        logs = logs or {}
         self.losses[epoch] = float(logs["loss"])
         if self.live:
             print("\r" + " " * 60, end="\r")
@@ -65,12 +66,12 @@ class Epochs(keras.callbacks.Callback):
 def learn(
     task: Any, examples: dict[str, list], held_out: dict[str, list] | None, fit: dict[str, Any], out: Path
 ) -> int:
-    """Run `Task.fit`, measured on held-out rows after each epoch; on Ctrl-C the model so far is saved.
+    """Run `Task.fit` with a measurement on held-out rows after each epoch; on Ctrl-C, save the model so far.
 
-    A second Ctrl-C ends that too.
+    A second Ctrl-C stops the save, too.
 
     Returns:
-        The number from 1 of the epoch whose weights the model has.
+        The number, from 1, of the epoch whose weights the model has.
 
     Raises:
         ValueError: Training has diverged.
@@ -94,13 +95,13 @@ def learn(
         save(task, beside(out))
         raise
     kept = fit["epochs"] if best is None or best.best_epoch is None else best.best_epoch + 1
-    loss = epochs.losses.get(kept - 1, 0.0)  # none of an epoch before the run was resumed
+    loss = epochs.losses.get(kept - 1, 0.0)  # 0 for an epoch before the run was resumed
     _check_converged(task, kept, loss, fit["learning_rate"])
     return kept
 
 
 def _check_converged(task: Any, epoch: int, loss: float, rate: float) -> None:
-    """Raise a `ValueError` if the loss is not finite, or weights are so large that the next one would not be."""
+    """Raise a `ValueError` if the loss is not finite, or weights are so large that the next loss would not be."""
     if not math.isfinite(loss) or not all(
         float(ops.max(ops.abs(weight))) < LARGEST for weight in task.model.trainable_variables
     ):
@@ -111,7 +112,7 @@ def _check_converged(task: Any, epoch: int, loss: float, rate: float) -> None:
 
 
 def save(task: Any, folder: Path) -> None:
-    """Save a task; if that fails, as where a file is in its place since the start, save it to a new folder."""
+    """Save a task; if that fails, for example as a file was put in its place, save it to a new folder."""
     try:
         with step(f"save {folder}"):
             task.save(folder)

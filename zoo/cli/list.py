@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated
+from typing import Annotated, Literal
 
 from rich import box
 from rich.table import Table
 from typer import Argument, Option
 
-from zoo._entry import Entry, describe, is_known, names
+from zoo._entry import Entry, describe, is_known, names, no_such_model
 from zoo.cli.app import app, examples, show
 
-COLUMNS = {"name": "left", "params": "right", "layers": "right", "task": "left", "licence": "left", "weights": "left"}
+Side = Literal["left", "right"]
+COLUMNS: dict[str, Side] = {
+    "name": "left",
+    "params": "right",
+    "layers": "right",
+    "task": "left",
+    "licence": "left",
+    "weights": "left",
+}
 
 
 @app.command("list", epilog=examples("list", 'list "bert_base*"', "list --bundled"))
@@ -24,7 +32,7 @@ def list_models(
     """List the models of the zoo: sizes, tasks, licences, and whether their weights are bundled."""
     found = names(pattern, True if bundled else None)
     if not found and not is_known(pattern) and not set(pattern) & set("*?["):
-        describe(pattern)  # which raises: the error has the nearest names
+        raise no_such_model(pattern)
     if not found:
         raise ValueError(f"no {'bundled ' if bundled else ''}model is named like {pattern!r}; the zoo has {names()}.")
     if markdown:
@@ -39,7 +47,7 @@ def list_models(
 
 
 def markdown_table(entries: Iterable[Entry]) -> str:
-    """Return the models as a table in Markdown, those with bundled weights first: that of docs/models.md.
+    """Return the table of docs/models.md, in Markdown: models with bundled weights first.
 
     Example:
 
@@ -55,11 +63,12 @@ def markdown_table(entries: Iterable[Entry]) -> str:
 
 
 def cells(entry: Entry) -> tuple[str, ...]:
-    """Return the row of a model; layers are their number times their width."""
-    layers = entry.config.num_layers + (entry.config.num_decoder_layers or 0)
-    size = f"{layers} x {entry.config.hidden_dim}"
+    """Return the cells of a model's row; layers are shown as their number times their width."""
+    config, parameters = entry.sizes
+    layers = config.num_layers + (config.num_decoder_layers or 0)
+    size = f"{layers} x {config.hidden_dim}"
     weights = "bundled" if entry.bundled else "hub" if entry.source else "none"
-    return entry.name, millions(entry.parameters), size, entry.task, entry.licence, weights
+    return entry.name, millions(parameters), size, entry.task, entry.licence, weights
 
 
 def millions(number: int) -> str:

@@ -58,7 +58,7 @@ def predict(
     batch_size: BatchSize = 32,
     max_length: MaxLength = None,
 ) -> None:
-    """Answer texts as they are read; prints a JSON object for each."""
+    """Answer texts as they are read; print a JSON object for each."""
     columns = Columns(text, text_pair, None)
     check_out(out, file)
     lines = checked_texts(texts or [], file, columns)
@@ -73,7 +73,7 @@ def predict(
 
 
 def columns_of(rows: Iterator[Row]) -> Iterator[Iterator[Any]]:
-    """Yield an iterator of the rows, then one of each column; a row is dropped once all of them have passed it."""
+    """Yield an iterator of the rows, then one of each column; a row is freed once all iterators have passed it."""
     first = next(rows)
     rows, *copies = tee(chain([first], rows), 1 + len(first))
     yield rows

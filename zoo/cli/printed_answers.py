@@ -18,7 +18,7 @@ from keras_transformers.utils.untrusted import resolved
 from zoo.cli.app import AfterSaving, check_new_file
 
 DIGITS = 4
-LETTERS = 40  # of a file's name that the name of its partial file begins with: names have up to 255 bytes
+LETTERS = 40  # of a file's name that begin the name of its partial file: names have at most 255 bytes
 SPACES = str.maketrans("\t\r\n", "   ")  # TSV has no quotes
 Write = Callable[[dict[str, Any]], None]
 
@@ -45,17 +45,17 @@ def as_json(value: Any, digits: int | None = None) -> Any:
 
 
 def flattened(answer: Mapping[str, Any]) -> dict[str, str]:
-    """Return the cells of an answer in a table.
+    """Return the cells of an answer in a table, by the names of the columns.
 
-    A dict is a column for each name in it; names in a list are parted by `|`, as `finetune` reads them; any other list,
-    such as a vector, is JSON.
+    A dict gives a column for each of its names; names in a list are parted by `|`, as `finetune` reads them; any other
+    list, such as a vector, is JSON.
 
     Example:
 
     >>> flattened({"text": "a", "probabilities": {"no": 0.25}, "labels": ["x", "y"], "embedding": [0.5, 1.0]})
     {'text': 'a', 'probabilities.no': '0.25', 'labels': 'x|y', 'embedding': '[0.5, 1.0]'}
     """
-    cells = {}
+    cells: dict[str, str] = {}
     for name, value in answer.items():
         parts = {f"{name}.{key}": part for key, part in value.items()} if isinstance(value, dict) else {name: value}
         cells |= {key: _cell(part) for key, part in parts.items()}
@@ -88,11 +88,11 @@ def check_out(out: Path | None, file: Path | None) -> None:
 def written(out: Path | None) -> Iterator[Write]:
     """Yield a function that writes an answer, as it comes, to a file or to the terminal.
 
-    A file is written beside its place, as FILE.partial-PROCESS, and put there once it is complete; a pipe, a device or
-    a file in a folder that may not be written is written as it is.
+    A file is written as FILE.partial-PROCESS, and moved to its place once it is complete. A pipe, a device, or a file
+    in a folder that may not be written is written in place.
 
     Raises:
-        AfterSaving: What went wrong is its cause; the message says which file has the answers so far.
+        AfterSaving: An error within the context, which is the cause; the message says where the answers so far are.
     """
     if out is None:
         yield print_json
@@ -111,20 +111,20 @@ def written(out: Path | None) -> Iterator[Write]:
                 else _rows(stream, out)
             )
         if replaced:
-            shutil.move(place, out)  # which copies where a file cannot be replaced: mounted in a container
+            shutil.move(place, out)  # it copies if the file cannot be replaced, as a mount in a container
     except (Exception, KeyboardInterrupt) as error:
         if replaced and not place.stat().st_size:
             place.unlink()
             raise
-        said = f"The answers so far are in {place}."
+        saved = f"The answers so far are in {place}."
         if isinstance(error, KeyboardInterrupt):
-            print(f"\ninterrupted. {said}", file=sys.stderr)
+            print(f"\ninterrupted. {saved}", file=sys.stderr)
             raise
-        raise AfterSaving(said) from error
+        raise AfterSaving(saved) from error
 
 
 def print_json(answer: Mapping[str, Any], digits: int | None = DIGITS) -> None:
-    """Print an answer, or a report, as a JSON object in one line, escaped where the terminal's encoding is not UTF."""
+    """Print an answer or a report as a JSON object in one line, escaped if the terminal's encoding is not UTF."""
     ascii_only = not (sys.stdout.encoding or "").lower().startswith("utf")
     print(json_line(answer, digits, ascii_only), flush=True)
 
@@ -140,7 +140,7 @@ def _flushed(stream: TextIO, line: str) -> None:
 
 
 def _rows(stream: TextIO, out: Path) -> Write:
-    """Write rows of a table, and before the first one the names of its columns."""
+    """Return a function that writes answers as rows of a table, below a header."""
     names: list[str] = []
     lines = csv.writer(stream, lineterminator="\n")
 

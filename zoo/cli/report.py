@@ -1,4 +1,4 @@
-"""What `tasks.reports.measure` says of a model, for a terminal."""
+"""The report of `tasks.reports.measure` on a terminal."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-CLASSES, PAIRS, WORST = 20, 10, 5  # lines of each part, at most
-LABEL = 24  # letters of a label
-NARROWEST = 60  # letters of a line, so that texts and labels can be read
+CLASSES, PAIRS, WORST = 20, 10, 5  # most lines of each part
+LABEL = 24  # most letters of a label
+NARROWEST = 60  # least letters of a line: texts and labels can be read
 PARTS = ("classes", "confusion", "worst")
 
 
 def show(report: dict[str, Any], console: Console) -> None:
-    """Print the metrics, scores by class, what is taken for what, and the worst answers.
+    """Print the metrics, the scores by class, the confusions and the worst answers.
 
-    Tables are as wide as the console, and at least `NARROWEST`: a terminal that is narrower wraps their lines.
+    Tables are as wide as the console, and at least `NARROWEST`: a narrower terminal wraps their lines.
 
     Args:
-        report: From `measure`, or `Task.evaluate`.
-        console: Where to.
+        report: What `measure` or `Task.evaluate` returns.
+        console: The console to print to.
     """
     console.width = max(console.width, NARROWEST)
     for name, value in report.items():
@@ -53,7 +53,7 @@ def _classes(classes: dict[str, dict[str, float]], width: int) -> tuple[str, Tab
 
 
 def _confusion(confusion: dict[str, Any], width: int) -> tuple[str, Table]:
-    """Return the matrix where it fits, else the pairs that are confused most often."""
+    """Return a title and the confusion matrix if it fits, else the pairs that are confused most often."""
     labels, counts = confusion["labels"], np.array(confusion["counts"])
     names = [f"{number} {label}" for number, label in enumerate(labels, 1)]
     of_names = min(max(map(len, names)), LABEL)
@@ -96,7 +96,7 @@ def _worst(worst: list[dict[str, Any]], width: int) -> tuple[str, Table]:
 
 
 def _words(value: Any) -> str:
-    """Return a text in one line, labels with commas, or a number as text."""
+    """Return a text on one line, labels with commas between them, or a number as text."""
     if isinstance(value, list):
         return ", ".join(map(_words, value)) or "none"
     return " ".join(value.split()) if isinstance(value, str) else f"{value:.2f}"

@@ -1,4 +1,4 @@
-"""`results`: what was measured with the models of the zoo, without Keras."""
+"""`results`: measurements of the models of the zoo, without Keras."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def results(
     pattern: Annotated[str, Argument(help="Names, with the wildcards of the shell.")] = "*",
     markdown: Annotated[bool, Option("--markdown", help="Print the table of docs/results.md.")] = False,
 ) -> None:
-    """What was measured with the models, and how to measure it again."""
+    """Show what was measured with the models, and how to measure it again."""
     rows = [row for name in names(pattern) for row in rows_of(name, describe(name).results)]
     if not rows:
         known = [name for name in names() if describe(name).results]
@@ -31,7 +31,7 @@ def results(
 
 
 def paragraph(row: tuple[str, ...]) -> str:
-    """Wrap a measurement; its command stays on one line below, however long, to be copied."""
+    """Return a measurement, wrapped, and its command on one line below, however long, to be copied."""
     _, data, measured, runs, minutes, command = row
     times = "1 run" if runs == "1" else f"{runs} runs"
     times += f" of {minutes} minutes" if minutes else ""
@@ -39,8 +39,8 @@ def paragraph(row: tuple[str, ...]) -> str:
 
 
 def rows_of(name: str, results: tuple[Result, ...]) -> list[tuple[str, ...]]:
-    """Return the cells of a model's results, those of one measurement in one row."""
-    rows = []
+    """Return the rows of a model's results; metrics of one run share a row."""
+    rows: list[tuple[str, ...]] = []
     for (data, seeds, minutes, command), group in groupby(
         results, lambda result: (result.data, result.seeds, result.minutes, result.command)
     ):

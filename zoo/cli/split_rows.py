@@ -1,4 +1,4 @@
-"""Rows to learn from and rows that are held out, from one table."""
+"""The split of a table into rows to learn from and held-out rows."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-Rows = dict[str, Any]  # columns, as `data.examples_of` gives them
-MANY = 10  # held-out rows that are not too many, however few the rows are
+Rows = dict[str, Any]  # columns, as `data.examples_of` returns them
+MANY = 10  # held-out rows are never too many up to this number, however few the rows are
 
 
 def split_rows(
     rows: Rows, fraction: float, seed: int, classes: Sequence[Hashable] | None = None, by: str = "texts"
 ) -> tuple[Rows, Rows | None]:
-    """Split a table in two, each part in the table's order.
+    """Split a table in two parts, each in the table's order.
 
-    Rows whose text is the same, but for case and spaces, stay together. Of each class with two texts or more, one at
-    least is held out, and one at least is learnt from; where there are so many classes that this would hold out more
-    than twice the fraction, the smallest ones are left to the rows to learn from.
+    Rows with the same text, but for case and spaces, stay together. Of each class with two texts or more, at least one
+    is held out and at least one is learnt from; if that would hold out more than twice the fraction, as there are so
+    many classes, no row of the smallest classes is held out.
 
     Args:
         rows: Columns of one length.
-        fraction: Of the rows, to hold out.
+        fraction: The share of the rows to hold out.
         seed: Of the choice.
-        classes: One a row, to hold out the fraction of each; None for rows without.
+        classes: The class of each row, to hold out the fraction of each class; None for rows without classes.
         by: The column whose equal texts stay together.
 
     Returns:
-        The rows to learn from, and those held out; None where there are too few for both.
+        The rows to learn from and the held-out rows; None for these if there are too few rows for both.
 
     Example:
 
@@ -43,28 +43,29 @@ def split_rows(
         label = class_of.setdefault(text, classes[row] if classes is not None else None)
         strata[label][text].append(row)
     order = random.Random(seed)
-    held_out = set()
+    held_out: set[int] = set()
     for texts, count in _counts([list(texts.values()) for texts in strata.values()], fraction):
         order.shuffle(texts)
         held_out.update(_pick(texts, count))
     if not held_out:
         return rows, None
-    return tuple(
-        {
-            name: [value for row, value in enumerate(column) if (row in held_out) is chosen]
+
+    def part(is_held_out: bool) -> Rows:
+        return {
+            name: [value for row, value in enumerate(column) if (row in held_out) is is_held_out]
             for name, column in rows.items()
         }
-        for chosen in (False, True)
-    )
+
+    return part(False), part(True)
 
 
 def _key(text: Any) -> str:
-    """Return a key that is equal for texts that read the same; words, or choices, are joined."""
+    """Return a key that is equal for texts which differ in case and spaces only; words, or choices, are joined."""
     return " ".join((text if isinstance(text, str) else " ".join(text)).split()).casefold()
 
 
 def _counts(strata: list[list[list[int]]], fraction: float) -> list[tuple[list[list[int]], int]]:
-    """Return the texts of each class with their rows, and how many rows of it to hold out."""
+    """Return for each class the rows of each of its texts, and how many of its rows to hold out."""
     sizes = [sum(map(len, texts)) for texts in strata]
     counts = [
         max(1, round(fraction * size)) if len(texts) > 1 else 0 for texts, size in zip(strata, sizes, strict=True)
@@ -80,7 +81,7 @@ def _counts(strata: list[list[list[int]]], fraction: float) -> list[tuple[list[l
 
 
 def _pick(texts: list[list[int]], count: int) -> list[int]:
-    """Draw the rows of some texts, `count` if possible, never of all of them."""
+    """Return the rows of some texts but not of all, `count` rows if possible."""
     picked: list[int] = []
     for rows in texts[:-1]:
         if len(picked) + len(rows) <= count:

@@ -18,7 +18,7 @@ from zoo.cli.app import app, examples, of_data, of_output, of_training, step, ve
 @app.command(epilog=examples("train mini_bert_en --data DATA/gutenberg_novels --out runs/mini_bert_en"))
 def train(
     name: Annotated[str, Argument(help="A name of `list` that was trained with this package.")],
-    data: Annotated[Path, of_data(help="Folder of the data that its file zoo/NAME.py tells of.")],
+    data: Annotated[Path, of_data(help="Folder of the data that zoo/NAME.py describes.")],
     out: Annotated[
         Path, of_output(help="Folder to write. FOLDER.resume keeps the state of the run until it has ended.")
     ],
@@ -30,7 +30,7 @@ def train(
 
 
 def run_recipe(name: str, data: Path, out: Path, **options: Any) -> None:
-    """Call `train` of `zoo/<name>.py` with those options that are given; print what it measured, remove its state."""
+    """Call `train` of `zoo/<name>.py` with the options that are given; print the results and remove the run's state."""
     recipe = getattr(module(name), "train", None)
     if recipe is None:
         known = [other for other in names() if hasattr(module(other), "train")]
@@ -42,8 +42,9 @@ def run_recipe(name: str, data: Path, out: Path, **options: Any) -> None:
         raise ValueError(f"there is no folder {data}: expected the data of {name}.")
     check_target(out)
     if missing := [file for file in getattr(module(name), "FILES", ()) if not (data / file).is_file()]:
-        doc = " ".join(inspect.getdoc(module(name)).split("\n\n")[2].split())
-        raise ValueError(f"{data} holds no {', '.join(missing)}, which the recipe of {name} reads. {doc}")
+        paragraphs = (inspect.getdoc(module(name)) or "").split("\n\n")
+        files = " ".join(" ".join(paragraphs[2:3]).split())  # what the data are, behind the command
+        raise ValueError(f"{data} holds no {', '.join(missing)}, which the recipe of {name} reads. {files}")
     try:
         with step(f"train {name} on {data}", "\n"):
             results = recipe(data, out, verbose=verbosity(), **options)
@@ -52,4 +53,4 @@ def run_recipe(name: str, data: Path, out: Path, **options: Any) -> None:
             print(f"\ninterrupted; the same command goes on from the last state in {state_folder(out)}")
         raise
     print(json.dumps(results), flush=True)
-    remove_state(out)  # now that nothing can be lost: until here, the same command ends as this one did
+    remove_state(out)  # last, so that the same command repeats the end of the run if it fails before

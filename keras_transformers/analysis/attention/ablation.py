@@ -1,4 +1,4 @@
-"""Heads switched off: what a model answers without them, on the same weights."""
+"""Ablation of attention heads: a model's outputs without some heads, on the same weights."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ SIDES = {
 
 
 class Head(NamedTuple):
-    """A head of a model.
+    """An attention head of a model.
 
     Args:
-        kind: Of its attention: `"self"`; of a model of two stacks `"encoder"`, `"self"` (the decoder's) or `"cross"`.
+        kind: The kind of attention: `"self"`; in a model of two stacks `"encoder"`, `"self"` (the decoder's) or
+            `"cross"`.
         layer, number: From 0.
     """
 
@@ -39,15 +40,14 @@ class Head(NamedTuple):
 
 
 def parse_heads(texts: str | Iterable[str], kind_of_model: str) -> list[Head]:
-    """Return heads as a user writes them: `LAYER.HEAD` from 0, behind `encoder:` or `cross:` where there are two
-    stacks.
+    """Return the heads that a user names: `LAYER.HEAD` from 0, with a prefix `encoder:` or `cross:` for two stacks.
 
     Args:
-        texts: With spaces or commas between heads, or a list.
+        texts: Names with spaces or commas between them, or a list of names.
         kind_of_model: `config.kind`.
 
     Raises:
-        ValueError: One of them is written otherwise, or of a kind of attention that the model does not have.
+        ValueError: A name has another form, or a kind of attention that the model does not have.
 
     Example:
 
@@ -92,16 +92,16 @@ def attention_of(model: keras.Model, head: Head, kind_of_model: str) -> Attentio
 
 @contextmanager
 def without_heads(model: keras.Model, heads: Iterable[Head], kind_of_model: str) -> Iterator[None]:
-    """A context in which a model, called directly, computes as if heads were not there.
+    """Switch heads off within a context, for a model that is called directly.
 
-    The rows of the output projection that belong to a head are read as zeros, by this thread only: the weights stay as
-    they are, and other threads see nothing of it. Functions that were traced before, `predict` among them, are not
-    affected; nor is what the projection's bias adds.
+    The rows of the output projection that belong to a head are read as zeros, by this thread only: the weights and
+    other threads are not affected. Nor are functions that were traced before, such as `predict`, and the projection's
+    bias.
     Paper: Michel et al. 2019, https://arxiv.org/abs/1905.10650.
 
     Args:
         model: Of `models`, with or without heads of tasks.
-        heads: To switch off.
+        heads: The heads to switch off.
         kind_of_model: `config.kind`.
 
     Raises:
@@ -124,7 +124,7 @@ def without_heads(model: keras.Model, heads: Iterable[Head], kind_of_model: str)
 
 
 def zeroed(model: keras.Model, heads: Iterable[Head], kind_of_model: str) -> list[tuple[keras.Variable, Any]]:
-    """Matrices of output projections, each with the values that it has without the heads.
+    """Return the matrices of output projections, each with its values without the heads.
 
     Args:
         model, heads, kind_of_model: As for `without_heads`.
@@ -143,9 +143,7 @@ def zeroed(model: keras.Model, heads: Iterable[Head], kind_of_model: str) -> lis
 
 
 def projections(attention: Attention) -> tuple[keras.Variable, ...]:
-    """Return the matrices with a row for each number of each head: that of the output, and of its adapter if it has
-    one.
-    """
+    """Return the matrices with a row for each number of each head: the output projection's and its adapter's."""
     dense = attention.output_dense
     return (kernel(dense), *((dense.lora_kernel_a,) if dense.lora_enabled else ()))
 

@@ -12,7 +12,7 @@ from keras import ops
 from keras_transformers.analysis.attention.pooled_maps import pooled
 
 COLUMNS = 4
-MOST = 64  # rows and columns of one of many maps: more cannot be told apart
+MOST = 64  # rows and columns of one of many maps: more cannot be seen
 CELL = 0.22  # inches per token
 
 
@@ -66,7 +66,7 @@ def plot_attention(
 def plot_heads(scores: Any) -> Any:
     """Draw all heads of a model at once: a row of panels per layer, a panel per head; darker is more.
 
-    Use it to choose the heads that `plot_attention` draws with their tokens. Maps of long texts are made small, by
+    Use it to choose the heads that `plot_attention` draws with their tokens. Maps of long texts are pooled by
     `pooled`. All panels of a layer share one scale. Needs the extra `plot`.
 
     Args:

@@ -1,4 +1,4 @@
-"""What a head does on a text: where its attention goes, in a few numbers and a word."""
+"""Roles of attention heads on a text: where their attention goes, in a few numbers and a name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from keras import ops
 
-MOST = 0.5  # share of the attention that gives a head its name
+MOST = 0.5  # least share of the attention that names a head
 NAMES = {
     "previous": "mostly the token before",
     "following": "mostly the token behind",
@@ -22,12 +22,12 @@ class Role(NamedTuple):
     """Where a head's attention goes, as the mean over the queries of a text.
 
     Args:
-        previous, own, following, first: Share of the token before, the token itself, the one behind, the first one;
-            over the queries that have such a token, and of `first` over those that are not the first one.
+        previous, own, following, first: Share of the previous token, the token itself, the following token, the first
+            token; over the queries that have such a token, `first` over all but the first query.
         special: Share of special tokens.
         distance: Mean distance in tokens.
-        entropy: In bits: 0 for one token, log2(T) for all alike.
-        name: In words.
+        entropy: In bits: 0 for one token, log2(T) for T equal weights.
+        name: The role in words.
     """
 
     previous: float
@@ -43,7 +43,7 @@ class Role(NamedTuple):
 def head_roles(scores: Any, special: Sequence[bool] | None = None) -> list[list[Role]]:
     """Return the role of every head of self-attention on one text.
 
-    A head does on one text what it may not do on another: take the mean over many before you give it a name.
+    A head may have another role on another text: take the mean over many texts before you name it.
     Papers: Clark et al. 2019, https://arxiv.org/abs/1906.04341; Voita et al. 2019, https://arxiv.org/abs/1905.09418.
 
     Args:
@@ -60,8 +60,8 @@ def head_roles(scores: Any, special: Sequence[bool] | None = None) -> list[list[
     'mostly the token before'
     """
     scores = np.asarray(ops.convert_to_numpy(scores), "float64")
-    special = np.zeros(scores.shape[-1], bool) if special is None else np.asarray(special, bool)
-    return [[_role(head, special) for head in layer] for layer in scores]
+    is_special = np.zeros(scores.shape[-1], bool) if special is None else np.asarray(special, bool)
+    return [[_role(head, is_special) for head in layer] for layer in scores]
 
 
 def _role(head: np.ndarray, special: np.ndarray) -> Role:

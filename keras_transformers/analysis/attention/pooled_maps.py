@@ -1,4 +1,4 @@
-"""Attention maps of long texts, made small: neighbouring tokens become one."""
+"""Pooled attention maps of long texts: neighbouring tokens become one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from keras import ops
 
 
 def group_bounds(length: int, most: int) -> list[tuple[int, int]]:
-    """Begin and end of groups of neighbours, at most so many, of equal size but for one token.
+    """Return begin and end of at most `most` groups of neighbours, whose sizes differ by one token at most.
 
     Example:
 
@@ -22,10 +22,9 @@ def group_bounds(length: int, most: int) -> list[tuple[int, int]]:
 
 
 def pooled(scores: Any, most: int) -> np.ndarray:
-    """Map of at most `most` rows and columns: the attention of groups of tokens to groups of tokens.
+    """Return maps of at most `most` rows and columns: the attention of groups of tokens to groups of tokens.
 
-    A row is the mean over the queries of a group, a column the sum over its keys, so that rows add up to what they did
-    before.
+    A row is the mean over the queries of a group, a column the sum over its keys, so that the sums of rows stay.
 
     Args:
         scores: (..., T, S).

@@ -1,4 +1,4 @@
-"""What happens inside the attention layers of a model while it reads a text: queries, keys, masks and weights."""
+"""Recordings of the attention layers of a model on a text: queries, keys, masks and weights."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ from keras_transformers.layers.attention.products import attention_weights
 from keras_transformers.layers.positions.rotary import rotate
 from keras_transformers.models.decoder import whole
 from keras_transformers.models.encoder import encode_source, walk
+from keras_transformers.utils.tensor_types import Tensor
 
 NEVER = np.float32(-np.inf)
 
 
 class Recorded(NamedTuple):
-    """One kind of attention of a model, in all its layers, on one text.
+    """A recording of one kind of attention on one text, in all layers.
 
     `weights[l, n, t, s]` is the softmax over s of `query[l, n, t] @ key[l, n, s] * scale + bias[l, n, t, s]` where
     `mask[l, t, s]`.
 
     Args:
-        query: (L, N, T, H), turned by rotary positions where there are any.
-        key: (L, N, S, H), those that several heads share once for each of them.
+        query: (L, N, T, H), rotated if the model has rotary positions.
+        key: (L, N, S, H); keys that several heads share are repeated for each of them.
         scale: Factor of the products.
         bias: (L, N, T, S), or None.
         mask: Boolean (L, T, S), True = may attend.
@@ -43,26 +44,25 @@ class Recorded(NamedTuple):
     weights: np.ndarray
 
     def scores(self) -> np.ndarray:
-        """(L, N, T, S): what the softmax is taken of; minus infinity where the mask forbids."""
+        """Return the scores before the softmax, (L, N, T, S); minus infinity where the mask is False."""
         scores = np.einsum("lnth,lnsh->lnts", self.query, self.key) * self.scale
         scores = scores if self.bias is None else scores + self.bias
         return np.where(self.mask[:, None], scores, NEVER)
 
 
 def record(config: TransformerConfig, model: keras.Model, inputs: Mapping[str, Any]) -> dict[str, Recorded]:
-    """Read one text, block by block, and notes what each attention layer does.
+    """Run the forward pass of one text, block by block, and record each attention layer.
 
-    Any model will do: it need not have been loaded with `outputs=["attention_scores"]`. Memory grows with the square of
-    the length.
+    The model need not have been loaded with `outputs=["attention_scores"]`. Memory grows with the square of the length.
 
     Args:
-        config: Of the model.
-        model: Of `models`, with or without heads of tasks.
-        inputs: Of one row, without padding: int32 (1, T) `token_ids`, `padding_mask`, and what else the model reads.
+        config: The model's configuration.
+        model: A model of `models`, with or without the head of a task.
+        inputs: One row without padding: int32 (1, T) `token_ids`, `padding_mask`, and any other inputs of the model.
 
     Returns:
-        `Recorded` by kind: `"self"`; of a model of two stacks `"encoder"`, `"self"` (the decoder's) and `"cross"`, the
-        latter alone where blocks have something else for self-attention.
+        `Recorded` by kind: `"self"`; for a model of two stacks `"encoder"`, `"self"` (the decoder's) and `"cross"`, or
+        `"cross"` alone if its blocks have no self-attention.
 
     Raises:
         ValueError: No block of the model attends.
@@ -85,7 +85,7 @@ def record(config: TransformerConfig, model: keras.Model, inputs: Mapping[str, A
         mask = padding_mask(inputs["padding_mask"])  # (1, 1, T)
         walk(config, layers, inputs["token_ids"], mask, inputs.get("segment_ids"))
     else:
-        encoder_inputs = {}
+        encoder_inputs: dict[str, Tensor] = {}
         if config.kind == "encoder_decoder":
             *_, encoder_inputs = encode_source(config, layers, inputs)
         whole(config, layers, inputs, **encoder_inputs)
@@ -98,7 +98,7 @@ def has_heads(config: TransformerConfig) -> bool:
 
 
 def check_has_heads(config: TransformerConfig) -> None:
-    """A `ValueError` for models whose blocks attend to nothing."""
+    """Raise a `ValueError` if no block of the model attends."""
     if not has_heads(config):
         raise ValueError(
             f"heads are those of attention: received a model whose blocks have {config.mixer!r} in its place. "
@@ -107,7 +107,7 @@ def check_has_heads(config: TransformerConfig) -> None:
 
 
 def _observed(layer: keras.layers.Layer, calls: dict[str, list[Recorded]], kind: str) -> Any:
-    """Return the layer; where it is a block, one that notes what its attention layers do."""
+    """Return the layer; a block is wrapped, such that its attention layers are recorded in `calls`."""
     if "_block_" not in layer.name:
         return layer
     self_kind = "encoder" if layer.name.startswith("encoder") and kind != "encoder" else "self"
@@ -139,13 +139,12 @@ def _recorded(
     weights = attention_weights(query * ops.cast(scale, query.dtype), key, mask, position_bias)  # (1, N, T, S)
     key = ops.repeat(key, attention.num_heads // attention.num_kv_heads, axis=1)  # (1, N, S, H)
     mask = ops.broadcast_to(mask, (1, *weights.shape[2:]))  # (1, T, S)
-    arrays = [None if x is None else _array(x) for x in (query, key, position_bias, mask, weights)]
-    query, key, bias, mask, weights = arrays
-    return Recorded(query, key, float(scale), bias, mask.astype(bool), weights)
+    bias = None if position_bias is None else _array(position_bias)
+    return Recorded(_array(query), _array(key), float(scale), bias, _array(mask).astype(bool), _array(weights))
 
 
 def _heads(x: Any, heads: int, width: int) -> Any:
-    """(1, T, heads * H) -> (1, heads, T, H)."""
+    """Split the last axis by heads: (1, T, heads * H) -> (1, heads, T, H)."""
     return ops.transpose(ops.reshape(x, (1, -1, heads, width)), (0, 2, 1, 3))
 
 

@@ -1,4 +1,4 @@
-"""Attention rollout: how much of each input token there is in each position, several layers up."""
+"""Attention rollout: the share of each input token in each position, through several layers."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from keras import ops
 
 
 def rollout(scores: Any, residual: float = 0.5) -> np.ndarray:
-    """Attention from the input to every layer, through all layers below it.
+    """Return the attention of every layer to the input, through all layers below it.
 
-    The residual connection counts as a token's attention to itself; then the layers' matrices are multiplied. It is a
-    picture of where information can have come from, not a proof: values and feed-forward layers take no part.
+    The residual connection counts as a token's attention to itself; then the layers' matrices are multiplied. It shows
+    where information may have come from and proves nothing: values and feed-forward layers take no part.
     Paper: Abnar and Zuidema 2020, https://arxiv.org/abs/2005.00928.
 
     Args:
-        scores: Self-attention of one text, (L, N, T, T), of which the mean over the heads is taken, or (L, T, T).
+        scores: Self-attention of one text: (L, N, T, T), averaged over the heads, or (L, T, T).
         residual: Share of the residual connection, from 0 to 1.
 
     Returns:
-        float (L, T, T): row t of layer l has the shares of the T input tokens in position t behind layer l. Rows add up
-        to 1 where those of the scores do.
+        float (L, T, T): row t of layer l has the shares of the T input tokens in position t after layer l. Rows add up
+        to 1 if the rows of the scores do.
 
     Raises:
         ValueError: The scores have another shape, or `residual` is not from 0 to 1.

@@ -1,1 +1,1 @@
-"""What models cost: operations and parameters, counted from the traced graph."""
+"""The cost of models: operations and parameters, counted from the traced graph."""

@@ -1,4 +1,4 @@
-"""What a layer or model costs, counted from its weights and from the graph that TensorFlow traces."""
+"""The cost of a layer or model, counted from its weights and from the graph that TensorFlow traces."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from keras_transformers.analysis.cost.walk import Origin, Walker
 
 @dataclass(frozen=True)
 class Complexity:
-    """What one layer or model costs for inputs of one shape.
+    """The cost of one layer or model for inputs of one shape.
 
     Args:
-        parameters: Numbers in its weights.
-        multiply_adds: Of all matrix products and convolutions in a forward pass, each loop as often as it runs, and of
-            two branches the dearer one; what is added, scaled or normalised is not counted. A multiply-add is two
+        parameters: Number of parameters.
+        multiply_adds: Of all matrix products and convolutions in a forward pass. A loop counts as often as it runs, and
+            of two branches the more expensive one counts; additions, scaling and norms do not. A multiply-add is two
             FLOPs.
-        mixing_multiply_adds: Those of products of two tensors that both depend on the input: in attention the scores
-            and the sums of values, without the projections. Products of a tensor and weights are the others.
+        mixing_multiply_adds: Of the products of two tensors that both depend on the input: in attention the scores
+            and the sums of values, without the projections.
         sequential_steps: Products and convolutions in the longest chain in which each waits for the one before.
         recurrent_steps: Trips of the longest loop in which each trip waits for a product of the one before; 0 for none.
-        activation_bytes: Of every tensor that the forward pass computes from the input, views left out: what is held
-            if nothing is freed, and so an upper bound on what the backward pass keeps.
+        activation_bytes: Of all tensors that the forward pass computes from the input, without views: an upper bound on
+            what the backward pass keeps.
     """
 
     parameters: int
@@ -39,7 +39,7 @@ class Complexity:
 
     @property
     def weight_multiply_adds(self) -> int:
-        """Those of products with weights."""
+        """Multiply-adds of the products with weights."""
         return self.multiply_adds - self.mixing_multiply_adds
 
     @property
@@ -49,13 +49,13 @@ class Complexity:
 
 
 def complexity(layer: keras.layers.Layer, inputs: Any, **options: Any) -> Complexity:
-    """Count what a layer or model costs; nothing is computed, and a layer that is not built gets no memory.
+    """Count the cost of a layer or model. Nothing is computed, and a layer that is not built gets no memory.
 
-    Paper: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, table 1, has what to expect of layers.
+    Paper: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, table 1, has the orders of growth.
 
     Args:
-        layer: Any Keras layer or model. One that is not built is built for the inputs, with weights of shapes without
-            values: it can be counted again, but not called.
+        layer: Any Keras layer or model. One that is not built is built for the inputs, with weights that have shapes
+            but no values: it can be counted again, but not called.
         inputs: A `keras.KerasTensor` of a fixed shape, such as (B, T, D), or a dict or list of them, as the layer takes
             its first argument.
         **options: Other arguments of the call, such as an `attention_mask` (arrays and plain values).
@@ -91,5 +91,5 @@ def complexity(layer: keras.layers.Layer, inputs: Any, **options: Any) -> Comple
 
 
 def _numbers(variables: Iterable[keras.Variable]) -> int:
-    """Return how many numbers weights have; the states of random generators are none."""
+    """Return how many numbers weights have, without the states of random generators."""
     return sum(math.prod(variable.shape) for variable in variables if "seed" not in variable.name)

@@ -1,4 +1,4 @@
-"""Self-attention, recurrence and convolution: what theory says of them beside what is counted."""
+"""Self-attention, recurrence and convolution: theory beside counts."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from keras_transformers.utils.number_checks import is_size
 
 
 class Theory(NamedTuple):
-    """What is published of a quantity.
+    """The published order of growth of a quantity.
 
     Args:
-        order: Its order of growth, in T (length), d (width), k (kernel) and r (window).
+        order: In T (length), d (width), k (kernel) and r (window).
         length, width: The exponents of T and d; None for growth that is no power.
     """
 
@@ -33,7 +33,7 @@ class Theory(NamedTuple):
 
 CONSTANT, LINEAR, SQUARE = Theory("1", 0, 0), Theory("T", 1, 0), Theory("d²", 0, 2)
 # Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, table 1, with the parameters of the layers. Positions share
-# their weights: those of attention do not grow with T, though one textbook says so.
+# weights: the parameters of attention do not grow with T, though one textbook says so.
 ATTENTION = {
     "parameters": SQUARE, "scores and mixing": Theory("T² d", 2, 1), "projections": Theory("T d²", 1, 2),
     "sequential steps": CONSTANT, "path length": CONSTANT,
@@ -71,7 +71,7 @@ class Row(NamedTuple):
 
     Args:
         layer, quantity: Their names.
-        theory: What is published; None where nothing is.
+        theory: The published order of growth, or None.
         counted: The number at the length and width of the comparison.
         length, width: Measured exponents of T and d.
     """
@@ -132,17 +132,17 @@ class LayerComparison:
 
     @property
     def length(self) -> int:
-        """T of the numbers that are shown."""
+        """The length T at which numbers are counted."""
         return self.lengths[len(self.lengths) // 2]
 
     @property
     def width(self) -> int:
-        """The same of d."""
+        """The width d at which numbers are counted."""
         return self.widths[(len(self.widths) - 1) // 2]
 
     @cached_property
     def num_heads(self) -> int:
-        """Heads of attention: as many for all widths. Their number changes no product and no weight."""
+        """Number of attention heads, the same for all widths. It changes no count."""
         return math.gcd(8, *self.widths)
 
     def rows(self) -> list[Row]:
@@ -150,7 +150,7 @@ class LayerComparison:
         return [self.row(layer, quantity) for layer in THEORY for quantity in quantities(layer)]
 
     def row(self, layer: str, quantity: str) -> Row:
-        """Return one row of it; `layer` is one of `THEORY`, `quantity` one of its `quantities`."""
+        """Return one row of the table; `layer` is one of `THEORY`, `quantity` one of its `quantities`."""
         length, width = self.length, self.width
         if quantity == "path length":
             length, width = self.lengths[0], self.widths[0]
@@ -167,12 +167,12 @@ class LayerComparison:
         return self._cache[key] if quantity == "path length" else COUNTED[quantity](self._cache[key])
 
     def crossing(self, quantity: str, recurrence: str, width: int) -> int | None:
-        """Return the length from which on attention needs more multiply-adds than a recurrent layer of the same width.
+        """Return the length above which attention needs more multiply-adds than a recurrent layer of the same width.
 
-        Both are polynomials in T of the second degree: three lengths give them, and where they are equal.
+        Both are polynomials in T of the second degree, which three lengths determine.
 
         Args:
-            quantity: Of attention: `"scores and mixing"`, or `"multiply-adds"` for all with its projections.
+            quantity: Of attention: `"scores and mixing"`, or `"multiply-adds"`, which has the projections, too.
             recurrence: `"SimpleRNN"`, `"GRU"` or `"LSTM"`.
             width: Of both.
 
@@ -196,7 +196,10 @@ class LayerComparison:
         make = partial(self.make, layer, width, dtype="float64")
         inputs = keras.KerasTensor((1, length, width), dtype="float64")
         stack = (lambda depth: make(depth=depth)) if layer == "Conv1D, dilated" else make()
-        return path_length(stack, inputs, **self._options(layer, length))
+        found = path_length(stack, inputs, **self._options(layer, length))
+        if found is None:  # never so of these layers: T of each connect the first position with the last
+            raise ValueError(f"{length} layers {layer!r} do not connect position 1 with position {length}.")
+        return found
 
     def _options(self, layer: str, length: int) -> Mapping[str, Any]:
         if layer != "attention, window":
@@ -216,7 +219,7 @@ class LayerComparison:
 
 
 def quantities(layer: str) -> list[str]:
-    """Return what there is to say of a layer of `THEORY`: what is published, all its multiply-adds, its activations."""
+    """Return the quantities of a layer of `THEORY`: the published ones, multiply-adds and activation bytes."""
     published = list(THEORY[layer])
     more = ["multiply-adds"] if "multiply-adds" not in published else []
     return [*published, *more, "activation bytes"]
@@ -227,10 +230,10 @@ def growth(sizes: Sequence[int], counts: Sequence[float]) -> float:
 
     Args:
         sizes: Two or more different positive numbers.
-        counts: What was counted at each, positive.
+        counts: The count at each size, positive.
 
     Returns:
-        The exponent; exact where the counts are a power of the sizes, a mean slope where they are not.
+        The exponent: exact if the counts are a power of the sizes, else a mean slope.
 
     Raises:
         ValueError: There are not two different sizes, or a number is not positive.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
+from typing import Any
 
 import keras
 
@@ -17,21 +17,21 @@ from keras_transformers.utils.number_checks import is_size
 
 
 def flops_per_token(config: TransformerConfig, length: int) -> float:
-    """FLOPs of a forward pass, divided by its tokens, counted from the graph that TensorFlow traces.
+    """Return the FLOPs of a forward pass per token, counted from the graph that TensorFlow traces.
 
     The blocks of a stack have products of the same shapes: models of one and of two blocks are traced, and the
-    difference stands for each of the others. So the largest model takes as long as the smallest, and no memory.
-    Other ways to count differ: Kaplan et al. 2020, https://arxiv.org/abs/2001.08361, leave out embeddings and half of
-    the scores; published figures often have multiply-adds.
+    difference counts for each further block. So the largest model takes as long as the smallest, and no memory.
+    Other conventions: Kaplan et al. 2020, https://arxiv.org/abs/2001.08361, leave out embeddings and half of the
+    scores; published figures are often multiply-adds.
 
     Args:
-        config: Of an encoder, counted with its pooler; of a decoder, with its output layer for every token; or of
-            both, with the output layer of the decoder.
-        length: Tokens of the text; beside an encoder, of the source and of the target each.
+        config: Of an encoder, counted with its pooler; of a decoder, counted with its output layer for every token; or
+            of an encoder and a decoder, counted with the output layer.
+        length: Tokens of the text; of an encoder and a decoder, of the source and of the target each.
 
     Returns:
-        FLOPs (two for a multiply-add; products of matrices only) for each token; beside an encoder, for each token of
-        the target, with the encoder's work for the source in it.
+        FLOPs (two for a multiply-add; matrix products only) per token; of an encoder and a decoder, per token of the
+        target, with the encoder's share.
 
     Raises:
         ValueError: The length is no positive integer, or longer than the model.
@@ -49,21 +49,21 @@ def flops_per_token(config: TransformerConfig, length: int) -> float:
             f"length must be a positive integer, at most {most}, the model's longest text: received {length!r}."
         )
     stacks = ["num_layers", *(["num_decoder_layers"] if config.kind == "encoder_decoder" else [])]
-    one = dict.fromkeys(stacks, 1)
+    one: dict[str, Any] = dict.fromkeys(stacks, 1)
     least = _flops(config, one, length)
     more = [(getattr(config, name) - 1) * (_flops(config, one | {name: 2}, length) - least) for name in stacks]
     return (least + sum(more)) / length
 
 
-def _flops(config: TransformerConfig, layers: dict[str, int], length: int) -> int:
-    """Of a model of the given numbers of blocks."""
-    model = shapes_only(lambda: whole_model(dataclasses.replace(config, **layers)))
+def _flops(config: TransformerConfig, layers: dict[str, Any], length: int) -> int:
+    """Return the FLOPs of a model of the given numbers of blocks, by the fields of `TransformerConfig`."""
+    model = shapes_only(lambda: whole_model(config.replace(**layers)))
     inputs = {name: keras.KerasTensor((1, length), dtype="int32") for name in model.input}
     return complexity(model, inputs).flops
 
 
 def whole_model(config: TransformerConfig) -> keras.Model:
-    """Return a model with what the zoo counts with it: the pooler of an encoder, the output layer of a decoder.
+    """Return a model with the layers that its parameter count includes: an encoder's pooler, a decoder's output layer.
 
     Args:
         config: Of any family.

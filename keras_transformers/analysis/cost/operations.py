@@ -1,4 +1,4 @@
-"""What one operation of a TensorFlow graph costs, read from its shapes."""
+"""The cost of one operation of a TensorFlow graph, from its shapes."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-# A batch of matrices by a batch of matrices, by the name of the option that transposes the first.
+# Matrix products, with the name of the option that transposes the first matrix.
 MATRIX_PRODUCTS = {
     "MatMul": "transpose_a", "BatchMatMul": "adj_x", "BatchMatMulV2": "adj_x", "BatchMatMulV3": "adj_x",
 }  # fmt: skip
 CONVOLUTIONS = ("Conv2D", "Conv3D", "Conv")
-# Products of another kind, which would be left out in silence: kernels of graphics cards, sparse and compiled ones.
+# Names of products. One that cannot be counted is an error, as it would be left out silently: GPU kernels, sparse and
+# compiled products.
 PRODUCT = re.compile(r"MatMul|Conv(?!ert)|RNN|Rnn|Lstm|LSTM|GRU|XlaDot|Einsum|FusedBatch.*Attention")
-# Give the numbers of their input again.
+# Operations that return the numbers of their input.
 VIEWS = (
     "Identity", "IdentityN", "Reshape", "ExpandDims", "Squeeze", "StopGradient", "PreventGradient", "Shape", "ShapeN",
     "ReadVariableOp", "Const", "Placeholder", "EnsureShape",
@@ -22,13 +23,13 @@ VIEWS = (
 
 
 def multiply_adds(operation: Any) -> int:
-    """Multiply-adds of one matrix product or convolution.
+    """Return the multiply-adds of one matrix product or convolution.
 
     Args:
         operation: Of a `tf.Graph`.
 
     Returns:
-        Their number; 0 for an operation that is neither. Adding, scaling, softmax and the like are not counted.
+        Their number; 0 for any other operation, such as addition or softmax.
 
     Raises:
         ValueError: A shape is unknown, or it is a product that cannot be read.
@@ -45,13 +46,13 @@ def multiply_adds(operation: Any) -> int:
 
 
 def bytes_made(operation: Any) -> int:
-    """Return bytes of the tensors that an operation makes.
+    """Return the bytes of the tensors that an operation computes.
 
     Args:
         operation: Of a `tf.Graph`.
 
     Returns:
-        Their number; 0 for views, such as `Reshape`, and for lists of tensors, whose parts count where they are made.
+        Their number; 0 for views, such as `Reshape`, and for lists of tensors, which count where they are computed.
 
     Raises:
         ValueError: A shape is unknown.
@@ -65,7 +66,7 @@ def bytes_made(operation: Any) -> int:
 
 
 def shape_of(tensor: Any) -> tuple[int, ...]:
-    """Return the shape of a tensor of a graph; a `ValueError` where it is not known."""
+    """Return the shape of a tensor of a graph; raise a `ValueError` if it is not known."""
     if not tensor.shape.is_fully_defined():
         raise ValueError(
             f"operations can be counted where every shape is known: received {tensor.shape} of {tensor.name!r}. "
@@ -81,27 +82,27 @@ def _matrix_product(operation: Any) -> int:
 
 
 def _convolution(operation: Any) -> int:
-    """Return the filter is (..., input channels, output channels)."""
+    """Count a convolution; its filter is (..., input channels, output channels)."""
     return math.prod(shape_of(operation.outputs[0])) * math.prod(shape_of(operation.inputs[1])[:-1])
 
 
 def _depthwise(operation: Any) -> int:
-    """Return the filter is (height, width, channels, multiplier)."""
+    """Count a depthwise convolution; its filter is (height, width, channels, multiplier)."""
     return math.prod(shape_of(operation.outputs[0])) * math.prod(shape_of(operation.inputs[1])[:-2])
 
 
 def _convolution_to_input(operation: Any) -> int:
-    """As its convolution: (sizes, filter, gradient of the output). A transposed convolution is one."""
+    """Count a gradient of the input or a transposed convolution; inputs: sizes, filter, gradient of the output."""
     return math.prod(shape_of(operation.inputs[2])) * math.prod(shape_of(operation.inputs[1])[:-1])
 
 
 def _convolution_to_filter(operation: Any) -> int:
-    """As its convolution: (input, sizes, gradient of the output)."""
+    """Count a gradient of the filter; inputs: input, sizes, gradient of the output."""
     return math.prod(shape_of(operation.inputs[2])) * math.prod(shape_of(operation.outputs[0])[:-1])
 
 
 def _einsum(operation: Any) -> int:
-    """Return the product of the sizes of all letters; dimensions of an ellipsis are counted from the end."""
+    """Count an einsum: the product of the sizes of all letters; dimensions of an ellipsis are aligned at the end."""
     sizes: dict[Any, int] = {}
     equation = operation.get_attr("equation").decode().replace(" ", "")
     for letters, tensor in zip(equation.split("->")[0].split(","), operation.inputs, strict=True):

@@ -1,4 +1,4 @@
-"""A layer or model as the TensorFlow graph that it is traced to, and the functions inside that graph."""
+"""The TensorFlow graph of a layer or model, and the functions inside it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Body:
     """A graph, or the body of a loop, call or branch in it.
 
     Args:
-        graph: With its `inputs` and `outputs`.
-        around: The body that it is called in; None for the whole graph.
-        given: What its arguments are there, by their names, but for those that change from trip to trip.
+        graph: The graph, with `inputs` and `outputs`.
+        around: The body that calls it; None for the whole graph.
+        given: The tensors of `around` that are its arguments, by name, without those that change from trip to trip.
     """
 
     def __init__(self, graph: Any, around: Body | None = None, given: Mapping[str, Any] | None = None):
@@ -32,9 +32,9 @@ class Body:
 
     @cached_property
     def operations(self) -> list[Any]:
-        """Those that an output depends on, in an order in which they can run.
+        """The operations that an output depends on, in an order in which they can run.
 
-        Keras traces the first step of a recurrent layer once before its loop, for its shapes; TensorFlow never runs it.
+        Keras traces the first step of a recurrent layer before its loop, for its shapes; TensorFlow never runs it.
         """
         wanted = ancestors(self.graph.outputs)
         found = [operation for operation in self.graph.get_operations() if operation.name in wanted]
@@ -59,7 +59,7 @@ class Body:
 
 
 def ancestors(tensors: Sequence[Any]) -> set[str]:
-    """Return names of the operations that tensors depend on."""
+    """Return the names of the operations that tensors depend on."""
     found, waiting = set(), [tensor.op for tensor in tensors]
     while waiting:
         operation = waiting.pop()
@@ -73,12 +73,12 @@ def trace(layer: keras.layers.Layer, inputs: Any, **options: Any) -> Body:
     """Trace a layer or model, without the values of its weights and without running it.
 
     Args:
-        layer: A Keras layer or model. One that is not built is built here, with weights of shapes without values.
+        layer: A Keras layer or model. One that is not built is built, with weights that have shapes but no values.
         inputs: A `keras.KerasTensor` of fixed shape, or a dict or list of them: the first argument of the layer.
         **options: Other arguments of its call.
 
     Returns:
-        The graph. Its first inputs are `inputs`, the others weights.
+        The graph. Its inputs are `inputs`, then the weights.
 
     Raises:
         ValueError: An input is no `KerasTensor` of fixed shape, or Keras does not run on TensorFlow.
@@ -98,7 +98,7 @@ def trace(layer: keras.layers.Layer, inputs: Any, **options: Any) -> Body:
 def call_with(layer: keras.layers.Layer, values: Sequence[Any], inputs: Any, **options: Any) -> Any:
     """Return a layer's outputs with these values for its `variables`.
 
-    `layer.stateless_call` leaves out what the layer's own call does first, such as a cast to float16.
+    `layer.stateless_call` skips what `__call__` does first, such as a cast to float16.
     """
     mapping = list(zip(layer.variables, values, strict=True))
     with keras.StatelessScope(state_mapping=mapping, initialize_variables=False):
@@ -106,20 +106,20 @@ def call_with(layer: keras.layers.Layer, values: Sequence[Any], inputs: Any, **o
 
 
 def build_shapes(layer: keras.layers.Layer, inputs: Any, **options: Any) -> None:
-    """Build a layer that is not built, whatever its size: its weights have shapes and no values."""
+    """Build a layer if it is not built, whatever its size: its weights have shapes but no values."""
     if not (layer.built and layer.variables):
         shapes_only(lambda: layer(inputs, **options))
 
 
 def shapes_only(make: Callable[[], Result]) -> Result:
-    """Make layers or models whose weights have shapes and no values.
+    """Build layers or models whose weights have shapes but no values.
 
-    In a thread of its own: Keras puts such weights on a list, one for each thread, and would give them values at the
-    next occasion, gigabytes for a large model. `keras.utils.clear_session` would empty the list too, and forget the
-    dtype policy, the seed and the names of layers.
+    This happens in a thread of its own: Keras lists such weights by thread, and would initialise them later, which
+    takes gigabytes for a large model. `keras.utils.clear_session` would empty the list, but also reset the dtype
+    policy, the seed and the names of layers.
 
     Args:
-        make: Makes them.
+        make: The function that builds them.
 
     Returns:
         What `make` returns.
@@ -142,7 +142,7 @@ def shapes_only(make: Callable[[], Result]) -> Result:
 
 
 def check_inputs(inputs: Any) -> None:
-    """A `ValueError` where inputs cannot be traced."""
+    """Raise a `ValueError` if inputs cannot be traced."""
     if keras.backend.backend() != "tensorflow":
         raise ValueError(
             f"operations are counted in TensorFlow's graph: received the backend {keras.backend.backend()!r}. "

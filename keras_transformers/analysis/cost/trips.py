@@ -1,8 +1,9 @@
-"""How often a loop of a traced graph runs: its condition and its counter are evaluated, and nothing else of it."""
+"""The number of trips of a loop in a traced graph, of which only the condition and the counter are evaluated."""
 
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -10,8 +11,8 @@ import numpy as np
 
 from keras_transformers.analysis.cost.traced import Body, ancestors
 
-# What counters are made of; TensorFlow takes a hundred times as long for each of them, at every trip.
-QUICK = {
+# The operations of counters, in NumPy: TensorFlow takes a hundred times as long for each of them, at every trip.
+QUICK: dict[str, Callable[..., Any]] = {
     "Less": np.less, "LessEqual": np.less_equal, "Greater": np.greater, "GreaterEqual": np.greater_equal,
     "LogicalAnd": np.logical_and, "LogicalOr": np.logical_or, "LogicalNot": np.logical_not, "AddV2": np.add,
     "Sub": np.subtract, "Mul": np.multiply, "Minimum": np.minimum, "Maximum": np.maximum, "Identity": np.asarray,
@@ -19,14 +20,14 @@ QUICK = {
 
 
 class Unknown(ValueError):
-    """A value that the graph alone does not tell."""
+    """A value that does not follow from the graph alone."""
 
 
 def trip_count(body: Body, loop: Any) -> int:
     """Return how often a loop runs.
 
     Args:
-        body: That the loop is in.
+        body: The body that the loop is in.
         loop: An operation `While`.
 
     Returns:
@@ -56,9 +57,9 @@ def value_of(body: Body, tensor: Any, known: dict[str, Any] | None = None) -> An
     """Return the value of a tensor that does not depend on the input or the weights.
 
     Args:
-        body: That the tensor is in.
-        tensor: Of the graph of `body`.
-        known: Values by name; those found on the way are added.
+        body: The body that the tensor is in.
+        tensor: A tensor of the graph of `body`.
+        known: Values by name; those computed on the way are added.
 
     Returns:
         An array.
@@ -71,7 +72,7 @@ def value_of(body: Body, tensor: Any, known: dict[str, Any] | None = None) -> An
         return known[tensor.name]
     operation = tensor.op
     if operation.type == "Placeholder":
-        if tensor.name not in body.given:
+        if body.around is None or tensor.name not in body.given:
             raise Unknown(f"the tensor {tensor.name!r}")
         known[tensor.name] = value_of(body.around, body.given[tensor.name])
         return known[tensor.name]
@@ -82,7 +83,7 @@ def value_of(body: Body, tensor: Any, known: dict[str, Any] | None = None) -> An
 
 
 def _counters(condition: Body, inner: Body) -> list[int]:
-    """Return which loop variables the condition depends on, in this trip or a later one."""
+    """Return the indices of the loop variables that the condition depends on, in this trip or a later one."""
     found, waiting = [], [(condition, condition.graph.outputs[0])]
     while waiting:
         body, tensor = waiting.pop()
@@ -102,7 +103,7 @@ def _named(body: Body, state: dict[int, Any]) -> dict[str, Any]:
 
 
 def _run(operation: Any, inputs: list[np.ndarray]) -> list[np.ndarray]:
-    """Return an operation of a graph, run by itself."""
+    """Run an operation of a graph by itself; return its outputs."""
     if operation.type == "Const":
         return [_constant(operation)]
     if operation.type in QUICK:

@@ -1,4 +1,4 @@
-"""A walk through a traced graph, its loops as often as they run: what it computes, and what has to wait for what."""
+"""A walk through a traced graph, with loops as often as they run: its costs, and its longest chain of products."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from keras_transformers.analysis.cost.trips import trip_count
 
 
 class Origin(NamedTuple):
-    """Where a tensor comes from.
+    """The origin of a tensor.
 
     Args:
-        varies: Whether it depends on the input of the graph, and not on weights and constants alone.
-        steps: Products of the longest chain of products that leads to it.
+        varies: Whether it depends on the input of the graph, not on weights and constants alone.
+        steps: Length of the longest chain of products that leads to it.
     """
 
     varies: bool = False
@@ -23,13 +23,13 @@ class Origin(NamedTuple):
 
 
 class Work(NamedTuple):
-    """What a graph computes.
+    """The costs of a graph.
 
     Args:
         products: Multiply-adds.
-        of_activations: Those of products whose sides both depend on the input.
+        of_activations: Multiply-adds of products whose factors both depend on the input.
         made: Bytes of the tensors that depend on the input.
-        recurrent: Trips of the longest loop of which every trip has to wait for a product of the one before.
+        recurrent: Trips of the longest loop in which each trip waits for a product of the one before.
     """
 
     products: int = 0
@@ -38,13 +38,17 @@ class Work(NamedTuple):
     recurrent: int = 0
 
     def plus(self, other: Work) -> Work:
-        """This and then the other: sums, and the longer of the loops."""
-        sums = (mine + theirs for mine, theirs in zip(self[:3], other[:3], strict=True))
-        return Work(*sums, max(self.recurrent, other.recurrent))
+        """Return the costs of both: sums, and the longer of the loops."""
+        return Work(
+            self.products + other.products,
+            self.of_activations + other.of_activations,
+            self.made + other.made,
+            max(self.recurrent, other.recurrent),
+        )
 
 
 class _Cost(NamedTuple):
-    """What one operation takes and gives, by name, and costs; `operation` is itself where there is a body inside."""
+    """The inputs and outputs of an operation, by name, and its costs; `operation` is None if it has no body inside."""
 
     operation: Any | None
     inputs: list[str]
@@ -54,7 +58,7 @@ class _Cost(NamedTuple):
 
 
 class Walker:
-    """Walks through bodies; remembers what their operations cost, as a loop passes them again and again.
+    """A walker through bodies, which caches the costs of their operations, since loops repeat them.
 
     Example:
 
@@ -70,14 +74,14 @@ class Walker:
         self._costs: dict[Body, list[_Cost]] = {}
 
     def walk(self, body: Body, arguments: Sequence[Origin]) -> tuple[list[Origin], Work]:
-        """Through a body once.
+        """Walk through a body once.
 
         Args:
-            body: A graph, or the inside of a loop or function.
-            arguments: Where each of its inputs comes from.
+            body: A graph, or the body of a loop or function.
+            arguments: The origin of each input.
 
         Returns:
-            Where each of its outputs comes from, and what was computed.
+            The origin of each output, and the costs.
 
         Raises:
             ValueError: A shape is unknown, or the number of trips of a loop, or a product cannot be read.
@@ -101,7 +105,7 @@ class Walker:
             return self.walk(body.inside(operation, "f"), before)
         if operation.type in LOOPS:
             return self._loop(body.inside(operation, "body"), before, trip_count(body, operation))
-        # Which one runs is not in the graph: the one with more products counts.
+        # The graph does not tell which branch runs: the one with more products counts.
         branches = [body.inside(operation, name) for name in CHOICES[operation.type]]
         return max((self.walk(branch, before[1:]) for branch in branches), key=lambda result: result[1])
 
@@ -129,7 +133,7 @@ def _cost(operation: Any) -> _Cost:
 
 
 def _pass(before: list[Origin], cost: _Cost) -> tuple[list[Origin], Work]:
-    """Return one operation without a body: all its outputs wait for all its inputs."""
+    """Return the origins and costs of an operation without a body: all outputs wait for all inputs."""
     varies, steps = any(origin.varies for origin in before), max((origin.steps for origin in before), default=0)
     of_activations = cost.products if all(origin.varies for origin in before[:2]) else 0
     work = Work(cost.products, of_activations, cost.made if varies else 0)

@@ -1,4 +1,4 @@
-"""What each layer adds to an answer: the model's own head on the stream behind each sub-layer, as numbers."""
+"""The logit lens of a text: the model's own head on the residual stream after each sub-layer, as numbers."""
 
 from __future__ import annotations
 
@@ -13,21 +13,22 @@ from keras_transformers.analysis.residual.logit_lens import LogitLens
 from keras_transformers.analysis.residual.residual_stream import Step, record_stream
 from keras_transformers.config.transformer_config import TransformerConfig
 
-TOLERANCE = 1e-3  # of a sum, beside the logit
+TOLERANCE = 1e-3  # of the sum of additions, relative to the largest of them
 
 
 class LensRow(NamedTuple):
-    """What the head reads in the stream behind a step.
+    """The output of the head for the stream after a step.
 
     Args:
-        layer, part: Of the step, as in `Step`.
-        logit: Of the answer.
-        probability: Of the answer; None where logits are no probabilities.
-        rank: Of the answer, from 1, among the classes.
-        best: What the head would answer here.
-        best_probability: Of that.
-        added: What the step adds to the logit of the answer; None where the logit is no sum of what steps add.
-        share: Length of the vector that the step adds, beside the stream that it is added to; None for the embeddings.
+        layer, part: The step's, as in `Step`.
+        logit: Logit of the answer.
+        probability: Probability of the answer; None if logits stand for no probabilities.
+        rank: Rank of the answer among the classes, from 1.
+        best: The answer that the head would give here.
+        best_probability: Probability of `best`.
+        added: What the step adds to the logit of the answer; None if the logit is no sum of such parts.
+        share: Norm of the vector that the step adds, divided by the norm of the stream before it; None for the
+            embeddings.
     """
 
     layer: int | None
@@ -45,11 +46,11 @@ class LensPlace(NamedTuple):
     """One question, followed through the layers.
 
     Args:
-        name, place: Of the question.
-        answer: What the model answers.
-        classes: Among how many.
+        name, place: The question's.
+        answer: The model's answer.
+        classes: Number of possible answers.
         rows: One for each step.
-        rest: What biases add to the logit of the answer; None as `LensRow.added`.
+        rest: What biases add to the logit of the answer; None where `LensRow.added` is.
     """
 
     name: str
@@ -65,7 +66,7 @@ class Lens(NamedTuple):
 
     Args:
         places: The questions.
-        is_sum: Whether the logit of each answer is the sum of what steps and biases add.
+        is_sum: Whether the logit of each answer is the sum of the parts that steps and biases add.
         norm_order: `"pre"` or `"post"`.
     """
 
@@ -75,36 +76,37 @@ class Lens(NamedTuple):
 
 
 def lens_of(config: TransformerConfig, asked: Asked) -> Lens:
-    """Read a text and follow its answers through the layers.
+    """Run the forward pass of a text and follow its answers through the layers.
 
     Args:
-        config: Of the model.
-        asked: What is asked of which text.
+        config: The model's configuration.
+        asked: The questions, with the inputs of the text.
     """
     lens, steps, inputs = LogitLens(config, asked.model, asked.output), *_last(config, asked)
     questions = asked.questions[:MOST_PLACES]
     (output,) = lens.read(steps[-1:], inputs)
     targets = [int(question.logits(output).argmax()) for question in questions]
     read = [_readings(questions, targets, output) for output in lens.read(steps, inputs)]  # a list for each step
-    added, rest = _additions(lens, steps, inputs, questions, targets) if lens.finish else (None, None)
-    is_sum = added is not None and _is_sum([row.logit for row in read[-1]], added, rest)
+    sums = _additions(lens, steps, inputs, questions, targets) if lens.finish else None
+    if sums is not None and not _is_sum([row.logit for row in read[-1]], *sums):
+        sums = None
     places = []
     for index, (question, target) in enumerate(zip(questions, targets, strict=True)):
         shares = _shares(steps, target if question.token is None else question.token)
         rows = [
             row[index]._replace(
-                layer=step.layer, part=step.part, share=share, added=float(added[number, index]) if is_sum else None
+                layer=step.layer, part=step.part, share=share, added=float(sums[0][number, index]) if sums else None
             )
             for number, (step, row, share) in enumerate(zip(steps, read, shares, strict=True))
         ]
         classes = int(np.isfinite(question.logits(output)).sum())
-        left = float(rest[index]) if is_sum else None
+        left = float(sums[1][index]) if sums else None
         places.append(LensPlace(question.name, question.place, question.label(target), classes, tuple(rows), left))
-    return Lens(tuple(places), is_sum, config.norm_order)
+    return Lens(tuple(places), sums is not None, config.norm_order)
 
 
 def _last(config: TransformerConfig, asked: Asked) -> tuple[list[Step], dict[str, np.ndarray]]:
-    """Return the steps and inputs, cut to the last places where only these are asked."""
+    """Return the steps and inputs, cut to the last tokens if only these are asked."""
     steps = record_stream(config, asked.model, asked.inputs)
     if asked.last is None:
         return steps, dict(asked.inputs)
@@ -118,10 +120,11 @@ def _readings(questions: Sequence[Question], targets: Sequence[int], output: np.
     for question, target in zip(questions, targets, strict=True):
         logits = question.logits(output).astype("float64")
         best = int(logits.argmax())
-        chances = _probabilities(logits, question.unit)
-        mine, first = (None, None) if chances is None else (float(chances[target]), float(chances[best]))
+        found = _probabilities(logits, question.unit)
+        probability, of_best = (None, None) if found is None else (float(found[target]), float(found[best]))
         rank = 1 + int((logits > logits[target]).sum())
-        rows.append(LensRow(None, "", float(logits[target]), mine, rank, question.label(best), first, None, None))
+        row = LensRow(None, "", float(logits[target]), probability, rank, question.label(best), of_best, None, None)
+        rows.append(row)
     return rows
 
 
@@ -137,9 +140,7 @@ def _probabilities(logits: np.ndarray, unit: str) -> np.ndarray | None:
 def _additions(
     lens: LogitLens, steps: Sequence[Step], inputs: dict, questions: Sequence[Question], targets: Sequence[int]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return what each step adds to the logits of the answers, (steps, questions), and what biases add,
-    (questions,).
-    """
+    """Return the parts of the answers' logits: of the steps (steps, questions), and of biases (questions,)."""
 
     def of_answers(output: np.ndarray) -> list[float]:
         pairs = zip(questions, targets, strict=True)
@@ -150,13 +151,13 @@ def _additions(
 
 
 def _is_sum(logits: Sequence[float], added: np.ndarray, rest: np.ndarray) -> bool:
-    """Return whether what was added makes the logits: not so behind a pooler, which is no affine function."""
+    """Return whether the parts add up to the logits: they do not if a pooler follows, which is no affine function."""
     largest = np.maximum(1.0, np.abs(added).max(0, initial=0.0))
     return bool((np.abs(added.sum(0) + rest - logits) <= TOLERANCE * largest).all())
 
 
 def _shares(steps: Sequence[Step], token: int) -> list[float | None]:
-    """Lengths of what is added at a token, beside the stream before it."""
+    """Return for each step the norm of what it adds at a token, divided by the norm of the stream before it."""
     before = [None, *(np.linalg.norm(step.states[token]) for step in steps[:-1])]
     return [
         None if stream is None or not stream else float(np.linalg.norm(step.added[token]) / stream)

@@ -1,4 +1,4 @@
-"""Records as JSON for the page: bounded in size however long the text and however large the model."""
+"""Records as JSON for the page, bounded in size for any text and any model."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from keras_transformers.analysis.explorer.words import About, token_facts
 from keras_transformers.analysis.signals.signal_paths import KINDS, signal_path
 
 NUMBERS = 600_000  # of queries and keys in a page: 3 MB
-WINDOW = 12, 48  # least and most tokens of which every number is there
+WINDOW = 12, 48  # least and most tokens of the window whose numbers are all in the page
 GROUPS = 24  # rows and columns of a map of the whole text
-PATH = 12  # tokens in the picture of paths
+PATH = 12  # tokens in the drawing of paths
 
 
 def pack_run(run: Run, first_token: int = 0) -> dict[str, Any]:
-    """Return a run as what JSON has.
+    """Return a run as JSON values.
 
     Args:
-        run: Of one text.
-        first_token: Where the window begins in which every number is there, of texts that are longer than it.
+        run: The run of one text.
+        first_token: The first token of the window whose numbers are all in the page, if the text is longer than it.
 
     Raises:
         ValueError: The text has no such token.
@@ -54,14 +54,12 @@ def pack_run(run: Run, first_token: int = 0) -> dict[str, Any]:
     }
 
 
-def pack_lens(lens: Lens, said: About) -> dict[str, Any]:
-    """Return a lens as what JSON has: of each place a list for each of `LensRow`'s numbers, in the order of the
-    steps.
-    """
+def pack_lens(lens: Lens, model: About) -> dict[str, Any]:
+    """Return a lens as JSON values: for each place, lists of `LensRow`'s numbers in the order of the steps."""
     return {
         "sum": lens.is_sum,
         "order": lens.norm_order,
-        "steps": [[row.layer, said.parts.get(row.part, row.part)] for row in lens.places[0].rows]
+        "steps": [[row.layer, model.parts.get(row.part, row.part)] for row in lens.places[0].rows]
         if lens.places
         else [],
         "places": [
@@ -83,7 +81,7 @@ def pack_lens(lens: Lens, said: About) -> dict[str, Any]:
 
 
 def pack_answer(answer: Answer) -> dict[str, Any]:
-    """Return an answer as what JSON has: bars are lists of label, value, logit and number."""
+    """Return an answer as JSON values: a bar is a list of label, value, logit and number."""
     places = [
         {
             "name": place.name,
@@ -98,7 +96,7 @@ def pack_answer(answer: Answer) -> dict[str, Any]:
 
 
 def matches(before: Sequence[str], after: Sequence[str]) -> list[int]:
-    """For each token of a changed text the number of the same, or the replaced, token before; -1 for a new one.
+    """Return for each token of a changed text the number of the same or the replaced old token; -1 for a new one.
 
     Example:
 
@@ -112,14 +110,14 @@ def matches(before: Sequence[str], after: Sequence[str]) -> list[int]:
     return found
 
 
-def pack_paths(tokens: Sequence[str], said: About) -> list[dict[str, Any]]:
-    """Return the paths from the first to the last token through layers of three kinds; of a long text, its ends."""
+def pack_paths(tokens: Sequence[str], model: About) -> list[dict[str, Any]]:
+    """Return the paths from the first to the last token through layers of three kinds; a long text is cut inside."""
     tokens = list(tokens) if len(tokens) <= PATH else [*tokens[: PATH - 2], "…", tokens[-1]]
     if len(tokens) < 2:
         return []
-    paths = [signal_path(kind, len(tokens), said.kernel, said.is_causal) for kind in KINDS]
-    shared = {"tokens": tokens, "causal": said.is_causal, "kernel": said.kernel}
-    return [{**path._asdict(), "steps": path.steps, "own": path.kind == said.way, **shared} for path in paths]
+    paths = [signal_path(kind, len(tokens), model.kernel, model.is_causal) for kind in KINDS]
+    shared = {"tokens": tokens, "causal": model.is_causal, "kernel": model.kernel}
+    return [{**path._asdict(), "steps": path.steps, "own": path.kind == model.way, **shared} for path in paths]
 
 
 def _is_causal(run: Run, one: Map) -> bool:
@@ -161,14 +159,14 @@ def _pack_map(one: Map, first_token: int, size: int) -> dict[str, Any]:
 
 
 def _window_size(maps: Sequence[Map]) -> int:
-    """Return how many tokens there is room for with all the numbers of all heads."""
+    """Return the length of the window whose numbers, of all heads, fit in the page."""
     per_token = sum(2 * one.recorded.query[:, :, 0].size for one in maps) or 1
     least, most = WINDOW
     return max(least, min(most, NUMBERS // per_token))
 
 
 def _numbers(array: np.ndarray) -> str:
-    """Base64 of 32-bit floats, little-endian: half as long as in decimals, and exact."""
+    """Return an array as base64 of little-endian float32: half as long as decimals, and exact."""
     return base64.b64encode(np.ascontiguousarray(array, "<f4").tobytes()).decode()
 
 

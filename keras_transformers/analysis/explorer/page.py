@@ -1,4 +1,4 @@
-"""The page: one HTML file that needs no server and no network."""
+"""The page of `explore`: one HTML file that needs no server and no network."""
 
 from __future__ import annotations
 
@@ -33,14 +33,13 @@ SCRIPTS = (
 def page(title: str, runs: Sequence[Run], first_token: int = 0, space: Space | None = None) -> str:
     """Return a document that shows a text, or a text and a changed one, inside a model.
 
-    What users wrote is in it as data only: the policy of the document runs the one script that it comes with, and lets
-    nothing be loaded.
+    Users' texts are data in it, never code: its content security policy allows its own script only, and loads nothing.
 
     Args:
-        title: Such as the name of the model.
-        runs: One, or two to compare.
+        title: The title, such as the name of the model.
+        runs: One run, or two to compare.
         first_token: As for `pack_run`.
-        space: The search results to show, if there are any.
+        space: The search results to show, or None.
 
     Returns:
         HTML.
@@ -62,7 +61,7 @@ def page(title: str, runs: Sequence[Run], first_token: int = 0, space: Space | N
 
 
 def page_data(title: str, runs: Sequence[Run], first_token: int = 0, space: Space | None = None) -> dict[str, Any]:
-    """Return what the script of the page reads."""
+    """Return the data that the page's script reads."""
     same = {
         one.kind: [matches(old.names, new.names) for old, new in zip(_sides(before), _sides(one), strict=True)]
         for before, one in zip(runs[0].maps, runs[-1].maps, strict=True)
@@ -78,7 +77,7 @@ def page_data(title: str, runs: Sequence[Run], first_token: int = 0, space: Spac
 
 
 def embedded(data: Any) -> str:
-    """JSON that can stand inside a `<script>`: no text in it ends the element or begins a comment.
+    """Return JSON that is safe inside a `<script>`: nothing in it ends the element or begins a comment.
 
     Example:
 

@@ -1,4 +1,4 @@
-"""Answers of a model as bars: those of one pass, and those of language models, the next token at each place."""
+"""Outputs of a model as bars: predictions of one pass, and a language model's next token at each place."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from keras_transformers.text.tokenizer import Tokenizer
 
 TEMPERATURES = (0.2, 0.5, 0.7, 0.8, 1.0, 1.2, 1.5, 2.0)
 TOP = 8
-MOST_PLACES = 64  # of one answer: there is one for each head, too
-NEW = 3  # of the likeliest tokens without a head, beside those of the whole model
-VALUES = 16  # of a vector
+MOST_PLACES = 64  # of one answer: the page has an answer for each head, too
+NEW = 3  # likeliest tokens without a head that get a bar besides the whole model's
+VALUES = 16  # numbers of a vector that are shown
 
 
 class Bar(NamedTuple):
-    """One of the things that a model could say.
+    """One possible answer, with its number.
 
     Args:
-        label: What it is.
-        value: Its probability, or another number, as the answer's unit says.
-        logit, number: Of a language model: of the token, and its id.
+        label: The answer.
+        value: Its probability, or another number of the answer's unit.
+        logit, number: Of a language model: the token's logit and id.
     """
 
     label: str
@@ -36,11 +36,11 @@ class Place(NamedTuple):
     """One question that a model answers.
 
     Args:
-        name: What is asked.
-        bars: The answers, the likeliest first.
-        token: Number of the token that it is asked at; None where it is asked of the whole text.
+        name: The question.
+        bars: The possible answers, the likeliest first.
+        token: Number of the token that the question belongs to; None if it belongs to the whole text.
         norms: Of a language model, log(sum(exp(logits / temperature))) at each of `TEMPERATURES`.
-        came: What stands there in the text, where it is known.
+        came: The token that follows in the text, if there is one.
     """
 
     name: str
@@ -51,13 +51,13 @@ class Place(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """All that a model says to a text.
+    """All outputs of a model for a text.
 
     Args:
         unit: `"probability"`, `"similarity"` or `"value"`.
-        places: What is asked.
-        text: What it wrote, where it writes.
-        notes: For the user, such as that there are more places.
+        places: The questions with their answers.
+        text: The text that the model wrote, if it writes.
+        notes: Notes for the user, such as that there are more places.
     """
 
     unit: str
@@ -67,10 +67,10 @@ class Answer(NamedTuple):
 
 
 def of_prediction(prediction: Mapping[str, Any], gaps: Sequence[int] = ()) -> Answer:
-    """Return what `predict` says of a text, as bars.
+    """Return a prediction for a text as bars.
 
     Args:
-        prediction: One of the dicts of `OnePass.predict`.
+        prediction: One of the dicts that `OnePass.predict` returns.
         gaps: Of a masked language model, the numbers of the tokens `[MASK]`.
 
     Example:
@@ -115,7 +115,7 @@ def _vector(vector: Any, gaps: Any) -> list[Place]:
     return [Place(f"the first {len(bars)} of {len(vector)} numbers", tuple(bars))]
 
 
-# Parts of predictions, and how each is shown; the first one that a prediction has counts.
+# How to show each part of predictions; the first part that a prediction has is shown.
 READERS = {
     "fills": ("probability", _fills),
     "probabilities": ("probability", _by_label),
@@ -135,14 +135,14 @@ def next_tokens(
     came: Sequence[str | None],
     like: Answer | None = None,
 ) -> Answer:
-    """Return what a language model expects next, at each place of a text.
+    """Return the likeliest next tokens of a language model at each place of a text.
 
     Args:
-        logits: Of the last places, (P, V), P <= T.
-        tokenizer: Of what is written.
-        names: Of the places, T.
-        came: What stands there in the text, T; None where it ends.
-        like: Another answer, whose candidates get a bar here too.
+        logits: Logits of the last places, (P, V), P <= T.
+        tokenizer: The tokenizer of the output.
+        names: The names of the T places.
+        came: The token that follows each place in the text, T; None at the end.
+        like: Another answer, whose candidates get a bar here, too.
     """
     logits = logits[:, : tokenizer.vocabulary_size].astype("float64")
     norms = np.stack([_log_sum_exp(logits / temperature) for temperature in TEMPERATURES], axis=-1)  # (T, temperatures)
@@ -150,7 +150,7 @@ def next_tokens(
     for index, row in enumerate(logits):
         chosen = _likeliest(row)
         if like is not None:
-            others = [bar.number for bar in like.places[index].bars]
+            others = [bar.number for bar in like.places[index].bars if bar.number is not None]
             chosen = [*others, *(number for number in chosen[:NEW] if number not in others)]
         bars = _bars(row, chosen, norms[index, TEMPERATURES.index(1.0)], tokenizer)
         place = first + index

@@ -1,4 +1,4 @@
-"""What a user asks to see, checked: the page is local, but what is pasted into it may be anything."""
+"""Requests of the page, which are untrusted input: the page is local, but any text may be pasted into it."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ MOST_NEW_TOKENS = 100
 
 
 class Request(NamedTuple):
-    """What is to be read, and how.
+    """A text to read, with the heads to switch off and the sampling parameters.
 
     Args:
-        text: To read; of language models the beginning of a text.
-        pair: A second text, where the task takes one.
+        text: The text; for language models the beginning of one.
+        pair: A second text, if the task takes one.
         without: Heads that are off.
-        new_tokens: How many tokens a language model writes.
-        temperature: Of these; 0 for the likeliest ones.
-        seed: Of these.
+        new_tokens: Number of tokens that a language model writes.
+        temperature: Of the new tokens; 0 for the likeliest ones.
+        seed: Of the new tokens.
     """
 
     text: str
@@ -32,11 +32,10 @@ class Request(NamedTuple):
     seed: int = 0
 
     def checked(self) -> Request:
-        """Return the same.
+        """Check the request and return it.
 
         Raises:
-            ValueError: A text is empty, too long or has characters that no keyboard writes, or a number is out of
-                range.
+            ValueError: A text is empty, too long or has control characters, or a number is out of range.
 
         Example:
 
@@ -56,7 +55,7 @@ class Request(NamedTuple):
 
 
 def check_text(name: str, text: object) -> None:
-    """A `ValueError` for what cannot be read and shown as a text."""
+    """Raise a `ValueError` if a value cannot be read and shown as a text."""
     if not isinstance(text, str):
         raise ValueError(f"{name} must be a str: received {type(text).__name__}.")
     if not text.strip():
@@ -66,7 +65,7 @@ def check_text(name: str, text: object) -> None:
             f"{name} has {len(text):,} characters: at most {MOST_CHARACTERS:,} can be explored. Take a part of it."
         )
     for place, character in enumerate(text):
-        # Cc: control characters; Cs: halves of a pair of UTF-16, which no encoding writes.
+        # Cc: control characters; Cs: surrogates, halves of a pair of UTF-16, which cannot be encoded.
         if unicodedata.category(character) in ("Cc", "Cs") and character not in "\n\r\t":
             raise ValueError(
                 f"{name} has the control character U+{ord(character):04X} at place {place}: remove it; line breaks and "

@@ -1,4 +1,4 @@
-"""Passes through a model, with all heads or without some: on TensorFlow traced once, as a pass in Python takes long."""
+"""Forward passes with all heads or without some; on TensorFlow they are traced once, as eager passes are slow."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ from keras_transformers.training.workers.distribute import on_tensorflow
 
 
 def kept(task: Task, key: Any, make: Callable[[], Passes]) -> Passes:
-    """Return the passes of a task that were made before, or new ones: tracing takes a second.
+    """Return the cached passes of a task, or new ones: tracing takes a second.
 
-    They are kept in the task, to go when it goes: a table beside it would hold it for ever, as passes hold their task.
+    The cache is an attribute of the task, so that both are freed together: passes refer to their task, and a global
+    table would keep it for ever.
     """
-    made = vars(task).setdefault("_passes", {})
-    if key not in made:
-        made[key] = make()
-    return made[key]
+    cached = vars(task).setdefault("_passes", {})
+    if key not in cached:
+        cached[key] = make()
+    return cached[key]
 
 
 class Passes:
-    """A function of tensors that calls a task's model, computed as if heads were not there.
+    """A function of tensors that calls a task's model, with some heads switched off.
 
     Args:
-        task: Whose model is called.
-        forward: From any structure of tensors to a dict of tensors.
+        task: The task whose model is called.
+        forward: The function, from any structure of tensors to a dict of tensors.
     """
 
     def __init__(self, task: Task, forward: Callable[[Any], dict[str, Any]]):
@@ -38,13 +39,13 @@ class Passes:
         blocks = [layer for layer in task.model.layers if "_block_" in layer.name]
         layers = [layer for block in blocks for layer in _attentions(block)]
         self.variables = [variable for layer in layers for variable in projections(layer)]
-        self._traced = None
+        self._traced: Callable | None = None
 
     def __call__(self, inputs: Any, without: Sequence[Head] = ()) -> dict[str, np.ndarray]:
         """Return the outputs as arrays; strings in them are `str`.
 
         Args:
-            inputs: Of `forward`.
+            inputs: The inputs of `forward`.
             without: Heads that are off.
         """
         task = self.task

@@ -1,4 +1,4 @@
-"""Where in the output of a model the answers of a page stand: what the logit lens follows from layer to layer."""
+"""The questions of a text: where in the model's output their logits are, for the logit lens."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ class Question(NamedTuple):
     """One question that a model answers by logits.
 
     Args:
-        name: What is asked.
-        place: Number of the place of the answer that it belongs to.
-        logits: From the output without its first axis to the logits (C,); minus infinity for what cannot be an answer.
-        unit: How they become probabilities: `"softmax"`, `"sigmoid"`; `"value"` where they are none.
-        label: From the number of a class to its name.
-        token: Number of the token whose stream the head reads; None where it is the class itself.
+        name: The question.
+        place: Number of its place in the answer.
+        logits: Takes the logits (C,) from the output without its first axis; minus infinity for a class that cannot be
+            the answer.
+        unit: `"softmax"` or `"sigmoid"` for logits of probabilities; `"value"` for other numbers.
+        label: Returns the name of a class by its number.
+        token: Number of the token whose stream the head reads; None if it is the number of the class.
     """
 
     name: str
@@ -40,11 +41,11 @@ class Asked(NamedTuple):
     """The questions of a text.
 
     Args:
-        model: That answers.
-        output: Name of its output.
-        inputs: Of the model, (1, T) each.
+        model: The model.
+        output: Name of the output that has the logits.
+        inputs: The model's inputs, (1, T) each.
         questions: In the order of the places of the answer.
-        last: Only so many of the last tokens are asked; None for all.
+        last: How many of the last tokens are asked; None for all.
     """
 
     model: keras.Model
@@ -55,14 +56,13 @@ class Asked(NamedTuple):
 
 
 def asked_by_one_pass(task: Task, encoded: Inputs, tokens: Tokens, gaps: Sequence[int]) -> Asked | None:
-    """Return the questions of a task that answers by one pass; None for those whose answer has no logits, such as a
-    vector.
+    """Return the questions of a task that predicts in one pass; None if its output has no logits, such as a vector.
 
     Args:
-        task: Of any such kind.
-        encoded: The one text as a reader gives it, without padding.
-        tokens: Of the text.
-        gaps: Numbers of the tokens `[MASK]` that are to be filled.
+        task: The task.
+        encoded: The text as a reader returns it, without padding.
+        tokens: The tokens of the text.
+        gaps: Numbers of the tokens `[MASK]` to fill.
     """
     model = task.parts.answers.model
     output = MASKED_LM if MASKED_LM in model.output else "logits"
@@ -79,10 +79,10 @@ def asked_of_tokens(
     """Return the questions of a language model: the next token after each of the last ones.
 
     Args:
-        task: That writes.
-        inputs: Of the model.
-        names: Of all places.
-        tokenizer: Of what is written.
+        task: A task that writes.
+        inputs: The model's inputs.
+        names: The names of all places.
+        tokenizer: The tokenizer of the output.
         last: As for `Asked`.
     """
     count = min(last or len(names), len(names))
@@ -95,7 +95,7 @@ def asked_of_tokens(
 
 
 def _row(row: int, tokenizer: Tokenizer | None = None) -> Callable[[np.ndarray], np.ndarray]:
-    """Return one row of an output (M, C); a model may have more rows of logits than there are tokens."""
+    """Return a function that takes a row of an output (M, C), cut to the vocabulary of a tokenizer."""
     return lambda output: output[row, : tokenizer.vocabulary_size if tokenizer else None]
 
 
@@ -126,17 +126,17 @@ def _word_questions(task: Any, encoded: Inputs, tokens: Tokens, gaps: Any) -> li
     words = encoded["word_ids"][0]
     firsts = np.flatnonzero((words >= 0) & (words != np.concatenate([[-1], words[:-1]])))
     return [
-        Question(tokens.names[token], row, _row(token), "softmax", lambda number: str(task.labels[number]), int(token))
-        for row, token in enumerate(firsts)
+        Question(tokens.names[token], row, _row(token), "softmax", lambda number: str(task.labels[number]), token)
+        for row, token in enumerate(firsts.tolist())
     ]
 
 
 def _span_questions(task: Any, encoded: Inputs, tokens: Tokens, gaps: Any) -> list[Question]:
-    may_be = (encoded["word_ids"][0] >= 0) & (encoded["segment_ids"][0] == 1)
-    may_be[0] = True  # [CLS] stands for no answer
+    is_allowed = (encoded["word_ids"][0] >= 0) & (encoded["segment_ids"][0] == 1)
+    is_allowed[0] = True  # [CLS] stands for no answer
 
     def end(column: int) -> Callable[[np.ndarray], np.ndarray]:
-        return lambda output: np.where(may_be, output[:, column], -np.inf)
+        return lambda output: np.where(is_allowed, output[:, column], -np.inf)
 
     return [
         Question(name, 0, end(column), "softmax", lambda number: tokens.names[number], None)

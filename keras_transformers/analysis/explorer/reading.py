@@ -1,4 +1,4 @@
-"""A text that a task reads: the inputs of its model, its tokens, and its answer, with all heads or without some."""
+"""A text as a task reads it: the model's inputs, tokens, and outputs with all heads or without some."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from keras_transformers.analysis.explorer.questions import Asked, asked_by_one_p
 from keras_transformers.analysis.explorer.replay import Noting, replayed, tensors_of
 from keras_transformers.analysis.explorer.tokens import Tokens, shown
 from keras_transformers.tasks import Task
-from keras_transformers.tasks.answers.one_pass import Signature
+from keras_transformers.tasks.answers.one_pass import OnePass, Signature
 from keras_transformers.tasks.answers.readers import Tensors
+from keras_transformers.tasks.answers.written_answers import Writing
 from keras_transformers.tasks.parts import Setup
 
 GAP_TASKS = ("masked_lm", "pretraining")
@@ -27,12 +28,12 @@ class Reading(NamedTuple):
     """A text as a model reads it.
 
     Args:
-        text: The whole text; of language models with what they have written.
-        inputs: Of the model, int32 (1, T) each.
-        sides: For each kind of attention its queries and its keys.
-        answer: From heads that are off, and the answer to compare with if there is one, to the answer.
-        notes: What the user has to know, such as that the text was cut.
-        asked: What the logit lens follows through the layers; None where an answer has no logits.
+        text: The whole text; of a language model with the tokens that it has written.
+        inputs: The model's inputs, int32 (1, T) each.
+        sides: The tokens of queries and of keys for each kind of attention.
+        answer: Returns the answer for heads that are off, and an answer to compare with or None.
+        notes: Notes for the user, such as that the text was cut.
+        asked: The questions for the logit lens; None if the output has no logits.
     """
 
     text: str
@@ -44,26 +45,26 @@ class Reading(NamedTuple):
 
 
 def read_one_pass(task: Task, request: Request) -> Reading:
-    """Of a task that answers by one pass of its model.
+    """Return a text as a task reads it that predicts in one pass of its model.
 
     Args:
-        task: Of any such kind.
-        request: Checked.
+        task: The task.
+        request: A checked request.
 
     Raises:
-        ValueError: The task takes no second text and there is one, or the other way round; there is nothing to fill in;
-            or an answer of the task cannot be shown.
+        ValueError: There is a second text and the task takes none, or the other way round; there is nothing to fill in;
+            or a prediction of the task cannot be shown.
     """
     columns = [request.text] if request.pair is None else [request.text, request.pair]
-    answers, setup = task.parts.answers, short(task)
-    signature = _signature(task, len(columns))
-    columns = [make([column]) for make, column in zip(answers.read_columns, columns, strict=False)]
+    answers, setup = _one_pass(task), short(task)
+    signature = _signature(answers, task.name, len(columns))
+    read = [make([column]) for make, column in zip(answers.read_columns, columns, strict=False)]
     reader = Noting(setup)
-    signature.run(reader, *columns)
+    signature.run(reader, *read)
     encoded = _first_row(reader.encoded[0])
     ids = encoded["token_ids"][0].tolist()
     tokens, gaps = shown(setup.tokenizer, ids), _gaps(task, ids)
-    passes, inputs = kept(task, len(columns), lambda: replayed(task, signature)), tensors_of(reader.encoded, columns)
+    passes, inputs = kept(task, len(columns), lambda: replayed(task, signature)), tensors_of(reader.encoded, read)
 
     def answer(without: Sequence[Head] = (), like: Answer | None = None) -> Answer:
         outputs = passes(inputs, without)
@@ -85,8 +86,8 @@ def read_one_pass(task: Task, request: Request) -> Reading:
 
 
 def vectors_of(task: Task, texts: Sequence[str]) -> np.ndarray:
-    """Return the vectors of texts, float32 (N, D), of a task that has such answers."""
-    signature, vectors = _signature(task, 1), []
+    """Return the vectors of texts, float32 (N, D), from a task of sentence embeddings."""
+    signature, vectors = _signature(_one_pass(task), task.name, 1), []
     passes = kept(task, 1, lambda: replayed(task, signature))
     for text in texts:
         reader = Noting(short(task))
@@ -96,20 +97,21 @@ def vectors_of(task: Task, texts: Sequence[str]) -> np.ndarray:
 
 
 def _first_row(encoded: Tensors) -> dict[str, np.ndarray]:
-    """Return the first text, or the first window of it, without padding."""
+    """Return the first text, or its first window, without padding."""
     arrays = {name: np.asarray(value) for name, value in encoded.items()}
     length = int(arrays["padding_mask"][0].astype(bool).sum())
     return {name: array[:1, :length] if array.ndim > 1 else array[:1] for name, array in arrays.items()}
 
 
 def short(task: Task) -> Setup:
-    """Return the setup of a task, for texts that are not too long to be shown."""
-    setup = task.parts.answers.setup
+    """Return the setup of a task with a `max_length` that can be shown."""
+    answers = task.parts.answers
+    setup = answers.setup if isinstance(answers, Writing) else _one_pass(task).setup
     return replace(setup, max_length=min(setup.max_length, MOST_TOKENS))
 
 
 def _gaps(task: Task, ids: list[int]) -> list[int]:
-    """Return where `[MASK]` stands, if the task is to fill it."""
+    """Return the positions of `[MASK]`, if the task fills them."""
     if task.name not in GAP_TASKS:
         return []
     gaps = [place for place, number in enumerate(ids) if number == task.tokenizer.mask_id]
@@ -119,12 +121,19 @@ def _gaps(task: Task, ids: list[int]) -> list[int]:
     return gaps
 
 
-def _signature(task: Task, texts: int) -> Signature:
-    """Return what answers so many texts."""
-    signatures = task.parts.answers.signatures.values()
+def _one_pass(task: Task) -> OnePass:
+    answers = task.parts.answers
+    if not isinstance(answers, OnePass):
+        raise ValueError(f"{task.name} does not answer by one pass of its model: expected a task that does.")
+    return answers
+
+
+def _signature(answers: OnePass, task: str, texts: int) -> Signature:
+    """Return the signature that takes so many texts."""
+    signatures = answers.signatures.values()
     for signature in signatures:
         if signature.ranks[:texts] == (1,) * texts and len(signature.inputs) == texts:
             return signature
     if any(len(signature.inputs) > texts for signature in signatures):
-        raise ValueError(f"{task.name} compares two texts: give a second one.")
-    raise ValueError(f"{task.name} takes no second text: leave it out.")
+        raise ValueError(f"{task} compares two texts: give a second one.")
+    raise ValueError(f"{task} takes no second text: leave it out.")

@@ -1,4 +1,4 @@
-"""What a task reads of its texts, noted once: each further pass, with other heads, needs no tokenizer."""
+"""Encoded texts, recorded once and replayed: further passes, with other heads, need no tokenizer."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from keras_transformers.training.workers.distribute import on_tensorflow
 
 
 class Noting(PythonReader):
-    """A reader that keeps what it has read.
+    """A reader that records the encoded texts.
 
     Args:
-        setup: Of the task.
+        setup: The task's setup.
     """
 
     def __init__(self, setup: Setup):
@@ -34,7 +34,7 @@ class Noting(PythonReader):
 
 
 class _Replaying:
-    """A reader that gives what was read before, in the same order."""
+    """A reader that returns the encoded texts of a recording, in the same order."""
 
     def __init__(self, encoded: Sequence[Tensors]):
         self.waiting = [dict(each) for each in encoded]
@@ -46,7 +46,7 @@ class _Replaying:
 
 
 def replayed(task: Task, signature: Signature) -> Passes:
-    """Pass of a signature: from what a reader has read and the texts, as `tensors_of` gives them, to the answer."""
+    """Return the pass of a signature from encoded texts and texts, as `tensors_of` returns them, to the answer."""
     return Passes(task, lambda inputs: signature.run(_Replaying(inputs[0]), *inputs[1]))
 
 

@@ -1,4 +1,4 @@
-"""One text through one model: what its heads attend to, what it answers, and what it answers without each head."""
+"""The run of one text through one model: its attention, its answer, and its answer without each head."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Map(NamedTuple):
 
     Args:
         kind: `"self"`, `"encoder"` or `"cross"`.
-        rows, columns: The tokens that attend, and those that are attended to.
+        rows, columns: The tokens of the queries, and of the keys.
         recorded: Queries, keys and weights.
     """
 
@@ -35,18 +35,18 @@ class Map(NamedTuple):
 
 
 class Run(NamedTuple):
-    """All that is shown of one text.
+    """All that the page shows of one text.
 
     Args:
-        request: What was asked for.
+        request: The request.
         text: The whole text.
-        tokens: Of the text that the head reads.
-        maps: Of each kind of attention; none where blocks have something else.
-        answer: With the heads that the request leaves on.
-        switched: Heads, and the answer without each.
-        notes: For the user.
-        about: What is said of the model.
-        lens: The answer behind each sub-layer; None where it has no logits.
+        tokens: The tokens of the text that the head reads.
+        maps: One for each kind of attention; none for a model without attention.
+        answer: The answer with the heads that the request leaves on.
+        switched: Heads, each with the answer without it.
+        notes: Notes for the user.
+        about: Sentences about the model.
+        lens: The logit lens; None if the output has no logits.
     """
 
     request: Request
@@ -61,12 +61,12 @@ class Run(NamedTuple):
 
 
 def run(task: Task, request: Request, most_switched: int = 400) -> Run:
-    """Read a text with a model, and answers it with all heads and without each.
+    """Run a text through a model, with all heads and without each.
 
     Args:
-        task: Of `zoo.load`.
-        request: What to read.
-        most_switched: A model of more heads answers with all of them only.
+        task: A task, such as `zoo.load` returns.
+        request: The text, and how to read it.
+        most_switched: A model with more heads answers with all of them only.
 
     Raises:
         ValueError: The request is out of range, the model computes numbers that are not finite, the task cannot read
@@ -102,13 +102,13 @@ def run(task: Task, request: Request, most_switched: int = 400) -> Run:
         )
         heads = []
     switched = tuple((head, reading.answer((*request.without, head), answer)) for head in heads)
-    said = about(task.config, task.model.count_params())
+    description = about(task.config, task.model.count_params())
     tokens = reading.sides["self"][0]
-    return Run(request, reading.text, tokens, maps, answer, switched, notes, said, lens)
+    return Run(request, reading.text, tokens, maps, answer, switched, notes, description, lens)
 
 
 def read(task: Task, request: Request) -> Reading:
-    """Return a text as the task reads it: by one pass, as the beginning of a text, or as the source of one."""
+    """Return a text as the task reads it: in one pass, as a prompt, or as a source text."""
     if not task.kind.writes_text:
         return read_one_pass(task, request)
     if request.pair is not None:
@@ -116,7 +116,7 @@ def read(task: Task, request: Request) -> Reading:
     return (read_source if task.config.kind == "encoder_decoder" else read_prompt)(task, request)
 
 
-def _check_finite(name: str, numbers: object) -> None:
+def _check_finite(name: str, numbers: np.ndarray | list[float]) -> None:
     if not np.isfinite(numbers).all():
         raise ValueError(
             f"the model's {name} has numbers that are not finite: the weights of the model are damaged, or its "

@@ -1,4 +1,4 @@
-"""Search results of an encoder of sentences, and the space of vectors that they are found in."""
+"""Search results of a sentence encoder, and a map of the vectors."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ SHOWN = 300  # characters of a text
 
 
 class Space(NamedTuple):
-    """Texts as vectors.
+    """A query and texts as vectors.
 
     Args:
-        query: What is searched for.
-        texts: Where it is searched.
-        width: Numbers of a vector, D.
-        cosines: (N + 1, N + 1) of all texts and, last, the query.
-        points: (N + 1, 2), the same in the two directions of most variance.
-        explained: Which shares of the variance these have.
-        found: Numbers of the texts and cosines, the nearest first.
+        query: The text to search for.
+        texts: The texts to search in.
+        width: Width of the vectors, D.
+        cosines: (N + 1, N + 1), cosines of all texts and, last, the query.
+        points: (N + 1, 2), the same texts along the two directions of most variance.
+        explained: Shares of the variance along these directions.
+        found: Numbers of the texts with their cosines, the nearest first.
     """
 
     query: str
@@ -39,12 +39,12 @@ class Space(NamedTuple):
 
 
 def space_of(task: Task, query: str, texts: Sequence[str]) -> Space:
-    """Search texts, and lay them out by the vectors of a task.
+    """Search texts by the vectors of a task, and project these to two dimensions.
 
     Args:
-        task: Of sentence embeddings.
-        query: What is searched for.
-        texts: 2 to `MOST_TEXTS` of them.
+        task: A task of sentence embeddings.
+        query: The text to search for.
+        texts: 2 to `MOST_TEXTS` texts to search in.
 
     Raises:
         ValueError: The task gives no vectors, there are too few texts or too many, or one cannot be read.
@@ -65,7 +65,7 @@ def space_of(task: Task, query: str, texts: Sequence[str]) -> Space:
 
 
 def principal_components(vectors: np.ndarray) -> tuple[np.ndarray, tuple[float, float]]:
-    """Vectors (N, D) in the two directions of most variance, (N, 2), and the shares of the variance of these.
+    """Return vectors (N, D) along the two directions of most variance, (N, 2), and the shares of the variance.
 
     Example:
 
@@ -84,7 +84,7 @@ def principal_components(vectors: np.ndarray) -> tuple[np.ndarray, tuple[float, 
 
 
 def pack_space(space: Space) -> dict[str, Any]:
-    """Return a space as what JSON has."""
+    """Return a space as JSON values."""
     return {
         "query": _short(space.query),
         "texts": [_short(text) for text in space.texts],

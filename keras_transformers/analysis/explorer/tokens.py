@@ -1,4 +1,4 @@
-"""Tokens as they are shown."""
+"""Names of tokens on the page."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Tokens(NamedTuple):
     """The tokens of one side of an attention map.
 
     Args:
-        names: As they are shown.
-        special: Which ones are special, such as `[CLS]`.
+        names: Their names on the page.
+        special: Whether each is special, such as `[CLS]`.
     """
 
     names: tuple[str, ...]
@@ -25,7 +25,7 @@ class Tokens(NamedTuple):
 
 
 def shown(tokenizer: Tokenizer, ids: Sequence[int]) -> Tokens:
-    """Return tokens as they are shown: a space that belongs to one is to be seen.
+    """Return tokens with their names on the page, in which spaces are visible.
 
     Example:
 
@@ -38,15 +38,15 @@ def shown(tokenizer: Tokenizer, ids: Sequence[int]) -> Tokens:
 
 
 def _name(tokenizer: Tokenizer, number: int) -> str:
-    if number >= tokenizer.vocabulary_size:  # rows of an embedding that no token has
+    if number >= tokenizer.vocabulary_size:  # a row of the embedding that belongs to no token
         return f"#{number}"
     name, stored = tokenizer.decode([number], skip_special_tokens=False), tokenizer.id_to_token(number)
-    # Of a part of a character there is no text, and at the beginning of a text a space is left out.
+    # A part of a character decodes to no text, and decoding drops a space at the beginning.
     name = stored if not name or "\ufffd" in name or stored.startswith("▁") else name
     return "".join(sign(character, alone=len(name) == 1) for character in name)
 
 
 def sign(character: str, alone: bool) -> str:
-    """Return a character that can be seen, and does not turn the direction of writing."""
+    """Return a visible sign for a character that is hidden or changes the direction of writing; others unchanged."""
     is_hidden = unicodedata.category(character) in ("Cc", "Cf", "Zl", "Zp") and (alone or character not in JOINERS)
     return f"U+{ord(character):04X}" if is_hidden and character not in SIGNS else SIGNS.get(character, character)

@@ -1,4 +1,4 @@
-"""What a user typed, from the fields of a form or the options of a command to a page."""
+"""The view that a user asks for by the fields of the form or the options of the command, and its page."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ The meeting begins at nine."""
 
 
 class View(NamedTuple):
-    """What is to be shown.
+    """The fields of the form.
 
     Args:
-        text: To read.
-        changed: The same with another word, to compare; empty for none.
-        pair: A second text, where the task takes one; empty for none.
+        text: The text to read.
+        changed: The text with another word, to compare; empty for none.
+        pair: A second text, if the task takes one; empty for none.
         without: Heads that are off, as `parse_heads` reads them.
         new_tokens, temperature, seed: As in `Request`.
         first_token: Of a long text, the first token whose numbers are shown.
-        among: Texts to search for the text in, one a line, where the task gives vectors; empty for none.
+        among: Texts to search in, one a line, if the task returns vectors; empty for none.
     """
 
     text: str
@@ -61,7 +61,7 @@ class View(NamedTuple):
         return cls(text, pair=SENTENCE if task.kind.needs_pairs else "", among=among)
 
     def runs(self, task: Task) -> list[Run]:
-        """Return the text, and the changed one if there is one, through a model.
+        """Return the run of the text, and of the changed text if there is one.
 
         Raises:
             ValueError: As for `run`, or a head is not written as `parse_heads` reads it.
@@ -71,17 +71,17 @@ class View(NamedTuple):
         return [run(task, each) for each in requests]
 
     def request(self, task: Task) -> Request:
-        """Return what is to be read of the text, checked."""
+        """Return the checked request for the text."""
         heads = tuple(parse_heads(self.without[:1000], task.config.kind))
         return Request(
             self.text, self.pair or None, heads, int(self.new_tokens), float(self.temperature), int(self.seed)
         ).checked()
 
     def space(self, task: Task) -> Space | None:
-        """Return the search for the text, if there are texts to search in."""
+        """Return the search results for the text, or None if there are no texts to search in."""
         texts = [line for line in self.among.splitlines() if line.strip()]
         return space_of(task, self.text, texts) if texts else None
 
     def page(self, task: Task, title: str) -> str:
-        """Return a document, as `page` makes it."""
+        """Return the document, as `page` builds it."""
         return page(title, self.runs(task), int(self.first_token), self.space(task))

@@ -1,4 +1,4 @@
-"""What a page says of the model that it shows, in sentences that hold for this model."""
+"""Sentences about a model for the page, which hold for its configuration."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ POSITIONS = {
 
 
 class About(NamedTuple):
-    """What is said of a model.
+    """A description of a model.
 
     Args:
         facts: Sentences.
-        is_causal: Whether a token of the text that the head reads sees none behind it.
-        parts: Names of the sub-layers, by those of `Step.part`.
+        is_causal: Whether a token of the text that the head reads sees no later tokens.
+        parts: Names of the sub-layers, by `Step.part`.
         titles: Names of the kinds of attention.
-        way: Which of `signal_paths.KINDS` a signal takes in this model; None where windows make it longer.
+        way: The kind of path, one of `signal_paths.KINDS`, of this model; None if windows make it longer.
         kernel: Tokens that a convolution sees.
     """
 
@@ -45,8 +45,8 @@ def about(config: TransformerConfig, parameters: int) -> About:
     """Describe a model.
 
     Args:
-        config: Of the model.
-        parameters: How many it has.
+        config: The model's configuration.
+        parameters: Number of parameters.
 
     Example:
 
@@ -82,7 +82,7 @@ def about(config: TransformerConfig, parameters: int) -> About:
 
 
 def token_facts(names: Sequence[str]) -> list[str]:
-    """Return what signs in the names of tokens mean, where there are any."""
+    """Return sentences that explain the signs in the names of tokens."""
     facts = []
     if any("␣" in name for name in names):
         facts.append("␣ in a token is a space that belongs to it.")
@@ -124,7 +124,7 @@ def _crosses(config: TransformerConfig) -> bool:
 
 
 def _sight(config: TransformerConfig) -> list[str]:
-    """Return which tokens a token sees."""
+    """Return sentences on which tokens a token sees."""
     verb = "attends to" if config.mixer == "attention" else "is computed from"
     limited = config.mixer == "convolution" or _windows_matter(config)
     facts, ends = [], "" if limited else ", to the ends of the text"
@@ -145,7 +145,7 @@ def _sight(config: TransformerConfig) -> list[str]:
 
 
 def _reads_one_way(config: TransformerConfig) -> bool:
-    """Return whether what the head reads knows nothing of later tokens."""
+    """Return whether the states that the head reads do not depend on later tokens."""
     recurrent = config.mixer not in ("attention", "convolution")
     return config.kind != "encoder" or (recurrent and not config.cross_attention)
 
@@ -172,10 +172,10 @@ def _window_facts(config: TransformerConfig) -> list[str]:
 
 
 def _positions(config: TransformerConfig) -> str:
-    if config.positions is None:
+    if not config.position_kinds:
         return "Positions: none; the order of the tokens is in the order of the computation."
-    fact = f"Positions: {POSITIONS[config.positions]}."
-    if config.positions == "rotary":
+    fact = f"Positions: {'; '.join(POSITIONS[kind] for kind in config.position_kinds)}."
+    if "rotary" in config.position_kinds:
         turned = [options.rotary for options in _blocks(config)]
         if not all(turned):
             fact += f" {turned.count(False)} of {len(turned)} layers go without."

@@ -1,4 +1,4 @@
-"""A text that a language model reads and goes on with, or translates, token by token and with all its logits."""
+"""Prompts that a language model continues, and source texts that it translates, with the logits of all tokens."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ Inputs = Mapping[str, np.ndarray]
 
 
 def read_prompt(task: Task, request: Request) -> Reading:
-    """Return a beginning of a text, and the tokens that the model goes on with, `request.new_tokens` of them at most.
+    """Return a prompt and its continuation, with at most `request.new_tokens` tokens, as the model reads them.
 
     Args:
-        task: Of a decoder.
-        request: Checked.
+        task: A task of a decoder.
+        request: A checked request.
 
     Raises:
         ValueError: There is no room for the new tokens.
@@ -52,12 +52,11 @@ def read_prompt(task: Task, request: Request) -> Reading:
 
 
 def read_source(task: Task, request: Request) -> Reading:
-    """Return a text, and what the model writes for it: the likeliest token at each step, or one drawn by the
-    temperature.
+    """Return a source text and the target that the model writes for it, by greedy decoding or sampling.
 
     Args:
-        task: Of an encoder and a decoder.
-        request: Checked; without `new_tokens`, as many as the model may write.
+        task: A task of an encoder and a decoder.
+        request: A checked request; `new_tokens` of 0 stands for `MOST_WRITTEN`.
     """
     setup, target = short(task), task.target_tokenizer
     encoded = setup.tokenizer.encode([request.text], max_length=setup.max_length)[0]
@@ -65,7 +64,7 @@ def read_source(task: Task, request: Request) -> Reading:
 
     def inputs_of(ids: Sequence[int]) -> Inputs:
         source = _prompt_inputs(encoded.ids)
-        return {f"encoder_{name}": array for name, array in source.items()} | _prompt_inputs(ids)
+        return {**{f"encoder_{name}": array for name, array in source.items()}, **_prompt_inputs(ids)}
 
     most = min(request.new_tokens or MOST_WRITTEN, setup.max_length - 1)
     written = _write(task, inputs_of, [decoder_start_id(task.config)], request, most)
@@ -88,12 +87,12 @@ MOST_WRITTEN = 48
 
 
 def _prompt_inputs(ids: Sequence[int]) -> Inputs:
-    ids = np.array([ids], np.int32)
-    return {"token_ids": ids, "padding_mask": np.ones_like(ids)}
+    token_ids = np.array([ids], np.int32)
+    return {"token_ids": token_ids, "padding_mask": np.ones_like(token_ids)}
 
 
 def _logits(task: Task, inputs: Inputs, without: Sequence[Head]) -> np.ndarray:
-    """(P, V), of the last P tokens."""
+    """Return the logits (P, V) of the last P tokens."""
 
     def forward(tensors: dict[str, Any]) -> dict[str, Any]:
         return {"logits": ops.cast(task.model(tensors, training=False)["logits"][:, -MOST_PLACES:], "float32")}
@@ -105,7 +104,7 @@ def _logits(task: Task, inputs: Inputs, without: Sequence[Head]) -> np.ndarray:
 def _write(
     task: Task, inputs_of: Callable[[Sequence[int]], Inputs], ids: list[int], request: Request, most: int
 ) -> list[int]:
-    """Return the ids, and those that the model writes behind them, up to an end token."""
+    """Return the ids and those that the model writes after them, up to an end token."""
     ids, forced = list(ids), task.generation.get("forced_bos_id")
     for step in range(most):
         logits = _logits(task, inputs_of(ids), request.without)[-1]

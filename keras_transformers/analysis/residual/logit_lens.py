@@ -1,4 +1,4 @@
-"""The logit lens: what a model's own head makes of the residual stream behind each sub-layer."""
+"""The logit lens: the outputs of a model's own head for the residual stream after each sub-layer."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from keras_transformers.config.transformer_config import TransformerConfig
 
 
 class LogitLens:
-    """The head of a model by itself: all that its graph computes behind the last block and its norm.
+    """The logit lens of a model: its head by itself, which is all that the graph computes after the last norm.
 
-    It is taken from the graph of the model, whatever the head has: the transform of BERT's masked LM, a pooler, a tied
+    The head is taken from the model's graph, whatever it contains: the transform of BERT's masked LM, a pooler, a tied
     projection with a scale or a bias.
     Paper: nostalgebraist 2020, "interpreting GPT: the logit lens".
 
     Args:
-        config: Of the model.
-        model: With the head of a task.
-        output: Name of the output that is read.
+        config: The model's configuration.
+        model: A model with the head of a task.
+        output: Name of the output to read.
 
     Example:
 
@@ -50,23 +50,24 @@ class LogitLens:
         self.head = keras.Model([states, *model.input.values()], model.output[output])
 
     def read(self, steps: Sequence[Step], inputs: Mapping[str, Any]) -> Iterator[np.ndarray]:
-        """Yield the output of the head for the stream behind each step: the last one is what the model itself answers.
+        """Yield the output of the head for the stream after each step; the last one is the model's own output.
 
         Args:
-            steps: Of `record_stream`, or the same with fewer places.
-            inputs: Of the model, with the same places, each (1, T).
+            steps: The steps of `record_stream`, or a slice of their positions.
+            inputs: The model's inputs at the same positions, each (1, T).
 
         Returns:
-            float32, the output without its first axis, for each step.
+            For each step the output without its first axis, float32.
         """
         for step in steps:
             yield self._head(self._finished(step.states), inputs)
 
     def additions(self, steps: Sequence[Step], inputs: Mapping[str, Any]) -> Iterator[np.ndarray]:
-        """Yield what each step adds to the output of a pre-norm model whose head is affine behind the last norm.
+        """Yield what each step adds to the output of a pre-norm model whose head is affine after the last norm.
 
-        The last norm divides by one number at each place, that of the last states: with it held, the output is the sum
-        of what the steps add and `rest`. The norm of a post-norm block divides anew each time: there is no such sum.
+        The last norm divides by one number at each position, which depends on the last states. With this number fixed,
+        the output is the sum of what the steps add and `rest`. In post-norm blocks, each norm divides by another
+        number: there is no such sum.
 
         Args:
             steps, inputs: As for `read`.
@@ -82,11 +83,11 @@ class LogitLens:
             yield self._head(direction * self._spread(step.added) / scale, inputs) - zero
 
     def rest(self, steps: Sequence[Step], inputs: Mapping[str, Any]) -> np.ndarray:
-        """Return what biases add to the output, that of the last norm and those of the head."""
+        """Return what the biases of the last norm and of the head add to the output."""
         return self._head(self._finished(np.zeros_like(steps[-1].states)), inputs)
 
     def _finished(self, states: np.ndarray) -> np.ndarray:
-        """Return the stream behind the last norm, where there is one: (T, D)."""
+        """Return the stream after the last norm, if the model has one: (T, D)."""
         tensor = ops.convert_to_tensor(states[None])
         for layer in self.finish:
             tensor = layer(tensor, training=False) if "dropout" in layer.name else layer(tensor)

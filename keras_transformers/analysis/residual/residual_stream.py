@@ -1,4 +1,4 @@
-"""The residual stream of a model on one text: what each attention and feed-forward layer adds to it."""
+"""Recordings of the residual stream on one text: what each attention and feed-forward layer adds to it."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from keras_transformers.layers import padding_mask
 from keras_transformers.models.build import stack
 from keras_transformers.models.decoder import whole
 from keras_transformers.models.encoder import encode_source, walk
+from keras_transformers.utils.tensor_types import Tensor
 
 
 class Step(NamedTuple):
-    """The embeddings, or one sub-layer of a block.
+    """A step of the residual stream: the embeddings, or one sub-layer of a block.
 
     Args:
         layer: Number of the block, from 0; None for the embeddings.
-        part: `"embedding"`, `"attention"`, `"cross_attention"` or `"feed_forward"`; of other mixers than attention
+        part: `"embedding"`, `"attention"`, `"cross_attention"` or `"feed_forward"`; for a mixer other than attention
             `config.mixer`.
-        added: float32 (T, D): the output of the sub-layer, which is added to the stream; of the embeddings, themselves.
-        states: float32 (T, D): the stream behind it; in post-norm blocks behind the norm.
+        added: float32 (T, D): the output of the sub-layer, which is added to the stream; or the embeddings.
+        states: float32 (T, D): the stream after it; in post-norm blocks after the norm.
     """
 
     layer: int | None
@@ -35,19 +36,19 @@ class Step(NamedTuple):
 
 
 def record_stream(config: TransformerConfig, model: keras.Model, inputs: Mapping[str, Any]) -> list[Step]:
-    """Read one text and return the steps of the stack that the head reads: the decoder, where there are two.
+    """Run the forward pass of one text and return the steps of the last stack, whose states the head reads.
 
     In a pre-norm model the last states are the sum of all that was added. In a post-norm model a norm follows each
     addition, so that they are not.
     Paper: Elhage et al. 2021, https://transformer-circuits.pub/2021/framework.
 
     Args:
-        config: Of the model.
-        model: Of `models`, with or without heads of tasks.
-        inputs: Of one row, without padding: int32 (1, T) `token_ids`, `padding_mask`, and what else the model reads.
+        config: The model's configuration.
+        model: A model of `models`, with or without the head of a task.
+        inputs: One row without padding: int32 (1, T) `token_ids`, `padding_mask`, and any other inputs of the model.
 
     Returns:
-        The embeddings, then the sub-layers of every block; without the norm behind the last block of a pre-norm model.
+        The embeddings, then the sub-layers of every block; without the last norm of a pre-norm model.
 
     Example:
 
@@ -71,7 +72,7 @@ def record_stream(config: TransformerConfig, model: keras.Model, inputs: Mapping
             config, layers, inputs["token_ids"], padding_mask(inputs["padding_mask"]), inputs.get("segment_ids")
         )
     else:
-        encoder_inputs = {}
+        encoder_inputs: dict[str, Tensor] = {}
         if config.kind == "encoder_decoder":
             *_, encoder_inputs = encode_source(config, layers, inputs)
         states, *_ = whole(config, layers, inputs, **encoder_inputs)
@@ -80,7 +81,7 @@ def record_stream(config: TransformerConfig, model: keras.Model, inputs: Mapping
 
 
 def finish_layers(config: TransformerConfig, model: keras.Model) -> list[keras.layers.Layer]:
-    """Return the layers behind the last block, which a pre-norm model has: the norm, and a dropout of some families."""
+    """Return the layers after the last block of a pre-norm model: the norm and, in some families, a dropout."""
     layers = stack({layer.name: layer for layer in model.layers}, "decoder")
     return [layers[name] for name in ("final_norm", "final_dropout") if name in layers]
 
@@ -94,5 +95,5 @@ def _noter(steps: list[Step], index: int, mixer: str) -> Any:
 
 
 def _array(x: Any) -> np.ndarray:
-    """(1, T, D) -> float32 (T, D)."""
+    """Return a tensor (1, T, D) as a float32 array (T, D)."""
     return ops.convert_to_numpy(ops.cast(x, "float32"))[0]

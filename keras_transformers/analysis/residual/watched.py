@@ -1,4 +1,4 @@
-"""A block that is watched: its own `call`, sub-layer by sub-layer."""
+"""A wrapper that watches a block: it runs the block's own `call`, sub-layer by sub-layer."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ SUBLAYERS = ("attention", "mixer", "cross_attention", "feed_forward")  # attribu
 
 
 class Seen(NamedTuple):
-    """What happens in one sub-layer.
+    """The record of one sub-layer.
 
     Args:
         part: The name of the sub-layer, one of `SUBLAYERS`.
-        inputs: What the block was called with beside the hidden states.
-        read: (1, T, D), what the sub-layer reads.
+        inputs: The inputs of the block besides the hidden states.
+        read: (1, T, D), the input of the sub-layer.
         added: (1, T, D), its output.
-        states: (1, T, D), the hidden states behind it.
+        states: (1, T, D), the hidden states after it.
     """
 
     part: str
@@ -31,13 +31,13 @@ class Seen(NamedTuple):
 
 
 class Watched:
-    """Stands for a block in a walk through a model, and tells what each sub-layer reads and adds.
+    """A stand-in for a block in a forward pass, which reports the input and output of each sub-layer.
 
     Any block whose `call` adds its sub-layers by `Block.adder`, in the order of `SUBLAYERS`, can be watched.
 
     Args:
-        block: Of `layers`.
-        see: Is called with each sub-layer in turn.
+        block: A block of `layers`.
+        see: A function that is called with the record of each sub-layer.
     """
 
     def __init__(self, block: keras.layers.Layer, see: Callable[[Seen], None]):
@@ -53,7 +53,7 @@ class Watched:
         return type(self.block).call(self, hidden_states, **inputs, training=False)
 
     def adder(self, training: bool | None) -> Callable:
-        """Return what `Block.adder` does, which the block calls for one sub-layer after the other."""
+        """Return the function that replaces `Block.adder`'s: the block calls it for each of its sub-layers."""
         parts = iter(self.parts)
 
         def add(hidden_states: Any, sublayer: Callable, norm: Callable | None) -> tuple:

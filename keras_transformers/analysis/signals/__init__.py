@@ -1,1 +1,1 @@
-"""How signals travel through layers: path lengths and gradients."""
+"""Signals through layers: path lengths and gradients."""

@@ -1,4 +1,4 @@
-"""How far back gradients reach: the derivative of the last output with respect to the first input, against length."""
+"""Range of gradients: the derivative of the last output with respect to the first input, by length."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from keras_transformers.utils.number_checks import is_size
 from keras_transformers.utils.tensor_types import Tensor
 
 States = Callable[[Tensor], Tensor]  # from (B, T, D) to (B, T, E)
-SMALLEST = 1e-12  # below that, plots show nothing
+SMALLEST = 1e-12  # smaller norms are not plotted
 
 
 def gradient_reach(function: States, states: Any, any_length: bool = True) -> Callable[[int], float]:
-    """Measure d(output T) / d(input 1): the norm of its matrix, for any T.
+    """Return a function that measures the norm of the matrix d(output T) / d(input 1), for any T.
 
-    Where it vanishes, what stands T tokens back cannot be learned from the last output. Needs TensorFlow.
+    Where the norm vanishes, the last output cannot teach anything about a token T - 1 places back. Needs TensorFlow.
     Papers: Hochreiter 1991; Bengio et al. 1994, https://doi.org/10.1109/72.279181; Pascanu et al. 2013,
     https://arxiv.org/abs/1211.5063.
 
     Args:
         function: A layer, `whole_texts` or `truncated_texts` of a model, or any function of tensors.
-        states: Inputs of one text, float (T, D): the longest that is measured.
-        any_length: Whether one graph is for all lengths; False for a function that needs to know the length.
+        states: Inputs of one text, float (T, D), of the largest length to measure.
+        any_length: Whether to trace one graph for all lengths; False for a function that needs a static length.
 
     Returns:
-        A function from T, in [1, len(states)], to the Frobenius norm. It has the function's weights as they are at each
-        call: before training, and after.
+        A function from T, in [1, len(states)], to the Frobenius norm. It uses the current weights at each call, so it
+        can be called before and after training.
 
     Raises:
         ValueError: The states are not (T, D), or, when called, T is no such length.
@@ -72,11 +72,11 @@ def gradient_reach(function: States, states: Any, any_length: bool = True) -> Ca
 
 
 def whole_texts(config: TransformerConfig, model: keras.Model) -> States:
-    """Return a decoder from the embeddings of one text a row to hidden states, as it is trained, without dropout.
+    """Return the forward pass of a decoder from embeddings, one text a row, to hidden states, without dropout.
 
     Args:
-        config: Of the model.
-        model: Of `models.decoder`, or one with a head made from it.
+        config: The model's configuration.
+        model: A model of `models.decoder`, with or without a head.
 
     Returns:
         A function from (B, T, D) to (B, T, D).
@@ -99,17 +99,16 @@ def whole_texts(config: TransformerConfig, model: keras.Model) -> States:
 
 
 def truncated_texts(config: TransformerConfig, model: keras.Model, every: int) -> States:
-    """Compute the same with truncated back-propagation: states carried from part to part have no gradient.
+    """Return the function of `whole_texts` with truncated back-propagation: no gradient passes from part to part.
 
-    The numbers are those of the whole text. Paper: Williams and Peng 1990, https://doi.org/10.1162/neco.1990.2.4.490.
+    The hidden states are the same. Paper: Williams and Peng 1990, https://doi.org/10.1162/neco.1990.2.4.490.
 
     Args:
-        config: Of the model.
-        model: As for `whole_texts`.
+        config, model: As for `whole_texts`.
         every: Tokens of a part.
 
     Returns:
-        A function from (B, T, D) to (B, T, D), for a T that is known when a graph is made of it.
+        A function from (B, T, D) to (B, T, D), where T is static.
 
     Raises:
         ValueError: `every` is no positive integer.
@@ -144,12 +143,12 @@ def truncated_texts(config: TransformerConfig, model: keras.Model, every: int) -
 
 
 def plot_gradient_reach(curves: Mapping[str, Mapping[int, Sequence[float]]]) -> Any:
-    """Draw norms against length, on logarithmic axes: the mean over the runs, and the least and the largest.
+    """Draw norms by length on logarithmic axes: mean, minimum and maximum over the runs.
 
     Needs the extra `plot`.
 
     Args:
-        curves: By name, by length T, the norms of all runs. Zeros are left out: there is no gradient.
+        curves: The norms of all runs, by name and by length T. Zeros are left out.
 
     Returns:
         A `matplotlib.figure.Figure`.
@@ -168,13 +167,13 @@ def plot_gradient_reach(curves: Mapping[str, Mapping[int, Sequence[float]]]) -> 
         shown = {length: values for length, values in sorted(norms.items()) if np.mean(values) > SMALLEST}
         lengths = list(shown)
         (line,) = axes.plot(lengths, [np.mean(values) for values in shown.values()], marker="o", label=name)
-        ends = [[function(values) for values in shown.values()] for function in (min, max)]
-        axes.fill_between(lengths, *ends, color=line.get_color(), alpha=0.2, linewidth=0)
+        least, largest = ([function(values) for values in shown.values()] for function in (min, max))
+        axes.fill_between(lengths, least, largest, color=line.get_color(), alpha=0.2, linewidth=0)
     axes.set(xscale="log", yscale="log", xlabel="T", ylabel="norm of d(output T) / d(input 1)")
     axes.legend()
     return figure
 
 
 def _with_embeddings(model: keras.Model, states: Tensor) -> dict[str, Any]:
-    """Return the layers of a model by name, with these embeddings (B, T, D) for whatever token."""
+    """Return the layers of a model by name, with these embeddings (B, T, D) in place of the token embedding's."""
     return {layer.name: layer for layer in model.layers} | {"token_embedding": lambda *_, **__: states}

@@ -1,4 +1,4 @@
-"""How many layers or steps a signal crosses from the first position to the last."""
+"""Maximum path length of layers: the layers or steps that a signal crosses from the first position to the last."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ import numpy as np
 from keras_transformers.analysis.cost.complexity import complexity
 from keras_transformers.analysis.cost.traced import build_shapes, call_with, check_inputs
 
-# A derivative this near to the smallest number of its type: others may have become zero on their way.
+# Derivatives below this multiple of the smallest number of their type are an error: others may have become zero.
 MARGIN = 1e6
-# Where tanh and sigmoid are steep, derivatives of many steps do not vanish.
+# Small states lie where tanh and sigmoid are steep: derivatives of many steps do not vanish.
 SMALL = 0.1
 
 
 def path_length(
     layer: keras.layers.Layer | Callable[[int], keras.layers.Layer], inputs: keras.KerasTensor, **options: Any
 ) -> int | None:
-    """Return the maximum path length of a layer: what a signal crosses from input 1 to output T.
+    """Return the maximum path length of a layer: how many layers or steps a signal crosses from input 1 to output T.
 
     Layers are stacked until the derivative of the last output position with respect to the first input position is not
-    zero. In a recurrent layer the signal crosses the trips of its loop besides (in a layer that has recurrent and
-    other ways, the longest loop counts). Weights and inputs are random: a derivative that is zero then is zero always.
-    The layer's own weights take no part.
+    zero. A recurrent layer counts as often as its loop has trips; if it has other paths, too, the longest loop counts.
+    Weights and inputs are random, so that a derivative is zero only if it is always zero. The layer's own weights are
+    not used.
     Paper: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, table 1.
 
     Args:
-        layer: A layer from (B, T, D) to (B, T, D), or a function from the number of layers below, from 0, to the layer
-            on top of them, such as convolutions of growing dilation. Of several outputs the first one counts. A layer
-            that is not built is built for the inputs, as `complexity` does it.
+        layer: A layer from (B, T, D) to (B, T, D); or a function from the number of layers below, from 0, to the next
+            layer, for example a convolution of growing dilation. Of several outputs the first one counts. A layer that
+            is not built is built for the inputs, as by `complexity`.
         inputs: `keras.KerasTensor` of float (1, T, D).
         **options: Other arguments of each call, such as an `attention_mask`.
 
     Returns:
-        Layers, each recurrent one as often as it has steps; None where T layers do not connect the two.
+        Number of layers, where a recurrent layer counts as its steps; None if T layers do not connect the two.
 
     Raises:
         ValueError: The inputs are not (1, T, D) of float, a layer changes their shape, or derivatives are too small to
-            tell them from zero, as those of long recurrent layers are.
+            be told from zero, as in long recurrent layers.
 
     Example:
 
@@ -107,13 +107,13 @@ def _probe(layer: keras.layers.Layer, inputs: keras.KerasTensor, options: dict[s
 
 
 def _random(generator: np.random.Generator, shape: tuple[int, ...], dtype: str) -> np.ndarray:
-    """Weights that keep the size of what they are multiplied with."""
+    """Return random weights whose products keep the scale of their inputs."""
     scale = 1 / math.sqrt(math.prod(shape[:-1])) if len(shape) > 1 else SMALL
     return (scale * generator.normal(size=shape)).astype(dtype)
 
 
 def _support(derivative: np.ndarray, name: str) -> np.ndarray:
-    """Positions whose derivative is not zero, boolean (T,); derivative: (1, T, D)."""
+    """Return the positions whose derivative (1, T, D) is not zero, boolean (T,)."""
     sizes = np.abs(derivative[0]).max(axis=-1)  # (T,)
     tiny = np.finfo(derivative.dtype).tiny * MARGIN
     if not np.isfinite(sizes).all() or ((sizes > 0) & (sizes < tiny)).any():
@@ -127,7 +127,8 @@ def _support(derivative: np.ndarray, name: str) -> np.ndarray:
 
 def _check(inputs: Any) -> None:
     check_inputs(inputs)
-    shape, dtype = getattr(inputs, "shape", ()), getattr(inputs, "dtype", "")
+    shape: tuple[int | None, ...] = getattr(inputs, "shape", ())
+    dtype = getattr(inputs, "dtype", "")
     if len(shape) != 3 or shape[0] != 1 or not str(dtype).startswith(("float", "bfloat")):
         raise ValueError(
             f"a path length is that of a layer for one row of vectors: received inputs {inputs!r}. Expected a "

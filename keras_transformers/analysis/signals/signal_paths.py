@@ -9,14 +9,14 @@ Place = tuple[int, int]  # layer, from 0 for the input; position
 
 
 class SignalPath(NamedTuple):
-    """A path, and the connections of the layers that it goes through.
+    """The path of a signal, and the connections of the layers that it crosses.
 
     Args:
         kind: One of `KINDS`.
         length: Number of positions, T.
-        layers: Layers that are needed.
-        places: The path: from (0, 0) to (layers, T - 1).
-        edges: All connections, pairs of places; those of the path are among them.
+        layers: Number of layers.
+        places: The path, from (0, 0) to (layers, T - 1).
+        edges: All connections as pairs of places, with those of the path.
     """
 
     kind: str
@@ -27,22 +27,22 @@ class SignalPath(NamedTuple):
 
     @property
     def steps(self) -> int:
-        """How many layers or steps the signal crosses: `path_length` measures the same on Keras' layers."""
+        """Number of layers or steps that the signal crosses; `path_length` measures it on Keras' layers."""
         return len(self.places) - 1
 
 
 def signal_path(kind: str, length: int, kernel: int = 3, is_causal: bool = True) -> SignalPath:
-    """Return the path from input 1 to output T, through as few layers as can be.
+    """Return the shortest path from input 1 to output T.
 
     Paper: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, table 1.
 
     Args:
-        kind: `"recurrent"`: one layer, whose state goes from step to step, so that T steps lie on the path.
-            `"convolutional"`: layers of this kernel. `"attention"`: one layer, which sees all.
+        kind: `"recurrent"`: one layer, whose state passes through T steps. `"convolutional"`: layers of this kernel.
+            `"attention"`: one layer, which sees all positions.
         length: T, from 2.
-        kernel: Of the convolutions, from 2; odd if they are not causal.
-        is_causal: Whether attention and convolutions see only what is before a position, as in decoders, or both
-            sides of it, as in encoders.
+        kernel: Width of the convolutions, from 2; odd if they are not causal.
+        is_causal: Whether attention and convolutions see earlier positions only, as in decoders, or both sides, as in
+            encoders.
 
     Raises:
         ValueError: An unknown kind, or a number that is too small.
@@ -74,7 +74,7 @@ def _recurrent(length: int) -> SignalPath:
 
 
 def _convolutional(length: int, before: int, behind: int) -> SignalPath:
-    """Layers that see so many positions before and behind each one."""
+    """Return the path through convolutions that see so many positions before and after each one."""
     layers = -(-(length - 1) // before)
     edges = [
         ((layer, source), (layer + 1, target))

@@ -34,7 +34,7 @@ def read(place: Path, user_options: UserOptions) -> Stored | None:
         writer=TENSORFLOW if _is_of_tensorflow(place, user_options.pickled) else TORCH,
         place=place,
         tensors=lambda: _read_tensors(place, user_options.pickled),
-        tokenizers=lambda: _read_tokenizers(place, stored.config.kind == "encoder_decoder"),
+        tokenizers=lambda: _read_tokenizers(place, values, stored.config.kind == "encoder_decoder"),
     )
     return stored
 
@@ -46,8 +46,9 @@ def _is_of_another(folder: Path, values: Mapping[str, Any]) -> bool:
     return any(folder.glob("*.index")) and not _holds(folder, (*OF_TORCH, *OF_TENSORFLOW, *OF_PICKLE))
 
 
-def _read_tokenizers(folder: Path, is_pair: bool) -> Tokenizers:
-    return Tokenizer.pair_from_folder(folder) if is_pair else (Tokenizer.from_folder(folder),) * 2
+def _read_tokenizers(folder: Path, values: Mapping[str, Any], is_pair: bool) -> Tokenizers:
+    """Read the tokenizers of source and target; `values` are those of config.json, which is not read again."""
+    return Tokenizer.pair_from_folder(folder, values) if is_pair else (Tokenizer.from_folder(folder, values),) * 2
 
 
 def _is_of_tensorflow(folder: Path, pickled: bool) -> bool:

@@ -20,7 +20,7 @@ class Table(NamedTuple):
     """Columns of one file: `texts`, and `pairs` and `labels` or `None`. Labels are strings, or any JSON values."""
 
     texts: list[str]
-    pairs: list[str] | None
+    pairs: list[str] | list[list[str]] | None  # of a task that chooses among several, a list of them for each text
     labels: list[Any] | None
 
 

@@ -73,15 +73,20 @@ def parse_json(content: bytes, source: Any) -> tokenizers.Tokenizer:
     return library
 
 
-def read(folder: str | Path) -> Read:
-    """Read tokenizer.json; else the vocabulary files, with the options of tokenizer_config.json."""
+def read(folder: str | Path, config: Mapping[str, Any] | None = None) -> Read:
+    """Read tokenizer.json; else the vocabulary files, with the options of tokenizer_config.json.
+
+    Args:
+        folder: With these files.
+        config: The values of its config.json; read from there when None.
+    """
     folder = Path(folder)
     if (folder / TARGET).is_file() or (marian_tokenizers.is_folder(folder) and not _is_joint(folder)):
         raise ValueError(
             f"{folder} holds two tokenizers, for source and target. Expected one: use Tokenizer.pair_from_folder."
         )
     options = _options(folder)
-    name, of_model = _class_names(folder, options)
+    name, of_model = _class_names(folder, options, config)
     if has_json := (folder / "tokenizer.json").is_file():
         library = read_json(folder / "tokenizer.json")
     else:
@@ -99,8 +104,12 @@ def read(folder: str | Path) -> Read:
     return library, kept
 
 
-def read_pair(folder: str | Path) -> tuple[Read, Read]:
-    """Read the tokenizers of source and target, from Marian's files or those of `write_pair`; else one for both."""
+def read_pair(folder: str | Path, config: Mapping[str, Any] | None = None) -> tuple[Read, Read]:
+    """Return the tokenizers of source and target, from Marian's files or those of `write_pair`; else one for both.
+
+    Args:
+        folder, config: As for `read`.
+    """
     folder = Path(folder)
     if (folder / TARGET).is_file():
         kept = _kept(
@@ -113,7 +122,7 @@ def read_pair(folder: str | Path) -> tuple[Read, Read]:
         for library, _ in (source, target)[: 1 if options.get("separate_vocabs") else 2]:
             add_tokens_of(folder, library, options, CONFIG)
         return (source[0], source[1] | _kept(folder)), target
-    both = read(folder)
+    both = read(folder, config)
     return both, both
 
 
@@ -131,10 +140,12 @@ def _options(folder: Path) -> dict[str, Any]:
     return options
 
 
-def _class_names(folder: Path, options: dict[str, Any]) -> tuple[str | None, str | None]:
-    """Return the tokenizer class that the folder names, and the class for its model's type; without "Fast"."""
+def _class_names(
+    folder: Path, options: dict[str, Any], config: Mapping[str, Any] | None
+) -> tuple[str | None, str | None]:
+    """Return the tokenizer's class that the folder names, and the class by its model's type; without "Fast"."""
     path = folder / "config.json"
-    model = read_object(path) if path.is_file() else {}
+    model = config if config is not None else read_object(path) if path.is_file() else {}
     check_types(model, {CLASS: str, "model_type": str}, path)
     name = (options.get(CLASS) or model.get(CLASS) or "").removesuffix("Fast") or None
     if name in OF_CODE:

@@ -64,7 +64,7 @@ def test_the_numbers_of_the_program(sample, tmp_path):
         # A task saves what it has: not the pooler that stands in a file beside a head of tokens.
         kept = {name: array for name, array in expected.items() if name != "pooled" or "pooled" in layers(task)}
         assert difference(outputs(tmp_path / "saved", kept), kept) <= CLOSE
-    convert(find(folder, said=UserOptions(**said)), tmp_path / "converted")
+    convert(find(folder, given=UserOptions(**said)), tmp_path / "converted")
     assert difference(outputs(tmp_path / "converted", expected), expected) <= CLOSE
 
 
@@ -78,7 +78,7 @@ def test_transformers_reads_what_is_converted(sample, tmp_path):
     import transformers
 
     folder, said, expected = sample
-    converted = convert(find(folder, said=UserOptions(**said)), tmp_path / "converted")
+    converted = convert(find(folder, given=UserOptions(**said)), tmp_path / "converted")
     kind = getattr(transformers, converted.architecture, None)
     if kind is None:  # OpenNMT-tf's Transformer: `transformers` has no such class
         assert "opennmt-tf" in str(folder)

@@ -14,7 +14,7 @@ import tiny
 from questions import untraced
 
 from keras_transformers.checkpoints.names import task_names
-from keras_transformers.generation.request import KNOBS
+from keras_transformers.generation.request import SAMPLING_PARAMETERS
 from keras_transformers.tasks import Task, multiple_choice
 from keras_transformers.tasks.answers.one_pass import OnePass
 from keras_transformers.tasks.answers.own_help import find_section, with_section
@@ -72,7 +72,7 @@ def test_help_names_the_keys_that_predict_returns(name):
             returned |= keys(task.predict(*columns, **options)[0])
     told = named(find_section(task.predict, "Returns"))
     assert returned <= told
-    known = {"max_length", *KNOBS, *task.kind.options, *inspect.signature(task.predict).parameters}
+    known = {"max_length", *SAMPLING_PARAMETERS, *task.kind.options, *inspect.signature(task.predict).parameters}
     assert not told - returned - known
 
 
@@ -93,7 +93,7 @@ def test_help_names_what_the_export_takes_and_returns(name):
             served |= {signature, *function.inputs, *answers.service.run(signature, columns)}
     told = named(find_section(task.export, "Signatures"))
     assert served <= told
-    assert not told - served - {"num_sequences", *KNOBS, *task.kind.options}
+    assert not told - served - {"num_sequences", *SAMPLING_PARAMETERS, *task.kind.options}
 
 
 @pytest.mark.parametrize("method", [OnePass.predict, OnePass.export, Writing.predict, Writing.export])

@@ -7,7 +7,7 @@ import inspect
 import pytest
 
 from keras_transformers.tasks import Task
-from zoo.cli.fit_settings import USUAL, epochs_for, fit_options, told
+from zoo.cli.fit_settings import USUAL, epochs_for, fit_options, settings_text
 
 GIVEN = {"epochs": None, "learning_rate": None, "batch_size": 32, "seed": 0, "resume": None}
 
@@ -38,8 +38,8 @@ def test_what_learns_to_write_has_the_epochs_of_fit():
 
 def test_what_is_said():
     fit = {"epochs": 19, "learning_rate": 3e-4, "batch_size": 32, "seed": 0}
-    lines = told(fit, GIVEN, 135).splitlines()
+    lines = settings_text(fit, GIVEN, 135).splitlines()
     assert lines[0] == "fit 135 texts: 19 epochs, learning rate 0.0003, batches of 32, seed 0"
     assert lines[1] == "  chosen for 135 texts; --epochs and --learning-rate set others"
-    assert "; --learning-rate sets others" in told(fit, GIVEN | {"epochs": 19}, 135)
-    assert "chosen" not in told(fit, GIVEN | {"epochs": 1, "learning_rate": 1.0}, 135)
+    assert "; --learning-rate sets others" in settings_text(fit, GIVEN | {"epochs": 19}, 135)
+    assert "chosen" not in settings_text(fit, GIVEN | {"epochs": 1, "learning_rate": 1.0}, 135)
