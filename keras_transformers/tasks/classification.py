@@ -145,7 +145,7 @@ KIND = Kind(
 
 
 def _check_weight(lm_weight: Any, kind: str) -> None:
-    is_weight = is_finite(lm_weight) and lm_weight >= 0
+    is_weight = isinstance(lm_weight, bool) or (is_finite(lm_weight) and lm_weight >= 0)  # True is a weight of 1
     if not is_weight or (lm_weight and kind != "decoder"):
         raise ValueError(
             f"lm_weight is the weight of a decoder's next-token loss, 0 for none: received {lm_weight!r} for a model "

@@ -133,6 +133,12 @@ def test_save_and_load(task, tmp_path):
     )
 
 
+@pytest.mark.parametrize("weight, has_loss", [(False, False), (True, True)])
+def test_a_weight_may_be_a_bool(weight, has_loss):
+    task = tiny.decoder_classifier(lm_weight=weight)
+    assert ("language_model_logits" in (task.parts.loss_weights or {})) == has_loss
+
+
 @pytest.mark.parametrize("config, weight", [(tiny.config(), 0.5), (gpt2(120, 1, 2, 8), -1.0)])
 def test_errors(config, weight):
     with pytest.raises(ValueError, match=f"received {weight} for a model of kind '{config.kind}'"):
