@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from keras_transformers.families import bart, bert, marian, t5, transformer
+from keras_transformers.families import bart, bert, marian, roberta, t5, transformer
 
 
 def test_bert_base():
@@ -32,6 +32,9 @@ def test_what_follows_from_an_option():
     assert transformer(100, pad_id=3).decoder_start_id == 3
     assert (marian(100).pad_id, marian(100).decoder_start_id, marian(100, pad_id=5).decoder_start_id) == (99, 99, 5)
     assert bart(100, 1, 2, 16, eos_ids=(7, 8)).decoder_start_id == 7
+    assert (roberta(100, 1, 2, 16).position_offset, roberta(100, 1, 2, 16, pad_id=4).position_offset) == (2, 5)
+    rates = [roberta(100, 1, 2, 16, **of).pooler_dropout for of in ({"dropout": 0.3}, {"classifier_dropout": 0.0})]
+    assert rates == [0.3, 0.0]
     old, new = t5(100, 1, 2, 16), t5(100, 1, 2, 16, gated=True)
     assert (old.activation, old.tie_embeddings, old.scale_outputs) == ("relu", True, True)
     assert (new.activation, new.tie_embeddings, new.scale_outputs) == ("gelu_tanh", False, False)

@@ -141,7 +141,8 @@ def _check_copies(tensors: dict[str, Tensor], names: Names, source: str) -> None
         if copy in tensors:
             tensors.setdefault(name, tensors[copy])
         if copy in tensors and tensors[name].is_weight and not tensors[copy].equals(tensors[name]):
-            option = 'If it is not tied, write "tie_word_embeddings": false in config.json.' * ("lm_head" in copy)
+            may_be_untied = "lm_head" in copy and "tie_embeddings" in names.fields
+            option = 'If it is not tied, write "tie_word_embeddings": false in config.json.' * may_be_untied
             raise ValueError(
                 f"{source}: {copy} differs from {name}, but the model has one weight for both: nothing was loaded. "
                 f"{option or 'A model that is not tied so is not supported.'}"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from keras_transformers.config.choices import PAD_ID, first_position
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.families.sizes import named_config
+from keras_transformers.utils.number_checks import is_count
 
 
 def bert(
@@ -34,9 +36,44 @@ def bert(
     >>> bert(30522, num_layers=12, num_heads=12, hidden_dim=768).intermediate_dim
     3072
     """
+    sizes = (vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length)
+    return _bert("bert", sizes, {"num_segments": 2, "epsilon": 1e-12} | options)
+
+
+def roberta(
+    vocabulary_size: int, num_layers: int, num_heads: int, hidden_dim: int, intermediate_dim: int | None = None,
+    max_length: int = 512, **options: Any,
+) -> TransformerConfig:  # fmt: skip
+    """RoBERTa: BERT with one segment, and positions that count the tokens that are not padding, from `pad_id + 1`.
+
+    The epsilon of 1e-5 and the special ids are those of the released checkpoints (fairseq). A classifier's first layer,
+    our pooler, has the dropout of its last one. Paper: Liu et al. 2019, https://arxiv.org/abs/1907.11692.
+
+    Args:
+        vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, **options: As for `bert`.
+        max_length: Longest sequence, in tokens; the position embedding has `pad_id + 1` rows more.
+
+    Returns:
+        A `TransformerConfig`.
+
+    Example:
+
+    >>> roberta(50265, num_layers=12, num_heads=12, hidden_dim=768).position_offset
+    2
+    """
+    pad_id, rate = options.get("pad_id", PAD_ID), options.get("classifier_dropout")
     facts = {
-        "num_segments": 2, "dropout": 0.1, "attention_dropout": 0.1, "activation": "gelu", "epsilon": 1e-12,
-        "norm": "layer", "norm_order": "post", "positions": "learned", "initializer_range": 0.02,
+        "num_segments": 1, "epsilon": 1e-5, "pad_id": PAD_ID, "bos_id": 0, "eos_ids": (2,),
+        "position_offset": first_position(int(pad_id) if is_count(pad_id) else 0),  # the configuration checks the id
+        "pooler_dropout": options.get("dropout", 0.1) if rate is None else rate,
     }  # fmt: skip
     sizes = (vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length)
-    return named_config("bert", sizes, facts | options)
+    return _bert("roberta", sizes, facts | options)
+
+
+def _bert(family: str, sizes: tuple, facts: dict[str, Any]) -> TransformerConfig:
+    shared = {
+        "dropout": 0.1, "attention_dropout": 0.1, "activation": "gelu", "norm": "layer", "norm_order": "post",
+        "positions": "learned", "initializer_range": 0.02,
+    }  # fmt: skip
+    return named_config(family, sizes, shared | facts)

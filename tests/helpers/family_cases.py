@@ -72,6 +72,14 @@ CASES = {
             335_141_888: sized(30522, 24, 16, 1024),
         },
     ),
+    "roberta": Case(
+        families.roberta,
+        variants={
+            "segments": {"num_segments": 2, "intermediate_dim": 40, "pad_id": 1, "classifier_dropout": 0.2},
+            "padding-in-text": {"vocabulary_size": 10, "pad_id": 6},  # ids of texts are drawn from 5 to 9
+        },
+        published={124_645_632: sized(50265, 12, 12, 768), 355_359_744: sized(50265, 24, 16, 1024)},
+    ),
     "gpt1": Case(
         families.gpt1,
         variants={"silu": {"activation": "silu", "pad_id": 3}},

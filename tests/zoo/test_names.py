@@ -28,6 +28,8 @@ PUBLISHED = {  # encoder with pooler; decoder with its head, beside its encoder
     "bert_base_en_cased": 108_310_272,
     "bert_large_en_uncased": 335_141_888,
     "bert_large_en_cased": 333_579_264,
+    "roberta_base": 124_645_632,
+    "roberta_large": 355_359_744,
     "gpt1": 116_534_784,
     "gpt2": 124_439_808,
     "gpt2_medium": 354_823_168,
@@ -78,6 +80,13 @@ def test_parameters_are_the_published_ones(name, parameters):
 
 # The config.json of the release, but for what says nothing of the model.
 RELEASED = {
+    "roberta_base": {
+        "architectures": ["RobertaForMaskedLM"], "attention_probs_dropout_prob": 0.1, "bos_token_id": 0,
+        "eos_token_id": 2, "hidden_act": "gelu", "hidden_dropout_prob": 0.1, "hidden_size": 768,
+        "initializer_range": 0.02, "intermediate_size": 3072, "layer_norm_eps": 1e-05, "max_position_embeddings": 514,
+        "model_type": "roberta", "num_attention_heads": 12, "num_hidden_layers": 12, "pad_token_id": 1,
+        "type_vocab_size": 1, "vocab_size": 50265,
+    },
     "gpt1": {
         "afn": "gelu", "architectures": ["OpenAIGPTLMHeadModel"], "attn_pdrop": 0.1, "embd_pdrop": 0.1,
         "initializer_range": 0.02, "layer_norm_epsilon": 1e-05, "model_type": "openai-gpt", "n_ctx": 512,
@@ -153,8 +162,8 @@ def test_the_configuration_is_that_of_the_release(name, tmp_path):
 def test_parameters_are_those_of_transformers(name):
     torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
     config = zoo.describe(name).config
-    task = zoo.describe(name).task
-    architecture = "BertModel" if config.kind == "encoder" else architecture_of(task, config.family)
+    task = "sentence_embedding" if config.kind == "encoder" else zoo.describe(name).task
+    architecture = architecture_of(task, config.family)
     kind = getattr(transformers, architecture)
     with torch.device("meta"):
         model = kind(kind.config_class(**make_config(config, architecture)))

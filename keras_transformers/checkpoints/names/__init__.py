@@ -10,13 +10,14 @@ from keras_transformers.checkpoints.names.bert import BERT
 from keras_transformers.checkpoints.names.gpt import GPT1, GPT2
 from keras_transformers.checkpoints.names.llama import LLAMA
 from keras_transformers.checkpoints.names.marian import MARIAN
+from keras_transformers.checkpoints.names.roberta import ROBERTA
 from keras_transformers.checkpoints.names.t5 import T5
 from keras_transformers.checkpoints.names.table import Names
 from keras_transformers.checkpoints.names.transformer import TRANSFORMER
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.utils.untrusted import shown
 
-TABLES = (BERT, GPT1, GPT2, LLAMA, TRANSFORMER, MARIAN, T5, BART, MBART, RECURRENT, CONVOLUTIONAL)
+TABLES = (BERT, ROBERTA, GPT1, GPT2, LLAMA, TRANSFORMER, MARIAN, T5, BART, MBART, RECURRENT, CONVOLUTIONAL)
 FAMILIES = {names.model_type: names for names in TABLES}
 
 

@@ -41,6 +41,7 @@ OF_CODE = tuple(
 # The class of a folder that does not name one, by the model's type.
 OF_MODELS = {
     "bert": BERT[0],
+    "roberta": ROBERTA[1],
     "openai-gpt": GPT1,
     "gpt2": GPT2,
     "t5": T5,

@@ -303,6 +303,12 @@ def test_dropout_is_forgotten_where_the_format_has_no_place():
     assert values["attention_dropout"] == 0.1 and "dropout" not in values
 
 
+def test_what_a_roberta_leaves_out_is_the_default_of_its_class(tmp_path):
+    """Not what the released files say."""
+    config = read_config(write(tmp_path, model_type="roberta", max_position_embeddings=66))[0]
+    assert (config.epsilon, config.num_segments, config.pad_id, config.max_length) == (1e-12, 2, 1, 64)
+
+
 def test_block_options_have_no_place_in_the_formats_of_others():
     config = llama(**SIZES, intermediate_dim=48, block_options=[{"attention_window": 8}])
     with pytest.raises(ValueError, match=r"llama format .* no place for other values of \['block_options'\]"):

@@ -81,7 +81,7 @@ def test_what_does_not_divide():
     [
         ({"batch_size": 8}, "batch_size=8 and batch_tokens=400: expected one"),
         ({"batch_tokens": None}, "batch_size=None and batch_tokens=None"),
-        ({"batch_tokens": 99}, "batch_tokens=99: expected a number of at least 100"),
+        ({"batch_tokens": 99}, "batch_tokens=99: expected a whole number of at least 100"),
     ],
 )
 def test_settings_out_of_range(changes, message):

@@ -203,6 +203,17 @@ def test_the_class_decides_between_pipelines_of_the_same_files(tmp_path):
     assert tokens(Tokenizer.from_folder(tmp_path), "c") == ["<s>", "c", "</s>"]
 
 
+def test_the_class_follows_from_the_model_where_none_is_named(tmp_path):
+    """As in roberta-base: config.json names the model, and RoBERTa's class obeys `add_prefix_space`."""
+    special = [*byte_pair_vocabulary.BART_TOKENS]
+    Tokenizer.train(["the cat sat"], 270, model="byte_pair", special_tokens=special).save(tmp_path)
+    parts = byte_pair_vocabulary.read(tmp_path / "vocab.json", tmp_path / "merges.txt")
+    byte_pair_vocabulary.build_bart(*parts).save(str(tmp_path / "tokenizer.json"))
+    write(tmp_path, {"add_prefix_space": True})
+    write(tmp_path, {"model_type": "roberta"}, "config.json")
+    assert tokens(Tokenizer.from_folder(tmp_path), "c") == ["<s>", "Ġ", "c", "</s>"]
+
+
 @pytest.mark.parametrize(
     ("name", "change", "kind"),
     [
