@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument
 
 from zoo.cli.app import MaxLength, Model, TaskName, app, examples, of_data, of_model, of_output, of_writing
+
+if TYPE_CHECKING:
+    from keras_transformers.analysis.explorer.view import View
+    from keras_transformers.tasks import Task
 
 MOST_BYTES = 1_000_000
 
@@ -48,15 +52,11 @@ def explore(
     if among and not among.is_file():
         raise ValueError(f"there is no file {among}: --among takes a file of texts, one a line.")
     import zoo
-    from keras_transformers.analysis.explorer.view import View
 
     loaded = zoo.load(model, task, max_length=max_length)
-    view = View.of(loaded)._replace(
+    view = view_of(loaded, text, changed, pair, among)._replace(
         without=without, new_tokens=new_tokens, temperature=temperature, seed=seed, first_token=first_token
     )
-    view = view if text is None else view._replace(text=text, pair=pair or "", among="")
-    view = view if among is None else view._replace(among=read_lines(among))
-    view = view._replace(changed=changed or "", pair=view.pair if pair is None else pair)
     name = Path(model).resolve().name if Path(model).is_dir() else model
     if html is None:
         from zoo.cli.explore_page import serve
@@ -66,6 +66,16 @@ def explore(
     page = view.page(loaded, name)
     write_file(html, page)
     print(f"{html}: {len(page.encode()) / 1e6:.2f} MB")
+
+
+def view_of(task: Task, text: str | None, changed: str | None, pair: str | None, among: Path | None) -> View:
+    """Return a view of the texts that are given; without a text, of the example of the task."""
+    from keras_transformers.analysis.explorer.view import View
+
+    view = View.of(task)
+    view = view if text is None else view._replace(text=text, pair=pair or "", among="")
+    view = view if among is None else view._replace(among=read_lines(among))
+    return view._replace(changed=changed or "", pair=view.pair if pair is None else pair)
 
 
 def check_file(path: Path) -> None:
