@@ -163,6 +163,7 @@ class MadeService(NamedTuple):
 class Answers(Protocol):
     """The predictions of a task: `one_pass.OnePass` or `written_answers.Writing`."""
 
+    setup: Setup
     model: keras.Model
     made_service: MadeService | None  # the last one, kept by `services.current_service`
 

@@ -18,7 +18,6 @@ from keras_transformers.analysis.explorer.tokens import Tokens, shown
 from keras_transformers.tasks import Task
 from keras_transformers.tasks.answers.one_pass import OnePass, Signature
 from keras_transformers.tasks.answers.readers import Tensors
-from keras_transformers.tasks.answers.written_answers import Writing
 from keras_transformers.tasks.parts import Setup
 
 GAP_TASKS = ("masked_lm", "pretraining")
@@ -105,8 +104,7 @@ def _first_row(encoded: Tensors) -> dict[str, np.ndarray]:
 
 def short(task: Task) -> Setup:
     """Return the setup of a task with a `max_length` that can be shown."""
-    answers = task.parts.answers
-    setup = answers.setup if isinstance(answers, Writing) else _one_pass(task).setup
+    setup = task.parts.answers.setup
     return replace(setup, max_length=min(setup.max_length, MOST_TOKENS))
 
 
