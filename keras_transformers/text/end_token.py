@@ -89,8 +89,8 @@ def without_end_tokens(tokenizer: Tokenizer) -> Tokenizer:
     Args:
         tokenizer: A tokenizer, which is not changed.
 
-            Returns:
-            A new `Tokenizer` for single texts; the given one, if it puts nothing after them.
+    Returns:
+        A new `Tokenizer` for single texts; the given one, if it puts nothing after them.
 
     Example:
 

@@ -51,6 +51,11 @@ def with_section(method: Callable[..., Any], title: str, text: str) -> Callable[
         return method(*arguments, **options)
 
     if text:
-        doc = (inspect.getdoc(method) or "") + "\n"
-        own.__doc__ = re.sub(SECTION.format(title=title), lambda _: f"{title}:\n{text}", doc, flags=re.MULTILINE)
+        own.__doc__ = _replaced(method.__doc__ or "", title, text)
     return own
+
+
+@cache  # a method is asked for at each call
+def _replaced(docstring: str, title: str, text: str) -> str:
+    section = re.compile(SECTION.format(title=title), re.MULTILINE)
+    return section.sub(lambda _: f"{title}:\n{text}", inspect.cleandoc(docstring) + "\n")
