@@ -92,13 +92,13 @@ def test_better_than_greedy_and_the_best_first(generator):
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("knobs", [{"max_new_tokens": 1}, {"min_new_tokens": 6}, {"no_repeat_ngram": 1}], ids=str)
-def test_limits(generator, knobs):
-    texts = [text.ids for texts in generator(PROMPTS, 4, 4, **knobs) for text in texts]
-    longest = knobs.get("max_new_tokens", 12)
+@pytest.mark.parametrize("parameters", [{"max_new_tokens": 1}, {"min_new_tokens": 6}, {"no_repeat_ngram": 1}], ids=str)
+def test_limits(generator, parameters):
+    texts = [text.ids for texts in generator(PROMPTS, 4, 4, **parameters) for text in texts]
+    longest = parameters.get("max_new_tokens", 12)
     assert all(len(ids) == longest or ids[-1] == EOS for ids in texts)
-    assert all(EOS not in ids[:-1] and EOS not in ids[: knobs.get("min_new_tokens", 0)] for ids in texts)
-    if "no_repeat_ngram" in knobs:
+    assert all(EOS not in ids[:-1] and EOS not in ids[: parameters.get("min_new_tokens", 0)] for ids in texts)
+    if "no_repeat_ngram" in parameters:
         assert all(len(set(ids)) == len(ids) for ids in texts)
 
 

@@ -52,10 +52,10 @@ def test_bias_and_suppression_by_hand():
     np.testing.assert_allclose(result, [[1, -INF, 3, -INF], [1, -2, 3, 4], [1, -INF, 3, -INF]])
 
 
-def changed(logits, ids, new, bias, prescribed=Prescribed(), source=None, **knobs):  # noqa: B008
+def changed(logits, ids, new, bias, prescribed=Prescribed(), source=None, **parameters):  # noqa: B008
     """All at once, as the loop does it: rows of equal length."""
     rows, length = ids.shape
-    request = make_request(rows, [], bias, knobs)
+    request = make_request(rows, [], bias, parameters)
     program = Program(None, None, None, eos_ids=(2, 5), token_bytes=None, prescribed=prescribed)
     lengths = int32(*[length] * rows)
     cache = Cache([], () if source is None else Source([], np.ones_like(source), source))

@@ -85,8 +85,8 @@ def test_seeds_and_sequences(generator):
 @pytest.mark.integration
 def test_scores_are_the_models_own(generator):
     """Whatever penalties and filters do to the choice."""
-    knobs = {"temperature": 0.8, "top_k": 8, "repetition_penalty": 1.5, "no_repeat_ngram": 2}
-    for prompt, texts in zip(PROMPTS, generator(PROMPTS, sequences=2, **knobs), strict=True):
+    parameters = {"temperature": 0.8, "top_k": 8, "repetition_penalty": 1.5, "no_repeat_ngram": 2}
+    for prompt, texts in zip(PROMPTS, generator(PROMPTS, sequences=2, **parameters), strict=True):
         for text in texts:
             log_probs = np.take_along_axis(generator.log_probs(prompt, text.ids), np.array(text.ids)[:, None], axis=1)
             np.testing.assert_allclose(text.score, log_probs.sum(), atol=1e-3)

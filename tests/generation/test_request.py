@@ -86,24 +86,26 @@ def test_rows_of_a_request():
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_no_knob_is_infinite(value):
-    knobs, floats = (
+    parameters, floats = (
         make_sampling_parameters(len(SAMPLING_PARAMETERS), {}),
         [name for name in SAMPLING_PARAMETERS if SAMPLING_PARAMETERS[name].dtype == "float32"],
     )
-    knobs |= {name: np.full(len(SAMPLING_PARAMETERS), SAMPLING_PARAMETERS[name].neutral, "float32") for name in floats}
+    parameters |= {
+        name: np.full(len(SAMPLING_PARAMETERS), SAMPLING_PARAMETERS[name].neutral, "float32") for name in floats
+    }
     for row, name in enumerate(floats):
-        knobs[name][row] = value
-    failed = {name: to_numpy(rows) for name, rows in out_of_range(knobs).items()}
+        parameters[name][row] = value
+    failed = {name: to_numpy(rows) for name, rows in out_of_range(parameters).items()}
     for row, name in enumerate(floats):
         assert [other for other in SAMPLING_PARAMETERS if failed[other][row]] == [name]
     assert not any(rows[len(floats) :].any() for rows in failed.values())
 
 
 def test_every_knob_out_of_range():
-    knobs = make_sampling_parameters(4, {})
-    knobs["top_p"] = np.array([1.0, 0.0, 2.0, 1.0], "float32")
-    knobs["temperature"] = np.array([0.0, 0.0, -1.0, np.nan], "float32")
-    failed = {name: np.flatnonzero(to_numpy(rows)).tolist() for name, rows in out_of_range(knobs).items()}
+    parameters = make_sampling_parameters(4, {})
+    parameters["top_p"] = np.array([1.0, 0.0, 2.0, 1.0], "float32")
+    parameters["temperature"] = np.array([0.0, 0.0, -1.0, np.nan], "float32")
+    failed = {name: np.flatnonzero(to_numpy(rows)).tolist() for name, rows in out_of_range(parameters).items()}
     assert {name: rows for name, rows in failed.items() if rows} == {"top_p": [1, 2], "temperature": [2, 3]}
 
 

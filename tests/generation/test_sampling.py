@@ -85,14 +85,16 @@ def test_filters_are_those_of_transformers(filters):
     assert np.isfinite(expected.numpy()).sum(-1).std() > 0 or list(filters) == ["top_k"]
 
 
-def draws(number: int, seeds: np.ndarray, **knobs) -> np.ndarray:
+def draws(number: int, seeds: np.ndarray, **parameters) -> np.ndarray:
     """How often each token is drawn."""
     function = choose
     if keras.backend.backend() == "tensorflow":
         import tensorflow as tf
 
         function = tf.function(choose, autograph=False)
-    tokens = function(np.stack([LOGITS] * number), make_request(number, [], {}, {"temperature": 1.0} | knobs), seeds)
+    tokens = function(
+        np.stack([LOGITS] * number), make_request(number, [], {}, {"temperature": 1.0} | parameters), seeds
+    )
     return np.bincount(to_numpy(tokens), minlength=5)
 
 
@@ -107,7 +109,7 @@ STEPS = np.stack([np.full(2000, 7, "int32"), SEEDS], axis=1)
 
 
 @pytest.mark.parametrize(
-    "knobs, probabilities",
+    "parameters, probabilities",
     [
         ({}, PROBABILITIES),
         ({"temperature": 0.5}, PROBABILITIES**2),
@@ -119,9 +121,9 @@ STEPS = np.stack([np.full(2000, 7, "int32"), SEEDS], axis=1)
     ],
     ids=str,
 )
-def test_distribution_of_samples(knobs, probabilities):
+def test_distribution_of_samples(parameters, probabilities):
     """27.9 is what 1 of 100,000 fair series of 5 tokens exceeds."""
-    assert chi_squared(draws(2000, STEPS, **knobs), probabilities) < 27.9
+    assert chi_squared(draws(2000, STEPS, **parameters), probabilities) < 27.9
 
 
 def test_distribution_over_seeds():

@@ -25,7 +25,7 @@ def neutral(rows: int, **values) -> dict[str, tf.Tensor]:
 
 def test_a_request_from_outside_is_that_of_python(task):
     request, error = _request_of(neutral(2, seed=[3, 4], top_k=[5, 0]), tf.constant([["a"], [""]]), tf.constant(2))
-    expected = task.parts.answers.request(2, knobs={"seed": [3, 4], "top_k": [5, 0], "max_new_tokens": 64})
+    expected = task.parts.answers.request(2, parameters={"seed": [3, 4], "top_k": [5, 0], "max_new_tokens": 64})
     assert error.numpy().tolist() == [b"", b""]
     for name in SAMPLING_PARAMETERS:
         np.testing.assert_array_equal(getattr(request, name), getattr(expected, name))
@@ -33,8 +33,8 @@ def test_a_request_from_outside_is_that_of_python(task):
 
 
 def test_the_first_knob_that_is_wrong_is_told_and_all_become_neutral():
-    knobs = neutral(3, temperature=[0.5, -1.0, 0.5], top_p=[0.5, 2.0, 0.0])
-    request, error = _request_of(knobs, tf.constant([[""]] * 3), tf.constant(3))
+    parameters = neutral(3, temperature=[0.5, -1.0, 0.5], top_p=[0.5, 2.0, 0.0])
+    request, error = _request_of(parameters, tf.constant([[""]] * 3), tf.constant(3))
     told = [message.decode().partition(" ")[0] for message in error.numpy()]
     assert told == ["", "temperature", "top_p"]
     np.testing.assert_allclose(request.temperature, [0.5, 0, 0])
@@ -61,7 +61,7 @@ def test_no_texts(task):
 
 @pytest.mark.integration
 def test_an_error_from_before_is_kept_and_the_row_not_answered(task):
-    request = tf.nest.map_structure(tf.constant, task.parts.answers.request(2, knobs={"max_new_tokens": 3}))
+    request = tf.nest.map_structure(tf.constant, task.parts.answers.request(2, parameters={"max_new_tokens": 3}))
     answer = task.service.run(tf.constant(["a", "a"]), tf.constant(["refused", ""]), 1, request)
     assert answer["error"].numpy().tolist() == [b"refused", b""]
     assert answer["num_tokens"].numpy().tolist() == [[0], [3]]

@@ -83,11 +83,11 @@ class Generator:
 
     def __call__(
         self, prompts: list[list[int]], num_beams: int = 1, sequences: int = 1, stop: Any = (), bias: Any = None,
-        **knobs: Any,
+        **parameters: Any,
     ) -> list[list[Text]]:  # fmt: skip
-        """The texts of each prompt; knobs are one number, or one a prompt."""
+        """The texts of each prompt; parameters are one number, or one a prompt."""
         rows = num_beams if num_beams > 1 else sequences
-        request = make_request(len(prompts), stop, bias or {}, {"max_new_tokens": 12} | knobs, num_beams)
+        request = make_request(len(prompts), stop, bias or {}, {"max_new_tokens": 12} | parameters, num_beams)
         lengths = np.array([len(prompt) for prompt in prompts], "int32")
         padded = np.zeros((len(prompts), lengths.max()), "int32")
         for row, prompt in zip(padded, prompts, strict=True):

@@ -18,7 +18,7 @@ from keras_transformers.tasks.answers import saved_model as export_module
 from keras_transformers.text.tokenizer import Tokenizer
 
 TEXTS = ["the cat", "", "日本", "a wärm day, " * 20]
-KNOBS_BY_ROW = {
+PARAMETERS_BY_ROW = {
     "max_new_tokens": [12, 5, 9, 20], "temperature": [0.0, 1.0, 0.7, 1.0], "top_k": [0, 7, 0, 20], "seed": [1, 2, 3, 4],
     "repetition_penalty": [1.3, 1.0, 1.0, 1.0], "min_new_tokens": [0, 3, 0, 20],
 }  # fmt: skip
@@ -69,9 +69,9 @@ def test_a_long_prompt_keeps_its_end(task):
 
 @pytest.mark.integration
 def test_a_row_does_not_depend_on_its_neighbours(task):
-    together = task.predict(TEXTS, stop=["ä", "th"], **KNOBS_BY_ROW, batch_size=3)
+    together = task.predict(TEXTS, stop=["ä", "th"], **PARAMETERS_BY_ROW, batch_size=3)
     for row, text in enumerate(TEXTS):
-        own = {name: values[row] for name, values in KNOBS_BY_ROW.items()}
+        own = {name: values[row] for name, values in PARAMETERS_BY_ROW.items()}
         same(together[row], *task.predict([text], stop=["ä", "th"], **own))
 
 
@@ -233,8 +233,8 @@ def signatures(folder):
     return tf.saved_model.load(str(folder)).signatures
 
 
-def knobs(values: dict, rows: int, num_beams: int = 1) -> dict[str, list]:
-    """All knobs of a request: the ones given, the others neutral."""
+def parameters(values: dict, rows: int, num_beams: int = 1) -> dict[str, list]:
+    """All parameters of a request: the ones given, the others neutral."""
     return {
         name: values.get(name, [knob.neutral] * rows) if rows else []
         for name, knob in sampling_parameters_of(num_beams).items()
@@ -265,18 +265,18 @@ def test_exported_is_in_process(task, signatures):
 
 
 @pytest.mark.integration
-def test_knobs_and_stop_strings_of_each_row(task, signatures):
+def test_parameters_and_stop_strings_of_each_row(task, signatures):
     stop = [["t", ""], ["", ""], ["", "日"], ["a", "e"]]
-    answers = ask(signatures["generate"], TEXTS, stop=stop, **knobs(KNOBS_BY_ROW, 4))
+    answers = ask(signatures["generate"], TEXTS, stop=stop, **parameters(PARAMETERS_BY_ROW, 4))
     for row, answer in enumerate(answers):
-        own = {name: values[row] for name, values in KNOBS_BY_ROW.items()}
+        own = {name: values[row] for name, values in PARAMETERS_BY_ROW.items()}
         same(answer, *task.predict([TEXTS[row]], stop=[string for string in stop[row] if string], **own))
 
 
 @pytest.mark.integration
 def test_a_bad_row_fails_no_batch(signatures):
     values = {"temperature": [0.0, -1.0, 0.0, 0.0], "max_new_tokens": [5, 5, 500, 5], "top_p": [1.0, 1.0, 1.0, 2.0]}
-    answers = ask(signatures["generate"], ["a"] * 4, stop=[[]] * 4, **knobs(values, 4))
+    answers = ask(signatures["generate"], ["a"] * 4, stop=[[]] * 4, **parameters(values, 4))
     assert [answer["error"].partition(" ")[0] for answer in answers] == ["", "temperature", "max_new_tokens", "top_p"]
     assert [answer["num_tokens"] for answer in answers] == [5, 0, 0, 0]
 
@@ -284,7 +284,7 @@ def test_a_bad_row_fails_no_batch(signatures):
 @pytest.mark.integration
 def test_no_rows(task, signatures):
     assert ask(signatures["serving_default"], []) == []
-    assert ask(signatures["generate"], [], stop=np.zeros((0, 0), str), **knobs({}, 0)) == []
+    assert ask(signatures["generate"], [], stop=np.zeros((0, 0), str), **parameters({}, 0)) == []
 
 
 @pytest.mark.integration
@@ -297,7 +297,7 @@ def test_exported_beams(task, tmp_path):
     for answer, row in zip(ask(signatures["serving_default"], TEXTS), expected, strict=True):
         same(answer, row)
     values = {"length_penalty": [0.0, 1.0, 2.0, -1.0], "max_new_tokens": [9, 8, 7, 6]}
-    answers = ask(signatures["generate"], TEXTS, stop=[["a"]] * 4, **knobs(values, 4, 3))
+    answers = ask(signatures["generate"], TEXTS, stop=[["a"]] * 4, **parameters(values, 4, 3))
     for answer, row in zip(
         answers, task.predict(TEXTS, num_beams=3, num_sequences=2, stop=["a"], **values), strict=True
     ):
@@ -319,11 +319,11 @@ def test_warm_up_requests_are_answered(folder, signatures):
 
 @pytest.mark.slow
 def test_a_process_that_has_only_tensorflow(task, folder):
-    request = {"text": TEXTS, "stop": [["t"]] * 4, **knobs(KNOBS_BY_ROW, 4)}
+    request = {"text": TEXTS, "stop": [["t"]] * 4, **parameters(PARAMETERS_BY_ROW, 4)}
     answers = bare.ask(folder, {"serving_default": {"text": TEXTS}, "generate": request})
     expected = task.predict(TEXTS, stop=["ä"], max_new_tokens=12, repetition_penalty=1.2)
     assert answers["serving_default"]["generated_text"] == [row["generated_text"] for row in expected]
-    expected = task.predict(TEXTS, stop=["t"], **KNOBS_BY_ROW)
+    expected = task.predict(TEXTS, stop=["t"], **PARAMETERS_BY_ROW)
     assert answers["generate"]["generated_text"] == [row["generated_text"] for row in expected]
     np.testing.assert_allclose(answers["generate"]["score"], [row["score"] for row in expected], atol=1e-3)
 

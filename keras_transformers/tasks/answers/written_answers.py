@@ -88,19 +88,19 @@ class Writing:
         token_bias: Mapping[int, float] | None = None,
         batch_size: int = 16,
         verbose: Any = "auto",
-        **knobs: Any,
+        **parameters: Any,
     ) -> list[dict[str, Any]]:
         """Return generated texts with their scores.
 
         Args:
-            texts, stop, num_beams, num_sequences, token_bias, batch_size, verbose, **knobs: As for `generate`.
+            texts, stop, num_beams, num_sequences, token_bias, batch_size, verbose, **parameters: As for `generate`.
 
         Returns:
             One dict a text: `help(task.predict)` names its keys.
         """
         texts, num_beams = check_texts("texts", texts), self.num_beams if num_beams is None else num_beams
         num_beams, num_sequences, batch_size = _checked_counts(num_beams, num_sequences, batch_size)
-        request, service = self.request(len(texts), stop, token_bias, knobs, num_beams), self.service
+        request, service = self.request(len(texts), stop, token_bias, parameters, num_beams), self.service
 
         def answer(rows: list[tuple]) -> Iterator[dict[str, Any]]:
             texts, numbers = map(list, zip(*rows, strict=True))
@@ -171,14 +171,14 @@ class Writing:
 
     def stream(
         self, text: str, *, stop: Sequence[str] | None = None, token_bias: Mapping[int, float] | None = None,
-        **knobs: Any,
+        **parameters: Any,
     ) -> Iterator[str]:  # fmt: skip
         """Generate one text without beams and yield it piece by piece; the pieces are whole characters.
 
         Args:
             text: The prompt, or the source.
             stop: Strings before which the text ends.
-            token_bias, **knobs: As for `generate`.
+            token_bias, **parameters: As for `generate`.
 
         Returns:
             An iterator of the pieces of the new text.
@@ -187,14 +187,14 @@ class Writing:
             ValueError: As for `generate`.
         """
         check_texts("text", [text])
-        return self.service.stream(text, self.request(1, stop, token_bias, knobs))
+        return self.service.stream(text, self.request(1, stop, token_bias, parameters))
 
     def request(
         self,
         rows: int,
         stop: Sequence[str] | None = None,
         token_bias: Mapping[int, float] | None = None,
-        knobs: Mapping[str, Any] | None = None,
+        parameters: Mapping[str, Any] | None = None,
         num_beams: int = 1,
     ) -> Request:
         """Return a request for `rows` texts: the given options, then those of `generation`, then neutral values."""
@@ -204,7 +204,7 @@ class Writing:
         if settings["max_new_tokens"] >= longest:  # would leave no room for a prompt
             settings["max_new_tokens"] = self.new_tokens
         known = sampling_parameters_of(num_beams, self.has_source)
-        values = {name: value for name, value in settings.items() if name in known} | dict(knobs or {})
+        values = {name: value for name, value in settings.items() if name in known} | dict(parameters or {})
         return make_request(rows, self._stop(stop), token_bias, values, num_beams, self.has_source)
 
     @property
@@ -243,7 +243,7 @@ class Writing:
         stop: Sequence[str] | None = None,
         num_beams: int | None = None,
         num_sequences: int = 1,
-        **knobs: Any,
+        **parameters: Any,
     ) -> None:
         """Write a SavedModel that generates texts, with the cache and the tokenizer inside.
 
@@ -256,7 +256,7 @@ class Writing:
         Args:
             folder: Such as `"serving/novel/1"`. Replaced if it is a SavedModel; an interrupted export leaves the old
                 one.
-            stop, **knobs: Sampling parameters of `serving_default`.
+            stop, **parameters: Sampling parameters of `serving_default`.
             num_beams, num_sequences: As for `generate`; a request cannot change them.
 
         Raises:
@@ -269,7 +269,7 @@ class Writing:
 
         num_beams = self.num_beams if num_beams is None else num_beams
         num_beams, num_sequences, _ = _checked_counts(num_beams, num_sequences)
-        request = self.request(1, stop, None, knobs, num_beams)
+        request = self.request(1, stop, None, parameters, num_beams)
         with merged_service(self) as service:
             service.output_matrix.refresh()
             functions = service.signatures(request, num_sequences, num_beams)

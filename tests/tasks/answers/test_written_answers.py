@@ -25,15 +25,15 @@ def task():
 
 @pytest.fixture(scope="module")
 def generate(task):
-    """The signature of an export: knobs by name, those that are not given neutral."""
+    """The signature of an export: parameters by name, those that are not given neutral."""
     signature = task.service.signatures(task.parts.answers.request(1), 1)["generate"].get_concrete_function()
 
     def ask(texts, stop, **values):
-        knobs = {
+        parameters = {
             name: values.get(name, [knob.neutral] * len(texts)) for name, knob in sampling_parameters_of(1).items()
         }
-        knobs = {name: tf.constant(column, SAMPLING_PARAMETERS[name].dtype) for name, column in knobs.items()}
-        answer = signature(text=tf.constant(texts), stop=tf.constant(stop, tf.string), **knobs)
+        parameters = {name: tf.constant(column, SAMPLING_PARAMETERS[name].dtype) for name, column in parameters.items()}
+        answer = signature(text=tf.constant(texts), stop=tf.constant(stop, tf.string), **parameters)
         return {name: column.numpy().tolist() for name, column in answer.items()}
 
     return ask
