@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import keras
@@ -44,6 +45,7 @@ def save_folder(
     sentence_transformer: Mapping[str, Any] | None = None,
     task: Mapping[str, Any] | None = None,
     tensors: Mapping[str, Tensor] | None = None,
+    files: Mapping[str, str] | None = None,
 ) -> None:
     """Write a model atomically, as a folder that `transformers` can read.
 
@@ -63,6 +65,7 @@ def save_folder(
         sentence_transformer: `pooling` and `normalize`, for the files of sentence-transformers; needs `max_length`.
         task: What the class of `transformers` does not tell of the task: its `name`, and options of it.
         tensors: By the names and in the layouts of `transformers`; those of the model's variables when None.
+        files: Further texts by their path in the folder, among those of `atomic_folder.WRITTEN`.
 
     Raises:
         ValueError: The model is quantized, or lacks a layer that `architecture` needs; there is not one label for
@@ -87,7 +90,7 @@ def save_folder(
         generation = make_generation(config, generation or {})
     if sentence_transformer is not None:
         sentence_transformer = {"hidden_dim": config.hidden_dim, **sentence_transformer}
-    _write_folder(folder, values, tensors, tokenizer, generation, max_length, sentence_transformer)
+    _write_folder(folder, values, tensors, tokenizer, generation, max_length, sentence_transformer, files or {})
 
 
 def _write_folder(
@@ -98,6 +101,7 @@ def _write_folder(
     generation: Mapping[str, Any] | None = None,
     max_length: int | None = None,
     sentence_transformer: Mapping[str, Any] | None = None,
+    files: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Write the files of a model atomically, with one tensor at a time in memory.
 
@@ -107,6 +111,7 @@ def _write_folder(
         tensors: By the names and in the layouts of PyTorch's classes.
         generation: Of generation_config.json; None to write none.
         sentence_transformer: Arguments of `write_sentence_transformer`; None to write none of its files.
+        files: Further texts by their path in the folder.
 
     Raises:
         ValueError: A weight is not finite in its dtype, or `folder` holds other files.
@@ -122,6 +127,9 @@ def _write_folder(
             if max_length is None:
                 raise ValueError("the files of sentence-transformers say how long texts may be: give max_length.")
             write_sentence_transformer(temporary, max_length=max_length, **sentence_transformer)
+        for name, text in files.items():
+            (temporary / name).parent.mkdir(exist_ok=True)
+            (temporary / name).write_text(text, encoding="utf-8")
 
 
 def _write_json(path: Path, values: Mapping[str, Any]) -> None:

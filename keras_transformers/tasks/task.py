@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, final
 
@@ -278,13 +278,16 @@ class Task:
     def generation(self, settings: dict[str, Any]):
         generating(self.parts.answers).generation = settings
 
-    def save(self, folder: str | os.PathLike, dtype: str = "float32") -> None:
+    def save(
+        self, folder: str | os.PathLike, dtype: str = "float32", files: Mapping[str, str] | None = None
+    ) -> None:
         """Write a folder in Hugging Face layout, which `zoo.load` and `transformers` read.
 
         Args:
             folder: Replaced if it holds a saved task and nothing else; an interrupted save leaves the old one.
             dtype: Dtype of the stored weights: `"float32"`; `"float16"` or `"bfloat16"` for half the size;
                 `"float8_e4m3fn"` for about a quarter, with 4 significant bits for the numbers of matrices.
+            files: Further texts by their path, such as a model card: `{"README.md": card.sealed(text)}`.
 
         Raises:
             ValueError: The folder holds something else, or it is the working directory or the home folder.
@@ -293,6 +296,6 @@ class Task:
         parts = self.parts
         tokenizer = parts.tokenizer if parts.saved_tokenizer is None else parts.saved_tokenizer
         options = {"architecture": architecture_of(self.name, self.config.family), "dtype": dtype, **parts.saved()}
-        options |= {"max_length": self.max_length, "task": {"name": self.name, **parts.saved_options}}
+        options |= {"max_length": self.max_length, "task": {"name": self.name, **parts.saved_options}, "files": files}
         with merged(self.model):
             save_folder(folder, self.model, self.config, tokenizer, **options)

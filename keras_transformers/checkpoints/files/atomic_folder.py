@@ -13,9 +13,11 @@ from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from keras_transformers.checkpoints.files.card import is_unedited
 from keras_transformers.utils.json_file import read_object
 from keras_transformers.utils.untrusted import resolved, shown
 
+CARD = "README.md"
 # The files that a save writes, by its marker: the file that every such folder has. Any other file is the user's.
 WRITTEN = {
     # Written here, and by `save_pretrained` of models and tokenizers in `transformers`.
@@ -30,6 +32,8 @@ WRITTEN = {
         # By `save` of sentence-transformers, too.
         "modules.json", "sentence_bert_config.json", "config_sentence_transformers.json", "1_Pooling/config.json",
         "2_Normalize/",
+        # By `zoo train`; a README.md only if nobody has edited it (`card`).
+        CARD, "training/metrics.jsonl", "training/curve.html", "training/samples.txt",
     ),
     "saved_model.pb": (
         "saved_model.pb", "fingerprint.pb", "keras_metadata.pb",
@@ -160,6 +164,7 @@ def _other_files(folder: Path, written: Sequence[str], prefix: str = "") -> list
     for path in sorted(folder.iterdir()):
         name = prefix + path.name
         is_file = path.is_file() and any(fnmatchcase(name, pattern) for pattern in written)
+        is_file = is_file and (name != CARD or is_unedited(path))
         is_folder = path.is_dir() and any(pattern.startswith(f"{name}/") for pattern in written)
         if path.is_symlink() or not (is_file or is_folder):
             others.append(name)

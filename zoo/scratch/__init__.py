@@ -1,0 +1,1 @@
+"""Training of new models from anybody's text: plan, rounds, card."""

@@ -1,0 +1,120 @@
+"""The tokenizer of a new model: learned from the corpus, or taken from a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from tokenizers import Tokenizer as Library
+
+from keras_transformers.text.end_token import with_end_token
+from keras_transformers.text.tokenizer import Tokenizer
+from keras_transformers.text.vocabularies import wordpiece_vocabulary
+from keras_transformers.text.vocabularies.byte_pair_vocabulary import END, UNKNOWN
+from keras_transformers.text.vocabularies.learn import WITH_CASES
+from keras_transformers.text.vocabularies.unigram_vocabulary import SPECIAL_TOKENS
+
+KINDS = ("byte_pair", "wordpiece", "unigram", "character", "bytes")
+SENTINELS = 100  # of T5
+# Characters that a vocabulary is learned from: a part of every place of a larger corpus is enough, and the trainers
+# keep what they read in memory.
+SAMPLE = 50_000_000
+CHARACTERS_A_TOKEN = 40  # of the corpus, at least, for each token of a learned vocabulary
+
+
+def check_tokenizer(name: str) -> None:
+    """Raise a `ValueError` if a tokenizer is neither a kind nor a folder."""
+    if name not in KINDS and not Path(name).is_dir():
+        raise ValueError(f"--tokenizer must be one of {', '.join(KINDS)}, or a folder: received {name!r}.")
+
+
+def vocabulary_size(usual: int, characters: int, kind: str) -> int | None:
+    """Return the size of a vocabulary to learn: the usual one, or less for a small corpus.
+
+    Args:
+        usual: What the model wants.
+        characters: Of the corpus.
+        kind: One of `KINDS`; characters and bytes need no size.
+
+    Example:
+
+    >>> vocabulary_size(4_096, 13_000_000, "byte_pair"), vocabulary_size(4_096, 60_000, "byte_pair")
+    (4096, 1500)
+    """
+    if kind in ("character", "bytes"):
+        return None
+    return min(usual, max(characters // CHARACTERS_A_TOKEN, 300))
+
+
+def learn_vocabulary(
+    texts: Iterable[str], kind: str, size: int | None, model: str, lowercase: bool = False
+) -> Tokenizer:
+    """Learn a tokenizer with the special tokens that a kind of model needs.
+
+    Args:
+        texts: The corpus, read once.
+        kind: One of `KINDS`.
+        size: Tokens; None for characters and bytes.
+        model: A name of `new_models.MODELS`, or `"transformer"`.
+        lowercase: Whether to lower-case texts; of WordPiece and unigram vocabularies only.
+
+    Returns:
+        A `Tokenizer`. BERT's puts `[CLS]` and `[SEP]` around texts, T5's ends them with `</s>`.
+
+    Example:
+
+    >>> tokenizer = learn_vocabulary(["ACGT TTGA"], "character", None, "bert")
+    >>> [tokenizer.id_to_token(number) for number in tokenizer.encode(["GAT"])[0].ids]
+    ['[CLS]', 'G', 'A', 'T', '[SEP]']
+    """
+    if lowercase and kind not in WITH_CASES:
+        raise ValueError(f"--lowercase is of {' and '.join(WITH_CASES)} vocabularies: received it with {kind}.")
+    special_tokens = _special_tokens(model, kind)
+    if kind == "wordpiece" and model == "bert":
+        return Tokenizer.train(texts, size, lowercase=lowercase, model=kind)
+    if kind == "wordpiece":
+        raise ValueError(f"--tokenizer wordpiece is BERT's, and {model} needs other special tokens. Give byte_pair.")
+    tokenizer = Tokenizer.train(
+        texts, size, lowercase=lowercase if kind in WITH_CASES else None, model=kind, special_tokens=special_tokens
+    )
+    return _with_template(tokenizer, model)
+
+
+def _special_tokens(model: str, kind: str) -> tuple[str, ...]:
+    """Return the special tokens of a model with a vocabulary of some kind, in the order of their ids."""
+    unknown = (UNKNOWN,) if kind == "character" else ()  # bytes know every character
+    if model == "bert":
+        return (*wordpiece_vocabulary.SPECIAL_TOKENS, *unknown, *((UNKNOWN, "</s>") if kind == "unigram" else ()))
+    if model == "t5":
+        return (*SPECIAL_TOKENS, *(f"<extra_id_{number}>" for number in range(SENTINELS)))
+    if model == "transformer" or kind == "unigram":
+        return SPECIAL_TOKENS
+    return (END, *unknown)
+
+
+def _with_template(tokenizer: Tokenizer, model: str) -> Tokenizer:
+    """Return a tokenizer that puts the special tokens of the model around texts."""
+    if model in ("t5", "transformer"):
+        return with_end_token(tokenizer, tokenizer.eos_id)
+    if model != "bert":
+        return tokenizer
+    library = Library.from_str(tokenizer.to_json())
+    start, end = ((token, tokenizer.token_to_id(token)) for token in (wordpiece_vocabulary.CLS, wordpiece_vocabulary.SEP))
+    library.post_processor = wordpiece_vocabulary.template(start, end)
+    return tokenizer.with_library(library)
+
+
+def sample(texts: Iterable[str], characters: int, most: int = SAMPLE) -> Iterator[str]:
+    """Yield texts of every place of a corpus, about `most` characters of `characters` in all.
+
+    Example:
+
+    >>> list(sample(["ab", "cd", "ef", "gh"], characters=8, most=4))
+    ['ab', 'ef']
+    """
+    seen = taken = 0
+    for text in texts:
+        if taken * characters <= seen * most:
+            taken += len(text)
+            yield text
+        seen += len(text)

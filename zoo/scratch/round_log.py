@@ -1,0 +1,133 @@
+"""What a run prints and writes after each round: figures, a curve, samples."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import keras
+
+from keras_transformers.training.workers.distribute import is_chief
+from keras_transformers.utils.keras_private import strategy_of
+from zoo.scratch.loss_curve import curve_page
+
+METRICS, CURVE, SAMPLES = "metrics.jsonl", "curve.html", "samples.txt"
+SAMPLED = 5  # rounds between two samples
+
+
+class Units(NamedTuple):
+    """What the figures of a round are made from: the `tokens` of a step, and of held-out text the characters a token
+    (None where losses are not of all tokens).
+    """
+
+    tokens: int
+    characters: float | None
+
+
+class RoundLog(keras.callbacks.Callback):
+    """A callback that prints a line a round, and writes metrics.jsonl, curve.html and samples.txt.
+
+    A round is an epoch of `fit`. After an interruption the files go on at the round of the state. Put it behind the
+    callback that keeps the best round.
+
+    Args:
+        folder: Where the files are.
+        units: Of the figures.
+        best: The callback that keeps the best round.
+        write: From nothing to a sample; None for none.
+        title: Of the curve.
+
+    Attributes:
+        rows: What was written so far, a dict a round.
+    """
+
+    def __init__(self, folder: Path, units: Units, best: Any, write: Callable[[], str] | None = None, title: str = ""):
+        super().__init__()
+        self.folder, self.units, self.best, self.write, self.title = folder, units, best, write, title
+        self.rows: list[dict[str, Any]] = []
+        self._has_header = False
+
+    def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        if not self.rows:
+            self.rows = [row for row in read_rounds(self.folder) if row["round"] <= epoch]
+        self._start, self._trained = time.perf_counter(), 0
+
+    def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
+        self._trained = batch + 1
+
+    def on_test_begin(self, logs: dict[str, Any] | None = None) -> None:
+        self._measured = time.perf_counter()
+
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        if not is_chief(strategy_of(self.model)):
+            return
+        logs, steps = logs or {}, self._trained
+        before = self.rows[-1] if self.rows else {"minutes": 0.0, "step": 0}
+        training = getattr(self, "_measured", time.perf_counter()) - self._start
+        row = {"round": epoch + 1, "step": before["step"] + steps, "loss": _loss(logs, "")}
+        row |= {"held_out_loss": _loss(logs, "val_"), "perplexity": math.exp(min(_loss(logs, "val_"), 700.0))}
+        if self.units.characters:
+            row["loss_by_character"] = row["held_out_loss"] / self.units.characters
+        row["tokens_a_second"] = round(steps * self.units.tokens / training)
+        row["minutes"] = before["minutes"] + (time.perf_counter() - self._start) / 60
+        row["is_best"] = self.best.best_epoch == epoch
+        self.rows.append(row)
+        self._print(row)
+        self._write(epoch)
+
+    def _print(self, row: dict[str, Any]) -> None:
+        columns = {
+            "round": f"{row['round']}/{self.params['epochs']}",
+            "step": f"{row['step']:,}",
+            "minutes": f"{row['minutes']:.1f}",
+            "loss": f"{row['loss']:.4f}",
+            "held-out": f"{row['held_out_loss']:.4f}",
+            "perplexity": f"{row['perplexity']:.4g}",
+            **({"by character": f"{row['loss_by_character']:.4f}"} if "loss_by_character" in row else {}),
+            "tokens/s": f"{row['tokens_a_second']:,}",
+        }
+        widths = [max(len(name), 8) for name in columns]
+        if not self._has_header:
+            print("  ".join(f"{name:>{width}}" for name, width in zip(columns, widths, strict=True)))
+            self._has_header = True
+        cells = [f"{value:>{width}}" for value, width in zip(columns.values(), widths, strict=True)]
+        print("  ".join([*cells, *["best"] * row["is_best"]]), flush=True)
+
+    def _write(self, epoch: int) -> None:
+        replace_text(self.folder / METRICS, "".join(f"{json.dumps(row)}\n" for row in self.rows))
+        replace_text(self.folder / CURVE, curve_page(self.title, self.rows))
+        last = epoch + 1 == self.params["epochs"]
+        if self.write is None or not (epoch == 0 or last or (epoch + 1) % SAMPLED == 0):
+            return
+        sample = self.write()
+        print(f"  {json.dumps(sample, ensure_ascii=False)}", flush=True)
+        with open(self.folder / SAMPLES, "a", encoding="utf-8") as file:
+            file.write(f"round {epoch + 1}:\n{sample}\n\n")
+
+
+def _loss(logs: dict[str, Any], prefix: str) -> float:
+    """Return the loss of a token: from the perplexity, as Keras' loss is a mean of the batches' means."""
+    perplexity = logs.get(f"{prefix}perplexity")
+    if perplexity is None or not 0 < perplexity < math.inf:
+        return float(logs.get(f"{prefix}loss", math.nan))
+    return math.log(perplexity)
+
+
+def read_rounds(folder: Path) -> list[dict[str, Any]]:
+    """Return the lines of a metrics.jsonl; none if there is no such file."""
+    path = folder / METRICS
+    if not path.is_file():
+        return []
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Write a file so that an interruption leaves the old one."""
+    temporary = path.with_name(f"{path.name}.new")
+    temporary.write_text(text, encoding="utf-8")
+    os.replace(temporary, path)

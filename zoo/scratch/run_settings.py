@@ -1,0 +1,136 @@
+"""What a user asks of a run, checked before any work."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from zoo.scratch.new_models import new_model, sizes_of
+from zoo.scratch.new_vocabulary import check_tokenizer
+
+# What does not change a run's result: a resumed run may have other values.
+FREE = ("out", "strategy", "prompt")
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """The settings of a run; None for what the run is to choose.
+
+    Args:
+        model: A name of `new_models.MODELS`.
+        text: Files, folders or patterns of the corpus.
+        out: Folder to write.
+        field: Key or column of the text in JSON lines and Parquet.
+        encoding: Of the text files.
+        held_out: Share of the corpus that is held out.
+        validation: Files that are held out instead.
+        size: A name of `new_models.SIZES`.
+        layers, heads, hidden_dim: Single values of the size.
+        max_length: Tokens of a row.
+        tokenizer: A name of `new_vocabulary.KINDS`, or a folder.
+        vocabulary: Tokens of a learned vocabulary.
+        lowercase: Whether texts are lower-cased.
+        hours: Time for the training; or
+        steps: Steps of it; or
+        epochs: Passes over the corpus.
+        batch_size: Rows of a step.
+        learning_rate: Its peak.
+        dropout: Rate of all dropouts; chosen by the passes over the corpus when None.
+        weight_decay: Of AdamW.
+        patience: Rounds without a lower held-out loss after which the run ends.
+        rounds: Number of rounds, after each of which held-out text is measured.
+        prompt: Begin of the samples.
+        dtype: A Keras dtype policy.
+        seed: Of weights, order and masks.
+        strategy: Of several devices or machines.
+
+    Raises:
+        ValueError: A value is unknown or out of range, or two contradict each other.
+    """
+
+    model: str
+    text: tuple[str, ...]
+    out: Path
+    field: str = "text"
+    encoding: str = "utf-8"
+    held_out: float = 0.05
+    validation: tuple[str, ...] = ()
+    size: str | None = None
+    layers: int | None = None
+    heads: int | None = None
+    hidden_dim: int | None = None
+    max_length: int | None = None
+    tokenizer: str | None = None
+    vocabulary: int | None = None
+    lowercase: bool = False
+    hours: float | None = None
+    steps: int | None = None
+    epochs: float | None = None
+    batch_size: int = 16
+    learning_rate: float | None = None
+    dropout: float | None = None
+    weight_decay: float = 0.1
+    patience: int = 5
+    rounds: int = 20
+    prompt: str | None = None
+    dtype: str | None = None
+    seed: int = 1
+    strategy: str | None = None
+
+    def __post_init__(self):
+        wanted = new_model(self.model)
+        if self.tokenizer is not None:
+            check_tokenizer(self.tokenizer)
+        sizes_of(self.size, self.layers, self.heads, self.hidden_dim)
+        if len(given := [name for name in ("hours", "steps", "epochs") if getattr(self, name) is not None]) > 1:
+            raise ValueError(f"--{' and --'.join(given)} both say how long to train: give one of them.")
+        for name in ("hours", "epochs", "learning_rate"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < math.inf:
+                raise ValueError(f"--{option(name)} must be a number above 0: received {value}.")
+        for name, least in {"steps": 1, "batch_size": 1, "rounds": 1, "patience": 1, "max_length": 8}.items():
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise ValueError(f"--{option(name)} must be at least {least}: received {value}.")
+        for name in ("held_out", "dropout"):
+            if not 0 <= (getattr(self, name) or 0) < 1:
+                raise ValueError(f"--{option(name)} must be a share from 0 to below 1: received {getattr(self, name)}.")
+        if self.held_out == 0 and not self.validation:
+            raise ValueError("--held-out 0 leaves nothing to measure on: give --validation FILES, or a share such as 0.05.")
+        kind = self.tokenizer or wanted.tokenizer
+        if self.vocabulary is not None and (kind in ("character", "bytes") or Path(kind).is_dir()):
+            raise ValueError(f"--vocabulary is the size of a learned vocabulary, and --tokenizer {kind} has its own.")
+
+    @property
+    def run_folder(self) -> Path:
+        """The folder of the run beside the model: tokens, tokenizer, plan, states and figures."""
+        out = self.out.resolve()
+        return out.with_name(f"{out.name}.run")
+
+    def identity(self) -> dict[str, Any]:
+        """Return the settings on which the run's result depends, as JSON holds them."""
+        values = {name: value for name, value in asdict(self).items() if name not in FREE}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+
+def option(name: str) -> str:
+    """Return the option of the command line for a field.
+
+    Example:
+
+    >>> option("batch_size")
+    'batch-size'
+    """
+    return name.replace("_", "-")
+
+
+def differences(now: dict[str, Any], before: dict[str, Any]) -> list[str]:
+    """Return the settings that differ, as `--option now (before)`."""
+    known = {field.name for field in fields(RunSettings)} - set(FREE)
+    return [
+        f"--{option(name)} {now.get(name)} (was {before.get(name)})"
+        for name in sorted(known)
+        if now.get(name) != before.get(name)
+    ]
