@@ -1,4 +1,4 @@
-"""`train`: the recipe in the file of a model."""
+"""`train`: a new model from own text; or the recipe in the file of a model."""
 
 from __future__ import annotations
 
@@ -12,21 +12,72 @@ from typer import Argument
 from keras_transformers.checkpoints.files.atomic_folder import check_target
 from zoo._entry import module, names
 from zoo._recipe import remove_state, state_folder
-from zoo.cli.app import app, examples, of_data, of_output, of_training, step, verbosity
+from zoo.cli.app import Strategy, app, examples, of_data, of_model, of_output, of_training, step, verbosity
+
+DTYPE = "A Keras dtype policy, such as mixed_bfloat16."
 
 
-@app.command(epilog=examples("train mini_bert_en --data DATA/gutenberg_novels --out runs/mini_bert_en"))
+@app.command(
+    epilog=examples(
+        "train --text shakespeare.txt --model gpt2 --hours 0.2 --out runs/mine",
+        "train --text 'corpus/**/*.txt' --model bert --size mini --epochs 3 --out runs/encoder",
+        "train --text games.jsonl --field moves --model llama --tokenizer character --out runs/chess",
+        "train mini_bert_en --data DATA/gutenberg_novels --out runs/mini_bert_en",
+    )
+)
 def train(
-    name: Annotated[str, Argument(help="A name of `list` that was trained with this package.")],
-    data: Annotated[Path, of_data(help="Folder of the data that zoo/NAME.py describes.")],
-    out: Annotated[
-        Path, of_output(help="Folder to write. FOLDER.resume keeps the state of the run until it has ended.")
-    ],
-    epochs: Annotated[int | None, of_training(help="Passes over the data, if not the recipe's.", min=1)] = None,
-    seed: Annotated[int | None, of_training(help="Of weights, order and masks, if not the recipe's.")] = None,
+    name: Annotated[str | None, Argument(help="A name of `list` that was trained with this package: its recipe.")] = None,
+    data: Annotated[Path | None, of_data(help="Of a recipe: folder of the data that zoo/NAME.py describes.")] = None,
+    out: Annotated[Path, of_output(help="Folder to write. OUT.run (of a recipe OUT.resume) keeps the run.")] = Path(
+        "runs/new"
+    ),
+    text: Annotated[
+        list[str] | None, of_data(help="File, folder or pattern of the text; several times for several; - for stdin.")
+    ] = None,
+    field: Annotated[str, of_data(help="Key or column of the text in JSON lines and Parquet.")] = "text",
+    encoding: Annotated[str, of_data(help="Of the text files.")] = "utf-8",
+    held_out: Annotated[float, of_data(help="Share of the text to hold out and measure on.")] = 0.05,
+    validation: Annotated[list[str] | None, of_data(help="Files to measure on, instead of a share.")] = None,
+    model: Annotated[str, of_model(help="Kind of the new model: gpt2, llama, lstm, bert or t5.")] = "gpt2",
+    size: Annotated[
+        str | None, of_model(help="tiny, mini, small, medium, base or large; chosen for --hours if not given.")
+    ] = None,
+    layers: Annotated[int | None, of_model(help="Number of layers, if not the size's.", min=1)] = None,
+    heads: Annotated[int | None, of_model(help="Number of heads, if not the size's.", min=1)] = None,
+    hidden_dim: Annotated[int | None, of_model(help="Width, if not the size's.", min=1)] = None,
+    max_length: Annotated[int | None, of_model(help="Tokens of a row.", min=8)] = None,
+    tokenizer: Annotated[
+        str | None, of_model(help="byte_pair, wordpiece, unigram, character, bytes, or a folder; else what suits.")
+    ] = None,
+    vocabulary: Annotated[int | None, of_model(help="Tokens to learn.", min=1)] = None,
+    lowercase: Annotated[bool, of_model(help="Lower-case texts (wordpiece, unigram).")] = False,
+    dropout: Annotated[float | None, of_model(help="Rate while it trains; chosen by the passes if not given.")] = None,
+    dtype: Annotated[str | None, of_model(help=DTYPE)] = None,
+    hours: Annotated[float | None, of_training(help="Time to train; it chooses steps, and size if not given.")] = None,
+    steps: Annotated[int | None, of_training(help="Or updates.", min=1)] = None,
+    epochs: Annotated[float | None, of_training(help="Or passes over the text; of a recipe if not its own.")] = None,
+    batch_size: Annotated[int, of_training(help="Rows a step.", min=1)] = 16,
+    learning_rate: Annotated[float | None, of_training(help="Its peak.")] = None,
+    rounds: Annotated[int, of_training(help="How often held-out text is measured.", min=1)] = 20,
+    patience: Annotated[int, of_training(help="Rounds without a better held-out loss that end the run.", min=1)] = 5,
+    prompt: Annotated[str | None, of_training(help="Begin of the samples.")] = None,
+    seed: Annotated[int | None, of_training(help="Of weights, order and masks.")] = None,
+    strategy: Strategy = None,
 ) -> None:
-    """Train a model from scratch by its recipe; the same command goes on with an interrupted run."""
-    run_recipe(name, data, out, epochs=epochs, seed=seed)
+    """Train a model from scratch, on own text or by a recipe; the same command goes on with an interrupted run.
+
+    A share of the text is held out, a vocabulary is learned, and a table tells what will be done and how long it
+    takes. The best round is kept; OUT is a folder in Hugging Face layout with a card.
+    """
+    asked = dict(locals())
+    if text:
+        from zoo.cli.training.on_text import train_on_text
+
+        train_on_text(asked)
+    elif name and data:
+        run_recipe(name, data, out, epochs=None if epochs is None else round(epochs), seed=seed)
+    else:
+        raise ValueError("give --text FILES for a new model from own text, or NAME and --data for a recipe.")
 
 
 def run_recipe(name: str, data: Path, out: Path, **options: Any) -> None:

@@ -142,3 +142,17 @@ def sizes_of(
             f"{near + num_heads}, or as many heads as divide it."
         )
     return num_layers, num_heads, width
+
+
+def sized(name: str, size: tuple[int, int, int], tokenizer: Tokenizer, max_length: int) -> TransformerConfig:
+    """Return the configuration of a kind of model.
+
+    Args:
+        name: A name of `MODELS`.
+        size: Layers, heads and width.
+        tokenizer: Its tokenizer.
+        max_length: Longest text in tokens.
+    """
+    num_layers, num_heads, hidden_dim = size
+    sizes = {"num_layers": num_layers, "num_heads": num_heads, "hidden_dim": hidden_dim, "max_length": max_length}
+    return new_model(name).make({"vocabulary_size": tokenizer.vocabulary_size, **sizes}, tokenizer)

@@ -16,7 +16,7 @@ from keras_transformers.training.optimizers.adamw import AdamW
 
 WARM_UP, LEAST_STEPS = 2, 3
 SECONDS = 3.0  # of measured steps, at least
-STATE = 16  # bytes of a parameter in training: weight, gradient and AdamW's two moments in float32
+
 
 
 class Speed(NamedTuple):

@@ -1,0 +1,115 @@
+"""What a run tells before it starts: one table, and what the user is warned of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from zoo.cli.app import hanging, print_facts
+from zoo.scratch.run_plan import FRESH_PASSES, Plan
+
+if TYPE_CHECKING:
+    from keras_transformers.text.tokenizer import Tokenizer
+    from zoo.scratch.text_run import TextRun
+
+STATE_BYTES = 16  # of a parameter in training: weight, gradient and AdamW's two moments in float32
+TOKENS_A_ROW = 100  # of the corpus, at least, for each token of the vocabulary
+UNKNOWN, SHARED, REPEATED = 0.001, 0.01, 0.2  # shares from which on the user is warned
+
+
+def show_plan(run: TextRun, plan: Plan) -> None:
+    """Print the plan of a run, and its warnings."""
+    print_facts(plan_facts(run, plan))
+    for warning in warnings_of(run, plan):
+        print(hanging("warning: ", warning), flush=True)
+
+
+def plan_facts(run: TextRun, plan: Plan) -> dict[str, str]:
+    """Return the facts of a plan, by name, as they are printed."""
+    settings, (train, held_out, facts) = run.settings, run.corpus
+    tokens = settings.batch_size * run.max_length
+    layers, heads, width = plan.size
+    split = "files of --validation" if settings.validation else f"{held_out.num_tokens:,} tokens, spread over the corpus"
+    return {
+        "text": f"{len(facts.files)} files, {facts.characters:,} characters, {facts.documents:,} documents, "
+        f"{facts.lines:,} lines",
+        "tokens": f"{train.num_tokens:,} to train on, {held_out.num_tokens:,} held out; "
+        f"{held_out.num_characters / max(held_out.num_tokens, 1):.2f} characters a token",
+        "held out": split,
+        "vocabulary": f"{run.tokenizer.vocabulary_size:,} tokens",
+        "model": f"{settings.model}: {layers} layers of {width}, {heads} heads, {plan.parameters:,} parameters",
+        "memory": f"{STATE_BYTES * plan.parameters / 1e9:.2g} GB of weights, gradients and moments, and activations",
+        "training": f"{plan.steps:,} steps of {settings.batch_size} x {run.max_length} tokens: "
+        f"{plan.steps * tokens / max(train.num_tokens, 1):.3g} passes over the text; learning rate "
+        f"{plan.learning_rate:.2g}, dropout {plan.dropout:g}",
+        "speed": f"{1 / plan.seconds:.3g} steps, {tokens / plan.seconds:,.0f} tokens a second (measured)",
+        "time": f"{duration(plan.steps * plan.seconds)} of training steps to the end; a round of {plan.round_steps:,} "
+        f"steps takes {duration(plan.round_steps * plan.seconds)}",
+    }
+
+
+def warnings_of(run: TextRun, plan: Plan) -> Iterator[str]:
+    """Yield what may go wrong with a plan."""
+    train, _, facts = run.corpus
+    vocabulary = run.tokenizer.vocabulary_size
+    if train.num_tokens < TOKENS_A_ROW * vocabulary:
+        yield (
+            f"the vocabulary of {vocabulary:,} tokens is large for {train.num_tokens:,} tokens of text: many are hardly "
+            f"ever seen. Give a --vocabulary of at most {max(train.num_tokens // TOKENS_A_ROW, 300):,}."
+        )
+    passes = plan.steps * run.settings.batch_size * run.max_length / max(train.num_tokens, 1)
+    if plan.parameters > train.num_tokens and passes > FRESH_PASSES:
+        yield (
+            f"the model has {plan.parameters:,} parameters for {train.num_tokens:,} tokens of text, which it reads "
+            f"{passes:.0f} times: it will learn them by heart. Give a smaller --size, or more text."
+        )
+    all_tokens = facts.train_tokens + facts.held_out_tokens
+    if facts.unknown_tokens > UNKNOWN * all_tokens:
+        examples = ", ".join(map(repr, facts.unknown_examples[:5]))
+        yield (
+            f"{facts.unknown_tokens / all_tokens:.2%} of the tokens stand for text that is not in the vocabulary, such "
+            f"as {examples}. Give --tokenizer byte_pair, which knows every text, or a larger --vocabulary."
+        )
+    if facts.shared_lines > SHARED:
+        yield (
+            f"{facts.shared_lines:.1%} of the held-out lines are in the training text, too: the held-out loss will be "
+            "too good. Remove the duplicates, or give --validation FILES."
+        )
+    if facts.repeated_lines > REPEATED:
+        yield f"{facts.repeated_lines:.0%} of the lines of the corpus repeat others. Remove the duplicates."
+    if (lost := lost_lines(run.tokenizer, next(iter(run.files)))) is not None:
+        yield (
+            f"the vocabulary does not keep texts as they are: {lost[0]!r} comes back as {lost[1]!r}. Give --tokenizer "
+            "byte_pair, character or bytes to keep capitals, spaces and line ends."
+        )
+
+
+def lost_lines(tokenizer: Tokenizer, text: str) -> tuple[str, str] | None:
+    """Return the first line that does not come back from its tokens, and what comes back; None if all do.
+
+    Example:
+
+    >>> from keras_transformers.text.tokenizer import Tokenizer
+    >>> lost_lines(Tokenizer.train(["The cat"], 40), "The  cat")
+    ('The  cat', 'the cat')
+    """
+    for line in text.splitlines():
+        ids = tokenizer.encode([line], special_tokens=False)[0].ids
+        if (back := tokenizer.decode(ids)) != line:
+            return line, back
+    return None
+
+
+def duration(seconds: float) -> str:
+    """Return a time in the unit that suits it.
+
+    Example:
+
+    >>> duration(42), duration(600), duration(9000)
+    ('42 seconds', '10 minutes', '2.5 hours')
+    """
+    for size, unit in ((3600, "hours"), (60, "minutes")):
+        if seconds >= 1.5 * size:
+            return f"{seconds / size:.2g} {unit}" if seconds < 10 * size else f"{round(seconds / size)} {unit}"
+    return f"{math.ceil(seconds)} seconds"

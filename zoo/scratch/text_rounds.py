@@ -1,0 +1,122 @@
+"""The rounds of a run on text, its last measurement, and the folder that it writes."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from zoo.cli.app import step
+from zoo.scratch.kept_plan import KeptPlan
+from zoo.scratch.round_log import CURVE, METRICS, SAMPLES, RoundLog, Units
+from zoo.scratch.run_card import card
+from zoo.scratch.run_plan import Plan
+from zoo.scratch.text_run import TextRun
+
+if TYPE_CHECKING:
+    from keras_transformers.tasks import Task
+
+MONITOR = "val_perplexity"
+SAMPLE_TOKENS = 60
+
+
+def train_rounds(run: TextRun, plan: Plan) -> Task:
+    """Train by a plan, going on where an interrupted run was; return the task with the weights of its best round."""
+    import keras
+
+    from keras_transformers.training.best_epoch import BestEpoch
+    from keras_transformers.training.optimizers.adamw import AdamW
+    from keras_transformers.training.optimizers.schedules import WarmupCosine
+    from keras_transformers.training.resuming.resume import Resume
+    from keras_transformers.training.workers.distribute import scope
+    from keras_transformers.utils.keras_private import strategy_of
+
+    settings, kept = run.settings, KeptPlan(run.settings)
+    task = run.task(plan.size, plan.dropout)
+    dataset = run.dataset(task, steps_per_epoch=plan.round_steps)
+    held_out = task.dataset(
+        run.corpus.held_out, batch_size=settings.batch_size, shuffle=False,
+        num_rows=plan.held_out_steps * settings.batch_size,
+    )  # fmt: skip
+    with scope(strategy_of(task.model)):
+        rate = WarmupCosine(plan.learning_rate, plan.warmup_steps, plan.steps)
+        optimizer = AdamW(rate, weight_decay=settings.weight_decay, beta_2=run.wanted.beta_2)
+        task.compile(optimizer, jit_compile=run.jit_compile)
+    best = BestEpoch(MONITOR, "down")
+    patience = keras.callbacks.EarlyStopping(MONITOR, mode="min", patience=settings.patience)
+    log = RoundLog(kept.folder, units(run), best, sampler(run, task), f"{settings.out.name}: losses in nats a token")
+    resume = Resume(kept.states, dataset, every=plan.state_steps, callbacks=[best, patience])
+    task.model.fit(
+        dataset, epochs=plan.rounds, validation_data=held_out, verbose=0, shuffle=False,
+        callbacks=[best, patience, log, resume],
+    )  # fmt: skip
+    return task
+
+
+def units(run: TextRun) -> Units:
+    """Return what the figures of a run are made from."""
+    held_out = run.corpus.held_out
+    is_causal = run.wanted.task == "causal_lm"
+    characters = held_out.num_characters / held_out.num_tokens if is_causal else None
+    return Units(run.settings.batch_size * run.max_length, characters)
+
+
+def sampler(run: TextRun, task: Task) -> Any:
+    """Return a function that writes a sample; None for a model that does not write from a prompt."""
+    if run.wanted.task != "causal_lm":
+        return None
+    prompt = run.settings.prompt or next(iter(run.files)).lstrip()[:20].splitlines()[0]
+    return partial(_write, task, prompt, min(SAMPLE_TOKENS, run.max_length // 2))
+
+
+def _write(task: Task, prompt: str, tokens: int) -> str:
+    return prompt + task.generate([prompt], max_new_tokens=tokens, temperature=0.8, seed=1, verbose=0)[0]
+
+
+def finish(run: TextRun, plan: Plan, task: Task, command: str) -> dict[str, float]:
+    """Measure a trained task on all held-out text, write its folder, and forget the states of the run.
+
+    Args:
+        run: The run.
+        plan: Its plan.
+        task: With the weights of the best round.
+        command: What was run, after `python -m zoo`; for the card.
+
+    Returns:
+        What was measured, by name.
+    """
+    settings, kept = run.settings, KeptPlan(run.settings)
+    held_out = run.corpus.held_out
+    with step(f"measure {held_out.num_tokens:,} held-out tokens"):
+        dataset = task.dataset(held_out, batch_size=settings.batch_size, shuffle=False)
+        measured = task.model.evaluate(dataset, return_dict=True, verbose=0)
+    results = {"perplexity": measured["perplexity"], "accuracy": measured["accuracy"]}
+    results["loss (nats a token)"] = math.log(results["perplexity"])
+    if characters := units(run).characters:
+        results["loss (nats a character)"] = results["loss (nats a token)"] / characters
+        results["bits a character"] = results["loss (nats a character)"] / math.log(2)
+    task.config = run.config(plan.size)  # fine-tuning has the family's dropout again
+    with step(f"save {settings.out}"):
+        task.save(settings.out, files=_files(run, plan, results, command))
+    kept.write(plan, done=True)
+    return results
+
+
+def next_commands(run: TextRun) -> list[str]:
+    """Return the commands to run next, after `python -m zoo`."""
+    out, name = run.settings.out, run.wanted.task
+    first = {"causal_lm": f'generate {out} "..." --max-new-tokens 100', "masked_lm": f'predict {out} "... [MASK] ..."'}
+    lines = [first[name]] if name in first else []
+    return [*lines, f"finetune {out} --train train.csv --out {out}-tuned", f"export {out} {out}-export/1"]
+
+
+def _files(run: TextRun, plan: Plan, results: dict[str, float], command: str) -> dict[str, str]:
+    from zoo.scratch.plan_table import plan_facts
+
+    rows = [dict(zip(("name", "bytes", "sha256"), file, strict=True)) for file in run.corpus.facts.files]
+    text = card(run.settings.out.name, plan_facts(run, plan), results, rows, command, next_commands(run))
+    folder = run.settings.run_folder
+    written = {name: folder / name for name in (METRICS, CURVE, SAMPLES) if (folder / name).is_file()}
+    return {"README.md": text} | {
+        f"training/{name}": path.read_text(encoding="utf-8") for name, path in written.items()
+    }
