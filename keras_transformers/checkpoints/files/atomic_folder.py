@@ -15,6 +15,7 @@ from pathlib import Path
 
 from keras_transformers.checkpoints.files.card import is_unedited
 from keras_transformers.utils.json_file import read_object
+from keras_transformers.utils.safe_files import locked
 from keras_transformers.utils.untrusted import resolved, shown
 
 CARD = "README.md"
@@ -187,7 +188,7 @@ def _temporary_folders(target: Path) -> list[Path]:
 def _clear_leftovers(target: Path) -> None:
     """Remove the temporary folders of dead processes, and restore the old folder if `target` is missing."""
     for path in _temporary_folders(target):
-        with _locked(path.with_suffix("") if path.suffix == OLD else path) as is_free:
+        with locked(path.with_suffix("") if path.suffix == OLD else path) as is_free:
             if is_free and path.suffix == OLD and not target.exists():
                 path.rename(target)
             elif is_free:
@@ -200,48 +201,9 @@ def _make_temporary(target: Path, stack: contextlib.ExitStack) -> Path:
         temporary = target.with_name(_temporary_name(target))
         stack.callback(shutil.rmtree, temporary, ignore_errors=True)
         temporary.mkdir(parents=True)
-        is_free = stack.enter_context(_locked(temporary))
+        is_free = stack.enter_context(locked(temporary))
         if is_free is not False and temporary.exists():
             return temporary
-
-
-@contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[bool | None]:
-    """Lock a folder; the lock ends with the process, even if it is killed.
-
-    Yields:
-        False if another writer holds the lock; None if the file system has no locks; True otherwise.
-    """
-    handle: int | None = None
-    is_free: bool | None = True
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-        is_free = _lock(handle)
-    except BlockingIOError:
-        is_free = False
-    except FileNotFoundError:
-        pass
-    except OSError:
-        is_free = None
-    try:
-        yield is_free
-    finally:
-        if handle is not None:
-            os.close(handle)
-
-
-def _lock(handle: int) -> bool | None:
-    """Lock an open folder and return True; None where the system has no such locks.
-
-    Raises:
-        BlockingIOError: Another process holds the lock.
-    """
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        return None
-    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    return True
 
 
 def _replace(target: Path, temporary: Path) -> None:

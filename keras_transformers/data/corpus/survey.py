@@ -1,0 +1,90 @@
+"""A first look at the whole text of a corpus, which finds what is wrong with it before long work."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from keras_transformers.text.files.text_files import Section, TextFiles
+
+READ = 1 << 20  # bytes, or characters, at a time
+Tell = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What reading a corpus shows: its files as (name, bytes, sha256), and the counts of its text."""
+
+    files: tuple[tuple[str, int, str], ...]
+    characters: int
+    documents: int
+    lines: int
+    longest_line: int
+
+    def __add__(self, other: Survey) -> Survey:
+        """Return the survey of two corpora together."""
+        longest = max(self.longest_line, other.longest_line)
+        return Survey(
+            self.files + other.files,
+            self.characters + other.characters,
+            self.documents + other.documents,
+            self.lines + other.lines,
+            longest,
+        )
+
+
+def survey_text(files: TextFiles, tell: Tell) -> Survey:
+    """Read a whole corpus once, in flat memory.
+
+    Args:
+        files: The text.
+        tell: Called with what is done, how much of it, and of how much.
+
+    Raises:
+        ValueError: From `TextFiles`: a place in a file is no text.
+
+    Example:
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "fox.txt")
+    >>> _ = path.write_text("The quick fox\\nran.\\n")
+    >>> survey = survey_text(TextFiles(path), lambda *done: None)
+    >>> survey.characters, survey.documents, survey.lines, survey.longest_line
+    (19, 1, 2, 13)
+    """
+    lines = _LineCount()
+    characters = documents = told = 0
+    for section in files.sections(READ):
+        characters += len(section.text)
+        documents += section.ends_document
+        lines.add(section)
+        if characters - told >= READ:
+            told = characters
+            tell("reading", min(characters, files.size), files.size)
+    stored = tuple((str(path), path.stat().st_size, _sha256(path)) for path in files.files)
+    return Survey(stored, characters, documents, lines.count, lines.longest)
+
+
+class _LineCount:
+    """The number of lines, and the longest one in characters; a document's end ends a line."""
+
+    def __init__(self) -> None:
+        self.count = self.longest = self._begun = 0
+
+    def add(self, section: Section) -> None:
+        first, *others = section.text.split("\n")
+        lengths = [self._begun + len(first), *map(len, others)]
+        self.longest = max(self.longest, *lengths) if others else max(self.longest, lengths[0])
+        self.count, self._begun = self.count + len(others), lengths[-1]
+        if section.ends_document:
+            self.count, self._begun = self.count + bool(self._begun), 0
+
+
+def _sha256(path: Path) -> str:
+    state = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(READ):
+            state.update(block)
+    return state.hexdigest()
