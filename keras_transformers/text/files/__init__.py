@@ -1,0 +1,1 @@
+"""Text from files: plain text, JSON lines and Parquet, of any size, in flat memory."""

@@ -1,0 +1,65 @@
+"""The files that paths, folders and patterns stand for."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from keras_transformers.utils.untrusted import check_file, nearest
+
+Paths = str | os.PathLike | Sequence[str | os.PathLike]
+
+
+def find_text_files(paths: Paths) -> tuple[Path, ...]:
+    """Return the files that paths stand for, sorted, each once.
+
+    Args:
+        paths: One or several of: a file; a folder, for every file below it whose path has no hidden part; a pattern
+            such as `texts/**/*.txt`.
+
+    Raises:
+        ValueError: There is no such file, none in a folder, none that matches a pattern, or one may not be read.
+
+    Example:
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "one.txt").write_text("One."), (folder / "two.txt").write_text("Two.")
+    >>> [path.name for path in find_text_files([folder / "two.txt", folder])]
+    ['one.txt', 'two.txt']
+    """
+    given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    if wrong := [path for path in given if not isinstance(path, (str, os.PathLike)) or not str(path)]:
+        raise ValueError(f"Received {wrong[0]!r} as a path of texts: expected a file, a folder or a pattern.")
+    if not given:
+        raise ValueError("Received no path of texts: expected at least one file, folder or pattern.")
+    found: dict[Path, Path] = {}
+    for path in sorted(file for one in given for file in _files_of(str(one))):
+        found.setdefault(path.resolve(), path)
+    for path in found.values():
+        check_file(path)
+    return tuple(found.values())
+
+
+def _files_of(path: str) -> Iterator[Path]:
+    place = Path(path)
+    if place.is_dir():
+        files = [file for file in place.rglob("*") if file.is_file() and not _is_hidden(file.relative_to(place))]
+        if not files:
+            raise ValueError(f"{path} is a folder without files: expected texts in it. Give another folder.")
+        yield from files
+    elif not os.path.lexists(place) and glob.has_magic(path):
+        files = [file for file in map(Path, glob.glob(path, recursive=True)) if file.is_file()]
+        if not files:
+            raise ValueError(f"{path}: no file matches this pattern. Give a folder, or a pattern that matches.")
+        yield from files
+    elif not place.exists():
+        raise ValueError(f"{path}: there is no such file or folder.{nearest(place)}")
+    else:
+        yield place
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
