@@ -153,9 +153,9 @@ class Tokenizer(Vocabulary):
                 parts of words at "@@ ", as subword-nmt writes them.
                 "bytes": the 256 bytes of UTF-8, for any language and none. Every string decodes to itself. Nothing is
                 learned, so the texts are not read, and may be [].
-            special_tokens: None for the default: <|endoftext|> for "byte_pair" and "bytes"; <pad>, </s>, <unk> for "unigram";
-                <s>, <pad>, </s>, <unk> for "words"; none for "character". "wordpiece" always has [PAD], [UNK], [CLS],
-                [SEP], [MASK], and takes no others.
+            special_tokens: None for the default: <|endoftext|> for "byte_pair" and "bytes"; <pad>, </s>, <unk> for
+                "unigram"; <s>, <pad>, </s>, <unk> for "words"; none for "character". "wordpiece" always has [PAD],
+                [UNK], [CLS], [SEP], [MASK], and takes no others.
 
         Raises:
             ValueError: There is no text in the corpus, a file is missing or cannot be read, a text is no str, the
