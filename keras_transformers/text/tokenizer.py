@@ -20,6 +20,7 @@ from keras_transformers.text.text_checks import check_texts
 from keras_transformers.text.vocabularies import byte_pair_vocabulary, wordpiece_vocabulary
 from keras_transformers.text.vocabularies.learn import train
 from keras_transformers.text.vocabulary import Vocabulary
+from keras_transformers.text.wider_vocabulary import check_new_tokens, files_with, widened
 from keras_transformers.utils.untrusted import shown
 
 if TYPE_CHECKING:
@@ -235,6 +236,27 @@ class Tokenizer(Vocabulary):
     def with_library(self, library: tokenizers.Tokenizer) -> Tokenizer:
         """Return a tokenizer of a changed copy of this one's pipeline, with the same files."""
         return Tokenizer(library, folder_files.without_class(self._files))
+
+    def with_tokens(self, tokens: Sequence[str]) -> Tokenizer:
+        """Return a tokenizer with new tokens, which get the next ids; `tasks.new_tokens` also widens the model.
+
+        Args:
+            tokens: Words, such as `["metformin"]`, which a text then has as one token wherever they stand in it.
+
+        Raises:
+            ValueError: A token is in the vocabulary, is there twice, begins or ends with whitespace, or cannot be found
+                in a text or decoded.
+
+        Example:
+
+        >>> tokenizer = Tokenizer.train([], model="bytes").with_tokens(["metformin"])
+        >>> tokenizer.encode(["a metformin"])[0].ids
+        [98, 33, 257]
+        """
+        tokens = check_new_tokens(tokens)
+        with self._guard():
+            library = widened(self._library, tokens)
+        return Tokenizer(library, files_with(self._files, {token: library.token_to_id(token) for token in tokens}))
 
     def save(self, folder: str | Path, max_length: int | None = None) -> None:
         """Write the files that `transformers` reads; tokenizer_config.json gets `max_length`."""
