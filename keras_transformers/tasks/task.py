@@ -48,6 +48,7 @@ class Task:
         tokenizer: The `Tokenizer`.
         config: The `TransformerConfig`.
         max_length: Longest text in tokens.
+        options: The options of the task that were given.
         kind: Properties of the task, such as `needs_labels`.
 
     Raises:
@@ -83,7 +84,7 @@ class Task:
         outputs = tuple(check_texts("outputs", outputs, is_ordered=False))
         setup = Setup(kind, config, tokenizer, max_length, outputs, dtype or keras.config.dtype_policy().name)
         self.config, self.max_length, self.outputs, self.dtype = config, setup.max_length, setup.outputs, setup.dtype
-        self.parts = kind.make(setup, **options)
+        self.options, self.parts = options, kind.make(setup, **options)
         self.model, self.tokenizer = self.parts.model, self.parts.tokenizer
         self.compile()
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import tokenizers
 
@@ -19,7 +20,11 @@ from keras_transformers.text.text_checks import check_texts
 from keras_transformers.text.vocabularies import byte_pair_vocabulary, wordpiece_vocabulary
 from keras_transformers.text.vocabularies.learn import train
 from keras_transformers.text.vocabulary import Vocabulary
+from keras_transformers.text.wider_vocabulary import check_new_tokens, files_with, widened
 from keras_transformers.utils.untrusted import shown
+
+if TYPE_CHECKING:
+    import tensorflow as tf
 
 NO_FILES: Mapping[str, bytes] = MappingProxyType({})
 
@@ -124,7 +129,7 @@ class Tokenizer(Vocabulary):
     @classmethod
     def train(
         cls,
-        texts: Iterable[str],
+        texts: Iterable[str] | os.PathLike | Sequence[os.PathLike] | tf.data.Dataset,
         vocabulary_size: int | None = None,
         lowercase: bool | None = None,
         model: str = "wordpiece",
@@ -133,8 +138,10 @@ class Tokenizer(Vocabulary):
         """Learn a vocabulary, the same in every run; special tokens get the ids from 0.
 
         Args:
-            texts: The corpus, read once.
-            vocabulary_size: Maximum tokens; a small corpus may give fewer. Optional for "character" and "words".
+            texts: The corpus, read once: an iterable of str; a Path, or a list of Paths, of files and folders, as
+                `TextFiles` reads them; or a `tf.data.Dataset` of strings, one by one or in batches.
+            vocabulary_size: Maximum tokens; a small corpus may give fewer. Optional for "character" and "words". None
+                for "bytes", or the number of its tokens.
             lowercase: Whether to lower-case the text. None means True for "wordpiece", which then strips accents, too,
                 and False for "unigram". The other models do not lower-case.
             model: One of
@@ -145,9 +152,26 @@ class Tokenizer(Vocabulary):
                 the special tokens, otherwise an error of `encode`.
                 "words": the words between whitespace, the most frequent first. Texts end in </s>. Decoding joins the
                 parts of words at "@@ ", as subword-nmt writes them.
-            special_tokens: None for the default: <|endoftext|> for "byte_pair"; <pad>, </s>, <unk> for "unigram";
-                <s>, <pad>, </s>, <unk> for "words"; none for "character". "wordpiece" always has [PAD], [UNK], [CLS],
-                [SEP], [MASK], and takes no others.
+                "bytes": the 256 bytes of UTF-8, for any language and none. Every string decodes to itself. Nothing is
+                learned, so the texts are not read, and may be [].
+            special_tokens: None for the default: <|endoftext|> for "byte_pair" and "bytes"; <pad>, </s>, <unk> for
+                "unigram"; <s>, <pad>, </s>, <unk> for "words"; none for "character". "wordpiece" always has [PAD],
+                [UNK], [CLS], [SEP], [MASK], and takes no others.
+
+        Raises:
+            ValueError: There is no text in the corpus, a file is missing or cannot be read, a text is no str, the
+                vocabulary is too small, or an option is not one of the model.
+
+        Example:
+
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "play.txt")
+        >>> _ = path.write_text("ROMEO:\\nBut, soft! what light through yonder window breaks?", encoding="utf-8")
+        >>> tokenizer = Tokenizer.train(path, vocabulary_size=270, model="byte_pair")
+        >>> tokenizer.decode(tokenizer.encode(["ROMEO: soft!"])[0].ids)
+        'ROMEO: soft!'
+        >>> Tokenizer.train([], model="bytes").encode(["é"])[0].ids  # after <|endoftext|>, byte b is token 1 + b
+        [196, 170]
         """
         return cls(train(texts, vocabulary_size, lowercase, model, special_tokens))
 
@@ -212,6 +236,27 @@ class Tokenizer(Vocabulary):
     def with_library(self, library: tokenizers.Tokenizer) -> Tokenizer:
         """Return a tokenizer of a changed copy of this one's pipeline, with the same files."""
         return Tokenizer(library, folder_files.without_class(self._files))
+
+    def with_tokens(self, tokens: Sequence[str]) -> Tokenizer:
+        """Return a tokenizer with new tokens, which get the next ids; `tasks.new_tokens` also widens the model.
+
+        Args:
+            tokens: Words, such as `["metformin"]`, which a text then has as one token wherever they stand in it.
+
+        Raises:
+            ValueError: A token is in the vocabulary, is there twice, begins or ends with whitespace, or cannot be found
+                in a text or decoded.
+
+        Example:
+
+        >>> tokenizer = Tokenizer.train([], model="bytes").with_tokens(["metformin"])
+        >>> tokenizer.encode(["a metformin"])[0].ids
+        [98, 33, 257]
+        """
+        tokens = check_new_tokens(tokens)
+        with self._guard():
+            library = widened(self._library, tokens)
+        return Tokenizer(library, files_with(self._files, {token: library.token_to_id(token) for token in tokens}))
 
     def save(self, folder: str | Path, max_length: int | None = None) -> None:
         """Write the files that `transformers` reads; tokenizer_config.json gets `max_length`."""

@@ -172,6 +172,29 @@ def train(texts: Iterable[str], size: int, special_tokens: Sequence[str]) -> tok
     return build_gpt2(model["vocab"], [tuple(parts) for parts in model["merges"]], special_tokens)
 
 
+def of_bytes(size: int | None, special_tokens: Sequence[str]) -> tokenizers.Tokenizer:
+    """Build GPT-2's pipeline without merges: special tokens, then the 256 bytes, by value.
+
+    As in ByT5 (Xue et al., 2022, https://arxiv.org/abs/2105.13626): a text has as many tokens as bytes in UTF-8.
+
+    Raises:
+        ValueError: `size` is not the number of these tokens, or None; or special tokens repeat or are byte letters.
+    """
+    letters = sorted(byte_letters(), key=byte_letters().__getitem__)
+    tokens = [*special_tokens, *letters]
+    if len(set(tokens)) < len(tokens):
+        raise ValueError(
+            f"special_tokens={list(special_tokens)} repeat, or are byte letters, such as {letters[0]!r} for byte 0. "
+            "Give each special token once, and more than one letter."
+        )
+    if size not in (None, len(tokens)):
+        raise ValueError(
+            f'model="bytes" has {len(tokens)} tokens, the {len(special_tokens)} special ones and the 256 bytes: '
+            f'received vocabulary_size={size}. Leave it out; for merges of bytes, ask for model="byte_pair".'
+        )
+    return build_gpt2({token: i for i, token in enumerate(tokens)}, [], special_tokens)
+
+
 def folder_class(pipeline: dict[str, Any]) -> dict[str, Any] | None:
     """Return the entries of tokenizer_config.json for a pipeline that `transformers` has a class for; else None."""
     model, splitter = pipeline["model"], pipeline["pre_tokenizer"] or {"type": None}

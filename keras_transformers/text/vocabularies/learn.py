@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import tokenizers
 
-from keras_transformers.text.text_checks import check_text
 from keras_transformers.text.vocabularies import (
     byte_pair_vocabulary,
     character_vocabulary,
@@ -14,17 +14,16 @@ from keras_transformers.text.vocabularies import (
     word_vocabulary,
     wordpiece_vocabulary,
 )
+from keras_transformers.text.vocabularies.training_texts import training_texts
 
-MODELS = ("wordpiece", "byte_pair", "character", "unigram", "words")
+MODELS = ("wordpiece", "byte_pair", "character", "unigram", "words", "bytes")
 WITH_CASES = ("wordpiece", "unigram")  # models that may lower-case
 
 
 def train(
-    texts: Iterable[str], size: int | None, lowercase: bool | None, model: str, special_tokens: Sequence[str] | None
+    texts: Any, size: int | None, lowercase: bool | None, model: str, special_tokens: Sequence[str] | None
 ) -> tokenizers.Tokenizer:
     """Implement `Tokenizer.train`."""
-    if isinstance(texts, str):
-        raise ValueError("Expected an iterable of str to train on, received one str. Pass [text] or its lines.")
     if isinstance(special_tokens, str):
         raise ValueError(f"Expected a list of special tokens, received the str {special_tokens!r}. Pass [token, ...].")
     if model not in MODELS:
@@ -32,12 +31,16 @@ def train(
     if lowercase and model not in WITH_CASES:
         raise ValueError(f"model={model!r} keeps every string as it is: received lowercase=True. Lower-case the texts.")
 
-    texts = _strings(texts)
+    texts = training_texts(texts)
     if model == "character":
         return character_vocabulary.train(texts, size, special_tokens or ())
     if model == "words":
         special_tokens = word_vocabulary.SPECIAL_TOKENS if special_tokens is None else special_tokens
         return word_vocabulary.train(texts, size, special_tokens)
+    if model == "bytes":
+        return byte_pair_vocabulary.of_bytes(
+            size, (byte_pair_vocabulary.END,) if special_tokens is None else special_tokens
+        )
     if size is None:
         raise ValueError(f"model={model!r} needs a vocabulary_size: the largest number of tokens.")
     if model == "unigram":
@@ -50,10 +53,3 @@ def train(
         raise ValueError(f'model="wordpiece" has its own special tokens, received {special_tokens}. Omit them.')
     lowercase = lowercase is not False
     return wordpiece_vocabulary.build(wordpiece_vocabulary.train_vocabulary(texts, size, lowercase), lowercase)
-
-
-def _strings(texts: Iterable[str]) -> Iterator[str]:
-    for row, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise ValueError(f"Expected an iterable of str to train on, received one of {type(text).__name__}.")
-        yield check_text("texts", text, row)

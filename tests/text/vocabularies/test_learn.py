@@ -10,8 +10,8 @@ from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.text.vocabularies.learn import MODELS, train
 
 CORPUS = ["The cat danced on the table, and the dog sat under it.", "Dogs and cats can't be friends."]
-SIZES = {"wordpiece": 80, "byte_pair": 280, "unigram": 60, "character": None, "words": None}
-KINDS = dict(zip(MODELS, ("WordPiece", "BPE", "WordLevel", "Unigram", "WordLevel"), strict=True))
+SIZES = {"wordpiece": 80, "byte_pair": 280, "unigram": 60, "character": None, "words": None, "bytes": None}
+KINDS = dict(zip(MODELS, ("WordPiece", "BPE", "WordLevel", "Unigram", "WordLevel", "BPE"), strict=True))
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -30,6 +30,7 @@ def test_each_model(model):
         ("unigram", ["<pad>", "</s>", "<unk>"]),
         ("character", []),
         ("words", ["<s>", "<pad>", "</s>", "<unk>"]),
+        ("bytes", ["<|endoftext|>"]),
     ],
 )
 def test_special_tokens_have_the_first_ids(model, specials):
