@@ -1,24 +1,25 @@
-"""The model zoo: names, descriptions, and `load`."""
+"""The model zoo: names, descriptions, `load` and `new`."""
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING
 
 from zoo._entry import describe, names
 
 if TYPE_CHECKING:
     from zoo._load import load
+    from zoo.scratch.new import new
 
-__all__ = ["describe", "load", "names"]
+__all__ = ["describe", "load", "names", "new"]
+LATE = {"load": "zoo._load", "new": "zoo.scratch.new"}  # with Keras
 
 
 def __getattr__(name: str):
-    """Import `load` when it is first asked for, and Keras with it: names and descriptions come without."""
-    if name != "load":
+    """Import `load` or `new` when it is first asked for, and Keras with it: names and descriptions come without."""
+    if name not in LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}; its names are {', '.join(__all__)}")
-    from zoo._load import load
-
-    return load
+    return getattr(importlib.import_module(LATE[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -279,9 +279,7 @@ class Task:
     def generation(self, settings: dict[str, Any]):
         generating(self.parts.answers).generation = settings
 
-    def save(
-        self, folder: str | os.PathLike, dtype: str = "float32", files: Mapping[str, str] | None = None
-    ) -> None:
+    def save(self, folder: str | os.PathLike, dtype: str = "float32", files: Mapping[str, str] | None = None) -> None:
         """Write a folder in Hugging Face layout, which `zoo.load` and `transformers` read.
 
         Args:

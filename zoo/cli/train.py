@@ -26,7 +26,9 @@ DTYPE = "A Keras dtype policy, such as mixed_bfloat16."
     )
 )
 def train(
-    name: Annotated[str | None, Argument(help="A name of `list` that was trained with this package: its recipe.")] = None,
+    name: Annotated[
+        str | None, Argument(help="A name of `list` that was trained with this package: its recipe.")
+    ] = None,
     data: Annotated[Path | None, of_data(help="Of a recipe: folder of the data that zoo/NAME.py describes.")] = None,
     out: Annotated[Path, of_output(help="Folder to write. OUT.run (of a recipe OUT.resume) keeps the run.")] = Path(
         "runs/new"

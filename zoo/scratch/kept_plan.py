@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from keras_transformers.utils.json_file import read_object
-from zoo.scratch.round_log import CURVE, METRICS, SAMPLES, replace_text
+from keras_transformers.utils.safe_files import replace_file
+from zoo.scratch.round_log import CURVE, METRICS, SAMPLES
 from zoo.scratch.run_plan import Plan
 from zoo.scratch.run_settings import RunSettings, differences
 
@@ -63,7 +64,7 @@ class KeptPlan:
             for name in (METRICS, CURVE, SAMPLES):
                 (self.folder / name).unlink(missing_ok=True)
         values = {"done": done, "settings": self.settings.identity(), "plan": plan.to_dict()}
-        replace_text(self.folder / PLAN, json.dumps(values, indent=2) + "\n")
+        replace_file(self.folder / PLAN, json.dumps(values, indent=2) + "\n")
         if done:
             shutil.rmtree(self.states, ignore_errors=True)
 
@@ -73,4 +74,4 @@ class KeptPlan:
         (folder / marker).unlink(missing_ok=True)
         folder.mkdir(parents=True, exist_ok=True)
         save(folder)
-        replace_text(folder / marker, json.dumps(key))
+        replace_file(folder / marker, json.dumps(key))

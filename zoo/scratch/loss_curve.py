@@ -28,7 +28,9 @@ def curve_page(title: str, rounds: Sequence[dict[str, Any]]) -> str:
     low, high = min(losses), max(losses)
     longest = max((row["minutes"] for row in shown), default=1.0)
     scale = _Scale(longest or 1.0, low, high if high > low else low + 1.0)
-    lines = "".join(_line(shown, name, label, color, number, scale) for number, (name, label, color) in enumerate(LINES))
+    lines = "".join(
+        _line(shown, name, label, color, number, scale) for number, (name, label, color) in enumerate(LINES)
+    )
     return (
         f"<!doctype html><html lang='en'><meta charset='utf-8'><title>{html.escape(title)}</title>"
         f"<h1 style='font:600 16px sans-serif'>{html.escape(title)}</h1>"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from keras_transformers.checkpoints.files.atomic_folder import check_target
 from zoo.scratch.kept_plan import KeptPlan
+from zoo.scratch.plan_table import show_plan
 from zoo.scratch.run_settings import RunSettings
 from zoo.scratch.text_rounds import finish, next_commands, train_rounds
 from zoo.scratch.text_run import TextRun
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from keras_transformers.tasks import Task
 
 
-def new(model: str, text: str | os.PathLike | Sequence[str | os.PathLike], out: str | os.PathLike, **options: Any) -> Task:
+def new(
+    model: str, text: str | os.PathLike | Sequence[str | os.PathLike], out: str | os.PathLike, **options: Any
+) -> Task:
     """Train a new model on text, and write its folder: `python -m zoo train --text` in Python.
 
     The same call goes on with an interrupted run.
@@ -63,6 +66,7 @@ def run(settings: RunSettings, command: str) -> tuple[Task, dict[str, float] | N
         return zoo.load(settings.out), None
     work = TextRun(settings)
     plan = work.plan()
+    show_plan(work, plan)
     try:
         task = train_rounds(work, plan)
     except KeyboardInterrupt:

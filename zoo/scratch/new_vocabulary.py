@@ -99,7 +99,9 @@ def _with_template(tokenizer: Tokenizer, model: str) -> Tokenizer:
     if model != "bert":
         return tokenizer
     library = Library.from_str(tokenizer.to_json())
-    start, end = ((token, tokenizer.token_to_id(token)) for token in (wordpiece_vocabulary.CLS, wordpiece_vocabulary.SEP))
+    start, end = (
+        (token, tokenizer.token_to_id(token)) for token in (wordpiece_vocabulary.CLS, wordpiece_vocabulary.SEP)
+    )
     library.post_processor = wordpiece_vocabulary.template(start, end)
     return tokenizer.with_library(library)
 

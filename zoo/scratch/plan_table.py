@@ -30,7 +30,9 @@ def plan_facts(run: TextRun, plan: Plan) -> dict[str, str]:
     settings, (train, held_out, facts) = run.settings, run.corpus
     tokens = settings.batch_size * run.max_length
     layers, heads, width = plan.size
-    split = "files of --validation" if settings.validation else f"{held_out.num_tokens:,} tokens, spread over the corpus"
+    split = (
+        "files of --validation" if settings.validation else f"{held_out.num_tokens:,} tokens, spread over the corpus"
+    )
     return {
         "text": f"{len(facts.files)} files, {facts.characters:,} characters, {facts.documents:,} documents, "
         f"{facts.lines:,} lines",
@@ -55,8 +57,8 @@ def warnings_of(run: TextRun, plan: Plan) -> Iterator[str]:
     vocabulary = run.tokenizer.vocabulary_size
     if train.num_tokens < TOKENS_A_ROW * vocabulary:
         yield (
-            f"the vocabulary of {vocabulary:,} tokens is large for {train.num_tokens:,} tokens of text: many are hardly "
-            f"ever seen. Give a --vocabulary of at most {max(train.num_tokens // TOKENS_A_ROW, 300):,}."
+            f"the vocabulary of {vocabulary:,} tokens is large for {train.num_tokens:,} tokens of text: many are "
+            f"hardly ever seen. Give a --vocabulary of at most {max(train.num_tokens // TOKENS_A_ROW, 300):,}."
         )
     passes = plan.steps * run.settings.batch_size * run.max_length / max(train.num_tokens, 1)
     if plan.parameters > train.num_tokens and passes > FRESH_PASSES:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +13,7 @@ import keras
 
 from keras_transformers.training.workers.distribute import is_chief
 from keras_transformers.utils.keras_private import strategy_of
+from keras_transformers.utils.safe_files import replace_file
 from zoo.scratch.loss_curve import curve_page
 
 METRICS, CURVE, SAMPLES = "metrics.jsonl", "curve.html", "samples.txt"
@@ -99,8 +99,8 @@ class RoundLog(keras.callbacks.Callback):
         print("  ".join([*cells, *["best"] * row["is_best"]]), flush=True)
 
     def _write(self, epoch: int) -> None:
-        replace_text(self.folder / METRICS, "".join(f"{json.dumps(row)}\n" for row in self.rows))
-        replace_text(self.folder / CURVE, curve_page(self.title, self.rows))
+        replace_file(self.folder / METRICS, "".join(f"{json.dumps(row)}\n" for row in self.rows))
+        replace_file(self.folder / CURVE, curve_page(self.title, self.rows))
         last = epoch + 1 == self.params["epochs"]
         if self.write is None or not (epoch == 0 or last or (epoch + 1) % SAMPLED == 0):
             return
@@ -124,10 +124,3 @@ def read_rounds(folder: Path) -> list[dict[str, Any]]:
     if not path.is_file():
         return []
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
-def replace_text(path: Path, text: str) -> None:
-    """Write a file so that an interruption leaves the old one."""
-    temporary = path.with_name(f"{path.name}.new")
-    temporary.write_text(text, encoding="utf-8")
-    os.replace(temporary, path)

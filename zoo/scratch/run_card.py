@@ -33,7 +33,10 @@ def card(
     # mine
     """
     parts = [f"# {title}", _table(("", ""), facts.items())]
-    parts += ["## Measured on held-out text", _table(("metric", "value"), ((k, f"{v:.5g}") for k, v in results.items()))]
+    parts += [
+        "## Measured on held-out text",
+        _table(("metric", "value"), ((k, f"{v:.5g}") for k, v in results.items())),
+    ]
     parts += ["The losses of every round are in [training/metrics.jsonl](training/metrics.jsonl), their curve in "
               "[training/curve.html](training/curve.html)."]  # fmt: skip
     if files:

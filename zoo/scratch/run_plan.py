@@ -98,7 +98,9 @@ def choose_size(
         # A larger model is measured only if the last one had tokens for several times its size.
         larger = SIZES[name]
         growth = (larger[0] * larger[2] ** 2) / (best.size[0] * best.size[2] ** 2)
-        if best.parameters * growth > corpus_tokens * FRESH_PASSES or not _suits(best, settings.hours / growth, tokens_a_step):
+        if best.parameters * growth > corpus_tokens * FRESH_PASSES or not _suits(
+            best, settings.hours / growth, tokens_a_step
+        ):
             break
         candidate = measure(larger)
         if not _suits(candidate, settings.hours, tokens_a_step):
@@ -112,9 +114,7 @@ def _suits(candidate: Candidate, hours: float, tokens_a_step: int) -> bool:
     return tokens >= TOKENS_A_PARAMETER * candidate.parameters
 
 
-def make_plan(
-    settings: RunSettings, candidate: Candidate, rows: int, held_out_rows: int, tokens_a_row: int
-) -> Plan:
+def make_plan(settings: RunSettings, candidate: Candidate, rows: int, held_out_rows: int, tokens_a_row: int) -> Plan:
     """Return the plan of a run.
 
     Args:
@@ -126,7 +126,8 @@ def make_plan(
     """
     steps_a_pass = rows / settings.batch_size
     steps = _steps(settings, candidate, steps_a_pass, tokens_a_row * settings.batch_size)
-    round_steps = max(math.ceil(steps / settings.rounds), 1)
+    rounds = _rounds(steps, settings.rounds)
+    round_steps = math.ceil(steps / rounds)
     passes = steps / steps_a_pass
     usual_dropout = next(rate for most, rate in DROPOUTS if passes <= most)
     held_out_batches = max(held_out_rows // settings.batch_size, 1)
@@ -143,6 +144,19 @@ def make_plan(
         dropout=usual_dropout if settings.dropout is None else settings.dropout,
         seconds=candidate.seconds,
     )
+
+
+def _rounds(steps: int, most: int) -> int:
+    """Return a number of rounds that divides the steps, near `most` if there is one; else `most`: the last round then
+    ends a few steps later.
+
+    Example:
+
+    >>> _rounds(2_000, 20), _rounds(950, 20), _rounds(7, 20)
+    (20, 19, 7)
+    """
+    most = min(most, steps)
+    return next((rounds for rounds in range(most, most // 2, -1) if steps % rounds == 0), most)
 
 
 def _steps(settings: RunSettings, candidate: Candidate, steps_a_pass: float, tokens_a_step: int) -> int:

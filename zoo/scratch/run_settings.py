@@ -98,7 +98,9 @@ class RunSettings:
             if not 0 <= (getattr(self, name) or 0) < 1:
                 raise ValueError(f"--{option(name)} must be a share from 0 to below 1: received {getattr(self, name)}.")
         if self.held_out == 0 and not self.validation:
-            raise ValueError("--held-out 0 leaves nothing to measure on: give --validation FILES, or a share such as 0.05.")
+            raise ValueError(
+                "--held-out 0 leaves nothing to measure on: give --validation FILES, or a share such as 0.05."
+            )
         kind = self.tokenizer or wanted.tokenizer
         if self.vocabulary is not None and (kind in ("character", "bytes") or Path(kind).is_dir()):
             raise ValueError(f"--vocabulary is the size of a learned vocabulary, and --tokenizer {kind} has its own.")

@@ -18,7 +18,6 @@ WARM_UP, LEAST_STEPS = 2, 3
 SECONDS = 3.0  # of measured steps, at least
 
 
-
 class Speed(NamedTuple):
     """What was measured: `seconds` of a step, and `compile_seconds` until the first step is done."""
 

@@ -14,9 +14,9 @@ from zoo.cli.app import step
 from zoo.scratch.kept_plan import KeptPlan
 from zoo.scratch.new_models import new_model, sized
 from zoo.scratch.new_vocabulary import learn_vocabulary, sample, vocabulary_size
-from zoo.scratch.plan_table import show_plan
 from zoo.scratch.run_plan import Candidate, Plan, choose_size, make_plan
 from zoo.scratch.run_settings import RunSettings
+from zoo.scratch.standard_input import STDIN, keep_standard_input
 
 if TYPE_CHECKING:
     from keras_transformers.config.transformer_config import TransformerConfig
@@ -39,7 +39,10 @@ class TextRun:
     def __post_init__(self):
         settings = self.settings
         options = {"field": settings.field, "encoding": settings.encoding}
-        self.files = TextFiles(settings.text, **options)
+        text = [
+            keep_standard_input(settings.run_folder / "stdin.txt") if path == STDIN else path for path in settings.text
+        ]
+        self.files = TextFiles(text, **options)
         self.validation = TextFiles(settings.validation, **options) if settings.validation else None
         self.wanted = new_model(settings.model)
         self.max_length = settings.max_length or self.wanted.max_length
@@ -109,23 +112,21 @@ class TextRun:
         """Return a size with its measured speed."""
         from zoo.scratch.speed import count_parameters, measure_speed
 
-        layers, heads, width = size
-        with step(f"measure the speed of {layers} layers of {width}"):
+        with step(f"measure the speed of {size[0]} layers of {size[2]}"):
             task = self.task(size, 0.0)
             speed = measure_speed(task, self.dataset(task), self.jit_compile)
         return Candidate(size, count_parameters(task.model), *speed)
 
     def plan(self) -> Plan:
-        """Return the plan: the one that an interrupted run has begun, or a new one; print it."""
+        """Return the plan: the one that an interrupted run has begun, or a new one."""
         settings, corpus = self.settings, self.corpus
         kept = KeptPlan(settings)
         if (plan := kept.read()) is None:
-            rows = self._rows(corpus)
+            rows, held_out_rows = self._rows(corpus)
             tokens = settings.batch_size * self.max_length
             candidate = choose_size(settings, tokens, corpus.train.num_tokens, self.measure)
-            plan = make_plan(settings, candidate, *rows)
+            plan = make_plan(settings, candidate, rows, held_out_rows, self.max_length)
             kept.write(plan)
-        show_plan(self, plan)
         return plan
 
     def _rows(self, corpus: Corpus) -> tuple[int, int]:

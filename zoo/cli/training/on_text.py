@@ -32,6 +32,7 @@ def settings_of(asked: Mapping[str, Any]) -> RunSettings:
         asked: By name; None for the default.
     """
     names = {field.name for field in fields(RunSettings)}
-    values = {name: value for name, value in asked.items() if name in names and value is not None}
-    many = {name: tuple(values[name]) for name in ("text", "validation") if name in values}
-    return RunSettings(**values | many)
+    values: dict[str, Any] = {name: value for name, value in asked.items() if name in names and value is not None}
+    for name in ("text", "validation"):
+        values[name] = tuple(values.get(name, ()))
+    return RunSettings(**values)
