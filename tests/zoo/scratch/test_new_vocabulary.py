@@ -68,7 +68,7 @@ def test_kinds_that_do_not_suit(kind, model, lowercase, message):
 def test_a_tokenizer_is_a_kind_or_a_folder(tmp_path):
     check_tokenizer("bytes")
     check_tokenizer(str(tmp_path))
-    with pytest.raises(ValueError, match="--tokenizer must be one of byte_pair, .*, or a folder: received 'bpe'"):
+    with pytest.raises(ValueError, match=r"--tokenizer must be one of byte_pair, .*, or a folder: received 'bpe'"):
         check_tokenizer("bpe")
 
 
