@@ -28,8 +28,8 @@ def parts_for(name: str, parts: Parts, texts: Any, labels: Any, pairs: Sequence[
         labels, pairs: What came with it; nothing may come with a file.
 
     Raises:
-        ValueError: There are no texts, the task does not learn from bare tokens, another tokenizer has made them, or there are labels or
-            pairs.
+        ValueError: There are no texts, the task does not learn from bare tokens, another tokenizer has made them, or
+            there are labels or pairs.
     """
     check_given(texts)
     if not isinstance(texts, TokenFile):
