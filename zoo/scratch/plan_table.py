@@ -51,7 +51,7 @@ def plan_facts(run: TextRun, plan: Plan) -> dict[str, str]:
         "memory": f"{STATE_BYTES * plan.parameters / 1e9:.2g} GB of weights, gradients and moments, and activations",
         "training": f"{plan.steps:,} steps of {settings.batch_size} x {run.max_length} tokens: "
         f"{plan.steps * tokens / max(train.num_tokens, 1):.3g} passes over the text; learning rate "
-        f"{plan.learning_rate:.2g}, dropout {plan.dropout:g}",
+        f"{plan.learning_rate:.2g}, dropout {plan.dropout:g}, {plan.dtype}{', XLA' * plan.jit_compile}",
         "speed": f"{1 / plan.seconds:.3g} steps, {tokens / plan.seconds:,.0f} tokens a second (measured)",
         "time": f"{duration(plan.steps * plan.seconds)} of training steps to the end; a round of {plan.round_steps:,} "
         f"steps takes {duration(plan.round_steps * plan.seconds)}",
