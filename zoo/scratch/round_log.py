@@ -50,6 +50,7 @@ class RoundLog(keras.callbacks.Callback):
         super().__init__()
         self.folder, self.units, self.best, self.write, self.title = folder, units, best, write, title
         self.rows: list[dict[str, Any]] = []
+        self.resume: Any = None  # the callback that restores interrupted runs, if there is one
         self._has_header = False
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
@@ -67,13 +68,14 @@ class RoundLog(keras.callbacks.Callback):
         if not is_chief(strategy_of(self.model)):
             return
         logs, steps = logs or {}, self._trained
+        trained = steps - (self.resume.skipped if self.resume is not None else 0)
         before = self.rows[-1] if self.rows else {"minutes": 0.0, "step": 0}
         training = getattr(self, "_measured", time.perf_counter()) - self._start
         row = {"round": epoch + 1, "step": before["step"] + steps, "loss": _loss(logs, "")}
         row |= {"held_out_loss": _loss(logs, "val_"), "perplexity": math.exp(min(_loss(logs, "val_"), 700.0))}
         if self.units.characters:
             row["loss_by_character"] = row["held_out_loss"] / self.units.characters
-        row["tokens_a_second"] = round(steps * self.units.tokens / training)
+        row["tokens_a_second"] = round(trained * self.units.tokens / training)
         row["minutes"] = before["minutes"] + (time.perf_counter() - self._start) / 60
         row["is_best"] = self.best.best_epoch == epoch
         self.rows.append(row)

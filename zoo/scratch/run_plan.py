@@ -132,6 +132,8 @@ def make_plan(settings: RunSettings, candidate: Candidate, rows: int, held_out_r
     """
     steps_a_pass = rows / settings.batch_size
     steps = _steps(settings, candidate, steps_a_pass, tokens_a_row * settings.batch_size)
+    if settings.steps is None and steps > settings.rounds:
+        steps -= steps % settings.rounds
     rounds = _rounds(steps, settings.rounds)
     round_steps = math.ceil(steps / rounds)
     passes = steps / steps_a_pass

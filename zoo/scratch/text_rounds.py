@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.cli.app import step
@@ -46,11 +48,19 @@ def train_rounds(run: TextRun, plan: Plan) -> Task:
     patience = keras.callbacks.EarlyStopping(MONITOR, mode="min", patience=settings.patience)
     log = RoundLog(kept.folder, units(run), best, sampler(run, task), f"{settings.out.name}: losses in nats a token")
     resume = Resume(kept.states, dataset, every=plan.state_steps, callbacks=[best, patience])
-    task.model.fit(
-        dataset, epochs=plan.rounds, validation_data=held_out, verbose=0, shuffle=False,
-        callbacks=[best, patience, log, resume],
-    )  # fmt: skip
+    log.resume = resume
+    callbacks = [best, patience, log, *tensorboard(kept.folder), resume]
+    task.model.fit(dataset, epochs=plan.rounds, validation_data=held_out, verbose=0, shuffle=False, callbacks=callbacks)
     return task
+
+
+def tensorboard(folder: Path) -> list[Any]:
+    """Return a callback that writes the figures for TensorBoard, where it is installed; else none."""
+    import keras
+
+    if importlib.util.find_spec("tensorboard") is None or keras.backend.backend() != "tensorflow":
+        return []
+    return [keras.callbacks.TensorBoard(folder / "tensorboard", write_graph=False)]
 
 
 def units(run: TextRun) -> Units:
@@ -85,6 +95,8 @@ def finish(run: TextRun, plan: Plan, task: Task, command: str) -> dict[str, floa
     Returns:
         What was measured, by name.
     """
+    from keras_transformers.training.workers.distribute import is_chief, sum_over_replicas
+
     settings, kept = run.settings, KeptPlan(run.settings)
     held_out = run.corpus.held_out
     with step(f"measure {held_out.num_tokens:,} held-out tokens"):
@@ -98,7 +110,9 @@ def finish(run: TextRun, plan: Plan, task: Task, command: str) -> dict[str, floa
     task.config = run.config(plan.size)  # fine-tuning has the family's dropout again
     with step(f"save {settings.out}"):
         task.save(settings.out, files=_files(run, plan, results, command))
-    kept.write(plan, done=True)
+    if is_chief(run.strategy):
+        kept.write(plan, done=True)
+    sum_over_replicas(run.strategy, 0)  # a barrier: to TensorFlow, a worker that ends before the others has crashed
     return results
 
 

@@ -11,6 +11,7 @@ from keras_transformers.text.files.text_files import TextFiles
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.utils.json_file import read_object
 from zoo.cli.app import step
+from zoo.scratch.chief_first import chief_first
 from zoo.scratch.kept_plan import KeptPlan
 from zoo.scratch.new_models import new_model, sized
 from zoo.scratch.new_vocabulary import learn_vocabulary, sample, vocabulary_size
@@ -48,8 +49,23 @@ class TextRun:
         self.max_length = settings.max_length or self.wanted.max_length
 
     @cached_property
+    def strategy(self) -> Any:
+        """The `tf.distribute` strategy, or None; made first, as several workers connect before TensorFlow works."""
+        from keras_transformers.training.workers.strategy import chosen
+
+        return chosen(self.settings.strategy)
+
+    @cached_property
     def tokenizer(self) -> Tokenizer:
         """The tokenizer: the given one, or one that is learned once and kept beside the run."""
+        return chief_first(self.strategy, self._tokenizer)
+
+    @cached_property
+    def corpus(self) -> Corpus:
+        """The tokens of the corpus, made once and kept beside the run."""
+        return chief_first(self.strategy, self._corpus)
+
+    def _tokenizer(self) -> Tokenizer:
         settings, kind = self.settings, self.settings.tokenizer or self.wanted.tokenizer
         if Path(kind).is_dir():
             return Tokenizer.from_folder(kind)
@@ -65,9 +81,7 @@ class TextRun:
         KeptPlan.write_kept(folder, LEARNED, key, tokenizer.save)
         return tokenizer
 
-    @cached_property
-    def corpus(self) -> Corpus:
-        """The tokens of the corpus, made once and kept beside the run."""
+    def _corpus(self) -> Corpus:
         from keras_transformers.data.corpus.corpus import make_corpus
 
         tokenizer, settings = self.tokenizer, self.settings
@@ -89,10 +103,9 @@ class TextRun:
         from keras_transformers.families.dropout_rates import with_dropout
         from keras_transformers.tasks import Task
         from keras_transformers.training.workers.distribute import scope
-        from keras_transformers.training.workers.strategy import chosen
 
         keras.utils.set_random_seed(self.settings.seed)
-        with scope(chosen(self.settings.strategy)):
+        with scope(self.strategy):
             config = with_dropout(self.config(size), dropout)
             return Task(self.wanted.task, config, self.tokenizer, dtype=dtype)
 
@@ -106,17 +119,19 @@ class TextRun:
     def measure(self, size: tuple[int, int, int]) -> Candidate:
         """Return a size with its measured speed."""
         from zoo.scratch.kernels import suited_dtype, suits_xla
-        from zoo.scratch.speed import count_parameters, measure_speed
+        from zoo.scratch.speed import MOST_STEPS, count_parameters, measure_speed
 
         with step(f"measure the speed of {size[0]} layers of {size[2]}"):
             dtype = self.settings.dtype or suited_dtype()
             task = self.task(size, 0.0, dtype)
             xla = suits_xla(self.settings.batch_size * self.max_length, size[2], self.settings.model)
-            speed = measure_speed(task, self.dataset(task), xla)
+            speed = measure_speed(task, self.dataset(task, steps_per_epoch=MOST_STEPS), xla)
         return Candidate(size, count_parameters(task.model), *speed, dtype, xla)
 
     def plan(self) -> Plan:
         """Return the plan: the one that an interrupted run has begun, or a new one."""
+        from keras_transformers.training.workers.distribute import is_chief
+
         settings, corpus = self.settings, self.corpus
         kept = KeptPlan(settings)
         if (plan := kept.read()) is None:
@@ -124,7 +139,8 @@ class TextRun:
             tokens = settings.batch_size * self.max_length
             candidate = choose_size(settings, tokens, corpus.train.num_tokens, self.measure)
             plan = make_plan(settings, candidate, rows, held_out_rows, self.max_length)
-            kept.write(plan)
+            if is_chief(self.strategy):
+                kept.write(plan)
         return plan
 
     def _rows(self, corpus: Corpus) -> tuple[int, int]:
