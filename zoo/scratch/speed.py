@@ -25,18 +25,19 @@ class Speed(NamedTuple):
     compile_seconds: float
 
 
-def measure_speed(task: Any, dataset: Any, jit_compile: bool) -> Speed:
+def measure_speed(task: Any, dataset: Any, jit_compile: bool, warm_up: int = WARM_UP) -> Speed:
     """Train on some batches and take the time. The weights change: measure with a task of its own.
 
     Args:
         task: A `Task`.
         dataset: Batches, as from `task.dataset`.
         jit_compile: Whether XLA compiles the step.
+        warm_up: Steps that are not counted; more where batches differ in their shapes, as each of the first is traced.
     """
     task.compile(AdamW(1e-5), jit_compile=jit_compile)
     batches = _endless(dataset)
     start = time.perf_counter()
-    for x, y, *_ in islice(batches, WARM_UP):
+    for x, y, *_ in islice(batches, warm_up):
         task.model.train_on_batch(x, y)
     compiled = time.perf_counter()
 

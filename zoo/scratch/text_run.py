@@ -47,6 +47,11 @@ class TextRun:
         self.wanted = new_model(settings.model)
         self.max_length = settings.max_length or self.wanted.max_length
 
+    @property
+    def learned_from(self) -> dict[str, Any]:
+        """What a vocabulary is learned from, as JSON holds it: other files, other vocabulary."""
+        return {"files": [[str(path), path.stat().st_size, path.stat().st_mtime_ns] for path in self.files.files]}
+
     @cached_property
     def tokenizer(self) -> Tokenizer:
         """The tokenizer: the given one, or one that is learned once and kept beside the run."""
@@ -54,8 +59,8 @@ class TextRun:
         if Path(kind).is_dir():
             return Tokenizer.from_folder(kind)
         size = settings.vocabulary or vocabulary_size(self.wanted.vocabulary_size, self.files.size, kind)
-        files = [[str(path), path.stat().st_size, path.stat().st_mtime_ns] for path in self.files.files]
-        key = {"kind": kind, "size": size, "model": settings.model, "lowercase": settings.lowercase, "files": files}
+        key = {"kind": kind, "size": size, "model": settings.model, "lowercase": settings.lowercase}
+        key |= self.learned_from
         folder = settings.run_folder / TOKENIZER
         if (folder / LEARNED).is_file() and read_object(folder / LEARNED) == key:
             return Tokenizer.from_folder(folder)

@@ -122,7 +122,9 @@ def read_table_pairs(
     usual: tuple[Column, Column] = (0, 1) if has_tabs and not isinstance(source or target, str) else COLUMNS
     columns = [own if given is None else given for given, own in zip((source, target), usual, strict=True)]
     if columns[0] == columns[1]:
-        raise ValueError(f"--source-column and --target-column are both {columns[0]!r}: expected two columns of {path}.")
+        raise ValueError(
+            f"--source-column and --target-column are both {columns[0]!r}: expected two columns of {path}."
+        )
     if has_tabs and all(isinstance(column, int) for column in columns):
         rows = _tab_rows(path, [int(column) for column in columns], encoding)
     elif path.suffix.lower() in FORMATS:
