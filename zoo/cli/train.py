@@ -98,7 +98,7 @@ def train(
     seed: Annotated[int | None, of_training(help="Of weights, order and masks.")] = None,
     strategy: Strategy = None,
 ) -> None:
-    """Train a model from scratch, on own text, on pairs of texts, or by a recipe; the same command goes on with an interrupted run.
+    """Train a model from scratch, on own text or pairs, or by a recipe; the same command goes on with a killed run.
 
     A share of the text is held out, a vocabulary is learned, and a table tells what will be done and how long it
     takes. The best round is kept; OUT is a folder in Hugging Face layout with a card.

@@ -58,8 +58,8 @@ def new(
         The trained `Task`.
 
     Raises:
-        ValueError: There is no `out`, and not one of `text` and pairs; an option is unknown or out of range; or the text
-            or the pairs cannot be read.
+        ValueError: There is no `out`, or nothing to learn from; an option is unknown or out of range; the files cannot be
+            read.
     """
     if out is None:
         raise ValueError("zoo.new writes a folder: give out, such as out='runs/mine'.")
