@@ -58,7 +58,7 @@ def new(
         The trained `Task`.
 
     Raises:
-        ValueError: There is no `out`, or nothing to learn from; an option is unknown or out of range; the files cannot be
+        ValueError: There is no `out`, or nothing to learn from; an option is unknown or out of range; a file cannot be
             read.
     """
     if out is None:

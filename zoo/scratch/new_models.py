@@ -85,12 +85,10 @@ def _bert(sizes: dict[str, Any], tokenizer: Tokenizer) -> TransformerConfig:
 
 
 def _transformer(sizes: dict[str, Any], tokenizer: Tokenizer) -> TransformerConfig:
-    """Return a Transformer in Marian's form with the paper's initialisers: Marian's are for a width of 512."""
-    width = sizes["hidden_dim"]
+    """Return a Transformer in Marian's form, which `transformers` reads, as transformer_mini_en_de is."""
     return families.marian(
-        **{"num_decoder_layers": max(sizes["num_layers"] // 2, 1)} | sizes, intermediate_dim=2 * width,
-        activation="relu", pad_id=tokenizer.pad_id, eos_ids=(tokenizer.eos_id,), initializer_range=None,
-        embedding_initializer_range=width**-0.5,
+        **{"num_decoder_layers": max(sizes["num_layers"] // 2, 1)} | sizes, intermediate_dim=2 * sizes["hidden_dim"],
+        activation="relu", pad_id=tokenizer.pad_id, eos_ids=(tokenizer.eos_id,),
     )  # fmt: skip
 
 

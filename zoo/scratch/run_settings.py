@@ -83,8 +83,8 @@ class RunSettings:
         wanted = new_model(self.model)
         if self.text and self.model == "transformer":
             raise ValueError(
-                "--model transformer learns from pairs: received --text. Give --source FILE and --target FILE, or --pairs "
-                "TABLE; or another --model."
+                "--model transformer learns from pairs: received --text. Give --source FILE and --target FILE, or "
+                "--pairs TABLE; or another --model."
             )
         if self.tokenizer is not None:
             check_tokenizer(self.tokenizer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from keras_transformers.text.files.text_files import TextFiles
 from keras_transformers.text.tokenizer import Tokenizer
@@ -13,7 +13,7 @@ from keras_transformers.utils.json_file import read_object
 from zoo.cli.app import step
 from zoo.scratch.kept_plan import KeptPlan
 from zoo.scratch.new_models import new_model, sized
-from zoo.scratch.new_vocabulary import learn_vocabulary, sample, vocabulary_size
+from zoo.scratch.new_vocabulary import CHARACTERS_A_TOKEN, learn_vocabulary, sample, vocabulary_size
 from zoo.scratch.run_plan import Candidate, Plan, choose_size, make_plan
 from zoo.scratch.run_settings import RunSettings
 from zoo.scratch.standard_input import STDIN, keep_standard_input
@@ -35,6 +35,7 @@ class TextRun:
     """
 
     settings: RunSettings
+    characters_a_token: ClassVar[int] = CHARACTERS_A_TOKEN  # of the corpus, for each token of a learned vocabulary
 
     def __post_init__(self):
         settings = self.settings
@@ -58,7 +59,9 @@ class TextRun:
         settings, kind = self.settings, self.settings.tokenizer or self.wanted.tokenizer
         if Path(kind).is_dir():
             return Tokenizer.from_folder(kind)
-        size = settings.vocabulary or vocabulary_size(self.wanted.vocabulary_size, self.files.size, kind)
+        size = settings.vocabulary or vocabulary_size(
+            self.wanted.vocabulary_size, self.files.size, kind, self.characters_a_token
+        )
         key = {"kind": kind, "size": size, "model": settings.model, "lowercase": settings.lowercase}
         key |= self.learned_from
         folder = settings.run_folder / TOKENIZER
@@ -87,6 +90,10 @@ class TextRun:
         """Return the configuration of a size."""
         return sized(self.settings.model, size, self.tokenizer, self.max_length)
 
+    def fresh_config(self, size: tuple[int, int, int]) -> TransformerConfig:
+        """Return the configuration with which a model of a size starts, before it has learned anything."""
+        return self.config(size)
+
     def task(self, size: tuple[int, int, int], dropout: float) -> Task:
         """Return a fresh task of a size; it trains with `dropout`, and is saved with the family's own."""
         import keras
@@ -98,7 +105,7 @@ class TextRun:
 
         keras.utils.set_random_seed(self.settings.seed)
         with scope(chosen(self.settings.strategy)):
-            config = with_dropout(self.config(size), dropout)
+            config = with_dropout(self.fresh_config(size), dropout)
             return Task(self.wanted.task, config, self.tokenizer, dtype=self.settings.dtype)
 
     def dataset(self, task: Task, **options: Any) -> Any:

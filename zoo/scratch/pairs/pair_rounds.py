@@ -48,7 +48,7 @@ def train_rounds(run: PairRun, plan: Plan) -> Task:
         partial(textwrap.indent, prefix="  "),
     )  # fmt: skip
     resume = Resume(kept.states, dataset, every=plan.state_steps, callbacks=[best, patience])
-    average = AverageEpochs(kept.states / MEANS, count=min(AVERAGED, plan.rounds))
+    average = AverageEpochs(kept.states / MEANS, count=min(AVERAGED, max(plan.rounds // 4, 1)))
     task.model.fit(
         dataset, epochs=plan.rounds, validation_data=held_out, verbose=0, shuffle=False,
         callbacks=[translations.callback(), best, patience, log, resume, average],

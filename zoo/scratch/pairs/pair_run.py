@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -63,6 +63,7 @@ class PairRun(TextRun):
     """
 
     settings: PairSettings
+    characters_a_token: ClassVar[int] = 500  # a hundred tokens: words of two languages are twice as many
 
     def __post_init__(self):
         settings = self.settings
@@ -80,7 +81,8 @@ class PairRun(TextRun):
             raise ValueError("every source is one of the files of --validation-source: nothing is left to learn from.")
         self.facts = replace(facts, held_out_targets=shared_targets(self.choice))
         paths = tuple(map(Path, settings.paths.values()))
-        self.files = PairTexts(paths, sum(path.stat().st_size for path in paths), self.choice.train)
+        size = sum(path.stat().st_size for path in paths)
+        self.files = PairTexts(paths, size, self.choice.train)  # type: ignore[assignment]
 
     @property
     def file_facts(self) -> list[dict[str, Any]]:
@@ -119,6 +121,13 @@ class PairRun(TextRun):
         settings = self.settings
         return sized(settings.model, size, self.tokenizer, self.max_length, settings.decoder_layers)
 
+    def fresh_config(self, size: tuple[int, int, int]) -> TransformerConfig:
+        """Return the configuration of a size with the paper's initialisers: Marian's are for a width of 512."""
+        config = self.config(size)
+        if config.family != "marian":
+            return config
+        return config.replace(initializer_range=None, embedding_initializer_range=config.hidden_dim**-0.5)
+
     def task(self, size: tuple[int, int, int], dropout: float) -> Task:
         """Return a fresh task of a size, which translates with beams."""
         task = super().task(size, dropout)
@@ -133,8 +142,8 @@ class PairRun(TextRun):
         """Return batches of pairs by tokens."""
         from keras_transformers.data.batches.pipeline import batches
 
-        sizes = {"batch_tokens": self.settings.batch_tokens, "max_length": self.max_length}
-        return batches(rows, task.parts.objective(), **sizes, **options)
+        options |= {"batch_tokens": self.settings.batch_tokens, "max_length": self.max_length}
+        return batches(rows, task.parts.objective(), **options)
 
     @property
     def jit_compile(self) -> bool:
