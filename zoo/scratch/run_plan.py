@@ -22,12 +22,14 @@ OVERHEAD = 0.85  # share of the time for training: the rest compiles, measures, 
 
 
 class Candidate(NamedTuple):
-    """A measured size: parameters, seconds of a step, seconds until the first step is done."""
+    """A measured size: parameters, seconds of a step, seconds until the first step is done, and how it was measured."""
 
     size: tuple[int, int, int]
     parameters: int
     seconds: float
     compile_seconds: float = 0.0
+    dtype: str = "float32"
+    jit_compile: bool = False
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ class Plan:
         warmup_steps: In which it rises.
         dropout: Rate of all dropouts.
         seconds: Measured, of a step.
+        dtype: The dtype policy.
+        jit_compile: Whether XLA compiles the step.
     """
 
     size: tuple[int, int, int]
@@ -57,6 +61,8 @@ class Plan:
     warmup_steps: int
     dropout: float
     seconds: float
+    dtype: str
+    jit_compile: bool
 
     @property
     def rounds(self) -> int:
@@ -143,6 +149,8 @@ def make_plan(settings: RunSettings, candidate: Candidate, rows: int, held_out_r
         warmup_steps=max(round(WARM_UP * steps), 1),
         dropout=usual_dropout if settings.dropout is None else settings.dropout,
         seconds=candidate.seconds,
+        dtype=candidate.dtype,
+        jit_compile=candidate.jit_compile,
     )
 
 

@@ -94,7 +94,7 @@ class TextRun:
         """Return the configuration with which a model of a size starts, before it has learned anything."""
         return self.config(size)
 
-    def task(self, size: tuple[int, int, int], dropout: float) -> Task:
+    def task(self, size: tuple[int, int, int], dropout: float, dtype: str) -> Task:
         """Return a fresh task of a size; it trains with `dropout`, and is saved with the family's own."""
         import keras
 
@@ -106,7 +106,7 @@ class TextRun:
         keras.utils.set_random_seed(self.settings.seed)
         with scope(chosen(self.settings.strategy)):
             config = with_dropout(self.fresh_config(size), dropout)
-            return Task(self.wanted.task, config, self.tokenizer, dtype=self.settings.dtype)
+            return Task(self.wanted.task, config, self.tokenizer, dtype=dtype)
 
     def dataset(self, task: Task, **options: Any) -> Any:
         """Return the batches of the corpus."""
@@ -115,19 +115,17 @@ class TextRun:
             self.corpus.train, batch_size=settings.batch_size, seed=settings.seed, drop_remainder=True, **options
         )
 
-    @property
-    def jit_compile(self) -> bool:
-        """Whether XLA compiles the steps: all batches have one shape, and small models gain. Not of recurrent ones."""
-        return self.settings.model != "lstm"
-
     def measure(self, size: tuple[int, int, int]) -> Candidate:
         """Return a size with its measured speed."""
+        from zoo.scratch.kernels import suited_dtype, suits_xla
         from zoo.scratch.speed import count_parameters, measure_speed
 
         with step(f"measure the speed of {size[0]} layers of {size[2]}"):
-            task = self.task(size, 0.0)
-            speed = measure_speed(task, self.dataset(task), self.jit_compile)
-        return Candidate(size, count_parameters(task.model), *speed)
+            dtype = self.settings.dtype or suited_dtype()
+            task = self.task(size, 0.0, dtype)
+            xla = suits_xla(self.settings.batch_size * self.max_length, size[2], self.settings.model)
+            speed = measure_speed(task, self.dataset(task), xla)
+        return Candidate(size, count_parameters(task.model), *speed, dtype, xla)
 
     def plan(self) -> Plan:
         """Return the plan: the one that an interrupted run has begun, or a new one."""

@@ -35,7 +35,7 @@ def train_rounds(run: PairRun, plan: Plan) -> Task:
     from keras_transformers.training.resuming.resume import Resume
 
     settings, kept = run.settings, KeptPlan(run.settings)
-    task = run.task(plan.size, plan.dropout)
+    task = run.task(plan.size, plan.dropout, plan.dtype)
     dataset = run.dataset(task, steps_per_epoch=plan.round_steps)
     held_out = run.batches(task, run.measured_rows(plan), shuffle=False, by_length=True)
     _compile(run, plan, task)
@@ -68,7 +68,7 @@ def _compile(run: PairRun, plan: Plan, task: Task) -> None:
         if run.settings.schedule == "cosine":
             rate = WarmupCosine(plan.learning_rate, plan.warmup_steps, plan.steps)
         optimizer = AdamW(rate, weight_decay=run.settings.weight_decay, beta_2=run.wanted.beta_2)
-        task.compile(optimizer, jit_compile=run.jit_compile)
+        task.compile(optimizer, jit_compile=plan.jit_compile)
 
 
 def _choose_weights(run: PairRun, task: Task, best: Any) -> None:

@@ -128,9 +128,9 @@ class PairRun(TextRun):
             return config
         return config.replace(initializer_range=None, embedding_initializer_range=config.hidden_dim**-0.5)
 
-    def task(self, size: tuple[int, int, int], dropout: float) -> Task:
+    def task(self, size: tuple[int, int, int], dropout: float, dtype: str) -> Task:
         """Return a fresh task of a size, which translates with beams."""
-        task = super().task(size, dropout)
+        task = super().task(size, dropout, dtype)
         task.generation = {"num_beams": BEAMS}
         return task
 
@@ -145,19 +145,16 @@ class PairRun(TextRun):
         options |= {"batch_tokens": self.settings.batch_tokens, "max_length": self.max_length}
         return batches(rows, task.parts.objective(), **options)
 
-    @property
-    def jit_compile(self) -> bool:
-        """Whether XLA compiles the steps: not where batches have dozens of shapes, each of which takes seconds."""
-        return False
-
     def measure(self, size: tuple[int, int, int]) -> Candidate:
-        """Return a size with its measured speed."""
+        """Return a size with its measured speed; without XLA, which takes seconds for each of dozens of shapes."""
+        from zoo.scratch.kernels import suited_dtype
         from zoo.scratch.speed import count_parameters, measure_speed
 
         with step(f"measure the speed of {size[0]} layers of {size[2]}"):
-            task = self.task(size, 0.0)
-            speed = measure_speed(task, self.dataset(task), self.jit_compile, TRACED)
-        return Candidate(size, count_parameters(task.model), *speed)
+            dtype = self.settings.dtype or suited_dtype()
+            task = self.task(size, 0.0, dtype)
+            speed = measure_speed(task, self.dataset(task), False, TRACED)
+        return Candidate(size, count_parameters(task.model), *speed, dtype)
 
     @cached_property
     def steps_a_pass(self) -> int:

@@ -51,7 +51,7 @@ def plan_facts(run: PairRun, plan: Plan) -> dict[str, str]:
         f"all pairs ({run.files.size / 1e6:,.0f} MB of files) are in memory",
         "training": f"{plan.steps:,} steps of at most {settings.batch_tokens:,} tokens a side: "
         f"{plan.steps / run.steps_a_pass:.3g} passes over the pairs; learning rate {plan.learning_rate:.2g} "
-        f"({settings.schedule}, {plan.warmup_steps:,} steps of warm-up), dropout {plan.dropout:g}",
+        f"({settings.schedule}, {plan.warmup_steps:,} steps of warm-up), dropout {plan.dropout:g}, {plan.dtype}",
         "speed": f"{1 / plan.seconds:.3g} steps, {run.tokens_a_step / plan.seconds:,.0f} tokens of both sides a second "
         "(measured)",
         "time": f"{duration(plan.steps * plan.seconds)} of training steps to the end; a round of {plan.round_steps:,} "
