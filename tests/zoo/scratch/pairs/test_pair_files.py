@@ -47,7 +47,7 @@ def test_unlike_numbers_of_lines(tmp_path):
         (b"", "without a byte"),
         (b"Hallo\nGr\xfc\xdf Gott\n", "line 2"),
         ("Hallo\n".encode("utf-16"), "UTF-16"),
-        (b"Ha\0llo\n", "NUL"),
+        (b"Ha\0llo\n", "a zero byte, so it is a binary file"),
     ],
 )
 def test_files_that_are_no_text(tmp_path, content, message):

@@ -41,7 +41,7 @@ def test_the_table_tells_pairs_and_lengths(tmp_path):
     rows = run.encoded[0].rows.num_rows, run.encoded[1].rows.num_rows
     assert sum(rows) == 300 and f"300: {rows[0]} to learn from, {rows[1]} held out" in facts["pairs"]
     assert facts["left out"] == "none" and "1 + 1 layers of 32" in facts["model"]
-    assert facts["vocabulary"] == "150 tokens for both sides"
+    assert facts["vocabulary"] == f"{run.tokenizer.vocabulary_size} tokens for both sides"
 
 
 def test_a_vocabulary_is_learned_from_the_training_side_once(tmp_path):
