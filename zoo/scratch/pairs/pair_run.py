@@ -102,6 +102,12 @@ class PairRun(TextRun):
             "held_out": settings.held_out,
         }
 
+    @property
+    def learns_pieces(self) -> bool:
+        """Whether a vocabulary of a chosen size is learned."""
+        kind = self.settings.tokenizer or self.wanted.tokenizer
+        return kind not in ("character", "bytes") and not Path(kind).is_dir()
+
     @cached_property
     def ending_tokenizer(self) -> Tokenizer:
         """The tokenizer, which ends texts."""

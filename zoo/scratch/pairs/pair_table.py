@@ -83,7 +83,7 @@ def warnings_of(run: PairRun, plan: Plan) -> Iterator[str]:
     yield from _of_pairs(run)
     (train, held_out), vocabulary = run.encoded, run.tokenizer.vocabulary_size
     tokens = sum(train.tokens)
-    if tokens < TOKENS_A_ROW * vocabulary:
+    if run.learns_pieces and tokens < TOKENS_A_ROW * vocabulary:
         yield (
             f"the vocabulary of {vocabulary:,} tokens is large for {tokens:,} tokens of text: many are hardly ever "
             f"seen. Give a --vocabulary of at most {max(tokens // TOKENS_A_ROW, 300):,}."

@@ -118,7 +118,7 @@ def test_a_translator_from_two_files(tmp_path, capsys, model, kind):
     sizes |= {"hidden_dim": 64, "max_length": 64} | ({"vocabulary": 400} if kind == "byte_pair" else {})
     out = tmp_path / "mine"
     options = {"steps": 400 if kind == "unigram" else 30, "rounds": 5, "batch_tokens": 1024, "dropout": 0.0}
-    options |= {"learning_rate": 3e-3, "tokenizer": kind, "held_out": 0.1}
+    options |= {"learning_rate": 3e-3, "tokenizer": kind, "held_out": 0.1, "dtype": "float32"}
     task = zoo.new(model, source=source, target=target, out=out, **sizes, **options)
     rounds = [json.loads(line) for line in (tmp_path / "mine.run/metrics.jsonl").read_text().splitlines()]
     assert len(rounds) == 5 and rounds[-1]["held_out_loss"] < rounds[0]["held_out_loss"]
