@@ -120,7 +120,7 @@ def _suits(candidate: Candidate, hours: float, tokens_a_step: int) -> bool:
     return tokens >= TOKENS_A_PARAMETER * candidate.parameters
 
 
-def make_plan(settings: RunSettings, candidate: Candidate, rows: int, held_out_rows: int, tokens_a_row: int) -> Plan:
+def make_plan(settings: RunSettings, candidate: Candidate, rows: int, held_out_rows: int, tokens_a_row: float) -> Plan:
     """Return the plan of a run.
 
     Args:
@@ -169,7 +169,7 @@ def _rounds(steps: int, most: int) -> int:
     return next((rounds for rounds in range(most, most // 2, -1) if steps % rounds == 0), most)
 
 
-def _steps(settings: RunSettings, candidate: Candidate, steps_a_pass: float, tokens_a_step: int) -> int:
+def _steps(settings: RunSettings, candidate: Candidate, steps_a_pass: float, tokens_a_step: float) -> int:
     if settings.steps is not None:
         return settings.steps
     if settings.epochs is not None:

@@ -13,7 +13,7 @@ from keras_transformers.training.workers.distribute import num_workers, scope, s
 from keras_transformers.utils.keras_private import strategy_of
 
 WARM_UP, LEAST_STEPS, SECONDS = 2, 3, 3.0  # steps before the clock starts; steps and seconds that it runs, at least
-MOST_STEPS = 100
+MOST_STEPS, MOST_EPOCHS = 100, 1_000  # the timer ends `fit` before
 WORKERS_STEPS = 6  # of several workers, which must stop at the same step
 
 
@@ -30,29 +30,31 @@ class StepTimer(keras.callbacks.Callback):
     Args:
         least_steps: Steps to measure, after the warm-up.
         seconds: Time to measure, at least.
+        warm_up: Steps before the clock starts.
     """
 
-    def __init__(self, least_steps: int = LEAST_STEPS, seconds: float = SECONDS):
+    def __init__(self, least_steps: int = LEAST_STEPS, seconds: float = SECONDS, warm_up: int = WARM_UP):
         super().__init__()
         self.least_steps, self.seconds = least_steps, seconds
         self.begin = self.end = time.perf_counter()
-        self.steps = 0
+        self.steps = -warm_up  # that are measured
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
-        self.end, self.steps = time.perf_counter(), batch + 1 - WARM_UP
+        self.end, self.steps = time.perf_counter(), self.steps + 1
         if self.steps == 0:
             self.begin = self.end
         if self.steps >= self.least_steps and self.end - self.begin >= self.seconds:
             self.model.stop_training = True
 
 
-def measure_speed(task: Any, dataset: Any, jit_compile: bool) -> Speed:
+def measure_speed(task: Any, dataset: Any, jit_compile: bool, warm_up: int = WARM_UP) -> Speed:
     """Train on some batches and take the time. The weights change: measure with a task of its own.
 
     Args:
         task: A `Task`.
-        dataset: Its batches, an epoch of `MOST_STEPS` or more.
+        dataset: Its batches.
         jit_compile: Whether XLA compiles the step.
+        warm_up: Steps that are not counted; more where batches differ in their shapes, as each of the first is traced.
 
     Returns:
         A `Speed`, the same on every worker.
@@ -60,9 +62,10 @@ def measure_speed(task: Any, dataset: Any, jit_compile: bool) -> Speed:
     strategy = strategy_of(task.model)
     with scope(strategy):
         task.compile(AdamW(1e-5), jit_compile=jit_compile)
-    timer = StepTimer(WORKERS_STEPS, 0.0) if num_workers(strategy) > 1 else StepTimer()
+    least = (WORKERS_STEPS, 0.0) if num_workers(strategy) > 1 else (LEAST_STEPS, SECONDS)
+    timer = StepTimer(*least, warm_up)
     start = time.perf_counter()
-    task.model.fit(dataset, epochs=1, verbose=0, shuffle=False, callbacks=[timer])
+    task.model.fit(dataset, epochs=MOST_EPOCHS, verbose=0, shuffle=False, callbacks=[timer])
     replicas = sum_over_replicas(strategy, 1)
     times = ((timer.end - timer.begin) / max(timer.steps, 1), timer.begin - start)
     return Speed(*(sum_over_replicas(strategy, round(1e6 * seconds)) / 1e6 / replicas for seconds in times))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from zoo.cli.app import step
 from zoo.scratch.kept_plan import KeptPlan
-from zoo.scratch.round_log import CURVE, METRICS, SAMPLES, RoundLog, Units
+from zoo.scratch.round_log import RoundLog, Units, written
 from zoo.scratch.run_card import card
 from zoo.scratch.run_plan import Plan
 from zoo.scratch.text_run import TextRun
@@ -129,8 +129,4 @@ def _files(run: TextRun, plan: Plan, results: dict[str, float], command: str) ->
 
     rows = [dict(zip(("name", "bytes", "sha256"), file, strict=True)) for file in run.corpus.facts.files]
     text = card(run.settings.out.name, plan_facts(run, plan), results, rows, command, next_commands(run))
-    folder = run.settings.run_folder
-    written = {name: folder / name for name in (METRICS, CURVE, SAMPLES) if (folder / name).is_file()}
-    return {"README.md": text} | {
-        f"training/{name}": path.read_text(encoding="utf-8") for name, path in written.items()
-    }
+    return {"README.md": text} | written(run.settings.run_folder)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from keras_transformers.text.files.text_files import TextFiles
 from keras_transformers.text.tokenizer import Tokenizer
@@ -14,7 +14,7 @@ from zoo.cli.app import step
 from zoo.scratch.chief_first import chief_first
 from zoo.scratch.kept_plan import KeptPlan
 from zoo.scratch.new_models import new_model, sized
-from zoo.scratch.new_vocabulary import learn_vocabulary, sample, vocabulary_size
+from zoo.scratch.new_vocabulary import CHARACTERS_A_TOKEN, learn_vocabulary, sample, vocabulary_size
 from zoo.scratch.run_plan import Candidate, Plan, choose_size, make_plan
 from zoo.scratch.run_settings import RunSettings
 from zoo.scratch.standard_input import STDIN, keep_standard_input
@@ -36,6 +36,7 @@ class TextRun:
     """
 
     settings: RunSettings
+    characters_a_token: ClassVar[int] = CHARACTERS_A_TOKEN  # of the corpus, for each token of a learned vocabulary
 
     def __post_init__(self):
         settings = self.settings
@@ -47,6 +48,11 @@ class TextRun:
         self.validation = TextFiles(settings.validation, **options) if settings.validation else None
         self.wanted = new_model(settings.model)
         self.max_length = settings.max_length or self.wanted.max_length
+
+    @property
+    def learned_from(self) -> dict[str, Any]:
+        """What a vocabulary is learned from, as JSON holds it: other files, other vocabulary."""
+        return {"files": [[str(path), path.stat().st_size, path.stat().st_mtime_ns] for path in self.files.files]}
 
     @cached_property
     def strategy(self) -> Any:
@@ -69,9 +75,11 @@ class TextRun:
         settings, kind = self.settings, self.settings.tokenizer or self.wanted.tokenizer
         if Path(kind).is_dir():
             return Tokenizer.from_folder(kind)
-        size = settings.vocabulary or vocabulary_size(self.wanted.vocabulary_size, self.files.size, kind)
-        files = [[str(path), path.stat().st_size, path.stat().st_mtime_ns] for path in self.files.files]
-        key = {"kind": kind, "size": size, "model": settings.model, "lowercase": settings.lowercase, "files": files}
+        size = settings.vocabulary or vocabulary_size(
+            self.wanted.vocabulary_size, self.files.size, kind, self.characters_a_token
+        )
+        key = {"kind": kind, "size": size, "model": settings.model, "lowercase": settings.lowercase}
+        key |= self.learned_from
         folder = settings.run_folder / TOKENIZER
         if (folder / LEARNED).is_file() and read_object(folder / LEARNED) == key:
             return Tokenizer.from_folder(folder)
@@ -96,6 +104,10 @@ class TextRun:
         """Return the configuration of a size."""
         return sized(self.settings.model, size, self.tokenizer, self.max_length)
 
+    def fresh_config(self, size: tuple[int, int, int]) -> TransformerConfig:
+        """Return the configuration with which a model of a size starts, before it has learned anything."""
+        return self.config(size)
+
     def task(self, size: tuple[int, int, int], dropout: float, dtype: str) -> Task:
         """Return a fresh task of a size; it trains with `dropout`, and is saved with the family's own."""
         import keras
@@ -106,7 +118,7 @@ class TextRun:
 
         keras.utils.set_random_seed(self.settings.seed)
         with scope(self.strategy):
-            config = with_dropout(self.config(size), dropout)
+            config = with_dropout(self.fresh_config(size), dropout)
             return Task(self.wanted.task, config, self.tokenizer, dtype=dtype)
 
     def dataset(self, task: Task, **options: Any) -> Any:

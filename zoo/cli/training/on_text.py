@@ -37,4 +37,4 @@ def settings_of(asked: Mapping[str, Any]) -> RunSettings:
     values: dict[str, Any] = {name: value for name, value in asked.items() if name in names and value is not None}
     for name in ("text", "validation"):
         values[name] = tuple(values.get(name, ()))
-    return RunSettings(**values)
+    return RunSettings(**{"model": "gpt2"} | values)
