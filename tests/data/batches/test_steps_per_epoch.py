@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Blocks of a file of tokens: each token once, drawn across the file, begun at any batch, in flat memory."""
 
+from itertools import chain
+
 import numpy as np
 import pytest
 

@@ -1,5 +1,6 @@
 """Language models learn from a file of tokens, and go on at the very batch."""
 
+import contextlib
 from pathlib import Path
 
 import keras
