@@ -12,7 +12,19 @@ from typer import Argument
 from keras_transformers.checkpoints.files.atomic_folder import check_target
 from zoo._entry import module, names
 from zoo._recipe import remove_state, state_folder
-from zoo.cli.app import Strategy, app, examples, of_data, of_model, of_output, of_training, step, verbosity
+from zoo.cli.app import (
+    Strategy,
+    app,
+    examples,
+    loadable,
+    of_data,
+    of_model,
+    of_output,
+    of_training,
+    readable,
+    step,
+    verbosity,
+)  # fmt: skip
 
 DTYPE = "A Keras dtype policy, such as mixed_bfloat16."
 
@@ -22,6 +34,7 @@ DTYPE = "A Keras dtype policy, such as mixed_bfloat16."
         "train --text shakespeare.txt --model gpt2 --hours 0.2 --out runs/mine",
         "train --text 'corpus/**/*.txt' --model bert --size mini --epochs 3 --out runs/encoder",
         "train --text games.jsonl --field moves --model llama --tokenizer character --out runs/chess",
+        "train --from minilm_mini_en --text notes/ --add-tokens words.txt --out runs/mine",
         "train mini_bert_en --data DATA/gutenberg_novels --out runs/mini_bert_en",
     )
 )
@@ -41,6 +54,17 @@ def train(
     held_out: Annotated[float, of_data(help="Share of the text to hold out and measure on.")] = 0.05,
     validation: Annotated[list[str] | None, of_data(help="Files to measure on, instead of a share.")] = None,
     model: Annotated[str, of_model(help="Kind of the new model: gpt2, llama, lstm, bert or t5.")] = "gpt2",
+    start: Annotated[
+        str | None,
+        of_model(
+            "--from",
+            callback=loadable,
+            help="Go on with this model instead: a name of `list`, a folder or hf:org/repo.",
+        ),
+    ] = None,
+    add_tokens: Annotated[
+        Path | None, of_model(callback=readable, help="File of new tokens for the model of --from, one a line.")
+    ] = None,
     size: Annotated[
         str | None, of_model(help="tiny, mini, small, medium, base or large; chosen for --hours if not given.")
     ] = None,
@@ -69,13 +93,16 @@ def train(
     """Train a model from scratch, on own text or by a recipe; the same command goes on with an interrupted run.
 
     A share of the text is held out, a vocabulary is learned, and a table tells what will be done and how long it
-    takes. The best round is kept; OUT is a folder in Hugging Face layout with a card.
+    takes. The best round is kept; OUT is a folder in Hugging Face layout with a card. With --from, a trained model goes
+    on, with its own tokenizer; if no round is better than its start, the start is kept.
     """
     asked = dict(locals())
     if text:
         from zoo.cli.training.on_text import train_on_text
 
         train_on_text(asked)
+    elif start is not None or add_tokens is not None:
+        raise ValueError("--from MODEL goes on with a model on own text: give --text FILES, too.")
     elif name and data:
         run_recipe(name, data, out, epochs=None if epochs is None else round(epochs), seed=seed)
     else:

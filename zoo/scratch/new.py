@@ -1,4 +1,4 @@
-"""`zoo.new`: a new model from own text, in one call."""
+"""`zoo.new` and `zoo.train_further`: a model from own text in one call, new or a trained one that goes on."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from keras_transformers.checkpoints.files.atomic_folder import check_target
+from zoo.scratch.corpus_run import CorpusRun
+from zoo.scratch.further_run import FurtherRun
+from zoo.scratch.further_settings import FurtherSettings
 from zoo.scratch.kept_plan import KeptPlan
 from zoo.scratch.plan_table import show_plan
 from zoo.scratch.run_settings import RunSettings
@@ -38,13 +41,46 @@ def new(
     Raises:
         ValueError: An option is unknown or out of range, or the text cannot be read.
     """
-    names = [field.name for field in fields(RunSettings)][3:]
+    settings = RunSettings(model=model, out=Path(out), **_values("zoo.new", RunSettings, text, options))
+    return run(settings, f"train --model {model}")[0]
+
+
+def train_further(
+    start: str | os.PathLike, text: str | os.PathLike | Sequence[str | os.PathLike], out: str | os.PathLike,
+    **options: Any,
+) -> Task:  # fmt: skip
+    """Go on training a model on text, and write its folder: `python -m zoo train --from` in Python.
+
+    An encoder learns to predict hidden tokens, a decoder the next token, a T5 hidden spans. The same call goes on with
+    an interrupted run. If held-out text is predicted no better than before, the result is the model as it was.
+
+    Args:
+        start: A name, a folder or a repository, as for `zoo.load`.
+        text: Files, folders or patterns.
+        out: Folder to write; `OUT.run` keeps tokens, figures and states.
+        **options: Fields of `FurtherSettings`, such as `add_tokens`, `epochs`, `hours` and `max_length`.
+
+    Returns:
+        The trained `Task`.
+
+    Raises:
+        ValueError: An option is unknown or out of range, or the model or the text cannot be read.
+    """
+    values = _values("zoo.train_further", FurtherSettings, text, options)
+    values["add_tokens"] = tuple(values.get("add_tokens", ()))
+    settings = FurtherSettings(start=os.fspath(start), out=Path(out), **values)
+    return run(settings, f"train --from {settings.start}")[0]
+
+
+def _values(name: str, kind: type[RunSettings], text: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of settings from the arguments of a function: paths as str, checked for unknown names."""
+    names = [field.name for field in fields(kind) if field.name not in ("model", "start", "text", "out")]
     if unknown := sorted(options.keys() - names):
-        raise ValueError(f"zoo.new has no options {unknown}; it has {', '.join(names)}.")
-    for name in ("text", "validation"):
-        value = {"text": text, **options}.get(name, ())
-        options[name] = tuple(map(os.fspath, [value] if isinstance(value, (str, os.PathLike)) else value))
-    return run(RunSettings(model=model, out=Path(out), **options), f"train --model {model}")[0]
+        raise ValueError(f"{name} has no options {unknown}; it has {', '.join(names)}.")
+    for key in ("text", "validation"):
+        value = {"text": text, **options}.get(key, ())
+        options[key] = tuple(map(os.fspath, [value] if isinstance(value, (str, os.PathLike)) else value))
+    return options
 
 
 def run(settings: RunSettings, command: str) -> tuple[Task, dict[str, float] | None]:
@@ -64,7 +100,7 @@ def run(settings: RunSettings, command: str) -> tuple[Task, dict[str, float] | N
 
         print(f"{settings.out} is the model of just this run, which has ended. Another --out, or --seed, trains anew.")
         return zoo.load(settings.out), None
-    work = TextRun(settings)
+    work: CorpusRun = FurtherRun(settings) if isinstance(settings, FurtherSettings) else TextRun(settings)
     plan = work.plan()
     show_plan(work, plan)
     try:
@@ -72,6 +108,6 @@ def run(settings: RunSettings, command: str) -> tuple[Task, dict[str, float] | N
     except KeyboardInterrupt:
         print(f"\ninterrupted; the same command goes on from the last state in {kept.states}")
         raise
-    results = finish(work, plan, task, command)
+    task, results = finish(work, plan, task, command)
     print("next:", *(f"  python -m zoo {line}" for line in next_commands(work)), sep="\n", flush=True)
     return task, results

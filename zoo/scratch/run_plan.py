@@ -45,6 +45,7 @@ class Plan:
         warmup_steps: In which it rises.
         dropout: Rate of all dropouts.
         seconds: Measured, of a step.
+        start_perplexity: On held-out text before any step, of a model that had been trained before; else None.
     """
 
     size: tuple[int, int, int]
@@ -57,6 +58,7 @@ class Plan:
     warmup_steps: int
     dropout: float
     seconds: float
+    start_perplexity: float | None = None
 
     @property
     def rounds(self) -> int:

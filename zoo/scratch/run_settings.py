@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -122,17 +122,16 @@ def option(name: str) -> str:
 
     Example:
 
-    >>> option("batch_size")
-    'batch-size'
+    >>> option("batch_size"), option("start")
+    ('batch-size', 'from')
     """
-    return name.replace("_", "-")
+    return "from" if name == "start" else name.replace("_", "-")  # `from` is a word of Python
 
 
 def differences(now: dict[str, Any], before: dict[str, Any]) -> list[str]:
     """Return the settings that differ, as `--option now (before)`."""
-    known = {field.name for field in fields(RunSettings)} - set(FREE)
     return [
         f"--{option(name)} {now.get(name)} (was {before.get(name)})"
-        for name in sorted(known)
+        for name in sorted(now.keys() | before.keys())
         if now.get(name) != before.get(name)
     ]
