@@ -17,6 +17,7 @@ from keras_transformers.checkpoints.names import task_names
 from keras_transformers.config.limits import most_tokens
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.data.sources.protocols import Objective, Source
+from keras_transformers.data.sources.token_blocks import TokenBlocks
 from keras_transformers.tasks.answers.own_help import find_section, with_section
 from keras_transformers.text.tokenizer import Tokenizer, check_texts
 from keras_transformers.training.best_epoch import BestEpoch
@@ -247,7 +248,7 @@ class Parts:
     saved: Callable[[], dict[str, Any]] = dict
     saved_tokenizer: Any = None
     attributes: Mapping[str, Any] = field(default_factory=dict)
-    token_source: Callable[[Any], Source] | None = None
+    token_source: Callable[[Any], TokenBlocks] | None = None
     token_objective: Callable[[], Objective] | None = None
 
     def best_epoch(self) -> BestEpoch:

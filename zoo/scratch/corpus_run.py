@@ -32,12 +32,12 @@ class CorpusRun(ABC):
     Attributes:
         wanted: What the kind of model wants: its task, rate and length of rows.
         max_length: Tokens of a row.
-        family: Of the model, as `TransformerConfig` names it.
+        model: Name of its kind.
     """
 
     wanted: NewModel
     max_length: int
-    family: str
+    model: str
     remedies: ClassVar[Mapping[str, str]]  # what a user can do about a warning, by its name: see `plan_table`
 
     def __init__(self, settings: RunSettings):
@@ -60,7 +60,7 @@ class CorpusRun(ABC):
         """The token behind each document of the corpus."""
 
     @abstractmethod
-    def task(self, size: tuple[int, int, int], dropout: float) -> Task:
+    def task(self, size: tuple[int, int, int], dropout: float, dtype: str) -> Task:
         """Return the task at its start, such that it trains with `dropout`."""
 
     @abstractmethod
@@ -102,10 +102,12 @@ class CorpusRun(ABC):
             self.corpus.train, batch_size=settings.batch_size, seed=settings.seed, drop_remainder=True, **options
         )
 
-    @property
-    def jit_compile(self) -> bool:
-        """Whether XLA compiles the steps: all batches have one shape, and small models gain. Not of recurrent ones."""
-        return self.family != "recurrent"
+    @cached_property
+    def dtype(self) -> str:
+        """The dtype policy: the given one, or what suits the machine."""
+        from zoo.scratch.kernels import suited_dtype
+
+        return self.settings.dtype or suited_dtype()
 
     def held_out_figures(self, task: Task, title: str = "") -> dict[str, float]:
         """Return what a task has on all held-out text: `perplexity` and `accuracy`. The masks are the same each time.
@@ -122,11 +124,13 @@ class CorpusRun(ABC):
 
     def measured(self, task: Task, size: tuple[int, int, int]) -> Candidate:
         """Return a size with the speed of a task of it, whose weights change."""
+        from zoo.scratch.kernels import suits_xla
         from zoo.scratch.speed import count_parameters, measure_speed
 
+        xla = suits_xla(self.settings.batch_size * self.max_length, size[2], self.model)
         with step(f"measure the speed of {size[0]} layers of {size[2]}"):
-            speed = measure_speed(task, self.dataset(task), self.jit_compile)
-        return Candidate(size, count_parameters(task.model), *speed)
+            speed = measure_speed(task, self.dataset(task), xla)
+        return Candidate(size, count_parameters(task.model), *speed, self.dtype, xla)
 
     def plan(self) -> Plan:
         """Return the plan: the one that an interrupted run has begun, or a new one."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from keras_transformers.text.tokenizer import Tokenizer
 from zoo.scratch.corpus_run import CorpusRun
@@ -31,7 +32,7 @@ class FurtherRun(CorpusRun):
         ValueError: As for `Origin`; a new token is in the vocabulary; or rows are longer than the model takes.
     """
 
-    remedies = {
+    remedies: ClassVar[Mapping[str, str]] = {
         "size": "Give fewer --epochs, or more text.",
         "unknown": "Give those that matter to --add-tokens FILE, or train a new model with a vocabulary of its own.",
         "lost": "That is how this model reads; a new model (--model) may have another vocabulary.",
@@ -39,7 +40,8 @@ class FurtherRun(CorpusRun):
 
     def __init__(self, settings: FurtherSettings):
         self.start, self.new_tokens = Origin(settings.start), list(settings.add_tokens)
-        self.wanted, self.family = MODELS[LIKE[self.start.task]], self.start.config.family
+        self.wanted, family = MODELS[LIKE[self.start.task]], self.start.config.family
+        self.model = "lstm" if family == "recurrent" else family
         most = self.start.most_tokens
         if (settings.max_length or 0) > most:
             raise ValueError(
@@ -60,14 +62,14 @@ class FurtherRun(CorpusRun):
         """The token behind each document."""
         return self.start.end_id
 
-    def task(self, size: tuple[int, int, int], dropout: float) -> Task:
+    def task(self, size: tuple[int, int, int], dropout: float, dtype: str) -> Task:
         """Return the trained model, with rows for the new tokens."""
         import zoo
         from keras_transformers.tasks.new_tokens import add_tokens
 
         settings = self.settings
         task = zoo.load(
-            self.start.name, self.start.task, dtype=settings.dtype, max_length=self.max_length, dropout=dropout,
+            self.start.name, self.start.task, dtype=dtype, max_length=self.max_length, dropout=dropout,
             strategy=settings.strategy, seed=settings.seed,
         )  # fmt: skip
         return add_tokens(task, self.new_tokens) if self.new_tokens else task
@@ -82,7 +84,7 @@ class FurtherRun(CorpusRun):
         """Return a plan for the model, with what it has on held-out text before any step."""
         settings, config = self.settings, self.start.config
         size = (config.num_layers, config.num_heads, config.hidden_dim)
-        task = self.task(size, 0.0)
+        task = self.task(size, 0.0, self.dtype)
         before = self.held_out_figures(task, ", before any step")["perplexity"]
         candidate = self.measured(task, size)
         if not any((settings.hours, settings.steps, settings.epochs)):

@@ -22,30 +22,37 @@ OVERHEAD = 0.85  # share of the time for training: the rest compiles, measures, 
 
 
 class Candidate(NamedTuple):
-    """A measured size: parameters, seconds of a step, seconds until the first step is done."""
+    """A measured size: parameters, seconds of a step, seconds until the first step is done, and how it was measured."""
 
     size: tuple[int, int, int]
     parameters: int
     seconds: float
     compile_seconds: float = 0.0
+    dtype: str = "float32"
+    jit_compile: bool = False
 
 
 @dataclass(frozen=True)
 class Plan:
     """What a run does, as it is kept in plan.json.
 
-    Args:
-        size: Layers, heads, width.
-        parameters: What the model learns.
-        steps: Updates in all.
-        round_steps: Of a round, after which held-out text is measured.
-        state_steps: Between two states of `Resume`.
-        held_out_steps: Batches of held-out text that a round measures.
-        learning_rate: Its peak.
-        warmup_steps: In which it rises.
-        dropout: Rate of all dropouts.
-        seconds: Measured, of a step.
-        start_perplexity: On held-out text before any step, of a model that had been trained before; else None.
+        Args:
+            size: Layers, heads, width.
+            parameters: What the model learns.
+            steps: Updates in all.
+            round_steps: Of a round, after which held-out text is measured.
+            state_steps: Between two states of `Resume`.
+            held_out_steps: Batches of held-out text that a round measures.
+            learning_rate: Its peak.
+            warmup_steps: In which it rises.
+            dropout: Rate of all dropouts.
+            seconds: Measured, of a step.
+    <<<<<<< HEAD
+            start_perplexity: On held-out text before any step, of a model that had been trained before; else None.
+    =======
+            dtype: The dtype policy.
+            jit_compile: Whether XLA compiles the step.
+        start_perplexity: float | None = None
     """
 
     size: tuple[int, int, int]
@@ -58,6 +65,8 @@ class Plan:
     warmup_steps: int
     dropout: float
     seconds: float
+    dtype: str
+    jit_compile: bool
     start_perplexity: float | None = None
 
     @property
@@ -145,6 +154,8 @@ def make_plan(settings: RunSettings, candidate: Candidate, rows: int, held_out_r
         warmup_steps=max(round(WARM_UP * steps), 1),
         dropout=usual_dropout if settings.dropout is None else settings.dropout,
         seconds=candidate.seconds,
+        dtype=candidate.dtype,
+        jit_compile=candidate.jit_compile,
     )
 
 

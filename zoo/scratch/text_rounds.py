@@ -32,7 +32,7 @@ def train_rounds(run: CorpusRun, plan: Plan) -> Task:
     from keras_transformers.utils.keras_private import strategy_of
 
     settings, kept = run.settings, KeptPlan(run.settings)
-    task = run.task(plan.size, plan.dropout)
+    task = run.task(plan.size, plan.dropout, plan.dtype)
     dataset = run.dataset(task, steps_per_epoch=plan.round_steps)
     held_out = task.dataset(
         run.corpus.held_out, batch_size=settings.batch_size, shuffle=False,
@@ -41,7 +41,7 @@ def train_rounds(run: CorpusRun, plan: Plan) -> Task:
     with scope(strategy_of(task.model)):
         rate = WarmupCosine(plan.learning_rate, plan.warmup_steps, plan.steps)
         optimizer = AdamW(rate, weight_decay=settings.weight_decay, beta_2=run.wanted.beta_2)
-        task.compile(optimizer, jit_compile=run.jit_compile)
+        task.compile(optimizer, jit_compile=plan.jit_compile)
     best = BestEpoch(MONITOR, "down")
     patience = keras.callbacks.EarlyStopping(MONITOR, mode="min", patience=settings.patience)
     log = RoundLog(kept.folder, units(run), best, sampler(run, task), f"{settings.out.name}: losses in nats a token")
@@ -89,7 +89,7 @@ def finish(run: CorpusRun, plan: Plan, task: Task, command: str) -> tuple[Task, 
     measured, before = run.held_out_figures(task), plan.start_perplexity
     if before is not None and not measured["perplexity"] < before:  # nan, too
         print(f"no round is better than the start, whose perplexity is {before:.4g}: its weights are kept.")
-        task = run.task(plan.size, plan.dropout)
+        task = run.task(plan.size, plan.dropout, plan.dtype)
         measured = run.held_out_figures(task, ", of the start")
     results = ({} if before is None else {"perplexity before any step": before}) | measured
     results["loss (nats a token)"] = math.log(results["perplexity"])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.utils.json_file import read_object
@@ -30,7 +31,7 @@ class TextRun(CorpusRun):
         settings: What was asked.
     """
 
-    remedies = {
+    remedies: ClassVar[Mapping[str, str]] = {
         "vocabulary": "Give a --vocabulary of at most {most:,}.",
         "size": "Give a smaller --size, or more text.",
         "unknown": "Give --tokenizer byte_pair, which knows every text, or a larger --vocabulary.",
@@ -41,7 +42,7 @@ class TextRun(CorpusRun):
         super().__init__(settings)
         self.wanted = new_model(settings.model)
         self.max_length = settings.max_length or self.wanted.max_length
-        self.family = "recurrent" if settings.model == "lstm" else settings.model
+        self.model = settings.model
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
@@ -70,7 +71,7 @@ class TextRun(CorpusRun):
         """Return the configuration of a size."""
         return sized(self.settings.model, size, self.tokenizer, self.max_length)
 
-    def task(self, size: tuple[int, int, int], dropout: float) -> Task:
+    def task(self, size: tuple[int, int, int], dropout: float, dtype: str) -> Task:
         """Return a fresh task of a size."""
         import keras
 
@@ -82,7 +83,7 @@ class TextRun(CorpusRun):
         keras.utils.set_random_seed(self.settings.seed)
         with scope(chosen(self.settings.strategy)):
             config = with_dropout(self.config(size), dropout)
-            return Task(self.wanted.task, config, self.tokenizer, dtype=self.settings.dtype)
+            return Task(self.wanted.task, config, self.tokenizer, dtype=dtype)
 
     def restore(self, task: Task, plan: Plan) -> None:
         """Give a task that was trained the dropout of its family again."""
@@ -90,7 +91,7 @@ class TextRun(CorpusRun):
 
     def measure(self, size: tuple[int, int, int]) -> Candidate:
         """Return a size with its measured speed."""
-        return self.measured(self.task(size, 0.0), size)
+        return self.measured(self.task(size, 0.0, self.dtype), size)
 
     def new_plan(self, rows: int, held_out_rows: int) -> Plan:
         """Return a plan with a size that was asked for, or that suits the time and the corpus."""
