@@ -1,4 +1,4 @@
-"""The model zoo: names, descriptions, `load` and `new`."""
+"""The model zoo: names, descriptions, `load`, `new` and `train_further`."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from zoo._entry import describe, names
 
 if TYPE_CHECKING:
     from zoo._load import load
-    from zoo.scratch.new import new
+    from zoo.scratch.new import new, train_further
 
-__all__ = ["describe", "load", "names", "new"]
-LATE = {"load": "zoo._load", "new": "zoo.scratch.new"}  # with Keras
+__all__ = ["describe", "load", "names", "new", "train_further"]
+LATE = {"load": "zoo._load", "new": "zoo.scratch.new", "train_further": "zoo.scratch.new"}  # with Keras
 
 
 def __getattr__(name: str):
-    """Import `load` or `new` when it is first asked for, and Keras with it: names and descriptions come without."""
+    """Import a name of `LATE` when it is first asked for, and Keras with it: names and descriptions come without."""
     if name not in LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}; its names are {', '.join(__all__)}")
     return getattr(importlib.import_module(LATE[name]), name)

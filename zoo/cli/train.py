@@ -12,7 +12,20 @@ from typer import Argument
 from keras_transformers.checkpoints.files.atomic_folder import check_target
 from zoo._entry import module, names
 from zoo._recipe import remove_state, state_folder
-from zoo.cli.app import Strategy, app, column, examples, of_data, of_model, of_output, of_training, step, verbosity
+from zoo.cli.app import (
+    Strategy,
+    app,
+    column,
+    examples,
+    loadable,
+    of_data,
+    of_model,
+    of_output,
+    of_training,
+    readable,
+    step,
+    verbosity,
+)  # fmt: skip
 
 DTYPE = "A Keras dtype policy, such as mixed_bfloat16."
 
@@ -23,6 +36,7 @@ DTYPE = "A Keras dtype policy, such as mixed_bfloat16."
         "train --text 'corpus/**/*.txt' --model bert --size mini --epochs 3 --out runs/encoder",
         "train --text games.jsonl --field moves --model llama --tokenizer character --out runs/chess",
         "train --source a.en --target a.de --model transformer --hours 1 --out runs/translator",
+        "train --from minilm_mini_en --text notes/ --add-tokens words.txt --out runs/mine",
         "train mini_bert_en --data DATA/gutenberg_novels --out runs/mini_bert_en",
     )
 )
@@ -61,6 +75,17 @@ def train(
             help="Kind of the new model: gpt2, llama, lstm, bert or t5; of pairs transformer or t5.",
             show_default="gpt2; of pairs transformer",
         ),
+    ] = None,
+    start: Annotated[
+        str | None,
+        of_model(
+            "--from",
+            callback=loadable,
+            help="Go on with this model instead: a name of `list`, a folder or hf:org/repo.",
+        ),
+    ] = None,
+    add_tokens: Annotated[
+        Path | None, of_model(callback=readable, help="File of new tokens for the model of --from, one a line.")
     ] = None,
     size: Annotated[
         str | None, of_model(help="tiny, mini, small, medium, base or large; chosen for --hours if not given.")
@@ -101,7 +126,8 @@ def train(
     """Train a model from scratch, on own text or pairs, or by a recipe; the same command goes on with a killed run.
 
     A share of the text is held out, a vocabulary is learned, and a table tells what will be done and how long it
-    takes. The best round is kept; OUT is a folder in Hugging Face layout with a card.
+    takes. The best round is kept; OUT is a folder in Hugging Face layout with a card. With --from, a trained model goes
+    on, with its own tokenizer; if no round is better than its start, the start is kept.
     """
     asked = dict(locals())
     if any(value is not None for value in (source, target, pairs)):
@@ -112,6 +138,8 @@ def train(
         from zoo.cli.training.on_text import train_on_text
 
         train_on_text(asked)
+    elif start is not None or add_tokens is not None:
+        raise ValueError("--from MODEL goes on with a model on own text: give --text FILES, too.")
     elif name and data:
         run_recipe(name, data, out, epochs=None if epochs is None else round(epochs), seed=seed)
     else:

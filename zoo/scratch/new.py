@@ -1,4 +1,4 @@
-"""`zoo.new`: a new model from own text or own pairs of texts, in one call."""
+"""`zoo.new` and `zoo.train_further`: a model from own text or pairs in one call, new or a trained one that goes on."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from keras_transformers.checkpoints.files.atomic_folder import check_target
 from zoo.scratch import plan_table, text_rounds
+from zoo.scratch.further_run import FurtherRun
+from zoo.scratch.further_settings import FurtherSettings
 from zoo.scratch.kept_plan import KeptPlan
 from zoo.scratch.pairs import pair_rounds, pair_table
 from zoo.scratch.pairs.pair_run import PairRun
@@ -28,12 +30,14 @@ class Steps(NamedTuple):
     prepare: Callable[[Any], Any]
     show: Callable[[Any, Plan], None]
     train: Callable[[Any, Plan], Task]
-    finish: Callable[[Any, Plan, Task, str], dict[str, float]]
+    finish: Callable[[Any, Plan, Task, str], tuple[Task, dict[str, float]]]
     next_commands: Callable[[Any], list[str]]
 
 
 ON_TEXT = Steps(TextRun, plan_table.show_plan, text_rounds.train_rounds, text_rounds.finish, text_rounds.next_commands)
+ON_FURTHER = ON_TEXT._replace(prepare=FurtherRun)
 ON_PAIRS = Steps(PairRun, pair_table.show_plan, pair_rounds.train_rounds, pair_rounds.finish, pair_rounds.next_commands)
+KINDS = {PairSettings: ON_PAIRS, FurtherSettings: ON_FURTHER}
 PAIRED = ("source", "target", "pairs")  # the options, one of which tells that a run is on pairs
 
 
@@ -67,14 +71,47 @@ def new(
     if text is None and not is_paired:
         raise ValueError(f"zoo.new({model!r}) has nothing to learn from: give text, or source and target, or pairs.")
     kind: type[RunSettings] = PairSettings if is_paired else RunSettings
-    names = [field.name for field in fields(kind) if field.name not in ("model", "text", "out")]
+    values = _values("zoo.new", kind, text, options)
+    return run(kind(model=model, out=Path(out), **values), f"train --model {model}")[0]
+
+
+def train_further(
+    start: str | os.PathLike, text: str | os.PathLike | Sequence[str | os.PathLike], out: str | os.PathLike,
+    **options: Any,
+) -> Task:  # fmt: skip
+    """Go on training a model on text, and write its folder: `python -m zoo train --from` in Python.
+
+    An encoder learns to predict hidden tokens, a decoder the next token, a T5 hidden spans. The same call goes on with
+    an interrupted run. If held-out text is predicted no better than before, the result is the model as it was.
+
+    Args:
+        start: A name, a folder or a repository, as for `zoo.load`.
+        text: Files, folders or patterns.
+        out: Folder to write; `OUT.run` keeps tokens, figures and states.
+        **options: Fields of `FurtherSettings`, such as `add_tokens`, `epochs`, `hours` and `max_length`.
+
+    Returns:
+        The trained `Task`.
+
+    Raises:
+        ValueError: An option is unknown or out of range, or the model or the text cannot be read.
+    """
+    values = _values("zoo.train_further", FurtherSettings, text, options)
+    values["add_tokens"] = tuple(values.get("add_tokens", ()))
+    settings = FurtherSettings(start=os.fspath(start), out=Path(out), **values)
+    return run(settings, f"train --from {settings.start}")[0]
+
+
+def _values(name: str, kind: type[RunSettings], text: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of settings from the arguments of a function: paths as str, checked for unknown names."""
+    names = [field.name for field in fields(kind) if field.name not in ("model", "start", "text", "out")]
     if unknown := sorted(options.keys() - names):
-        raise ValueError(f"zoo.new has no options {unknown}; it has {', '.join(names)}.")
-    for name in ("text", "validation"):
-        value = {"text": text, **options}.get(name) or ()
-        options[name] = tuple(map(os.fspath, [value] if isinstance(value, (str, os.PathLike)) else value))
-    paths = {name: os.fspath(value) for name, value in options.items() if isinstance(value, os.PathLike)}
-    return run(kind(model=model, out=Path(out), **options | paths), f"train --model {model}")[0]
+        raise ValueError(f"{name} has no options {unknown}; it has {', '.join(names)}.")
+    for key in ("text", "validation"):
+        value = {"text": text, **options}.get(key, ())
+        options[key] = tuple(map(os.fspath, [value] if isinstance(value, (str, os.PathLike)) else value or ()))
+    paths = {key: os.fspath(value) for key, value in options.items() if isinstance(value, os.PathLike)}
+    return options | paths
 
 
 def run(settings: RunSettings, command: str) -> tuple[Task, dict[str, float] | None]:
@@ -94,7 +131,7 @@ def run(settings: RunSettings, command: str) -> tuple[Task, dict[str, float] | N
 
         print(f"{settings.out} is the model of just this run, which has ended. Another --out, or --seed, trains anew.")
         return zoo.load(settings.out), None
-    steps = ON_PAIRS if isinstance(settings, PairSettings) else ON_TEXT
+    steps = next((steps for kind, steps in KINDS.items() if isinstance(settings, kind)), ON_TEXT)
     work = steps.prepare(settings)
     plan = work.plan()
     steps.show(work, plan)
@@ -103,6 +140,6 @@ def run(settings: RunSettings, command: str) -> tuple[Task, dict[str, float] | N
     except KeyboardInterrupt:
         print(f"\ninterrupted; the same command goes on from the last state in {kept.states}")
         raise
-    results = steps.finish(work, plan, task, command)
+    task, results = steps.finish(work, plan, task, command)
     print("next:", *(f"  python -m zoo {line}" for line in steps.next_commands(work)), sep="\n", flush=True)
     return task, results

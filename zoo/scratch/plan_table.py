@@ -11,21 +11,22 @@ from zoo.scratch.run_plan import FRESH_PASSES, Plan
 
 if TYPE_CHECKING:
     from keras_transformers.text.tokenizer import Tokenizer
-    from zoo.scratch.text_run import TextRun
+    from zoo.scratch.corpus_run import CorpusRun
 
 STATE_BYTES = 16  # of a parameter in training: weight, gradient and AdamW's two moments in float32
 TOKENS_A_ROW = 100  # of the corpus, at least, for each token of the vocabulary
 UNKNOWN, SHARED, REPEATED = 0.001, 0.01, 0.2  # shares from which on the user is warned
+BEFORE = "held-out perplexity"
 
 
-def show_plan(run: TextRun, plan: Plan) -> None:
+def show_plan(run: CorpusRun, plan: Plan) -> None:
     """Print the plan of a run, and its warnings."""
     print_facts(plan_facts(run, plan))
     for warning in warnings_of(run, plan):
         print(hanging("warning: ", warning), flush=True)
 
 
-def plan_facts(run: TextRun, plan: Plan) -> dict[str, str]:
+def plan_facts(run: CorpusRun, plan: Plan) -> dict[str, str]:
     """Return the facts of a plan, by name, as they are printed."""
     settings, (train, held_out, facts) = run.settings, run.corpus
     tokens = settings.batch_size * run.max_length
@@ -47,38 +48,42 @@ def plan_facts(run: TextRun, plan: Plan) -> dict[str, str]:
         f"{held_out.num_characters / max(held_out.num_tokens, 1):.2f} characters a token",
         "held out": split,
         "vocabulary": f"{run.tokenizer.vocabulary_size:,} tokens",
-        "model": f"{settings.model}: {layers} layers of {width}, {heads} heads, {plan.parameters:,} parameters",
+        **run.facts(),
+        "model": f"{run.model}: {layers} layers of {width}, {heads} heads, {plan.parameters:,} parameters",
         "memory": f"{STATE_BYTES * plan.parameters / 1e9:.2g} GB of weights, gradients and moments, and activations",
         "training": f"{plan.steps:,} steps of {settings.batch_size} x {run.max_length} tokens: "
         f"{plan.steps * tokens / max(train.num_tokens, 1):.3g} passes over the text; learning rate "
         f"{plan.learning_rate:.2g}, dropout {plan.dropout:g}, {plan.dtype}{', XLA' * plan.jit_compile}",
+        **({} if plan.start_perplexity is None else {BEFORE: f"{plan.start_perplexity:.4g} before any step"}),
         "speed": f"{1 / plan.seconds:.3g} steps, {tokens / plan.seconds:,.0f} tokens a second (measured)",
         "time": f"{duration(plan.steps * plan.seconds)} of training steps to the end; a round of {plan.round_steps:,} "
         f"steps takes {duration(plan.round_steps * plan.seconds)}",
     }
 
 
-def warnings_of(run: TextRun, plan: Plan) -> Iterator[str]:
+def warnings_of(run: CorpusRun, plan: Plan) -> Iterator[str]:
     """Yield what may go wrong with a plan."""
     train, _, facts = run.corpus
+    remedies = run.remedies
+    yield from run.notes()
     vocabulary = run.tokenizer.vocabulary_size
-    if train.num_tokens < TOKENS_A_ROW * vocabulary:
+    if "vocabulary" in remedies and train.num_tokens < TOKENS_A_ROW * vocabulary:
         yield (
             f"the vocabulary of {vocabulary:,} tokens is large for {train.num_tokens:,} tokens of text: many are "
-            f"hardly ever seen. Give a --vocabulary of at most {max(train.num_tokens // TOKENS_A_ROW, 300):,}."
+            f"hardly ever seen. {remedies['vocabulary'].format(most=max(train.num_tokens // TOKENS_A_ROW, 300))}"
         )
     passes = plan.steps * run.settings.batch_size * run.max_length / max(train.num_tokens, 1)
     if plan.parameters > train.num_tokens and passes > FRESH_PASSES:
         yield (
             f"the model has {plan.parameters:,} parameters for {train.num_tokens:,} tokens of text, which it reads "
-            f"{passes:.0f} times: it will learn them by heart. Give a smaller --size, or more text."
+            f"{passes:.0f} times: it will learn them by heart. {remedies['size']}"
         )
     all_tokens = facts.train_tokens + facts.held_out_tokens
     if facts.unknown_tokens > UNKNOWN * all_tokens:
         examples = ", ".join(map(repr, facts.unknown_examples[:5]))
         yield (
             f"{facts.unknown_tokens / all_tokens:.2%} of the tokens stand for text that is not in the vocabulary, such "
-            f"as {examples}. Give --tokenizer byte_pair, which knows every text, or a larger --vocabulary."
+            f"as {examples}. {remedies['unknown']}"
         )
     if facts.shared_lines > SHARED:
         yield (
@@ -89,8 +94,7 @@ def warnings_of(run: TextRun, plan: Plan) -> Iterator[str]:
         yield f"{facts.repeated_lines:.0%} of the lines of the corpus repeat others. Remove the duplicates."
     if (lost := lost_lines(run.tokenizer, next(iter(run.files)))) is not None:
         yield (
-            f"the vocabulary does not keep texts as they are: {lost[0]!r} comes back as {lost[1]!r}. Give --tokenizer "
-            "byte_pair, character or bytes to keep capitals, spaces and line ends."
+            f"the vocabulary does not keep texts as they are: {lost[0]!r} comes back as {lost[1]!r}. {remedies['lost']}"
         )
 
 

@@ -49,6 +49,7 @@ class Plan:
         seconds: Measured, of a step.
         dtype: The dtype policy.
         jit_compile: Whether XLA compiles the step.
+        start_perplexity: On held-out text before any step, of a model that had been trained before; else None.
     """
 
     size: tuple[int, int, int]
@@ -63,6 +64,7 @@ class Plan:
     seconds: float
     dtype: str
     jit_compile: bool
+    start_perplexity: float | None = None
 
     @property
     def rounds(self) -> int:

@@ -132,10 +132,10 @@ def option(name: str) -> str:
 
     Example:
 
-    >>> option("batch_size")
-    'batch-size'
+    >>> option("batch_size"), option("start")
+    ('batch-size', 'from')
     """
-    return name.replace("_", "-")
+    return "from" if name == "start" else name.replace("_", "-")  # `from` is a word of Python
 
 
 def differences(now: dict[str, Any], before: dict[str, Any]) -> list[str]:

@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
+from zoo.scratch.further_settings import FurtherSettings, read_tokens
 from zoo.scratch.run_settings import RunSettings
 
 
 def train_on_text(asked: Mapping[str, Any]) -> None:
-    """Train a new model by the options of the command line."""
+    """Train a new model, or go on with a trained one (--from), by the options of the command line."""
     for name in ("name", "data"):
         if asked[name] is not None:
             raise ValueError(f"received --text, and {name.upper()} of a recipe, {asked[name]}: give one of them.")
@@ -33,8 +34,13 @@ def settings_of(asked: Mapping[str, Any]) -> RunSettings:
     Args:
         asked: By name; None for the default.
     """
-    names = {field.name for field in fields(RunSettings)}
+    if asked["start"] is None and asked["add_tokens"] is not None:
+        raise ValueError("--add-tokens widens the vocabulary of a trained model: give --from MODEL, too.")
+    kind = RunSettings if asked["start"] is None else FurtherSettings
+    names = {field.name for field in fields(kind)}
     values: dict[str, Any] = {name: value for name, value in asked.items() if name in names and value is not None}
     for name in ("text", "validation"):
         values[name] = tuple(values.get(name, ()))
-    return RunSettings(**{"model": "gpt2"} | values)
+    if "add_tokens" in values:
+        values["add_tokens"] = read_tokens(values["add_tokens"])
+    return kind(**({"model": "gpt2"} if kind is RunSettings else {}) | values)

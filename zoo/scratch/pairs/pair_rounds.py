@@ -93,7 +93,7 @@ def _perplexity(run: PairRun, task: Task) -> float:
     return float(task.model.evaluate(dataset, return_dict=True, verbose=0)["perplexity"])
 
 
-def finish(run: PairRun, plan: Plan, task: Task, command: str) -> dict[str, float]:
+def finish(run: PairRun, plan: Plan, task: Task, command: str) -> tuple[Task, dict[str, float]]:
     """Measure a trained task on all held-out pairs, write its folder, and forget the states of the run.
 
     Args:
@@ -117,7 +117,7 @@ def finish(run: PairRun, plan: Plan, task: Task, command: str) -> dict[str, floa
     with step(f"save {settings.out}"):
         task.save(settings.out, files={"README.md": text} | written(settings.run_folder))
     kept.write(plan, done=True)
-    return results
+    return task, results
 
 
 def next_commands(run: PairRun) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -54,7 +54,6 @@ class PairTexts(NamedTuple):
         yield from self.texts.targets
 
 
-@dataclass
 class PairRun(TextRun):
     """A run that trains a new model on pairs of texts. They are kept in memory, some million of them.
 
@@ -65,8 +64,8 @@ class PairRun(TextRun):
     settings: PairSettings
     characters_a_token: ClassVar[int] = 500  # a hundred tokens: words of two languages are twice as many
 
-    def __post_init__(self):
-        settings = self.settings
+    def __init__(self, settings: PairSettings):
+        self.settings, self.model = settings, settings.model
         self.wanted = new_model(settings.model)
         self.max_length = settings.max_length or self.wanted.max_length
         pairs, facts = look_through(settings.read())
@@ -79,7 +78,7 @@ class PairRun(TextRun):
         self.left_for_validation = len(pairs.sources) - len(self.choice.train.sources) if validation else 0
         if not self.choice.train.sources:
             raise ValueError("every source is one of the files of --validation-source: nothing is left to learn from.")
-        self.facts = replace(facts, held_out_targets=shared_targets(self.choice))
+        self.pair_facts = replace(facts, held_out_targets=shared_targets(self.choice))
         paths = tuple(map(Path, settings.paths.values()))
         size = sum(path.stat().st_size for path in paths)
         self.files = PairTexts(paths, size, self.choice.train)  # type: ignore[assignment]

@@ -31,7 +31,7 @@ def show_plan(run: PairRun, plan: Plan) -> None:
 
 def plan_facts(run: PairRun, plan: Plan) -> dict[str, str]:
     """Return the facts of a plan, by name, as they are printed."""
-    settings, (train, held_out), facts = run.settings, run.encoded, run.facts
+    settings, (train, held_out), facts = run.settings, run.encoded, run.pair_facts
     layers, heads, width = plan.size
     decoder_layers = run.config(plan.size).num_decoder_layers or layers
     sources, targets = train.tokens
@@ -62,7 +62,7 @@ def plan_facts(run: PairRun, plan: Plan) -> dict[str, str]:
 
 def left_out(run: PairRun) -> str:
     """Return the counts of the pairs that are left out, and why."""
-    facts = run.facts
+    facts = run.pair_facts
     counts = {
         "without text": facts.blank,
         "with text on one side only": facts.half_blank,
@@ -105,7 +105,7 @@ def warnings_of(run: PairRun, plan: Plan) -> Iterator[str]:
 
 
 def _of_pairs(run: PairRun) -> Iterator[str]:
-    facts, (train, _) = run.facts, run.encoded
+    facts, (train, _) = run.pair_facts, run.encoded
     if facts.half_blank:
         yield (
             f"{facts.half_blank:,} pairs have a text on one side only and are left out, the first where "

@@ -1,0 +1,167 @@
+"""What every run on plain text has: its files, their tokens, a plan that is kept, and figures of held-out text."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from keras_transformers.text.files.text_files import TextFiles
+from zoo.cli.app import step
+from zoo.scratch.chief_first import chief_first
+from zoo.scratch.kept_plan import KeptPlan
+from zoo.scratch.new_models import NewModel
+from zoo.scratch.run_plan import Candidate, Plan
+from zoo.scratch.run_settings import RunSettings
+from zoo.scratch.standard_input import STDIN, keep_standard_input
+
+if TYPE_CHECKING:
+    from keras_transformers.data.corpus.corpus import Corpus
+    from keras_transformers.tasks import Task
+    from keras_transformers.text.tokenizer import Tokenizer
+
+TOKENS = "tokens"
+
+
+class CorpusRun(ABC):
+    """A run that trains a model on text. `TextRun` makes a new one, `FurtherRun` goes on with one.
+
+    Args:
+        settings: What was asked.
+
+    Attributes:
+        wanted: What the kind of model wants: its task, rate and length of rows.
+        max_length: Tokens of a row.
+        model: Name of its kind.
+    """
+
+    wanted: NewModel
+    max_length: int
+    model: str
+    remedies: ClassVar[Mapping[str, str]]  # what a user can do about a warning, by its name: see `plan_table`
+
+    def __init__(self, settings: RunSettings):
+        self.settings = settings
+        options = {"field": settings.field, "encoding": settings.encoding}
+        text = [
+            keep_standard_input(settings.run_folder / "stdin.txt") if path == STDIN else path for path in settings.text
+        ]
+        self.files = TextFiles(text, **options)
+        self.validation = TextFiles(settings.validation, **options) if settings.validation else None
+
+    @property
+    @abstractmethod
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer of the corpus and the model."""
+
+    @property
+    @abstractmethod
+    def end_id(self) -> int | None:
+        """The token behind each document of the corpus."""
+
+    @abstractmethod
+    def task(self, size: tuple[int, int, int], dropout: float, dtype: str) -> Task:
+        """Return the task at its start, such that it trains with `dropout`."""
+
+    @abstractmethod
+    def new_plan(self, rows: int, held_out_rows: int) -> Plan:
+        """Return the plan for a corpus of so many rows of `max_length` tokens."""
+
+    @abstractmethod
+    def restore(self, task: Task, plan: Plan) -> None:
+        """Give a task that was trained the settings with which it is saved: those of the model, not of its training."""
+
+    def facts(self) -> dict[str, str]:
+        """Return what else the table and the card say, by name."""
+        return {}
+
+    def notes(self) -> list[str]:
+        """Return what else the user is warned of."""
+        return []
+
+    def finetune_options(self) -> str:
+        """Return the options with which the result is best fine-tuned, from a space on."""
+        return ""
+
+    @cached_property
+    def strategy(self) -> Any:
+        """The `tf.distribute` strategy, or None; made first, as several workers connect before TensorFlow works."""
+        from keras_transformers.training.workers.strategy import chosen
+
+        return chosen(self.settings.strategy)
+
+    @cached_property
+    def corpus(self) -> Corpus:
+        """The tokens of the corpus, made once and kept beside the run."""
+        return chief_first(self.strategy, self._corpus)
+
+    def _corpus(self) -> Corpus:
+        from keras_transformers.data.corpus.corpus import make_corpus
+
+        settings, tokenizer = self.settings, self.tokenizer
+        with step("tokenize", "\n"):
+            return make_corpus(
+                self.files, tokenizer, settings.run_folder / TOKENS, held_out_share=settings.held_out or 0.05,
+                held_out_files=self.validation, end_id=self.end_id, seed=settings.seed,
+            )  # fmt: skip
+
+    def dataset(self, task: Task, **options: Any) -> Any:
+        """Return the batches of the corpus."""
+        settings = self.settings
+        return task.dataset(
+            self.corpus.train, batch_size=settings.batch_size, seed=settings.seed, drop_remainder=True, **options
+        )
+
+    @cached_property
+    def dtype(self) -> str:
+        """The dtype policy: the given one, or what suits the machine."""
+        from zoo.scratch.kernels import suited_dtype
+
+        return self.settings.dtype or suited_dtype()
+
+    def held_out_figures(self, task: Task, title: str = "") -> dict[str, float]:
+        """Return what a task has on all held-out text: `perplexity` and `accuracy`. The masks are the same each time.
+
+        Args:
+            task: Compiled.
+            title: What is said of it.
+        """
+        held_out = self.corpus.held_out
+        with step(f"measure {held_out.num_tokens:,} held-out tokens{title}"):
+            dataset = task.dataset(held_out, batch_size=self.settings.batch_size, shuffle=False)
+            measured = task.model.evaluate(dataset, return_dict=True, verbose=0)
+        return {name: float(measured[name]) for name in ("perplexity", "accuracy")}
+
+    def measured(self, task: Task, size: tuple[int, int, int]) -> Candidate:
+        """Return a size with the speed of a task of it, whose weights change."""
+        from zoo.scratch.kernels import suits_xla
+        from zoo.scratch.speed import MOST_STEPS, count_parameters, measure_speed
+
+        xla = suits_xla(self.settings.batch_size * self.max_length, size[2], self.model)
+        with step(f"measure the speed of {size[0]} layers of {size[2]}"):
+            speed = measure_speed(task, self.dataset(task, steps_per_epoch=MOST_STEPS), xla)
+        return Candidate(size, count_parameters(task.model), *speed, self.dtype, xla)
+
+    def plan(self) -> Plan:
+        """Return the plan: the one that an interrupted run has begun, or a new one."""
+        from keras_transformers.training.workers.distribute import is_chief
+
+        kept = KeptPlan(self.settings)
+        corpus = self.corpus
+        if (plan := kept.read()) is None:
+            plan = self.new_plan(*self._rows(corpus))
+            if is_chief(self.strategy):
+                kept.write(plan)
+        return plan
+
+    def _rows(self, corpus: Corpus) -> tuple[int, int]:
+        """Return the rows to train on, and those held out; check that there are enough."""
+        length, size = self.max_length, self.settings.batch_size
+        train, held_out = (max(side.num_tokens // length, 1) for side in (corpus.train, corpus.held_out))
+        if train < size:
+            raise ValueError(
+                f"the corpus has {corpus.train.num_tokens:,} tokens to train on, {train} rows of {length}: expected at "
+                f"least a batch of {size}. Give more text, a smaller --batch-size or a smaller --max-length."
+            )
+        return train, held_out

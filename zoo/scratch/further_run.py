@@ -1,0 +1,119 @@
+"""A run that goes on with a trained model on own text: its tokenizer and sizes, a smaller learning rate."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
+
+from keras_transformers.text.tokenizer import Tokenizer
+from zoo.scratch.corpus_run import CorpusRun
+from zoo.scratch.further_settings import FurtherSettings
+from zoo.scratch.new_models import MODELS
+from zoo.scratch.origin import Origin
+from zoo.scratch.run_plan import Plan, make_plan
+
+if TYPE_CHECKING:
+    from keras_transformers.tasks import Task
+
+LIKE = {"masked_lm": "bert", "causal_lm": "gpt2", "seq2seq_lm": "t5"}  # whose settings a task takes
+PASSES = 3.0  # over the text, where nothing says how long to train
+RATE = 0.25  # of the peak of a new model of this width
+
+
+class FurtherRun(CorpusRun):
+    """A run that goes on with a trained model on text.
+
+    Args:
+        settings: What was asked.
+
+    Raises:
+        ValueError: As for `Origin`; a new token is in the vocabulary; or rows are longer than the model takes.
+    """
+
+    remedies: ClassVar[Mapping[str, str]] = {
+        "size": "Give fewer --epochs, or more text.",
+        "unknown": "Give those that matter to --add-tokens FILE, or train a new model with a vocabulary of its own.",
+        "lost": "That is how this model reads; a new model (--model) may have another vocabulary.",
+    }
+
+    def __init__(self, settings: FurtherSettings):
+        self.start, self.new_tokens = Origin(settings.start), list(settings.add_tokens)
+        self.wanted, family = MODELS[LIKE[self.start.task]], self.start.config.family
+        self.model = "lstm" if family == "recurrent" else family
+        most = self.start.most_tokens
+        if (settings.max_length or 0) > most:
+            raise ValueError(
+                f"{settings.start} takes {most} tokens at most: received --max-length {settings.max_length}."
+            )
+        self.max_length = settings.max_length or min(self.wanted.max_length, most)
+        _ = self.tokenizer  # new tokens are checked before the text is read
+        super().__init__(settings)
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        """The model's tokenizer, with the new tokens."""
+        tokenizer = self.start.checkpoint.tokenizer
+        return tokenizer.with_tokens(self.new_tokens) if self.new_tokens else tokenizer
+
+    @property
+    def end_id(self) -> int | None:
+        """The token behind each document."""
+        return self.start.end_id
+
+    def task(self, size: tuple[int, int, int], dropout: float, dtype: str) -> Task:
+        """Return the trained model, with rows for the new tokens."""
+        import zoo
+        from keras_transformers.tasks.new_tokens import add_tokens
+
+        settings = self.settings
+        task = zoo.load(
+            self.start.name, self.start.task, dtype=dtype, max_length=self.max_length, dropout=dropout,
+            strategy=self.strategy, seed=settings.seed,
+        )  # fmt: skip
+        return add_tokens(task, self.new_tokens) if self.new_tokens else task
+
+    def restore(self, task: Task, plan: Plan) -> None:
+        """Give the task the dropout and the longest text of the model that it was."""
+        sizes = {name: getattr(task.config, name) for name in ("vocabulary_size", "encoder_vocabulary_size")}
+        task.config = dataclasses.replace(self.start.config, **sizes)
+        task.max_length = self.start.max_length
+
+    def new_plan(self, rows: int, held_out_rows: int) -> Plan:
+        """Return a plan for the model, with what it has on held-out text before any step."""
+        settings, config = self.settings, self.start.config
+        size = (config.num_layers, config.num_heads, config.hidden_dim)
+        task = self.task(size, 0.0, self.dtype)
+        before = self.held_out_figures(task, ", before any step")["perplexity"]
+        candidate = self.measured(task, size)
+        if not any((settings.hours, settings.steps, settings.epochs)):
+            settings = dataclasses.replace(settings, epochs=PASSES)
+        rate = settings.learning_rate or RATE * self.wanted.learning_rate(config.hidden_dim)
+        settings = dataclasses.replace(settings, learning_rate=rate)
+        plan = make_plan(settings, candidate, rows, held_out_rows, self.max_length)
+        return dataclasses.replace(plan, start_perplexity=before)
+
+    def facts(self) -> dict[str, str]:
+        """Return what the model was, and what becomes of it."""
+        facts = {"started from": self.start.name, "licence of the start": self.start.licence}
+        facts["result"] = self.start.result
+        if self.new_tokens:
+            facts["new tokens"] = f"{len(self.new_tokens):,}: {', '.join(self.new_tokens[:5])}" + (
+                ", ..." if len(self.new_tokens) > 5 else ""
+            )
+        return facts
+
+    def notes(self) -> list[str]:
+        """Return the warning that an output layer is not trained yet."""
+        if self.start.has_head:
+            return []
+        return [
+            f"{self.start.name} has no output layers of a masked language model: they start afresh, so that the "
+            "perplexity before any step is no better than a guess, and a part of the training goes to them."
+        ]
+
+    def finetune_options(self) -> str:
+        """Return the task that the model was made for, if it is another."""
+        made_for = self.start.made_for_another
+        return f" --task {made_for}" if made_for not in (None, "classification") else ""

@@ -1,0 +1,169 @@
+"""The trained model that a run goes on with: what it is, what of it the result keeps, and its licence."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from keras_transformers.checkpoints.names import architecture_of, names_of
+from keras_transformers.checkpoints.names.table import modern_name, their_name
+from keras_transformers.config.limits import most_tokens
+from zoo._checkpoint import Checkpoint
+from zoo._entry import Entry
+from zoo._find import find
+from zoo._place import stands_for
+
+TASKS = {"encoder": "masked_lm", "decoder": "causal_lm", "encoder_decoder": "seq2seq_lm"}  # by the kind of a model
+NAMES = {"masked_lm": "masked language model", "causal_lm": "language model of the next token",
+         "seq2seq_lm": "model of hidden spans (span corruption)"}  # fmt: skip
+HEAD = "masked_lm_dense/kernel"  # of a masked language model
+SENTINEL = "<extra_id_0>"
+NOT_STATED = "not stated"
+LICENCE = re.compile(r"^(?:\| *)?licen[cs]e[^:|\n]*[:|] *([^|\n]+?) *\|?$", re.IGNORECASE | re.MULTILINE)
+MOST_CHARACTERS = 100_000  # of a README that are searched
+
+
+class Origin:
+    """A trained model to go on with on plain text.
+
+    Args:
+        name: As for `zoo.load`.
+
+    Attributes:
+        checkpoint: Its files; the weights are not read yet.
+        task: What it learns from plain text.
+
+    Raises:
+        ValueError: There is no such model, it has no weights, or its kind does not learn from plain text.
+    """
+
+    def __init__(self, name: str):
+        self.name, self.checkpoint = name, find(name)
+        self.stored = self.checkpoint.check()
+        self.task = TASKS[self.config.kind]
+        if self.task == "seq2seq_lm":
+            self._check_sentinels()
+        if self.task == "masked_lm":
+            _id_of(self.checkpoint, "mask_id", f"{name} has no token that hides others ([MASK])")
+
+    @property
+    def config(self) -> Any:
+        """The `TransformerConfig`."""
+        return self.checkpoint.config
+
+    @property
+    def most_tokens(self) -> int:
+        """The longest row that the model takes."""
+        return most_tokens(self.config)
+
+    @cached_property
+    def max_length(self) -> int:
+        """Longest text in tokens, as the checkpoint says."""
+        return self.checkpoint.options({"max_length"}).get("max_length", self.config.max_length)
+
+    @property
+    def end_id(self) -> int | None:
+        """The token behind a document; None if the model has none."""
+        if self.task == "masked_lm":
+            return _id_of(self.checkpoint, "sep_id")
+        return self.config.eos_ids[0] if self.config.eos_ids else None
+
+    @cached_property
+    def has_head(self) -> bool:
+        """Whether the checkpoint has the output layers of its task; those of other tasks than masked LM are checked
+        when it is loaded.
+        """
+        if self.task != "masked_lm":
+            return True
+        names = names_of(self.config, self.name, self.stored.extra["architecture"])
+        wanted = their_name(HEAD, names)[0]
+        return any(modern_name(tensor.name, names) == wanted for tensor in self.stored.tensors())
+
+    @cached_property
+    def lost(self) -> list[str]:
+        """What of the checkpoint the result does not hold."""
+        names = names_of(self.config, self.name)
+        kept = names.architectures[architecture_of(self.task, self.config.family)]
+        layers = [
+            layer for layer in names.architectures.get(self.stored.extra["architecture"], ()) if layer not in kept
+        ]
+        of_labels = f" of the labels {', '.join(self.checkpoint.labels)}" if self.checkpoint.labels else ""
+        phrases = [f"its {layer.replace('_', ' ')}{of_labels * (layer == 'classifier')}" for layer in layers]
+        if self.checkpoint.task == "sentence_embedding":
+            options = self.checkpoint.options({"pooling", "normalize"})
+            is_scaled = " and their scaling to length one" if options.get("normalize") else ""
+            phrases.append(f"its pooling to vectors of texts ({options.get('pooling', 'mean')}){is_scaled}")
+        return phrases
+
+    @property
+    def result(self) -> str:
+        """What a run on plain text makes of it, in a sentence or two."""
+        sentence = f"a {NAMES[self.task]}"
+        if self.made_for_another:
+            sentence += f"; {self.name} was made for {self.made_for_another}: fine-tune the result for that again"
+        return sentence + (
+            f" ({' and '.join(self.lost)} {'is' if len(self.lost) == 1 else 'are'} not in it)" * bool(self.lost)
+        )
+
+    @property
+    def made_for_another(self) -> str | None:
+        """The task that it was made for, if that is another than what the run makes, with outputs of its own."""
+        made_for = self.checkpoint.task
+        return None if made_for in (self.task, "pretraining") else made_for
+
+    @cached_property
+    def licence(self) -> str:
+        """The licence of its weights, as the zoo or its README says."""
+        place = stands_for(self.name)
+        if isinstance(place, Entry):
+            return place.licence
+        if isinstance(place, str) and place.startswith("hf:"):
+            return f"see https://huggingface.co/{place.removeprefix('hf:').partition('@')[0]}"
+        return licence_in(Path(place) / "README.md") if isinstance(place, Path) else NOT_STATED
+
+    def _check_sentinels(self) -> None:
+        """Raise a `ValueError` for a model that cannot fill hidden spans: a translator, or one without sentinels."""
+        tokenizer = self.checkpoint.tokenizer
+        if self.config.family != "t5":
+            raise ValueError(
+                f"{self.name} ({self.config.family}) writes a target text for a source text, so plain text teaches it "
+                "nothing. Give pairs: --source FILE --target FILE trains a new translator; python -m zoo finetune "
+                f"{self.name} --task seq2seq_lm --train pairs.tsv --text 0 --label 1 goes on with this one."
+            )
+        try:
+            tokenizer.token_to_id(SENTINEL)
+        except ValueError:
+            raise ValueError(
+                f"the tokenizer of {self.name} has no {SENTINEL}, which stands for a hidden span of text: expected "
+                "T5's <extra_id_0> to <extra_id_99>. Give a T5 whose tokenizer has them, such as t5_small; or pairs of "
+                "texts, by python -m zoo finetune --task seq2seq_lm."
+            ) from None
+
+
+def licence_in(readme: Path) -> str:
+    """Return the licence that a model card states, in its header or in a table; else `"not stated"`.
+
+    Args:
+        readme: The file; it may be missing.
+
+    Example:
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "README.md")
+    >>> _ = path.write_text("---\\nlicense: mit\\n---\\n# A model")
+    >>> licence_in(path), licence_in(path.with_name("none.md"))
+    ('mit', 'not stated')
+    """
+    if not readme.is_file():
+        return NOT_STATED
+    found = LICENCE.search(readme.read_text(encoding="utf-8", errors="replace")[:MOST_CHARACTERS])
+    return found[1].strip("'\"") if found else NOT_STATED
+
+
+def _id_of(checkpoint: Checkpoint, role: str, fault: str = "the tokenizer lacks a special token") -> int:
+    try:
+        return getattr(checkpoint.tokenizer, role)
+    except ValueError as error:
+        raise ValueError(f"{fault}: {error} Give a model that was trained as a masked language model.") from error
