@@ -71,7 +71,7 @@ def decoded_blocks(path: Path, encoding: str) -> Iterator[str]:
 
 def _byte_blocks(path: Path) -> Iterator[bytes]:
     is_packed = path.suffix.lower() == ".gz"
-    with path.open("rb") as raw:
+    with _opened(path) as raw:
         file: BinaryIO = gzip.GzipFile(fileobj=raw) if is_packed else raw  # type: ignore[assignment]
         while True:
             try:
@@ -81,9 +81,22 @@ def _byte_blocks(path: Path) -> Iterator[bytes]:
                     f"{path}, after byte {raw.tell():,}: the .gz is damaged or cut short ({error}). Fetch it again; "
                     "`gzip -t` tests it."
                 ) from None
+            except OSError as error:
+                raise _unreadable(path, error) from error
             if not block:
                 return
             yield block
+
+
+def _opened(path: Path) -> BinaryIO:
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: OSError) -> ValueError:
+    return ValueError(f"{path} cannot be read ({error.strerror}). It was there before: bring it back, and call again.")
 
 
 def _check_mark(path: Path, block: bytes) -> None:

@@ -264,3 +264,14 @@ def test_one_long_line_takes_flat_memory(tmp_path, character):
     output = subprocess.run(command, capture_output=True, text=True, check=True, cwd=root).stdout
     characters, grown = map(int, output.split())
     assert characters == count * len(character) and grown < 30
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
+def test_a_file_that_has_gone_meanwhile(write, name):
+    path = write(name)
+    files = TextFiles(path)
+    path.unlink()
+    with pytest.raises(
+        ValueError, match=r"a\.txt.* cannot be read \(No such file or directory\)\. It was there before"
+    ):
+        "".join(files)
