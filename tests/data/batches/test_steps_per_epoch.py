@@ -35,11 +35,7 @@ def epochs(dataset, number: int) -> list[list]:
 @pytest.mark.parametrize("options", [{}, {"shuffle": False}, {"sizes": {"batch_tokens": 300}}])
 def test_they_are_parts_of_the_sequence_of_passes(id_rows, steps, options):
     passes = make(id_rows, **options)
-<<<<<<< HEAD
-    sequence = list(chain.from_iterable(epochs(passes, -(-4 * steps // passes.num_batches))))
-=======
     sequence = joined(epochs(passes, -(-4 * steps // passes.num_batches)))
->>>>>>> c42
     parts = make(id_rows, steps_per_epoch=steps, **options)
     assert parts.num_batches == len(parts) == steps
     assert epochs(parts, 4) == [sequence[epoch * steps :][:steps] for epoch in range(4)]
@@ -56,15 +52,9 @@ def test_they_begin_at_any_batch(id_rows, steps):
 
 
 def test_with_accumulation_weights_are_those_of_the_whole_group(id_rows):
-<<<<<<< HEAD
-    sequence = list(chain.from_iterable(epochs(make(id_rows, accumulation_steps=3), 2)))
-    parts = make(id_rows, accumulation_steps=3, steps_per_epoch=3)
-    assert list(chain.from_iterable(epochs(parts, 2))) == sequence[:6]
-=======
     sequence = joined(epochs(make(id_rows, accumulation_steps=3), 2))
     parts = make(id_rows, accumulation_steps=3, steps_per_epoch=3)
     assert joined(epochs(parts, 2)) == sequence[:6]
->>>>>>> c42
     with pytest.raises(ValueError, match=r"steps_per_epoch=4: expected None, or a positive multiple of .*=3"):
         make(id_rows, accumulation_steps=3, steps_per_epoch=4)
 
@@ -118,11 +108,7 @@ def test_under_two_replicas_the_batches_are_the_same():
     output = subprocess.run(
         [sys.executable, "-c", REPLICAS], capture_output=True, text=True, check=True, cwd=root
     ).stdout
-<<<<<<< HEAD
-    spread = list(chain.from_iterable(map(json.loads, output.splitlines())))
-=======
     spread = joined(map(json.loads, output.splitlines()))
->>>>>>> c42
     rows = Rows.of([[2, number + 5, 3] for number in range(50)], labels=[number % 2 for number in range(50)])
     dataset = batches(rows, Classification(2), 8, max_length=8)
     alone = [np.asarray(x["token_ids"])[:, 1].tolist() for _ in range(5) for x, _ in dataset]

@@ -145,16 +145,9 @@ def test_a_run_of_parts_of_passes_resumes_at_the_very_batch(made, tmp_path):
         task.compile(keras.optimizers.Adam(0.01))
         dataset = task.dataset(corpus.train, batch_size=8, steps_per_epoch=50)
         losses = Losses(stop)
-<<<<<<< HEAD
-        with contextlib.suppress(KeyboardInterrupt):
-            task.model.fit(
-                dataset, epochs=4, verbose=0, shuffle=False, callbacks=[losses, Resume(folder, dataset, every=7)]
-            )
-=======
         callbacks = [losses, Resume(folder, dataset, every=7)]
         with contextlib.suppress(KeyboardInterrupt):
             task.model.fit(dataset, epochs=4, verbose=0, shuffle=False, callbacks=callbacks)
->>>>>>> c42
         return losses.seen, [weight.numpy() for weight in task.model.weights]
 
     whole, weights = run(tmp_path / "whole")
