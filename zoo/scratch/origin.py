@@ -90,7 +90,7 @@ class Origin:
             layer for layer in names.architectures.get(self.stored.extra["architecture"], ()) if layer not in kept
         ]
         of_labels = f" of the labels {', '.join(self.checkpoint.labels)}" if self.checkpoint.labels else ""
-        phrases = [f"its {layer.replace('_', ' ')}{of_labels * (layer == 'classifier')}" for layer in layers]
+        phrases = [f"its {layer.replace('_', '-')} layer{of_labels * (layer == 'classifier')}" for layer in layers]
         if self.checkpoint.task == "sentence_embedding":
             options = self.checkpoint.options({"pooling", "normalize"})
             is_scaled = " and their scaling to length one" if options.get("normalize") else ""
