@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from keras_transformers.data.objectives.next_token import NextToken
 from keras_transformers.data.sources.packing import next_token_source
 from keras_transformers.data.sources.protocols import Source
 from keras_transformers.data.sources.rows import Ragged
+from keras_transformers.data.sources.token_blocks import TokenBlocks
 from keras_transformers.data.sources.token_stream import TokenStream
 from keras_transformers.generation.request import SAMPLING_PARAMETERS
 from keras_transformers.models import decoder
@@ -76,6 +78,9 @@ def causal_lm(setup: Setup, *, generation: Mapping[str, Any] | None = None) -> P
         judged_by="perplexity",
         answers=writing,
         saved=writing.saved,
+        token_source=partial(
+            TokenBlocks, max_length=setup.max_length, begin_ids=tokens_around(setup.tokenizer)[0], next_tokens=True
+        ),
     )
 
 

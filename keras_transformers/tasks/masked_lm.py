@@ -9,7 +9,9 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_transformers.data.corpus.token_file import TokenFile
 from keras_transformers.data.objectives.masking import MaskedLM
+from keras_transformers.data.sources.token_blocks import TokenBlocks
 from keras_transformers.heads import masked_lm_head
 from keras_transformers.layers.attention.masks import true_first
 from keras_transformers.layers.core.gather import take_at
@@ -18,6 +20,7 @@ from keras_transformers.tasks.answers.one_pass import OnePass, look_up, text_sig
 from keras_transformers.tasks.answers.readers import Tensors
 from keras_transformers.tasks.inputs.sources import text_source
 from keras_transformers.tasks.parts import Kind, Parts, Setup
+from keras_transformers.text.end_token import tokens_around
 from keras_transformers.training.losses import target_losses
 from keras_transformers.training.metrics import target_metrics
 from keras_transformers.utils.tensor_types import Tensor
@@ -74,10 +77,18 @@ def masked_lm(setup: Setup, *, whole_word: bool = False) -> Parts:
         answers=gap_fills(setup, model, "logits"),
         rows_alone=False,  # masks are drawn for a batch
         judged_by="perplexity",
+        token_source=lambda tokens: _blocks(setup, tokens),
     )
 
 
 KIND = Kind("masked_lm", masked_lm, models=("encoder",), new_layers=HEAD, takes_weights=True)
+
+
+def _blocks(setup: Setup, tokens: TokenFile) -> TokenBlocks:
+    """Return blocks of a corpus, each between the special tokens of a text."""
+    before, after = tokens_around(setup.tokenizer)
+    segment = 0 if setup.config.num_segments else None
+    return TokenBlocks(tokens, setup.max_length, begin_ids=before, end_ids=after, segment=segment)
 
 
 def masked_model(setup: Setup) -> tuple[keras.Model, Tensors, Tensor]:

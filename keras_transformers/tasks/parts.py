@@ -222,6 +222,8 @@ class Parts:
         saved: Returns further options of `checkpoints.saving.save_folder`, at each `save`.
         saved_tokenizer: The tokenizer that `save` writes, if not `tokenizer`.
         attributes: Further attributes of the `Task`, by name.
+        token_source: From a `TokenFile` to a source of rows; None if the task does not learn from bare tokens.
+        token_objective: As `objective`, for these rows; None for `objective`.
     """
 
     model: keras.Model
@@ -245,6 +247,8 @@ class Parts:
     saved: Callable[[], dict[str, Any]] = dict
     saved_tokenizer: Any = None
     attributes: Mapping[str, Any] = field(default_factory=dict)
+    token_source: Callable[[Any], Source] | None = None
+    token_objective: Callable[[], Objective] | None = None
 
     def best_epoch(self) -> BestEpoch:
         """Return the callback that keeps the best epoch by `judged_by` on the validation data."""

@@ -12,6 +12,8 @@ import numpy as np
 
 from keras_transformers.checkpoints.names import stored_as
 from keras_transformers.config.transformer_config import TransformerConfig
+from keras_transformers.data.corpus.token_file import TokenFile
+from keras_transformers.data.objectives.span_corruption import SpanCorruption
 from keras_transformers.data.objectives.translation import (
     Translation,
     Translations,
@@ -20,11 +22,13 @@ from keras_transformers.data.objectives.translation import (
 )
 from keras_transformers.data.sources.protocols import Source
 from keras_transformers.data.sources.rows import Ragged
+from keras_transformers.data.sources.token_blocks import TokenBlocks
 from keras_transformers.generation.prompts import decoder_start_id
 from keras_transformers.models import encoder_decoder
 from keras_transformers.models.decoder import prefill
 from keras_transformers.tasks.answers.written_answers import Writing, language_model, language_model_metrics
 from keras_transformers.tasks.inputs.sources import check_labelled, is_stream
+from keras_transformers.tasks.inputs.token_files import span_corruption
 from keras_transformers.tasks.parts import Kind, Parts, Setup
 from keras_transformers.text.end_token import is_bare, with_end_token
 from keras_transformers.text.tokenizer import Tokenizer, check_texts
@@ -114,6 +118,8 @@ def seq2seq_lm(
         saved=writing.saved,
         saved_tokenizer=sides.saved_tokenizer,
         attributes={"target_tokenizer": target, "align": partial(align, sides, model)},
+        token_source=sides.blocks,
+        token_objective=sides.span_corruption,
     )
 
 
@@ -170,6 +176,14 @@ class Sides:
             config.eos_ids,
             config.encoder_vocabulary_size,
         )
+
+    def span_corruption(self) -> SpanCorruption:
+        """Return the objective for a file of tokens: T5's."""
+        return span_corruption(self.setup.config, *self.tokenizers)
+
+    def blocks(self, tokens: TokenFile) -> TokenBlocks:
+        """Return blocks of a file of tokens, so long that their sources fill the longest text."""
+        return TokenBlocks(tokens, self.span_corruption().block_length(self.setup.max_length))
 
     def source_of(self, texts: Any, labels: Any, pairs: Any, *, buffer_size: int = 16384) -> Source:
         """Return pairs of ids; `Task.dataset` explains the options."""

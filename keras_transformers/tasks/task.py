@@ -19,6 +19,7 @@ from keras_transformers.tasks.fit.fitting import Recipe, fit
 from keras_transformers.tasks.fit.held_out import evaluation_set
 from keras_transformers.tasks.fit.label_outputs import full_objective, with_row_weights
 from keras_transformers.tasks.inputs.sources import check_given, divided, has_nothing_to_learn, kept
+from keras_transformers.tasks.inputs.token_files import parts_for
 from keras_transformers.tasks.parts import Setup, check_process, described, find_kind, generating, of_answers
 from keras_transformers.text.tokenizer import Tokenizer, check_texts
 from keras_transformers.training.lora import merged
@@ -138,7 +139,8 @@ class Task:
         Args:
             texts: A list of strings; or a `tf.data.Dataset` of strings, (text, label), (text, pair) or
                 (text, pair, label), for corpora larger than memory, tokenised on the fly. If the task has labels, the
-                last of several strings is the label. Pre-training takes documents: see `tasks.pretraining`.
+                last of several strings is the label. Pre-training takes documents (see `tasks.pretraining`), a language
+                model also a `TokenFile` (see `data.corpus`).
             labels: One label a text; for a language model, the target text of each text. None to predict, in the order
                 of the texts unless `shuffle=True` is given.
             pairs: The second text of each pair.
@@ -146,8 +148,8 @@ class Task:
             batch_tokens: Instead, at most so many rows times their padded length; texts of similar length are batched.
             class_weight, sample_weight: As for `fit` (Keras' own support neither accumulation nor further outputs).
             **settings: Of `data.batches.pipeline.batches`: `shuffle` (False for evaluation), `seed` of order and masks,
-                `accumulation_steps` of the optimizer, `drop_remainder`, `buckets`; and of the task: `buffer_size`, rows
-                of a stream in memory, to shuffle and to sort by length; `packing`; `short_probability`.
+                `accumulation_steps` of the optimizer, `drop_remainder`, `buckets`, `steps_per_epoch`; and of the task:
+                `buffer_size`, rows of a stream in memory; `packing`; `short_probability`.
 
         Returns:
             A `tf.data.Dataset`, or on JAX a `keras.utils.PyDataset`. A warning tells how many texts were cut.
@@ -157,16 +159,18 @@ class Task:
         """
         check_process(self.process)
         check_given(texts)
-        source_options, settings = divided(self.name, self.parts.source, settings)
+        parts = parts_for(self.name, self.parts, texts, labels, pairs)
+        source_options, settings = divided(self.name, parts.source, settings)
         if pairs is not None and not (self.kind.takes_pairs or self.kind.takes_documents):
             raise ValueError(f"{self.name} takes no pairs, and received some. Leave them out.")
-        if has_nothing_to_learn(self.kind, self.parts, texts, labels):
-            settings = {"shuffle": False, **settings}  # predictions of `model.predict` are in the order of the texts
-        source = self.parts.source(texts, labels, pairs, **source_options)
-        objective = full_objective(self.name, self.parts, self.outputs, class_weight)
+        if has_nothing_to_learn(self.kind, parts, texts, labels):  # `model.predict` then keeps the order of the texts
+            settings = {"shuffle": False, **settings}
+        source = parts.source(texts, labels, pairs, **source_options)
+        objective = full_objective(self.name, parts, self.outputs, class_weight)
         source, objective = with_row_weights(self.kind, source, objective, sample_weight)
         size = None if batch_tokens else batch_size
-        return batches(source, objective, size, batch_tokens=batch_tokens, max_length=self.max_length, **settings)
+        longest = getattr(source, "max_length", self.max_length)  # span corruption shortens longer blocks
+        return batches(source, objective, size, batch_tokens=batch_tokens, max_length=longest, **settings)
 
     def fit(
         self,

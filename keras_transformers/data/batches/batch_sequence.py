@@ -18,10 +18,10 @@ class BatchSequence(keras.utils.PyDataset):
     """A `keras.utils.PyDataset` of batches that knows where its next pass starts; made by `pipeline.batches`.
 
     Args:
-        source: `Source` of rows in memory.
+        source: `Source` of a known number of rows.
         objective: `Objective`.
         batching: `Batching`.
-        num_batches: int, batches in a whole epoch.
+        num_batches: int, batches in a pass over the rows.
 
     Attributes:
         position: `Position`, where the next pass starts. The last batch of an epoch moves it to the next epoch. An
@@ -31,8 +31,8 @@ class BatchSequence(keras.utils.PyDataset):
     def __init__(self, source: Source, objective: Objective, batching: Batching, num_batches: int):
         super().__init__()
         self._settings = source, objective, batching
-        self._num_batches = num_batches
-        self._window: tuple[int, Any] = (-1, None)  # an epoch and its `Window`
+        self._pass_batches, self._num_batches = num_batches, batching.steps_per_epoch or num_batches
+        self._window: tuple[int, Any] = (-1, None)  # a pass and its current `Window`
         self.position = Position()
         self._epoch, self._skip, self._begins = 0, 0, False
 
@@ -54,7 +54,9 @@ class BatchSequence(keras.utils.PyDataset):
         batch = index + self._skip
         if batch + 1 == self._num_batches:
             self.position.epoch, self.position.batch = self._epoch + 1, 0
-        return _divisible(self._window_of(self._epoch)[batch])
+        number, place = self._settings[-1].place(self._epoch, batch, self._pass_batches)
+        window = self._window_of(number, place)
+        return _divisible(window[place - window.first])
 
     def __iter__(self) -> Iterator[tuple]:
         self.on_epoch_begin()
@@ -68,13 +70,18 @@ class BatchSequence(keras.utils.PyDataset):
         """Return the identity of the data set: see `data.identity`."""
         return identity(*self._settings)
 
-    def _window_of(self, epoch: int) -> Window:
+    def _window_of(self, number: int, batch: int) -> Window:
+        """Return the window that holds a batch of a pass."""
         source, objective, batching = self._settings
-        epoch = epoch if batching.shuffle else 0
-        if self._window[0] != epoch:
-            ((first, rows),) = source.windows(batching, epoch, 0)
-            self._window = epoch, Window(rows, objective, batching, epoch, first)
-        return self._window[1]
+        epoch = number if batching.shuffle else 0
+        made, window = self._window
+        if made != epoch or not 0 <= batch - window.first < len(window):
+            for first, rows in source.windows(batching, epoch, batch):
+                window = Window(rows, objective, batching, epoch, first)
+                if batch - first < len(window):
+                    break
+            self._window = epoch, window
+        return window
 
 
 def _divisible(batch: tuple) -> tuple:

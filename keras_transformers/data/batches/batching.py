@@ -46,6 +46,7 @@ class Batching:
     accumulation_steps: int
     drop_remainder: bool
     batch_tokens: int | None = None
+    steps_per_epoch: int | None = None
 
     def __post_init__(self):
         if (self.batch_size is None) == (self.batch_tokens is None):
@@ -59,6 +60,12 @@ class Batching:
             if not is_size(value) or value < number:
                 raise ValueError(f"Received {name}={value!r}: expected a whole number of at least {number}.")
             object.__setattr__(self, name, int(value))
+        steps = self.steps_per_epoch
+        if steps is not None and not (is_size(steps) and steps % self.accumulation_steps == 0):
+            raise ValueError(
+                f"Received steps_per_epoch={steps!r}: expected None, or a positive multiple of "
+                f"accumulation_steps={self.accumulation_steps}."
+            )
         if not is_count(self.seed):
             raise ValueError(f"Received seed={self.seed!r}: expected a whole number of at least 0.")
         if not all(map(is_size, self.buckets)):
@@ -76,6 +83,19 @@ class Batching:
     def macro_size(self) -> int:
         """Rows in one optimizer step."""
         return self._batch_rows * self.accumulation_steps
+
+    def place(self, epoch: int, batch: int, num_batches: int) -> tuple[int, int]:
+        """Return the pass over the rows, and its batch, of a batch of an epoch.
+
+        Without `steps_per_epoch` an epoch is a pass; with it, the epochs are parts of an endless sequence of passes.
+
+        Args:
+            epoch, batch: int.
+            num_batches: int, of a pass.
+        """
+        if self.steps_per_epoch is None:
+            return epoch, batch
+        return divmod(epoch * self.steps_per_epoch + batch, num_batches)
 
     @property
     def _batch_rows(self) -> int:

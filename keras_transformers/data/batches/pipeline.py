@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import keras
@@ -35,6 +37,7 @@ def batches(
     accumulation_steps: int = 1,
     drop_remainder: bool = False,
     by_length: bool = False,
+    steps_per_epoch: int | None = None,
 ) -> Batches | BatchSequence:
     """Make the data set that `model.fit` takes.
 
@@ -42,7 +45,7 @@ def batches(
     epoch of `dataset.position`: `fit(epochs=n)` has n shuffles and n sets of masks.
 
     Args:
-        source: `Rows`, `SentencePairs`, `Packed`, `Blocks`, `Stream`, `TokenStream`, `Translations` or
+        source: `Rows`, `SentencePairs`, `Packed`, `Blocks`, `TokenBlocks`, `Stream`, `TokenStream`, `Translations` or
             `TranslationStream`; or a `Source` of your own.
         objective: `Classification`, `MaskedLM`, `Pretraining`, `NextToken`, `Translation`, `SpanCorruption` or
             `TextInfilling`; or an `Objective` of your own.
@@ -59,6 +62,9 @@ def batches(
         drop_remainder: bool, whether to leave out the rows that do not fill a batch.
         by_length: bool, with `shuffle=False`: the longest rows first, so that batches hold rows of similar length, if
             rows are in memory and have lengths. For an evaluation that does not depend on the order of rows.
+        steps_per_epoch: int, batches of an epoch, which is then a part of the endless sequence of passes over the rows:
+            `fit` evaluates, saves and shows more often than once a pass, or less often. Not for streams. None for one
+            pass an epoch.
 
     Returns:
         `Batches`, a `tf.data.Dataset`; on backends other than TensorFlow `BatchSequence`, a
@@ -84,7 +90,15 @@ def batches(
         buckets = BUCKETS if batch_tokens is None else FINE_BUCKETS
     buckets = tuple(buckets) if isinstance(buckets, Iterable) else (buckets,)
     batching = Batching(
-        batch_size, seed, shuffle, max_length, buckets, accumulation_steps, drop_remainder, batch_tokens
+        batch_size,
+        seed,
+        shuffle,
+        max_length,
+        buckets,
+        accumulation_steps,
+        drop_remainder,
+        batch_tokens,
+        steps_per_epoch,
     )
     if by_length:
         source = _by_length(source, shuffle)
@@ -123,6 +137,11 @@ def _num_batches(source: Any, batching: Batching) -> int | None:
             f"Received batch_tokens={batching.batch_tokens} for {type(source).__name__}, whose lengths differ every "
             f"epoch or are all max_length: use batch_size, such as {batching.batch_tokens // batching.max_length}."
         )
+    if source.num_rows is None and batching.steps_per_epoch:
+        raise ValueError(
+            f"Received steps_per_epoch={batching.steps_per_epoch} for a stream, whose number of batches is not known: "
+            "expected None. Pass lists, or a file of tokens (data.corpus); or give it to model.fit, without Resume."
+        )
     if source.num_rows is None:
         return None
     count = batching.num_batches(source.lengths if batching.batch_tokens else np.zeros(source.num_rows))
@@ -135,8 +154,30 @@ def _num_batches(source: Any, batching: Batching) -> int | None:
     return count
 
 
-def epoch_batches(source: Source, objective: Objective, batching: Batching, epoch: int, skip: int) -> Iterator[tuple]:
-    """Yield the elements of one epoch from number `skip` on; earlier ones are not made."""
+def epoch_batches(
+    source: Source, objective: Objective, batching: Batching, num_batches: int | None, position: Position
+) -> Iterator[tuple]:
+    """Yield the elements of one epoch from `position` on; earlier ones are not made.
+
+    Args:
+        source, objective, batching: As in `batches`.
+        num_batches: Of a pass over the rows; None if unknown.
+        position: Where to start.
+    """
+    if batching.steps_per_epoch is None or num_batches is None:
+        yield from _pass(source, objective, batching, position.epoch, position.batch)
+        return
+    left = batching.steps_per_epoch - position.batch
+    number, skip = batching.place(position.epoch, position.batch, num_batches)
+    while left > 0:
+        yield from islice(_pass(source, objective, batching, number, skip), left)
+        left -= num_batches - skip
+        number, skip = number + 1, 0
+
+
+def _pass(source: Source, objective: Objective, batching: Batching, number: int, skip: int) -> Iterator[tuple]:
+    """Yield the elements of a pass over the rows from number `skip` on."""
+    epoch = number if batching.shuffle else 0
     for first, rows in source.windows(batching, epoch, skip):
         window = Window(rows, objective, batching, epoch, first)
         for index in range(max(0, skip - first), len(window)):
@@ -148,7 +189,7 @@ def _tf_batches(source: Source, objective: Objective, batching: Batching, num_ba
 
     from keras_transformers.data.batches.tf_batches import Batches
 
-    passes = _Passes(source, objective, batching)
+    passes = _Passes(source, objective, batching, num_batches)
     # TensorFlow never frees the function; the rows must live only as long as the data set and those made from it.
     following: Callable[[], Any] = weakref.WeakMethod(passes.following)
     dataset = tf.data.Dataset.from_generator(
@@ -158,25 +199,25 @@ def _tf_batches(source: Source, objective: Objective, batching: Batching, num_ba
     options.autotune.enabled = False
     options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.DATA
     dataset = dataset.prefetch(PREFETCH).with_options(options)
-    return Batches(dataset, passes.position, num_batches, passes.identity)
+    return Batches(dataset, passes.position, batching.steps_per_epoch or num_batches, passes.identity)
 
 
 class _Passes:
     """The passes over a data set, one after the other."""
 
-    def __init__(self, source: Source, objective: Objective, batching: Batching):
-        self.settings, self.position = (source, objective, batching), Position()
+    def __init__(self, source: Source, objective: Objective, batching: Batching, num_batches: int | None):
+        self.settings, self.num_batches, self.position = (source, objective, batching), num_batches, Position()
 
     def identity(self) -> dict[str, Any]:
         return identity(*self.settings)
 
     def following(self) -> Iterator[tuple]:
         """Yield the elements of the next pass."""
-        epoch, skip = self.position.epoch, self.position.batch
+        start = replace(self.position)
         # At the start of the pass, not at its end: elements, the last one included, are prepared before they are used.
         # (Under a strategy, Keras looks at one batch before it trains; this look counts as an epoch.)
-        self.position.epoch, self.position.batch = epoch + 1, 0
-        yield from epoch_batches(*self.settings, epoch if self.settings[-1].shuffle else 0, skip)
+        self.position.epoch, self.position.batch = start.epoch + 1, 0
+        yield from epoch_batches(*self.settings, self.num_batches, start)
 
 
 def _signature(source: Source, objective: Objective, batching: Batching) -> Any:

@@ -79,6 +79,10 @@ class SpanCorruption:
         missing, spans = self.counts(length)
         return max(length, 2) - missing + spans + 1, missing + spans + 1
 
+    def block_length(self, longest: int) -> int:
+        """Return the most tokens of a row whose source and target have at most `longest` tokens: 568 for 512."""
+        return max(length for length in range(1, 2 * longest + 1) if max(self.lengths(length)) <= longest)
+
     def check(self, rows: Rows):
         self.translation.check(Translations(rows.token_ids, rows.token_ids))
         _, spans = self.counts(int(rows.lengths.max(initial=0)))

@@ -9,6 +9,7 @@ import numpy as np
 
 from keras_transformers.data.sources.protocols import Objective, Source
 from keras_transformers.data.sources.row_weights import WeightedRows, WithRowWeights
+from keras_transformers.data.sources.token_blocks import TokenBlocks
 from keras_transformers.tasks.inputs.labels import label_numbers, label_rows
 from keras_transformers.tasks.parts import Kind, Parts
 from keras_transformers.tasks.tokens.token_targets import target_classes
@@ -52,8 +53,8 @@ def with_row_weights(kind: Kind, source: Source, objective: Objective, weights: 
     """
     if weights is None:
         return source, objective
-    if not kind.takes_weights or source.num_rows is None:
-        what = "a stream" if kind.takes_weights else f"{kind.name}, whose rows are no texts"
+    if not kind.takes_weights or source.num_rows is None or isinstance(source, TokenBlocks):
+        what = "a stream or a file of tokens" if kind.takes_weights else f"{kind.name}, whose rows are no texts"
         raise ValueError(
             f"sample_weight is for texts in memory that are read as one row each: received some for {what}. Leave it "
             "out; to let a text count twice, give it twice."

@@ -11,6 +11,7 @@ import numpy as np
 
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.data.batches.pipeline import batches
+from keras_transformers.data.corpus.token_file import TokenFile
 from keras_transformers.data.sources.rows import Rows, tell_cut
 from keras_transformers.data.sources.text_stream import Stream
 from keras_transformers.tasks.parts import Kind, Parts, Setup, keyword_names
@@ -105,7 +106,8 @@ def check_labelled(kind: Kind, texts: Any, labels: Any, label_needed: str = "") 
 def has_nothing_to_learn(kind: Kind, parts: Parts, texts: Any, labels: Any) -> bool:
     """Return whether a task that learns from labels is given texts alone."""
     is_pair = isinstance(getattr(texts, "element_spec", None), tuple)  # a stream with labels or pairs
-    return bool(kind.needs_labels or parts.label_needed) and labels is None and not is_pair
+    learns_from_labels = bool(kind.needs_labels or parts.label_needed) and not isinstance(texts, TokenFile)
+    return learns_from_labels and labels is None and not is_pair
 
 
 def check_learnable(kind: Kind, parts: Parts, texts: Any, labels: Any, pairs: Any) -> None:

@@ -1,0 +1,130 @@
+"""A source of blocks of a file of tokens, of any size: only the rows of a window are in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from keras_transformers.data.batches.batching import DRAW, Batching
+from keras_transformers.data.corpus.token_file import TokenFile
+from keras_transformers.data.sources.rows import Ragged, Rows
+
+WINDOW = 1 << 20  # tokens in memory at a time
+SAMPLED = 64  # rows of a sample
+Ids = Sequence[int] | np.ndarray
+
+
+class TokenBlocks:
+    """A source of blocks of `max_length` tokens of a file, special tokens included.
+
+    Without shuffling, blocks are in order, from the first token on. With shuffling, each epoch starts at a random
+    token, continues at the start of the text after its end, and takes the blocks of the whole file in random order. The
+    last block of an epoch may be shorter. A resumed epoch reads nothing of what it skips.
+
+    Args:
+        token_file: `TokenFile`.
+        max_length: int, tokens of a row; the same as in `batches`.
+        begin_ids, end_ids: Ids to put before and after each block.
+        next_tokens: Whether rows have labels, the next token of each, for `NextToken`. Each token of the file is a
+            label once, the first one only with `begin_ids`; blocks have no `end_ids` then.
+        segment: int, the segment of all tokens; None for a model without segments.
+
+    Raises:
+        ValueError: There is no room for the file's tokens in a row, or `end_ids` and `next_tokens` are both given.
+
+    Example:
+
+    >>> import pathlib, tempfile
+    >>> from keras_transformers.data.corpus.corpus import make_corpus
+    >>> from keras_transformers.text.files.text_files import TextFiles
+    >>> from keras_transformers.text.tokenizer import Tokenizer
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "fox.txt")
+    >>> _ = path.write_text("The quick fox ran.\\n" * 1000)
+    >>> tokenizer = Tokenizer.train(["The quick fox ran."], 280, model="byte_pair")
+    >>> blocks = TokenBlocks(make_corpus(TextFiles(path), tokenizer, path.parent / "corpus").train, max_length=8)
+    >>> blocks.sample().padded(8, pad_id=0)["token_ids"].shape
+    (64, 8)
+    """
+
+    buckets = ()  # rows fill max_length
+
+    def __init__(
+        self,
+        token_file: TokenFile,
+        max_length: int,
+        *,
+        begin_ids: Ids = (),
+        end_ids: Ids = (),
+        next_tokens: bool = False,
+        segment: int | None = None,
+    ):
+        if next_tokens and len(end_ids):
+            raise ValueError(f"Received next_tokens=True and end_ids={end_ids}: leave them out; the text has its own.")
+        self._file, self.max_length, self.next_tokens, self.segment = token_file, max_length, next_tokens, segment
+        self.begin_ids, self.end_ids = (np.array(ids, np.int32) for ids in (begin_ids, end_ids))
+        self.digest = token_file.digest  # of the tokens, for the identity of a run
+        # Tokens from the begin of one block to that of the next. The last label of a block is the first token of the
+        # next one, or, if something stands before its tokens, their last one.
+        self.stride = max_length - len(self.begin_ids) - len(self.end_ids) + (next_tokens and len(begin_ids) > 0)
+        if self.stride < 1:
+            raise ValueError(f"max_length={max_length} leaves no room beside {len(begin_ids) + len(end_ids)} ids.")
+        self._blocked = token_file.num_tokens - (next_tokens and not len(begin_ids))
+        self.num_rows = -(-self._blocked // self.stride)
+
+    def sample(self) -> Rows:
+        return self.draw(np.arange(min(self.num_rows, SAMPLED)), 0)
+
+    def windows(self, batching: Batching, epoch: int, skip: int) -> Iterator[tuple[int, Rows]]:
+        steps = max(1, WINDOW // (batching.macro_size * self.max_length))
+        rows, batches = steps * batching.macro_size, steps * batching.accumulation_steps
+        offset, order = 0, None
+        if batching.shuffle:
+            rng = batching.rng(epoch, DRAW)
+            offset = int(rng.integers(self._file.num_tokens))
+            order = rng.permutation(np.arange(self.num_rows, dtype=np.uint32))  # (rows,)
+        for number in range(skip // batches, -(-self.num_rows // rows)):
+            blocks = np.arange(number * rows, min(self.num_rows, (number + 1) * rows))
+            yield number * batches, self.draw(blocks if order is None else order[blocks], offset)
+            self._file.forget()
+
+    def draw(self, blocks: np.ndarray, offset: int) -> Rows:
+        """Return blocks of the circular text that begins at token `offset`.
+
+        Args:
+            blocks: (B,) int, their numbers.
+            offset: int.
+        """
+        begins = blocks.astype(np.int64) * self.stride  # (B,)
+        counts = np.minimum(self.stride, self._blocked - begins)  # (B,), of tokens, or of labels
+        begins = (begins + offset) % self._file.num_tokens
+        if not self.next_tokens:
+            return self._with_segments(self._rows(begins, counts, self.begin_ids, self.end_ids))
+        if not len(self.begin_ids):
+            labels = self._rows((begins + 1) % self._file.num_tokens, counts)
+            return self._with_segments(self._rows(begins, counts), labels)
+        no_labels = np.full(len(self.begin_ids) - 1, -1, np.int32)
+        labels = self._rows(begins, counts, no_labels)
+        return self._with_segments(self._rows(begins, counts - 1, self.begin_ids), labels)
+
+    def _with_segments(self, ids: Ragged, labels: Ragged | None = None) -> Rows:
+        segments = (
+            None if self.segment is None else Ragged(np.full_like(ids.flat, self.segment), ids.starts, ids.lengths)
+        )
+        return Rows(ids, segments, labels)
+
+    def _rows(self, begins: np.ndarray, counts: np.ndarray, before: Ids = (), after: Ids = ()) -> Ragged:
+        """Return `counts` (B,) tokens of the circular text from `begins` (B,) on, each row between the same ids."""
+        lengths = counts + len(before) + len(after)  # (B,)
+        starts = np.cumsum(lengths) - lengths  # (B,)
+        flat = np.empty(lengths.sum(), np.int32)
+        tokens, total = self._file.tokens, self._file.num_tokens
+        for start, begin, count in zip(starts.tolist(), begins.tolist(), counts.tolist(), strict=True):
+            flat[start : start + len(before)] = before
+            start += len(before)
+            end = begin + count
+            flat[start : start + count] = (
+                tokens[begin:end] if end <= total else np.take(tokens, range(begin, end), mode="wrap")
+            )
+            flat[start + count : start + count + len(after)] = after
+        return Ragged(flat, starts, lengths)
