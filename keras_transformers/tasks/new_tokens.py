@@ -86,7 +86,7 @@ def _check_numbers(task: Task, sides: Sequence[Tokenizer]) -> None:
     sizes = [side.vocabulary_size for side in sides]
     if len(set(sizes)) > 1 and not task.config.encoder_vocabulary_size:
         raise ValueError(
-            f"source and target share one table of tokens, and their tokenizers have {sizes[0]} and {sizes[1]} of them: "
+            f"source and target share one table, and their tokenizers have {sizes[0]} and {sizes[1]} tokens: "
             "a new token would get two ids. Expected tokenizers of one size, or a model with encoder_vocabulary_size."
         )
 
@@ -127,7 +127,7 @@ def _copy(model: keras.Model, wider: keras.Model) -> None:
             f"the model has weights that a new one of its task has not, such as {min(others)!r}: adapters (LoRA), or "
             "layers that were quantized. Add tokens first, to the task as it was loaded; or save, load and add them."
         )
-    for layer in wider.layers:
+    for layer in filter(lambda layer: layer.weights, wider.layers):
         layer.trainable = model.get_layer(layer.name).trainable
     for variable in wider.weights:
         old = known[variable.path]

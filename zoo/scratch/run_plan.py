@@ -131,7 +131,7 @@ def make_plan(settings: RunSettings, candidate: Candidate, rows: int, held_out_r
     passes = steps / steps_a_pass
     usual_dropout = next(rate for most, rate in DROPOUTS if passes <= most)
     held_out_batches = max(held_out_rows // settings.batch_size, 1)
-    measured = math.ceil(MEASURED / FORWARD * round_steps)
+    measured = round(MEASURED / FORWARD * round_steps)
     return Plan(
         size=candidate.size,
         parameters=candidate.parameters,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 
 import numpy as np
 
 from keras_transformers.data.batches.batching import DRAW, Batching
 from keras_transformers.data.corpus.token_file import TokenFile
 from keras_transformers.data.sources.rows import Ragged, Rows
+from keras_transformers.utils.number_checks import is_size
 
 WINDOW = 1 << 20  # tokens in memory at a time
 SAMPLED = 64  # rows of a sample
@@ -71,21 +73,34 @@ class TokenBlocks:
             raise ValueError(f"max_length={max_length} leaves no room beside {len(begin_ids) + len(end_ids)} ids.")
         self._blocked = token_file.num_tokens - (next_tokens and not len(begin_ids))
         self.num_rows = -(-self._blocked // self.stride)
+        self.numbers = np.arange(self.num_rows, dtype=np.uint32)  # (rows,), of the blocks
+
+    def spread(self, num_rows: int) -> TokenBlocks:
+        """Return a source of some of the blocks only, evenly spaced in the file; of all, if there are no more.
+
+        Args:
+            num_rows: int, how many.
+        """
+        if not is_size(num_rows):
+            raise ValueError(f"Received num_rows={num_rows!r}: expected a whole number of blocks, at least 1.")
+        some = copy(self)
+        some.numbers = np.linspace(0, self.num_rows, min(num_rows, self.num_rows), endpoint=False).astype(np.uint32)
+        some.num_rows = len(some.numbers)
+        return some
 
     def sample(self) -> Rows:
-        return self.draw(np.arange(min(self.num_rows, SAMPLED)), 0)
+        return self.draw(self.numbers[:SAMPLED], 0)
 
     def windows(self, batching: Batching, epoch: int, skip: int) -> Iterator[tuple[int, Rows]]:
         steps = max(1, WINDOW // (batching.macro_size * self.max_length))
         rows, batches = steps * batching.macro_size, steps * batching.accumulation_steps
-        offset, order = 0, None
+        offset, order = 0, self.numbers
         if batching.shuffle:
             rng = batching.rng(epoch, DRAW)
             offset = int(rng.integers(self._file.num_tokens))
-            order = rng.permutation(np.arange(self.num_rows, dtype=np.uint32))  # (rows,)
+            order = rng.permutation(self.numbers)  # (rows,)
         for number in range(skip // batches, -(-self.num_rows // rows)):
-            blocks = np.arange(number * rows, min(self.num_rows, (number + 1) * rows))
-            yield number * batches, self.draw(blocks if order is None else order[blocks], offset)
+            yield number * batches, self.draw(order[number * rows : (number + 1) * rows], offset)
             self._file.forget()
 
     def draw(self, blocks: np.ndarray, offset: int) -> Rows:

@@ -45,8 +45,9 @@ def parts_for(name: str, parts: Parts, texts: Any, labels: Any, pairs: Sequence[
             "with task.tokenizer, or the task with the corpus's tokenizer."
         )
 
-    def source(texts: TokenFile, labels: None, pairs: None) -> Source:
-        return make(texts)
+    def source(texts: TokenFile, labels: None, pairs: None, *, num_rows: int | None = None) -> Source:
+        blocks = make(texts)
+        return blocks if num_rows is None else blocks.spread(num_rows)
 
     return replace(parts, source=source, objective=parts.token_objective or parts.objective)
 

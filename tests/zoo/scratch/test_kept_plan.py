@@ -1,0 +1,60 @@
+"""The plan that a run keeps, and standard input."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from zoo.scratch.kept_plan import KeptPlan
+from zoo.scratch.run_plan import Candidate, make_plan
+from zoo.scratch.run_settings import RunSettings
+from zoo.scratch.standard_input import keep_standard_input
+
+
+def kept(out: Path, **given) -> tuple[KeptPlan, object]:
+    settings = RunSettings("gpt2", ("a.txt",), out, **given)
+    out.with_name(f"{out.name}.run").mkdir(parents=True, exist_ok=True)
+    return KeptPlan(settings), make_plan(settings, Candidate((2, 2, 128), 1_000, 0.1), 100, 10, 64)
+
+
+def test_the_same_command_goes_on_with_the_same_plan(tmp_path):
+    keeper, plan = kept(tmp_path / "mine", steps=7)
+    assert keeper.read() is None and not keeper.is_done()
+    keeper.write(plan)
+    again, _ = kept(tmp_path / "mine", steps=7, prompt="other")
+    assert again.read() == plan and not again.is_done()
+
+
+def test_another_command_is_refused_while_a_run_is_under_way(tmp_path):
+    keeper, plan = kept(tmp_path / "mine", steps=7)
+    keeper.write(plan)
+    other, _ = kept(tmp_path / "mine", steps=8, seed=3)
+    with pytest.raises(ValueError, match=r"under way in .*: --seed 3 \(was 1\), --steps 8 \(was 7\)"):
+        other.read()
+
+
+def test_after_its_end_a_run_is_known_and_another_may_begin(tmp_path):
+    keeper, plan = kept(tmp_path / "mine", steps=7)
+    keeper.states.mkdir()
+    keeper.write(plan, done=True)
+    assert keeper.is_done() and not keeper.states.exists()
+    other, other_plan = kept(tmp_path / "mine", steps=8)
+    assert other.read() is None and not other.is_done()
+    other.write(other_plan)
+    assert other.read() == other_plan
+
+
+def test_standard_input_is_kept_once(tmp_path):
+    path = keep_standard_input(tmp_path / "run" / "stdin.txt", io.BytesIO(b"one\ntwo\n"))
+    before = path.stat().st_mtime_ns
+    assert keep_standard_input(path, io.BytesIO(b"one\ntwo\n")).stat().st_mtime_ns == before
+    keep_standard_input(path, io.BytesIO(b"three\n"))
+    assert path.read_bytes() == b"three\n" and [file.name for file in path.parent.iterdir()] == ["stdin.txt"]
+
+
+def test_empty_standard_input(tmp_path):
+    with pytest.raises(ValueError, match="standard input is empty"):
+        keep_standard_input(tmp_path / "stdin.txt", io.BytesIO(b""))
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,45 @@
+"""What a user asks of a run is checked before any work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from zoo.scratch.run_settings import RunSettings, differences
+
+ASKED = {"model": "gpt2", "text": ("a.txt",), "out": Path("runs/mine")}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"model": "gpt5"}, "--model must be one of"),
+        ({"size": "huge"}, "--size must be one of"),
+        ({"heads": 3, "size": "mini"}, "--heads 3 do not divide"),
+        ({"hours": 1.0, "steps": 3}, "--hours and --steps both say how long"),
+        ({"hours": 0.0}, "--hours must be a number above 0: received 0.0"),
+        ({"epochs": float("nan")}, "--epochs must be a number above 0"),
+        ({"learning_rate": -1.0}, "--learning-rate must be a number above 0"),
+        ({"steps": 0}, "--steps must be at least 1"),
+        ({"batch_size": 0}, "--batch-size must be at least 1"),
+        ({"max_length": 4}, "--max-length must be at least 8"),
+        ({"dropout": 1.0}, "--dropout must be a share"),
+        ({"held_out": 0.0}, "--held-out 0 leaves nothing to measure on"),
+        ({"tokenizer": "bpe"}, "--tokenizer must be one of"),
+        ({"tokenizer": "bytes", "vocabulary": 100}, "--vocabulary is the size of a learned vocabulary"),
+    ],
+)
+def test_bad_settings(given, message):
+    with pytest.raises(ValueError, match=message):
+        RunSettings(**ASKED | given)
+
+
+def test_the_run_is_kept_beside_the_model(tmp_path):
+    assert RunSettings(**ASKED | {"out": tmp_path / "mine"}).run_folder == tmp_path / "mine.run"
+
+
+def test_what_differs_between_two_runs():
+    one, other = (RunSettings(**ASKED, steps=steps, prompt=prompt) for steps, prompt in ((3, "a"), (4, "b")))
+    assert differences(one.identity(), one.identity()) == []
+    assert differences(other.identity(), one.identity()) == ["--steps 4 (was 3)"]
