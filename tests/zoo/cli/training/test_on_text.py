@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -169,15 +169,28 @@ def test_options_become_settings():
     assert settings.validation == () and settings.held_out == 0.05
 
 
-def command(folder: Path, out: str) -> list[str]:
-    options = ("--text", "long.txt", "--tokenizer", "bytes", "--layers", "2", "--heads", "2", "--hidden-dim", "256")
+def command(out: str) -> list[str]:
+    options = (
+        "--text",
+        "long.txt",
+        "--validation",
+        "short.txt",
+        "--tokenizer",
+        "bytes",
+        "--layers",
+        "2",
+        "--heads",
+        "2",
+        "--hidden-dim",
+        "256",
+    )
     options += ("--max-length", "32", "--batch-size", "4", "--steps", "60", "--rounds", "6", "--dtype", "float32")
     return [sys.executable, "-m", "zoo", "train", *options, "--out", out]
 
 
 def started(folder: Path, out: str) -> subprocess.Popen:
     environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
-    return subprocess.Popen(command(folder, out), cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(command(out), cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
 
 
 def ended(folder: Path, out: str) -> str:
@@ -190,15 +203,15 @@ def ended(folder: Path, out: str) -> str:
 def killed(folder: Path, begin: str, is_time: Callable[[], bool]) -> None:
     """Kill a run -9 at a moment after it has printed a line that begins so."""
     process = started(folder, "killed")
-    lines: Iterator[str] = iter(process.stdout)
     read = ""
     while not read.endswith(begin):
-        assert (letter := process.stdout.read(1)), read
+        letter = process.stdout.read(1)
+        assert letter, read
         read += letter
     while not is_time() and process.poll() is None:
         time.sleep(0.001)
     process.send_signal(signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL, (read, *lines)
+    assert process.wait() == -signal.SIGKILL, read
     process.stdout.close()
 
 
@@ -207,6 +220,7 @@ def test_a_run_killed_at_three_moments_ends_with_equal_weights(tmp_path):
     """While it makes tokens, trains, and saves; each time the same command goes on where it was."""
     text = MESSAGES.read_text(encoding="utf-8")
     (tmp_path / "long.txt").write_text("\n".join([text] * (12_000_000 // len(text))), encoding="utf-8")
+    (tmp_path / "short.txt").write_text(text[:4_000], encoding="utf-8")
     tokens, metrics = tmp_path / "killed.run/tokens", tmp_path / "killed.run/metrics.jsonl"
     killed(tmp_path, "tokenize\n", (tokens / "journal.json").is_file)
     assert not (tokens / "corpus.json").exists()
