@@ -15,7 +15,20 @@ from pathlib import Path
 from typing import Any
 
 from shakespeare_torch import (
-    BETA_2, CLIP, DECAY, HEADS, LAYERS, LEAST, LENGTH, PEAK, ROWS, STEPS, VOCABULARY, WARMUP, WIDTH, Torch,
+    BETA_2,
+    CLIP,
+    DECAY,
+    HEADS,
+    LAYERS,
+    LEAST,
+    LENGTH,
+    PEAK,
+    ROWS,
+    STEPS,
+    VOCABULARY,
+    WARMUP,
+    WIDTH,
+    Torch,
 )  # fmt: skip
 from turns import compare
 

@@ -83,7 +83,8 @@ def test_a_decoder_goes_on(tmp_path, capsys):
     assert f"{before:.4g} before any step" in " ".join(printed.split())
     assert "Traceback" not in printed and len(rounds(tmp_path / "mine")) == 2
 
-    zoo.train_further("gpt_mini_en", text_file(tmp_path), tmp_path / "mine", **QUICK | {"steps": 12, "add_tokens": ["metformin"]})  # fmt: skip
+    options = QUICK | {"steps": 12, "add_tokens": ["metformin"]}
+    zoo.train_further("gpt_mini_en", text_file(tmp_path), tmp_path / "mine", **options)
     assert "is the model of just this run, which has ended" in capsys.readouterr().out
 
 
