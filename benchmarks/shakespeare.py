@@ -131,7 +131,7 @@ def told(run: Run) -> str:
 
 def table(found: dict[str, list[Run]]) -> Iterator[str]:
     """Lines of Markdown: means over the seeds, and times beside torch's."""
-    yield "| run | steps | loss by character | minutes of processor | ratio | minutes | ms of processor a step | ratio |"
+    yield "| run | steps | loss by character | minutes of processor | ratio | minutes | ms a step | ratio |"
     yield "|---|---|---|---|---|---|---|---|"
     base = found["torch"]
     for name, runs in found.items():
