@@ -82,7 +82,7 @@ def check_length(graph: TextGraph, max_length: Any, pairs: bool) -> None:
         max_length: Maximum tokens of a row; None for no limit.
         pairs: Whether rows are made of two texts.
 
-            Raises:
+    Raises:
         ValueError: `max_length` is no integer, or the special tokens take all of it.
     """
     if max_length is None:

@@ -35,8 +35,8 @@ def combined(
         position_bias: (B|1, N, T, S), or None.
         sizes: Sizes of the attention.
 
-            Returns:
-            A boolean mask (B|1, 1|T, S) of both masks, or None; and a bias (B|1, N, T, S), or None.
+    Returns:
+        A boolean mask (B|1, 1|T, S) of both masks, or None; and a bias (B|1, N, T, S), or None.
 
     Raises:
         ValueError: One of them has another shape or other values.

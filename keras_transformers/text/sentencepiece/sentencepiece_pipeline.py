@@ -51,7 +51,7 @@ def count_absent(model: SentencePieceModel, vocabulary: Container[str], path: An
     Args:
         path: Path of the model, for the error message.
 
-            Raises:
+    Raises:
         ValueError: Most pieces have no id.
     """
     pieces = [piece.text for piece in model.pieces if piece.kind == NORMAL]
