@@ -215,16 +215,14 @@ class Parts:
         label_layer: The layer whose last axis is the labels; None if there is none.
         saved_options: The values of `kind.saved_options`.
         scorer: From texts, labels and pairs to a `Scorer`, for `evaluate`; None for metrics alone.
-        rows_alone: Whether the metrics of a row depend on that row alone, not on the others of its batch: `evaluate`
-            then batches rows of similar length.
+        rows_alone: Whether a row's metrics depend on it alone: `evaluate` then batches rows of similar length.
         judged_by: The metric of `label_output` by which the best epoch is chosen.
         report: From texts, labels, pairs and the predictions for them to the report of `reports.measure`, a dict for
             JSON. None if it is the metrics of `evaluate`.
         saved: Returns further options of `checkpoints.saving.save_folder`, at each `save`.
         saved_tokenizer: The tokenizer that `save` writes, if not `tokenizer`.
         attributes: Further attributes of the `Task`, by name.
-        token_source: From a `TokenFile` to a source of rows; None if the task does not learn from bare tokens.
-        token_objective: As `objective`, for these rows; None for `objective`.
+        token_source, token_objective: As `source` and `objective`, for a `TokenFile`; None if it is not learned from.
     """
 
     model: keras.Model

@@ -46,8 +46,7 @@ class Task:
 
     Attributes:
         model: A plain functional `keras.Model`, compiled.
-        tokenizer: The `Tokenizer`.
-        config: The `TransformerConfig`.
+        tokenizer, config: The `Tokenizer` and the `TransformerConfig`.
         max_length: Longest text in tokens.
         options: The options of the task that were given.
         kind: Properties of the task, such as `needs_labels`.
@@ -200,8 +199,7 @@ class Task:
 
         Args:
             texts, labels, pairs: As for `dataset`, but no stream.
-            epochs: Passes over the texts.
-            batch_size: Rows a step.
+            epochs, batch_size: Passes over the texts, and rows a step.
             learning_rate: The peak; or a schedule of Keras, a function of the number of updates, which replaces
                 `schedule` and `warmup`. A callback that sets the rate needs a number and `schedule="constant"`.
             schedule: `"linear"` or `"cosine"` decay to zero, `"inverse_sqrt"`, or `"constant"`, which has no warm-up.

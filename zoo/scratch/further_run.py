@@ -8,11 +8,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 from keras_transformers.text.tokenizer import Tokenizer
-from zoo.scratch.corpus_run import CorpusRun
 from zoo.scratch.further_settings import FurtherSettings
 from zoo.scratch.new_models import MODELS
 from zoo.scratch.origin import Origin
 from zoo.scratch.run_plan import Plan, make_plan
+from zoo.scratch.text_rounds import held_out_figures
+from zoo.scratch.text_run import TextRun
 
 if TYPE_CHECKING:
     from keras_transformers.tasks import Task
@@ -22,7 +23,8 @@ PASSES = 3.0  # over the text, where nothing says how long to train
 RATE = 0.25  # of the peak of a new model of this width
 
 
-class FurtherRun(CorpusRun):
+@dataclasses.dataclass
+class FurtherRun(TextRun):
     """A run that goes on with a trained model on text.
 
     Args:
@@ -38,24 +40,32 @@ class FurtherRun(CorpusRun):
         "lost": "That is how this model reads; a new model (--model) may have another vocabulary.",
     }
 
-    def __init__(self, settings: FurtherSettings):
+    settings: FurtherSettings
+
+    def __post_init__(self):
+        settings = self.settings
         self.start, self.new_tokens = Origin(settings.start), list(settings.add_tokens)
-        self.wanted, family = MODELS[LIKE[self.start.task]], self.start.config.family
-        self.model = "lstm" if family == "recurrent" else family
         most = self.start.most_tokens
         if (settings.max_length or 0) > most:
             raise ValueError(
                 f"{settings.start} takes {most} tokens at most: received --max-length {settings.max_length}."
             )
-        self.max_length = settings.max_length or min(self.wanted.max_length, most)
         _ = self.tokenizer  # new tokens are checked before the text is read
-        super().__init__(settings)
+        super().__post_init__()
+        self.wanted = MODELS[LIKE[self.start.task]]
+        self.max_length = settings.max_length or min(self.wanted.max_length, most)
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
         """The model's tokenizer, with the new tokens."""
         tokenizer = self.start.checkpoint.tokenizer
         return tokenizer.with_tokens(self.new_tokens) if self.new_tokens else tokenizer
+
+    @property
+    def model(self) -> str:
+        """Name of the model's kind."""
+        family = self.start.config.family
+        return "lstm" if family == "recurrent" else family
 
     @property
     def end_id(self) -> int | None:
@@ -70,7 +80,7 @@ class FurtherRun(CorpusRun):
         settings = self.settings
         task = zoo.load(
             self.start.name, self.start.task, dtype=dtype, max_length=self.max_length, dropout=dropout,
-            strategy=settings.strategy, seed=settings.seed,
+            strategy=self.strategy, seed=settings.seed,
         )  # fmt: skip
         return add_tokens(task, self.new_tokens) if self.new_tokens else task
 
@@ -85,7 +95,7 @@ class FurtherRun(CorpusRun):
         settings, config = self.settings, self.start.config
         size = (config.num_layers, config.num_heads, config.hidden_dim)
         task = self.task(size, 0.0, self.dtype)
-        before = self.held_out_figures(task, ", before any step")["perplexity"]
+        before = held_out_figures(self, task, ", before any step")["perplexity"]
         candidate = self.measured(task, size)
         if not any((settings.hours, settings.steps, settings.epochs)):
             settings = dataclasses.replace(settings, epochs=PASSES)
@@ -94,7 +104,7 @@ class FurtherRun(CorpusRun):
         plan = make_plan(settings, candidate, rows, held_out_rows, self.max_length)
         return dataclasses.replace(plan, start_perplexity=before)
 
-    def facts(self) -> dict[str, str]:
+    def more_facts(self) -> dict[str, str]:
         """Return what the model was, and what becomes of it."""
         facts = {"started from": self.start.name, "licence of the start": self.start.licence}
         facts["result"] = self.start.result

@@ -1,54 +1,85 @@
-"""`zoo.new` and `zoo.train_further`: a model from own text in one call, new or a trained one that goes on."""
+"""`zoo.new`: a new model from own text or pairs of texts, in one call. `zoo.train_further`: a trained one goes on."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from keras_transformers.checkpoints.files.atomic_folder import check_target
-from zoo.scratch.corpus_run import CorpusRun
+from zoo.scratch import plan_table, text_rounds
 from zoo.scratch.further_run import FurtherRun
 from zoo.scratch.further_settings import FurtherSettings
 from zoo.scratch.kept_plan import KeptPlan
-from zoo.scratch.plan_table import show_plan
+from zoo.scratch.pairs import pair_rounds, pair_table
+from zoo.scratch.pairs.pair_run import PairRun
+from zoo.scratch.pairs.pair_settings import PairSettings
+from zoo.scratch.run_plan import Plan
 from zoo.scratch.run_settings import RunSettings
-from zoo.scratch.text_rounds import finish, next_commands, train_rounds
 from zoo.scratch.text_run import TextRun
 
 if TYPE_CHECKING:
     from keras_transformers.tasks import Task
 
 
+class Steps(NamedTuple):
+    """What a run does, one after the other: on text, or on pairs of texts."""
+
+    prepare: Callable[[Any], Any]
+    show: Callable[[Any, Plan], None]
+    train: Callable[[Any, Plan], Task]
+    finish: Callable[[Any, Plan, Task, str], tuple[Task, dict[str, float]]]
+    next_commands: Callable[[Any], list[str]]
+
+
+ON_TEXT = Steps(TextRun, plan_table.show_plan, text_rounds.train_rounds, text_rounds.finish, text_rounds.next_commands)
+FURTHER = ON_TEXT._replace(prepare=FurtherRun)
+ON_PAIRS = Steps(PairRun, pair_table.show_plan, pair_rounds.train_rounds, pair_rounds.finish, pair_rounds.next_commands)
+PAIRED = ("source", "target", "pairs")  # the options, one of which tells that a run is on pairs
+
+
 def new(
-    model: str, text: str | os.PathLike | Sequence[str | os.PathLike], out: str | os.PathLike, **options: Any
+    model: str,
+    text: str | os.PathLike | Sequence[str | os.PathLike] | None = None,
+    out: str | os.PathLike | None = None,
+    **options: Any,
 ) -> Task:
-    """Train a new model on text, and write its folder: `python -m zoo train --text` in Python.
+    """Train a new model on text or on pairs of texts, and write its folder: `python -m zoo train` in Python.
 
     The same call goes on with an interrupted run.
 
     Args:
-        model: `"gpt2"`, `"llama"`, `"lstm"`, `"bert"` or `"t5"`.
-        text: Files, folders or patterns.
+        model: `"gpt2"`, `"llama"`, `"lstm"`, `"bert"` or `"t5"`; on pairs `"transformer"` or `"t5"`.
+        text: Files, folders or patterns; None for pairs.
         out: Folder to write; `OUT.run` keeps tokens, figures and states.
-        **options: Fields of `RunSettings`, such as `size`, `hours`, `steps`, `tokenizer` and `vocabulary`.
+        **options: Fields of `RunSettings`, such as `size`, `hours`, `steps`, `tokenizer` and `vocabulary`; for pairs
+            `source` and `target`, two files, or `pairs`, a table, and the other fields of `PairSettings`.
 
     Returns:
         The trained `Task`.
 
     Raises:
-        ValueError: An option is unknown or out of range, or the text cannot be read.
+        ValueError: There is no `out`, or nothing to learn from; an option is unknown or out of range; a file cannot be
+            read.
     """
-    settings = RunSettings(model=model, out=Path(out), **_values("zoo.new", RunSettings, text, options))
-    return run(settings, f"train --model {model}")[0]
+    if out is None:
+        raise ValueError("zoo.new writes a folder: give out, such as out='runs/mine'.")
+    is_paired = any(options.get(name) is not None for name in PAIRED)
+    if text is None and not is_paired:
+        raise ValueError(f"zoo.new({model!r}) has nothing to learn from: give text, or source and target, or pairs.")
+    kind: type[RunSettings] = PairSettings if is_paired else RunSettings
+    values = _values("zoo.new", kind, text, options)
+    return run(kind(model=model, out=Path(out), **values), f"train --model {model}")[0]
 
 
 def train_further(
-    start: str | os.PathLike, text: str | os.PathLike | Sequence[str | os.PathLike], out: str | os.PathLike,
+    start: str | os.PathLike,
+    text: str | os.PathLike | Sequence[str | os.PathLike],
+    out: str | os.PathLike,
     **options: Any,
-) -> Task:  # fmt: skip
+) -> Task:
     """Go on training a model on text, and write its folder: `python -m zoo train --from` in Python.
 
     An encoder learns to predict hidden tokens, a decoder the next token, a T5 hidden spans. The same call goes on with
@@ -67,8 +98,9 @@ def train_further(
         ValueError: An option is unknown or out of range, or the model or the text cannot be read.
     """
     values = _values("zoo.train_further", FurtherSettings, text, options)
-    values["add_tokens"] = tuple(values.get("add_tokens", ()))
-    settings = FurtherSettings(start=os.fspath(start), out=Path(out), **values)
+    if isinstance(tokens := values.get("add_tokens", ()), str):
+        raise ValueError(f"add_tokens takes a list of tokens: received the str {tokens!r}.")
+    settings = FurtherSettings(start=os.fspath(start), out=Path(out), **values | {"add_tokens": tuple(tokens)})
     return run(settings, f"train --from {settings.start}")[0]
 
 
@@ -78,9 +110,9 @@ def _values(name: str, kind: type[RunSettings], text: Any, options: dict[str, An
     if unknown := sorted(options.keys() - names):
         raise ValueError(f"{name} has no options {unknown}; it has {', '.join(names)}.")
     for key in ("text", "validation"):
-        value = {"text": text, **options}.get(key, ())
+        value = {"text": text, **options}.get(key) or ()
         options[key] = tuple(map(os.fspath, [value] if isinstance(value, (str, os.PathLike)) else value))
-    return options
+    return options | {key: os.fspath(value) for key, value in options.items() if isinstance(value, os.PathLike)}
 
 
 def run(settings: RunSettings, command: str) -> tuple[Task, dict[str, float] | None]:
@@ -100,14 +132,21 @@ def run(settings: RunSettings, command: str) -> tuple[Task, dict[str, float] | N
 
         print(f"{settings.out} is the model of just this run, which has ended. Another --out, or --seed, trains anew.")
         return zoo.load(settings.out), None
-    work: CorpusRun = FurtherRun(settings) if isinstance(settings, FurtherSettings) else TextRun(settings)
+    steps = _steps_of(settings)
+    work = steps.prepare(settings)
     plan = work.plan()
-    show_plan(work, plan)
+    steps.show(work, plan)
     try:
-        task = train_rounds(work, plan)
+        task = steps.train(work, plan)
     except KeyboardInterrupt:
         print(f"\ninterrupted; the same command goes on from the last state in {kept.states}")
         raise
-    task, results = finish(work, plan, task, command)
-    print("next:", *(f"  python -m zoo {line}" for line in next_commands(work)), sep="\n", flush=True)
+    task, results = steps.finish(work, plan, task, command)
+    print("next:", *(f"  python -m zoo {line}" for line in steps.next_commands(work)), sep="\n", flush=True)
     return task, results
+
+
+def _steps_of(settings: RunSettings) -> Steps:
+    if isinstance(settings, PairSettings):
+        return ON_PAIRS
+    return FURTHER if isinstance(settings, FurtherSettings) else ON_TEXT

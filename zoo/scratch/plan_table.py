@@ -11,7 +11,7 @@ from zoo.scratch.run_plan import FRESH_PASSES, Plan
 
 if TYPE_CHECKING:
     from keras_transformers.text.tokenizer import Tokenizer
-    from zoo.scratch.corpus_run import CorpusRun
+    from zoo.scratch.text_run import TextRun
 
 STATE_BYTES = 16  # of a parameter in training: weight, gradient and AdamW's two moments in float32
 TOKENS_A_ROW = 100  # of the corpus, at least, for each token of the vocabulary
@@ -19,14 +19,14 @@ UNKNOWN, SHARED, REPEATED = 0.001, 0.01, 0.2  # shares from which on the user is
 BEFORE = "held-out perplexity"
 
 
-def show_plan(run: CorpusRun, plan: Plan) -> None:
+def show_plan(run: TextRun, plan: Plan) -> None:
     """Print the plan of a run, and its warnings."""
     print_facts(plan_facts(run, plan))
     for warning in warnings_of(run, plan):
         print(hanging("warning: ", warning), flush=True)
 
 
-def plan_facts(run: CorpusRun, plan: Plan) -> dict[str, str]:
+def plan_facts(run: TextRun, plan: Plan) -> dict[str, str]:
     """Return the facts of a plan, by name, as they are printed."""
     settings, (train, held_out, facts) = run.settings, run.corpus
     tokens = settings.batch_size * run.max_length
@@ -48,7 +48,7 @@ def plan_facts(run: CorpusRun, plan: Plan) -> dict[str, str]:
         f"{held_out.num_characters / max(held_out.num_tokens, 1):.2f} characters a token",
         "held out": split,
         "vocabulary": f"{run.tokenizer.vocabulary_size:,} tokens",
-        **run.facts(),
+        **run.more_facts(),
         "model": f"{run.model}: {layers} layers of {width}, {heads} heads, {plan.parameters:,} parameters",
         "memory": f"{STATE_BYTES * plan.parameters / 1e9:.2g} GB of weights, gradients and moments, and activations",
         "training": f"{plan.steps:,} steps of {settings.batch_size} x {run.max_length} tokens: "
@@ -61,7 +61,7 @@ def plan_facts(run: CorpusRun, plan: Plan) -> dict[str, str]:
     }
 
 
-def warnings_of(run: CorpusRun, plan: Plan) -> Iterator[str]:
+def warnings_of(run: TextRun, plan: Plan) -> Iterator[str]:
     """Yield what may go wrong with a plan."""
     train, _, facts = run.corpus
     remedies = run.remedies

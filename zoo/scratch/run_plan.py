@@ -36,23 +36,20 @@ class Candidate(NamedTuple):
 class Plan:
     """What a run does, as it is kept in plan.json.
 
-        Args:
-            size: Layers, heads, width.
-            parameters: What the model learns.
-            steps: Updates in all.
-            round_steps: Of a round, after which held-out text is measured.
-            state_steps: Between two states of `Resume`.
-            held_out_steps: Batches of held-out text that a round measures.
-            learning_rate: Its peak.
-            warmup_steps: In which it rises.
-            dropout: Rate of all dropouts.
-            seconds: Measured, of a step.
-    <<<<<<< HEAD
-            start_perplexity: On held-out text before any step, of a model that had been trained before; else None.
-    =======
-            dtype: The dtype policy.
-            jit_compile: Whether XLA compiles the step.
-        start_perplexity: float | None = None
+    Args:
+        size: Layers, heads, width.
+        parameters: What the model learns.
+        steps: Updates in all.
+        round_steps: Of a round, after which held-out text is measured.
+        state_steps: Between two states of `Resume`.
+        held_out_steps: Batches of held-out text that a round measures.
+        learning_rate: Its peak.
+        warmup_steps: In which it rises.
+        dropout: Rate of all dropouts.
+        seconds: Measured, of a step.
+        dtype: The dtype policy.
+        jit_compile: Whether XLA compiles the step.
+        start_perplexity: On held-out text before any step, of a model that had been trained before; else None.
     """
 
     size: tuple[int, int, int]
@@ -125,7 +122,7 @@ def _suits(candidate: Candidate, hours: float, tokens_a_step: int) -> bool:
     return tokens >= TOKENS_A_PARAMETER * candidate.parameters
 
 
-def make_plan(settings: RunSettings, candidate: Candidate, rows: int, held_out_rows: int, tokens_a_row: int) -> Plan:
+def make_plan(settings: RunSettings, candidate: Candidate, rows: int, held_out_rows: int, tokens_a_row: float) -> Plan:
     """Return the plan of a run.
 
     Args:
@@ -137,6 +134,8 @@ def make_plan(settings: RunSettings, candidate: Candidate, rows: int, held_out_r
     """
     steps_a_pass = rows / settings.batch_size
     steps = _steps(settings, candidate, steps_a_pass, tokens_a_row * settings.batch_size)
+    if settings.steps is None and steps > settings.rounds:
+        steps -= steps % settings.rounds
     rounds = _rounds(steps, settings.rounds)
     round_steps = math.ceil(steps / rounds)
     passes = steps / steps_a_pass
@@ -172,7 +171,7 @@ def _rounds(steps: int, most: int) -> int:
     return next((rounds for rounds in range(most, most // 2, -1) if steps % rounds == 0), most)
 
 
-def _steps(settings: RunSettings, candidate: Candidate, steps_a_pass: float, tokens_a_step: int) -> int:
+def _steps(settings: RunSettings, candidate: Candidate, steps_a_pass: float, tokens_a_step: float) -> int:
     if settings.steps is not None:
         return settings.steps
     if settings.epochs is not None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.cli.app import step
-from zoo.scratch.corpus_run import CorpusRun
 from zoo.scratch.kept_plan import KeptPlan
-from zoo.scratch.round_log import CURVE, METRICS, SAMPLES, RoundLog, Units
+from zoo.scratch.round_log import RoundLog, Units, written
 from zoo.scratch.run_card import card
 from zoo.scratch.run_plan import Plan
+from zoo.scratch.text_run import TextRun
 
 if TYPE_CHECKING:
     from keras_transformers.tasks import Task
@@ -20,7 +22,7 @@ MONITOR = "val_perplexity"
 SAMPLE_TOKENS = 60
 
 
-def train_rounds(run: CorpusRun, plan: Plan) -> Task:
+def train_rounds(run: TextRun, plan: Plan) -> Task:
     """Train by a plan, going on where an interrupted run was; return the task with the weights of its best round."""
     import keras
 
@@ -46,14 +48,22 @@ def train_rounds(run: CorpusRun, plan: Plan) -> Task:
     patience = keras.callbacks.EarlyStopping(MONITOR, mode="min", patience=settings.patience)
     log = RoundLog(kept.folder, units(run), best, sampler(run, task), f"{settings.out.name}: losses in nats a token")
     resume = Resume(kept.states, dataset, every=plan.state_steps, callbacks=[best, patience])
-    task.model.fit(
-        dataset, epochs=plan.rounds, validation_data=held_out, verbose=0, shuffle=False,
-        callbacks=[best, patience, log, resume],
-    )  # fmt: skip
+    log.resume = resume
+    callbacks = [best, patience, log, *tensorboard(kept.folder), resume]
+    task.model.fit(dataset, epochs=plan.rounds, validation_data=held_out, verbose=0, shuffle=False, callbacks=callbacks)
     return task
 
 
-def units(run: CorpusRun) -> Units:
+def tensorboard(folder: Path) -> list[Any]:
+    """Return a callback that writes the figures for TensorBoard, where it is installed; else none."""
+    import keras
+
+    if importlib.util.find_spec("tensorboard") is None or keras.backend.backend() != "tensorflow":
+        return []
+    return [keras.callbacks.TensorBoard(folder / "tensorboard", write_graph=False)]
+
+
+def units(run: TextRun) -> Units:
     """Return what the figures of a run are made from."""
     held_out = run.corpus.held_out
     is_causal = run.wanted.task == "causal_lm"
@@ -61,7 +71,7 @@ def units(run: CorpusRun) -> Units:
     return Units(run.settings.batch_size * run.max_length, characters)
 
 
-def sampler(run: CorpusRun, task: Task) -> Any:
+def sampler(run: TextRun, task: Task) -> Any:
     """Return a function that writes a sample; None for a model that does not write from a prompt."""
     if run.wanted.task != "causal_lm":
         return None
@@ -73,7 +83,22 @@ def _write(task: Task, prompt: str, tokens: int) -> str:
     return prompt + task.generate([prompt], max_new_tokens=tokens, temperature=0.8, seed=1, verbose=0)[0]
 
 
-def finish(run: CorpusRun, plan: Plan, task: Task, command: str) -> tuple[Task, dict[str, float]]:
+def held_out_figures(run: TextRun, task: Task, title: str = "") -> dict[str, float]:
+    """Return what a task has on all held-out text: `perplexity` and `accuracy`. Masks are the same each time.
+
+    Args:
+        run: The run.
+        task: Compiled.
+        title: What is said of it.
+    """
+    held_out = run.corpus.held_out
+    with step(f"measure {held_out.num_tokens:,} held-out tokens{title}"):
+        dataset = task.dataset(held_out, batch_size=run.settings.batch_size, shuffle=False)
+        measured = task.model.evaluate(dataset, return_dict=True, verbose=0)
+    return {name: float(measured[name]) for name in ("perplexity", "accuracy")}
+
+
+def finish(run: TextRun, plan: Plan, task: Task, command: str) -> tuple[Task, dict[str, float]]:
     """Measure a trained task on all held-out text, write its folder, and forget the states of the run.
 
     Args:
@@ -86,49 +111,43 @@ def finish(run: CorpusRun, plan: Plan, task: Task, command: str) -> tuple[Task, 
         The task that was written: if no round is better than a model was before any step, that model; and what was
         measured, by name.
     """
-    measured, before = run.held_out_figures(task), plan.start_perplexity
+    from keras_transformers.training.workers.distribute import is_chief, sum_over_replicas
+
+    measured, before = held_out_figures(run, task), plan.start_perplexity
     if before is not None and not measured["perplexity"] < before:  # nan, too
         print(f"no round is better than the start, whose perplexity is {before:.4g}: its weights are kept.")
         task = run.task(plan.size, plan.dropout, plan.dtype)
-        measured = run.held_out_figures(task, ", of the start")
+        measured = held_out_figures(run, task, ", of the start")
     results = ({} if before is None else {"perplexity before any step": before}) | measured
     results["loss (nats a token)"] = math.log(results["perplexity"])
     if characters := units(run).characters:
         results["loss (nats a character)"] = results["loss (nats a token)"] / characters
         results["bits a character"] = results["loss (nats a character)"] / math.log(2)
-    run.restore(task, plan)  # fine-tuning has the family's dropout again
+    run.restore(task, plan)
     with step(f"save {run.settings.out}"):
         task.save(run.settings.out, files=_files(run, plan, results, command))
-    KeptPlan(run.settings).write(plan, done=True)
+    if is_chief(run.strategy):
+        KeptPlan(run.settings).write(plan, done=True)
+    sum_over_replicas(run.strategy, 0)  # a barrier: to TensorFlow, a worker that ends before the others has crashed
     return task, results
 
 
-def next_commands(run: CorpusRun) -> list[str]:
+def next_commands(run: TextRun) -> list[str]:
     """Return the commands to run next, after `python -m zoo`."""
     out, name = run.settings.out, run.wanted.task
     first = {"causal_lm": f'generate {out} "..." --max-new-tokens 100', "masked_lm": f'predict {out} "... [MASK] ..."'}
     lines = [first[name]] if name in first else []
-    return [
-        *lines,
-        f"finetune {out} --train train.csv{run.finetune_options()} --out {out}-tuned",
-        f"export {out} {out}-export/1",
-    ]
+    finetune = f"finetune {out} --train train.csv{run.finetune_options()} --out {out}-tuned"
+    return [*lines, finetune, f"export {out} {out}-export/1"]
 
 
-def _files(run: CorpusRun, plan: Plan, results: dict[str, float], command: str) -> dict[str, str]:
+def _files(run: TextRun, plan: Plan, results: dict[str, float], command: str) -> dict[str, str]:
     from zoo.scratch.plan_table import BEFORE, plan_facts
 
     rows = [dict(zip(("name", "bytes", "sha256"), file, strict=True)) for file in run.corpus.facts.files]
     facts = plan_facts(run, plan)
-    if BEFORE in facts:
-        facts[BEFORE] += f", {results['perplexity']:.4g} in the end" + _kept_start(plan, results)
+    if plan.start_perplexity is not None:
+        is_better = results["perplexity"] < plan.start_perplexity
+        facts[BEFORE] += f", {results['perplexity']:.4g} in the end" + ": no round was better" * (not is_better)
     text = card(run.settings.out.name, facts, results, rows, command, next_commands(run))
-    folder = run.settings.run_folder
-    written = {name: folder / name for name in (METRICS, CURVE, SAMPLES) if (folder / name).is_file()}
-    return {"README.md": text} | {
-        f"training/{name}": path.read_text(encoding="utf-8") for name, path in written.items()
-    }
-
-
-def _kept_start(plan: Plan, results: dict[str, float]) -> str:
-    return "" if results["perplexity"] < (plan.start_perplexity or 0) else ": no round was better than the start"
+    return {"README.md": text} | written(run.settings.run_folder)

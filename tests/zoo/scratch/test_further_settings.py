@@ -11,8 +11,8 @@ from zoo.scratch.run_settings import RunSettings, differences
 
 ASKED = {"start": "gpt_mini_en", "text": ("a.txt",), "out": Path("runs/mine")}
 NEW = {
-    "size": "mini", "layers": 2, "heads": 2, "hidden_dim": 64, "tokenizer": "bytes", "vocabulary": 300, "lowercase": True,
-    "model": "bert",
+    "size": "mini", "layers": 2, "heads": 2, "hidden_dim": 64, "tokenizer": "bytes", "vocabulary": 300,
+    "lowercase": True, "model": "bert",
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""`train --text`: a new model from own text."""
+"""`train --text`: a new model from own text; with --from, a trained one goes on."""
 
 from __future__ import annotations
 
@@ -14,16 +14,18 @@ from zoo.scratch.run_settings import RunSettings
 
 
 def train_on_text(asked: Mapping[str, Any]) -> None:
-    """Train a new model, or go on with a trained one (--from), by the options of the command line."""
+    """Train a new model, or go on with a trained one, by the options of the command line."""
     for name in ("name", "data"):
         if asked[name] is not None:
             raise ValueError(f"received --text, and {name.upper()} of a recipe, {asked[name]}: give one of them.")
     settings = settings_of(asked)
+    from zoo.cli.environment import quiet_unless_chief
     from zoo.scratch.new import run
 
-    results = run(settings, shlex.join(["train", *sys.argv[2:]]))[1]
-    if results is not None:
-        print(json.dumps(results), flush=True)
+    with quiet_unless_chief(settings.strategy):
+        results = run(settings, shlex.join(["train", *sys.argv[2:]]))[1]
+        if results is not None:
+            print(json.dumps(results), flush=True)
 
 
 def settings_of(asked: Mapping[str, Any]) -> RunSettings:
@@ -32,13 +34,13 @@ def settings_of(asked: Mapping[str, Any]) -> RunSettings:
     Args:
         asked: By name; None for the default.
     """
-    if asked["start"] is None and asked["add_tokens"] is not None:
-        raise ValueError("--add-tokens widens the vocabulary of a trained model: give --from MODEL, too.")
-    kind = RunSettings if asked["start"] is None else FurtherSettings
+    kind: type[RunSettings] = RunSettings if asked["start"] is None else FurtherSettings
     names = {field.name for field in fields(kind)}
     values: dict[str, Any] = {name: value for name, value in asked.items() if name in names and value is not None}
     for name in ("text", "validation"):
         values[name] = tuple(values.get(name, ()))
-    if "add_tokens" in values:
-        values["add_tokens"] = read_tokens(values["add_tokens"])
-    return kind(**values)
+    if asked["add_tokens"] is not None:
+        if asked["start"] is None:
+            raise ValueError("--add-tokens widens the vocabulary of a trained model: give --from MODEL, too.")
+        values["add_tokens"] = read_tokens(asked["add_tokens"])
+    return kind(**{"model": "gpt2"} | values)
