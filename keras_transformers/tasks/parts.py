@@ -17,6 +17,7 @@ from keras_transformers.checkpoints.names import task_names
 from keras_transformers.config.limits import most_tokens
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.data.sources.protocols import Objective, Source
+from keras_transformers.data.sources.token_blocks import TokenBlocks
 from keras_transformers.tasks.answers.own_help import find_section, with_section
 from keras_transformers.text.tokenizer import Tokenizer, check_texts
 from keras_transformers.training.best_epoch import BestEpoch
@@ -214,16 +215,14 @@ class Parts:
         label_layer: The layer whose last axis is the labels; None if there is none.
         saved_options: The values of `kind.saved_options`.
         scorer: From texts, labels and pairs to a `Scorer`, for `evaluate`; None for metrics alone.
-        rows_alone: Whether the metrics of a row depend on that row alone, not on the others of its batch: `evaluate`
-            then batches rows of similar length.
+        rows_alone: Whether a row's metrics depend on it alone: `evaluate` then batches rows of similar length.
         judged_by: The metric of `label_output` by which the best epoch is chosen.
         report: From texts, labels, pairs and the predictions for them to the report of `reports.measure`, a dict for
             JSON. None if it is the metrics of `evaluate`.
         saved: Returns further options of `checkpoints.saving.save_folder`, at each `save`.
         saved_tokenizer: The tokenizer that `save` writes, if not `tokenizer`.
         attributes: Further attributes of the `Task`, by name.
-        token_source: From a `TokenFile` to a source of rows; None if the task does not learn from bare tokens.
-        token_objective: As `objective`, for these rows; None for `objective`.
+        token_source, token_objective: As `source` and `objective`, for a `TokenFile`; None if it is not learned from.
     """
 
     model: keras.Model
@@ -247,7 +246,7 @@ class Parts:
     saved: Callable[[], dict[str, Any]] = dict
     saved_tokenizer: Any = None
     attributes: Mapping[str, Any] = field(default_factory=dict)
-    token_source: Callable[[Any], Source] | None = None
+    token_source: Callable[[Any], TokenBlocks] | None = None
     token_objective: Callable[[], Objective] | None = None
 
     def best_epoch(self) -> BestEpoch:

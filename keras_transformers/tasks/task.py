@@ -18,7 +18,7 @@ from keras_transformers.tasks.fit.fit_options import check_options
 from keras_transformers.tasks.fit.fitting import Recipe, fit
 from keras_transformers.tasks.fit.held_out import evaluation_set
 from keras_transformers.tasks.fit.label_outputs import full_objective, with_row_weights
-from keras_transformers.tasks.inputs.sources import check_given, divided, has_nothing_to_learn, kept
+from keras_transformers.tasks.inputs.sources import divided, has_nothing_to_learn, kept
 from keras_transformers.tasks.inputs.token_files import parts_for
 from keras_transformers.tasks.parts import Setup, check_process, described, find_kind, generating, of_answers
 from keras_transformers.text.tokenizer import Tokenizer, check_texts
@@ -46,8 +46,7 @@ class Task:
 
     Attributes:
         model: A plain functional `keras.Model`, compiled.
-        tokenizer: The `Tokenizer`.
-        config: The `TransformerConfig`.
+        tokenizer, config: The `Tokenizer` and the `TransformerConfig`.
         max_length: Longest text in tokens.
         options: The options of the task that were given.
         kind: Properties of the task, such as `needs_labels`.
@@ -139,8 +138,7 @@ class Task:
         Args:
             texts: A list of strings; or a `tf.data.Dataset` of strings, (text, label), (text, pair) or
                 (text, pair, label), for corpora larger than memory, tokenised on the fly. If the task has labels, the
-                last of several strings is the label. Pre-training takes documents (see `tasks.pretraining`), a language
-                model also a `TokenFile` (see `data.corpus`).
+                last of several strings is the label. Pre-training takes documents, a language model also a `TokenFile`.
             labels: One label a text; for a language model, the target text of each text. None to predict, in the order
                 of the texts unless `shuffle=True` is given.
             pairs: The second text of each pair.
@@ -158,13 +156,12 @@ class Task:
             ValueError: There are no texts, texts and labels do not fit each other or the task, or a setting is unknown.
         """
         check_process(self.process)
-        check_given(texts)
         parts = parts_for(self.name, self.parts, texts, labels, pairs)
         source_options, settings = divided(self.name, parts.source, settings)
         if pairs is not None and not (self.kind.takes_pairs or self.kind.takes_documents):
             raise ValueError(f"{self.name} takes no pairs, and received some. Leave them out.")
-        if has_nothing_to_learn(self.kind, parts, texts, labels):  # `model.predict` then keeps the order of the texts
-            settings = {"shuffle": False, **settings}
+        if has_nothing_to_learn(self.kind, parts, texts, labels):
+            settings.setdefault("shuffle", False)  # predictions of `model.predict` are in the order of the texts
         source = parts.source(texts, labels, pairs, **source_options)
         objective = full_objective(self.name, parts, self.outputs, class_weight)
         source, objective = with_row_weights(self.kind, source, objective, sample_weight)
@@ -202,8 +199,7 @@ class Task:
 
         Args:
             texts, labels, pairs: As for `dataset`, but no stream.
-            epochs: Passes over the texts.
-            batch_size: Rows a step.
+            epochs, batch_size: Passes over the texts, and rows a step.
             learning_rate: The peak; or a schedule of Keras, a function of the number of updates, which replaces
                 `schedule` and `warmup`. A callback that sets the rate needs a number and `schedule="constant"`.
             schedule: `"linear"` or `"cosine"` decay to zero, `"inverse_sqrt"`, or `"constant"`, which has no warm-up.

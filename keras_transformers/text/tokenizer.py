@@ -256,8 +256,7 @@ class Tokenizer(Vocabulary):
         tokens = check_new_tokens(tokens)
         with self._guard():
             library = widened(self._library, tokens)
-        numbers = range(self.vocabulary_size, self.vocabulary_size + len(tokens))
-        return Tokenizer(library, files_with(self._files, dict(zip(tokens, numbers, strict=True))))
+        return Tokenizer(library, files_with(self._files, library, tokens))
 
     def save(self, folder: str | Path, max_length: int | None = None) -> None:
         """Write the files that `transformers` reads; tokenizer_config.json gets `max_length`."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import tokenizers
 
-from keras_transformers.text.folder.extra_tokens import ADDED
+from keras_transformers.text.folder.extra_tokens import ADDED, FLAGS
 from keras_transformers.text.library import count_ids
 from keras_transformers.text.text_checks import check_texts
 from keras_transformers.utils.untrusted import shown
@@ -71,24 +71,27 @@ def widened(library: tokenizers.Tokenizer, tokens: Sequence[str]) -> tokenizers.
     return wider
 
 
-def files_with(files: Mapping[str, bytes], tokens: Mapping[str, int]) -> dict[str, bytes]:
+def files_with(files: Mapping[str, bytes], library: tokenizers.Tokenizer, tokens: Sequence[str]) -> dict[str, bytes]:
     """Return the original files of a tokenizer, with new tokens named where slow tokenizers of `transformers` look.
 
     Args:
         files: Name to content.
-        tokens: New tokens with their ids.
+        library: The tokenizer that has the tokens.
+        tokens: The new tokens.
 
     Example:
 
-    >>> files_with({}, {"metformin": 256})
+    >>> from keras_transformers.text.vocabularies.byte_pair_vocabulary import of_bytes
+    >>> files_with({}, widened(of_bytes(None, []), ["metformin"]), ["metformin"])
     {'added_tokens.json': b'{"metformin": 256}'}
     """
     options = json.loads(files[CONFIG]) if CONFIG in files else {}
+    new = {number: token for number, token in library.get_added_tokens_decoder().items() if token.content in tokens}
     if options.get(DECODER) is None:
-        return {**files, ADDED: json.dumps(json.loads(files.get(ADDED, b"{}")) | dict(tokens)).encode()}
-    flags = {"lstrip": False, "rstrip": False, "single_word": False, "normalized": True, "special": False}
-    known = options[DECODER] | {str(number): {"content": token, **flags} for token, number in tokens.items()}
-    return {**files, CONFIG: json.dumps(options | {DECODER: known}).encode()}
+        ids = {token.content: number for number, token in sorted(new.items())}
+        return {**files, ADDED: json.dumps(json.loads(files.get(ADDED, b"{}")) | ids).encode()}
+    listed = {str(i): {flag: getattr(token, flag) for flag in FLAGS} for i, token in sorted(new.items())}
+    return {**files, CONFIG: json.dumps(options | {DECODER: options[DECODER] | listed}).encode()}
 
 
 def _check_is_new(library: tokenizers.Tokenizer, token: str) -> None:

@@ -12,7 +12,7 @@ from typer import Argument
 from keras_transformers.checkpoints.files.atomic_folder import check_target
 from zoo._entry import module, names
 from zoo._recipe import remove_state, state_folder
-from zoo.cli.app import Strategy, app, examples, of_data, of_model, of_output, of_training, step, verbosity
+from zoo.cli.app import Strategy, app, column, examples, of_data, of_model, of_output, of_training, step, verbosity
 
 DTYPE = "A Keras dtype policy, such as mixed_bfloat16."
 
@@ -22,6 +22,7 @@ DTYPE = "A Keras dtype policy, such as mixed_bfloat16."
         "train --text shakespeare.txt --model gpt2 --hours 0.2 --out runs/mine",
         "train --text 'corpus/**/*.txt' --model bert --size mini --epochs 3 --out runs/encoder",
         "train --text games.jsonl --field moves --model llama --tokenizer character --out runs/chess",
+        "train --source a.en --target a.de --model transformer --hours 1 --out runs/translator",
         "train mini_bert_en --data DATA/gutenberg_novels --out runs/mini_bert_en",
     )
 )
@@ -40,13 +41,36 @@ def train(
     encoding: Annotated[str, of_data(help="Of the text files.")] = "utf-8",
     held_out: Annotated[float, of_data(help="Share of the text to hold out and measure on.")] = 0.05,
     validation: Annotated[list[str] | None, of_data(help="Files to measure on, instead of a share.")] = None,
-    model: Annotated[str, of_model(help="Kind of the new model: gpt2, llama, lstm, bert or t5.")] = "gpt2",
+    source: Annotated[str | None, of_data(help="Instead of --text: a file with a text a line, and")] = None,
+    target: Annotated[str | None, of_data(help="what is to be written for each, such as its translation.")] = None,
+    pairs: Annotated[str | None, of_data(help="Or a table: .tsv, .txt with tabs, .csv, .jsonl.")] = None,
+    source_column: Annotated[
+        Any, of_data(help="Of the table; source, or 0.", metavar="COLUMN", parser=column, show_default=False)
+    ] = None,
+    target_column: Annotated[
+        Any, of_data(help="Of the table; target, or 1.", metavar="COLUMN", parser=column, show_default=False)
+    ] = None,
+    validation_source: Annotated[str | None, of_data(help="Pairs to measure on, instead of a share: a file, and")] = (
+        None
+    ),
+    validation_target: Annotated[str | None, of_data(help="the other one.")] = None,
+    joined: Annotated[float | None, of_data(help="Of pairs: so many texts of two for each pair, up to 0.5.")] = None,
+    model: Annotated[
+        str | None,
+        of_model(
+            help="Kind of the new model: gpt2, llama, lstm, bert or t5; of pairs transformer or t5.",
+            show_default="gpt2; of pairs transformer",
+        ),
+    ] = None,
     size: Annotated[
         str | None, of_model(help="tiny, mini, small, medium, base or large; chosen for --hours if not given.")
     ] = None,
     layers: Annotated[int | None, of_model(help="Number of layers, if not the size's.", min=1)] = None,
     heads: Annotated[int | None, of_model(help="Number of heads, if not the size's.", min=1)] = None,
     hidden_dim: Annotated[int | None, of_model(help="Width, if not the size's.", min=1)] = None,
+    decoder_layers: Annotated[
+        int | None, of_model(help="Of two stacks: layers of the second; of transformer half as many.", min=1)
+    ] = None,
     max_length: Annotated[int | None, of_model(help="Tokens of a row.", min=8)] = None,
     tokenizer: Annotated[
         str | None, of_model(help="byte_pair, wordpiece, unigram, character, bytes, or a folder; else what suits.")
@@ -59,27 +83,42 @@ def train(
     steps: Annotated[int | None, of_training(help="Or updates.", min=1)] = None,
     epochs: Annotated[float | None, of_training(help="Or passes over the text; of a recipe if not its own.")] = None,
     batch_size: Annotated[int, of_training(help="Rows a step.", min=1)] = 16,
+    batch_tokens: Annotated[
+        int | None, of_training(help="Of pairs: tokens of a step on each side, padding included.", show_default="4096")
+    ] = None,
     learning_rate: Annotated[float | None, of_training(help="Its peak.")] = None,
+    schedule: Annotated[
+        str | None, of_training(help="Of pairs: inverse_sqrt or cosine.", show_default="inverse_sqrt")
+    ] = None,
+    warmup_steps: Annotated[int | None, of_training(help="Of pairs: steps in which the rate rises.", min=1)] = None,
+    weight_decay: Annotated[float | None, of_training(help="Of AdamW.", show_default="0.1; of pairs 0.01")] = None,
     rounds: Annotated[int, of_training(help="How often held-out text is measured.", min=1)] = 20,
     patience: Annotated[int, of_training(help="Rounds without a better held-out loss that end the run.", min=1)] = 5,
     prompt: Annotated[str | None, of_training(help="Begin of the samples.")] = None,
     seed: Annotated[int | None, of_training(help="Of weights, order and masks.")] = None,
     strategy: Strategy = None,
 ) -> None:
-    """Train a model from scratch, on own text or by a recipe; the same command goes on with an interrupted run.
+    """Train a model from scratch, on own text or pairs, or by a recipe; the same command goes on with a killed run.
 
     A share of the text is held out, a vocabulary is learned, and a table tells what will be done and how long it
     takes. The best round is kept; OUT is a folder in Hugging Face layout with a card.
     """
     asked = dict(locals())
-    if text:
+    if any(value is not None for value in (source, target, pairs)):
+        from zoo.cli.training.on_pairs import train_on_pairs
+
+        train_on_pairs(asked)
+    elif text:
         from zoo.cli.training.on_text import train_on_text
 
         train_on_text(asked)
     elif name and data:
         run_recipe(name, data, out, epochs=None if epochs is None else round(epochs), seed=seed)
     else:
-        raise ValueError("give --text FILES for a new model from own text, or NAME and --data for a recipe.")
+        raise ValueError(
+            "give --text FILES for a new model from own text, --source and --target (or --pairs) for one from pairs of "
+            "texts, or NAME and --data for a recipe."
+        )
 
 
 def run_recipe(name: str, data: Path, out: Path, **options: Any) -> None:

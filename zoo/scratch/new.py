@@ -1,50 +1,80 @@
-"""`zoo.new`: a new model from own text, in one call."""
+"""`zoo.new`: a new model from own text or own pairs of texts, in one call."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from keras_transformers.checkpoints.files.atomic_folder import check_target
+from zoo.scratch import plan_table, text_rounds
 from zoo.scratch.kept_plan import KeptPlan
-from zoo.scratch.plan_table import show_plan
+from zoo.scratch.pairs import pair_rounds, pair_table
+from zoo.scratch.pairs.pair_run import PairRun
+from zoo.scratch.pairs.pair_settings import PairSettings
+from zoo.scratch.run_plan import Plan
 from zoo.scratch.run_settings import RunSettings
-from zoo.scratch.text_rounds import finish, next_commands, train_rounds
 from zoo.scratch.text_run import TextRun
 
 if TYPE_CHECKING:
     from keras_transformers.tasks import Task
 
 
+class Steps(NamedTuple):
+    """What a run does, one after the other: on text, or on pairs of texts."""
+
+    prepare: Callable[[Any], Any]
+    show: Callable[[Any, Plan], None]
+    train: Callable[[Any, Plan], Task]
+    finish: Callable[[Any, Plan, Task, str], dict[str, float]]
+    next_commands: Callable[[Any], list[str]]
+
+
+ON_TEXT = Steps(TextRun, plan_table.show_plan, text_rounds.train_rounds, text_rounds.finish, text_rounds.next_commands)
+ON_PAIRS = Steps(PairRun, pair_table.show_plan, pair_rounds.train_rounds, pair_rounds.finish, pair_rounds.next_commands)
+PAIRED = ("source", "target", "pairs")  # the options, one of which tells that a run is on pairs
+
+
 def new(
-    model: str, text: str | os.PathLike | Sequence[str | os.PathLike], out: str | os.PathLike, **options: Any
+    model: str,
+    text: str | os.PathLike | Sequence[str | os.PathLike] | None = None,
+    out: str | os.PathLike | None = None,
+    **options: Any,
 ) -> Task:
-    """Train a new model on text, and write its folder: `python -m zoo train --text` in Python.
+    """Train a new model on text or on pairs of texts, and write its folder: `python -m zoo train` in Python.
 
     The same call goes on with an interrupted run.
 
     Args:
-        model: `"gpt2"`, `"llama"`, `"lstm"`, `"bert"` or `"t5"`.
-        text: Files, folders or patterns.
+        model: `"gpt2"`, `"llama"`, `"lstm"`, `"bert"` or `"t5"`; on pairs `"transformer"` or `"t5"`.
+        text: Files, folders or patterns; None for pairs.
         out: Folder to write; `OUT.run` keeps tokens, figures and states.
-        **options: Fields of `RunSettings`, such as `size`, `hours`, `steps`, `tokenizer` and `vocabulary`.
+        **options: Fields of `RunSettings`, such as `size`, `hours`, `steps`, `tokenizer` and `vocabulary`; for pairs
+            `source` and `target`, two files, or `pairs`, a table, and the other fields of `PairSettings`.
 
     Returns:
         The trained `Task`.
 
     Raises:
-        ValueError: An option is unknown or out of range, or the text cannot be read.
+        ValueError: There is no `out`, or nothing to learn from; an option is unknown or out of range; a file cannot be
+            read.
     """
-    names = [field.name for field in fields(RunSettings)][3:]
+    if out is None:
+        raise ValueError("zoo.new writes a folder: give out, such as out='runs/mine'.")
+    is_paired = any(options.get(name) is not None for name in PAIRED)
+    if text is None and not is_paired:
+        raise ValueError(f"zoo.new({model!r}) has nothing to learn from: give text, or source and target, or pairs.")
+    kind: type[RunSettings] = PairSettings if is_paired else RunSettings
+    names = [field.name for field in fields(kind) if field.name not in ("model", "text", "out")]
     if unknown := sorted(options.keys() - names):
         raise ValueError(f"zoo.new has no options {unknown}; it has {', '.join(names)}.")
     for name in ("text", "validation"):
-        value = {"text": text, **options}.get(name, ())
+        value = {"text": text, **options}.get(name) or ()
         options[name] = tuple(map(os.fspath, [value] if isinstance(value, (str, os.PathLike)) else value))
-    return run(RunSettings(model=model, out=Path(out), **options), f"train --model {model}")[0]
+    paths = {name: os.fspath(value) for name, value in options.items() if isinstance(value, os.PathLike)}
+    return run(kind(model=model, out=Path(out), **options | paths), f"train --model {model}")[0]
 
 
 def run(settings: RunSettings, command: str) -> tuple[Task, dict[str, float] | None]:
@@ -64,14 +94,15 @@ def run(settings: RunSettings, command: str) -> tuple[Task, dict[str, float] | N
 
         print(f"{settings.out} is the model of just this run, which has ended. Another --out, or --seed, trains anew.")
         return zoo.load(settings.out), None
-    work = TextRun(settings)
+    steps = ON_PAIRS if isinstance(settings, PairSettings) else ON_TEXT
+    work = steps.prepare(settings)
     plan = work.plan()
-    show_plan(work, plan)
+    steps.show(work, plan)
     try:
-        task = train_rounds(work, plan)
+        task = steps.train(work, plan)
     except KeyboardInterrupt:
         print(f"\ninterrupted; the same command goes on from the last state in {kept.states}")
         raise
-    results = finish(work, plan, task, command)
-    print("next:", *(f"  python -m zoo {line}" for line in next_commands(work)), sep="\n", flush=True)
+    results = steps.finish(work, plan, task, command)
+    print("next:", *(f"  python -m zoo {line}" for line in steps.next_commands(work)), sep="\n", flush=True)
     return task, results

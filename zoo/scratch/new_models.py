@@ -84,6 +84,14 @@ def _bert(sizes: dict[str, Any], tokenizer: Tokenizer) -> TransformerConfig:
     return families.bert(**sizes, initializer_range=_start(sizes), pad_id=tokenizer.pad_id)
 
 
+def _transformer(sizes: dict[str, Any], tokenizer: Tokenizer) -> TransformerConfig:
+    """Return a Transformer in Marian's form, which `transformers` reads, as transformer_mini_en_de is."""
+    return families.marian(
+        **{"num_decoder_layers": max(sizes["num_layers"] // 2, 1)} | sizes, intermediate_dim=2 * sizes["hidden_dim"],
+        activation="relu", pad_id=tokenizer.pad_id, eos_ids=(tokenizer.eos_id,),
+    )  # fmt: skip
+
+
 def _t5(sizes: dict[str, Any], tokenizer: Tokenizer) -> TransformerConfig:
     return families.t5(**sizes, pad_id=tokenizer.pad_id, eos_ids=(tokenizer.eos_id,))
 
@@ -95,6 +103,7 @@ MODELS = {
     "lstm": decoder(_lstm, 0.512),
     "bert": NewModel("masked_lm", "wordpiece", 8_192, _bert, 0.256, 128),
     "t5": NewModel("seq2seq_lm", "unigram", 8_192, _t5, 0.512),
+    "transformer": NewModel("seq2seq_lm", "unigram", 8_000, _transformer, 0.256, 128),
 }
 
 
@@ -144,7 +153,9 @@ def sizes_of(
     return num_layers, num_heads, width
 
 
-def sized(name: str, size: tuple[int, int, int], tokenizer: Tokenizer, max_length: int) -> TransformerConfig:
+def sized(
+    name: str, size: tuple[int, int, int], tokenizer: Tokenizer, max_length: int, decoder_layers: int | None = None
+) -> TransformerConfig:
     """Return the configuration of a kind of model.
 
     Args:
@@ -152,7 +163,11 @@ def sized(name: str, size: tuple[int, int, int], tokenizer: Tokenizer, max_lengt
         size: Layers, heads and width.
         tokenizer: Its tokenizer.
         max_length: Longest text in tokens.
+        decoder_layers: Of a model with two stacks; None for the model's own: `"transformer"` has half as many, as
+            they cost most when it writes.
     """
     num_layers, num_heads, hidden_dim = size
     sizes = {"num_layers": num_layers, "num_heads": num_heads, "hidden_dim": hidden_dim, "max_length": max_length}
+    if decoder_layers is not None:
+        sizes["num_decoder_layers"] = decoder_layers
     return new_model(name).make({"vocabulary_size": tokenizer.vocabulary_size, **sizes}, tokenizer)

@@ -28,13 +28,14 @@ def check_tokenizer(name: str) -> None:
         raise ValueError(f"--tokenizer must be one of {', '.join(KINDS)}, or a folder: received {name!r}.")
 
 
-def vocabulary_size(usual: int, characters: int, kind: str) -> int | None:
+def vocabulary_size(usual: int, characters: int, kind: str, characters_a_token: int = CHARACTERS_A_TOKEN) -> int | None:
     """Return the size of a vocabulary to learn: the usual one, or less for a small corpus.
 
     Args:
         usual: What the model wants.
         characters: Of the corpus.
         kind: One of `KINDS`; characters and bytes need no size.
+        characters_a_token: Of the corpus, at least, for each token.
 
     Example:
 
@@ -43,7 +44,7 @@ def vocabulary_size(usual: int, characters: int, kind: str) -> int | None:
     """
     if kind in ("character", "bytes"):
         return None
-    return min(usual, max(characters // CHARACTERS_A_TOKEN, 300))
+    return min(usual, max(characters // characters_a_token, 300))
 
 
 def learn_vocabulary(

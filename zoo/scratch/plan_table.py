@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from zoo.cli.app import hanging, print_facts
+from zoo.cli.app import counted, hanging, print_facts
 from zoo.scratch.run_plan import FRESH_PASSES, Plan
 
 if TYPE_CHECKING:
@@ -34,8 +34,15 @@ def plan_facts(run: TextRun, plan: Plan) -> dict[str, str]:
         "files of --validation" if settings.validation else f"{held_out.num_tokens:,} tokens, spread over the corpus"
     )
     return {
-        "text": f"{len(facts.files)} files, {facts.characters:,} characters, {facts.documents:,} documents, "
-        f"{facts.lines:,} lines",
+        "text": ", ".join(
+            counted(number, noun)
+            for number, noun in (
+                (len(facts.files), "file"),
+                (facts.documents, "document"),
+                (facts.lines, "line"),
+                (facts.characters, "character"),
+            )
+        ),
         "tokens": f"{train.num_tokens:,} to train on, {held_out.num_tokens:,} held out; "
         f"{held_out.num_characters / max(held_out.num_tokens, 1):.2f} characters a token",
         "held out": split,
@@ -44,7 +51,7 @@ def plan_facts(run: TextRun, plan: Plan) -> dict[str, str]:
         "memory": f"{STATE_BYTES * plan.parameters / 1e9:.2g} GB of weights, gradients and moments, and activations",
         "training": f"{plan.steps:,} steps of {settings.batch_size} x {run.max_length} tokens: "
         f"{plan.steps * tokens / max(train.num_tokens, 1):.3g} passes over the text; learning rate "
-        f"{plan.learning_rate:.2g}, dropout {plan.dropout:g}",
+        f"{plan.learning_rate:.2g}, dropout {plan.dropout:g}, {plan.dtype}{', XLA' * plan.jit_compile}",
         "speed": f"{1 / plan.seconds:.3g} steps, {tokens / plan.seconds:,.0f} tokens a second (measured)",
         "time": f"{duration(plan.steps * plan.seconds)} of training steps to the end; a round of {plan.round_steps:,} "
         f"steps takes {duration(plan.round_steps * plan.seconds)}",
@@ -114,4 +121,4 @@ def duration(seconds: float) -> str:
     for size, unit in ((3600, "hours"), (60, "minutes")):
         if seconds >= 1.5 * size:
             return f"{seconds / size:.2g} {unit}" if seconds < 10 * size else f"{round(seconds / size)} {unit}"
-    return f"{math.ceil(seconds)} seconds"
+    return counted(math.ceil(seconds), "second")

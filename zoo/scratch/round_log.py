@@ -18,6 +18,7 @@ from zoo.scratch.loss_curve import curve_page
 
 METRICS, CURVE, SAMPLES = "metrics.jsonl", "curve.html", "samples.txt"
 SAMPLED = 5  # rounds between two samples
+SCORED = {"bleu": "BLEU", "chrf": "chrF", "exact_match": "equal %"}  # in the logs of a model that writes, as val_bleu
 
 
 class Units(NamedTuple):
@@ -27,6 +28,17 @@ class Units(NamedTuple):
 
     tokens: int
     characters: float | None
+
+
+def one_line(sample: str) -> str:
+    """Return a sample in one line, line ends as `\\n`.
+
+    Example:
+
+    >>> one_line("The cat\\nsat.")
+    '  "The cat\\\\nsat."'
+    """
+    return f"  {json.dumps(sample, ensure_ascii=False)}"
 
 
 class RoundLog(keras.callbacks.Callback):
@@ -41,15 +53,21 @@ class RoundLog(keras.callbacks.Callback):
         best: The callback that keeps the best round.
         write: From nothing to a sample; None for none.
         title: Of the curve.
+        show: From a sample to what is printed of it.
 
     Attributes:
         rows: What was written so far, a dict a round.
     """
 
-    def __init__(self, folder: Path, units: Units, best: Any, write: Callable[[], str] | None = None, title: str = ""):
+    def __init__(
+        self, folder: Path, units: Units, best: Any, write: Callable[[], str] | None = None, title: str = "",
+        show: Callable[[str], str] = one_line,
+    ):  # fmt: skip
         super().__init__()
+        self.show = show
         self.folder, self.units, self.best, self.write, self.title = folder, units, best, write, title
         self.rows: list[dict[str, Any]] = []
+        self.resume: Any = None  # the callback that restores interrupted runs, if there is one
         self._has_header = False
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
@@ -67,13 +85,15 @@ class RoundLog(keras.callbacks.Callback):
         if not is_chief(strategy_of(self.model)):
             return
         logs, steps = logs or {}, self._trained
+        trained = steps - (self.resume.skipped if self.resume is not None else 0)
         before = self.rows[-1] if self.rows else {"minutes": 0.0, "step": 0}
         training = getattr(self, "_measured", time.perf_counter()) - self._start
         row = {"round": epoch + 1, "step": before["step"] + steps, "loss": _loss(logs, "")}
         row |= {"held_out_loss": _loss(logs, "val_"), "perplexity": math.exp(min(_loss(logs, "val_"), 700.0))}
         if self.units.characters:
             row["loss_by_character"] = row["held_out_loss"] / self.units.characters
-        row["tokens_a_second"] = round(steps * self.units.tokens / training)
+        row |= {name: logs[f"val_{name}"] for name in SCORED if f"val_{name}" in logs}
+        row["tokens_a_second"] = round(trained * self.units.tokens / training)
         row["minutes"] = before["minutes"] + (time.perf_counter() - self._start) / 60
         row["is_best"] = self.best.best_epoch == epoch
         self.rows.append(row)
@@ -89,6 +109,7 @@ class RoundLog(keras.callbacks.Callback):
             "held-out": f"{row['held_out_loss']:.4f}",
             "perplexity": f"{row['perplexity']:.4g}",
             **({"by character": f"{row['loss_by_character']:.4f}"} if "loss_by_character" in row else {}),
+            **{title: f"{row[name]:.2f}" for name, title in SCORED.items() if name in row},
             "tokens/s": f"{row['tokens_a_second']:,}",
         }
         widths = [max(len(name), 8) for name in columns]
@@ -105,7 +126,7 @@ class RoundLog(keras.callbacks.Callback):
         if self.write is None or not (epoch == 0 or last or (epoch + 1) % SAMPLED == 0):
             return
         sample = self.write()
-        print(f"  {json.dumps(sample, ensure_ascii=False)}", flush=True)
+        print(self.show(sample), flush=True)
         with open(self.folder / SAMPLES, "a", encoding="utf-8") as file:
             file.write(f"round {epoch + 1}:\n{sample}\n\n")
 
@@ -124,3 +145,9 @@ def read_rounds(folder: Path) -> list[dict[str, Any]]:
     if not path.is_file():
         return []
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def written(folder: Path) -> dict[str, str]:
+    """Return the texts that a run has written, by the path that they have in the folder of its model."""
+    paths = {name: folder / name for name in (METRICS, CURVE, SAMPLES) if (folder / name).is_file()}
+    return {f"training/{name}": path.read_text(encoding="utf-8") for name, path in paths.items()}

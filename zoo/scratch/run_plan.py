@@ -22,12 +22,14 @@ OVERHEAD = 0.85  # share of the time for training: the rest compiles, measures, 
 
 
 class Candidate(NamedTuple):
-    """A measured size: parameters, seconds of a step, seconds until the first step is done."""
+    """A measured size: parameters, seconds of a step, seconds until the first step is done, and how it was measured."""
 
     size: tuple[int, int, int]
     parameters: int
     seconds: float
     compile_seconds: float = 0.0
+    dtype: str = "float32"
+    jit_compile: bool = False
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ class Plan:
         warmup_steps: In which it rises.
         dropout: Rate of all dropouts.
         seconds: Measured, of a step.
+        dtype: The dtype policy.
+        jit_compile: Whether XLA compiles the step.
     """
 
     size: tuple[int, int, int]
@@ -57,6 +61,8 @@ class Plan:
     warmup_steps: int
     dropout: float
     seconds: float
+    dtype: str
+    jit_compile: bool
 
     @property
     def rounds(self) -> int:
@@ -114,7 +120,7 @@ def _suits(candidate: Candidate, hours: float, tokens_a_step: int) -> bool:
     return tokens >= TOKENS_A_PARAMETER * candidate.parameters
 
 
-def make_plan(settings: RunSettings, candidate: Candidate, rows: int, held_out_rows: int, tokens_a_row: int) -> Plan:
+def make_plan(settings: RunSettings, candidate: Candidate, rows: int, held_out_rows: int, tokens_a_row: float) -> Plan:
     """Return the plan of a run.
 
     Args:
@@ -126,6 +132,8 @@ def make_plan(settings: RunSettings, candidate: Candidate, rows: int, held_out_r
     """
     steps_a_pass = rows / settings.batch_size
     steps = _steps(settings, candidate, steps_a_pass, tokens_a_row * settings.batch_size)
+    if settings.steps is None and steps > settings.rounds:
+        steps -= steps % settings.rounds
     rounds = _rounds(steps, settings.rounds)
     round_steps = math.ceil(steps / rounds)
     passes = steps / steps_a_pass
@@ -143,6 +151,8 @@ def make_plan(settings: RunSettings, candidate: Candidate, rows: int, held_out_r
         warmup_steps=max(round(WARM_UP * steps), 1),
         dropout=usual_dropout if settings.dropout is None else settings.dropout,
         seconds=candidate.seconds,
+        dtype=candidate.dtype,
+        jit_compile=candidate.jit_compile,
     )
 
 
@@ -159,7 +169,7 @@ def _rounds(steps: int, most: int) -> int:
     return next((rounds for rounds in range(most, most // 2, -1) if steps % rounds == 0), most)
 
 
-def _steps(settings: RunSettings, candidate: Candidate, steps_a_pass: float, tokens_a_step: int) -> int:
+def _steps(settings: RunSettings, candidate: Candidate, steps_a_pass: float, tokens_a_step: float) -> int:
     if settings.steps is not None:
         return settings.steps
     if settings.epochs is not None:

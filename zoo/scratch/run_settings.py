@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +81,11 @@ class RunSettings:
 
     def __post_init__(self):
         wanted = new_model(self.model)
+        if self.text and self.model == "transformer":
+            raise ValueError(
+                "--model transformer learns from pairs: received --text. Give --source FILE and --target FILE, or "
+                "--pairs TABLE; or another --model."
+            )
         if self.tokenizer is not None:
             check_tokenizer(self.tokenizer)
         sizes_of(self.size, self.layers, self.heads, self.hidden_dim)
@@ -97,13 +102,18 @@ class RunSettings:
         for name in ("held_out", "dropout"):
             if not 0 <= (getattr(self, name) or 0) < 1:
                 raise ValueError(f"--{option(name)} must be a share from 0 to below 1: received {getattr(self, name)}.")
-        if self.held_out == 0 and not self.validation:
+        if self.held_out == 0 and not self.has_validation:
             raise ValueError(
                 "--held-out 0 leaves nothing to measure on: give --validation FILES, or a share such as 0.05."
             )
         kind = self.tokenizer or wanted.tokenizer
         if self.vocabulary is not None and (kind in ("character", "bytes") or Path(kind).is_dir()):
             raise ValueError(f"--vocabulary is the size of a learned vocabulary, and --tokenizer {kind} has its own.")
+
+    @property
+    def has_validation(self) -> bool:
+        """Whether there are files to measure on."""
+        return bool(self.validation)
 
     @property
     def run_folder(self) -> Path:
@@ -130,9 +140,8 @@ def option(name: str) -> str:
 
 def differences(now: dict[str, Any], before: dict[str, Any]) -> list[str]:
     """Return the settings that differ, as `--option now (before)`."""
-    known = {field.name for field in fields(RunSettings)} - set(FREE)
     return [
         f"--{option(name)} {now.get(name)} (was {before.get(name)})"
-        for name in sorted(known)
+        for name in sorted(now.keys() | before.keys())
         if now.get(name) != before.get(name)
     ]

@@ -3,77 +3,72 @@
 from __future__ import annotations
 
 import math
-import sys
 import time
-from collections.abc import Iterator
-from itertools import islice
 from typing import Any, NamedTuple
 
 import keras
 
-from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.training.optimizers.adamw import AdamW
+from keras_transformers.training.workers.distribute import num_workers, scope, sum_over_replicas
+from keras_transformers.utils.keras_private import strategy_of
 
-WARM_UP, LEAST_STEPS = 2, 3
-SECONDS = 3.0  # of measured steps, at least
+WARM_UP, LEAST_STEPS, SECONDS = 2, 3, 3.0  # steps before the clock starts; steps and seconds that it runs, at least
+MOST_STEPS, MOST_EPOCHS = 100, 1_000  # the timer ends `fit` before
+WORKERS_STEPS = 6  # of several workers, which must stop at the same step
 
 
 class Speed(NamedTuple):
-    """What was measured: `seconds` of a step, and `compile_seconds` until the first step is done."""
+    """What was measured: `seconds` of a step, and `compile_seconds` until the first steps are done."""
 
     seconds: float
     compile_seconds: float
 
 
-def measure_speed(task: Any, dataset: Any, jit_compile: bool) -> Speed:
+class StepTimer(keras.callbacks.Callback):
+    """A callback that takes the time of some steps, and then ends `fit`.
+
+    Args:
+        least_steps: Steps to measure, after the warm-up.
+        seconds: Time to measure, at least.
+        warm_up: Steps before the clock starts.
+    """
+
+    def __init__(self, least_steps: int = LEAST_STEPS, seconds: float = SECONDS, warm_up: int = WARM_UP):
+        super().__init__()
+        self.least_steps, self.seconds = least_steps, seconds
+        self.begin = self.end = time.perf_counter()
+        self.steps = -warm_up  # that are measured
+
+    def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
+        self.end, self.steps = time.perf_counter(), self.steps + 1
+        if self.steps == 0:
+            self.begin = self.end
+        if self.steps >= self.least_steps and self.end - self.begin >= self.seconds:
+            self.model.stop_training = True
+
+
+def measure_speed(task: Any, dataset: Any, jit_compile: bool, warm_up: int = WARM_UP) -> Speed:
     """Train on some batches and take the time. The weights change: measure with a task of its own.
 
     Args:
         task: A `Task`.
-        dataset: Batches, as from `task.dataset`.
+        dataset: Its batches.
         jit_compile: Whether XLA compiles the step.
+        warm_up: Steps that are not counted; more where batches differ in their shapes, as each of the first is traced.
+
+    Returns:
+        A `Speed`, the same on every worker.
     """
-    task.compile(AdamW(1e-5), jit_compile=jit_compile)
-    batches = _endless(dataset)
+    strategy = strategy_of(task.model)
+    with scope(strategy):
+        task.compile(AdamW(1e-5), jit_compile=jit_compile)
+    least = (WORKERS_STEPS, 0.0) if num_workers(strategy) > 1 else (LEAST_STEPS, SECONDS)
+    timer = StepTimer(*least, warm_up)
     start = time.perf_counter()
-    for x, y, *_ in islice(batches, WARM_UP):
-        task.model.train_on_batch(x, y)
-    compiled = time.perf_counter()
-
-    steps = 0
-    while steps < LEAST_STEPS or time.perf_counter() - compiled < SECONDS:
-        x, y, *_ = next(batches)
-        task.model.train_on_batch(x, y)
-        steps += 1
-    return Speed((time.perf_counter() - compiled) / steps, compiled - start)
-
-
-def _endless(dataset: Any) -> Iterator[tuple]:
-    while True:
-        yield from dataset
-
-
-def flops_of_step(config: TransformerConfig, parameters: int, batch_size: int) -> float:
-    """Return about how many floating-point operations a training step has: six for each weight and token, and those of
-    attention (Kaplan et al. 2020, https://arxiv.org/abs/2001.08361).
-
-    Args:
-        config: The model.
-        parameters: Its number of parameters.
-        batch_size: Rows of `config.max_length` tokens.
-    """
-    attention = 2 * config.num_layers * config.hidden_dim * config.max_length
-    return 6.0 * batch_size * config.max_length * (parameters + attention)
-
-
-def peak_memory() -> int:
-    """Return the most bytes of memory that this process has had."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return 0
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else 1024 * peak
+    task.model.fit(dataset, epochs=MOST_EPOCHS, verbose=0, shuffle=False, callbacks=[timer])
+    replicas = sum_over_replicas(strategy, 1)
+    times = ((timer.end - timer.begin) / max(timer.steps, 1), timer.begin - start)
+    return Speed(*(sum_over_replicas(strategy, round(1e6 * seconds)) / 1e6 / replicas for seconds in times))
 
 
 def count_parameters(model: keras.Model) -> int:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.cli.app import step
 from zoo.scratch.kept_plan import KeptPlan
-from zoo.scratch.round_log import CURVE, METRICS, SAMPLES, RoundLog, Units
+from zoo.scratch.round_log import RoundLog, Units, written
 from zoo.scratch.run_card import card
 from zoo.scratch.run_plan import Plan
 from zoo.scratch.text_run import TextRun
@@ -32,7 +34,7 @@ def train_rounds(run: TextRun, plan: Plan) -> Task:
     from keras_transformers.utils.keras_private import strategy_of
 
     settings, kept = run.settings, KeptPlan(run.settings)
-    task = run.task(plan.size, plan.dropout)
+    task = run.task(plan.size, plan.dropout, plan.dtype)
     dataset = run.dataset(task, steps_per_epoch=plan.round_steps)
     held_out = task.dataset(
         run.corpus.held_out, batch_size=settings.batch_size, shuffle=False,
@@ -41,16 +43,24 @@ def train_rounds(run: TextRun, plan: Plan) -> Task:
     with scope(strategy_of(task.model)):
         rate = WarmupCosine(plan.learning_rate, plan.warmup_steps, plan.steps)
         optimizer = AdamW(rate, weight_decay=settings.weight_decay, beta_2=run.wanted.beta_2)
-        task.compile(optimizer, jit_compile=run.jit_compile)
+        task.compile(optimizer, jit_compile=plan.jit_compile)
     best = BestEpoch(MONITOR, "down")
     patience = keras.callbacks.EarlyStopping(MONITOR, mode="min", patience=settings.patience)
     log = RoundLog(kept.folder, units(run), best, sampler(run, task), f"{settings.out.name}: losses in nats a token")
     resume = Resume(kept.states, dataset, every=plan.state_steps, callbacks=[best, patience])
-    task.model.fit(
-        dataset, epochs=plan.rounds, validation_data=held_out, verbose=0, shuffle=False,
-        callbacks=[best, patience, log, resume],
-    )  # fmt: skip
+    log.resume = resume
+    callbacks = [best, patience, log, *tensorboard(kept.folder), resume]
+    task.model.fit(dataset, epochs=plan.rounds, validation_data=held_out, verbose=0, shuffle=False, callbacks=callbacks)
     return task
+
+
+def tensorboard(folder: Path) -> list[Any]:
+    """Return a callback that writes the figures for TensorBoard, where it is installed; else none."""
+    import keras
+
+    if importlib.util.find_spec("tensorboard") is None or keras.backend.backend() != "tensorflow":
+        return []
+    return [keras.callbacks.TensorBoard(folder / "tensorboard", write_graph=False)]
 
 
 def units(run: TextRun) -> Units:
@@ -85,6 +95,8 @@ def finish(run: TextRun, plan: Plan, task: Task, command: str) -> dict[str, floa
     Returns:
         What was measured, by name.
     """
+    from keras_transformers.training.workers.distribute import is_chief, sum_over_replicas
+
     settings, kept = run.settings, KeptPlan(run.settings)
     held_out = run.corpus.held_out
     with step(f"measure {held_out.num_tokens:,} held-out tokens"):
@@ -98,7 +110,9 @@ def finish(run: TextRun, plan: Plan, task: Task, command: str) -> dict[str, floa
     task.config = run.config(plan.size)  # fine-tuning has the family's dropout again
     with step(f"save {settings.out}"):
         task.save(settings.out, files=_files(run, plan, results, command))
-    kept.write(plan, done=True)
+    if is_chief(run.strategy):
+        kept.write(plan, done=True)
+    sum_over_replicas(run.strategy, 0)  # a barrier: to TensorFlow, a worker that ends before the others has crashed
     return results
 
 
@@ -115,8 +129,4 @@ def _files(run: TextRun, plan: Plan, results: dict[str, float], command: str) ->
 
     rows = [dict(zip(("name", "bytes", "sha256"), file, strict=True)) for file in run.corpus.facts.files]
     text = card(run.settings.out.name, plan_facts(run, plan), results, rows, command, next_commands(run))
-    folder = run.settings.run_folder
-    written = {name: folder / name for name in (METRICS, CURVE, SAMPLES) if (folder / name).is_file()}
-    return {"README.md": text} | {
-        f"training/{name}": path.read_text(encoding="utf-8") for name, path in written.items()
-    }
+    return {"README.md": text} | written(run.settings.run_folder)

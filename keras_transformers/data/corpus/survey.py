@@ -63,7 +63,7 @@ def survey_text(files: TextFiles, tell: Tell) -> Survey:
         if characters - told >= READ:
             told = characters
             tell("reading", min(characters, files.size), files.size)
-    stored = tuple((str(path), path.stat().st_size, _sha256(path)) for path in files.files)
+    stored = tuple((str(path), path.stat().st_size, sha256_of(path)) for path in files.files)
     return Survey(stored, characters, documents, lines.count, lines.longest)
 
 
@@ -82,7 +82,8 @@ class _LineCount:
             self.count, self._begun = self.count + bool(self._begun), 0
 
 
-def _sha256(path: Path) -> str:
+def sha256_of(path: Path) -> str:
+    """Return the checksum of a file, read in parts."""
     state = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(READ):

@@ -75,6 +75,7 @@ def evaluation_set(task: Trainable, rows: Sequence[Any], settings: dict[str, Any
     check_given(texts)
     check_learnable(task.kind, task.parts, texts, labels, pairs)
     every = {"shuffle": False, "drop_remainder": False, "accumulation_steps": 1, "class_weight": None}
+    every["steps_per_epoch"] = None
     every |= {"sample_weight": None, "pairs": pairs, "by_length": task.parts.rows_alone and not in_order}
     return task.dataset(texts, labels, **(settings | every))
 

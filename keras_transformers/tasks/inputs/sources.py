@@ -97,8 +97,9 @@ def kept(values: Any) -> Any:
 
 
 def check_labelled(kind: Kind, texts: Any, labels: Any, label_needed: str = "") -> None:
-    """Raise a `ValueError` if a task needs labels and there are none; a stream contains its labels."""
-    if (kind.needs_labels or label_needed) and labels is None and not hasattr(texts, "element_spec"):
+    """Raise a `ValueError` if a task needs labels and there are none; a stream or a file of tokens contains them."""
+    brings_labels = hasattr(texts, "element_spec") or isinstance(texts, TokenFile)
+    if (kind.needs_labels or label_needed) and labels is None and not brings_labels:
         each = label_needed and f" (each {label_needed})"
         raise ValueError(f"{kind.name} needs labels, one a text{each}, to fit or evaluate: received None.")
 

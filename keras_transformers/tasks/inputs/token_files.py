@@ -11,6 +11,7 @@ from keras_transformers.data.corpus.token_file import TokenFile, tokenizer_diges
 from keras_transformers.data.objectives.span_corruption import SpanCorruption
 from keras_transformers.data.sources.protocols import Source
 from keras_transformers.generation.prompts import decoder_start_id
+from keras_transformers.tasks.inputs.sources import check_given
 from keras_transformers.tasks.parts import Parts
 from keras_transformers.text.tokenizer import Tokenizer
 
@@ -27,9 +28,10 @@ def parts_for(name: str, parts: Parts, texts: Any, labels: Any, pairs: Sequence[
         labels, pairs: What came with it; nothing may come with a file.
 
     Raises:
-        ValueError: The task does not learn from bare tokens, another tokenizer has made them, or there are labels or
-            pairs.
+        ValueError: There are no texts, the task does not learn from bare tokens, another tokenizer has made them, or
+            there are labels or pairs.
     """
+    check_given(texts)
     if not isinstance(texts, TokenFile):
         return parts
     make = parts.token_source

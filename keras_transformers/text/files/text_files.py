@@ -150,7 +150,7 @@ def _place_to_cut(text: str, begin: int, end: int) -> int:
     """Return where a section of a longer text ends: after `begin`, at most at `end`."""
     half = (begin + end + 1) // 2
     for mark in ("\n\n", "\n\r\n", "\n"):
-        if (place := text.rfind(mark, half, end)) >= 0:
+        if (place := text.rfind(mark, max(begin, half - len(mark)), end)) >= 0:
             return place + len(mark)
     place = text.rfind(" ", half, end)  # before it: most tokenizers join a space to the word after it
     return place if place > begin else end

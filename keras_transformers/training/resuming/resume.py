@@ -105,7 +105,7 @@ class Resume(keras.callbacks.Callback):
         self.dataset = dataset
         self.every = every
         self.callbacks = list(callbacks)
-        self._request, self._strategy = StopRequest(), None
+        self._request, self._strategy, self.skipped = StopRequest(), None, 0
         self._metrics: dict[str, np.ndarray] = {}
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
@@ -129,15 +129,15 @@ class Resume(keras.callbacks.Callback):
         set_first_epoch(self.model, self.params["epochs"] if state["stopped"] else state["epoch"])
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
-        self._epoch, self._has_begun, self._batch, self._due, self._skipped, self._loss = epoch, True, 0, 0, 0, None
+        self._epoch, self._has_begun, self._batch, self._due, self.skipped, self._loss = epoch, True, 0, 0, 0, None
         set_first_epoch(self._fitted, None)  # Keras has read it; a later `fit` must not
         self.dataset.position.epoch, self.dataset.position.batch = epoch, 0
         if self._restored is not None:
             # Not earlier: before this, `fit` resets the metrics, and other callbacks reset their progress.
             state = self._restore_progress(*self._restored)
-            self._skipped = state["batch"]
-            self._due = self._skipped and self._skipped + self.every
-            self._skip(self._skipped)
+            self.skipped = state["batch"]
+            self._due = self.skipped and self.skipped + self.every
+            self._skip(self.skipped)
 
     def on_train_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         if batch >= self._due:
@@ -177,7 +177,7 @@ class Resume(keras.callbacks.Callback):
             self._request.exit(self.folder)
 
     def _save_here(self) -> None:
-        if self._batch >= self._skipped:  # before that, the state is the saved one
+        if self._batch >= self.skipped:  # before that, the state is the saved one
             self._save(self._epoch, self._batch)
 
     def _save(self, epoch: int, batch: int, stopped: bool = False) -> None:

@@ -39,7 +39,9 @@ def test_sizes_that_cannot_be(arguments, message):
 
 
 def test_an_unknown_kind_names_the_known_ones():
-    with pytest.raises(ValueError, match="--model must be one of gpt2, llama, lstm, bert, t5: received 'gpt5'"):
+    with pytest.raises(
+        ValueError, match="--model must be one of gpt2, llama, lstm, bert, t5, transformer: received 'gpt5'"
+    ):
         new_model("gpt5")
 
 

@@ -45,10 +45,10 @@ def plan(rows=1_000, **given):
 
 def test_steps():
     assert plan(steps=2_000).steps == 2_000
-    assert plan(epochs=2.0).steps == 125  # of 62.5 batches a pass
-    assert plan(hours=1.0).steps == pytest.approx(OVERHEAD * 36_000, abs=1)
-    assert plan().steps == round(20 * 62.5)  # 20 passes: less than 20 tokens a parameter
-    assert plan(rows=10**6).steps == round(10**6 / 16)  # one pass: more than 20 tokens a parameter
+    assert plan(epochs=2.0).steps == 120  # of 62.5 batches a pass, in 20 rounds
+    assert plan(hours=1.0).steps == pytest.approx(OVERHEAD * 36_000, abs=20)
+    assert plan().steps == 1_240  # 20 passes: less than 20 tokens a parameter
+    assert plan(rows=10**6).steps == 62_500  # one pass: more than 20 tokens a parameter
 
 
 def test_rounds_add_up_to_the_steps():

@@ -18,11 +18,13 @@ def train_on_text(asked: Mapping[str, Any]) -> None:
         if asked[name] is not None:
             raise ValueError(f"received --text, and {name.upper()} of a recipe, {asked[name]}: give one of them.")
     settings = settings_of(asked)
+    from zoo.cli.environment import quiet_unless_chief
     from zoo.scratch.new import run
 
-    results = run(settings, shlex.join(["train", *sys.argv[2:]]))[1]
-    if results is not None:
-        print(json.dumps(results), flush=True)
+    with quiet_unless_chief(settings.strategy):
+        results = run(settings, shlex.join(["train", *sys.argv[2:]]))[1]
+        if results is not None:
+            print(json.dumps(results), flush=True)
 
 
 def settings_of(asked: Mapping[str, Any]) -> RunSettings:
@@ -35,4 +37,4 @@ def settings_of(asked: Mapping[str, Any]) -> RunSettings:
     values: dict[str, Any] = {name: value for name, value in asked.items() if name in names and value is not None}
     for name in ("text", "validation"):
         values[name] = tuple(values.get(name, ()))
-    return RunSettings(**values)
+    return RunSettings(**{"model": "gpt2"} | values)

@@ -1,0 +1,1 @@
+"""Training of new translators, and other models that write text from text, on anybody's pairs."""

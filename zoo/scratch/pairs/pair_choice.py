@@ -1,0 +1,182 @@
+"""Which pairs are learned from, which are held out, and which are left out."""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+from zlib import crc32
+
+import numpy as np
+
+from zoo.scratch.pairs.pair_files import Pairs
+
+WORD = re.compile(r"\w+")
+HELD_OUT = 2_000  # pairs, about, that are held out of a large corpus
+# As Moses' clean-corpus-n, which most translators' corpora have passed: https://www.statmt.org/moses.
+RATIO = 9  # most tokens of the longer side for each of the shorter one
+
+
+@dataclass(frozen=True)
+class PairFacts:
+    """What was found in pairs of texts.
+
+    Args:
+        pairs: All that were read.
+        blank: Pairs without text on either side.
+        half_blank: Pairs with one text, which are left out.
+        first_half_blank: Where the first of these lacks its text; empty if none does.
+        equal: Share of the pairs whose target is the source.
+        repeated: Share of the pairs that stand there before.
+        held_out_targets: Share of the held-out targets that training holds, too, for other sources.
+    """
+
+    pairs: int
+    blank: int
+    half_blank: int
+    first_half_blank: str
+    equal: float
+    repeated: float
+    held_out_targets: float = 0.0
+
+
+class Choice(NamedTuple):
+    """Pairs to learn from, and held-out ones."""
+
+    train: Pairs
+    held_out: Pairs
+
+
+def look_through(pairs: Pairs) -> tuple[Pairs, PairFacts]:
+    """Return the pairs that have two texts, and what was found.
+
+    Raises:
+        ValueError: No pair has two texts.
+    """
+    filled = [bool(source.strip()) + 2 * bool(target.strip()) for source, target in zip(*pairs[:2], strict=True)]
+    kept = [number for number, sides in enumerate(filled) if sides == 3]
+    if not kept:
+        raise ValueError(f"none of {len(filled)} pairs has two texts, such as {pairs.place(0, 0)}: expected some.")
+    half = [number for number, sides in enumerate(filled) if sides in (1, 2)]
+    place = pairs.place(int(filled[half[0]] == 1), half[0]) if half else ""
+    chosen = pairs.chosen(kept)
+    found = list(zip(*chosen[:2], strict=True))
+    facts = PairFacts(
+        pairs=len(filled),
+        blank=len(filled) - len(kept) - len(half),
+        half_blank=len(half),
+        first_half_blank=place,
+        equal=sum(source.strip() == target.strip() for source, target in found) / len(found),
+        repeated=1 - len(set(found)) / len(found),
+    )
+    return chosen, facts
+
+
+def folded(text: str) -> str:
+    """Return a text without its case and punctuation; one without a word as it is.
+
+    Example:
+
+    >>> folded("Hello, Tom!"), folded("?!")
+    ('hello tom', '?!')
+    """
+    return " ".join(WORD.findall(text.casefold())) or text.strip()
+
+
+def split_pairs(pairs: Pairs, share: float, most: int = HELD_OUT) -> Choice:
+    """Hold pairs out by their sources: all translations of a sentence are on one side, whatever its case and
+    punctuation. The choice depends on the sentence and the number of pairs alone.
+
+    Args:
+        pairs: All.
+        share: Of the pairs to hold out, above 0 and below 1.
+        most: Pairs, about.
+
+    Raises:
+        ValueError: All pairs have one source.
+
+    Example:
+
+    >>> pairs = Pairs([f"{number} cats" for number in range(60)], [f"{number} Katzen" for number in range(60)])
+    >>> [len(side.sources) for side in split_pairs(pairs, 0.1)]
+    [54, 6]
+    """
+    checksums = np.array([crc32(folded(source).encode("utf-8", "surrogatepass")) for source in pairs.sources])
+    if len(np.unique(checksums)) < 2:
+        raise ValueError(
+            f"all {len(checksums)} pairs have one source, {pairs.sources[0]!r}: expected different ones, some to learn "
+            "from and some to measure on."
+        )
+    every = max(round(1 / share), math.ceil(len(checksums) / most), 2)
+    is_held_out = checksums % every == 0
+    if not is_held_out.any() or is_held_out.all():  # of a handful of pairs
+        is_held_out = checksums == checksums.min()
+    sides = (np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out))
+    return Choice(*(pairs.chosen(side.tolist()) for side in sides))
+
+
+def without_sources_of(pairs: Pairs, held_out: Pairs) -> Pairs:
+    """Return the pairs whose source is none of the held-out ones, whatever its case and punctuation."""
+    known = {folded(source) for source in held_out.sources}
+    return pairs.chosen([number for number, source in enumerate(pairs.sources) if folded(source) not in known])
+
+
+def shared_targets(choice: Choice) -> float:
+    """Return the share of the held-out targets that training holds, too."""
+    known = {folded(target) for target in choice.train.targets}
+    return sum(folded(target) in known for target in choice.held_out.targets) / len(choice.held_out.targets)
+
+
+def joined(pairs: Pairs, share: float, seed: int) -> Pairs:
+    """Return pairs and, for a share of them, texts of two: from single sentences a model learns short texts only.
+
+    Paper: Kondo et al. 2021, "Sentence Concatenation Approach to Data Augmentation for Neural Machine Translation",
+    https://aclanthology.org/2021.naacl-srw.18.
+
+    Args:
+        pairs: Pairs.
+        share: Texts of two for each pair, from 0 to 0.5.
+        seed: Of the choice.
+
+    Example:
+
+    >>> joined(Pairs(["Hi.", "Run!"], ["Hallo!", "Lauf!"]), 0.5, seed=0).targets
+    ['Hallo!', 'Lauf!', 'Lauf! Hallo!']
+    """
+    number = int(share * len(pairs.sources))
+    rows = random.Random(seed).sample(range(len(pairs.sources)), 2 * number)
+    sources, targets = (
+        [*texts, *(f"{texts[one]} {texts[other]}" for one, other in zip(rows[:number], rows[number:], strict=True))]
+        for texts in pairs[:2]
+    )
+    return Pairs(sources, targets, pairs.places)
+
+
+class Lengths(NamedTuple):
+    """Which pairs are kept by their lengths in tokens: a mask (pairs,), and the numbers of those left out."""
+
+    kept: np.ndarray
+    too_long: int
+    unequal: int
+
+
+def by_length(sources: Sequence[int] | np.ndarray, targets: Sequence[int] | np.ndarray, max_length: int) -> Lengths:
+    """Choose the pairs that are not too long, and of whose sides none is more than nine times as long as the other.
+
+    Args:
+        sources, targets: Tokens of each text, with the one that ends it.
+        max_length: Tokens, at most.
+
+    Example:
+
+    >>> by_length([3, 3, 300], [4, 40, 9], max_length=128)
+    Lengths(kept=array([ True, False, False]), too_long=1, unequal=1)
+    """
+    lengths = np.stack([np.asarray(sources), np.asarray(targets)])
+    longer, shorter = lengths.max(axis=0), lengths.min(axis=0)
+    is_long = longer > max_length
+    is_unequal = ~is_long & (longer - 1 > RATIO * np.maximum(shorter - 1, 1))
+    return Lengths(~is_long & ~is_unequal, int(is_long.sum()), int(is_unequal.sum()))

@@ -1,0 +1,131 @@
+"""The rounds of a run on pairs, its last measurement, and the folder that it writes."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from zoo.cli.app import step
+from zoo.scratch.kept_plan import KeptPlan
+from zoo.scratch.pairs.pair_run import PairRun
+from zoo.scratch.pairs.pair_table import plan_facts
+from zoo.scratch.pairs.translation_scores import RoundTranslations, scores_of
+from zoo.scratch.round_log import RoundLog, Units, written
+from zoo.scratch.run_card import card
+from zoo.scratch.run_plan import Plan
+from zoo.scratch.text_rounds import MONITOR
+
+if TYPE_CHECKING:
+    from keras_transformers.tasks import Task
+
+AVERAGED = 5  # rounds, the mean of whose weights is tried in the end
+MEANS = "epochs"  # their folder
+
+
+def train_rounds(run: PairRun, plan: Plan) -> Task:
+    """Train by a plan, going on where an interrupted run was; return the task with the weights of its best round, or
+    the mean of those of the last rounds, whichever has the lower loss on held-out pairs.
+    """
+    import keras
+
+    from keras_transformers.training.averaging import AverageEpochs
+    from keras_transformers.training.best_epoch import BestEpoch
+    from keras_transformers.training.resuming.resume import Resume
+
+    settings, kept = run.settings, KeptPlan(run.settings)
+    task = run.task(plan.size, plan.dropout, plan.dtype)
+    dataset = run.dataset(task, steps_per_epoch=plan.round_steps)
+    held_out = run.batches(task, run.measured_rows(plan), shuffle=False, by_length=True)
+    _compile(run, plan, task)
+    translations = RoundTranslations(task, run.sampled(), int(run.encoded[1].rows.targets.lengths.max()))
+    best = BestEpoch(MONITOR, "down")
+    patience = keras.callbacks.EarlyStopping(MONITOR, mode="min", patience=settings.patience)
+    title = f"{settings.out.name}: losses in nats a token"
+    log = RoundLog(
+        kept.folder, Units(run.tokens_a_step, None), best, translations.sample, title,
+        partial(textwrap.indent, prefix="  "),
+    )  # fmt: skip
+    resume = Resume(kept.states, dataset, every=plan.state_steps, callbacks=[best, patience])
+    average = AverageEpochs(kept.states / MEANS, count=min(AVERAGED, max(plan.rounds // 4, 1)))
+    task.model.fit(
+        dataset, epochs=plan.rounds, validation_data=held_out, verbose=0, shuffle=False,
+        callbacks=[translations.callback(), best, patience, log, resume, average],
+    )  # fmt: skip
+    _choose_weights(run, task, best)
+    return task
+
+
+def _compile(run: PairRun, plan: Plan, task: Task) -> None:
+    from keras_transformers.training.optimizers.adamw import AdamW
+    from keras_transformers.training.optimizers.schedules import WarmupCosine, WarmupInverseSqrt
+    from keras_transformers.training.workers.distribute import scope
+    from keras_transformers.utils.keras_private import strategy_of
+
+    with scope(strategy_of(task.model)):
+        rate: Any = WarmupInverseSqrt(plan.learning_rate, plan.warmup_steps)
+        if run.settings.schedule == "cosine":
+            rate = WarmupCosine(plan.learning_rate, plan.warmup_steps, plan.steps)
+        optimizer = AdamW(rate, weight_decay=run.settings.weight_decay, beta_2=run.wanted.beta_2)
+        task.compile(optimizer, jit_compile=plan.jit_compile)
+
+
+def _choose_weights(run: PairRun, task: Task, best: Any) -> None:
+    """Keep the mean of the last rounds, which the model has, or take those of the best round."""
+    mean, of_mean = task.model.get_weights(), _perplexity(run, task)
+    if best.best_weights is None:
+        return
+    task.model.set_weights(best.best_weights)
+    of_best = _perplexity(run, task)
+    which = "the best round" if of_best <= of_mean else "the mean of the last rounds"
+    print(
+        f"held-out perplexity {of_best:.4g} with the weights of round {best.best_epoch + 1}, {of_mean:.4g} with the "
+        f"mean of the last rounds: {which} is kept",
+        flush=True,
+    )
+    if of_mean < of_best:
+        task.model.set_weights(mean)
+
+
+def _perplexity(run: PairRun, task: Task) -> float:
+    dataset = run.batches(task, run.encoded[1].rows, shuffle=False, by_length=True)
+    return float(task.model.evaluate(dataset, return_dict=True, verbose=0)["perplexity"])
+
+
+def finish(run: PairRun, plan: Plan, task: Task, command: str) -> dict[str, float]:
+    """Measure a trained task on all held-out pairs, write its folder, and forget the states of the run.
+
+    Args:
+        run: The run.
+        plan: Its plan.
+        task: With the weights to keep.
+        command: What was run, after `python -m zoo`; for the card.
+
+    Returns:
+        What was measured, by name.
+    """
+    settings, kept = run.settings, KeptPlan(run.settings)
+    results = {"perplexity": _perplexity(run, task)}
+    results["loss (nats a token)"] = math.log(results["perplexity"])
+    scored = run.scored
+    with step(f"translate {len(scored.sources):,} held-out pairs"):
+        results |= scores_of(partial(task.generate, verbose=0), scored)
+    task.config = run.config(plan.size)  # fine-tuning has the family's dropout again
+    facts = run.file_facts
+    text = card(settings.out.name, plan_facts(run, plan), results, facts, command, next_commands(run))
+    with step(f"save {settings.out}"):
+        task.save(settings.out, files={"README.md": text} | written(settings.run_folder))
+    kept.write(plan, done=True)
+    return results
+
+
+def next_commands(run: PairRun) -> list[str]:
+    """Return the commands to run next, after `python -m zoo`."""
+    out = run.settings.out
+    return [
+        f'generate {out} "..."',
+        f"evaluate {out} --data pairs.tsv --text 0 --label 1",
+        f"finetune {out} --train pairs.csv --out {out}-tuned",
+        f"export {out} {out}-export/1",
+    ]
