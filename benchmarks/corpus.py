@@ -73,15 +73,15 @@ def measure(source: Path, path: Path, model: str, folder: Path, threads: int) ->
     command = [__file__, source, "--make", model, path, folder]
     curve: list[Seen] = []
     first, again = facts_of(command, curve, threads), facts_of(command, [], threads)
-    megabytes, seconds = path.stat().st_size / 1e6, first["make"]
+    megabytes, seconds, spent = path.stat().st_size / 1e6, first["make"], first["spent"]
     yield (
-        f"{model}: {seconds:.1f} s: {megabytes / seconds:.2f} MB a second, {megabytes / first['spent']:.2f} a second "
-        f"of the processor; {first['tokens']:,} tokens, {first['tokens'] / seconds:,.0f} a second; "
-        f"{first['lines']:,} lines, {first['repeated']:.0%} repeat"
+        f"{model}: {seconds:.1f} s: {megabytes / seconds:.2f} MB a second, {megabytes / spent:.2f} a second of the "
+        f"processor; {first['tokens']:,} tokens, {first['tokens'] / seconds:,.0f} a second; {first['lines']:,} lines, "
+        f"{first['repeated']:.0%} repeat"
     )
     yield f"{model}: memory at most {peak(curve, 'resident'):.0f} MB, own {peak(curve, 'own'):.0f} MB"
     yield f"{model}: own memory over time: {shape(curve)}"
-    yield f"{model}: learned in {first['learn']:.1f} s; the second call of make_corpus takes {1000 * again['make']:.0f} ms"
+    yield f"{model}: learned in {first['learn']:.1f} s; the second call takes {1000 * again['make']:.0f} ms"
 
 
 def facts_of(command: list[Any], curve: list[Seen], threads: int) -> dict[str, float]:
