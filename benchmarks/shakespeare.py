@@ -139,11 +139,8 @@ def table(found: dict[str, list[Run]]) -> Iterator[str]:
     for name, runs in found.items():
         losses = [run.loss for run in runs]
         spread = f" ± {statistics.stdev(losses):.4f}" if len(losses) > 1 else ""
-        cells = [
-            name,
-            f"{statistics.mean(run.curve[-1].step for run in runs):.0f}",
-            f"{statistics.mean(losses):.4f}{spread}",
-        ]
+        steps = statistics.mean(run.curve[-1].step for run in runs)
+        cells = [name, f"{steps:.0f}", f"{statistics.mean(losses):.4f}{spread}"]
         (spent, wall, step), (usual, _, usual_step) = ([mean(group, key) for key in KEYS] for group in (runs, base))
         cells += [f"{spent / 60:.2f}", f"{spent / usual:.2f}", f"{wall / 60:.2f}"]
         cells += [f"{step:.1f}", f"{step / usual_step:.2f}" if usual_step else "-"]

@@ -34,12 +34,9 @@ def make_task(text: str, seed: int, **compile_options: Any) -> Any:
     tokenizer = Tokenizer.train([text], VOCABULARY, model="character")
     options = {"dropout": 0.0, "attention_dropout": 0.0, "use_bias": False, "activation": "gelu"}
     task = Task("causal_lm", gpt2(VOCABULARY, LAYERS, HEADS, WIDTH, LENGTH, **options), tokenizer)
+    peak, warmup = recipe.PEAK, recipe.WARMUP
     schedule = keras.optimizers.schedules.CosineDecay(
-        0.0,
-        recipe.STEPS - recipe.WARMUP,
-        alpha=recipe.LEAST / recipe.PEAK,
-        warmup_target=recipe.PEAK,
-        warmup_steps=recipe.WARMUP,
+        0.0, recipe.STEPS - warmup, alpha=recipe.LEAST / peak, warmup_target=peak, warmup_steps=warmup
     )
     task.compile(AdamW(schedule, recipe.DECAY, recipe.CLIP, beta_2=recipe.BETA_2, epsilon=1e-8), **compile_options)
     return task

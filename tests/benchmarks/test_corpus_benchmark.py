@@ -56,6 +56,7 @@ def test_a_small_corpus(model, data_dir, tmp_path):
     corpus.write_text(source, 1_000_000, path)
     speed, memory, over_time, again = corpus.measure(source, path, model, tmp_path / "corpus", 1)
     tokens = int(re.search(r"([\d,]+) tokens", speed).group(1).replace(",", ""))
-    assert tokens == path.stat().st_size + 1 if model == "bytes" else 200_000 < tokens < 600_000
+    ends = tokens - path.stat().st_size  # of a document, and of what is held out of it
+    assert ends in (1, 2) if model == "bytes" else 200_000 < tokens < 600_000
     assert 50 < float(re.search(r"own (\d+) MB", memory).group(1)) < 1000
     assert ":" in over_time and float(re.search(r"takes (\d+) ms", again).group(1)) < 1000
