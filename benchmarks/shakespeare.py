@@ -24,8 +24,9 @@ import os
 import platform
 import statistics
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,6 +39,7 @@ SIZES = (
     "--batch-size", recipe.ROWS,
 )  # fmt: skip
 ROUNDS = 8  # as many measurements as nanoGPT's
+KEYS = tuple(map(attrgetter, ("processor", "wall", "milliseconds")))
 
 
 class Point(NamedTuple):
@@ -131,24 +133,21 @@ def told(run: Run) -> str:
 
 def table(found: dict[str, list[Run]]) -> Iterator[str]:
     """Lines of Markdown: means over the seeds, and times beside torch's."""
-    yield "| run | steps | loss by character | minutes of processor | ratio | minutes | ms a step | ratio |"
+    yield "| run | steps | loss by character | minutes of processor | ratio | minutes | processor ms a step | ratio |"
     yield "|---|---|---|---|---|---|---|---|"
     base = found["torch"]
     for name, runs in found.items():
         losses = [run.loss for run in runs]
         spread = f" ± {statistics.stdev(losses):.4f}" if len(losses) > 1 else ""
-        cells = [name, f"{mean(runs, lambda run: run.curve[-1].step):.0f}", f"{statistics.mean(losses):.4f}{spread}"]
-        processor, wall, step = (mean(runs, key) / 60 for key in KEYS)
-        usual = [mean(base, key) / 60 for key in KEYS]
-        cells += [f"{processor:.2f}", f"{processor / usual[0]:.2f}", f"{wall:.2f}"]
-        cells += [f"{60 * step:.1f}", f"{step / usual[2]:.2f}" if usual[2] else "-"]
+        steps = statistics.mean(run.curve[-1].step for run in runs)
+        cells = [name, f"{steps:.0f}", f"{statistics.mean(losses):.4f}{spread}"]
+        (spent, wall, step), (usual, _, usual_step) = ([mean(group, key) for key in KEYS] for group in (runs, base))
+        cells += [f"{spent / 60:.2f}", f"{spent / usual:.2f}", f"{wall / 60:.2f}"]
+        cells += [f"{step:.1f}", f"{step / usual_step:.2f}" if usual_step else "-"]
         yield f"| {' | '.join(cells)} |"
 
 
-KEYS = (lambda run: run.processor, lambda run: run.wall, lambda run: run.milliseconds)
-
-
-def mean(runs: list[Run], key: Any) -> float:
+def mean(runs: list[Run], key: Callable[[Run], float]) -> float:
     return statistics.mean(key(run) for run in runs)
 
 

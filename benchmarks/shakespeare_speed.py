@@ -14,22 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from shakespeare_torch import (
-    BETA_2,
-    CLIP,
-    DECAY,
-    HEADS,
-    LAYERS,
-    LEAST,
-    LENGTH,
-    PEAK,
-    ROWS,
-    STEPS,
-    VOCABULARY,
-    WARMUP,
-    WIDTH,
-    Torch,
-)  # fmt: skip
+import shakespeare_torch as recipe
+from shakespeare_torch import HEADS, LAYERS, LENGTH, ROWS, VOCABULARY, WIDTH, Torch
 from turns import compare
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
@@ -48,10 +34,11 @@ def make_task(text: str, seed: int, **compile_options: Any) -> Any:
     tokenizer = Tokenizer.train([text], VOCABULARY, model="character")
     options = {"dropout": 0.0, "attention_dropout": 0.0, "use_bias": False, "activation": "gelu"}
     task = Task("causal_lm", gpt2(VOCABULARY, LAYERS, HEADS, WIDTH, LENGTH, **options), tokenizer)
+    peak, warmup = recipe.PEAK, recipe.WARMUP
     schedule = keras.optimizers.schedules.CosineDecay(
-        0.0, STEPS - WARMUP, alpha=LEAST / PEAK, warmup_target=PEAK, warmup_steps=WARMUP
+        0.0, recipe.STEPS - warmup, alpha=recipe.LEAST / peak, warmup_target=peak, warmup_steps=warmup
     )
-    task.compile(AdamW(schedule, DECAY, CLIP, beta_2=BETA_2, epsilon=1e-8), **compile_options)
+    task.compile(AdamW(schedule, recipe.DECAY, recipe.CLIP, beta_2=recipe.BETA_2, epsilon=1e-8), **compile_options)
     return task
 
 
@@ -75,7 +62,7 @@ def keras_nlp(train: str, **compile_options: Any) -> Callable[[int], None]:
     )
     logits = backbone.token_embedding(backbone.output, reverse=True)
     model = keras.Model(backbone.input, logits)
-    optimizer = keras.optimizers.AdamW(PEAK, DECAY, beta_2=BETA_2, global_clipnorm=CLIP)
+    optimizer = keras.optimizers.AdamW(recipe.PEAK, recipe.DECAY, beta_2=recipe.BETA_2, global_clipnorm=recipe.CLIP)
     model.compile(optimizer, keras.losses.SparseCategoricalCrossentropy(from_logits=True), **compile_options)
     return lambda steps: model.fit(dataset, steps_per_epoch=steps, epochs=1, shuffle=False, verbose=0)
 
