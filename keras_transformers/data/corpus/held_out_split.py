@@ -11,7 +11,7 @@ import numpy as np
 from keras_transformers.text.files.text_files import TextFiles
 
 FEWEST_DOCUMENTS = 20
-PIECE = 4 << 10  # characters of one text for the tokenizer: of 16,384, it takes half as long again
+PIECE = 4 << 10  # characters of one text for the tokenizer: of 16,384, it takes a third longer
 SHORTEST_SECTION, LONGEST_SECTION = 4 << 10, 1 << 20  # characters
 MOST_HELD_OUT = 5_000_000  # characters: enough for a loss to three digits
 
