@@ -15,7 +15,7 @@ from zoo.scratch.pairs.translation_scores import RoundTranslations, scores_of
 from zoo.scratch.round_log import RoundLog, Units, written
 from zoo.scratch.run_card import card
 from zoo.scratch.run_plan import Plan
-from zoo.scratch.text_rounds import MONITOR
+from zoo.scratch.text_rounds import MONITOR, tensorboard
 
 if TYPE_CHECKING:
     from keras_transformers.tasks import Task
@@ -48,10 +48,11 @@ def train_rounds(run: PairRun, plan: Plan) -> Task:
         partial(textwrap.indent, prefix="  "),
     )  # fmt: skip
     resume = Resume(kept.states, dataset, every=plan.state_steps, callbacks=[best, patience])
+    log.resume = resume
     average = AverageEpochs(kept.states / MEANS, count=min(AVERAGED, max(plan.rounds // 4, 1)))
     task.model.fit(
         dataset, epochs=plan.rounds, validation_data=held_out, verbose=0, shuffle=False,
-        callbacks=[translations.callback(), best, patience, log, resume, average],
+        callbacks=[translations.callback(), best, patience, log, *tensorboard(kept.folder), resume, average],
     )  # fmt: skip
     _choose_weights(run, task, best)
     return task
