@@ -65,7 +65,14 @@ class PairRun(TextRun):
     characters_a_token: ClassVar[int] = 500  # a hundred tokens: words of two languages are twice as many
 
     def __init__(self, settings: PairSettings):
+        from keras_transformers.training.workers.distribute import num_workers
+
         self.settings, self.model = settings, settings.model
+        if num_workers(self.strategy) > 1:
+            raise ValueError(
+                "runs on pairs have one worker: received --strategy of several. Leave it out, or give mirrored; "
+                "`task.fit` trains translators on several workers."
+            )
         self.wanted = new_model(settings.model)
         self.max_length = settings.max_length or self.wanted.max_length
         pairs, facts = look_through(settings.read())
