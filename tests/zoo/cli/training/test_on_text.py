@@ -18,7 +18,7 @@ from command_line import ROOT, fail, invoke, run
 
 import zoo
 from zoo.cli.training.on_text import settings_of
-from zoo.scratch import speed
+from zoo.scratch import kernels, speed
 
 MESSAGES = ROOT / "zoo" / "bundled" / "sample_messages" / "train.csv"
 SMALL = ("--layers", "1", "--heads", "2", "--hidden-dim", "32", "--max-length", "32", "--batch-size", "4")
@@ -34,8 +34,9 @@ def text(tmp_path) -> Path:
 
 @pytest.fixture
 def quick(monkeypatch):
-    """Speeds are measured by a few steps, as the tests do not read them."""
+    """Speeds are measured by a few steps, as the tests do not read them, and XLA takes longer than such runs."""
     monkeypatch.setattr(speed, "SECONDS", 0.0)
+    monkeypatch.setattr(kernels, "suits_xla", lambda *_: False)
 
 
 def train(text, out, *options, model: str = "gpt2") -> str:
@@ -170,22 +171,12 @@ def test_options_become_settings():
 
 
 def command(out: str) -> list[str]:
-    options = (
-        "--text",
-        "long.txt",
-        "--validation",
-        "short.txt",
-        "--tokenizer",
-        "bytes",
-        "--layers",
-        "2",
-        "--heads",
-        "2",
-        "--hidden-dim",
-        "256",
+    # Steps that are too large for XLA to compile them, which would take most of the time.
+    sizes = (
+        "--layers 1 --heads 2 --hidden-dim 256 --max-length 64 --batch-size 16 --steps 30 --rounds 6 --dtype float32"
     )
-    options += ("--max-length", "32", "--batch-size", "4", "--steps", "60", "--rounds", "6", "--dtype", "float32")
-    return [sys.executable, "-m", "zoo", "train", *options, "--out", out]
+    files = "--text long.txt --validation short.txt --tokenizer bytes"
+    return [sys.executable, "-m", "zoo", "train", *files.split(), *sizes.split(), "--out", out]
 
 
 def started(folder: Path, out: str) -> subprocess.Popen:
