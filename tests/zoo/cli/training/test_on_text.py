@@ -210,7 +210,7 @@ def killed(folder: Path, begin: str, is_time: Callable[[], bool]) -> None:
 def test_a_run_killed_at_three_moments_ends_with_equal_weights(tmp_path):
     """While it makes tokens, trains, and saves; each time the same command goes on where it was."""
     text = MESSAGES.read_text(encoding="utf-8")
-    (tmp_path / "long.txt").write_text("\n".join([text] * (12_000_000 // len(text))), encoding="utf-8")
+    (tmp_path / "long.txt").write_text("\n".join([text] * (9_000_000 // len(text))), encoding="utf-8")
     (tmp_path / "short.txt").write_text(text[:4_000], encoding="utf-8")
     tokens, metrics = tmp_path / "killed.run/tokens", tmp_path / "killed.run/metrics.jsonl"
     killed(tmp_path, "tokenize\n", (tokens / "journal.json").is_file)
