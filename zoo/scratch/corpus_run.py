@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from keras_transformers.text.tokenizer import Tokenizer
 
 TOKENS = "tokens"
+PACKED = (".gz", ".parquet")  # files that may be smaller than their text
 
 
 class CorpusRun(ABC):
@@ -49,6 +50,16 @@ class CorpusRun(ABC):
         ]
         self.files = TextFiles(text, **options)
         self.validation = TextFiles(settings.validation, **options) if settings.validation else None
+
+    def check_amount(self) -> None:
+        """Refuse, before any work, a text that is too small for a batch whatever its tokens are."""
+        least = self.settings.batch_size * self.max_length
+        is_packed = any(path.suffix.lower() in PACKED for path in self.files.files)
+        if not is_packed and self.files.size < least:
+            raise ValueError(
+                f"the text has {self.files.size:,} bytes: expected at least the {least:,} tokens of a batch of "
+                f"{self.settings.batch_size} rows. Give more text, a smaller --batch-size or a smaller --max-length."
+            )
 
     @property
     @abstractmethod
@@ -138,7 +149,7 @@ class CorpusRun(ABC):
         from zoo.scratch.kernels import suits_xla
         from zoo.scratch.speed import MOST_STEPS, count_parameters, measure_speed
 
-        xla = suits_xla(self.settings.batch_size * self.max_length, size[2], self.model)
+        xla = suits_xla(self.model, self.strategy)
         with step(f"measure the speed of {size[0]} layers of {size[2]}"):
             speed = measure_speed(task, self.dataset(task, steps_per_epoch=MOST_STEPS), xla)
         return Candidate(size, count_parameters(task.model), *speed, self.dtype, xla)
@@ -147,6 +158,7 @@ class CorpusRun(ABC):
         """Return the plan: the one that an interrupted run has begun, or a new one."""
         from keras_transformers.training.workers.distribute import is_chief
 
+        self.check_amount()
         kept = KeptPlan(self.settings)
         corpus = self.corpus
         if (plan := kept.read()) is None:

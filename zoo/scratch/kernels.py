@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import keras
 
 BFLOAT16 = ("amx_bf16", "avx512_bf16")  # flags of processors that multiply bfloat16 themselves
-SMALL_STEP = 200_000  # tokens times width: XLA makes smaller steps faster and larger ones slower (docs: from_text)
 
 
 def suited_dtype(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
@@ -26,15 +26,15 @@ def suited_dtype(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
     return "mixed_bfloat16" if set(BFLOAT16) & set(flags) else "float32"
 
 
-def suits_xla(tokens: int, width: int, model: str) -> bool:
-    """Return whether XLA makes steps faster, once they are compiled.
+def suits_xla(model: str, strategy: Any) -> bool:
+    """Return whether XLA makes steps faster, once they are compiled: on an accelerator. On CPUs it makes all but the
+    smallest models slower, and the first step takes seconds longer.
 
     Args:
-        tokens: Of a step, all of one shape.
-        width: Of the model.
         model: A name of `new_models.MODELS`; XLA is slow at recurrent layers.
+        strategy: A `tf.distribute` strategy, whose sums over replicas it does not compile everywhere, or None.
     """
-    return model != "lstm" and (_has_accelerator() or tokens * width <= SMALL_STEP)
+    return model != "lstm" and strategy is None and _has_accelerator()
 
 
 def _has_accelerator() -> bool:

@@ -72,7 +72,8 @@ def new(
         raise ValueError(f"zoo.new({model!r}) has nothing to learn from: give text, or source and target, or pairs.")
     kind: type[RunSettings] = PairSettings if is_paired else RunSettings
     values = _values("zoo.new", kind, text, options)
-    return run(kind(model=model, out=Path(out), **values), f"train --model {model}")[0]
+    settings = kind(model=model, out=Path(out), **values)
+    return run(settings, settings.command)[0]
 
 
 def train_further(
@@ -99,7 +100,7 @@ def train_further(
     values = _values("zoo.train_further", FurtherSettings, text, options)
     values["add_tokens"] = tuple(values.get("add_tokens", ()))
     settings = FurtherSettings(start=os.fspath(start), out=Path(out), **values)
-    return run(settings, f"train --from {settings.start}")[0]
+    return run(settings, settings.command)[0]
 
 
 def _values(name: str, kind: type[RunSettings], text: Any, options: dict[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ SENTINELS = 100  # of T5
 # Characters that a vocabulary is learned from: a part of every place of a larger corpus is enough, and the trainers
 # keep what they read in memory.
 SAMPLE = 50_000_000
-CHARACTERS_A_TOKEN = 40  # of the corpus, at least, for each token of a learned vocabulary
+CHARACTERS_A_TOKEN = 100  # of the corpus, at least, for each token of a learned vocabulary
 
 
 def check_tokenizer(name: str) -> None:
@@ -40,7 +40,7 @@ def vocabulary_size(usual: int, characters: int, kind: str, characters_a_token: 
     Example:
 
     >>> vocabulary_size(4_096, 13_000_000, "byte_pair"), vocabulary_size(4_096, 60_000, "byte_pair")
-    (4096, 1500)
+    (4096, 600)
     """
     if kind in ("character", "bytes"):
         return None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from zoo.scratch.corpus_run import CorpusRun
 
 STATE_BYTES = 16  # of a parameter in training: weight, gradient and AdamW's two moments in float32
-TOKENS_A_ROW = 100  # of the corpus, at least, for each token of the vocabulary
+TOKENS_A_ROW = 10  # of the corpus, at least, for each token of the vocabulary
 UNKNOWN, SHARED, REPEATED = 0.001, 0.01, 0.2  # shares from which on the user is warned
 BEFORE = "held-out perplexity"
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+import shlex
+from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +121,18 @@ class RunSettings:
         """The folder of the run beside the model: tokens, tokenizer, plan, states and figures."""
         out = self.out.resolve()
         return out.with_name(f"{out.name}.run")
+
+    @property
+    def command(self) -> str:
+        """The command line of the settings that are not defaults, after `python -m zoo`."""
+        words = ["train"]
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.default is not MISSING and value == field.default:
+                continue
+            for one in value if isinstance(value, tuple) else [value]:
+                words += [f"--{option(field.name)}"] if one is True else [f"--{option(field.name)}", str(one)]
+        return shlex.join(words)
 
     def identity(self) -> dict[str, Any]:
         """Return the settings on which the run's result depends, as JSON holds them."""

@@ -75,7 +75,7 @@ def sampler(run: CorpusRun, task: Task) -> Any:
     """Return a function that writes a sample; None for a model that does not write from a prompt."""
     if run.wanted.task != "causal_lm":
         return None
-    prompt = run.settings.prompt or next(iter(run.files)).lstrip()[:20].splitlines()[0]
+    prompt = run.settings.prompt or next(iter(run.files)).lstrip()[: min(20, run.max_length // 8)].splitlines()[0]
     return partial(_write, task, prompt, min(SAMPLE_TOKENS, run.max_length // 2))
 
 

@@ -17,6 +17,7 @@ def test_bfloat16_where_the_processor_multiplies_it(tmp_path, flags, expected):
     assert suited_dtype(tmp_path / "none") == "float32"
 
 
-def test_xla_for_small_steps():
-    assert suits_xla(12 * 64, 128, "gpt2") and not suits_xla(12 * 64, 128, "lstm")
-    assert not suits_xla(16 * 256, 256, "gpt2")
+def test_xla_on_accelerators_only(monkeypatch):
+    assert not suits_xla("gpt2", None)
+    monkeypatch.setattr("zoo.scratch.kernels._has_accelerator", lambda: True)
+    assert suits_xla("gpt2", None) and not suits_xla("lstm", None) and not suits_xla("gpt2", "a strategy")

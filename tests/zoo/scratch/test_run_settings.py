@@ -43,3 +43,10 @@ def test_what_differs_between_two_runs():
     one, other = (RunSettings(**ASKED, steps=steps, prompt=prompt) for steps, prompt in ((3, "a"), (4, "b")))
     assert differences(one.identity(), one.identity()) == []
     assert differences(other.identity(), one.identity()) == ["--steps 4 (was 3)"]
+
+
+def test_the_command_of_settings():
+    settings = RunSettings("bert", ("a b.txt", "c.txt"), Path("runs/mine"), steps=7, lowercase=True)
+    assert settings.command == (
+        "train --model bert --text 'a b.txt' --text c.txt --out runs/mine --lowercase --steps 7"
+    )

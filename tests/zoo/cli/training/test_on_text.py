@@ -18,7 +18,7 @@ from command_line import ROOT, fail, invoke, run
 
 import zoo
 from zoo.cli.training.on_text import settings_of
-from zoo.scratch import speed
+from zoo.scratch import kernels, speed
 
 MESSAGES = ROOT / "zoo" / "bundled" / "sample_messages" / "train.csv"
 SMALL = ("--layers", "1", "--heads", "2", "--hidden-dim", "32", "--max-length", "32", "--batch-size", "4")
@@ -34,8 +34,9 @@ def text(tmp_path) -> Path:
 
 @pytest.fixture
 def quick(monkeypatch):
-    """Speeds are measured by a few steps, as the tests do not read them."""
+    """Speeds are measured by a few steps, as the tests do not read them, and XLA takes longer than such runs."""
     monkeypatch.setattr(speed, "SECONDS", 0.0)
+    monkeypatch.setattr(kernels, "suits_xla", lambda *_: False)
 
 
 def train(text, out, *options, model: str = "gpt2") -> str:
@@ -170,22 +171,10 @@ def test_options_become_settings():
 
 
 def command(out: str) -> list[str]:
-    options = (
-        "--text",
-        "long.txt",
-        "--validation",
-        "short.txt",
-        "--tokenizer",
-        "bytes",
-        "--layers",
-        "2",
-        "--heads",
-        "2",
-        "--hidden-dim",
-        "256",
-    )
-    options += ("--max-length", "32", "--batch-size", "4", "--steps", "60", "--rounds", "6", "--dtype", "float32")
-    return [sys.executable, "-m", "zoo", "train", *options, "--out", out]
+    # Steps that are too large for XLA to compile them, which would take most of the time.
+    sizes = "--layers 1 --heads 2 --hidden-dim 256 --max-length 64 --batch-size 16 --steps 18 --rounds 6"
+    files = "--text long.txt --validation short.txt --tokenizer bytes --dtype float32"
+    return [sys.executable, "-m", "zoo", "train", *files.split(), *sizes.split(), "--out", out]
 
 
 def started(folder: Path, out: str) -> subprocess.Popen:
@@ -219,7 +208,7 @@ def killed(folder: Path, begin: str, is_time: Callable[[], bool]) -> None:
 def test_a_run_killed_at_three_moments_ends_with_equal_weights(tmp_path):
     """While it makes tokens, trains, and saves; each time the same command goes on where it was."""
     text = MESSAGES.read_text(encoding="utf-8")
-    (tmp_path / "long.txt").write_text("\n".join([text] * (12_000_000 // len(text))), encoding="utf-8")
+    (tmp_path / "long.txt").write_text("\n".join([text] * (9_000_000 // len(text))), encoding="utf-8")
     (tmp_path / "short.txt").write_text(text[:4_000], encoding="utf-8")
     tokens, metrics = tmp_path / "killed.run/tokens", tmp_path / "killed.run/metrics.jsonl"
     killed(tmp_path, "tokenize\n", (tokens / "journal.json").is_file)
