@@ -135,7 +135,7 @@ def test_another_encoding_is_told_with_its_file_and_line(tmp_path):
 
 def test_json_lines_without_the_field(tmp_path):
     path = tmp_path / "rows.jsonl"
-    path.write_text('{"text": "a fine film"}\n{"body": "a dull film"}\n', encoding="utf-8")
+    path.write_text('{"text": "a fine film"}\n{"body": "a dull film"}\n' * 40, encoding="utf-8")
     for field, line in {"moves": 1, "body": 1, "text": 2}.items():
         result = invoke("train", "--text", path, "--field", field, *SMALL, "--out", tmp_path / "mine")
         assert result.exit_code == 2 and f"line {line}" in result.stderr and field in result.stderr
@@ -145,8 +145,12 @@ def test_a_corpus_smaller_than_a_batch(tmp_path):
     path = tmp_path / "short.txt"
     path.write_text("To be, or not to be.\n" * 20, encoding="utf-8")
     result = invoke("train", "--text", path, "--tokenizer", "bytes", "--out", tmp_path / "mine")
+    assert result.exit_code == 2 and "the text has 420 bytes: expected at least the 4,096 tokens" in result.stderr
+    assert "--max-length" in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["short.txt"]
+    path.write_text("To be, or not to be.\n" * 600, encoding="utf-8")  # of few tokens
+    result = invoke("train", "--text", path, "--out", tmp_path / "mine")
     assert result.exit_code == 2 and "expected at least a batch of 16" in result.stderr
-    assert "--max-length" in result.stderr and not (tmp_path / "mine").exists()
 
 
 def test_what_is_no_model_is_not_replaced(text, tmp_path):
