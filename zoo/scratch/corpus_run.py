@@ -43,7 +43,8 @@ class CorpusRun(ABC):
 
     def __init__(self, settings: RunSettings):
         self.settings = settings
-        options = {"field": settings.field, "encoding": settings.encoding}
+        written = (settings.out, settings.run_folder)  # which may lie in a folder of text
+        options: dict[str, Any] = {"field": settings.field, "encoding": settings.encoding, "without": written}
         text = [
             keep_standard_input(settings.run_folder / "stdin.txt") if path == STDIN else path for path in settings.text
         ]
