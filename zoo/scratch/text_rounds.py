@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import math
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,8 +76,20 @@ def sampler(run: CorpusRun, task: Task) -> Any:
     """Return a function that writes a sample; None for a model that does not write from a prompt."""
     if run.wanted.task != "causal_lm":
         return None
-    prompt = run.settings.prompt or next(iter(run.files)).lstrip()[:20].splitlines()[0]
+    prompt = run.settings.prompt or first_words(run.files)
     return partial(_write, task, prompt, min(SAMPLE_TOKENS, run.max_length // 2))
+
+
+def first_words(texts: Iterable[str]) -> str:
+    """Return the begin of the first line with text in it; a line end if there is none.
+
+    Example:
+
+    >>> first_words(["\\r\\n", "  The cat\\r\\nsat."])
+    'The cat'
+    """
+    begin = next((text.lstrip() for text in texts if not text.isspace()), "")
+    return begin[:20].splitlines()[0] if begin else "\n"
 
 
 def _write(task: Task, prompt: str, tokens: int) -> str:

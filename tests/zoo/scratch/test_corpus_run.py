@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from zoo.scratch.run_settings import RunSettings
+from zoo.scratch.text_rounds import first_words
 from zoo.scratch.text_run import TextRun
 
 
@@ -20,3 +23,16 @@ def test_a_run_does_not_learn_from_what_it_has_written(tmp_path):
     after = TextRun(settings)
     assert after.files.files == before.files.files == (tmp_path / "a.txt", tmp_path / "held.md")
     assert after.validation.files == before.validation.files == (tmp_path / "held.md",)
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (["The cat sat on the mat, and slept."], "The cat sat on the m"),
+        (["\n" * 20_000, " \r\n", "\r\n The cat\r\nsat."], "The cat"),
+        ([" \n"], "\n"),
+        ([], "\n"),
+    ],
+)
+def test_samples_begin_with_the_first_words(texts, expected):
+    assert first_words(texts) == expected
