@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from keras_transformers.text.files.text_files import TextFiles
@@ -85,6 +86,16 @@ class CorpusRun(ABC):
         """Return the options with which the result is best fine-tuned, from a space on."""
         return ""
 
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The files that the run reads: those to train on, and those that are held out."""
+        return self.files.files + (self.validation.files if self.validation else ())
+
+    @property
+    def file_facts(self) -> Sequence[tuple[str, int, str]]:
+        """Name, bytes and sha256 of these files."""
+        return self.corpus.facts.files
+
     @cached_property
     def strategy(self) -> Any:
         """The `tf.distribute` strategy, or None; made first, as several workers connect before TensorFlow works."""
@@ -150,10 +161,10 @@ class CorpusRun(ABC):
 
         kept = KeptPlan(self.settings)
         corpus = self.corpus
-        if (plan := kept.read()) is None:
+        if (plan := kept.read(self.file_facts)) is None:
             plan = self.new_plan(*self._rows(corpus))
             if is_chief(self.strategy):
-                kept.write(plan)
+                kept.write(plan, self.file_facts)
         return plan
 
     def _rows(self, corpus: Corpus) -> tuple[int, int]:

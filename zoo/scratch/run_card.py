@@ -13,7 +13,7 @@ def card(
     title: str,
     facts: Mapping[str, str],
     results: Mapping[str, float],
-    files: Sequence[Mapping[str, Any]],
+    files: Sequence[tuple[str, int, str]],
     command: str,
     next_commands: Sequence[str],
 ) -> str:
@@ -23,7 +23,7 @@ def card(
         title: Name of the model.
         facts: Of the model and its training, by name.
         results: Measured on held-out text, by name.
-        files: Of the corpus: `name`, `bytes` and `sha256`.
+        files: Of the corpus: name, bytes and sha256.
         command: What was run, after `python -m zoo`.
         next_commands: What to run next.
 
@@ -40,7 +40,7 @@ def card(
     parts += ["The losses of every round are in [training/metrics.jsonl](training/metrics.jsonl), their curve in "
               "[training/curve.html](training/curve.html)."]  # fmt: skip
     if files:
-        rows = ((Path(file["name"]).name, f"{file['bytes']:,}", f"`{file['sha256']}`") for file in files)
+        rows = ((Path(name).name, f"{size:,}", f"`{checksum}`") for name, size, checksum in files)
         parts += ["## Trained on", _table(("file", "bytes", "sha256"), rows)]
     parts += ["## Made by", f"    python -m zoo {command}"]
     parts += ["## Use it", *(f"    python -m zoo {line}" for line in next_commands)]

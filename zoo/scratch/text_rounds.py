@@ -125,7 +125,7 @@ def finish(run: CorpusRun, plan: Plan, task: Task, command: str) -> tuple[Task, 
     with step(f"save {run.settings.out}"):
         task.save(run.settings.out, files=_files(run, plan, results, command))
     if is_chief(run.strategy):
-        KeptPlan(run.settings).write(plan, done=True)
+        KeptPlan(run.settings).write(plan, run.file_facts, done=True)
     sum_over_replicas(run.strategy, 0)  # a barrier: to TensorFlow, a worker that ends before the others has crashed
     return task, results
 
@@ -145,11 +145,10 @@ def next_commands(run: CorpusRun) -> list[str]:
 def _files(run: CorpusRun, plan: Plan, results: dict[str, float], command: str) -> dict[str, str]:
     from zoo.scratch.plan_table import BEFORE, plan_facts
 
-    rows = [dict(zip(("name", "bytes", "sha256"), file, strict=True)) for file in run.corpus.facts.files]
     facts = plan_facts(run, plan)
     if BEFORE in facts:
         facts[BEFORE] += f", {results['perplexity']:.4g} in the end" + _kept_start(plan, results)
-    text = card(run.settings.out.name, facts, results, rows, command, next_commands(run))
+    text = card(run.settings.out.name, facts, results, run.file_facts, command, next_commands(run))
     return {"README.md": text} | written(run.settings.run_folder)
 
 

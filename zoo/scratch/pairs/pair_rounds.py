@@ -113,11 +113,10 @@ def finish(run: PairRun, plan: Plan, task: Task, command: str) -> tuple[Task, di
     with step(f"translate {len(scored.sources):,} held-out pairs"):
         results |= scores_of(partial(task.generate, verbose=0), scored)
     task.config = run.config(plan.size)  # fine-tuning has the family's dropout again
-    facts = run.file_facts
-    text = card(settings.out.name, plan_facts(run, plan), results, facts, command, next_commands(run))
+    text = card(settings.out.name, plan_facts(run, plan), results, run.file_facts, command, next_commands(run))
     with step(f"save {settings.out}"):
         task.save(settings.out, files={"README.md": text} | written(settings.run_folder))
-    kept.write(plan, done=True)
+    kept.write(plan, run.file_facts, done=True)
     return task, results
 
 
