@@ -170,7 +170,7 @@ class CorpusRun(ABC):
     def _rows(self, corpus: Corpus) -> tuple[int, int]:
         """Return the rows to train on, and those held out; check that there are enough."""
         length, size = self.max_length, self.settings.batch_size
-        train, held_out = (max(side.num_tokens // length, 1) for side in (corpus.train, corpus.held_out))
+        train, held_out = corpus.train.num_tokens // length, max(corpus.held_out.num_tokens // length, 1)
         if train < size:
             raise ValueError(
                 f"the corpus has {corpus.train.num_tokens:,} tokens to train on, {train} rows of {length}: expected at "

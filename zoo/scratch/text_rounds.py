@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import math
+import shlex
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
@@ -132,7 +133,7 @@ def finish(run: CorpusRun, plan: Plan, task: Task, command: str) -> tuple[Task, 
 
 def next_commands(run: CorpusRun) -> list[str]:
     """Return the commands to run next, after `python -m zoo`."""
-    out, name = run.settings.out, run.wanted.task
+    out, name = shlex.quote(str(run.settings.out)), run.wanted.task
     first = {"causal_lm": f'generate {out} "..." --max-new-tokens 100', "masked_lm": f'predict {out} "... [MASK] ..."'}
     lines = [first[name]] if name in first else []
     return [

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
+from pathlib import Path
+from types import SimpleNamespace
+
 import pytest
 
+from zoo.scratch import text_rounds
+from zoo.scratch.pairs import pair_rounds
 from zoo.scratch.run_settings import RunSettings
-from zoo.scratch.text_rounds import first_words
 from zoo.scratch.text_run import TextRun
 
 
@@ -35,4 +40,14 @@ def test_a_run_does_not_learn_from_what_it_has_written(tmp_path):
     ],
 )
 def test_samples_begin_with_the_first_words(texts, expected):
-    assert first_words(texts) == expected
+    assert text_rounds.first_words(texts) == expected
+
+
+@pytest.mark.parametrize("commands", [text_rounds.next_commands, pair_rounds.next_commands])
+def test_the_next_commands_can_be_pasted(commands):
+    settings, wanted = SimpleNamespace(out=Path("my runs/it's")), SimpleNamespace(task="causal_lm")
+    run = SimpleNamespace(settings=settings, wanted=wanted, finetune_options=lambda: "")
+    for line in commands(run):
+        words = shlex.split(line)
+        assert words[1] == "my runs/it's" and not any(word in ("runs/it's", "runs/its") for word in words)
+    assert "my runs/it's-tuned" in shlex.split(commands(run)[-2])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 import textwrap
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -122,7 +123,7 @@ def finish(run: PairRun, plan: Plan, task: Task, command: str) -> tuple[Task, di
 
 def next_commands(run: PairRun) -> list[str]:
     """Return the commands to run next, after `python -m zoo`."""
-    out = run.settings.out
+    out = shlex.quote(str(run.settings.out))
     return [
         f'generate {out} "..."',
         f"evaluate {out} --data pairs.tsv --text 0 --label 1",
