@@ -117,6 +117,7 @@ def finish(run: CorpusRun, plan: Plan, task: Task, command: str) -> tuple[Task, 
         print(f"no round is better than the start, whose perplexity is {before:.4g}: its weights are kept.")
         task = run.task(plan.size, plan.dropout, plan.dtype)
         measured = run.held_out_figures(task, ", of the start")
+    check_converged(measured["perplexity"], plan, run.settings.run_folder)
     results = ({} if before is None else {"perplexity before any step": before}) | measured
     results["loss (nats a token)"] = math.log(results["perplexity"])
     if characters := units(run).characters:
@@ -129,6 +130,23 @@ def finish(run: CorpusRun, plan: Plan, task: Task, command: str) -> tuple[Task, 
         KeptPlan(run.settings).write(plan, run.file_facts, done=True)
     sum_over_replicas(run.strategy, 0)  # a barrier: to TensorFlow, a worker that ends before the others has crashed
     return task, results
+
+
+def check_converged(perplexity: float, plan: Plan, folder: Path) -> None:
+    """Raise a `ValueError` if no round of a run was finite; nothing is written of it then.
+
+    Args:
+        perplexity: Of the weights to write, on held-out text.
+        plan: Its plan.
+        folder: Of the run.
+    """
+    if not math.isfinite(perplexity):
+        raise ValueError(
+            f"training has diverged: the held-out perplexity is {perplexity} after every round, so no model is "
+            f"written. Give a --learning-rate below {plan.learning_rate:.2g}"
+            + ", or --dtype float32" * (plan.dtype != "float32")
+            + f", and another --out; or remove {folder}, which would go on as it was."
+        )
 
 
 def next_commands(run: CorpusRun) -> list[str]:

@@ -51,3 +51,25 @@ def test_the_next_commands_can_be_pasted(commands):
         words = shlex.split(line)
         assert words[1] == "my runs/it's" and not any(word in ("runs/it's", "runs/its") for word in words)
     assert "my runs/it's-tuned" in shlex.split(commands(run)[-2])
+
+
+@pytest.mark.parametrize("perplexity", [float("nan"), float("inf")])
+def test_a_run_that_has_diverged_is_not_written(perplexity):
+    plan = SimpleNamespace(learning_rate=0.5, dtype="mixed_float16")
+    text_rounds.check_converged(3.0, plan, Path("mine.run"))
+    message = "diverged: .* below 0.5, or --dtype float32, and another --out; or remove mine.run"
+    with pytest.raises(ValueError, match=message):
+        text_rounds.check_converged(perplexity, plan, Path("mine.run"))
+
+
+@pytest.mark.parametrize(("tokens", "rows"), [(31, 0), (32, 1)])
+def test_a_text_shorter_than_a_row(tmp_path, tokens, rows):
+    path = tmp_path / "a.txt"
+    path.write_text("The fox ran.", encoding="utf-8")
+    run = TextRun(RunSettings("gpt2", (str(path),), tmp_path / "mine", batch_size=1, max_length=32))
+    corpus = SimpleNamespace(train=SimpleNamespace(num_tokens=tokens), held_out=SimpleNamespace(num_tokens=2))
+    if rows:
+        assert run._rows(corpus) == (rows, 1)
+    else:
+        with pytest.raises(ValueError, match="31 tokens to train on, 0 rows of 32: expected at least a batch of 1"):
+            run._rows(corpus)

@@ -16,7 +16,7 @@ from zoo.scratch.pairs.translation_scores import RoundTranslations, scores_of
 from zoo.scratch.round_log import RoundLog, Units, written
 from zoo.scratch.run_card import card
 from zoo.scratch.run_plan import Plan
-from zoo.scratch.text_rounds import MONITOR, tensorboard
+from zoo.scratch.text_rounds import MONITOR, check_converged, tensorboard
 
 if TYPE_CHECKING:
     from keras_transformers.tasks import Task
@@ -109,6 +109,7 @@ def finish(run: PairRun, plan: Plan, task: Task, command: str) -> tuple[Task, di
     """
     settings, kept = run.settings, KeptPlan(run.settings)
     results = {"perplexity": _perplexity(run, task)}
+    check_converged(results["perplexity"], plan, settings.run_folder)
     results["loss (nats a token)"] = math.log(results["perplexity"])
     scored = run.scored
     with step(f"translate {len(scored.sources):,} held-out pairs"):
