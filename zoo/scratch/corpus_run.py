@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from keras_transformers.text.files.text_files import TextFiles
@@ -44,7 +45,8 @@ class CorpusRun(ABC):
 
     def __init__(self, settings: RunSettings):
         self.settings = settings
-        options = {"field": settings.field, "encoding": settings.encoding}
+        written = (settings.out, settings.run_folder)  # which may lie in a folder of text
+        options: dict[str, Any] = {"field": settings.field, "encoding": settings.encoding, "without": written}
         text = [
             keep_standard_input(settings.run_folder / "stdin.txt") if path == STDIN else path for path in settings.text
         ]
@@ -94,6 +96,16 @@ class CorpusRun(ABC):
     def finetune_options(self) -> str:
         """Return the options with which the result is best fine-tuned, from a space on."""
         return ""
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The files that the run reads: those to train on, and those that are held out."""
+        return self.files.files + (self.validation.files if self.validation else ())
+
+    @property
+    def file_facts(self) -> Sequence[tuple[str, int, str]]:
+        """Name, bytes and sha256 of these files."""
+        return self.corpus.facts.files
 
     @cached_property
     def strategy(self) -> Any:
@@ -161,16 +173,16 @@ class CorpusRun(ABC):
         self.check_amount()
         kept = KeptPlan(self.settings)
         corpus = self.corpus
-        if (plan := kept.read()) is None:
+        if (plan := kept.read(self.file_facts)) is None:
             plan = self.new_plan(*self._rows(corpus))
             if is_chief(self.strategy):
-                kept.write(plan)
+                kept.write(plan, self.file_facts)
         return plan
 
     def _rows(self, corpus: Corpus) -> tuple[int, int]:
         """Return the rows to train on, and those held out; check that there are enough."""
         length, size = self.max_length, self.settings.batch_size
-        train, held_out = (max(side.num_tokens // length, 1) for side in (corpus.train, corpus.held_out))
+        train, held_out = corpus.train.num_tokens // length, max(corpus.held_out.num_tokens // length, 1)
         if train < size:
             raise ValueError(
                 f"the corpus has {corpus.train.num_tokens:,} tokens to train on, {train} rows of {length}: expected at "

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from keras_transformers.utils.json_file import read_object
-from keras_transformers.utils.safe_files import replace_file
+from keras_transformers.utils.safe_files import locked, replace_file
 from zoo.scratch.round_log import CURVE, METRICS, SAMPLES
 from zoo.scratch.run_plan import Plan
 from zoo.scratch.run_settings import RunSettings, differences
 
 PLAN, STATES = "plan.json", "states"
+FileFacts = Sequence[Sequence[Any]]  # name, bytes and sha256 of each file that a run reads
 
 
 class KeptPlan:
@@ -32,8 +34,40 @@ class KeptPlan:
         """The folder of the states of `Resume`."""
         return self.folder / STATES
 
-    def read(self) -> Plan | None:
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other processes from the run while a `with` block runs; the lock ends with the process, even if killed.
+
+        Raises:
+            ValueError: Another process has the run.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with locked(self.folder) as is_free:
+            if is_free is False:
+                raise ValueError(f"another process trains in {self.folder}: wait for its end, or give another --out.")
+            yield
+
+    def read(self, files: FileFacts) -> Plan | None:
         """Return the plan of the run that was interrupted here; None where no run is under way.
+
+        Args:
+            files: What the run reads now.
+
+        Raises:
+            ValueError: As for `check`; or the run that is under way read other text.
+        """
+        kept = self.check()
+        if kept is None:
+            return None
+        if others := _only_one_has(files, kept.get("files", ())):
+            raise ValueError(
+                f"the text has changed since the run in {self.folder} began: {others[0]}. Bring it back to go on, give "
+                "another --out to begin a second run, or remove that folder to give the first one up."
+            )
+        return Plan.from_dict(kept["plan"])
+
+    def check(self) -> dict[str, Any] | None:
+        """Return what is kept of the run that was interrupted here; None where no run is under way.
 
         Raises:
             ValueError: A run with other settings is under way.
@@ -48,22 +82,31 @@ class KeptPlan:
                 f"a run with other settings is under way in {self.folder}: {', '.join(different)}. Give those again to "
                 "go on, another --out to begin a second run, or remove that folder to give the first one up."
             )
-        return Plan.from_dict(kept["plan"])
+        return kept
 
-    def is_done(self) -> bool:
-        """Return whether a run with just these settings has ended here."""
+    def is_done(self, paths: Sequence[Path]) -> bool:
+        """Return whether a run with just these settings has ended here, of files with just this content.
+
+        Args:
+            paths: The files that it reads.
+        """
         if not (self.folder / PLAN).is_file():
             return False
         kept = read_object(self.folder / PLAN)
-        return bool(kept["done"]) and not differences(self.settings.identity(), kept["settings"])
+        if not kept["done"] or differences(self.settings.identity(), kept["settings"]):
+            return False
+        sizes = [[str(path), path.stat().st_size] for path in paths]
+        return sizes == [file[:2] for file in kept.get("files", ())] and not _only_one_has(
+            file_facts(paths), kept.get("files", ())
+        )
 
-    def write(self, plan: Plan, done: bool = False) -> None:
-        """Keep a plan; one that has just begun forgets the figures of the run before."""
+    def write(self, plan: Plan, files: FileFacts, done: bool = False) -> None:
+        """Keep a plan, and what it was made for; one that has just begun forgets the figures of the run before."""
         if not done:
             shutil.rmtree(self.states, ignore_errors=True)
             for name in (METRICS, CURVE, SAMPLES):
                 (self.folder / name).unlink(missing_ok=True)
-        values = {"done": done, "settings": self.settings.identity(), "plan": plan.to_dict()}
+        values = {"done": done, "settings": self.settings.identity(), "files": files, "plan": plan.to_dict()}
         replace_file(self.folder / PLAN, json.dumps(values, indent=2) + "\n")
         if done:
             shutil.rmtree(self.states, ignore_errors=True)
@@ -75,3 +118,15 @@ class KeptPlan:
         folder.mkdir(parents=True, exist_ok=True)
         save(folder)
         replace_file(folder / marker, json.dumps(key))
+
+
+def file_facts(paths: Sequence[Path]) -> list[tuple[str, int, str]]:
+    """Return name, bytes and sha256 of files."""
+    from keras_transformers.data.corpus.survey import sha256_of
+
+    return [(str(path), path.stat().st_size, sha256_of(path)) for path in paths]
+
+
+def _only_one_has(now: FileFacts, before: FileFacts) -> list[str]:
+    """Return the names of the files that are not in both, with the same content."""
+    return [file[0] for file in sorted({*map(tuple, now)} ^ {*map(tuple, before)})]

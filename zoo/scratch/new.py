@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import fields
@@ -127,13 +128,21 @@ def run(settings: RunSettings, command: str) -> tuple[Task, dict[str, float] | N
     """
     check_target(settings.out)
     kept = KeptPlan(settings)
-    if kept.is_done() and settings.out.is_dir():
+    steps = next((steps for kind, steps in KINDS.items() if isinstance(settings, kind)), ON_TEXT)
+    work = steps.prepare(settings)
+    if kept.is_done(work.paths) and settings.out.is_dir():
         import zoo
 
         print(f"{settings.out} is the model of just this run, which has ended. Another --out, or --seed, trains anew.")
         return zoo.load(settings.out), None
-    steps = next((steps for kind, steps in KINDS.items() if isinstance(settings, kind)), ON_TEXT)
-    work = steps.prepare(settings)
+    from keras_transformers.training.workers.distribute import is_chief
+
+    with kept.alone() if is_chief(work.strategy) else contextlib.nullcontext():
+        return _run_steps(steps, work, kept, command)
+
+
+def _run_steps(steps: Steps, work: Any, kept: KeptPlan, command: str) -> tuple[Task, dict[str, float]]:
+    kept.check()  # before the vocabulary and the tokens of the run that is under way are replaced
     plan = work.plan()
     steps.show(work, plan)
     try:

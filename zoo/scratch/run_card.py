@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from keras_transformers.checkpoints.files.card import sealed
+
+MOST_FILES = 100  # that are named: `is_unedited` reads cards of up to a megabyte
+ESCAPES = str.maketrans({letter: f"\\{letter}" for letter in "\\|`<"})
 
 
 def card(
     title: str,
     facts: Mapping[str, str],
     results: Mapping[str, float],
-    files: Sequence[Mapping[str, Any]],
+    files: Sequence[tuple[str, int, str]],
     command: str,
     next_commands: Sequence[str],
 ) -> str:
@@ -23,7 +27,7 @@ def card(
         title: Name of the model.
         facts: Of the model and its training, by name.
         results: Measured on held-out text, by name.
-        files: Of the corpus: `name`, `bytes` and `sha256`.
+        files: Of the corpus: name, bytes and sha256.
         command: What was run, after `python -m zoo`.
         next_commands: What to run next.
 
@@ -32,7 +36,7 @@ def card(
     >>> print(card("mine", {"layers": "2"}, {"perplexity": 12.0}, [], "train ...", []).splitlines()[0])
     # mine
     """
-    parts = [f"# {title}", _table(("", ""), facts.items())]
+    parts = [f"# {_cell(title)}", _table(("", ""), (map(_cell, fact) for fact in facts.items()))]
     parts += [
         "## Measured on held-out text",
         _table(("metric", "value"), ((k, f"{v:.5g}") for k, v in results.items())),
@@ -40,13 +44,26 @@ def card(
     parts += ["The losses of every round are in [training/metrics.jsonl](training/metrics.jsonl), their curve in "
               "[training/curve.html](training/curve.html)."]  # fmt: skip
     if files:
-        rows = ((Path(file["name"]).name, f"{file['bytes']:,}", f"`{file['sha256']}`") for file in files)
-        parts += ["## Trained on", _table(("file", "bytes", "sha256"), rows)]
-    parts += ["## Made by", f"    python -m zoo {command}"]
-    parts += ["## Use it", *(f"    python -m zoo {line}" for line in next_commands)]
-    return sealed("\n\n".join(parts))
+        rows = ((_cell(Path(name).name), f"{size:,}", f"`{checksum}`") for name, size, checksum in files)
+        parts += ["## Trained on", _table(("file", "bytes", "sha256"), islice(rows, MOST_FILES))]
+        if more := files[MOST_FILES:]:
+            parts += [f"And {len(more):,} more files of {sum(size for _, size, _ in more):,} bytes."]
+    parts += ["## Made by", _code(command)]
+    parts += ["## Use it", *map(_code, next_commands)]
+    # The bytes of a file name that are no UTF-8 cannot be written in it.
+    return sealed("\n\n".join(parts).encode(errors="replace").decode())
 
 
-def _table(header: tuple[str, ...], rows: Any) -> str:
+def _code(command: str) -> str:
+    """Return a command as a block with all lines indented: a name with a line end in it does not end the block."""
+    return textwrap.indent(f"python -m zoo {command}", "    ", lambda line: True)
+
+
+def _table(header: tuple[str, ...], rows: Iterable[Iterable[str]]) -> str:
     lines = [header, ("---",) * len(header), *rows]
-    return "\n".join(f"| {' | '.join(str(cell).replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    """Return a text as it stands in a cell, in one line: what a file name holds is no Markdown and no HTML."""
+    return " ".join(text.split()).translate(ESCAPES)

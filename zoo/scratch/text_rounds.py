@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import math
+import shlex
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,8 +77,20 @@ def sampler(run: CorpusRun, task: Task) -> Any:
     """Return a function that writes a sample; None for a model that does not write from a prompt."""
     if run.wanted.task != "causal_lm":
         return None
-    prompt = run.settings.prompt or next(iter(run.files)).lstrip()[: min(20, run.max_length // 8)].splitlines()[0]
+    prompt = run.settings.prompt or first_words(run.files)[: min(20, run.max_length // 8)]
     return partial(_write, task, prompt, min(SAMPLE_TOKENS, run.max_length // 2))
+
+
+def first_words(texts: Iterable[str]) -> str:
+    """Return the begin of the first line with text in it; a line end if there is none.
+
+    Example:
+
+    >>> first_words(["\\r\\n", "  The cat\\r\\nsat."])
+    'The cat'
+    """
+    begin = next((text.lstrip() for text in texts if not text.isspace()), "")
+    return begin[:20].splitlines()[0] if begin else "\n"
 
 
 def _write(task: Task, prompt: str, tokens: int) -> str:
@@ -103,6 +117,7 @@ def finish(run: CorpusRun, plan: Plan, task: Task, command: str) -> tuple[Task, 
         print(f"no round is better than the start, whose perplexity is {before:.4g}: its weights are kept.")
         task = run.task(plan.size, plan.dropout, plan.dtype)
         measured = run.held_out_figures(task, ", of the start")
+    check_converged(measured["perplexity"], plan, run.settings.run_folder)
     results = ({} if before is None else {"perplexity before any step": before}) | measured
     results["loss (nats a token)"] = math.log(results["perplexity"])
     if characters := units(run).characters:
@@ -112,14 +127,31 @@ def finish(run: CorpusRun, plan: Plan, task: Task, command: str) -> tuple[Task, 
     with step(f"save {run.settings.out}"):
         task.save(run.settings.out, files=_files(run, plan, results, command))
     if is_chief(run.strategy):
-        KeptPlan(run.settings).write(plan, done=True)
+        KeptPlan(run.settings).write(plan, run.file_facts, done=True)
     sum_over_replicas(run.strategy, 0)  # a barrier: to TensorFlow, a worker that ends before the others has crashed
     return task, results
 
 
+def check_converged(perplexity: float, plan: Plan, folder: Path) -> None:
+    """Raise a `ValueError` if no round of a run was finite; nothing is written of it then.
+
+    Args:
+        perplexity: Of the weights to write, on held-out text.
+        plan: Its plan.
+        folder: Of the run.
+    """
+    if not math.isfinite(perplexity):
+        raise ValueError(
+            f"training has diverged: the held-out perplexity is {perplexity} after every round, so no model is "
+            f"written. Give a --learning-rate below {plan.learning_rate:.2g}"
+            + ", or --dtype float32" * (plan.dtype != "float32")
+            + f", and another --out; or remove {folder}, which would go on as it was."
+        )
+
+
 def next_commands(run: CorpusRun) -> list[str]:
     """Return the commands to run next, after `python -m zoo`."""
-    out, name = run.settings.out, run.wanted.task
+    out, name = shlex.quote(str(run.settings.out)), run.wanted.task
     first = {"causal_lm": f'generate {out} "..." --max-new-tokens 100', "masked_lm": f'predict {out} "... [MASK] ..."'}
     lines = [first[name]] if name in first else []
     return [
@@ -132,11 +164,10 @@ def next_commands(run: CorpusRun) -> list[str]:
 def _files(run: CorpusRun, plan: Plan, results: dict[str, float], command: str) -> dict[str, str]:
     from zoo.scratch.plan_table import BEFORE, plan_facts
 
-    rows = [dict(zip(("name", "bytes", "sha256"), file, strict=True)) for file in run.corpus.facts.files]
     facts = plan_facts(run, plan)
     if BEFORE in facts:
         facts[BEFORE] += f", {results['perplexity']:.4g} in the end" + _kept_start(plan, results)
-    text = card(run.settings.out.name, facts, results, rows, command, next_commands(run))
+    text = card(run.settings.out.name, facts, results, run.file_facts, command, next_commands(run))
     return {"README.md": text} | written(run.settings.run_folder)
 
 

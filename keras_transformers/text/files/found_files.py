@@ -12,12 +12,13 @@ from keras_transformers.utils.untrusted import check_file, nearest
 Paths = str | os.PathLike | Sequence[str | os.PathLike]
 
 
-def find_text_files(paths: Paths) -> tuple[Path, ...]:
+def find_text_files(paths: Paths, without: Sequence[str | os.PathLike] = ()) -> tuple[Path, ...]:
     """Return the files that paths stand for, sorted, each once.
 
     Args:
         paths: One or several of: a file; a folder, for every file below it whose path has no hidden part; a pattern
             such as `texts/**/*.txt`.
+        without: Folders that are left out where a folder or a pattern is searched, such as one that is written.
 
     Raises:
         ValueError: There is no such file, none in a folder, none that matches a pattern, or one may not be read.
@@ -36,22 +37,25 @@ def find_text_files(paths: Paths) -> tuple[Path, ...]:
     if not given:
         raise ValueError("Received no path of texts: expected at least one file, folder or pattern.")
     found: dict[Path, Path] = {}
-    for path in sorted(file for one in given for file in _files_of(str(one))):
+    left_out = [Path(folder).resolve() for folder in without]
+    for path in sorted(file for one in given for file in _files_of(str(one), left_out)):
         found.setdefault(path.resolve(), path)
     for path in found.values():
         check_file(path)
     return tuple(found.values())
 
 
-def _files_of(path: str) -> Iterator[Path]:
+def _files_of(path: str, left_out: Sequence[Path]) -> Iterator[Path]:
     place = Path(path)
     if place.is_dir():
         files = [file for file in place.rglob("*") if file.is_file() and not _is_hidden(file.relative_to(place))]
+        files = [file for file in files if not _lies_in(file, left_out)]
         if not files:
             raise ValueError(f"{path} is a folder without files: expected texts in it. Give another folder.")
         yield from files
     elif not os.path.lexists(place) and glob.has_magic(path):
         files = [file for file in map(Path, glob.glob(path, recursive=True)) if file.is_file()]
+        files = [file for file in files if not _lies_in(file, left_out)]
         if not files:
             raise ValueError(f"{path}: no file matches this pattern. Give a folder, or a pattern that matches.")
         yield from files
@@ -59,6 +63,10 @@ def _files_of(path: str) -> Iterator[Path]:
         raise ValueError(f"{path}: there is no such file or folder.{nearest(place)}")
     else:
         yield place
+
+
+def _lies_in(file: Path, folders: Sequence[Path]) -> bool:
+    return bool(folders) and any(folder in file.resolve().parents for folder in folders)
 
 
 def _is_hidden(path: Path) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,6 +39,7 @@ class TextFiles:
             `texts/**/*.txt`.
         field: The key (JSON lines) or column (Parquet) of the text.
         encoding: Of plain text and JSON lines. A byte order mark of UTF-8 is left out.
+        without: Folders that are left out where a folder or a pattern is searched, such as one that is written.
 
     Attributes:
         files: tuple of `pathlib.Path`, sorted, each once.
@@ -59,11 +61,13 @@ class TextFiles:
     ['The cat sat.\\n', 'A dog ran.']
     """
 
-    def __init__(self, paths: Paths, *, field: str = "text", encoding: str = "utf-8"):
+    def __init__(
+        self, paths: Paths, *, field: str = "text", encoding: str = "utf-8", without: Sequence[str | os.PathLike] = ()
+    ):
         if not isinstance(field, str) or not field:
             raise ValueError(f"Received field={field!r}: expected the name of a key or a column, such as 'text'.")
         self.encoding = check_encoding(encoding)
-        self.files, self.field = find_text_files(paths), field
+        self.files, self.field = find_text_files(paths, without), field
         self.size = sum(path.stat().st_size for path in self.files)
         if not self.size:
             raise ValueError(f"{_named(self.files)} without a byte: expected some text. Give other files.")

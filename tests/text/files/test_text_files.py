@@ -275,3 +275,14 @@ def test_a_file_that_has_gone_meanwhile(write, name):
         ValueError, match=r"a\.txt.* cannot be read \(No such file or directory\)\. It was there before"
     ):
         "".join(files)
+
+
+def test_folders_that_are_left_out(write, tmp_path):
+    kept, _ = write("texts/a.txt"), write("texts/mine.run/tokens.bin", b"\0")
+    run = tmp_path / "texts" / "mine.run"
+    for given in (tmp_path / "texts", tmp_path / "texts" / "**" / "*.*"):
+        assert TextFiles(given, without=[run, tmp_path / "none"]).files == (kept,)
+    own = write("texts/mine.run/stdin.txt")
+    assert TextFiles(own, without=[run]).files == (own,)  # what is named is wanted
+    with pytest.raises(ValueError, match="is a folder without files"):
+        TextFiles(run, without=[run])

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import io
+import os
 from pathlib import Path
 
 import pytest
 
-from zoo.scratch.kept_plan import KeptPlan
+from zoo.scratch.kept_plan import KeptPlan, file_facts
 from zoo.scratch.run_plan import Candidate, make_plan
 from zoo.scratch.run_settings import RunSettings
 from zoo.scratch.standard_input import keep_standard_input
+
+FILES = [("a.txt", 5, "0" * 64)]
 
 
 def kept(out: Path, **given) -> tuple[KeptPlan, object]:
@@ -21,29 +24,59 @@ def kept(out: Path, **given) -> tuple[KeptPlan, object]:
 
 def test_the_same_command_goes_on_with_the_same_plan(tmp_path):
     keeper, plan = kept(tmp_path / "mine", steps=7)
-    assert keeper.read() is None and not keeper.is_done()
-    keeper.write(plan)
+    assert keeper.read(FILES) is None and not keeper.is_done([])
+    keeper.write(plan, FILES)
     again, _ = kept(tmp_path / "mine", steps=7, prompt="other")
-    assert again.read() == plan and not again.is_done()
+    assert again.read(FILES) == plan and not again.is_done([])
 
 
 def test_another_command_is_refused_while_a_run_is_under_way(tmp_path):
     keeper, plan = kept(tmp_path / "mine", steps=7)
-    keeper.write(plan)
+    keeper.write(plan, FILES)
     other, _ = kept(tmp_path / "mine", steps=8, seed=3)
     with pytest.raises(ValueError, match=r"under way in .*: --seed 3 \(was 1\), --steps 8 \(was 7\)"):
-        other.read()
+        other.read(FILES)
+    with pytest.raises(ValueError, match="under way"):
+        other.check()
+
+
+def test_other_text_is_refused_while_a_run_is_under_way(tmp_path):
+    """The steps of its plan are those of the text that it began with."""
+    keeper, plan = kept(tmp_path / "mine", steps=7)
+    keeper.write(plan, FILES)
+    with pytest.raises(ValueError, match=r"the text has changed since the run in .* began: a.txt. Bring it back"):
+        keeper.read([("a.txt", 5, "1" * 64)])
+
+
+def test_a_run_of_other_text_has_not_ended(tmp_path):
+    """A file that has changed, another one, or other standard input; the time of a change does not matter."""
+    text = tmp_path / "a.txt"
+    text.write_text("The cat sat.", encoding="utf-8")
+    keeper, plan = kept(tmp_path / "mine", steps=7)
+    keeper.write(plan, file_facts([text]), done=True)
+    os.utime(text, (1, 1))
+    assert keeper.is_done([text]) and not keeper.is_done([text, text]) and not keeper.is_done([])
+    text.write_text("The dog ran.", encoding="utf-8")
+    assert not keeper.is_done([text])
+
+
+def test_one_process_at_a_time(tmp_path):
+    keeper, other = (kept(tmp_path / "mine", steps=7)[0] for _ in range(2))
+    with keeper.alone(), pytest.raises(ValueError, match=r"another process trains in .*mine.run: wait"), other.alone():
+        pass
+    with other.alone():
+        pass
 
 
 def test_after_its_end_a_run_is_known_and_another_may_begin(tmp_path):
     keeper, plan = kept(tmp_path / "mine", steps=7)
     keeper.states.mkdir()
-    keeper.write(plan, done=True)
-    assert keeper.is_done() and not keeper.states.exists()
+    keeper.write(plan, [], done=True)
+    assert keeper.is_done([]) and not keeper.states.exists()
     other, other_plan = kept(tmp_path / "mine", steps=8)
-    assert other.read() is None and not other.is_done()
-    other.write(other_plan)
-    assert other.read() == other_plan
+    assert other.read(FILES) is None and not other.is_done([])
+    other.write(other_plan, FILES)
+    assert other.read(FILES) == other_plan
 
 
 def test_standard_input_is_kept_once(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 import textwrap
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from zoo.scratch.pairs.translation_scores import RoundTranslations, scores_of
 from zoo.scratch.round_log import RoundLog, Units, written
 from zoo.scratch.run_card import card
 from zoo.scratch.run_plan import Plan
-from zoo.scratch.text_rounds import MONITOR, tensorboard
+from zoo.scratch.text_rounds import MONITOR, check_converged, tensorboard
 
 if TYPE_CHECKING:
     from keras_transformers.tasks import Task
@@ -108,22 +109,22 @@ def finish(run: PairRun, plan: Plan, task: Task, command: str) -> tuple[Task, di
     """
     settings, kept = run.settings, KeptPlan(run.settings)
     results = {"perplexity": _perplexity(run, task)}
+    check_converged(results["perplexity"], plan, settings.run_folder)
     results["loss (nats a token)"] = math.log(results["perplexity"])
     scored = run.scored
     with step(f"translate {len(scored.sources):,} held-out pairs"):
         results |= scores_of(partial(task.generate, verbose=0), scored)
     task.config = run.config(plan.size)  # fine-tuning has the family's dropout again
-    facts = run.file_facts
-    text = card(settings.out.name, plan_facts(run, plan), results, facts, command, next_commands(run))
+    text = card(settings.out.name, plan_facts(run, plan), results, run.file_facts, command, next_commands(run))
     with step(f"save {settings.out}"):
         task.save(settings.out, files={"README.md": text} | written(settings.run_folder))
-    kept.write(plan, done=True)
+    kept.write(plan, run.file_facts, done=True)
     return task, results
 
 
 def next_commands(run: PairRun) -> list[str]:
     """Return the commands to run next, after `python -m zoo`."""
-    out = run.settings.out
+    out = shlex.quote(str(run.settings.out))
     return [
         f'generate {out} "..."',
         f"evaluate {out} --data pairs.tsv --text 0 --label 1",

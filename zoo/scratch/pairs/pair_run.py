@@ -13,7 +13,7 @@ import numpy as np
 
 from keras_transformers.text.tokenizer import Tokenizer
 from zoo.cli.app import step
-from zoo.scratch.kept_plan import KeptPlan
+from zoo.scratch.kept_plan import KeptPlan, file_facts
 from zoo.scratch.new_models import new_model, sized
 from zoo.scratch.pairs.encoded_pairs import EncodedPairs, encode_pairs, ending
 from zoo.scratch.pairs.pair_choice import (
@@ -91,13 +91,14 @@ class PairRun(TextRun):
         self.files = PairTexts(paths, size, self.choice.train)  # type: ignore[assignment]
 
     @property
-    def file_facts(self) -> list[dict[str, Any]]:
-        """Name, bytes and checksum of the files, for the card."""
-        from keras_transformers.data.corpus.survey import sha256_of
+    def paths(self) -> tuple[Path, ...]:
+        """The files that the run reads."""
+        return self.files.files
 
-        return [
-            {"name": str(path), "bytes": path.stat().st_size, "sha256": sha256_of(path)} for path in self.files.files
-        ]
+    @cached_property
+    def file_facts(self) -> list[tuple[str, int, str]]:
+        """Name, bytes and sha256 of these files."""
+        return file_facts(self.paths)
 
     @property
     def learned_from(self) -> dict[str, Any]:
@@ -188,7 +189,7 @@ class PairRun(TextRun):
     def plan(self) -> Plan:
         """Return the plan: the one that an interrupted run has begun, or a new one."""
         settings, kept = self.settings, KeptPlan(self.settings)
-        if (plan := kept.read()) is not None:
+        if (plan := kept.read(self.file_facts)) is not None:
             return plan
         tokens = sum(self.encoded[0].tokens)
         candidate = choose_size(settings, self.tokens_a_step, tokens, self.measure)
@@ -203,7 +204,7 @@ class PairRun(TextRun):
             dropout=dropout if settings.dropout is None else settings.dropout,
             warmup_steps=min(settings.warmup_steps or plan.warmup_steps, plan.steps),
         )
-        kept.write(plan)
+        kept.write(plan, self.file_facts)
         return plan
 
     def measured_rows(self, plan: Plan) -> Any:

@@ -1,0 +1,75 @@
+"""What a run on text finds in odd folders and files."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from zoo.scratch import text_rounds
+from zoo.scratch.pairs import pair_rounds
+from zoo.scratch.run_settings import RunSettings
+from zoo.scratch.text_run import TextRun
+
+
+def test_a_run_does_not_learn_from_what_it_has_written(tmp_path):
+    """The folder of the text may hold the one to write: the same command finds the same text when it is repeated."""
+    (tmp_path / "a.txt").write_text("The fox ran.\n", encoding="utf-8")
+    settings = RunSettings("gpt2", (str(tmp_path),), tmp_path / "mine", validation=(f"{tmp_path}/**/*.md",))
+    (tmp_path / "held.md").write_text("A dog ran.\n", encoding="utf-8")
+    before = TextRun(settings)
+    for folder in ("mine", "mine.run"):
+        (tmp_path / folder).mkdir()
+        for name in ("README.md", "vocab.txt"):
+            (tmp_path / folder / name).write_text("written", encoding="utf-8")
+    (tmp_path / "mine.run" / "tokens.bin").write_bytes(b"\0")
+    after = TextRun(settings)
+    assert after.files.files == before.files.files == (tmp_path / "a.txt", tmp_path / "held.md")
+    assert after.validation.files == before.validation.files == (tmp_path / "held.md",)
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (["The cat sat on the mat, and slept."], "The cat sat on the m"),
+        (["\n" * 20_000, " \r\n", "\r\n The cat\r\nsat."], "The cat"),
+        ([" \n"], "\n"),
+        ([], "\n"),
+    ],
+)
+def test_samples_begin_with_the_first_words(texts, expected):
+    assert text_rounds.first_words(texts) == expected
+
+
+@pytest.mark.parametrize("commands", [text_rounds.next_commands, pair_rounds.next_commands])
+def test_the_next_commands_can_be_pasted(commands):
+    settings, wanted = SimpleNamespace(out=Path("my runs/it's")), SimpleNamespace(task="causal_lm")
+    run = SimpleNamespace(settings=settings, wanted=wanted, finetune_options=lambda: "")
+    for line in commands(run):
+        words = shlex.split(line)
+        assert words[1] == "my runs/it's" and not any(word in ("runs/it's", "runs/its") for word in words)
+    assert "my runs/it's-tuned" in shlex.split(commands(run)[-2])
+
+
+@pytest.mark.parametrize("perplexity", [float("nan"), float("inf")])
+def test_a_run_that_has_diverged_is_not_written(perplexity):
+    plan = SimpleNamespace(learning_rate=0.5, dtype="mixed_float16")
+    text_rounds.check_converged(3.0, plan, Path("mine.run"))
+    message = "diverged: .* below 0.5, or --dtype float32, and another --out; or remove mine.run"
+    with pytest.raises(ValueError, match=message):
+        text_rounds.check_converged(perplexity, plan, Path("mine.run"))
+
+
+@pytest.mark.parametrize(("tokens", "rows"), [(31, 0), (32, 1)])
+def test_a_text_shorter_than_a_row(tmp_path, tokens, rows):
+    path = tmp_path / "a.txt"
+    path.write_text("The fox ran.", encoding="utf-8")
+    run = TextRun(RunSettings("gpt2", (str(path),), tmp_path / "mine", batch_size=1, max_length=32))
+    corpus = SimpleNamespace(train=SimpleNamespace(num_tokens=tokens), held_out=SimpleNamespace(num_tokens=2))
+    if rows:
+        assert run._rows(corpus) == (rows, 1)
+    else:
+        with pytest.raises(ValueError, match="31 tokens to train on, 0 rows of 32: expected at least a batch of 1"):
+            run._rows(corpus)
