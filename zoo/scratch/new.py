@@ -100,7 +100,9 @@ def train_further(
     values = _values("zoo.train_further", FurtherSettings, text, options)
     if isinstance(tokens := values.get("add_tokens", ()), str):
         raise ValueError(f"add_tokens takes a list of tokens: received the str {tokens!r}.")
-    settings = FurtherSettings(start=os.fspath(start), out=Path(out), **values | {"add_tokens": tuple(tokens)})
+    # A path is a folder, as for `zoo.load`, even if the zoo has a model of its name.
+    name = start if isinstance(start, str) else os.path.join(os.curdir, os.fspath(start))
+    settings = FurtherSettings(start=name, out=Path(out), **values | {"add_tokens": tuple(tokens)})
     return run(settings, f"train --from {settings.start}")[0]
 
 
