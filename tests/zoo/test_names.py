@@ -236,7 +236,13 @@ def test_load_is_a_function_of_the_package():
 
 
 def test_what_is_shown_of_the_package_and_of_a_model():
-    assert {name for name in dir(zoo) if not name.startswith("__")} == {"describe", "load", "names", "new", "train_further"}
+    assert {name for name in dir(zoo) if not name.startswith("__")} == {
+        "describe",
+        "load",
+        "names",
+        "new",
+        "train_further",
+    }
     shown = repr(zoo.describe("gpt2"))
     assert "name='gpt2'" in shown and "source='hf:openai-community/gpt2'" in shown and "pickled" not in shown
 

@@ -92,7 +92,9 @@ def test_a_decoder_goes_on(tmp_path, capsys):
     assert after < 0.9 * before
     assert f"{before:.4g} before any step, {after:.4g} in the end |" in card
     assert f"{before:.4g} before any step" in " ".join(printed.split())
-    assert "Traceback" not in printed and len(rounds(tmp_path / "mine")) == 2
+    assert len(rounds(tmp_path / "mine")) == 2
+    plan = json.loads((tmp_path / "mine.run" / "plan.json").read_text())["plan"]
+    assert plan["learning_rate"] == 0.5 * 2e-3  # half of a new model's peak
 
     further("gpt_mini_en", tmp_path, steps=12, add_tokens=["metformin"])
     assert "is the model of just this run, which has ended" in capsys.readouterr().out
