@@ -1,4 +1,4 @@
-"""A run that goes on with a trained model on own text: its tokenizer and sizes, a smaller learning rate."""
+"""A run that goes on with a trained model on own text: its tokenizer and sizes, half a new model's rate."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 LIKE = {"masked_lm": "bert", "causal_lm": "gpt2", "seq2seq_lm": "t5"}  # whose settings a task takes
 PASSES = 3.0  # over the text, where nothing says how long to train
-RATE = 0.25  # of the peak of a new model of this width
+# Of the peak of a new model of this width. Measured on 300 kB of Shakespeare, perplexity of held-out text with a
+# quarter, half and all of it: gpt_mini_en (172 before) 36.9, 31.7, 29.7 after 60 steps, 28.1, 26.4, 27.0 after 200,
+# where all of it learns the text by heart; mini_bert_en (151 before) 77.3, 62.9, 56.3 after 60.
+RATE = 0.5
 
 
 class FurtherRun(CorpusRun):

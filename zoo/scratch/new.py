@@ -99,8 +99,11 @@ def train_further(
         ValueError: An option is unknown or out of range, or the model or the text cannot be read.
     """
     values = _values("zoo.train_further", FurtherSettings, text, options)
-    values["add_tokens"] = tuple(values.get("add_tokens", ()))
-    settings = FurtherSettings(start=os.fspath(start), out=Path(out), **values)
+    if isinstance(tokens := values.get("add_tokens", ()), str):
+        raise ValueError(f"add_tokens takes a list of tokens: received the str {tokens!r}.")
+    # A path is a folder, as for `zoo.load`, even if the zoo has a model of its name.
+    name = start if isinstance(start, str) else os.path.join(os.curdir, os.fspath(start))
+    settings = FurtherSettings(start=name, out=Path(out), **values | {"add_tokens": tuple(tokens)})
     return run(settings, settings.command)[0]
 
 

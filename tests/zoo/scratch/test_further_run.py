@@ -12,7 +12,7 @@ from pathlib import Path
 import keras
 import numpy as np
 import pytest
-from messages import text_file
+from messages import saved_t5, text_file
 from processes import ROOT
 from tiny import classifier
 
@@ -57,6 +57,17 @@ def test_unknown_options(tmp_path):
         zoo.train_further("gpt_mini_en", tmp_path, tmp_path / "mine", step=3)
 
 
+def test_a_str_is_no_list_of_tokens(tmp_path):
+    with pytest.raises(ValueError, match="add_tokens takes a list of tokens: received the str 'metformin'"):
+        zoo.train_further("gpt_mini_en", tmp_path, tmp_path / "mine", add_tokens="metformin")
+
+
+def test_a_path_is_a_folder_even_if_the_zoo_has_its_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=r"there is no folder './gpt_mini_en'"):
+        zoo.train_further(Path("gpt_mini_en"), text_file(tmp_path), tmp_path / "mine")
+
+
 @pytest.mark.integration
 def test_a_decoder_goes_on(tmp_path, capsys):
     task = further("gpt_mini_en", tmp_path, steps=12, add_tokens=["metformin"])
@@ -81,7 +92,9 @@ def test_a_decoder_goes_on(tmp_path, capsys):
     assert after < 0.9 * before
     assert f"{before:.4g} before any step, {after:.4g} in the end |" in card
     assert f"{before:.4g} before any step" in " ".join(printed.split())
-    assert "Traceback" not in printed and len(rounds(tmp_path / "mine")) == 2
+    assert len(rounds(tmp_path / "mine")) == 2
+    plan = json.loads((tmp_path / "mine.run" / "plan.json").read_text())["plan"]
+    assert plan["learning_rate"] == 0.5 * 2e-3  # half of a new model's peak
 
     options = QUICK | {"steps": 12, "add_tokens": ["metformin"]}
     zoo.train_further("gpt_mini_en", text_file(tmp_path), tmp_path / "mine", **options)
@@ -123,8 +136,6 @@ def test_a_classifier_loses_its_labels_and_says_so(tmp_path, capsys):
 
 @pytest.mark.integration
 def test_a_t5_learns_hidden_spans(tmp_path):
-    from test_origin import saved_t5
-
     further(str(saved_t5(tmp_path / "t5")), tmp_path, add_tokens=["metformin"], steps=30, learning_rate=2e-3)
     read = zoo.load(tmp_path / "mine")
     assert read.name == "seq2seq_lm" and len(read.generate(["Where is my <extra_id_0>?"], max_new_tokens=5)) == 1

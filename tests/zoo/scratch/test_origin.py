@@ -5,22 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from messages import messages
+from messages import saved_t5
 from tiny import classifier
 
-from keras_transformers.families import t5
-from keras_transformers.tasks import Task
-from zoo.scratch.new_vocabulary import learn_vocabulary
 from zoo.scratch.origin import Origin, licence_in
-
-
-def saved_t5(folder, with_sentinels=True):
-    model = "t5" if with_sentinels else "transformer"
-    tokenizer = learn_vocabulary(messages(), "unigram", 400, model)
-    sizes = {"num_layers": 1, "num_heads": 2, "hidden_dim": 32, "max_length": 64, "intermediate_dim": 64}
-    config = t5(tokenizer.vocabulary_size, **sizes, pad_id=tokenizer.pad_id, eos_ids=(tokenizer.eos_id,))
-    Task("seq2seq_lm", config, tokenizer).save(folder)
-    return folder
 
 
 def test_a_sentence_encoder():
