@@ -170,7 +170,6 @@ class CorpusRun(ABC):
         """Return the plan: the one that an interrupted run has begun, or a new one."""
         from keras_transformers.training.workers.distribute import is_chief
 
-        self.check_amount()
         kept = KeptPlan(self.settings)
         corpus = self.corpus
         if (plan := kept.read(self.file_facts)) is None:

@@ -53,6 +53,7 @@ class FurtherRun(CorpusRun):
         self.max_length = settings.max_length or min(self.wanted.max_length, most)
         _ = self.tokenizer  # new tokens are checked before the text is read
         super().__init__(settings)
+        self.check_amount()
 
     @cached_property
     def tokenizer(self) -> Tokenizer:

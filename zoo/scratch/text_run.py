@@ -45,6 +45,7 @@ class TextRun(CorpusRun):
         self.wanted = new_model(settings.model)
         self.max_length = settings.max_length or self.wanted.max_length
         self.model = settings.model
+        self.check_amount()
 
     @property
     def learned_from(self) -> dict[str, Any]:
