@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from keras_transformers.checkpoints.files.atomic_folder import check_target
+from keras_transformers.text.wider_vocabulary import check_new_tokens
 from zoo.scratch import plan_table, text_rounds
 from zoo.scratch.further_run import FurtherRun
 from zoo.scratch.further_settings import FurtherSettings
@@ -98,7 +99,7 @@ def train_further(
         ValueError: An option is unknown or out of range, or the model or the text cannot be read.
     """
     values = _values("zoo.train_further", FurtherSettings, text, options)
-    values["add_tokens"] = tuple(values.get("add_tokens", ()))
+    values["add_tokens"] = tuple(check_new_tokens(given) if (given := values.get("add_tokens")) else ())
     settings = FurtherSettings(start=os.fspath(start), out=Path(out), **values)
     return run(settings, f"train --from {settings.start}")[0]
 

@@ -12,6 +12,7 @@ from zoo.scratch.new_vocabulary import check_tokenizer
 
 # What does not change a run's result: a resumed run may have other values.
 FREE = ("out", "strategy", "prompt")
+MOST_HELD_OUT = 0.5
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,8 @@ class RunSettings:
             raise ValueError(
                 "--held-out 0 leaves nothing to measure on: give --validation FILES, or a share such as 0.05."
             )
+        if self.held_out > MOST_HELD_OUT:
+            raise ValueError(f"--held-out must be at most {MOST_HELD_OUT}, half of the text: received {self.held_out}.")
         kind = self.tokenizer or wanted.tokenizer
         if self.vocabulary is not None and (kind in ("character", "bytes") or Path(kind).is_dir()):
             raise ValueError(f"--vocabulary is the size of a learned vocabulary, and --tokenizer {kind} has its own.")

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from keras_transformers.text.tokenizer import Tokenizer
 from zoo.scratch import text_rounds
 from zoo.scratch.pairs import pair_rounds
 from zoo.scratch.run_settings import RunSettings
@@ -73,3 +74,12 @@ def test_a_text_shorter_than_a_row(tmp_path, tokens, rows):
     else:
         with pytest.raises(ValueError, match="31 tokens to train on, 0 rows of 32: expected at least a batch of 1"):
             run._rows(corpus)
+
+
+@pytest.mark.parametrize(("model", "role"), [("gpt2", "eos_id"), ("bert", "sep_id"), ("t5", "eos_id")])
+def test_a_tokenizer_without_special_tokens_is_refused_before_the_text_is_read(tmp_path, model, role):
+    Tokenizer.train(["The fox ran."], model="character", special_tokens=["<unk>"]).save(tmp_path / "letters")
+    (tmp_path / "a.txt").write_text("The fox ran.", encoding="utf-8")
+    settings = RunSettings(model, (str(tmp_path / "a.txt"),), tmp_path / "mine", tokenizer=str(tmp_path / "letters"))
+    with pytest.raises(ValueError, match=rf"letters lacks a special token \({role}\) .* of 12 tokens"):
+        _ = TextRun(settings).tokenizer

@@ -57,6 +57,15 @@ def test_unknown_options(tmp_path):
         zoo.train_further("gpt_mini_en", tmp_path, tmp_path / "mine", step=3)
 
 
+@pytest.mark.parametrize(
+    ("tokens", "message"), [("metformin", "received one str"), (["a", "a"], "more than once"), ([3], "str")]
+)
+def test_new_tokens_are_a_list(tmp_path, tokens, message):
+    """A single str is not taken for its letters."""
+    with pytest.raises(ValueError, match=message):
+        zoo.train_further("gpt_mini_en", tmp_path, tmp_path / "mine", add_tokens=tokens)
+
+
 @pytest.mark.integration
 def test_a_decoder_goes_on(tmp_path, capsys):
     task = further("gpt_mini_en", tmp_path, steps=12, add_tokens=["metformin"])

@@ -26,6 +26,7 @@ ASKED = {"model": "gpt2", "text": ("a.txt",), "out": Path("runs/mine")}
         ({"max_length": 4}, "--max-length must be at least 8"),
         ({"dropout": 1.0}, "--dropout must be a share"),
         ({"held_out": 0.0}, "--held-out 0 leaves nothing to measure on"),
+        ({"held_out": 0.6}, "--held-out must be at most 0.5, half of the text: received 0.6"),
         ({"tokenizer": "bpe"}, "--tokenizer must be one of"),
         ({"tokenizer": "bytes", "vocabulary": 100}, "--vocabulary is the size of a learned vocabulary"),
     ],
