@@ -19,7 +19,7 @@ from zoo.scratch.pairs import pair_rounds, pair_table
 from zoo.scratch.pairs.pair_run import PairRun
 from zoo.scratch.pairs.pair_settings import PairSettings
 from zoo.scratch.run_plan import Plan
-from zoo.scratch.run_settings import RunSettings
+from zoo.scratch.run_settings import RunSettings, command_of
 from zoo.scratch.text_run import TextRun
 
 if TYPE_CHECKING:
@@ -74,7 +74,8 @@ def new(
         raise ValueError(f"zoo.new({model!r}) has nothing to learn from: give text, or source and target, or pairs.")
     kind: type[RunSettings] = PairSettings if is_paired else RunSettings
     values = _values("zoo.new", kind, text, options)
-    return run(kind(model=model, out=Path(out), **values), f"train --model {model}")[0]
+    settings = kind(model=model, out=Path(out), **values)
+    return run(settings, command_of(settings))[0]
 
 
 def train_further(
@@ -101,7 +102,7 @@ def train_further(
     values = _values("zoo.train_further", FurtherSettings, text, options)
     values["add_tokens"] = tuple(check_new_tokens(given) if (given := values.get("add_tokens")) else ())
     settings = FurtherSettings(start=os.fspath(start), out=Path(out), **values)
-    return run(settings, f"train --from {settings.start}")[0]
+    return run(settings, command_of(settings))[0]
 
 
 def _values(name: str, kind: type[RunSettings], text: Any, options: dict[str, Any]) -> dict[str, Any]:

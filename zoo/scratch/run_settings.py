@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+import shlex
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +140,25 @@ def option(name: str) -> str:
     ('batch-size', 'from')
     """
     return "from" if name == "start" else name.replace("_", "-")  # `from` is a word of Python
+
+
+def command_of(settings: RunSettings) -> str:
+    """Return the command that asks for a run, after `python -m zoo`; new tokens are in a file there.
+
+    Example:
+
+    >>> command_of(RunSettings("gpt2", ("my notes.txt",), Path("runs/mine"), steps=7, lowercase=True))
+    "train --model gpt2 --text 'my notes.txt' --out runs/mine --lowercase --steps 7"
+    """
+    words = ["train"]
+    for field in fields(settings):
+        value, name = getattr(settings, field.name), f"--{option(field.name)}"
+        if field.name == "add_tokens":
+            words += [name, "FILE"] * bool(value)
+        elif value != field.default:
+            values = value if isinstance(value, tuple) else (value,)
+            words += [name] if value is True else [word for one in values for word in (name, str(one))]
+    return shlex.join(words)
 
 
 def differences(now: dict[str, Any], before: dict[str, Any]) -> list[str]:
