@@ -26,8 +26,13 @@ CHARACTERS_A_TOKEN = 40  # of the corpus, at least, for each token of a learned 
 
 def check_tokenizer(name: str) -> None:
     """Raise a `ValueError` if a tokenizer is neither a kind nor a folder."""
-    if name not in KINDS and not Path(name).is_dir():
+    if name not in KINDS and not is_folder(name):
         raise ValueError(f"--tokenizer must be one of {', '.join(KINDS)}, or a folder: received {name!r}.")
+
+
+def is_folder(tokenizer: str) -> bool:
+    """Return whether a tokenizer is given as a folder; a kind is a kind, whatever folder has its name."""
+    return tokenizer not in KINDS and Path(tokenizer).is_dir()
 
 
 def vocabulary_size(usual: int, characters: int, kind: str, characters_a_token: int = CHARACTERS_A_TOKEN) -> int | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.scratch.new_models import new_model, sizes_of
-from zoo.scratch.new_vocabulary import check_tokenizer
+from zoo.scratch.new_vocabulary import check_tokenizer, is_folder
 
 # What does not change a run's result: a resumed run may have other values.
 FREE = ("out", "strategy", "prompt")
@@ -111,7 +111,7 @@ class RunSettings:
         if self.held_out > MOST_HELD_OUT:
             raise ValueError(f"--held-out must be at most {MOST_HELD_OUT}, half of the text: received {self.held_out}.")
         kind = self.tokenizer or wanted.tokenizer
-        if self.vocabulary is not None and (kind in ("character", "bytes") or Path(kind).is_dir()):
+        if self.vocabulary is not None and (kind in ("character", "bytes") or is_folder(kind)):
             raise ValueError(f"--vocabulary is the size of a learned vocabulary, and --tokenizer {kind} has its own.")
 
     @property

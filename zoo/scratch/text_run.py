@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from keras_transformers.text.tokenizer import Tokenizer
@@ -17,6 +16,7 @@ from zoo.scratch.new_models import new_model, sized
 from zoo.scratch.new_vocabulary import (
     CHARACTERS_A_TOKEN,
     check_special_tokens,
+    is_folder,
     learn_vocabulary,
     sample,
     vocabulary_size,
@@ -64,7 +64,7 @@ class TextRun(CorpusRun):
 
     def _tokenizer(self) -> Tokenizer:
         settings, kind = self.settings, self.settings.tokenizer or self.wanted.tokenizer
-        if Path(kind).is_dir():
+        if is_folder(kind):
             tokenizer = Tokenizer.from_folder(kind)
             check_special_tokens(tokenizer, self.wanted.task, kind)
             return tokenizer
