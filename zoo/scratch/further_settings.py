@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from keras_transformers.text.wider_vocabulary import check_new_tokens
@@ -46,13 +46,6 @@ class FurtherSettings(RunSettings):
             raise ValueError(
                 f"--out {self.out} is the folder of --from, which an interrupted run reads again: give another --out."
             )
-
-    @property
-    def command(self) -> str:
-        """The command line; new tokens are in a file there."""
-        if self.add_tokens:
-            return f"{replace(self, add_tokens=()).command} --add-tokens FILE"
-        return super().command
 
 
 def read_tokens(path: str | os.PathLike) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import contextlib
 import json
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from zoo.scratch.run_plan import Plan
 from zoo.scratch.run_settings import RunSettings, differences
 
 PLAN, STATES = "plan.json", "states"
+KEYS = {field.name for field in fields(Plan)}
 FileFacts = Sequence[Sequence[Any]]  # name, bytes and sha256 of each file that a run reads
 
 
@@ -59,7 +61,7 @@ class KeptPlan:
         kept = self.check()
         if kept is None:
             return None
-        if others := _only_one_has(files, kept.get("files", ())):
+        if others := _only_one_has(files, kept["files"]):
             raise ValueError(
                 f"the text has changed since the run in {self.folder} began: {others[0]}. Bring it back to go on, give "
                 "another --out to begin a second run, or remove that folder to give the first one up."
@@ -72,10 +74,8 @@ class KeptPlan:
         Raises:
             ValueError: A run with other settings is under way.
         """
-        if not (self.folder / PLAN).is_file():
-            return None
-        kept = read_object(self.folder / PLAN)
-        if kept["done"]:
+        kept = self._kept()
+        if kept is None or kept["done"]:
             return None
         if different := differences(self.settings.identity(), kept["settings"]):
             raise ValueError(
@@ -90,15 +90,11 @@ class KeptPlan:
         Args:
             paths: The files that it reads.
         """
-        if not (self.folder / PLAN).is_file():
-            return False
-        kept = read_object(self.folder / PLAN)
-        if not kept["done"] or differences(self.settings.identity(), kept["settings"]):
+        kept = self._kept()
+        if kept is None or not kept["done"] or differences(self.settings.identity(), kept["settings"]):
             return False
         sizes = [[str(path), path.stat().st_size] for path in paths]
-        return sizes == [file[:2] for file in kept.get("files", ())] and not _only_one_has(
-            file_facts(paths), kept.get("files", ())
-        )
+        return sizes == [file[:2] for file in kept["files"]] and not _only_one_has(file_facts(paths), kept["files"])
 
     def write(self, plan: Plan, files: FileFacts, done: bool = False) -> None:
         """Keep a plan, and what it was made for; one that has just begun forgets the figures of the run before."""
@@ -110,6 +106,20 @@ class KeptPlan:
         replace_file(self.folder / PLAN, json.dumps(values, indent=2) + "\n")
         if done:
             shutil.rmtree(self.states, ignore_errors=True)
+
+    def _kept(self) -> dict[str, Any] | None:
+        """Return what the folder keeps of the last run; None if there is nothing."""
+        path = self.folder / PLAN
+        if not path.is_file():
+            return None
+        kept = read_object(path)
+        plan = kept.get("plan")
+        if kept.keys() != {"done", "settings", "files", "plan"} or not isinstance(plan, dict) or plan.keys() != KEYS:
+            raise ValueError(
+                f"{path} is not of this version, or is damaged. Go on with the version that wrote it, give another "
+                f"--out, or remove {self.folder}."
+            )
+        return kept
 
     @staticmethod
     def write_kept(folder: Path, marker: str, key: dict[str, Any], save: Callable[[Path], None]) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from keras_transformers.checkpoints.files.atomic_folder import check_target
+from keras_transformers.text.wider_vocabulary import check_new_tokens
 from zoo.scratch import plan_table, text_rounds
 from zoo.scratch.further_run import FurtherRun
 from zoo.scratch.further_settings import FurtherSettings
@@ -18,7 +19,7 @@ from zoo.scratch.pairs import pair_rounds, pair_table
 from zoo.scratch.pairs.pair_run import PairRun
 from zoo.scratch.pairs.pair_settings import PairSettings
 from zoo.scratch.run_plan import Plan
-from zoo.scratch.run_settings import RunSettings
+from zoo.scratch.run_settings import RunSettings, command_of
 from zoo.scratch.text_run import TextRun
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def new(
     kind: type[RunSettings] = PairSettings if is_paired else RunSettings
     values = _values("zoo.new", kind, text, options)
     settings = kind(model=model, out=Path(out), **values)
-    return run(settings, settings.command)[0]
+    return run(settings, command_of(settings))[0]
 
 
 def train_further(
@@ -99,12 +100,11 @@ def train_further(
         ValueError: An option is unknown or out of range, or the model or the text cannot be read.
     """
     values = _values("zoo.train_further", FurtherSettings, text, options)
-    if isinstance(tokens := values.get("add_tokens", ()), str):
-        raise ValueError(f"add_tokens takes a list of tokens: received the str {tokens!r}.")
+    tokens = check_new_tokens(given) if (given := values.get("add_tokens")) else ()
     # A path is a folder, as for `zoo.load`, even if the zoo has a model of its name.
     name = start if isinstance(start, str) else os.path.join(os.curdir, os.fspath(start))
     settings = FurtherSettings(start=name, out=Path(out), **values | {"add_tokens": tuple(tokens)})
-    return run(settings, settings.command)[0]
+    return run(settings, command_of(settings))[0]
 
 
 def _values(name: str, kind: type[RunSettings], text: Any, options: dict[str, Any]) -> dict[str, Any]:

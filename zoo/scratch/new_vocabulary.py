@@ -15,6 +15,8 @@ from keras_transformers.text.vocabularies.learn import WITH_CASES
 from keras_transformers.text.vocabularies.unigram_vocabulary import SPECIAL_TOKENS
 
 KINDS = ("byte_pair", "wordpiece", "unigram", "character", "bytes")
+# By task, the special tokens that a model needs.
+ROLES = {"causal_lm": ("eos_id",), "masked_lm": ("sep_id", "mask_id", "pad_id"), "seq2seq_lm": ("eos_id", "pad_id")}
 SENTINELS = 100  # of T5
 # Characters that a vocabulary is learned from: a part of every place of a larger corpus is enough, and the trainers
 # keep what they read in memory.
@@ -24,8 +26,13 @@ CHARACTERS_A_TOKEN = 100  # of the corpus, at least, for each token of a learned
 
 def check_tokenizer(name: str) -> None:
     """Raise a `ValueError` if a tokenizer is neither a kind nor a folder."""
-    if name not in KINDS and not Path(name).is_dir():
+    if name not in KINDS and not is_folder(name):
         raise ValueError(f"--tokenizer must be one of {', '.join(KINDS)}, or a folder: received {name!r}.")
+
+
+def is_folder(tokenizer: str) -> bool:
+    """Return whether a tokenizer is given as a folder; a kind is a kind, whatever folder has its name."""
+    return tokenizer not in KINDS and Path(tokenizer).is_dir()
 
 
 def vocabulary_size(usual: int, characters: int, kind: str, characters_a_token: int = CHARACTERS_A_TOKEN) -> int | None:
@@ -79,6 +86,28 @@ def learn_vocabulary(
         texts, size, lowercase=lowercase if kind in WITH_CASES else None, model=kind, special_tokens=special_tokens
     )
     return _with_template(tokenizer, model)
+
+
+def check_special_tokens(tokenizer: Tokenizer, task: str, folder: str) -> None:
+    """Raise a `ValueError` if a tokenizer lacks a special token that a task needs, before the text is read.
+
+    Args:
+        tokenizer: The tokenizer.
+        task: A key of `ROLES`.
+        folder: Where it is from, for the message.
+
+    Example:
+
+    >>> check_special_tokens(Tokenizer.train(["film"], 60), "masked_lm", "mine")
+    """
+    for role in ROLES[task]:
+        try:
+            getattr(tokenizer, role)
+        except ValueError as error:
+            raise ValueError(
+                f"the tokenizer in {folder} lacks a special token ({role}) that the model needs: {error} Give another "
+                f"folder, or one of {', '.join(KINDS)}, which is learned with its special tokens."
+            ) from error
 
 
 def _special_tokens(model: str, kind: str) -> tuple[str, ...]:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 import shlex
-from dataclasses import MISSING, asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from zoo.scratch.new_models import new_model, sizes_of
-from zoo.scratch.new_vocabulary import check_tokenizer
+from zoo.scratch.new_vocabulary import check_tokenizer, is_folder
 
 # What does not change a run's result: a resumed run may have other values.
 FREE = ("out", "strategy", "prompt")
+MOST_HELD_OUT = 0.5
 
 
 @dataclass(frozen=True)
@@ -107,8 +108,10 @@ class RunSettings:
             raise ValueError(
                 "--held-out 0 leaves nothing to measure on: give --validation FILES, or a share such as 0.05."
             )
+        if self.held_out > MOST_HELD_OUT:
+            raise ValueError(f"--held-out must be at most {MOST_HELD_OUT}, half of the text: received {self.held_out}.")
         kind = self.tokenizer or wanted.tokenizer
-        if self.vocabulary is not None and (kind in ("character", "bytes") or Path(kind).is_dir()):
+        if self.vocabulary is not None and (kind in ("character", "bytes") or is_folder(kind)):
             raise ValueError(f"--vocabulary is the size of a learned vocabulary, and --tokenizer {kind} has its own.")
 
     @property
@@ -121,18 +124,6 @@ class RunSettings:
         """The folder of the run beside the model: tokens, tokenizer, plan, states and figures."""
         out = self.out.resolve()
         return out.with_name(f"{out.name}.run")
-
-    @property
-    def command(self) -> str:
-        """The command line of the settings that are not defaults, after `python -m zoo`."""
-        words = ["train"]
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.default is not MISSING and value == field.default:
-                continue
-            for one in value if isinstance(value, tuple) else [value]:
-                words += [f"--{option(field.name)}"] if one is True else [f"--{option(field.name)}", str(one)]
-        return shlex.join(words)
 
     def identity(self) -> dict[str, Any]:
         """Return the settings on which the run's result depends, as JSON holds them."""
@@ -149,6 +140,25 @@ def option(name: str) -> str:
     ('batch-size', 'from')
     """
     return "from" if name == "start" else name.replace("_", "-")  # `from` is a word of Python
+
+
+def command_of(settings: RunSettings) -> str:
+    """Return the command that asks for a run, after `python -m zoo`; new tokens are in a file there.
+
+    Example:
+
+    >>> command_of(RunSettings("gpt2", ("my notes.txt",), Path("runs/mine"), steps=7, lowercase=True))
+    "train --model gpt2 --text 'my notes.txt' --out runs/mine --lowercase --steps 7"
+    """
+    words = ["train"]
+    for field in fields(settings):
+        value, name = getattr(settings, field.name), f"--{option(field.name)}"
+        if field.name == "add_tokens":
+            words += [name, "FILE"] * bool(value)
+        elif value != field.default:
+            values = value if isinstance(value, tuple) else (value,)
+            words += [name] if value is True else [word for one in values for word in (name, str(one))]
+    return shlex.join(words)
 
 
 def differences(now: dict[str, Any], before: dict[str, Any]) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from keras_transformers.text.tokenizer import Tokenizer
@@ -14,7 +13,14 @@ from zoo.scratch.chief_first import chief_first
 from zoo.scratch.corpus_run import CorpusRun
 from zoo.scratch.kept_plan import KeptPlan
 from zoo.scratch.new_models import new_model, sized
-from zoo.scratch.new_vocabulary import CHARACTERS_A_TOKEN, learn_vocabulary, sample, vocabulary_size
+from zoo.scratch.new_vocabulary import (
+    CHARACTERS_A_TOKEN,
+    check_special_tokens,
+    is_folder,
+    learn_vocabulary,
+    sample,
+    vocabulary_size,
+)
 from zoo.scratch.run_plan import Candidate, Plan, choose_size, make_plan
 from zoo.scratch.run_settings import RunSettings
 
@@ -59,8 +65,10 @@ class TextRun(CorpusRun):
 
     def _tokenizer(self) -> Tokenizer:
         settings, kind = self.settings, self.settings.tokenizer or self.wanted.tokenizer
-        if Path(kind).is_dir():
-            return Tokenizer.from_folder(kind)
+        if is_folder(kind):
+            tokenizer = Tokenizer.from_folder(kind)
+            check_special_tokens(tokenizer, self.wanted.task, kind)
+            return tokenizer
         size = settings.vocabulary or vocabulary_size(
             self.wanted.vocabulary_size, self.files.size, kind, self.characters_a_token
         )

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from keras_transformers.text.tokenizer import Tokenizer
 from zoo.scratch import text_rounds
 from zoo.scratch.pairs import pair_rounds
 from zoo.scratch.run_settings import RunSettings
@@ -16,7 +17,7 @@ from zoo.scratch.text_run import TextRun
 
 def test_a_run_does_not_learn_from_what_it_has_written(tmp_path):
     """The folder of the text may hold the one to write: the same command finds the same text when it is repeated."""
-    (tmp_path / "a.txt").write_text("The fox ran.\n", encoding="utf-8")
+    (tmp_path / "a.txt").write_text("The fox ran.\n" * 400, encoding="utf-8")
     settings = RunSettings("gpt2", (str(tmp_path),), tmp_path / "mine", validation=(f"{tmp_path}/**/*.md",))
     (tmp_path / "held.md").write_text("A dog ran.\n", encoding="utf-8")
     before = TextRun(settings)
@@ -65,7 +66,7 @@ def test_a_run_that_has_diverged_is_not_written(perplexity):
 @pytest.mark.parametrize(("tokens", "rows"), [(31, 0), (32, 1)])
 def test_a_text_shorter_than_a_row(tmp_path, tokens, rows):
     path = tmp_path / "a.txt"
-    path.write_text("The fox ran.", encoding="utf-8")
+    path.write_text("The fox ran." * 3, encoding="utf-8")
     run = TextRun(RunSettings("gpt2", (str(path),), tmp_path / "mine", batch_size=1, max_length=32))
     corpus = SimpleNamespace(train=SimpleNamespace(num_tokens=tokens), held_out=SimpleNamespace(num_tokens=2))
     if rows:
@@ -73,3 +74,12 @@ def test_a_text_shorter_than_a_row(tmp_path, tokens, rows):
     else:
         with pytest.raises(ValueError, match="31 tokens to train on, 0 rows of 32: expected at least a batch of 1"):
             run._rows(corpus)
+
+
+@pytest.mark.parametrize(("model", "role"), [("gpt2", "eos_id"), ("bert", "sep_id"), ("t5", "eos_id")])
+def test_a_tokenizer_without_special_tokens_is_refused_before_the_text_is_read(tmp_path, model, role):
+    Tokenizer.train(["The fox ran."], model="character", special_tokens=["<unk>"]).save(tmp_path / "letters")
+    (tmp_path / "a.txt").write_text("The fox ran." * 400, encoding="utf-8")
+    settings = RunSettings(model, (str(tmp_path / "a.txt"),), tmp_path / "mine", tokenizer=str(tmp_path / "letters"))
+    with pytest.raises(ValueError, match=rf"letters lacks a special token \({role}\) .* of 12 tokens"):
+        _ = TextRun(settings).tokenizer

@@ -57,15 +57,19 @@ def test_unknown_options(tmp_path):
         zoo.train_further("gpt_mini_en", tmp_path, tmp_path / "mine", step=3)
 
 
-def test_a_str_is_no_list_of_tokens(tmp_path):
-    with pytest.raises(ValueError, match="add_tokens takes a list of tokens: received the str 'metformin'"):
-        zoo.train_further("gpt_mini_en", tmp_path, tmp_path / "mine", add_tokens="metformin")
-
-
 def test_a_path_is_a_folder_even_if_the_zoo_has_its_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match=r"there is no folder './gpt_mini_en'"):
         zoo.train_further(Path("gpt_mini_en"), text_file(tmp_path), tmp_path / "mine")
+
+
+@pytest.mark.parametrize(
+    ("tokens", "message"), [("metformin", "received one str"), (["a", "a"], "more than once"), ([3], "str")]
+)
+def test_new_tokens_are_a_list(tmp_path, tokens, message):
+    """A single str is not taken for its letters."""
+    with pytest.raises(ValueError, match=message):
+        zoo.train_further("gpt_mini_en", tmp_path, tmp_path / "mine", add_tokens=tokens)
 
 
 @pytest.mark.integration

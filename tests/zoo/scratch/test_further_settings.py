@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from zoo.scratch.further_settings import FurtherSettings, read_tokens
-from zoo.scratch.run_settings import RunSettings, differences
+from zoo.scratch.run_settings import RunSettings, command_of, differences
 
 ASKED = {"start": "gpt_mini_en", "text": ("a.txt",), "out": Path("runs/mine")}
 NEW = {
@@ -82,3 +82,9 @@ def test_bad_files_of_tokens(tmp_path, content, message):
 def test_no_file_of_tokens(tmp_path):
     with pytest.raises(ValueError, match="there is no such file"):
         read_tokens(tmp_path / "words.txt")
+
+
+def test_the_command_of_a_call_in_python():
+    settings = FurtherSettings(**ASKED | {"text": ("a.txt", "b c.txt")}, add_tokens=("metformin",), seed=0)
+    expected = "train --text a.txt --text 'b c.txt' --out runs/mine --seed 0 --from gpt_mini_en --add-tokens FILE"
+    assert command_of(settings) == expected

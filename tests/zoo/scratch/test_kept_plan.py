@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 from pathlib import Path
 
 import pytest
 
-from zoo.scratch.kept_plan import KeptPlan, file_facts
+from zoo.scratch.kept_plan import PLAN, KeptPlan, file_facts
 from zoo.scratch.run_plan import Candidate, make_plan
 from zoo.scratch.run_settings import RunSettings
 from zoo.scratch.standard_input import keep_standard_input
@@ -58,6 +59,19 @@ def test_a_run_of_other_text_has_not_ended(tmp_path):
     assert keeper.is_done([text]) and not keeper.is_done([text, text]) and not keeper.is_done([])
     text.write_text("The dog ran.", encoding="utf-8")
     assert not keeper.is_done([text])
+
+
+@pytest.mark.parametrize("name", ["files", "plan", "plan.steps"])
+def test_a_plan_of_another_version(tmp_path, name):
+    keeper, plan = kept(tmp_path / "mine", steps=7)
+    keeper.write(plan, FILES)
+    values = json.loads((keeper.folder / PLAN).read_text())
+    first, *others = name.split(".")
+    del (values[first] if others else values)[others[0] if others else first]
+    (keeper.folder / PLAN).write_text(json.dumps(values))
+    for ask in (keeper.check, lambda: keeper.is_done([])):
+        with pytest.raises(ValueError, match=r"plan.json is not of this version, or is damaged.* remove .*mine.run"):
+            ask()
 
 
 def test_one_process_at_a_time(tmp_path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from zoo.scratch.new_vocabulary import check_tokenizer, learn_vocabulary, sample, vocabulary_size
+from zoo.scratch.new_vocabulary import check_tokenizer, is_folder, learn_vocabulary, sample, vocabulary_size
 
 TEXTS = {
     "german": "Über den Wölken muß die Freiheit wohl grenzenlos sein.\nÄpfel,  Öl — und süße Grüße!\n",
@@ -83,3 +83,10 @@ def test_a_sample_comes_from_every_place():
     taken = list(sample(pieces, 4_000, most=400))
     assert 95 <= len(taken) <= 105 and int(taken[-1]) > 980 and taken[0] == "0000"
     assert list(sample(pieces, 4_000)) == pieces
+
+
+def test_a_folder_with_the_name_of_a_kind(tmp_path, monkeypatch):
+    """The kind is meant; the folder can be given by another path."""
+    (tmp_path / "bytes").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert not is_folder("bytes") and is_folder("./bytes") and not is_folder("none")

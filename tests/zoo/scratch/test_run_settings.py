@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from zoo.scratch.run_settings import RunSettings, differences
+from zoo.scratch.run_settings import RunSettings, command_of, differences
 
 ASKED = {"model": "gpt2", "text": ("a.txt",), "out": Path("runs/mine")}
 
@@ -26,6 +26,7 @@ ASKED = {"model": "gpt2", "text": ("a.txt",), "out": Path("runs/mine")}
         ({"max_length": 4}, "--max-length must be at least 8"),
         ({"dropout": 1.0}, "--dropout must be a share"),
         ({"held_out": 0.0}, "--held-out 0 leaves nothing to measure on"),
+        ({"held_out": 0.6}, "--held-out must be at most 0.5, half of the text: received 0.6"),
         ({"tokenizer": "bpe"}, "--tokenizer must be one of"),
         ({"tokenizer": "bytes", "vocabulary": 100}, "--vocabulary is the size of a learned vocabulary"),
     ],
@@ -47,6 +48,6 @@ def test_what_differs_between_two_runs():
 
 def test_the_command_of_settings():
     settings = RunSettings("bert", ("a b.txt", "c.txt"), Path("runs/mine"), steps=7, lowercase=True)
-    assert settings.command == (
+    assert command_of(settings) == (
         "train --model bert --text 'a b.txt' --text c.txt --out runs/mine --lowercase --steps 7"
     )

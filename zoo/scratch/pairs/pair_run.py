@@ -15,6 +15,7 @@ from keras_transformers.text.tokenizer import Tokenizer
 from zoo.cli.app import step
 from zoo.scratch.kept_plan import KeptPlan, file_facts
 from zoo.scratch.new_models import new_model, sized
+from zoo.scratch.new_vocabulary import is_folder
 from zoo.scratch.pairs.encoded_pairs import EncodedPairs, encode_pairs, ending
 from zoo.scratch.pairs.pair_choice import (
     HELD_OUT,
@@ -113,7 +114,7 @@ class PairRun(TextRun):
     def learns_pieces(self) -> bool:
         """Whether a vocabulary of a chosen size is learned."""
         kind = self.settings.tokenizer or self.wanted.tokenizer
-        return kind not in ("character", "bytes") and not Path(kind).is_dir()
+        return kind not in ("character", "bytes") and not is_folder(kind)
 
     @cached_property
     def ending_tokenizer(self) -> Tokenizer:
