@@ -174,7 +174,6 @@ def test_docstrings_of_functions_begin_with_a_verb():
     assert share <= MAX_OTHER_OPENINGS
 
 
-@pytest.mark.integration
 def test_sections_of_docstrings_stand_at_the_left():
     headings = re.compile(r"^ +(Args|Returns|Raises|Yields|Example):$", re.MULTILINE)
     nodes = ((path, node) for path, tree in TREES.items() for node in ast.walk(tree) if isinstance(node, FUNCTIONS))
@@ -182,6 +181,7 @@ def test_sections_of_docstrings_stand_at_the_left():
     assert not indented
 
 
+@pytest.mark.integration
 def test_functions_are_short():
     long = {f"{path}:{node.lineno} {node.name}": body_length(node) for path, node in functions()}
     assert not {name: length for name, length in long.items() if length > MAX_FUNCTION}

@@ -54,8 +54,8 @@ class Trie(tf.Module):
             end: (C,) int64, where to stop: a match lies in points[at:end].
             state: (C,) int64, the vocabulary to match with.
 
-                Returns:
-                Length and id (C,) int32 of the longest match; 0 and -1 if there is none.
+        Returns:
+            Length and id (C,) int32 of the longest match; 0 and -1 if there is none.
         """
 
         def step(depth: tf.Tensor, rows: tf.Tensor, state: tf.Tensor, length: tf.Tensor, ids: tf.Tensor) -> tuple:
