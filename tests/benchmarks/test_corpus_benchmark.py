@@ -2,24 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import re
-import sys
-from pathlib import Path
-from types import ModuleType
 
 import pytest
-
-BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
-
-
-def imported(name: str) -> ModuleType:
-    sys.path.insert(0, str(BENCHMARKS))
-    try:
-        return importlib.import_module(name)
-    finally:
-        sys.path.remove(str(BENCHMARKS))
-
+from benchmark_modules import imported
 
 corpus, watched = map(imported, ("corpus", "watched"))
 VERSE = "But, soft! what light through yonder window breaks?\nIt is the east, and Juliet is the sun.\n"

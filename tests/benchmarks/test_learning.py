@@ -3,32 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import re
 import statistics
-import sys
 from collections import Counter
-from pathlib import Path
-from types import ModuleType
 
 import keras
 import numpy as np
 import pytest
+from benchmark_modules import BENCHMARKS, imported
 
 from keras_transformers.models import decoder, encoder_decoder
 
-BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 LOG = BENCHMARKS / "learning.jsonl"
 VOCABULARIES = {"copy": 17, "recall": 144, "shakespeare": 65, "translation": 1000}
-
-
-def imported(name: str) -> ModuleType:
-    sys.path.insert(0, str(BENCHMARKS))
-    try:
-        return importlib.import_module(name)
-    finally:
-        sys.path.remove(str(BENCHMARKS))
 
 
 learning, tasks, report = map(imported, ("learning", "learning_tasks", "learning_report"))

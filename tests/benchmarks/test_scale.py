@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import socket
-import sys
 import time
-from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
+from benchmark_modules import BENCHMARKS, imported
 
 import zoo
 from keras_transformers.analysis.cost.model_flops import flops_per_token
 from keras_transformers.families import gpt2
-
-BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
-
-
-def imported(name: str) -> ModuleType:
-    sys.path.insert(0, str(BENCHMARKS))
-    try:
-        return importlib.import_module(name)
-    finally:
-        sys.path.remove(str(BENCHMARKS))
-
 
 paper, runs, report, scale = map(imported, ("scale_model", "scale_runs", "scale_report", "scale"))
 ROWS = [json.loads(line) for line in (BENCHMARKS / "scale.jsonl").read_text(encoding="utf-8").splitlines()]
