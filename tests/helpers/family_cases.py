@@ -103,7 +103,7 @@ CASES = {
         own={"embedding_dim": 12},
         variants={"one-width": {"embedding_dim": None, "classifier_dropout": 0.2, "intermediate_dim": 40}},
         published={
-            13_548_800: sized(30522, 12, 4, 256, embedding_dim=128),
+            13_483_008: sized(30522, 12, 4, 256, embedding_dim=128),
             108_891_648: sized(30522, 12, 12, 768, embedding_dim=None),
         },
     ),
