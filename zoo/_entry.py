@@ -55,8 +55,8 @@ class Entry:
         summary: One line.
         config: Its sizes and options; None where only the checkpoint says them.
         task: The task that the checkpoint was made for.
-        parameters: Number of parameters: of an encoder with its pooler, of a decoder with its output layer, or of an
-            encoder and a decoder with its output layer; None where only the checkpoint says it.
+        parameters: Number of parameters: of an encoder with its pooler, if it has one; of a decoder with its output
+            layer; or of an encoder and a decoder with its output layer. None where only the checkpoint says it.
         licence: Of the weights, as an SPDX name.
         source: Where the weights come from: `"hf:org/repo@revision"`, or `"bundled"`; None for sizes to train.
         paper: The paper's address.

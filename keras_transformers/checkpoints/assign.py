@@ -111,11 +111,12 @@ def check_size(config: TransformerConfig, tensors: Callable[[], Iterable[Tensor]
     asked = least_weights(config)
     if asked <= SMALL:
         return
+    width = config.embedding_dim or config.hidden_dim
     held = sum(math.prod(tensor.shape) for tensor in tensors())
     if asked > held:
         raise ValueError(
             f"{source} holds {held:,} weights, and its config.json asks for {asked:,} or more (such as "
-            f"{config.vocabulary_size:,} rows of {config.hidden_dim:,} for its tokens): nothing was loaded. Fetch the "
+            f"{config.vocabulary_size:,} rows of {width:,} for its tokens): nothing was loaded. Fetch the "
             "files of one model again; a quantized checkpoint must be dequantized first."
         )
 

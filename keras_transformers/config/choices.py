@@ -107,6 +107,32 @@ def check_mixer(config: Any) -> None:
         raise ValueError(f"block_options need attention: received some with mixer={config.mixer!r}. Leave them out.")
 
 
+def check_sharing(config: Any) -> None:
+    """Check that an embedding width and groups of blocks are used in encoders only, and that the groups fit the blocks.
+
+    Args:
+        config: A `TransformerConfig`.
+
+    Raises:
+        ValueError: They are not.
+    """
+    given = [name for name in ("embedding_dim", "num_block_groups") if getattr(config, name) is not None]
+    if given and (config.kind != "encoder" or config.mixer != "attention"):
+        raise ValueError(
+            f"{given} belong to an encoder with attention: received them with kind={config.kind!r}, "
+            f"mixer={config.mixer!r}. Leave them out."
+        )
+    if (config.num_block_groups or 0) > config.num_layers:
+        raise ValueError(
+            f"num_block_groups must be at most num_layers={config.num_layers}: received {config.num_block_groups}."
+        )
+    if config.num_block_groups and config.block_options:
+        raise ValueError(
+            "blocks with the same weights have the same options: received block_options with num_block_groups="
+            f"{config.num_block_groups}. Leave one of them out."
+        )
+
+
 def check_offset(config: Any) -> None:
     """Check that a position offset is used only with an encoder's position table.
 

@@ -51,8 +51,8 @@ def check_limits(config: Any) -> None:
         ValueError: A size is above 2^31 - 1, there are more blocks than in the deepest model published, or more than
             ten times the weights of the largest.
     """
-    for name in ("vocabulary_size", "encoder_vocabulary_size", "hidden_dim", "intermediate_dim", "num_heads",
-                 "num_kv_heads", "head_dim", "max_length", "num_segments", "kernel_size",
+    for name in ("vocabulary_size", "encoder_vocabulary_size", "hidden_dim", "embedding_dim", "intermediate_dim",
+                 "num_heads", "num_kv_heads", "head_dim", "max_length", "num_segments", "kernel_size",
                  "position_offset"):  # fmt: skip
         _check(config, name, (getattr(config, name) or 0) <= MOST, f"at most {MOST}")
     for name in ("num_layers", "num_decoder_layers"):
@@ -87,7 +87,7 @@ def least_weights(config: Any) -> int:
     108770304
     """
     width, inner = config.hidden_dim, config.intermediate_dim
-    blocks = config.num_layers + (config.num_decoder_layers or 0)
+    blocks = (config.num_block_groups or config.num_layers) + (config.num_decoder_layers or 0)
     rows = config.vocabulary_size + (config.encoder_vocabulary_size or 0) + config.num_segments
     if "learned" in config.position_kinds:
         rows += config.max_length + config.position_offset
@@ -96,7 +96,7 @@ def least_weights(config: Any) -> int:
         block = width * (config.head_dim * heads + inner * (3 if config.gated else 2))
     else:
         block = width * inner * (config.kernel_size if config.mixer == "convolution" else 1)
-    return rows * width + blocks * block
+    return rows * (config.embedding_dim or width) + blocks * block
 
 
 def _check(config: Any, name: str, is_right: bool, expected: str) -> None:

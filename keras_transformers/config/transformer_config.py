@@ -7,12 +7,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from keras_transformers.config.block_options import BlockOptions, make_block_options
-from keras_transformers.config.choices import check_blocks, check_choices, check_mixer, check_offset, position_kinds
+from keras_transformers.config.choices import (
+    check_blocks,
+    check_choices,
+    check_mixer,
+    check_offset,
+    check_sharing,
+    position_kinds,
+)
 from keras_transformers.config.limits import check_kinds, check_limits
 from keras_transformers.utils.number_checks import is_number, is_size, is_token_id
 from keras_transformers.utils.untrusted import brief, shown
 
-TWO_STACKS = ("num_decoder_layers", "encoder_vocabulary_size")
+OPTIONAL_SIZES = ("embedding_dim", "num_block_groups", "num_decoder_layers", "encoder_vocabulary_size")
 RATES = ("dropout", "attention_dropout", "activation_dropout", "pooler_dropout", "classifier_dropout")
 OPTIONAL_IDS = ("pad_id", "bos_id", "decoder_start_id")
 
@@ -33,6 +40,10 @@ class TransformerConfig:
         intermediate_dim: Width inside the feed-forward layers.
         max_length: Longest sequence, in tokens.
         num_segments: Rows of the segment embedding; 0 for none.
+        embedding_dim: Width of the embeddings, which a dense layer then projects to `hidden_dim` (ALBERT, ELECTRA
+            small); `hidden_dim`, without projection, when None.
+        num_block_groups: Number of groups of consecutive blocks whose members have the same weights (ALBERT); when
+            None, each block has weights of its own.
         dropout: Rate after the embeddings and after each sublayer.
         attention_dropout: Rate on the attention weights.
         activation_dropout: Rate between the two feed-forward layers.
@@ -106,6 +117,8 @@ class TransformerConfig:
     max_length: int
     kind: str = "encoder"
     num_segments: int = 0
+    embedding_dim: int | None = None
+    num_block_groups: int | None = None
     dropout: float = 0.1
     attention_dropout: float = 0.1
     activation_dropout: float = 0.0
@@ -174,6 +187,7 @@ class TransformerConfig:
         check_kinds(self)
         self._check_numbers()
         check_mixer(self)
+        check_sharing(self)
         self._check_ids()
         check_blocks(self)
         check_offset(self)
@@ -183,7 +197,7 @@ class TransformerConfig:
         object.__setattr__(self, name, value)
 
     def _check_numbers(self):
-        optional = [name for name in TWO_STACKS if getattr(self, name) is not None]
+        optional = [name for name in OPTIONAL_SIZES if getattr(self, name) is not None]
         for name in ("vocabulary_size", "num_layers", "num_heads", "num_kv_heads", "head_dim", "hidden_dim",
                      "intermediate_dim", "max_length", "kernel_size", *optional):  # fmt: skip
             self._check_size(name)
@@ -236,6 +250,14 @@ class TransformerConfig:
         if side not in sides:
             raise ValueError(f"a configuration with kind={self.kind!r} has the sides {sides}: received {side!r}.")
         return self.num_decoder_layers or self.num_layers if side == "decoder" else self.num_layers
+
+    def shared_block(self, index: int) -> int:
+        """Return the number of the layer that computes a block: the block's own, or that of its group.
+
+        Args:
+            index: From 0.
+        """
+        return index if self.num_block_groups is None else index * self.num_block_groups // self.num_layers
 
     def block(self, index: int, side: str | None = None) -> BlockOptions:
         """Return the options of one block, with the configuration's values in place of None.

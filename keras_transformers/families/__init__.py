@@ -3,7 +3,16 @@
 from keras_transformers.families.baselines import convolutional, recurrent
 from keras_transformers.families.decoders import gpt1, gpt2, llama
 from keras_transformers.families.encoder_decoders import bart, marian, mbart, t5, transformer
-from keras_transformers.families.encoders import bert, roberta
+from keras_transformers.families.encoders import (
+    albert,
+    bert,
+    camembert,
+    distilbert,
+    electra,
+    mpnet,
+    roberta,
+    xlm_roberta,
+)
 
-__all__ = ["bart", "bert", "convolutional", "gpt1", "gpt2", "llama", "marian", "mbart", "recurrent", "roberta",
-           "t5", "transformer"]  # fmt: skip
+__all__ = ["albert", "bart", "bert", "camembert", "convolutional", "distilbert", "electra", "gpt1", "gpt2", "llama",
+           "marian", "mbart", "mpnet", "recurrent", "roberta", "t5", "transformer", "xlm_roberta"]  # fmt: skip

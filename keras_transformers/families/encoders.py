@@ -71,6 +71,154 @@ def roberta(
     return _bert("roberta", sizes, facts | options)
 
 
+def xlm_roberta(*sizes: Any, **options: Any) -> TransformerConfig:
+    """Describe XLM-RoBERTa: multilingual RoBERTa, whose checkpoints name other classes.
+
+    Paper: Conneau et al. 2019, https://arxiv.org/abs/1911.02116.
+
+    Args:
+        *sizes, **options: As for `roberta`.
+
+    Returns:
+        A `TransformerConfig`.
+
+    Example:
+
+    >>> xlm_roberta(250_002, num_layers=12, num_heads=12, hidden_dim=768).family
+    'xlm-roberta'
+    """
+    return roberta(*sizes, **options).replace(family="xlm-roberta")
+
+
+def camembert(*sizes: Any, **options: Any) -> TransformerConfig:
+    """Describe CamemBERT: RoBERTa for French, whose checkpoints name other classes.
+
+    Paper: Martin et al. 2019, https://arxiv.org/abs/1911.03894.
+
+    Args:
+        *sizes, **options: As for `roberta`.
+
+    Returns:
+        A `TransformerConfig`.
+
+    Example:
+
+    >>> camembert(32_005, num_layers=12, num_heads=12, hidden_dim=768).position_offset
+    2
+    """
+    return roberta(*sizes, **options).replace(family="camembert")
+
+
+def distilbert(
+    vocabulary_size: int, num_layers: int, num_heads: int, hidden_dim: int, intermediate_dim: int | None = None,
+    max_length: int = 512, **options: Any,
+) -> TransformerConfig:  # fmt: skip
+    """Describe DistilBERT: BERT without segments, whose classifier has ReLU and a dropout of its own.
+
+    The epsilon is fixed in the code of `transformers`, which is the release code.
+    Paper: Sanh et al. 2019, https://arxiv.org/abs/1910.01108.
+
+    Args:
+        vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length, **options: As for `bert`.
+
+    Returns:
+        A `TransformerConfig`.
+
+    Example:
+
+    >>> distilbert(30522, num_layers=6, num_heads=12, hidden_dim=768).pooler_activation
+    'relu'
+    """
+    facts = {"epsilon": 1e-12, "pooler_activation": "relu", "classifier_dropout": 0.2}
+    sizes = (vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length)
+    return _bert("distilbert", sizes, facts | options)
+
+
+def mpnet(
+    vocabulary_size: int, num_layers: int, num_heads: int, hidden_dim: int, intermediate_dim: int | None = None,
+    max_length: int = 512, **options: Any,
+) -> TransformerConfig:  # fmt: skip
+    """Describe MPNet: RoBERTa without segments, with one table of T5's relative positions for all blocks besides.
+
+    The epsilon of 1e-5 is that of the released checkpoint. Paper: Song et al. 2020, https://arxiv.org/abs/2004.09297.
+
+    Args:
+        vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, **options: As for `bert`.
+        max_length: Longest sequence, in tokens; the position embedding has two rows more.
+
+    Returns:
+        A `TransformerConfig`.
+
+    Example:
+
+    >>> mpnet(30527, num_layers=12, num_heads=12, hidden_dim=768).positions
+    ('learned', 'relative')
+    """
+    facts = {
+        "positions": ("learned", "relative"), "position_offset": first_position(), "epsilon": 1e-5, "pad_id": PAD_ID,
+        "bos_id": 0, "eos_ids": (2,), "pooler_dropout": options.get("dropout", 0.1),
+    }  # fmt: skip
+    sizes = (vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length)
+    return _bert("mpnet", sizes, facts | options)
+
+
+def electra(
+    vocabulary_size: int, num_layers: int, num_heads: int, hidden_dim: int, intermediate_dim: int | None = None,
+    max_length: int = 512, **options: Any,
+) -> TransformerConfig:  # fmt: skip
+    """Describe ELECTRA: BERT, with narrower embeddings in the small model, and a classifier that has GELU.
+
+    Paper: Clark et al. 2020, https://arxiv.org/abs/2003.10555.
+
+    Args:
+        vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length, **options: As for `bert`;
+            `embedding_dim` is 128 in the small model and None in the others.
+
+    Returns:
+        A `TransformerConfig`.
+
+    Example:
+
+    >>> electra(30522, num_layers=12, num_heads=4, hidden_dim=256, embedding_dim=128).pooler_activation
+    'gelu'
+    """
+    rate = options.get("classifier_dropout")
+    facts = {
+        "num_segments": 2, "epsilon": 1e-12, "pooler_activation": "gelu",
+        "pooler_dropout": options.get("dropout", 0.1) if rate is None else rate,
+    }  # fmt: skip
+    sizes = (vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length)
+    return _bert("electra", sizes, facts | options)
+
+
+def albert(
+    vocabulary_size: int, num_layers: int, num_heads: int, hidden_dim: int, intermediate_dim: int | None = None,
+    max_length: int = 512, **options: Any,
+) -> TransformerConfig:  # fmt: skip
+    """Describe ALBERT: BERT with narrow embeddings, and one block's weights for all blocks.
+
+    The second version, as released (google-research/albert): no dropout but the classifier's, and the tanh
+    approximation of GELU. Paper: Lan et al. 2019, https://arxiv.org/abs/1909.11942.
+
+    Args:
+        vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length, **options: As for `bert`.
+
+    Returns:
+        A `TransformerConfig`.
+
+    Example:
+
+    >>> albert(30000, num_layers=12, num_heads=12, hidden_dim=768).embedding_dim
+    128
+    """
+    facts = {
+        "num_segments": 2, "epsilon": 1e-12, "embedding_dim": 128, "num_block_groups": 1, "dropout": 0.0,
+        "attention_dropout": 0.0, "classifier_dropout": 0.1, "activation": "gelu_tanh", "bos_id": 2, "eos_ids": (3,),
+    }  # fmt: skip
+    sizes = (vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length)
+    return _bert("albert", sizes, facts | options)
+
+
 def _bert(family: str, sizes: tuple, facts: dict[str, Any]) -> TransformerConfig:
     shared = {
         "dropout": 0.1, "attention_dropout": 0.1, "activation": "gelu", "norm": "layer", "norm_order": "post",

@@ -55,7 +55,7 @@ def masked_lm_head(
     """
     gathered = GatherTokens(dtype=dtype)(hidden_states, positions=mask_positions)  # (B, M, D)
     dense = Dense(
-        config.hidden_dim,
+        config.embedding_dim or config.hidden_dim,
         activation=find_activation(config.activation),
         kernel_initializer=dense_initializer(config.initializer_range),
         dtype=dtype,

@@ -26,6 +26,7 @@ from keras_transformers.layers import (
 from keras_transformers.layers.attention.attention import LINEAR_FROM
 from keras_transformers.layers.attention.cache import joined
 from keras_transformers.layers.blocks.residual import make_norm
+from keras_transformers.layers.core.dense import Dense, dense_initializer
 from keras_transformers.utils.tensor_types import Tensor
 
 # Optional outputs beside the hidden states of each stack.
@@ -97,7 +98,7 @@ def _token_embedding(config: TransformerConfig, rows: int, dtype: str, name: str
     embedding_range: Any = config.embedding_initializer_range
     return TokenEmbedding(
         vocabulary_size=rows,
-        hidden_dim=config.hidden_dim,
+        hidden_dim=config.embedding_dim or config.hidden_dim,
         num_segments=config.num_segments,
         scale=config.scale_embeddings,
         initializer_range=config.initializer_range if embedding_range is None else embedding_range,
@@ -118,7 +119,12 @@ def _embedding_layers(config: TransformerConfig, prefix: str, dtype: str) -> lis
         embedding_layers.append(SinusoidalPositions(config.position_layout, dtype=dtype, name=name))
     if config.embedding_norm:
         embedding_layers.append(_norm(config, dtype, f"{prefix}embedding_norm"))
-    return [*embedding_layers, Dropout(config.dropout, dtype=dtype, name=f"{prefix}embedding_dropout")]
+    embedding_layers.append(Dropout(config.dropout, dtype=dtype, name=f"{prefix}embedding_dropout"))
+    if config.embedding_dim:
+        initializer = dense_initializer(config.initializer_range)
+        projection = {"kernel_initializer": initializer, "dtype": dtype, "name": "embedding_projection"}
+        embedding_layers.append(Dense(config.hidden_dim, **projection))
+    return embedding_layers
 
 
 def _position_layers(config: TransformerConfig, side: str, prefix: str, dtype: str) -> list[keras.layers.Layer]:
@@ -160,7 +166,7 @@ def _blocks(config: TransformerConfig, side: str, outputs: Sequence[str], dtype:
         options["return_cache"] = True  # for `prefill`: a cache that is no output of the model costs nothing
         # For alignments, which may be asked for at any time: weights that are no output of the model cost nothing.
         options["return_scores"] |= two_stacks
-    blocks = [config.block(index, side) for index in range(config.num_blocks(side))]
+    blocks = [config.block(index, side) for index in range(config.num_block_groups or config.num_blocks(side))]
     reaches = [reach(own.attention_window, side) if has_long_texts(config) else (None, None) for own in blocks]
     return [
         block_class(name=f"{side}_block_{index}", attention_norm=own.attention_norm, reach=reaches[index], **options)
@@ -253,7 +259,8 @@ def embed(
         hidden_states = layers["position_embedding"](hidden_states, positions=positions)
     if "embedding_norm" in layers:
         hidden_states = layers["embedding_norm"](hidden_states)
-    return layers["embedding_dropout"](hidden_states)
+    hidden_states = layers["embedding_dropout"](hidden_states)
+    return layers["embedding_projection"](hidden_states) if "embedding_projection" in layers else hidden_states
 
 
 def finish(layers: Layers, hidden_states: Tensor) -> Tensor:

@@ -67,7 +67,7 @@ def walk(
 
     states, scores = [hidden_states], []
     for index, block_input in enumerate(inputs):
-        block = layers[f"encoder_block_{index}"]
+        block = layers[f"encoder_block_{config.shared_block(index)}"]
         hidden_states = block(hidden_states, **block_input)  # (B, T, D)
         if block.return_scores:
             hidden_states, weights = hidden_states  # (B, T, D), (B, N, T, T)

@@ -11,12 +11,16 @@ import safetensors.numpy
 
 from keras_transformers.checkpoints.loading import load_weights
 from keras_transformers.checkpoints.saving import save_folder
-from keras_transformers.families import bert, gpt2, llama, marian, roberta, t5
+from keras_transformers.families import albert, bert, distilbert, electra, gpt2, llama, marian, mpnet, roberta, t5
 
 SIZES = {"vocabulary_size": 90, "num_layers": 1, "num_heads": 2, "hidden_dim": 16, "max_length": 12}
 MODELS = {
     "bert": (bert(**SIZES), "BertForMaskedLM"),
     "roberta": (roberta(**SIZES), "RobertaForMaskedLM"),
+    "distilbert": (distilbert(**SIZES), "DistilBertForMaskedLM"),
+    "mpnet": (mpnet(**SIZES), "MPNetForMaskedLM"),
+    "electra": (electra(**SIZES), "ElectraForMaskedLM"),
+    "albert": (albert(**SIZES, embedding_dim=8), "AlbertForMaskedLM"),
     "gpt2": (gpt2(**SIZES), "GPT2LMHeadModel"),
     "llama": (llama(**SIZES, intermediate_dim=24), "LlamaForCausalLM"),
     "marian": (marian(**SIZES), "MarianMTModel"),
@@ -66,7 +70,10 @@ BUFFERS = [
     ("gpt2", "transformer.h.0.attn.masked_bias"),
     ("bert", "bert.embeddings.position_ids"),
     ("bert", "bert.embeddings.token_type_ids"),
-    ("roberta", "roberta.embeddings.position_ids"),
+    *(
+        (family, f"{family}.embeddings.position_ids")
+        for family in ("roberta", "distilbert", "mpnet", "electra", "albert")
+    ),
 ]
 
 
@@ -149,7 +156,15 @@ def test_the_table_stands_for_the_head_that_version_5_does_not_write_for_t5(save
 
 
 @pytest.mark.parametrize(
-    ("family", "name"), [("bert", "cls.predictions.decoder.weight"), ("roberta", "lm_head.decoder.weight")]
+    ("family", "name"),
+    [
+        ("bert", "cls.predictions.decoder.weight"),
+        ("roberta", "lm_head.decoder.weight"),
+        ("mpnet", "lm_head.decoder.weight"),
+        ("distilbert", "vocab_projector.weight"),
+        ("electra", "generator_lm_head.weight"),
+        ("albert", "predictions.decoder.weight"),
+    ],
 )
 def test_a_masked_lm_head_that_is_not_tied(saved, family, name):
     """The option itself is of no matter to models without that head."""
@@ -158,5 +173,5 @@ def test_a_masked_lm_head_that_is_not_tied(saved, family, name):
     path.write_text(json.dumps(json.loads(path.read_text()) | {"tie_word_embeddings": False}))
     table = tensors[f"{family}.embeddings.word_embeddings.weight"]
     assert same(*load(saved, family, tensors | {name: table}))
-    with pytest.raises(ValueError, match=r"decoder\.weight differs from .*bert.*nothing was loaded.*is not supported"):
+    with pytest.raises(ValueError, match=r"weight differs from .*embeddings.*nothing was loaded.*is not supported"):
         load(saved, family, tensors | {name: table + 1})

@@ -80,6 +80,45 @@ CASES = {
         },
         published={124_645_632: sized(50265, 12, 12, 768), 355_359_744: sized(50265, 24, 16, 1024)},
     ),
+    "xlm-roberta": Case(
+        families.xlm_roberta,
+        variants={"segments": {"num_segments": 2, "pad_id": 1, "classifier_dropout": 0.2}},
+        published={278_043_648: sized(250002, 12, 12, 768), 559_890_432: sized(250002, 24, 16, 1024)},
+    ),
+    "camembert": Case(families.camembert, published={110_621_952: sized(32005, 12, 12, 768)}),
+    "distilbert": Case(
+        families.distilbert,
+        variants={"relu": {"activation": "relu", "intermediate_dim": 40, "classifier_dropout": 0.3}},
+        published={66_362_880: sized(30522, 6, 12, 768)},
+        unusual={"epsilon": 1e-12},
+    ),
+    "mpnet": Case(
+        families.mpnet,
+        variants={"padding-in-text": {"vocabulary_size": 10}, "tanh": {"activation": "gelu", "intermediate_dim": 40}},
+        published={109_486_464: sized(30527, 12, 12, 768)},
+        unusual={"pad_id": 1},
+    ),
+    "electra": Case(
+        families.electra,
+        own={"embedding_dim": 12},
+        variants={"one-width": {"embedding_dim": None, "classifier_dropout": 0.2, "intermediate_dim": 40}},
+        published={
+            13_483_008: sized(30522, 12, 4, 256, embedding_dim=128),
+            108_891_648: sized(30522, 12, 12, 768, embedding_dim=None),
+        },
+    ),
+    "albert": Case(
+        families.albert,
+        own={"embedding_dim": 12},
+        variants={
+            "groups": {"num_layers": 5, "num_block_groups": 2, "dropout": 0.1},
+            "wide": {"embedding_dim": 32, "intermediate_dim": 40},
+        },
+        published={
+            11_683_584: sized(30000, 12, 12, 768, embedding_dim=128),
+            17_683_968: sized(30000, 24, 16, 1024, embedding_dim=128),
+        },
+    ),
     "gpt1": Case(
         families.gpt1,
         variants={"silu": {"activation": "silu", "pad_id": 3}},

@@ -7,11 +7,12 @@ import json
 
 import keras
 import pytest
+from class_models import has_pooler
 from shapes import shapes_only
 
 import zoo
 from keras_transformers.checkpoints.hub import parse
-from keras_transformers.checkpoints.names import architecture_of, task_names
+from keras_transformers.checkpoints.names import FAMILIES, architecture_of, task_names
 from keras_transformers.checkpoints.settings.huggingface_config import make_config, read_config
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.heads import language_model_head, pooler
@@ -19,7 +20,7 @@ from keras_transformers.models import decoder, encoder, encoder_decoder
 from keras_transformers.tasks import Task
 from zoo._entry import BUNDLED, Entry
 
-PUBLISHED = {  # encoder with pooler; decoder with its head, beside its encoder
+PUBLISHED = {  # encoder with its pooler, if it has one; decoder with its head, beside its encoder
     "bert_tiny_en_uncased": 4_385_920,
     "bert_mini_en_uncased": 11_170_560,
     "bert_small_en_uncased": 28_763_648,
@@ -30,6 +31,23 @@ PUBLISHED = {  # encoder with pooler; decoder with its head, beside its encoder
     "bert_large_en_cased": 333_579_264,
     "roberta_base": 124_645_632,
     "roberta_large": 355_359_744,
+    "xlm_roberta_base": 278_043_648,
+    "xlm_roberta_large": 559_890_432,
+    "distilbert_base": 66_362_880,
+    "distilbert_base_multilingual": 134_734_080,
+    "all_mpnet_base_v2": 109_486_464,
+    "minilm_l12": 33_360_000,
+    "ms_marco_minilm_l6": 22_713_216,
+    "multilingual_e5_small": 117_653_760,
+    "multilingual_e5_base": 278_043_648,
+    "multilingual_e5_large": 559_890_432,
+    "bge_small_en": 33_360_000,
+    "bge_base_en": 109_482_240,
+    "bge_large_en": 335_141_888,
+    "bge_m3": 567_754_752,
+    "bge_reranker_base": 278_043_648,
+    "bge_reranker_v2_m3": 567_754_752,
+    "albert_base_v2": 11_683_584,
     "gpt1": 116_534_784,
     "gpt2": 124_439_808,
     "gpt2_medium": 354_823_168,
@@ -61,6 +79,9 @@ def whole(config: TransformerConfig) -> keras.Model:
     model = build(config, dtype="float32")
     states = model.output["hidden_states"]
     if config.kind == "encoder":
+        bare = architecture_of("sentence_embedding", config.family)
+        if FAMILIES[config.family].prefix and not has_pooler(config, bare):
+            return model
         return keras.Model(model.input, pooler(config, states, "float32"))
     return keras.Model(model.input, language_model_head(config, model.get_layer("token_embedding"), states))
 

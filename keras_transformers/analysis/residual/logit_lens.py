@@ -42,6 +42,11 @@ class LogitLens:
     """
 
     def __init__(self, config: TransformerConfig, model: keras.Model, output: str):
+        if config.num_block_groups:
+            raise ValueError(
+                "the logit lens reads the last block's output: received a model whose blocks have the same weights, "
+                f"num_block_groups={config.num_block_groups}. Take one without groups."
+            )
         self.config, self.finish = config, finish_layers(config, model)
         side = "encoder" if config.kind == "encoder" else "decoder"
         end = self.finish[-1] if self.finish else model.get_layer(f"{side}_block_{config.num_blocks(side) - 1}")

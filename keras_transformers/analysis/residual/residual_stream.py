@@ -64,9 +64,8 @@ def record_stream(config: TransformerConfig, model: keras.Model, inputs: Mapping
     steps: list[Step] = []
     side = "encoder" if config.kind == "encoder" else "decoder"
     layers: dict[str, Any] = {layer.name: layer for layer in model.layers}
-    for index in range(config.num_blocks(side)):
-        name = f"{side}_block_{index}"
-        layers[name] = Watched(layers[name], _noter(steps, index, config.mixer))
+    for name in [name for name in layers if name.startswith(f"{side}_block_")]:
+        layers[name] = Watched(layers[name], _noter(steps, config.mixer))
     if config.kind == "encoder":
         states, _ = walk(
             config, layers, inputs["token_ids"], padding_mask(inputs["padding_mask"]), inputs.get("segment_ids")
@@ -86,9 +85,10 @@ def finish_layers(config: TransformerConfig, model: keras.Model) -> list[keras.l
     return [layers[name] for name in ("final_norm", "final_dropout") if name in layers]
 
 
-def _noter(steps: list[Step], index: int, mixer: str) -> Any:
+def _noter(steps: list[Step], mixer: str) -> Any:
     def note(seen: Seen) -> None:
         part = mixer if seen.part == "mixer" else seen.part
+        index = sum(step.part == part for step in steps)  # a block that several layers share is called for each
         steps.append(Step(index, part, _array(seen.added), _array(seen.states)))
 
     return note

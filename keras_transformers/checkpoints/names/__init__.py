@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
+from keras_transformers.checkpoints.names.albert import ALBERT
 from keras_transformers.checkpoints.names.bart import BART, MBART
 from keras_transformers.checkpoints.names.baseline_names import CONVOLUTIONAL, RECURRENT
 from keras_transformers.checkpoints.names.bert import BERT
+from keras_transformers.checkpoints.names.distilbert import DISTILBERT
+from keras_transformers.checkpoints.names.electra import ELECTRA
 from keras_transformers.checkpoints.names.gpt import GPT1, GPT2
 from keras_transformers.checkpoints.names.llama import LLAMA
 from keras_transformers.checkpoints.names.marian import MARIAN
+from keras_transformers.checkpoints.names.mpnet import MPNET
 from keras_transformers.checkpoints.names.roberta import ROBERTA
 from keras_transformers.checkpoints.names.t5 import T5
 from keras_transformers.checkpoints.names.table import Names
 from keras_transformers.checkpoints.names.transformer import TRANSFORMER
+from keras_transformers.checkpoints.names.xlm_roberta import CAMEMBERT, XLM_ROBERTA
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.utils.untrusted import shown
 
-TABLES = (BERT, ROBERTA, GPT1, GPT2, LLAMA, TRANSFORMER, MARIAN, T5, BART, MBART, RECURRENT, CONVOLUTIONAL)
+ENCODERS = (BERT, ROBERTA, XLM_ROBERTA, CAMEMBERT, DISTILBERT, MPNET, ELECTRA, ALBERT)
+TABLES = (*ENCODERS, GPT1, GPT2, LLAMA, TRANSFORMER, MARIAN, T5, BART, MBART, RECURRENT, CONVOLUTIONAL)
 FAMILIES = {names.model_type: names for names in TABLES}
 
 

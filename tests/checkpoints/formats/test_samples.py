@@ -29,9 +29,9 @@ FOLDERS = [
         f"transformers-4/{name}"
         for name in ("bert_pretraining", "bert_questions", "bert_tokens", "gpt2", "marian", "t5")
     ),
-    "transformers-4-more/roberta",
+    *(f"transformers-4-more/{name}" for name in ("albert", "distilbert", "electra", "mpnet", "roberta")),
 ]
-MORE = ("albert", "deberta_v2", "distilbert", "electra", "mpnet")
+MORE = ("deberta_v2",)
 
 
 @cache
