@@ -56,7 +56,8 @@ class IdTable:
         last = max((int(row.max()) for row in units), default=0)
         self._ids = np.full(last + 2, NONE)  # the last one is that of all larger units
         for row, ids in zip(units, self._by_library(texts), strict=True):
-            if len(ids) != len(row) or any(known not in (NONE, new) for known, new in zip(self._ids[row], ids, strict=True)):
+            known = self._ids[row] if len(ids) == len(row) else np.array([])
+            if known.shape != row.shape or ((known != NONE) & (known != ids)).any():
                 raise ValueError(f"{ids} are not the ids of {len(row)} single units of text.")
             self._ids[row] = ids
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -108,6 +109,38 @@ def check_special_tokens(tokenizer: Tokenizer, task: str, folder: str) -> None:
                 f"the tokenizer in {folder} lacks a special token ({role}) that the model needs: {error} Give another "
                 f"folder, or one of {', '.join(KINDS)}, which is learned with its special tokens."
             ) from error
+
+
+def check_sentinels(tokenizer: Tokenizer, task: str, max_length: int, name: str) -> None:
+    """Raise a `ValueError` if a tokenizer has fewer sentinels than a row of text has hidden spans.
+
+    Args:
+        tokenizer: The tokenizer.
+        task: A key of `ROLES`; only `"seq2seq_lm"` needs sentinels.
+        max_length: Tokens of a row.
+        name: Where it is from, for the message.
+
+    Example:
+
+    >>> tokenizer = learn_vocabulary(["a fine film"], "bytes", None, "t5")
+    >>> check_sentinels(tokenizer, "seq2seq_lm", 512, "mine")
+    """
+    from keras_transformers.data.objectives.span_corruption import SpanCorruption
+
+    if task != "seq2seq_lm":
+        return
+    ids: list[int] = []
+    with contextlib.suppress(ValueError):  # there is no token of this name
+        while True:
+            ids.append(tokenizer.token_to_id(f"<extra_id_{len(ids)}>"))
+    objective = SpanCorruption(tokenizer.vocabulary_size, ids, tokenizer.eos_id, tokenizer.pad_id)
+    _, spans = objective.counts(objective.block_length(max_length))
+    if len(ids) < spans:
+        raise ValueError(
+            f"the tokenizer in {name} has {len(ids)} of T5's sentinels (<extra_id_0>, <extra_id_1>, ...), which stand "
+            f"for hidden spans: expected {spans}, for rows of {max_length} tokens. Give another one, or a smaller "
+            "--max-length; or let a vocabulary be learned, such as --tokenizer unigram."
+        )
 
 
 def _special_tokens(model: str, kind: str) -> tuple[str, ...]:

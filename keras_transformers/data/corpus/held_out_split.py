@@ -61,7 +61,7 @@ class Split:
             return cls(None, every, int(rng.integers(every)), PIECE)
         fitting = max(characters // every, min(FEWEST_CHARACTERS, characters // 2))  # one unit has the share, or more
         unit = min(max(characters // 200, SHORTEST_SECTION), LONGEST_SECTION, fitting)
-        piece = min(unit, PIECE)
+        piece = PIECE if unit >= PIECE else max(unit // 4, 1)  # of a small unit, parts: where it ends is a piece's end
         surely = (characters - piece) // unit + 1  # units that a piece begins in, wherever the text is cut
         return cls(unit, every, int(rng.integers(min(every, surely))), piece)
 
