@@ -53,13 +53,14 @@ class IdTable:
         self._begins = sorted({token["content"][:BEGIN] for token in added})
         texts = [text for text in map(chr, characters) if not self._may_hold_added(text)]
         units = [self._units(text) for text in texts]
-        last = max((int(row.max()) for row in units), default=0)
-        self._ids = np.full(last + 2, NONE)  # the last one is that of all larger units
-        for row, ids in zip(units, self._by_library(texts), strict=True):
-            known = self._ids[row] if len(ids) == len(row) else np.array([])
-            if known.shape != row.shape or ((known != NONE) & (known != ids)).any():
-                raise ValueError(f"{ids} are not the ids of {len(row)} single units of text.")
-            self._ids[row] = ids
+        rows = self._by_library(texts)
+        if [*map(len, rows)] != [*map(len, units)]:
+            raise ValueError("the tokens are not single units of text.")
+        places, ids = np.concatenate(units), np.concatenate(rows)  # (U,) both
+        self._ids = np.full(int(places.max()) + 2, NONE)  # the last one is that of all larger units
+        self._ids[places] = ids
+        if (self._ids[places] != ids).any():
+            raise ValueError("a unit of text has several ids.")
 
     @classmethod
     def of(cls, tokenizer: Tokenizer) -> IdTable | None:
@@ -77,7 +78,7 @@ class IdTable:
             if _has(pipeline, CHARACTERS):
                 known = [ord(token) for token in pipeline["model"]["vocab"] if len(token) == 1]
                 return cls(tokenizer, "utf-32-le", known)
-        except ValueError:  # the library gives other ids than the form of the file lets expect
+        except ValueError:  # the library gives other ids than this form lets expect
             pass
         return None
 
@@ -138,7 +139,7 @@ def encoded_ids(tokenizer: Tokenizer, table: IdTable | None, texts: Sequence[str
     >>> [(ids.tolist(), row is None) for ids, row in encoded_ids(tokenizer, IdTable.of(tokenizer), ["cab", "dab"])]
     [([3, 1, 2], True), ([0, 1, 2], False)]
     """
-    rows = table.look_up(texts) if table else [None] * len(texts)
+    rows: list[Any] = table.look_up(texts) if table else [None] * len(texts)
     others = [text for text, ids in zip(texts, rows, strict=True) if ids is None]
     encoded = iter(tokenizer.encode(others, special_tokens=False) if others else ())
     for ids in rows:

@@ -14,7 +14,8 @@ from zoo.scratch.new_vocabulary import learn_vocabulary
 
 TEXTS = [
     "", "ROMEO:\r\nBut, soft!\r", "  two  spaces \t\v\f\u00a0\u2028\u3000", "a\0b\x7f\x80", "naïve Straße İı ﬁ e\u0301",
-    "東京 한국 हिन्दी", "👩‍👩‍👧 🇩🇪 \U0010ffff\ufffd\ufeff", "a <|endoftext|> b<|endoftext|>", "<|endof", "</s><pad><unk>[MASK]",
+    "東京 한국 हिन्दी", "👩‍👩‍👧 🇩🇪 \U0010ffff\ufffd\ufeff", "a <|endoftext|> b<|endoftext|>", "<|endof",
+    "</s><pad><unk>[MASK]",
     "<extra_id_0> <extra_id_99>", "\r\n\r\n", "'s don't 12345", "x" * 5000, "\u200d\u0301",
 ]  # fmt: skip
 ALPHABET = [*"ab 9'\r\n\0<|>", "<|endoftext|>", "</s>", "é", "e\u0301", "中", "👩‍👧", "\ud7ff", "\U0010ffff", "\u2028"]

@@ -51,7 +51,7 @@ class FurtherSettings(RunSettings):
 
     def identity(self) -> dict[str, Any]:
         """Return the settings on which the run's result depends; of the start, what it holds, too."""
-        return super().identity() | {"start": f"{self.start} (content {self._content})"}
+        return super().identity() | {"start": f"{self.start}, content {self._content}"}
 
     @cached_property
     def _content(self) -> str:

@@ -17,6 +17,7 @@ from zoo.scratch.run_plan import Plan
 from zoo.scratch.run_settings import RunSettings, differences
 
 PLAN, STATES = "plan.json", "states"
+WEIGHTS = "*.safetensors"  # in the folder of a model
 KEYS = {field.name for field in fields(Plan)}
 FileFacts = Sequence[Sequence[Any]]  # name, bytes and sha256 of each file that a run reads
 
@@ -92,12 +93,9 @@ class KeptPlan:
             paths: The files that it reads.
         """
         kept = self._kept()
-        if (
-            kept is None
-            or not kept["done"]
-            or not _weights(self.settings.out)
-            or differences(self.settings.identity(), kept["settings"])
-        ):
+        if kept is None or not kept["done"] or not any(self.settings.out.glob(WEIGHTS)):
+            return False
+        if differences(self.settings.identity(), kept["settings"]):
             return False
         sizes = [[str(path), path.stat().st_size] for path in paths]
         return sizes == [file[:2] for file in kept["files"]] and not _only_one_has(file_facts(paths), kept["files"])
@@ -137,11 +135,8 @@ class KeptPlan:
             return None
         kept = read_object(path)
         plan = kept.get("plan")
-        if (
-            kept.keys() - {"weights"} != {"done", "settings", "files", "plan"}
-            or not isinstance(plan, dict)
-            or plan.keys() != KEYS
-        ):
+        is_whole = kept.keys() - {"weights"} == {"done", "settings", "files", "plan"}
+        if not is_whole or not isinstance(plan, dict) or plan.keys() != KEYS:
             raise ValueError(
                 f"{path} is not of this version, or is damaged. Go on with the version that wrote it, give another "
                 f"--out, or remove {self.folder}."
@@ -166,11 +161,8 @@ def file_facts(paths: Sequence[Path]) -> list[tuple[str, int, str]]:
 
 def _weights(out: Path) -> list[tuple[str, int, str]]:
     """Return name, bytes and sha256 of the files of weights in the folder of a model; none if there is no model."""
-    return [
-        (path.name, size, checksum)
-        for path in sorted(out.glob("*.safetensors"))
-        for _, size, checksum in file_facts([path])
-    ]
+    found = file_facts(sorted(out.glob(WEIGHTS)))
+    return [(Path(path).name, size, checksum) for path, size, checksum in found]
 
 
 def _only_one_has(now: FileFacts, before: FileFacts) -> list[str]:

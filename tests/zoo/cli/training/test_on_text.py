@@ -61,6 +61,11 @@ def test_a_decoder_from_text_to_its_next_command(quick, text, tmp_path):
     assert "<svg" in (out / "training/curve.html").read_text() and (out / "training/samples.txt").is_file()
     assert not (tmp_path / "mine.run/states").exists()
 
+    fresh = tmp_path / "fresh"  # an empty folder that is there may be written
+    fresh.mkdir()
+    train(text, fresh)
+    assert zoo.load(fresh).name == "causal_lm"
+
     repeated = train(text, out)  # the same once more trains nothing, and changes nothing
     assert "has ended" in repeated and "measure" not in repeated
     assert (out / "README.md").read_text(encoding="utf-8") == card
@@ -103,6 +108,7 @@ BAD = {
     "two lengths": (["--hours", "1", "--steps", "2"], "--hours and --steps both say how long to train"),
     "share": (["--held-out", "1.5"], "--held-out must be a share from 0 to below 1"),
     "nothing held out": (["--held-out", "0"], "--held-out 0 leaves nothing to measure on"),
+    "dtype": (["--dtype", "float33"], "--dtype must be a Keras dtype policy of floats"),
     "missing": (["--text", "{folder}/none.txt"], "none.txt"),
     "no match": (["--text", "{folder}/*.none"], "*.none"),
 }
