@@ -52,7 +52,9 @@ class FurtherRun(CorpusRun):
                 f"{settings.start} takes {most} tokens at most: received --max-length {settings.max_length}."
             )
         self.max_length = settings.max_length or min(self.wanted.max_length, most)
-        check_sentinels(self.tokenizer, self.start.task, self.max_length, settings.start)  # before the text is read
+        tokenizer = self.tokenizer  # what it lacks, and its new tokens, are checked before the text is read
+        if self.start.task == "seq2seq_lm":
+            check_sentinels(tokenizer, self.max_length, f"the tokenizer of {settings.start}")
         super().__init__(settings)
         self.check_amount()
 

@@ -111,35 +111,31 @@ def check_special_tokens(tokenizer: Tokenizer, task: str, folder: str) -> None:
             ) from error
 
 
-def check_sentinels(tokenizer: Tokenizer, task: str, max_length: int, name: str) -> None:
+def check_sentinels(tokenizer: Tokenizer | None, max_length: int, name: str) -> None:
     """Raise a `ValueError` if a tokenizer has fewer sentinels than a row of text has hidden spans.
 
     Args:
-        tokenizer: The tokenizer.
-        task: A key of `ROLES`; only `"seq2seq_lm"` needs sentinels.
+        tokenizer: The tokenizer; None for one that is to be learned.
         max_length: Tokens of a row.
-        name: Where it is from, for the message.
+        name: Of the tokenizer, for the message.
 
     Example:
 
-    >>> tokenizer = learn_vocabulary(["a fine film"], "bytes", None, "t5")
-    >>> check_sentinels(tokenizer, "seq2seq_lm", 512, "mine")
+    >>> check_sentinels(learn_vocabulary(["a fine film"], "bytes", None, "t5"), 512, "mine")
     """
     from keras_transformers.data.objectives.span_corruption import SpanCorruption
 
-    if task != "seq2seq_lm":
-        return
-    ids: list[int] = []
+    count = 0 if tokenizer else SENTINELS
     with contextlib.suppress(ValueError):  # there is no token of this name
-        while True:
-            ids.append(tokenizer.token_to_id(f"<extra_id_{len(ids)}>"))
-    objective = SpanCorruption(tokenizer.vocabulary_size, ids, tokenizer.eos_id, tokenizer.pad_id)
+        while tokenizer and tokenizer.token_to_id(f"<extra_id_{count}>") is not None:
+            count += 1
+    objective = SpanCorruption(count, range(count), end_id=0, start_id=0)
     _, spans = objective.counts(objective.block_length(max_length))
-    if len(ids) < spans:
+    if count < spans:
         raise ValueError(
-            f"the tokenizer in {name} has {len(ids)} of T5's sentinels (<extra_id_0>, <extra_id_1>, ...), which stand "
-            f"for hidden spans: expected {spans}, for rows of {max_length} tokens. Give another one, or a smaller "
-            "--max-length; or let a vocabulary be learned, such as --tokenizer unigram."
+            f"{name} has {count} of T5's sentinels (<extra_id_0>, <extra_id_1>, ...), which stand for hidden spans: "
+            f"expected {spans}, for rows of {max_length} tokens. Give a smaller --max-length, or another tokenizer: "
+            f"a learned one (--tokenizer unigram) has {SENTINELS}."
         )
 
 

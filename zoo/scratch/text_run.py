@@ -54,8 +54,10 @@ class TextRun(CorpusRun):
         self.max_length = settings.max_length or self.wanted.max_length
         self.model = settings.model
         self.check_amount()
-        if is_folder(self.kind):  # what it lacks is told before the text is read
-            check_sentinels(self._tokenizer(), self.wanted.task, self.max_length, self.kind)
+        given = self._tokenizer() if is_folder(self.kind) else None  # what it lacks is told before the text is read
+        if self.wanted.task == "seq2seq_lm":
+            name = f"the tokenizer in {self.kind}" if given else "a learned vocabulary"
+            check_sentinels(given, self.max_length, name)
 
     @property
     def kind(self) -> str:

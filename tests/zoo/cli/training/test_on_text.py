@@ -70,6 +70,10 @@ def test_a_decoder_from_text_to_its_next_command(quick, text, tmp_path):
     assert "has ended" in repeated and "measure" not in repeated
     assert (out / "README.md").read_text(encoding="utf-8") == card
     assert "has ended" not in train(text, out, "--seed", "2")  # what is asked is not what was made
+    task.model.weights[0].assign(task.model.weights[0] * 2)  # as fine-tuning in place does
+    task.save(out)
+    code, error = fail("train", "--text", text, "--model", "gpt2", *SMALL, *SHORT, "--seed", "2", "--out", out)
+    assert code == 2 and "has another model than the run in" in error
 
 
 @pytest.mark.integration
