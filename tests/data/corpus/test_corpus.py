@@ -15,6 +15,7 @@ from keras_transformers.data.corpus.held_out_split import Split
 from keras_transformers.data.corpus.survey import survey_text
 from keras_transformers.data.corpus.token_file import TokenFile
 from keras_transformers.text.files.text_files import TextFiles
+from keras_transformers.text.id_table import IdTable
 from keras_transformers.text.tokenizer import Tokenizer
 
 NOVELS = Path(os.environ.get("ZOO_DATA", Path(__file__).parents[4] / "shared/data")) / "gutenberg_novels/train.txt"
@@ -159,6 +160,22 @@ def test_facts(write, tmp_path):
     assert facts.unknown_tokens >= 2 and "Ω" in facts.unknown_examples and "❤" in facts.unknown_examples
     assert facts.files[0][1] == len(text.encode()) and len(facts.files[0][2]) == 64
     assert open_corpus(tmp_path / "corpus").facts == facts
+
+
+@pytest.mark.parametrize("kind", ["bytes", "character"])
+def test_ids_by_a_table_are_those_of_the_library(tmp_path, monkeypatch, kind):
+    """Of text with added tokens typed in it, line ends of Windows, NUL, and characters that were not seen."""
+    odd = ["a\r\nb\0c", "</s> <|endoftext|>\ud7ff", "👩\u200d👧 é e\u0301 中", "<|endoftext|>"]
+    texts = [odd[number % 4] * (number % 9) + sentences(3, number) for number in range(60)]
+    (tmp_path / "a.jsonl").write_text("\n".join(json.dumps({"text": text}) for text in texts))
+    special = ["<|endoftext|>", "<unk>"] if kind == "character" else None
+    tokenizer = Tokenizer.train([sentences(100), "a\r\nb\0c</s>é"], model=kind, special_tokens=special)
+    corpus = make_corpus(TextFiles(tmp_path / "a.jsonl"), tokenizer, tmp_path / "table", end_id=0)
+    monkeypatch.setattr(IdTable, "of", lambda tokenizer: None)
+    expected = make_corpus(TextFiles(tmp_path / "a.jsonl"), tokenizer, tmp_path / "library", end_id=0)
+    for one, other in zip(corpus[:2], expected[:2], strict=True):
+        assert np.array_equal(one.tokens, other.tokens)
+    assert corpus.facts == expected.facts and (corpus.facts.unknown_tokens > 50) == (kind == "character")
 
 
 def test_duplicates_across_the_split_are_counted(write, tokenizer, tmp_path):
