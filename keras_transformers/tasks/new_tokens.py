@@ -14,6 +14,7 @@ from keras_transformers.tasks.parts import check_process
 from keras_transformers.tasks.task import Task
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.text.wider_vocabulary import check_new_tokens
+from keras_transformers.training.rematerialize import blocks_of
 from keras_transformers.training.workers.distribute import scope
 from keras_transformers.utils.keras_private import strategy_of
 
@@ -124,7 +125,9 @@ def _made_with(task: Task, source: Tokenizer, target: Tokenizer) -> Task:
 
 
 def _copy(model: keras.Model, wider: keras.Model) -> None:
-    """Copy the weights of a model, and what of it is frozen, into one with more rows of tokens."""
+    """Copy the weights of a model, what of it is frozen and which blocks rematerialise, into one with more rows of
+    tokens.
+    """
     known = {variable.path: variable for variable in model.weights}
     if others := known.keys() ^ {variable.path for variable in wider.weights}:
         raise ValueError(
@@ -133,6 +136,8 @@ def _copy(model: keras.Model, wider: keras.Model) -> None:
         )
     for layer in filter(lambda layer: layer.weights, wider.layers):
         layer.trainable = model.get_layer(layer.name).trainable
+    for block, new in zip(blocks_of(model), blocks_of(wider), strict=True):
+        new.remat = block.remat
     for variable in wider.weights:
         old = known[variable.path]
         values = keras.ops.convert_to_numpy(old)

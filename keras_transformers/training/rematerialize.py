@@ -32,8 +32,22 @@ def rematerialize(model: keras.Model, remat: bool = True) -> None:
     >>> model.get_layer("encoder_block_1").remat
     True
     """
-    blocks = [layer for layer in all_layers(model) if isinstance(layer, Block)]
+    blocks = blocks_of(model)
     if not blocks:
         raise ValueError(f"expected a model made of blocks, such as EncoderBlock: received {model.name!r} without any.")
     for block in blocks:
         block.remat = remat
+
+
+def blocks_of(model: keras.Model) -> list[Block]:
+    """Return the blocks of a model, in the order of its layers.
+
+    Example:
+
+    >>> from keras_transformers.families import bert
+    >>> from keras_transformers.models import encoder
+    >>> model = encoder(bert(vocabulary_size=100, num_layers=2, num_heads=2, hidden_dim=16))
+    >>> [block.name for block in blocks_of(model)]
+    ['encoder_block_0', 'encoder_block_1']
+    """
+    return [layer for layer in all_layers(model) if isinstance(layer, Block)]

@@ -14,6 +14,8 @@ NO_ROOM = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 def replace_file(path: Path, content: str) -> None:
     """Write a file in UTF-8 as a whole: at any moment the path has the old content or the new one.
 
+    Of a link, the file that it points to is replaced; what is no file, such as `/dev/stdout`, is written to.
+
     Example:
 
     >>> import tempfile
@@ -22,6 +24,10 @@ def replace_file(path: Path, content: str) -> None:
     >>> path.read_text()
     '{}'
     """
+    if path.exists() and not path.is_file():
+        path.write_text(content, encoding="utf-8")
+        return
+    path = path.resolve()
     partial = path.with_name(f".{path.name}.partial")
     try:
         with open(partial, "w", encoding="utf-8") as file:
@@ -29,9 +35,8 @@ def replace_file(path: Path, content: str) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(partial, path)
-    except OSError:
-        partial.unlink(missing_ok=True)  # on a full disk, it takes the place of the next one
-        raise
+    finally:
+        partial.unlink(missing_ok=True)  # of a write that failed: on a full disk, it takes the place of the next one
 
 
 @contextlib.contextmanager

@@ -19,6 +19,7 @@ from keras_transformers.text.end_token import with_end_token
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.training.freeze import freeze
 from keras_transformers.training.lora import add_lora
+from keras_transformers.training.rematerialize import blocks_of, rematerialize
 
 CORPUS = ["take two of these with water", "nimm zwei davon mit Wasser", "the doctor gave the old form"]
 NEW = ["metformin", "insulin", "New York", "😀"]
@@ -201,7 +202,10 @@ def test_what_was_set_since_is_kept():
     task = make("gpt2")
     task.generation = {"temperature": 0.5}
     freeze(task.model, ["decoder_block_0/*"])
+    rematerialize(task.model)
     wider = add_tokens(task, ["metformin"])
+    assert [block.remat for block in blocks_of(wider.model)] == [True]
+    assert [block.remat for block in blocks_of(add_tokens(make("gpt2"), ["metformin"]).model)] == [False]
     assert wider.generation == {"temperature": 0.5}
     assert [v.path for v in wider.model.trainable_variables] == [v.path for v in task.model.trainable_variables]
     tokenizer = task.tokenizer

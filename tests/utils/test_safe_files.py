@@ -1,6 +1,7 @@
 """Files that are written whole or not at all; locks of folders are tested with those who hold them."""
 
 import errno
+import os
 
 import pytest
 
@@ -18,6 +19,33 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path, monke
     with pytest.raises(OSError):
         replace_file(path, "new")
     assert [file.name for file in tmp_path.iterdir()] == ["a.json"] and path.read_text() == "old"
+
+
+def test_a_file_is_replaced_whole_or_stays(tmp_path, monkeypatch):
+    file, link = tmp_path / "page.html", tmp_path / "link.html"
+    file.write_text("old")
+    link.symlink_to(file)
+    with pytest.raises(UnicodeEncodeError):
+        replace_file(file, "new \ud800")
+    monkeypatch.setattr("os.replace", lambda *names: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        replace_file(file, "new")
+    assert file.read_text() == "old"
+    monkeypatch.undo()
+
+    replace_file(link, "new")
+
+    assert (file.read_text(), link.is_symlink()) == ("new", True)
+    assert {path.name for path in tmp_path.iterdir()} == {"page.html", "link.html"}
+
+
+def test_what_is_no_file_is_written_to(tmp_path):
+    """Such as /dev/stdout, a pipe or a device, which stays what it is."""
+    os.mkfifo(pipe := tmp_path / "pipe")
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    replace_file(pipe, "content")
+    assert os.read(reader, 100) == b"content" and pipe.is_fifo()
+    os.close(reader)
 
 
 @pytest.mark.parametrize(

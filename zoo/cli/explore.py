@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument
 
+from keras_transformers.utils.safe_files import replace_file
 from zoo.cli.app import MaxLength, Model, TaskName, app, examples, of_data, of_model, of_output, of_writing
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def explore(
         serve(loaded, name, view, port)
         return
     page = view.page(loaded, name)
-    write_file(html, page)
+    replace_file(html, page)
     print(f"{html}: {len(page.encode()) / 1e6:.2f} MB")
 
 
@@ -91,20 +91,3 @@ def read_lines(path: Path) -> str:
     if path.stat().st_size > MOST_BYTES:
         raise ValueError(f"{path} has more than {MOST_BYTES:,} bytes: a search is among some dozens of texts.")
     return path.read_text(encoding="utf-8-sig")
-
-
-def write_file(path: Path, text: str) -> None:
-    """Write a file atomically: a file that was there before is replaced when the new one is complete."""
-    path = path.resolve()  # of a link, what it points to
-    if path.exists() and not path.is_file():  # such as /dev/stdout
-        path.write_text(text, encoding="utf-8")
-        return
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with open(partial, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from keras_transformers.text.files.text_files import TextFiles
+from keras_transformers.text.files.text_files import TextFiles, is_packed
 from zoo.cli.app import step
 from zoo.scratch.chief_first import chief_first
 from zoo.scratch.kept_plan import KeptPlan
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from keras_transformers.text.tokenizer import Tokenizer
 
 TOKENS = "tokens"
-PACKED = (".gz", ".parquet")  # files that may be smaller than their text
 
 
 class CorpusRun(ABC):
@@ -56,8 +55,7 @@ class CorpusRun(ABC):
     def check_amount(self) -> None:
         """Refuse, before any work, a text that is too small for a batch whatever its tokens are."""
         least = self.settings.batch_size * self.max_length
-        is_packed = any(path.suffix.lower() in PACKED for path in self.files.files)
-        if not is_packed and self.files.size < least:
+        if not any(map(is_packed, self.files.files)) and self.files.size < least:
             raise ValueError(
                 f"the text has {self.files.size:,} bytes: expected at least the {least:,} tokens of a batch of "
                 f"{self.settings.batch_size} rows. Give more text, a smaller --batch-size or a smaller --max-length."

@@ -11,6 +11,7 @@ from keras_transformers.text.tokenizer import Tokenizer
 from zoo.scratch.corpus_run import CorpusRun
 from zoo.scratch.further_settings import FurtherSettings
 from zoo.scratch.new_models import MODELS
+from zoo.scratch.new_vocabulary import check_sentinels
 from zoo.scratch.origin import Origin
 from zoo.scratch.run_plan import Plan, make_plan
 
@@ -51,7 +52,9 @@ class FurtherRun(CorpusRun):
                 f"{settings.start} takes {most} tokens at most: received --max-length {settings.max_length}."
             )
         self.max_length = settings.max_length or min(self.wanted.max_length, most)
-        _ = self.tokenizer  # new tokens are checked before the text is read
+        tokenizer = self.tokenizer  # what it lacks, and its new tokens, are checked before the text is read
+        if self.start.task == "seq2seq_lm":
+            check_sentinels(tokenizer, self.max_length, f"the tokenizer of {settings.start}")
         super().__init__(settings)
         self.check_amount()
 

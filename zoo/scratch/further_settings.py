@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from keras_transformers.text.wider_vocabulary import check_new_tokens
 from keras_transformers.utils.untrusted import check_file
@@ -46,6 +48,17 @@ class FurtherSettings(RunSettings):
             raise ValueError(
                 f"--out {self.out} is the folder of --from, which an interrupted run reads again: give another --out."
             )
+
+    def identity(self) -> dict[str, Any]:
+        """Return the settings on which the run's result depends; of the start, what it holds, too."""
+        return super().identity() | {"start": f"{self.start}, content {self._content}"}
+
+    @cached_property
+    def _content(self) -> str:
+        from zoo._find import find
+        from zoo.scratch.origin import content_digest
+
+        return content_digest(find(self.start))
 
 
 def read_tokens(path: str | os.PathLike) -> tuple[str, ...]:

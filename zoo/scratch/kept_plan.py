@@ -17,6 +17,7 @@ from zoo.scratch.run_plan import Plan
 from zoo.scratch.run_settings import RunSettings, differences
 
 PLAN, STATES = "plan.json", "states"
+WEIGHTS = "*.safetensors"  # in the folder of a model
 KEYS = {field.name for field in fields(Plan)}
 FileFacts = Sequence[Sequence[Any]]  # name, bytes and sha256 of each file that a run reads
 
@@ -85,16 +86,34 @@ class KeptPlan:
         return kept
 
     def is_done(self, paths: Sequence[Path]) -> bool:
-        """Return whether a run with just these settings has ended here, of files with just this content.
+        """Return whether a run with just these settings has ended here, of files with just this content, and its model
+        is there.
 
         Args:
             paths: The files that it reads.
         """
         kept = self._kept()
-        if kept is None or not kept["done"] or differences(self.settings.identity(), kept["settings"]):
+        if kept is None or not kept["done"] or not any(self.settings.out.glob(WEIGHTS)):
+            return False
+        if differences(self.settings.identity(), kept["settings"]):
             return False
         sizes = [[str(path), path.stat().st_size] for path in paths]
         return sizes == [file[:2] for file in kept["files"]] and not _only_one_has(file_facts(paths), kept["files"])
+
+    def check_model(self) -> None:
+        """Refuse to replace a model that is not the one that the run here has written.
+
+        Raises:
+            ValueError: The run has ended, and the weights in the folder of its model have changed since.
+        """
+        kept, now = self._kept(), _weights(self.settings.out)
+        if kept is None or not kept["done"] or "weights" not in kept or not now:
+            return
+        if others := _only_one_has(now, kept["weights"]):
+            raise ValueError(
+                f"{self.settings.out} has another model than the run in {self.folder} has written: {others[0]} has "
+                "changed since, as by fine-tuning. It is not replaced: give another --out, or move it elsewhere."
+            )
 
     def write(self, plan: Plan, files: FileFacts, done: bool = False) -> None:
         """Keep a plan, and what it was made for; one that has just begun forgets the figures of the run before."""
@@ -103,6 +122,8 @@ class KeptPlan:
             for name in (METRICS, CURVE, SAMPLES):
                 (self.folder / name).unlink(missing_ok=True)
         values = {"done": done, "settings": self.settings.identity(), "files": files, "plan": plan.to_dict()}
+        if done:
+            values["weights"] = _weights(self.settings.out)
         replace_file(self.folder / PLAN, json.dumps(values, indent=2) + "\n")
         if done:
             shutil.rmtree(self.states, ignore_errors=True)
@@ -114,7 +135,8 @@ class KeptPlan:
             return None
         kept = read_object(path)
         plan = kept.get("plan")
-        if kept.keys() != {"done", "settings", "files", "plan"} or not isinstance(plan, dict) or plan.keys() != KEYS:
+        is_whole = kept.keys() - {"weights"} == {"done", "settings", "files", "plan"}
+        if not is_whole or not isinstance(plan, dict) or plan.keys() != KEYS:
             raise ValueError(
                 f"{path} is not of this version, or is damaged. Go on with the version that wrote it, give another "
                 f"--out, or remove {self.folder}."
@@ -135,6 +157,12 @@ def file_facts(paths: Sequence[Path]) -> list[tuple[str, int, str]]:
     from keras_transformers.data.corpus.survey import sha256_of
 
     return [(str(path), path.stat().st_size, sha256_of(path)) for path in paths]
+
+
+def _weights(out: Path) -> list[tuple[str, int, str]]:
+    """Return name, bytes and sha256 of the files of weights in the folder of a model; none if there is no model."""
+    found = file_facts(sorted(out.glob(WEIGHTS)))
+    return [(Path(path).name, size, checksum) for path, size, checksum in found]
 
 
 def _only_one_has(now: FileFacts, before: FileFacts) -> list[str]:

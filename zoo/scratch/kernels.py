@@ -26,6 +26,24 @@ def suited_dtype(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
     return "mixed_bfloat16" if set(BFLOAT16) & set(flags) else "float32"
 
 
+def check_dtype(name: str) -> None:
+    """Raise a `ValueError` for what is no dtype policy to train in.
+
+    Example:
+
+    >>> check_dtype("mixed_bfloat16")
+    """
+    try:
+        policy = keras.dtype_policies.get(name)
+    except (ValueError, TypeError):
+        policy = None
+    if policy is None or policy.quantization_mode or "float" not in policy.compute_dtype:
+        raise ValueError(
+            f"--dtype must be a Keras dtype policy of floats, such as float32, mixed_bfloat16 or mixed_float16: "
+            f"received {name!r}."
+        )
+
+
 def suits_xla(model: str, strategy: Any) -> bool:
     """Return whether XLA makes steps faster, once they are compiled: on an accelerator. On CPUs it makes all but the
     smallest models slower, and the first step takes seconds longer.

@@ -20,6 +20,7 @@ from zoo.scratch.pairs.pair_run import PairRun
 from zoo.scratch.pairs.pair_settings import PairSettings
 from zoo.scratch.run_plan import Plan
 from zoo.scratch.run_settings import RunSettings, command_of
+from zoo.scratch.standard_input import STDIN
 from zoo.scratch.text_run import TextRun
 
 if TYPE_CHECKING:
@@ -129,18 +130,28 @@ def run(settings: RunSettings, command: str) -> tuple[Task, dict[str, float] | N
     Returns:
         The task, and what was measured on held-out text; None if this very run has ended before.
     """
+    from keras_transformers.training.workers.distribute import is_chief
+    from keras_transformers.training.workers.strategy import chosen
+
     check_target(settings.out)
     kept = KeptPlan(settings)
+    kept.check_model()
     steps = next((steps for kind, steps in KINDS.items() if isinstance(settings, kind)), ON_TEXT)
-    work = steps.prepare(settings)
-    if kept.is_done(work.paths) and settings.out.is_dir():
-        import zoo
+    with contextlib.ExitStack() as stack:
+        # Standard input is kept in the folder of the run, which must not be another process's then.
+        is_piped = STDIN in settings.text
+        if is_piped and is_chief(chosen(settings.strategy)):
+            stack.enter_context(kept.alone())
+        work = steps.prepare(settings)
+        if kept.is_done(work.paths):
+            import zoo
 
-        print(f"{settings.out} is the model of just this run, which has ended. Another --out, or --seed, trains anew.")
-        return zoo.load(settings.out), None
-    from keras_transformers.training.workers.distribute import is_chief
-
-    with kept.alone() if is_chief(work.strategy) else contextlib.nullcontext():
+            print(
+                f"{settings.out} is the model of just this run, which has ended. Another --out or --seed trains anew."
+            )
+            return zoo.load(settings.out), None
+        if not is_piped and is_chief(work.strategy):
+            stack.enter_context(kept.alone())
         return _run_steps(steps, work, kept, command)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -108,6 +109,34 @@ def check_special_tokens(tokenizer: Tokenizer, task: str, folder: str) -> None:
                 f"the tokenizer in {folder} lacks a special token ({role}) that the model needs: {error} Give another "
                 f"folder, or one of {', '.join(KINDS)}, which is learned with its special tokens."
             ) from error
+
+
+def check_sentinels(tokenizer: Tokenizer | None, max_length: int, name: str) -> None:
+    """Raise a `ValueError` if a tokenizer has fewer sentinels than a row of text has hidden spans.
+
+    Args:
+        tokenizer: The tokenizer; None for one that is to be learned.
+        max_length: Tokens of a row.
+        name: Of the tokenizer, for the message.
+
+    Example:
+
+    >>> check_sentinels(learn_vocabulary(["a fine film"], "bytes", None, "t5"), 512, "mine")
+    """
+    from keras_transformers.data.objectives.span_corruption import SpanCorruption
+
+    count = 0 if tokenizer else SENTINELS
+    with contextlib.suppress(ValueError):  # there is no token of this name
+        while tokenizer and tokenizer.token_to_id(f"<extra_id_{count}>") is not None:
+            count += 1
+    objective = SpanCorruption(count, range(count), end_id=0, start_id=0)
+    _, spans = objective.counts(objective.block_length(max_length))
+    if count < spans:
+        raise ValueError(
+            f"{name} has {count} of T5's sentinels (<extra_id_0>, <extra_id_1>, ...), which stand for hidden spans: "
+            f"expected {spans}, for rows of {max_length} tokens. Give a smaller --max-length, or another tokenizer: "
+            f"a learned one (--tokenizer unigram) has {SENTINELS}."
+        )
 
 
 def _special_tokens(model: str, kind: str) -> tuple[str, ...]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from keras_transformers.checkpoints.names import architecture_of, names_of
 from keras_transformers.checkpoints.names.table import modern_name, their_name
@@ -140,6 +144,21 @@ class Origin:
                 "T5's <extra_id_0> to <extra_id_99>. Give a T5 whose tokenizer has them, such as t5_small; or pairs of "
                 "texts, by python -m zoo finetune --task seq2seq_lm."
             ) from None
+
+
+def content_digest(checkpoint: Checkpoint) -> str:
+    """Return a hash of what a checkpoint holds: its configuration, its tokenizer and the values of its weights.
+
+    Args:
+        checkpoint: It has weights.
+    """
+    stored = checkpoint.check()
+    state = hashlib.blake2b(json.dumps(stored.values, sort_keys=True, default=str).encode(), digest_size=6)
+    state.update(checkpoint.tokenizer.to_json(pretty=False).encode())
+    for tensor in sorted((tensor for tensor in stored.tensors() if tensor.is_weight), key=lambda tensor: tensor.name):
+        state.update(f"{tensor.name} {tensor.dtype} {tensor.shape}".encode())
+        state.update(np.ascontiguousarray(tensor.read()).tobytes())
+    return state.hexdigest()
 
 
 def licence_in(readme: Path) -> str:

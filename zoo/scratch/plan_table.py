@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 STATE_BYTES = 16  # of a parameter in training: weight, gradient and AdamW's two moments in float32
 TOKENS_A_ROW = 10  # of the corpus, at least, for each token of the vocabulary
 UNKNOWN, SHARED, REPEATED = 0.001, 0.01, 0.2  # shares from which on the user is warned
+UNLIKE = 1.5  # times the share to hold out that was asked for
 BEFORE = "held-out perplexity"
 
 
@@ -31,9 +32,6 @@ def plan_facts(run: CorpusRun, plan: Plan) -> dict[str, str]:
     settings, (train, held_out, facts) = run.settings, run.corpus
     tokens = settings.batch_size * run.max_length
     layers, heads, width = plan.size
-    split = (
-        "files of --validation" if settings.validation else f"{held_out.num_tokens:,} tokens, spread over the corpus"
-    )
     return {
         "text": ", ".join(
             counted(number, noun)
@@ -46,7 +44,7 @@ def plan_facts(run: CorpusRun, plan: Plan) -> dict[str, str]:
         ),
         "tokens": f"{train.num_tokens:,} to train on, {held_out.num_tokens:,} held out; "
         f"{held_out.num_characters / max(held_out.num_tokens, 1):.2f} characters a token",
-        "held out": split,
+        "held out": "files of --validation" if settings.validation else _share(run),
         "vocabulary": f"{run.tokenizer.vocabulary_size:,} tokens",
         **run.facts(),
         "model": f"{run.model}: {layers} layers of {width}, {heads} heads, {plan.parameters:,} parameters",
@@ -59,6 +57,14 @@ def plan_facts(run: CorpusRun, plan: Plan) -> dict[str, str]:
         "time": f"{duration(plan.steps * plan.seconds)} of training steps to the end; a round of {plan.round_steps:,} "
         f"steps takes {duration(plan.round_steps * plan.seconds)}",
     }
+
+
+def _share(run: CorpusRun) -> str:
+    """Return the share of the text that is held out, and the one that was asked for where it is another."""
+    asked, (_, held_out, facts) = run.settings.held_out, run.corpus
+    share = held_out.num_characters / facts.characters
+    unlike = f"; {asked:.1%} was asked for" * (not asked / UNLIKE < share < asked * UNLIKE)
+    return f"{share:.1%} of the text, spread over the corpus{unlike}"
 
 
 def warnings_of(run: CorpusRun, plan: Plan) -> Iterator[str]:

@@ -98,7 +98,8 @@ class RoundLog(keras.callbacks.Callback):
         row["is_best"] = self.best.best_epoch == epoch
         self.rows.append(row)
         self._print(row)
-        self._write(epoch)
+        self._sample(epoch, row)
+        self._write()
 
     def _print(self, row: dict[str, Any]) -> None:
         columns = {
@@ -119,16 +120,18 @@ class RoundLog(keras.callbacks.Callback):
         cells = [f"{value:>{width}}" for value, width in zip(columns.values(), widths, strict=True)]
         print("  ".join([*cells, *["best"] * row["is_best"]]), flush=True)
 
-    def _write(self, epoch: int) -> None:
+    def _sample(self, epoch: int, row: dict[str, Any]) -> None:
+        last = epoch + 1 == self.params["epochs"]
+        if self.write is not None and (epoch == 0 or last or (epoch + 1) % SAMPLED == 0):
+            row["sample"] = self.write()
+            print(self.show(row["sample"]), flush=True)
+
+    def _write(self) -> None:
+        """Write the files whole, from the rows: so a round that is trained again is in none of them twice."""
         replace_file(self.folder / METRICS, "".join(f"{json.dumps(row)}\n" for row in self.rows))
         replace_file(self.folder / CURVE, curve_page(self.title, self.rows))
-        last = epoch + 1 == self.params["epochs"]
-        if self.write is None or not (epoch == 0 or last or (epoch + 1) % SAMPLED == 0):
-            return
-        sample = self.write()
-        print(self.show(sample), flush=True)
-        with open(self.folder / SAMPLES, "a", encoding="utf-8") as file:
-            file.write(f"round {epoch + 1}:\n{sample}\n\n")
+        if samples := [f"round {row['round']}:\n{row['sample']}\n\n" for row in self.rows if "sample" in row]:
+            replace_file(self.folder / SAMPLES, "".join(samples))
 
 
 def _loss(logs: dict[str, Any], prefix: str) -> float:

@@ -91,6 +91,10 @@ class RunSettings:
         if self.tokenizer is not None:
             check_tokenizer(self.tokenizer)
         sizes_of(self.size, self.layers, self.heads, self.hidden_dim)
+        if self.dtype is not None:
+            from zoo.scratch.kernels import check_dtype
+
+            check_dtype(self.dtype)
         if len(given := [name for name in ("hours", "steps", "epochs") if getattr(self, name) is not None]) > 1:
             raise ValueError(f"--{' and --'.join(given)} both say how long to train: give one of them.")
         for name in ("hours", "epochs", "learning_rate"):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from keras_transformers.text.files.text_files import TextFiles
 from keras_transformers.text.tokenizer import Tokenizer
 from keras_transformers.utils.json_file import read_object
 from zoo.cli.app import step
@@ -15,6 +16,7 @@ from zoo.scratch.kept_plan import KeptPlan
 from zoo.scratch.new_models import new_model, sized
 from zoo.scratch.new_vocabulary import (
     CHARACTERS_A_TOKEN,
+    check_sentinels,
     check_special_tokens,
     is_folder,
     learn_vocabulary,
@@ -52,6 +54,15 @@ class TextRun(CorpusRun):
         self.max_length = settings.max_length or self.wanted.max_length
         self.model = settings.model
         self.check_amount()
+        given = self._tokenizer() if is_folder(self.kind) else None  # what it lacks is told before the text is read
+        if self.wanted.task == "seq2seq_lm":
+            name = f"the tokenizer in {self.kind}" if given else "a learned vocabulary"
+            check_sentinels(given, self.max_length, name)
+
+    @property
+    def kind(self) -> str:
+        """The kind of the tokenizer, or its folder."""
+        return self.settings.tokenizer or self.wanted.tokenizer
 
     @property
     def learned_from(self) -> dict[str, Any]:
@@ -64,21 +75,23 @@ class TextRun(CorpusRun):
         return chief_first(self.strategy, self._tokenizer)
 
     def _tokenizer(self) -> Tokenizer:
-        settings, kind = self.settings, self.settings.tokenizer or self.wanted.tokenizer
+        settings, kind = self.settings, self.kind
         if is_folder(kind):
             tokenizer = Tokenizer.from_folder(kind)
             check_special_tokens(tokenizer, self.wanted.task, kind)
             return tokenizer
-        size = settings.vocabulary or vocabulary_size(
-            self.wanted.vocabulary_size, self.files.size, kind, self.characters_a_token
-        )
-        key = {"kind": kind, "size": size, "model": settings.model, "lowercase": settings.lowercase}
+        key = {"kind": kind, "size": settings.vocabulary, "model": settings.model, "lowercase": settings.lowercase}
         key |= self.learned_from
         folder = settings.run_folder / TOKENIZER
         if (folder / LEARNED).is_file() and read_object(folder / LEARNED) == key:
             return Tokenizer.from_folder(folder)
         with step(f"learn a vocabulary ({kind.replace('_', ' ')})"):
-            texts = sample(self.files, self.files.size)
+            # Pairs are in memory, and have no text to read again.
+            characters = self.files.text_size if isinstance(self.files, TextFiles) else self.files.size
+            size = settings.vocabulary or vocabulary_size(
+                self.wanted.vocabulary_size, characters, kind, self.characters_a_token
+            )
+            texts = sample(self.files, characters)
             tokenizer = learn_vocabulary(texts, kind, size, settings.model, settings.lowercase)
         KeptPlan.write_kept(folder, LEARNED, key, tokenizer.save)
         return tokenizer

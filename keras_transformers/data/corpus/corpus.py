@@ -21,7 +21,7 @@ from keras_transformers.utils.safe_files import full_disk_as_error, locked, repl
 from keras_transformers.utils.untrusted import shown
 
 FACTS = "corpus.json"
-FORMAT = 1  # raised when the same text would be written otherwise
+FORMAT = 2  # raised when the same text would be written otherwise
 KEPT = "What was made so far stays: make room, and the same call goes on."
 
 
@@ -55,8 +55,9 @@ def make_corpus(
         files: The text.
         tokenizer: Cuts it. Its special tokens are not added.
         folder: Where to write; made if missing.
-        held_out_share: Share of the text that is held out, in (0, 0.5], but at most some 5 MB of it. With 20 documents
-            or more, every so manieth document is held out, else every so manieth section.
+        held_out_share: Share of the text that is held out, in (0, 0.5], but at most some 5 MB of it. Where there are
+            enough documents, at least 20, every so manieth is held out, else every so manieth section. A corpus so
+            small that its share is less than 1,024 characters holds out a section of so many.
         held_out_files: Instead, text that was held out already.
         end_id: The token to append to each document; None for none.
         seed: Of the choice of what is held out.

@@ -13,6 +13,7 @@ from keras_transformers.text.files.text_files import TextFiles
 FEWEST_DOCUMENTS = 20
 PIECE = 4 << 10  # characters of one text for the tokenizer: of 16,384, it takes a third longer
 SHORTEST_SECTION, LONGEST_SECTION = 4 << 10, 1 << 20  # characters
+FEWEST_CHARACTERS = 1 << 10  # that a small corpus holds out where it can: a row of tokens or more
 MOST_HELD_OUT = 5_000_000  # characters: enough for a loss to three digits
 
 
@@ -45,7 +46,8 @@ class Split:
 
         Args:
             characters, documents: Of the corpus.
-            share: Of the text that is held out, at most; and at most some 5 MB.
+            share: Of the text that is held out, as nearly as documents or sections allow; and at most some 5 MB. A
+                corpus so small that this share is less than 1,024 characters holds out a section of so many.
             seed: Of the first unit.
 
         Raises:
@@ -55,10 +57,11 @@ class Split:
             raise ValueError(f"Received a corpus of {characters} characters: expected more, to train and to hold out.")
         every = max(2, int(np.ceil(1 / share)), -(-characters // MOST_HELD_OUT))
         rng = np.random.default_rng(seed)
-        if documents >= FEWEST_DOCUMENTS and characters <= documents * LONGEST_SECTION:
-            return cls(None, min(every, documents), int(rng.integers(min(every, documents))), PIECE)
-        unit = min(max(characters // 200, SHORTEST_SECTION), LONGEST_SECTION, characters // 2)
-        piece = min(unit, PIECE)
+        if documents >= max(FEWEST_DOCUMENTS, every) and characters <= documents * LONGEST_SECTION:
+            return cls(None, every, int(rng.integers(every)), PIECE)
+        fitting = max(characters // every, min(FEWEST_CHARACTERS, characters // 2))  # one unit has the share, or more
+        unit = min(max(characters // 200, SHORTEST_SECTION), LONGEST_SECTION, fitting)
+        piece = PIECE if unit >= PIECE else max(unit // 4, 1)  # of a small unit, parts: where it ends is a piece's end
         surely = (characters - piece) // unit + 1  # units that a piece begins in, wherever the text is cut
         return cls(unit, every, int(rng.integers(min(every, surely))), piece)
 

@@ -12,6 +12,7 @@ from keras_transformers.data.corpus.line_facts import LineFacts
 from keras_transformers.data.corpus.read_ahead import read_ahead
 from keras_transformers.data.corpus.token_writer import TokenWriter
 from keras_transformers.text.encoded import Encoded
+from keras_transformers.text.id_table import IdTable, encoded_ids
 from keras_transformers.text.tokenizer import Tokenizer
 
 BATCH = 1 << 20  # characters that are tokenised at once
@@ -31,15 +32,14 @@ def write_tokens(
         end_id: Token at the end of a document; None for none.
         lines: Counts the lines of all pieces.
     """
-    unknown = unknown_id(tokenizer)
+    unknown, table = unknown_id(tokenizer), IdTable.of(tokenizer)
     for number, batch in enumerate(read_ahead(_batches(pieces, lines))):
         if number < writer.progress.batches:
             continue
-        rows = tokenizer.encode([piece.text for piece in batch], special_tokens=False)
-        for piece, row in zip(batch, rows, strict=True):
-            ids = np.array(row.ids, np.int64)
+        rows = encoded_ids(tokenizer, table, [piece.text for piece in batch])
+        for piece, (ids, row) in zip(batch, rows, strict=True):
             _append(writer, piece, ids, end_id)
-            if unknown is not None and (places := np.flatnonzero(ids == unknown)).size:
+            if row is not None and unknown is not None and (places := np.flatnonzero(ids == unknown)).size:
                 _note_unknown(writer, piece.text, row, places)
         writer.progress.batches += 1
         if not writer.progress.batches % COMMIT:

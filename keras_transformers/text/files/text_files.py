@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from keras_transformers.utils.number_checks import is_size
 
 PIECE = 16384  # characters of a piece when iterating
 JSON_LINES, PARQUET = (".jsonl", ".ndjson"), ".parquet"
+PACKED = (".gz", PARQUET)  # endings of files that may be smaller than their text
 
 
 class Section(NamedTuple):
@@ -44,6 +46,7 @@ class TextFiles:
     Attributes:
         files: tuple of `pathlib.Path`, sorted, each once.
         size: int, bytes of these files as they are stored.
+        text_size: int, about the size of their text, of compressed ones too.
         field, encoding: As given.
 
     Raises:
@@ -73,6 +76,15 @@ class TextFiles:
             raise ValueError(f"{_named(self.files)} without a byte: expected some text. Give other files.")
         for path in self.files:
             self._check(path)
+
+    @cached_property
+    def text_size(self) -> int:
+        """About the size of the text: the bytes of plain files, and the characters in those that are compressed, which
+        are read for it, once.
+        """
+        packed = [path for path in self.files if is_packed(path)]
+        stored = self.size - sum(path.stat().st_size for path in packed)
+        return stored + sum(len(text) for path in packed for _, blocks in self._documents(path) for text in blocks)
 
     def __iter__(self) -> Iterator[str]:
         """Yield the text in pieces, line ends kept, documents apart, cut at blank lines or line ends if possible."""
@@ -124,6 +136,15 @@ class TextFiles:
             raise ValueError(f"{path}: Parquet is compressed in itself. Unpack the .gz first: gunzip {path.name}.")
         else:
             open_parquet(path, self.field).close()
+
+
+def is_packed(path: Path) -> bool:
+    """Return whether a file may be smaller than its text.
+
+    >>> is_packed(Path("a.txt.GZ")), is_packed(Path("a.jsonl"))
+    (True, False)
+    """
+    return path.suffix.lower() in PACKED
 
 
 def _kind(path: Path) -> str:

@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 from keras_transformers.data.corpus.corpus import make_corpus, open_corpus
+from keras_transformers.data.corpus.held_out_split import Split
 from keras_transformers.data.corpus.survey import survey_text
 from keras_transformers.data.corpus.token_file import TokenFile
 from keras_transformers.text.files.text_files import TextFiles
+from keras_transformers.text.id_table import IdTable
 from keras_transformers.text.tokenizer import Tokenizer
 
 NOVELS = Path(os.environ.get("ZOO_DATA", Path(__file__).parents[4] / "shared/data")) / "gutenberg_novels/train.txt"
@@ -61,6 +63,29 @@ def test_held_out_sections_are_spread(write, tokenizer, tmp_path):
     numbers = [int(line.rpartition(" ")[2].strip(".")) // 7919 for line in held_out.splitlines()]
     assert numbers == sorted(numbers) and numbers[0] < 1000 and numbers[-1] > 7_000
     assert np.count_nonzero(np.diff(numbers) > 100) >= 8
+
+
+@pytest.mark.parametrize("kind", ["lines", "paragraphs", "one line"])
+@pytest.mark.parametrize("share", [0.01, 0.05, 0.2])
+@pytest.mark.parametrize("size", [8_000, 30_000, 79_000, 300_000])
+def test_a_small_corpus_holds_out_the_share(write, size, share, kind):
+    """Or a section of 1,024 characters, if that is more; of 8,000 characters it was half, once."""
+    text = sentences(size // len(LINE))
+    text = text if kind == "lines" else text.replace("\n", "\n\n" if kind == "paragraphs" else " ")
+    files, expected = write(text), max(share, 1024 / len(text))
+    for seed in range(5):
+        pieces = list(Split.of(len(text), 1, share, seed).pieces(files))
+        assert "".join(piece.text for piece in pieces) == text
+        held_out = sum(len(piece.text) for piece in pieces if piece.is_held_out) / len(text)
+        assert 0.5 * expected < held_out < 1.5 * expected, (seed, held_out, expected)
+
+
+def test_few_documents_hold_out_sections_of_a_small_share(tokenizer, tmp_path):
+    """Thirty documents cannot hold out one in a hundred."""
+    texts = [sentences(20, 20 * number) for number in range(30)]
+    (tmp_path / "a.jsonl").write_text("\n".join(json.dumps({"text": text}) for text in texts))
+    corpus = make_corpus(TextFiles(tmp_path / "a.jsonl"), tokenizer, tmp_path / "corpus", held_out_share=0.01)
+    assert 0.005 < corpus.held_out.num_characters / sum(map(len, texts)) < 0.02
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -135,6 +160,22 @@ def test_facts(write, tmp_path):
     assert facts.unknown_tokens >= 2 and "Ω" in facts.unknown_examples and "❤" in facts.unknown_examples
     assert facts.files[0][1] == len(text.encode()) and len(facts.files[0][2]) == 64
     assert open_corpus(tmp_path / "corpus").facts == facts
+
+
+@pytest.mark.parametrize("kind", ["bytes", "character"])
+def test_ids_by_a_table_are_those_of_the_library(tmp_path, monkeypatch, kind):
+    """Of text with added tokens typed in it, line ends of Windows, NUL, and characters that were not seen."""
+    odd = ["a\r\nb\0c", "</s> <|endoftext|>\ud7ff", "👩\u200d👧 é e\u0301 中", "<|endoftext|>"]
+    texts = [odd[number % 4] * (number % 9) + sentences(3, number) for number in range(60)]
+    (tmp_path / "a.jsonl").write_text("\n".join(json.dumps({"text": text}) for text in texts))
+    special = ["<|endoftext|>", "<unk>"] if kind == "character" else None
+    tokenizer = Tokenizer.train([sentences(100), "a\r\nb\0c</s>é"], model=kind, special_tokens=special)
+    corpus = make_corpus(TextFiles(tmp_path / "a.jsonl"), tokenizer, tmp_path / "table", end_id=0)
+    monkeypatch.setattr(IdTable, "of", lambda tokenizer: None)
+    expected = make_corpus(TextFiles(tmp_path / "a.jsonl"), tokenizer, tmp_path / "library", end_id=0)
+    for one, other in zip(corpus[:2], expected[:2], strict=True):
+        assert np.array_equal(one.tokens, other.tokens)
+    assert corpus.facts == expected.facts and (corpus.facts.unknown_tokens > 50) == (kind == "character")
 
 
 def test_duplicates_across_the_split_are_counted(write, tokenizer, tmp_path):

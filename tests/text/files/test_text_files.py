@@ -266,6 +266,15 @@ def test_one_long_line_takes_flat_memory(tmp_path, character):
     assert characters == count * len(character) and grown < 30
 
 
+def test_the_size_of_a_compressed_text(write, tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    pyarrow.parquet.write_table(pyarrow.table({"text": ["The fox ran. " * 9000] * 2}), tmp_path / "c.parquet")
+    paths = [write("a.txt.gz", "The fox ran.\n" * 9000), write("b.txt", ODD), tmp_path / "c.parquet"]
+    files = TextFiles(paths)
+    assert files.text_size == 3 * 9000 * 13 + len(ODD.encode()) and files.size < files.text_size / 20
+    assert TextFiles(paths[1]).text_size == TextFiles(paths[1]).size
+
+
 @pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
 def test_a_file_that_has_gone_meanwhile(write, name):
     path = write(name)

@@ -11,7 +11,6 @@ from command_line import fail, run
 
 import zoo
 from keras_transformers.analysis.explorer.view import View
-from zoo.cli.explore import write_file
 from zoo.cli.explore_page import HOST, frame, longer, serve
 
 # Pages need the extra `explore` and a browser, which the run of slow tests has.
@@ -86,24 +85,6 @@ def test_a_folder_that_does_not_exist_is_refused_before_anything_is_loaded(tmp_p
     code, error = fail("explore", "gpt2", "--html", tmp_path / "none" / "page.html")
 
     assert (code, "there is no folder" in error) == (2, True), error
-
-
-def test_a_file_is_replaced_whole_or_stays(tmp_path, monkeypatch):
-    file, link = tmp_path / "page.html", tmp_path / "link.html"
-    file.write_text("old")
-    link.symlink_to(file)
-    with pytest.raises(UnicodeEncodeError):
-        write_file(file, "new \ud800")
-    monkeypatch.setattr("os.replace", lambda *names: (_ for _ in ()).throw(KeyboardInterrupt))
-    with pytest.raises(KeyboardInterrupt):
-        write_file(file, "new")
-    assert file.read_text() == "old"
-    monkeypatch.undo()
-
-    write_file(link, "new")
-
-    assert (file.read_text(), link.is_symlink()) == ("new", True)
-    assert {path.name for path in tmp_path.iterdir()} == {"page.html", "link.html"}
 
 
 def test_a_port_that_is_taken_is_refused():

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+import re
 import shlex
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from keras_transformers.text.tokenizer import Tokenizer
-from zoo.scratch import text_rounds
+from zoo.scratch import text_rounds, text_run
+from zoo.scratch.new_vocabulary import learn_vocabulary, sample
 from zoo.scratch.pairs import pair_rounds
 from zoo.scratch.run_settings import RunSettings
 from zoo.scratch.text_run import TextRun
@@ -82,4 +88,41 @@ def test_a_tokenizer_without_special_tokens_is_refused_before_the_text_is_read(t
     (tmp_path / "a.txt").write_text("The fox ran." * 400, encoding="utf-8")
     settings = RunSettings(model, (str(tmp_path / "a.txt"),), tmp_path / "mine", tokenizer=str(tmp_path / "letters"))
     with pytest.raises(ValueError, match=rf"letters lacks a special token \({role}\) .* of 12 tokens"):
-        _ = TextRun(settings).tokenizer
+        TextRun(settings)
+
+
+def test_a_tokenizer_without_sentinels_is_refused_before_the_text_is_read(tmp_path):
+    special = ["<pad>", "</s>", "<unk>", "<extra_id_0>"]
+    Tokenizer.train([], model="bytes", special_tokens=special).save(tmp_path / "bytes")
+    (tmp_path / "a.txt").write_text("The fox ran." * 4000, encoding="utf-8")
+    settings = RunSettings("t5", (str(tmp_path / "a.txt"),), tmp_path / "mine", tokenizer=str(tmp_path / "bytes"))
+    with pytest.raises(ValueError, match=r"bytes has 1 of T5's sentinels .*: expected 14, for rows of 256 tokens"):
+        TextRun(settings)
+    with pytest.raises(ValueError, match=r"expected 2, for rows of 32 tokens"):
+        TextRun(replace(settings, max_length=32))
+    with pytest.raises(ValueError, match=r"a learned vocabulary has 100 of T5's sentinels .*: expected 114, for rows"):
+        TextRun(replace(settings, max_length=2048, batch_size=1, tokenizer="bytes"))
+    TextRun(replace(settings, max_length=16))
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "a.jsonl.gz"])
+def test_a_vocabulary_is_learned_from_every_place_of_a_compressed_text(tmp_path, monkeypatch, name):
+    """Its size is that of the text, and so is the part of it that is read."""
+    paragraphs = [f"Paragraph {number} is here.\n\n" + "x" * 3000 + "\n\n" for number in range(100)]
+    content = "".join(paragraphs)
+    if ".jsonl" in name:
+        content = "\n".join(json.dumps({"text": paragraph}) for paragraph in paragraphs)
+    (tmp_path / name).write_bytes(gzip.compress(content.encode()) if name.endswith(".gz") else content.encode())
+    asked = []
+
+    def learn(texts, kind, size, *others):
+        taken = "".join(texts)
+        asked.append((size, len(taken), [int(number) for number in re.findall(r"Paragraph (\d+)", taken)]))
+        return learn_vocabulary([taken], kind, size, *others)
+
+    monkeypatch.setattr(text_run, "learn_vocabulary", learn)
+    monkeypatch.setattr(text_run, "sample", partial(sample, most=100_000))
+    run = TextRun(RunSettings("gpt2", (str(tmp_path / name),), tmp_path / "mine", batch_size=1))
+    assert run.tokenizer.vocabulary_size <= 3100
+    size, taken, places = asked[0]
+    assert 3000 < size < 3100 and 90_000 < taken < 120_000 and min(places) < 20 and max(places) >= 80

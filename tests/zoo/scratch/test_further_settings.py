@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tiny import classifier
 
 from zoo.scratch.further_settings import FurtherSettings, read_tokens
+from zoo.scratch.kept_plan import KeptPlan
+from zoo.scratch.run_plan import Candidate, make_plan
 from zoo.scratch.run_settings import RunSettings, command_of, differences
 
 ASKED = {"start": "gpt_mini_en", "text": ("a.txt",), "out": Path("runs/mine")}
@@ -49,12 +54,48 @@ def test_the_folder_of_the_start_is_not_replaced(tmp_path, monkeypatch):
 
 def test_another_start_is_another_run():
     one, other = FurtherSettings(**ASKED), FurtherSettings(**ASKED | {"start": "mini_bert_en", "add_tokens": ("a",)})
-    assert differences(one.identity(), other.identity()) == [
-        "--add-tokens [] (was ['a'])",
-        "--from gpt_mini_en (was mini_bert_en)",
-    ]
+    tokens, start = differences(one.identity(), other.identity())
+    assert tokens == "--add-tokens [] (was ['a'])"
+    content = r"content [0-9a-f]{12}"
+    assert re.fullmatch(rf"--from gpt_mini_en, {content} \(was mini_bert_en, {content}\)", start)
     new = RunSettings("gpt2", ("a.txt",), Path("runs/mine"))
-    assert "--from None (was gpt_mini_en)" in differences(new.identity(), one.identity())
+    different = " ".join(differences(new.identity(), one.identity()))
+    assert re.search(rf"--from None \(was gpt_mini_en, {content}\)", different)
+
+
+def test_a_start_that_has_changed_is_another_run(tmp_path):
+    """Its files may be written anew, and have another time; a weight, a token or a setting makes another model."""
+    start, task = tmp_path / "start", classifier()
+    settings = FurtherSettings(**ASKED | {"start": str(start), "out": tmp_path / "mine"})
+    (tmp_path / "mine.run").mkdir()
+    task.save(start)
+    plan = make_plan(settings, Candidate((1, 2, 16), 1_000, 0.1), 100, 10, 64)
+    KeptPlan(settings).write(plan, [])
+
+    def again() -> FurtherSettings:
+        return replace(settings)  # as the same command makes them
+
+    task.save(start)
+    assert KeptPlan(again()).check()["plan"] == plan.to_dict()
+    variable = task.model.weights[0]
+    variable.assign(variable + 1)
+    task.save(start)
+    with pytest.raises(
+        ValueError, match=r"other settings is under way in .*: --from .*start, content .* \(was .*start"
+    ):
+        KeptPlan(again()).check()
+    KeptPlan(settings).write(plan, [], done=True)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "model.safetensors").touch()
+    assert KeptPlan(settings).is_done([]) and not KeptPlan(again()).is_done([])
+    changed = {"config.json": ('"hidden_act": "gelu"', '"hidden_act": "relu"'), "tokenizer.json": ("fine", "fiNe")}
+    contents = {again().identity()["start"]}
+    for name, change in changed.items():
+        text = (start / name).read_text(encoding="utf-8")
+        assert change[0] in text, text
+        (start / name).write_text(text.replace(*change), encoding="utf-8")
+        contents.add(again().identity()["start"])
+    assert len(contents) == 3
 
 
 def test_a_file_of_tokens(tmp_path):

@@ -5,16 +5,24 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from zoo.scratch.kept_plan import PLAN, KeptPlan, file_facts
+from zoo.scratch.new import run
 from zoo.scratch.run_plan import Candidate, make_plan
 from zoo.scratch.run_settings import RunSettings
 from zoo.scratch.standard_input import keep_standard_input
 
 FILES = [("a.txt", 5, "0" * 64)]
+
+
+def model_in(out: Path, content: bytes = b"weights") -> None:
+    out.mkdir(exist_ok=True)
+    (out / "model.safetensors").write_bytes(content)
 
 
 def kept(out: Path, **given) -> tuple[KeptPlan, object]:
@@ -54,6 +62,7 @@ def test_a_run_of_other_text_has_not_ended(tmp_path):
     text = tmp_path / "a.txt"
     text.write_text("The cat sat.", encoding="utf-8")
     keeper, plan = kept(tmp_path / "mine", steps=7)
+    model_in(tmp_path / "mine")
     keeper.write(plan, file_facts([text]), done=True)
     os.utime(text, (1, 1))
     assert keeper.is_done([text]) and not keeper.is_done([text, text]) and not keeper.is_done([])
@@ -85,12 +94,53 @@ def test_one_process_at_a_time(tmp_path):
 def test_after_its_end_a_run_is_known_and_another_may_begin(tmp_path):
     keeper, plan = kept(tmp_path / "mine", steps=7)
     keeper.states.mkdir()
+    model_in(tmp_path / "mine")
     keeper.write(plan, [], done=True)
     assert keeper.is_done([]) and not keeper.states.exists()
     other, other_plan = kept(tmp_path / "mine", steps=8)
     assert other.read(FILES) is None and not other.is_done([])
     other.write(other_plan, FILES)
     assert other.read(FILES) == other_plan
+
+
+@pytest.mark.parametrize("left", ["nothing", "an empty folder"])
+def test_a_run_whose_model_is_gone_has_not_ended(tmp_path, left):
+    """There is nothing to load: the same command trains anew, into the folder that is there."""
+    keeper, plan = kept(tmp_path / "mine", steps=7)
+    model_in(tmp_path / "mine")
+    keeper.write(plan, [], done=True)
+    assert keeper.is_done([])
+    shutil.rmtree(tmp_path / "mine")
+    if left == "an empty folder":
+        (tmp_path / "mine").mkdir()
+    assert not keeper.is_done([])
+    keeper.check_model()
+
+
+def test_a_model_that_was_changed_after_the_run_is_not_replaced(tmp_path):
+    """Neither by the same command nor by another one."""
+    keeper, plan = kept(tmp_path / "mine", steps=7)
+    keeper.check_model()
+    model_in(tmp_path / "mine")
+    keeper.write(plan, [], done=True)
+    (tmp_path / "mine" / "README.md").write_text("My notes.", encoding="utf-8")
+    keeper.check_model()
+    model_in(tmp_path / "mine", b"finetun")
+    for one in (keeper, kept(tmp_path / "mine", seed=3)[0]):
+        with pytest.raises(ValueError, match=r"mine has another model than .*: model.safetensors has changed since"):
+            one.check_model()
+    keeper.write(plan, [])  # a run that is under way may replace what is there
+    keeper.check_model()
+
+
+def test_a_second_process_leaves_the_standard_input_of_a_run(tmp_path, monkeypatch):
+    """It is refused before it reads any."""
+    keeper, _ = kept(tmp_path / "mine", steps=7)
+    path = keep_standard_input(keeper.folder / "stdin.txt", io.BytesIO(b"The cat sat.\n"))
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(b"The dog ran.\n" * 9000)))
+    with keeper.alone(), pytest.raises(ValueError, match="another process trains in"):
+        run(RunSettings("gpt2", ("-",), tmp_path / "mine"), "train --text -")
+    assert path.read_bytes() == b"The cat sat.\n" and list(keeper.folder.iterdir()) == [path]
 
 
 def test_standard_input_is_kept_once(tmp_path):

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from zoo.scratch.new_vocabulary import check_tokenizer, is_folder, learn_vocabulary, sample, vocabulary_size
+from keras_transformers.text.tokenizer import Tokenizer
+from zoo.scratch.new_vocabulary import (
+    check_sentinels,
+    check_tokenizer,
+    is_folder,
+    learn_vocabulary,
+    sample,
+    vocabulary_size,
+)
 
 TEXTS = {
     "german": "Über den Wölken muß die Freiheit wohl grenzenlos sein.\nÄpfel,  Öl — und süße Grüße!\n",
@@ -40,6 +48,17 @@ def test_t5_has_its_sentinels_in_order():
     tokenizer = learn_vocabulary(["abc abd"] * 9, "unigram", 420, "t5")
     first, last = (tokenizer.token_to_id(f"<extra_id_{number}>") for number in (0, 99))
     assert last - first == 99 and first == 3
+
+
+@pytest.mark.parametrize(("count", "length", "spans"), [(0, 8, 1), (27, 512, 28), (99, 2048, 114)])
+def test_fewer_sentinels_than_spans(count, length, spans):
+    """A row of 512 tokens is 568 of text, whose 15 % are in 28 spans of three (Raffel et al. 2020)."""
+    special = ["<pad>", "</s>", "<unk>", *(f"<extra_id_{number}>" for number in range(count))]
+    tokenizer = Tokenizer.train([], model="bytes", special_tokens=special)
+    with pytest.raises(ValueError, match=rf"mine has {count} of T5's sentinels .*: expected {spans}, for rows of"):
+        check_sentinels(tokenizer, length, "mine")
+    more = tokenizer.with_tokens([f"<extra_id_{number}>" for number in range(count, spans)])
+    check_sentinels(more, length, "mine")
 
 
 def test_a_character_that_was_not_seen_is_the_unknown_token():

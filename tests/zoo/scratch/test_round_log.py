@@ -55,6 +55,17 @@ def test_samples_now_and_then(tmp_path):
     assert (tmp_path / SAMPLES).read_text() == "round 1:\nsample 0\n\nround 5:\nsample 1\n\nround 7:\nsample 2\n\n"
 
 
+def test_a_round_that_is_trained_again_has_one_sample(tmp_path):
+    """Whatever the samples hold: a process was killed after the sample of the fifth round, before its state."""
+    texts = iter(f"round 1:\nsample {number}\n\nround 5:\n" for number in range(9))
+    logged(tmp_path, 5, write=lambda: next(texts))
+    before = (tmp_path / SAMPLES).read_text()
+    logged(tmp_path, 6, first=4, write=lambda: next(texts))
+    parts = [f"round {one}:\nround 1:\nsample {two}\n\nround 5:\n\n\n" for one, two in ((1, 0), (5, 1), (5, 2), (6, 3))]
+    assert before == parts[0] + parts[1]
+    assert (tmp_path / SAMPLES).read_text() == parts[0] + parts[2] + parts[3]
+
+
 def test_a_loss_that_is_not_finite(tmp_path):
     log = logged(tmp_path, 1)
     log.on_epoch_begin(1)

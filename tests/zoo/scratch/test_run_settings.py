@@ -27,6 +27,10 @@ ASKED = {"model": "gpt2", "text": ("a.txt",), "out": Path("runs/mine")}
         ({"dropout": 1.0}, "--dropout must be a share"),
         ({"held_out": 0.0}, "--held-out 0 leaves nothing to measure on"),
         ({"held_out": 0.6}, "--held-out must be at most 0.5, half of the text: received 0.6"),
+        ({"dtype": "float33"}, "--dtype must be a Keras dtype policy of floats, such as .*: received 'float33'"),
+        ({"dtype": "int8_from_float32"}, "--dtype must be"),
+        ({"dtype": "int32"}, "--dtype must be"),
+        ({"dtype": ""}, "--dtype must be"),
         ({"tokenizer": "bpe"}, "--tokenizer must be one of"),
         ({"tokenizer": "bytes", "vocabulary": 100}, "--vocabulary is the size of a learned vocabulary"),
     ],
@@ -34,6 +38,11 @@ ASKED = {"model": "gpt2", "text": ("a.txt",), "out": Path("runs/mine")}
 def test_bad_settings(given, message):
     with pytest.raises(ValueError, match=message):
         RunSettings(**ASKED | given)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "mixed_bfloat16", "mixed_float16"])
+def test_dtypes_to_train_in(dtype):
+    assert RunSettings(**ASKED, dtype=dtype).dtype == dtype
 
 
 def test_the_run_is_kept_beside_the_model(tmp_path):

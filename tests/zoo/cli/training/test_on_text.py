@@ -46,6 +46,7 @@ def train(text, out, *options, model: str = "gpt2") -> str:
 @pytest.mark.integration
 def test_a_decoder_from_text_to_its_next_command(quick, text, tmp_path):
     out = tmp_path / "mine"
+    out.mkdir()  # an empty folder that is there is written
     printed = train(text, out)
     assert "gpt2: 1 layers of 32, 2 heads" in printed and "6 steps of 4 x 32 tokens" in printed
     results = json.loads(printed.splitlines()[-1])
@@ -65,6 +66,10 @@ def test_a_decoder_from_text_to_its_next_command(quick, text, tmp_path):
     assert "has ended" in repeated and "measure" not in repeated
     assert (out / "README.md").read_text(encoding="utf-8") == card
     assert "has ended" not in train(text, out, "--seed", "2")  # what is asked is not what was made
+    task.model.weights[0].assign(task.model.weights[0] * 2)  # as fine-tuning in place does
+    task.save(out)
+    code, error = fail("train", "--text", text, "--model", "gpt2", *SMALL, *SHORT, "--seed", "2", "--out", out)
+    assert code == 2 and "has another model than the run in" in error
 
 
 @pytest.mark.integration
@@ -103,6 +108,7 @@ BAD = {
     "two lengths": (["--hours", "1", "--steps", "2"], "--hours and --steps both say how long to train"),
     "share": (["--held-out", "1.5"], "--held-out must be a share from 0 to below 1"),
     "nothing held out": (["--held-out", "0"], "--held-out 0 leaves nothing to measure on"),
+    "dtype": (["--dtype", "float33"], "--dtype must be a Keras dtype policy of floats"),
     "missing": (["--text", "{folder}/none.txt"], "none.txt"),
     "no match": (["--text", "{folder}/*.none"], "*.none"),
 }
