@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from keras_transformers.data.batches.own_rows import RowDraws, row_generators
 from keras_transformers.data.objectives.translation import Translation, Translations
 from keras_transformers.data.sources.rows import Ragged, Rows
 
@@ -52,6 +53,8 @@ class TextInfilling:
     [[0, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 2]]
     """
 
+    is_row_wise = True
+
     def __init__(
         self,
         vocabulary_size: int,
@@ -75,9 +78,10 @@ class TextInfilling:
     def check(self, rows: Rows):
         self.translation.check(Translations(rows.token_ids, rows.token_ids))
 
-    def __call__(self, rows: Rows, width: int, rng: np.random.Generator) -> tuple[dict, np.ndarray]:
+    def __call__(self, rows: Rows, width: int, rng: RowDraws) -> tuple[dict, np.ndarray]:
         texts = np.split(rows.token_ids.tokens(), np.cumsum(rows.lengths)[:-1])
-        sources = [self.masked(self.mixed(text, rng), rng) for text in texts]
+        generators = row_generators(rng, rows.num_rows)
+        sources = [self.masked(self.mixed(text, own), own) for text, own in zip(texts, generators, strict=True)]
         sides = (Ragged.of([[self.begin_id, *row, self.end_id] for row in side]) for side in (sources, texts))
         return self.translation(Translations(*sides), int(width) + 2)
 
