@@ -233,9 +233,7 @@ class _Passes:
 
 
 def _signature(source: Source, objective: Objective, batching: Batching, parts: int) -> Any:
-    """Return shapes and dtypes of one of the parts of an element; an axis is None if the shortest and the longest bucket
-    differ in it.
-    """
+    """Return shapes and dtypes of a part of an element; an axis is None if it is not the same in all buckets."""
     import tensorflow as tf
 
     sample = source.sample()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import keras
 import numpy as np
 import pytest
@@ -59,7 +61,7 @@ def of_replicas(dataset, workers: int, replicas: int) -> list[list]:
         first, count = worker * replicas, workers * replicas
         mine = list(dataset.own([Share(index, count) for index in range(first, first + replicas)]))
         parts.append([mine[number : number + replicas] for number in range(0, len(mine), replicas)])
-    return [sum(steps, []) for steps in zip(*parts, strict=True)]
+    return [[*chain.from_iterable(steps)] for steps in zip(*parts, strict=True)]
 
 
 def assert_same(dataset, workers: int, replicas: int) -> None:

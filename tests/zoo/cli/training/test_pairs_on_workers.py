@@ -13,8 +13,9 @@ import rule_pairs
 from safetensors.numpy import load_file
 
 OPTIONS = (
-    "--layers", "1", "--heads", "2", "--hidden-dim", "32", "--max-length", "32", "--vocabulary", "150", "--dropout", "0",
-    "--batch-tokens", "512", "--steps", "18", "--rounds", "3", "--dtype", "float32", "--held-out", "0.1",
+    "--layers", "1", "--heads", "2", "--hidden-dim", "32", "--max-length", "32", "--vocabulary", "150",
+    "--dropout", "0", "--batch-tokens", "512", "--steps", "18", "--rounds", "3", "--dtype", "float32",
+    "--held-out", "0.1",
 )  # fmt: skip
 
 
