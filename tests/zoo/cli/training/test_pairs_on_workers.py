@@ -12,22 +12,24 @@ import pytest
 import rule_pairs
 from safetensors.numpy import load_file
 
+from zoo.scratch.round_log import read_rounds
+
 OPTIONS = (
     "--layers", "1", "--heads", "2", "--hidden-dim", "32", "--max-length", "32", "--vocabulary", "150",
-    "--dropout", "0", "--batch-tokens", "512", "--steps", "18", "--rounds", "3", "--dtype", "float32",
+    "--dropout", "0", "--batch-tokens", "512", "--steps", "12", "--rounds", "2", "--dtype", "float32",
     "--held-out", "0.1",
 )  # fmt: skip
 
 
-def kill_after_a_round(command: list[str], metrics: Path) -> None:
-    """Kill two workers once the figures of a round are written."""
+def kill_after_a_round(command: list[str], states: Path) -> None:
+    """Kill two workers once a state of the second round is there."""
     workers, deadline = clusters.start_workers(command, 2), time.monotonic() + clusters.LIMIT
-    while not metrics.is_file() and time.monotonic() < deadline and all(one.poll() is None for one in workers):
+    while not [*states.glob("epoch-00001-*")] and time.monotonic() < deadline and workers[0].poll() is None:
         time.sleep(0.05)
     for worker in workers:
         worker.kill()
     outputs = [worker.communicate()[0] for worker in workers]
-    assert metrics.is_file(), outputs[0][-3000:]
+    assert [*states.glob("epoch-00001-*")], outputs[0][-3000:]
 
 
 @pytest.mark.slow
@@ -40,7 +42,7 @@ def test_two_workers_that_are_killed_end_as_one(tmp_path):
 
     (alone,) = clusters.run_workers(command("one"), 1)
     several = command("two", "--strategy", "multi_worker")
-    kill_after_a_round(several, tmp_path / "two.run/metrics.jsonl")
+    kill_after_a_round(several, tmp_path / "two.run/states")
     assert not (tmp_path / "two").exists()
     chief, other = clusters.run_workers(several, 2)
     assert "bleu" in chief and "held-out perplexity" in chief and "(measured)" not in other
@@ -55,5 +57,5 @@ def test_two_workers_that_are_killed_end_as_one(tmp_path):
     assert one.keys() == two.keys()
     for name in one:
         np.testing.assert_allclose(one[name], two[name], atol=2e-4, err_msg=name)
-    rounds = [json.loads(line) for line in (tmp_path / "two.run/metrics.jsonl").read_text().splitlines()]
-    assert [row["round"] for row in rounds] == [1, 2, 3] and all("bleu" in row for row in rounds)
+    rounds = read_rounds(tmp_path / "two.run")
+    assert [row["round"] for row in rounds] == [1, 2] and all("bleu" in row for row in rounds)
