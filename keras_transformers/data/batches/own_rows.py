@@ -72,7 +72,7 @@ def row_generators(rng: RowDraws, num_rows: int) -> list[np.random.Generator]:
 
     Example:
 
-    >>> [generator.integers(6) for generator in row_generators(np.random.default_rng(0), 3)]
-    [0, 4, 2]
+    >>> [int(generator.integers(6)) for generator in row_generators(np.random.default_rng(0), 3)]
+    [5, 0, 5]
     """
     return [np.random.default_rng(seed) for seed in rng.integers(1 << 63, size=(num_rows,)).tolist()]
