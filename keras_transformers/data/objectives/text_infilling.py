@@ -48,7 +48,7 @@ class TextInfilling:
     >>> objective = TextInfilling(50, mask_id=49, begin_id=0, end_id=2, start_id=2, pad_id=1)
     >>> inputs, labels = objective(Rows.of([range(3, 13)], None), 10, np.random.default_rng(0))
     >>> inputs["encoder_token_ids"].tolist()
-    [[0, 3, 4, 49, 5, 6, 7, 8, 9, 10, 49, 2]]
+    [[0, 3, 4, 49, 5, 6, 7, 8, 49, 12, 2, 1]]
     >>> labels.tolist()
     [[0, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 2]]
     """
