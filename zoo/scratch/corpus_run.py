@@ -169,16 +169,15 @@ class CorpusRun(ABC):
         from keras_transformers.training.workers.distribute import is_chief
 
         kept = KeptPlan(self.settings)
-        corpus = self.corpus
         if (plan := kept.read(self.file_facts)) is None:
-            plan = self.new_plan(*self._rows(corpus))
+            plan = self.new_plan(*self.rows())
             if is_chief(self.strategy):
                 kept.write(plan, self.file_facts)
         return plan
 
-    def _rows(self, corpus: Corpus) -> tuple[int, int]:
+    def rows(self) -> tuple[int, int]:
         """Return the rows to train on, and those held out; check that there are enough."""
-        length, size = self.max_length, self.settings.batch_size
+        corpus, length, size = self.corpus, self.max_length, self.settings.batch_size
         train, held_out = corpus.train.num_tokens // length, max(corpus.held_out.num_tokens // length, 1)
         if train < size:
             raise ValueError(

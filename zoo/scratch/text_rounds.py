@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.cli.app import step
+from zoo.scratch.chief_first import chief_alone
 from zoo.scratch.corpus_run import CorpusRun
 from zoo.scratch.kept_plan import KeptPlan
 from zoo.scratch.round_log import RoundLog, Units, written
@@ -110,8 +111,6 @@ def finish(run: CorpusRun, plan: Plan, task: Task, command: str) -> tuple[Task, 
         The task that was written: if no round is better than a model was before any step, that model; and what was
         measured, by name.
     """
-    from keras_transformers.training.workers.distribute import is_chief, sum_over_replicas
-
     measured, before = run.held_out_figures(task), plan.start_perplexity
     if before is not None and not measured["perplexity"] < before:  # nan, too
         print(f"no round is better than the start, whose perplexity is {before:.4g}: its weights are kept.")
@@ -126,9 +125,7 @@ def finish(run: CorpusRun, plan: Plan, task: Task, command: str) -> tuple[Task, 
     run.restore(task, plan)  # fine-tuning has the family's dropout again
     with step(f"save {run.settings.out}"):
         task.save(run.settings.out, files=_files(run, plan, results, command))
-    if is_chief(run.strategy):
-        KeptPlan(run.settings).write(plan, run.file_facts, done=True)
-    sum_over_replicas(run.strategy, 0)  # a barrier: to TensorFlow, a worker that ends before the others has crashed
+    chief_alone(run.strategy, partial(KeptPlan(run.settings).write, plan, run.file_facts, done=True))
     return task, results
 
 
