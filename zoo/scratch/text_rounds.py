@@ -38,10 +38,10 @@ def train_rounds(run: CorpusRun, plan: Plan) -> Task:
 
     settings, kept = run.settings, KeptPlan(run.settings)
     task = run.task(plan.size, plan.dropout, plan.dtype)
-    dataset = run.dataset(task, steps_per_epoch=plan.round_steps)
+    dataset = run.dataset(task, plan.batch_size, steps_per_epoch=plan.round_steps)
     held_out = task.dataset(
-        run.corpus.held_out, batch_size=settings.batch_size, shuffle=False,
-        num_rows=plan.held_out_steps * settings.batch_size,
+        run.corpus.held_out, batch_size=plan.batch_size, shuffle=False,
+        num_rows=plan.held_out_steps * plan.batch_size,
     )  # fmt: skip
     with scope(strategy_of(task.model)):
         rate = WarmupCosine(plan.learning_rate, plan.warmup_steps, plan.steps)
@@ -49,7 +49,9 @@ def train_rounds(run: CorpusRun, plan: Plan) -> Task:
         task.compile(optimizer, jit_compile=plan.jit_compile)
     best = BestEpoch(MONITOR, "down")
     patience = keras.callbacks.EarlyStopping(MONITOR, mode="min", patience=settings.patience)
-    log = RoundLog(kept.folder, units(run), best, sampler(run, task), f"{settings.out.name}: losses in nats a token")
+    log = RoundLog(
+        kept.folder, units(run, plan), best, sampler(run, task), f"{settings.out.name}: losses in nats a token"
+    )
     resume = Resume(kept.states, dataset, every=plan.state_steps, callbacks=[best, patience])
     log.resume = resume
     callbacks = [best, patience, log, *tensorboard(kept.folder), resume]
@@ -66,12 +68,12 @@ def tensorboard(folder: Path) -> list[Any]:
     return [keras.callbacks.TensorBoard(folder / "tensorboard", write_graph=False)]
 
 
-def units(run: CorpusRun) -> Units:
+def units(run: CorpusRun, plan: Plan) -> Units:
     """Return what the figures of a run are made from."""
     held_out = run.corpus.held_out
     is_causal = run.wanted.task == "causal_lm"
     characters = held_out.num_characters / held_out.num_tokens if is_causal else None
-    return Units(run.settings.batch_size * run.max_length, characters)
+    return Units(plan.batch_size * run.max_length, characters)
 
 
 def sampler(run: CorpusRun, task: Task) -> Any:

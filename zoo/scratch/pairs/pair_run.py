@@ -28,7 +28,7 @@ from zoo.scratch.pairs.pair_choice import (
 )
 from zoo.scratch.pairs.pair_files import Pairs
 from zoo.scratch.pairs.pair_settings import PairSettings
-from zoo.scratch.run_plan import Candidate, Plan, choose_size, make_plan
+from zoo.scratch.run_plan import BATCH, Candidate, Plan, choose_size, make_plan
 from zoo.scratch.text_run import TextRun
 
 if TYPE_CHECKING:
@@ -179,15 +179,14 @@ class PairRun(TextRun):
         return round(sum(self.encoded[0].tokens) / self.steps_a_pass)
 
     def rows(self) -> tuple[int, int]:
-        """Return the rows to train on, and those held out, as if a batch of tokens had `batch_size` rows."""
-        size = self.settings.batch_size
-        return self.steps_a_pass * size, self._count(self.encoded[1]) * size
+        """Return the rows to train on, and those held out, as if a batch of tokens had `BATCH` rows."""
+        return self.steps_a_pass * BATCH, self._count(self.encoded[1]) * BATCH
 
     def new_plan(self, rows: int, held_out_rows: int) -> Plan:
         """Return a plan whose dropout suits the passes over the pairs."""
         settings, tokens = self.settings, sum(self.encoded[0].tokens)
         candidate = choose_size(settings, self.tokens_a_step, tokens, self.measure)
-        plan = make_plan(settings, candidate, rows, held_out_rows, self.tokens_a_step / settings.batch_size)
+        plan = make_plan(settings, candidate, rows, held_out_rows, self.tokens_a_step / BATCH)
         passes = plan.steps / self.steps_a_pass
         dropout = next(rate for most, rate in DROPOUTS if passes <= most)
         return replace(
