@@ -107,7 +107,9 @@ def train(
     hours: Annotated[float | None, of_training(help="Time to train; it chooses steps, and size if not given.")] = None,
     steps: Annotated[int | None, of_training(help="Or updates.", min=1)] = None,
     epochs: Annotated[float | None, of_training(help="Or passes over the text; of a recipe if not its own.")] = None,
-    batch_size: Annotated[int, of_training(help="Rows a step.", min=1)] = 16,
+    batch_size: Annotated[
+        int | None, of_training(help="Rows a step.", min=1, show_default="16; fewer with few --hours")
+    ] = None,
     batch_tokens: Annotated[
         int | None, of_training(help="Of pairs: tokens of a step on each side, padding included.", show_default="4096")
     ] = None,

@@ -31,3 +31,25 @@ def chief_first(strategy: Any | None, make: Callable[[], T]) -> T:
         return made
     sum_over_replicas(strategy, 0)
     return make()
+
+
+def chief_alone(strategy: Any | None, make: Callable[[], T]) -> T | None:
+    """Call a function on the chief, while the other workers wait for its end.
+
+    Args:
+        strategy: A `tf.distribute` strategy, or None for one process.
+        make: Takes no step together with the other workers.
+
+    Returns:
+        What the function returns; None on the other workers.
+
+    Example:
+
+    >>> chief_alone(None, lambda: "written")
+    'written'
+    """
+    from keras_transformers.training.workers.distribute import is_chief, sum_over_replicas
+
+    made = make() if is_chief(strategy) else None
+    sum_over_replicas(strategy, 0)  # a barrier: to TensorFlow, a worker that ends before the others has crashed
+    return made

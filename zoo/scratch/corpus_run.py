@@ -13,7 +13,7 @@ from zoo.cli.app import step
 from zoo.scratch.chief_first import chief_first
 from zoo.scratch.kept_plan import KeptPlan
 from zoo.scratch.new_models import NewModel
-from zoo.scratch.run_plan import Candidate, Plan
+from zoo.scratch.run_plan import BATCH, Candidate, Plan
 from zoo.scratch.run_settings import RunSettings
 from zoo.scratch.standard_input import STDIN, keep_standard_input
 
@@ -54,11 +54,11 @@ class CorpusRun(ABC):
 
     def check_amount(self) -> None:
         """Refuse, before any work, a text that is too small for a batch whatever its tokens are."""
-        least = self.settings.batch_size * self.max_length
+        least = self.batch_size * self.max_length
         if not any(map(is_packed, self.files.files)) and self.files.size < least:
             raise ValueError(
                 f"the text has {self.files.size:,} bytes: expected at least the {least:,} tokens of a batch of "
-                f"{self.settings.batch_size} rows. Give more text, a smaller --batch-size or a smaller --max-length."
+                f"{self.batch_size} rows. Give more text, a smaller --batch-size or a smaller --max-length."
             )
 
     @property
@@ -127,11 +127,15 @@ class CorpusRun(ABC):
                 held_out_files=self.validation, end_id=self.end_id, seed=settings.seed,
             )  # fmt: skip
 
-    def dataset(self, task: Task, **options: Any) -> Any:
+    @property
+    def batch_size(self) -> int:
+        """Rows of a step: what was asked, or the usual number, with which the speed is measured."""
+        return self.settings.batch_size or BATCH
+
+    def dataset(self, task: Task, batch_size: int, **options: Any) -> Any:
         """Return the batches of the corpus."""
-        settings = self.settings
         return task.dataset(
-            self.corpus.train, batch_size=settings.batch_size, seed=settings.seed, drop_remainder=True, **options
+            self.corpus.train, batch_size=batch_size, seed=self.settings.seed, drop_remainder=True, **options
         )
 
     @cached_property
@@ -150,35 +154,41 @@ class CorpusRun(ABC):
         """
         held_out = self.corpus.held_out
         with step(f"measure {held_out.num_tokens:,} held-out tokens{title}"):
-            dataset = task.dataset(held_out, batch_size=self.settings.batch_size, shuffle=False)
+            dataset = task.dataset(held_out, batch_size=self.batch_size, shuffle=False)
             measured = task.model.evaluate(dataset, return_dict=True, verbose=0)
         return {name: float(measured[name]) for name in ("perplexity", "accuracy")}
 
-    def measured(self, task: Task, size: tuple[int, int, int]) -> Candidate:
-        """Return a size with the speed of a task of it, whose weights change."""
+    def measured(self, task: Task, size: tuple[int, int, int], rows: int | None = None) -> Candidate:
+        """Return a size with the speed of a task of it, whose weights change.
+
+        Args:
+            task: A fresh task.
+            size: Layers, heads, width.
+            rows: Of a step; `batch_size` when None.
+        """
         from zoo.scratch.kernels import suits_xla
         from zoo.scratch.speed import MOST_STEPS, count_parameters, measure_speed
 
         xla = suits_xla(self.model, self.strategy)
-        with step(f"measure the speed of {size[0]} layers of {size[2]}"):
-            speed = measure_speed(task, self.dataset(task, steps_per_epoch=MOST_STEPS), xla)
-        return Candidate(size, count_parameters(task.model), *speed, self.dtype, xla)
+        rows = rows or self.batch_size
+        with step(f"measure the speed of {size[0]} layers of {size[2]}, {rows} rows a step"):
+            speed = measure_speed(task, self.dataset(task, rows, steps_per_epoch=MOST_STEPS), xla)
+        return Candidate(size, count_parameters(task.model), *speed, self.dtype, xla, rows)
 
     def plan(self) -> Plan:
         """Return the plan: the one that an interrupted run has begun, or a new one."""
         from keras_transformers.training.workers.distribute import is_chief
 
         kept = KeptPlan(self.settings)
-        corpus = self.corpus
         if (plan := kept.read(self.file_facts)) is None:
-            plan = self.new_plan(*self._rows(corpus))
+            plan = self.new_plan(*self.rows())
             if is_chief(self.strategy):
                 kept.write(plan, self.file_facts)
         return plan
 
-    def _rows(self, corpus: Corpus) -> tuple[int, int]:
+    def rows(self) -> tuple[int, int]:
         """Return the rows to train on, and those held out; check that there are enough."""
-        length, size = self.max_length, self.settings.batch_size
+        corpus, length, size = self.corpus, self.max_length, self.batch_size
         train, held_out = corpus.train.num_tokens // length, max(corpus.held_out.num_tokens // length, 1)
         if train < size:
             raise ValueError(

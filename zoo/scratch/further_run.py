@@ -13,7 +13,7 @@ from zoo.scratch.further_settings import FurtherSettings
 from zoo.scratch.new_models import MODELS
 from zoo.scratch.new_vocabulary import check_sentinels
 from zoo.scratch.origin import Origin
-from zoo.scratch.run_plan import Plan, make_plan
+from zoo.scratch.run_plan import Plan, make_plan, suited_rows
 
 if TYPE_CHECKING:
     from keras_transformers.tasks import Task
@@ -94,6 +94,8 @@ class FurtherRun(CorpusRun):
         task = self.task(size, 0.0, self.dtype)
         before = self.held_out_figures(task, ", before any step")["perplexity"]
         candidate = self.measured(task, size)
+        if (rows := suited_rows(settings, candidate)) != candidate.batch_size:
+            candidate = self.measured(task, size, rows)
         if not any((settings.hours, settings.steps, settings.epochs)):
             settings = dataclasses.replace(settings, epochs=PASSES)
         rate = settings.learning_rate or RATE * self.wanted.learning_rate(config.hidden_dim)

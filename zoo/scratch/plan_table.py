@@ -30,7 +30,7 @@ def show_plan(run: CorpusRun, plan: Plan) -> None:
 def plan_facts(run: CorpusRun, plan: Plan) -> dict[str, str]:
     """Return the facts of a plan, by name, as they are printed."""
     settings, (train, held_out, facts) = run.settings, run.corpus
-    tokens = settings.batch_size * run.max_length
+    tokens = plan.batch_size * run.max_length
     layers, heads, width = plan.size
     return {
         "text": ", ".join(
@@ -49,7 +49,7 @@ def plan_facts(run: CorpusRun, plan: Plan) -> dict[str, str]:
         **run.facts(),
         "model": f"{run.model}: {layers} layers of {width}, {heads} heads, {plan.parameters:,} parameters",
         "memory": f"{STATE_BYTES * plan.parameters / 1e9:.2g} GB of weights, gradients and moments, and activations",
-        "training": f"{plan.steps:,} steps of {settings.batch_size} x {run.max_length} tokens: "
+        "training": f"{plan.steps:,} steps of {plan.batch_size} x {run.max_length} tokens: "
         f"{plan.steps * tokens / max(train.num_tokens, 1):.3g} passes over the text; learning rate "
         f"{plan.learning_rate:.2g}, dropout {plan.dropout:g}, {plan.dtype}{', XLA' * plan.jit_compile}",
         **({} if plan.start_perplexity is None else {BEFORE: f"{plan.start_perplexity:.4g} before any step"}),
@@ -78,7 +78,7 @@ def warnings_of(run: CorpusRun, plan: Plan) -> Iterator[str]:
             f"the vocabulary of {vocabulary:,} tokens is large for {train.num_tokens:,} tokens of text: many are "
             f"hardly ever seen. {remedies['vocabulary'].format(most=max(train.num_tokens // TOKENS_A_ROW, 300))}"
         )
-    passes = plan.steps * run.settings.batch_size * run.max_length / max(train.num_tokens, 1)
+    passes = plan.steps * plan.batch_size * run.max_length / max(train.num_tokens, 1)
     if plan.parameters > train.num_tokens and passes > FRESH_PASSES:
         yield (
             f"the model has {plan.parameters:,} parameters for {train.num_tokens:,} tokens of text, which it reads "

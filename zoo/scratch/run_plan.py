@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 from zoo.scratch.new_models import SIZES, new_model, sizes_of
 from zoo.scratch.run_settings import RunSettings
 
+BATCH, LEAST_BATCH = 16, 4  # rows of a step: usually, and at least in a short run
+FEW_STEPS = 2_500  # with fewer updates, smaller batches learn more in the same time: see docs/training/from_text.md
 TOKENS_A_PARAMETER = 20  # Hoffmann et al. 2022 ("Chinchilla"), https://arxiv.org/abs/2203.15556
 PASSES = 20  # at most, where neither time nor steps are given
 FRESH_PASSES = 4  # so often a corpus is as good as new text: Muennighoff et al. 2023, https://arxiv.org/abs/2305.16264
@@ -22,7 +24,9 @@ OVERHEAD = 0.85  # share of the time for training: the rest compiles, measures, 
 
 
 class Candidate(NamedTuple):
-    """A measured size: parameters, seconds of a step, seconds until the first step is done, and how it was measured."""
+    """A measured size: parameters, seconds of a step, seconds until the first step is done, and how it was measured:
+    dtype policy, XLA, and rows of a step.
+    """
 
     size: tuple[int, int, int]
     parameters: int
@@ -30,6 +34,7 @@ class Candidate(NamedTuple):
     compile_seconds: float = 0.0
     dtype: str = "float32"
     jit_compile: bool = False
+    batch_size: int = BATCH
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,7 @@ class Plan:
     Args:
         size: Layers, heads, width.
         parameters: What the model learns.
+        batch_size: Rows of a step.
         steps: Updates in all.
         round_steps: Of a round, after which held-out text is measured.
         state_steps: Between two states of `Resume`.
@@ -54,6 +60,7 @@ class Plan:
 
     size: tuple[int, int, int]
     parameters: int
+    batch_size: int
     steps: int
     round_steps: int
     state_steps: int
@@ -117,6 +124,29 @@ def choose_size(
     return best
 
 
+def suited_rows(settings: RunSettings, candidate: Candidate) -> int:
+    """Return the rows of a step: what was asked, or fewer than usual if the time allows few steps.
+
+    Args:
+        settings: What was asked.
+        candidate: Measured with the usual number of rows.
+
+    Example:
+
+    >>> from pathlib import Path
+    >>> short = RunSettings("gpt2", ("a.txt",), Path("runs/a"), hours=0.05)
+    >>> [suited_rows(short, Candidate((2, 2, 128), 400_000, seconds)) for seconds in (0.05, 0.1, 0.5)]
+    [16, 8, 4]
+    """
+    rows = settings.batch_size or BATCH
+    if settings.batch_size is not None or settings.hours is None:
+        return rows
+    steps = OVERHEAD * settings.hours * 3600 / candidate.seconds
+    while rows > LEAST_BATCH and steps < FEW_STEPS:
+        rows, steps = rows // 2, 2 * steps
+    return rows
+
+
 def _suits(candidate: Candidate, hours: float, tokens_a_step: int) -> bool:
     tokens = OVERHEAD * hours * 3600 / candidate.seconds * tokens_a_step
     return tokens >= TOKENS_A_PARAMETER * candidate.parameters
@@ -132,19 +162,20 @@ def make_plan(settings: RunSettings, candidate: Candidate, rows: int, held_out_r
         held_out_rows: Rows that are held out.
         tokens_a_row: Tokens of a row.
     """
-    steps_a_pass = rows / settings.batch_size
-    steps = _steps(settings, candidate, steps_a_pass, tokens_a_row * settings.batch_size)
+    steps_a_pass = rows / candidate.batch_size
+    steps = _steps(settings, candidate, steps_a_pass, tokens_a_row * candidate.batch_size)
     if settings.steps is None and steps > settings.rounds:
         steps -= steps % settings.rounds
     rounds = _rounds(steps, settings.rounds)
     round_steps = math.ceil(steps / rounds)
     passes = steps / steps_a_pass
     usual_dropout = next(rate for most, rate in DROPOUTS if passes <= most)
-    held_out_batches = max(held_out_rows // settings.batch_size, 1)
+    held_out_batches = max(held_out_rows // candidate.batch_size, 1)
     measured = round(MEASURED / FORWARD * round_steps)
     return Plan(
         size=candidate.size,
         parameters=candidate.parameters,
+        batch_size=candidate.batch_size,
         steps=steps,
         round_steps=round_steps,
         state_steps=max(round(STATE_SECONDS / candidate.seconds), 1),

@@ -37,7 +37,7 @@ class RunSettings:
         hours: Time for the training; or
         steps: Steps of it; or
         epochs: Passes over the corpus.
-        batch_size: Rows of a step.
+        batch_size: Rows of a step; chosen by the steps that a time allows when None.
         learning_rate: Its peak.
         dropout: Rate of all dropouts; chosen by the passes over the corpus when None.
         weight_decay: Of AdamW.
@@ -70,7 +70,7 @@ class RunSettings:
     hours: float | None = None
     steps: int | None = None
     epochs: float | None = None
-    batch_size: int = 16
+    batch_size: int | None = None
     learning_rate: float | None = None
     dropout: float | None = None
     weight_decay: float = 0.1

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoo.cli.app import step
+from zoo.scratch.chief_first import chief_alone
 from zoo.scratch.corpus_run import CorpusRun
 from zoo.scratch.kept_plan import KeptPlan
 from zoo.scratch.round_log import RoundLog, Units, written
@@ -37,10 +38,10 @@ def train_rounds(run: CorpusRun, plan: Plan) -> Task:
 
     settings, kept = run.settings, KeptPlan(run.settings)
     task = run.task(plan.size, plan.dropout, plan.dtype)
-    dataset = run.dataset(task, steps_per_epoch=plan.round_steps)
+    dataset = run.dataset(task, plan.batch_size, steps_per_epoch=plan.round_steps)
     held_out = task.dataset(
-        run.corpus.held_out, batch_size=settings.batch_size, shuffle=False,
-        num_rows=plan.held_out_steps * settings.batch_size,
+        run.corpus.held_out, batch_size=plan.batch_size, shuffle=False,
+        num_rows=plan.held_out_steps * plan.batch_size,
     )  # fmt: skip
     with scope(strategy_of(task.model)):
         rate = WarmupCosine(plan.learning_rate, plan.warmup_steps, plan.steps)
@@ -48,7 +49,9 @@ def train_rounds(run: CorpusRun, plan: Plan) -> Task:
         task.compile(optimizer, jit_compile=plan.jit_compile)
     best = BestEpoch(MONITOR, "down")
     patience = keras.callbacks.EarlyStopping(MONITOR, mode="min", patience=settings.patience)
-    log = RoundLog(kept.folder, units(run), best, sampler(run, task), f"{settings.out.name}: losses in nats a token")
+    log = RoundLog(
+        kept.folder, units(run, plan), best, sampler(run, task), f"{settings.out.name}: losses in nats a token"
+    )
     resume = Resume(kept.states, dataset, every=plan.state_steps, callbacks=[best, patience])
     log.resume = resume
     callbacks = [best, patience, log, *tensorboard(kept.folder), resume]
@@ -65,12 +68,12 @@ def tensorboard(folder: Path) -> list[Any]:
     return [keras.callbacks.TensorBoard(folder / "tensorboard", write_graph=False)]
 
 
-def units(run: CorpusRun) -> Units:
+def units(run: CorpusRun, plan: Plan) -> Units:
     """Return what the figures of a run are made from."""
     held_out = run.corpus.held_out
     is_causal = run.wanted.task == "causal_lm"
     characters = held_out.num_characters / held_out.num_tokens if is_causal else None
-    return Units(run.settings.batch_size * run.max_length, characters)
+    return Units(plan.batch_size * run.max_length, characters)
 
 
 def sampler(run: CorpusRun, task: Task) -> Any:
@@ -110,8 +113,6 @@ def finish(run: CorpusRun, plan: Plan, task: Task, command: str) -> tuple[Task, 
         The task that was written: if no round is better than a model was before any step, that model; and what was
         measured, by name.
     """
-    from keras_transformers.training.workers.distribute import is_chief, sum_over_replicas
-
     measured, before = run.held_out_figures(task), plan.start_perplexity
     if before is not None and not measured["perplexity"] < before:  # nan, too
         print(f"no round is better than the start, whose perplexity is {before:.4g}: its weights are kept.")
@@ -126,9 +127,7 @@ def finish(run: CorpusRun, plan: Plan, task: Task, command: str) -> tuple[Task, 
     run.restore(task, plan)  # fine-tuning has the family's dropout again
     with step(f"save {run.settings.out}"):
         task.save(run.settings.out, files=_files(run, plan, results, command))
-    if is_chief(run.strategy):
-        KeptPlan(run.settings).write(plan, run.file_facts, done=True)
-    sum_over_replicas(run.strategy, 0)  # a barrier: to TensorFlow, a worker that ends before the others has crashed
+    chief_alone(run.strategy, partial(KeptPlan(run.settings).write, plan, run.file_facts, done=True))
     return task, results
 
 

@@ -23,7 +23,7 @@ from zoo.scratch.new_vocabulary import (
     sample,
     vocabulary_size,
 )
-from zoo.scratch.run_plan import Candidate, Plan, choose_size, make_plan
+from zoo.scratch.run_plan import Candidate, Plan, choose_size, make_plan, suited_rows
 from zoo.scratch.run_settings import RunSettings
 
 if TYPE_CHECKING:
@@ -132,6 +132,8 @@ class TextRun(CorpusRun):
 
     def new_plan(self, rows: int, held_out_rows: int) -> Plan:
         """Return a plan with a size that was asked for, or that suits the time and the corpus."""
-        tokens = self.settings.batch_size * self.max_length
+        tokens = self.batch_size * self.max_length
         candidate = choose_size(self.settings, tokens, self.corpus.train.num_tokens, self.measure)
+        if (rows := suited_rows(self.settings, candidate)) != candidate.batch_size:
+            candidate = self.measured(self.task(candidate.size, 0.0, self.dtype), candidate.size, rows)
         return make_plan(self.settings, candidate, rows, held_out_rows, self.max_length)

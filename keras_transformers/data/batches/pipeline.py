@@ -14,7 +14,8 @@ import numpy as np
 from keras_transformers.data.batches.batch_sequence import BatchSequence
 from keras_transformers.data.batches.batching import BATCH, BUCKETS, FINE_BUCKETS, Batching, Position
 from keras_transformers.data.batches.identity import identity
-from keras_transformers.data.batches.window import Window, weighted
+from keras_transformers.data.batches.own_rows import Share
+from keras_transformers.data.batches.window import Window, is_shared, weighted
 from keras_transformers.data.sources.protocols import Objective, Source
 
 if TYPE_CHECKING:
@@ -155,7 +156,12 @@ def _num_batches(source: Any, batching: Batching) -> int | None:
 
 
 def epoch_batches(
-    source: Source, objective: Objective, batching: Batching, num_batches: int | None, position: Position
+    source: Source,
+    objective: Objective,
+    batching: Batching,
+    num_batches: int | None,
+    position: Position,
+    shares: Sequence[Share] = (),
 ) -> Iterator[tuple]:
     """Yield the elements of one epoch from `position` on; earlier ones are not made.
 
@@ -163,25 +169,28 @@ def epoch_batches(
         source, objective, batching: As in `batches`.
         num_batches: Of a pass over the rows; None if unknown.
         position: Where to start.
+        shares: Of each batch, to be yielded one after the other in its place; none for whole batches.
     """
     if batching.steps_per_epoch is None or num_batches is None:
-        yield from _pass(source, objective, batching, position.epoch, position.batch)
+        yield from _pass(source, objective, batching, position.epoch, position.batch, shares)
         return
     left = batching.steps_per_epoch - position.batch
     number, skip = batching.place(position.epoch, position.batch, num_batches)
     while left > 0:
-        yield from islice(_pass(source, objective, batching, number, skip), left)
+        yield from islice(_pass(source, objective, batching, number, skip, shares), left * max(len(shares), 1))
         left -= num_batches - skip
         number, skip = number + 1, 0
 
 
-def _pass(source: Source, objective: Objective, batching: Batching, number: int, skip: int) -> Iterator[tuple]:
+def _pass(
+    source: Source, objective: Objective, batching: Batching, number: int, skip: int, shares: Sequence[Share]
+) -> Iterator[tuple]:
     """Yield the elements of a pass over the rows from number `skip` on."""
     epoch = number if batching.shuffle else 0
     for first, rows in source.windows(batching, epoch, skip):
         window = Window(rows, objective, batching, epoch, first)
         for index in range(max(0, skip - first), len(window)):
-            yield window[index]
+            yield from [window[index]] if not shares else (window.part(index, share) for share in shares)
 
 
 def _tf_batches(source: Source, objective: Objective, batching: Batching, num_batches: int | None) -> Batches:
@@ -192,14 +201,17 @@ def _tf_batches(source: Source, objective: Objective, batching: Batching, num_ba
     passes = _Passes(source, objective, batching, num_batches)
     # TensorFlow never frees the function; the rows must live only as long as the data set and those made from it.
     following: Callable[[], Any] = weakref.WeakMethod(passes.following)
-    dataset = tf.data.Dataset.from_generator(
-        lambda: following()(), output_signature=_signature(source, objective, batching)
-    )
     options = tf.data.Options()
     options.autotune.enabled = False
     options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.DATA
-    dataset = dataset.prefetch(PREFETCH).with_options(options)
-    return Batches(dataset, passes.position, batching.steps_per_epoch or num_batches, passes.identity)
+
+    def dataset_of(shares: Sequence[Share]) -> tf.data.Dataset:
+        signature = _signature(source, objective, batching, shares[0].count if shares else 1)
+        dataset = tf.data.Dataset.from_generator(lambda: following()(shares), output_signature=signature)
+        return dataset.prefetch(PREFETCH * max(len(shares), 1)).with_options(options)
+
+    own = dataset_of if is_shared(objective, batching) else None
+    return Batches(dataset_of(()), passes.position, batching.steps_per_epoch or num_batches, passes.identity, own)
 
 
 class _Passes:
@@ -211,17 +223,17 @@ class _Passes:
     def identity(self) -> dict[str, Any]:
         return identity(*self.settings)
 
-    def following(self) -> Iterator[tuple]:
-        """Yield the elements of the next pass."""
+    def following(self, shares: Sequence[Share]) -> Iterator[tuple]:
+        """Yield the elements of the next pass, or shares of them."""
         start = replace(self.position)
         # At the start of the pass, not at its end: elements, the last one included, are prepared before they are used.
         # (Under a strategy, Keras looks at one batch before it trains; this look counts as an epoch.)
         self.position.epoch, self.position.batch = start.epoch + 1, 0
-        yield from epoch_batches(*self.settings, self.num_batches, start)
+        yield from epoch_batches(*self.settings, self.num_batches, start, shares)
 
 
-def _signature(source: Source, objective: Objective, batching: Batching) -> Any:
-    """Return shapes and dtypes of an element; an axis is None if the shortest and the longest bucket differ in it."""
+def _signature(source: Source, objective: Objective, batching: Batching, parts: int) -> Any:
+    """Return shapes and dtypes of a part of an element; an axis is None if it is not the same in all buckets."""
     import tensorflow as tf
 
     sample = source.sample()
@@ -230,10 +242,11 @@ def _signature(source: Source, objective: Objective, batching: Batching) -> Any:
     elements = [objective(row, width, rng) for width in batching.widths[[0, -1]]]
     if batching.accumulation_steps > 1:
         elements = [weighted([element])[0] for element in elements]
-    batch_size = batching.batch_size if batching.drop_remainder else None  # `batch_size` is None by token count
+    size = batching.batch_size if batching.drop_remainder else None  # `batch_size` is None by token count
+    rows = None if size is None or size % parts else size // parts
 
     def spec(short, long):
         axes = [n if n == m else None for n, m in zip(short.shape[1:], long.shape[1:], strict=True)]
-        return tf.TensorSpec([batch_size, *axes], short.dtype)
+        return tf.TensorSpec([rows, *axes], short.dtype)
 
     return tf.nest.map_structure(spec, *elements)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import tensorflow as tf
 
 from keras_transformers.data.batches.batching import Position
+from keras_transformers.data.batches.own_rows import Share
 from keras_transformers.utils.keras_private import input_datasets
 
 
@@ -27,6 +28,8 @@ class Batches(tf.data.Dataset):
         position: `Position`.
         num_batches: int, batches in a whole epoch; `None` if unknown, as for a stream.
         identity: a function that returns the identity.
+        own: a function from shares of the batches to the data set of just these, made without the other rows; `None`
+            where rows cannot be made apart, and after `map`, `prefetch` and `with_options`. All move one position.
 
     Attributes:
         num_batches: As given. `len(dataset)` and `dataset.cardinality()` are the same number.
@@ -50,8 +53,9 @@ class Batches(tf.data.Dataset):
         position: Position,
         num_batches: int | None,
         identity: Callable[[], dict[str, Any]],
+        own: Callable[[Sequence[Share]], tf.data.Dataset] | None = None,
     ):
-        self._dataset, self._position, self._identity = dataset, position, identity
+        self._dataset, self._position, self._identity, self.own = dataset, position, identity, own
         self.num_batches = num_batches
         super().__init__(tf.data.experimental.to_variant(dataset))
 

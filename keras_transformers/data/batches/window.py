@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import keras
 import numpy as np
 
 from keras_transformers.data.batches.batching import BATCH, PLAN, Batching
+from keras_transformers.data.batches.own_rows import OwnDraws, Share
 from keras_transformers.data.sources.protocols import EncodedRows, Objective
 from keras_transformers.data.sources.row_weights import multiplied
 
@@ -46,16 +48,19 @@ class Window:
     """
 
     def __init__(self, rows: EncodedRows, objective: Objective, batching: Batching, epoch: int, first: int = 0):
-        longest = rows.lengths.max(initial=0)
+        self._lengths = rows.lengths
+        longest = self._lengths.max(initial=0)
         if longest > batching.max_length:
             raise ValueError(
                 f"Received a row of {longest} tokens, more than max_length={batching.max_length}: "
                 "truncate when encoding, or raise max_length."
             )
-        objective.check(rows)
+        self._is_unread = getattr(rows, "is_unread", False)
+        if not self._is_unread:
+            objective.check(rows)
         self.rows, self.objective, self.batching = rows, objective, batching
         self.epoch, self.first = epoch, first
-        self.plan = batching.plan(rows.lengths, batching.rng(epoch, PLAN, first))
+        self.plan = batching.plan(self._lengths, batching.rng(epoch, PLAN, first))
         self._group: tuple[int, list[tuple]] = (-1, [])
 
     def __len__(self) -> int:
@@ -71,11 +76,29 @@ class Window:
             self._group = start, weighted([self._batch(i) for i in range(start, start + steps)])
         return self._group[1][index - start]
 
-    def _batch(self, index: int) -> tuple:
-        rows = self.rows[self.plan[index]]
-        widths = self.batching.widths
-        width = widths[np.searchsorted(widths, rows.lengths.max(axis=0))]
-        return self.objective(rows, width, self.batching.rng(self.epoch, BATCH, self.first + index))
+    def part(self, index: int, share: Share) -> tuple:
+        """Return a share of the rows of element `index`, as they are in the whole; see `is_shared`."""
+        num_rows = len(self.plan[index])
+        own = share.rows(num_rows)
+        if own.start < own.stop:
+            return self._batch(index, own)
+        return keras.tree.map_structure(lambda values: values[:0], self._batch(index, slice(1)))
+
+    def _batch(self, index: int, own: slice | None = None) -> tuple:
+        numbers, widths = self.plan[index], self.batching.widths
+        width = widths[np.searchsorted(widths, self._lengths[numbers].max(axis=0))]
+        rng: Any = self.batching.rng(self.epoch, BATCH, self.first + index)
+        if own is not None:
+            numbers, rng = numbers[own], OwnDraws(rng, own, len(numbers))
+        rows = self.rows[numbers]
+        if self._is_unread:
+            self.objective.check(rows)
+        return self.objective(rows, width, rng)
+
+
+def is_shared(objective: Objective, batching: Batching) -> bool:
+    """Return whether each of several workers can make its own rows of a batch without those of the others."""
+    return batching.accumulation_steps == 1 and getattr(objective, "is_row_wise", False)
 
 
 def weighted(group: list[tuple]) -> list[tuple]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +32,8 @@ class Classification:
     >>> x["padding_mask"].tolist(), y.tolist()
     ([[1, 1, 1, 0], [1, 1, 0, 0]], [1, 0])
     """
+
+    is_row_wise = True
 
     num_classes: int
     problem: str = "single_label"
@@ -67,7 +70,7 @@ class Classification:
         if self.problem == "multi_label":
             _refuse(labels, (labels < 0) | (labels > 1), "a number from 0 to 1")
 
-    def __call__(self, rows: Rows, width: int, rng: np.random.Generator | None = None) -> tuple:
+    def __call__(self, rows: Rows, width: int, rng: Any = None) -> tuple:
         inputs = rows.padded(width, self.pad_id)
         if rows.labels is None:
             return (inputs,)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from keras_transformers.data.batches.own_rows import RowDraws
 from keras_transformers.data.sources.rows import Rows
 
 
@@ -44,6 +45,8 @@ class MaskedLM:
     ((2, 2), (2, 2))
     """
 
+    is_row_wise = True
+
     def __init__(self, tokenizer, rate: float = 0.15, whole_word: bool = False):
         if not 0 < rate < 1:
             raise ValueError(f"Received rate={rate}: expected a number between 0 and 1.")
@@ -63,26 +66,26 @@ class MaskedLM:
                 "the tokenizer's vocabulary."
             )
 
-    def __call__(self, rows: Rows, width: int, rng: np.random.Generator) -> tuple[dict, Any]:
+    def __call__(self, rows: Rows, width: int, rng: RowDraws) -> tuple[dict, Any]:
         inputs = rows.padded(width, self.pad_id)
         ids = inputs["token_ids"]  # (B, T)
         candidates = self.ordinary[ids] & (inputs["padding_mask"] > 0)  # (B, T)
         chosen = choose_words(candidates, self.continuation[ids], self._limit(candidates.sum(axis=1)), rng)
-        originals = ids[chosen]  # (chosen tokens,)
-        positions, labels = gathered(chosen, originals, int(self._limit(width)))
-        ids[chosen] = self._replace(originals, rng)
-        return {**inputs, "mask_positions": positions}, labels
+        positions, labels = gathered(chosen, ids[chosen], int(self._limit(width)))
+        masked = np.where(chosen, self._replaced(ids, rng), ids)  # (B, T)
+        return {**inputs, "token_ids": masked, "mask_positions": positions}, labels
 
     def _limit(self, tokens):
         return np.maximum(1, np.rint(self.rate * tokens)).astype(np.int64)
 
-    def _replace(self, ids: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        draws = rng.random(ids.shape)
-        randoms = self.ordinary_ids[rng.integers(len(self.ordinary_ids), size=ids.shape)]
+    def _replaced(self, ids: np.ndarray, rng: RowDraws) -> np.ndarray:
+        """Return what `ids` (B, T) become if they are chosen."""
+        draws = rng.random(ids.shape)  # (B, T)
+        randoms = self.ordinary_ids[rng.integers(len(self.ordinary_ids), size=ids.shape)]  # (B, T)
         return np.where(draws < 0.8, self.mask_id, np.where(draws < 0.9, randoms, ids))
 
 
-def choose_words(candidates: np.ndarray, continuation: np.ndarray, limit: np.ndarray, rng) -> np.ndarray:
+def choose_words(candidates: np.ndarray, continuation: np.ndarray, limit: np.ndarray, rng: RowDraws) -> np.ndarray:
     """Choose words in random order, as long as they fit; return (B, T) bool, True for the chosen tokens.
 
     Args:

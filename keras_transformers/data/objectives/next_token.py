@@ -34,6 +34,8 @@ class NextToken:
     ([[5, 6, 0], [8, 0, 0]], [[6, 7, -1], [9, -1, -1]])
     """
 
+    is_row_wise = True
+
     def __init__(self, vocabulary_size: int, pad_id: int = 0):
         self.vocabulary_size, self.pad_id = vocabulary_size, pad_id
 
@@ -47,7 +49,7 @@ class NextToken:
                     "the tokenizer's vocabulary."
                 )
 
-    def __call__(self, rows: Rows, width: int, rng: np.random.Generator | None = None) -> tuple[dict, np.ndarray]:
+    def __call__(self, rows: Rows, width: int, rng: Any = None) -> tuple[dict, np.ndarray]:
         return rows.padded(width, self.pad_id), rows.labels.padded(width, -1)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from keras_transformers.data.batches.batching import DRAW, Batching
+from keras_transformers.data.batches.own_rows import RowDraws
 from keras_transformers.data.objectives.masking import MaskedLM
 from keras_transformers.data.sources.documents import Documents
 from keras_transformers.data.sources.rows import Ragged, Rows
@@ -22,7 +23,7 @@ class Pretraining(MaskedLM):
         next sentence is 0 if the second segment follows the first one, 1 if it is a random one.
     """
 
-    def __call__(self, rows: Rows, width: int, rng: np.random.Generator) -> tuple[dict, Any]:
+    def __call__(self, rows: Rows, width: int, rng: RowDraws) -> tuple[dict, Any]:
         inputs, labels = super().__call__(rows, width, rng)
         return inputs, {"masked_lm_logits": labels, "next_sentence_logits": rows.labels}
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from keras_transformers.data.batches.own_rows import RowDraws, row_generators
 from keras_transformers.data.objectives.next_token import with_end
 from keras_transformers.data.objectives.translation import Translation, Translations
 from keras_transformers.data.sources.rows import Ragged, Rows
@@ -50,6 +51,8 @@ class SpanCorruption:
     ([[2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 49, 1]], [[49, 16, 17, 1]])
     """
 
+    is_row_wise = True
+
     def __init__(
         self,
         vocabulary_size: int,
@@ -92,8 +95,9 @@ class SpanCorruption:
                 "tokens: expected as many sentinels. Cut the rows, or raise mean_span."
             )
 
-    def __call__(self, rows: Rows, width: int, rng: np.random.Generator) -> tuple[dict, np.ndarray]:
-        missing = np.concatenate([self.mask(length, rng) for length in rows.lengths.tolist()])
+    def __call__(self, rows: Rows, width: int, rng: RowDraws) -> tuple[dict, np.ndarray]:
+        generators = row_generators(rng, rows.num_rows)
+        missing = np.concatenate([*map(self.mask, rows.lengths.tolist(), generators)])  # (tokens,)
         sides = (with_end(self._replaced(rows.token_ids, mask), self.end_id) for mask in (missing, ~missing))
         return self.translation(Translations(*sides), self.lengths(int(width)))
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from keras_transformers.data.batches.own_rows import RowDraws, row_generators
 from keras_transformers.data.objectives.translation import Translation, Translations
 from keras_transformers.data.sources.rows import Ragged, Rows
 
@@ -47,10 +48,12 @@ class TextInfilling:
     >>> objective = TextInfilling(50, mask_id=49, begin_id=0, end_id=2, start_id=2, pad_id=1)
     >>> inputs, labels = objective(Rows.of([range(3, 13)], None), 10, np.random.default_rng(0))
     >>> inputs["encoder_token_ids"].tolist()
-    [[0, 3, 4, 49, 5, 6, 7, 8, 9, 10, 49, 2]]
+    [[0, 3, 4, 49, 5, 6, 7, 8, 49, 12, 2, 1]]
     >>> labels.tolist()
     [[0, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 2]]
     """
+
+    is_row_wise = True
 
     def __init__(
         self,
@@ -75,9 +78,10 @@ class TextInfilling:
     def check(self, rows: Rows):
         self.translation.check(Translations(rows.token_ids, rows.token_ids))
 
-    def __call__(self, rows: Rows, width: int, rng: np.random.Generator) -> tuple[dict, np.ndarray]:
+    def __call__(self, rows: Rows, width: int, rng: RowDraws) -> tuple[dict, np.ndarray]:
         texts = np.split(rows.token_ids.tokens(), np.cumsum(rows.lengths)[:-1])
-        sources = [self.masked(self.mixed(text, rng), rng) for text in texts]
+        generators = row_generators(rng, rows.num_rows)
+        sources = [self.masked(self.mixed(text, own), own) for text, own in zip(texts, generators, strict=True)]
         sides = (Ragged.of([[self.begin_id, *row, self.end_id] for row in side]) for side in (sources, texts))
         return self.translation(Translations(*sides), int(width) + 2)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence, Sized
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -149,6 +150,8 @@ class Translation:
     ([[0, 8, 9, 0]], [[8, 9, 1, -1]])
     """
 
+    is_row_wise = True
+
     def __init__(
         self,
         vocabulary_size: int,
@@ -181,7 +184,7 @@ class Translation:
                 "model would not learn to stop: let the tokenizer add one, by `text.end_token.with_end_token`."
             )
 
-    def __call__(self, rows: Translations, width, rng: np.random.Generator | None = None) -> tuple[dict, np.ndarray]:
+    def __call__(self, rows: Translations, width, rng: Any = None) -> tuple[dict, np.ndarray]:
         source_width, target_width = np.broadcast_to(width, 2).tolist()
         source = Rows(rows.sources).padded(source_width, self.pad_id)  # (B, S) each
         labels = rows.targets.padded(target_width, -1)  # (B, T)

@@ -13,6 +13,9 @@ from keras_transformers.data.batches.batching import Batching
 class EncodedRows(Protocol):
     """Encoded examples in memory, such as `Rows` and `Translations`.
 
+    One more attribute is optional: `is_unread` is True if rows are read when they are asked for. The objective then
+    checks them batch by batch.
+
     Attributes:
         num_rows: int.
         lengths: Tokens of each row: (rows,), or (rows, 2) of pairs.
@@ -65,19 +68,25 @@ class Source(Protocol):
 
 
 class Objective(Protocol):
-    """A training objective: makes the inputs and labels of a batch from its rows."""
+    """A training objective: makes the inputs and labels of a batch from its rows.
+
+    One more attribute is optional: `is_row_wise` is True if what is made of a row depends on nothing but the row, the
+    width and the row's random numbers: those that `rng.random` and `rng.integers` draw for all rows together, in arrays
+    whose first axis is the rows. Of several workers, each then makes its own rows of a batch alone.
+    """
 
     def check(self, rows: Any) -> None:
         """Raise a `ValueError` for invalid rows, for instance with a label out of range."""
         ...
 
-    def __call__(self, rows: Any, width: Any, rng: np.random.Generator) -> tuple:
+    def __call__(self, rows: Any, width: Any, rng: Any) -> tuple:
         """Make an element of the data set.
 
         Args:
             rows: The rows of one batch, of the kind that the objective is for.
             width: int, the padded length; for pairs, one for each side.
-            rng: The generator for masks and other random choices.
+            rng: The generator for masks and other random choices; `data.batches.own_rows.OwnDraws`, which has its
+                `random` and `integers`, where `rows` are some of a batch.
 
         Returns:
             (inputs,), (inputs, labels) or (inputs, labels, sample weights).

@@ -1,4 +1,4 @@
-"""A source of blocks of a file of tokens, of any size: only the rows of a window are in memory."""
+"""A source of blocks of a file of tokens, of any size: only the rows of a batch are in memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from keras_transformers.data.corpus.token_file import TokenFile
 from keras_transformers.data.sources.rows import Ragged, Rows
 from keras_transformers.utils.number_checks import is_size
 
-WINDOW = 1 << 20  # tokens in memory at a time
+WINDOW = 1 << 20  # tokens that are read before the system takes their memory back
 SAMPLED = 64  # rows of a sample
 Ids = Sequence[int] | np.ndarray
 
@@ -91,7 +91,7 @@ class TokenBlocks:
     def sample(self) -> Rows:
         return self.draw(self.numbers[:SAMPLED], 0)
 
-    def windows(self, batching: Batching, epoch: int, skip: int) -> Iterator[tuple[int, Rows]]:
+    def windows(self, batching: Batching, epoch: int, skip: int) -> Iterator[tuple[int, UnreadBlocks]]:
         steps = max(1, WINDOW // (batching.macro_size * self.max_length))
         rows, batches = steps * batching.macro_size, steps * batching.accumulation_steps
         offset, order = 0, self.numbers
@@ -100,8 +100,13 @@ class TokenBlocks:
             offset = int(rng.integers(self._file.num_tokens))
             order = rng.permutation(self.numbers)  # (rows,)
         for number in range(skip // batches, -(-self.num_rows // rows)):
-            yield number * batches, self.draw(order[number * rows : (number + 1) * rows], offset)
+            yield number * batches, UnreadBlocks(self, order[number * rows : (number + 1) * rows], offset)
             self._file.forget()
+
+    def lengths_of(self, blocks: np.ndarray) -> np.ndarray:
+        """Return the tokens of blocks by their numbers (B,), special tokens included: (B,)."""
+        counts = np.minimum(self.stride, self._blocked - blocks.astype(np.int64) * self.stride)  # (B,)
+        return counts + self.max_length - self.stride
 
     def draw(self, blocks: np.ndarray, offset: int) -> Rows:
         """Return blocks of the circular text that begins at token `offset`.
@@ -143,3 +148,22 @@ class TokenBlocks:
             )
             flat[start + count : start + count + len(after)] = after
         return Ragged(flat, starts, lengths)
+
+
+class UnreadBlocks:
+    """Blocks of a file of tokens that are read when a batch asks for them: `EncodedRows` of a window.
+
+    Args:
+        source: `TokenBlocks`.
+        blocks: (rows,) int, their numbers.
+        offset: int, the token at which they begin; see `TokenBlocks.draw`.
+    """
+
+    is_unread = True
+
+    def __init__(self, source: TokenBlocks, blocks: np.ndarray, offset: int):
+        self._source, self._blocks, self._offset = source, blocks, offset
+        self.num_rows, self.lengths = len(blocks), source.lengths_of(blocks)
+
+    def __getitem__(self, indices: np.ndarray | slice) -> Rows:
+        return self._source.draw(self._blocks[indices], self._offset)

@@ -9,6 +9,7 @@ from typing import Any
 
 import keras
 
+from keras_transformers.training.workers.own_batches import make_own_rows
 from keras_transformers.utils.keras_private import (
     build_for_batch,
     replace_first_look,
@@ -127,6 +128,7 @@ def adapt_fit(model: keras.Model) -> None:
         take_uneven_batches(model)
     if num_workers(strategy) > 1:
         log_over_workers(model)
+        make_own_rows(strategy)
 
 
 def take_uneven_batches(model: keras.Model) -> None:

@@ -10,7 +10,7 @@ from keras_transformers.data.batches.pipeline import batches
 from keras_transformers.data.corpus.token_file import TOKENS, Description, TokenFile, token_dtype, tokens_digest
 from keras_transformers.data.objectives.next_token import NextToken
 from keras_transformers.data.sources.packing import Blocks
-from keras_transformers.data.sources.token_blocks import TokenBlocks
+from keras_transformers.data.sources.token_blocks import TokenBlocks, UnreadBlocks
 
 VOCABULARY = 60_000
 
@@ -33,7 +33,7 @@ def batching(batch_size=4, shuffle=True, max_length=8, **options):
 
 
 def rows_of(rows, column="token_ids") -> list[list[int]]:
-    ragged = getattr(rows, column)
+    ragged = getattr(rows[:] if isinstance(rows, UnreadBlocks) else rows, column)
     return [
         ragged.flat[start : start + size].tolist() for start, size in zip(ragged.starts, ragged.lengths, strict=True)
     ]
@@ -108,7 +108,9 @@ def test_what_is_skipped_is_not_read(token_file, monkeypatch):
     monkeypatch.setattr("keras_transformers.data.sources.token_blocks.WINDOW", 64)
     blocks, drawn = TokenBlocks(token_file(8000), 8), []
     monkeypatch.setattr(blocks, "draw", lambda order, offset: drawn.append(len(order)))
-    assert next(blocks.windows(batching(), 0, 201))[0] == 200 and drawn == [8]
+    first, rows = next(blocks.windows(batching(), 0, 201))
+    assert first == 200 and rows.num_rows == len(rows.lengths) == 8 and not drawn
+    assert rows[np.arange(3)] is None and drawn == [3]
 
 
 def test_the_identity_tells_the_tokens_without_reading_all(token_file, monkeypatch):
@@ -162,3 +164,18 @@ def test_on_jax_the_batches_are_the_same(token_file, monkeypatch, shuffle):
         assert len(sequence) == 9
         for (x, y), (inputs, labels) in zip(expected, [sequence[index] for index in range(9)], strict=True):
             assert np.array_equal(x["token_ids"], inputs["token_ids"]) and np.array_equal(y, labels)
+
+
+@pytest.mark.parametrize("options", [{}, {"begin_ids": [1]}, {"begin_ids": [1, 2]}])
+@pytest.mark.parametrize("count", [2, 9, 50, 51])
+def test_lengths_are_known_before_rows_are_read(token_file, count, options):
+    for next_tokens, more in ((True, {}), (False, {"end_ids": [3]})):
+        blocks = TokenBlocks(token_file(count, f"{next_tokens}"), 8, next_tokens=next_tokens, **options, **more)
+        for _, rows in blocks.windows(batching(), 1, 0):
+            assert rows.lengths.tolist() == [len(row) for row in rows_of(rows)]
+
+
+def test_a_token_that_is_not_in_the_vocabulary_is_told_where_its_batch_is_made(token_file):
+    dataset = batches(TokenBlocks(token_file(1000), 8, next_tokens=True), NextToken(900), 4, max_length=8)
+    with pytest.raises(Exception, match=r"expected 0 to 899"):
+        list(dataset)

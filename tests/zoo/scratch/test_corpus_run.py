@@ -74,12 +74,12 @@ def test_a_text_shorter_than_a_row(tmp_path, tokens, rows):
     path = tmp_path / "a.txt"
     path.write_text("The fox ran." * 3, encoding="utf-8")
     run = TextRun(RunSettings("gpt2", (str(path),), tmp_path / "mine", batch_size=1, max_length=32))
-    corpus = SimpleNamespace(train=SimpleNamespace(num_tokens=tokens), held_out=SimpleNamespace(num_tokens=2))
+    run.corpus = SimpleNamespace(train=SimpleNamespace(num_tokens=tokens), held_out=SimpleNamespace(num_tokens=2))
     if rows:
-        assert run._rows(corpus) == (rows, 1)
+        assert run.rows() == (rows, 1)
     else:
         with pytest.raises(ValueError, match="31 tokens to train on, 0 rows of 32: expected at least a batch of 1"):
-            run._rows(corpus)
+            run.rows()
 
 
 @pytest.mark.parametrize(("model", "role"), [("gpt2", "eos_id"), ("bert", "sep_id"), ("t5", "eos_id")])

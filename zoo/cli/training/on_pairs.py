@@ -18,11 +18,13 @@ def train_on_pairs(asked: Mapping[str, Any]) -> None:
         if asked[name] is not None:
             raise ValueError(f"received pairs, and {name.upper()} of a recipe, {asked[name]}: give one of them.")
     settings = pair_settings_of(asked)
+    from zoo.cli.environment import quiet_unless_chief
     from zoo.scratch.new import run
 
-    results = run(settings, shlex.join(["train", *sys.argv[2:]]))[1]
-    if results is not None:
-        print(json.dumps(results), flush=True)
+    with quiet_unless_chief(settings.strategy):
+        results = run(settings, shlex.join(["train", *sys.argv[2:]]))[1]
+        if results is not None:
+            print(json.dumps(results), flush=True)
 
 
 def pair_settings_of(asked: Mapping[str, Any]) -> PairSettings:

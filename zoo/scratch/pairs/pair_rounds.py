@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from zoo.cli.app import step
+from zoo.scratch.chief_first import chief_alone
 from zoo.scratch.kept_plan import KeptPlan
 from zoo.scratch.pairs.pair_run import PairRun
 from zoo.scratch.pairs.pair_table import plan_facts
@@ -34,6 +35,7 @@ def train_rounds(run: PairRun, plan: Plan) -> Task:
     from keras_transformers.training.averaging import AverageEpochs
     from keras_transformers.training.best_epoch import BestEpoch
     from keras_transformers.training.resuming.resume import Resume
+    from keras_transformers.training.workers.distribute import is_chief
 
     settings, kept = run.settings, KeptPlan(run.settings)
     task = run.task(plan.size, plan.dropout, plan.dtype)
@@ -50,10 +52,11 @@ def train_rounds(run: PairRun, plan: Plan) -> Task:
     )  # fmt: skip
     resume = Resume(kept.states, dataset, every=plan.state_steps, callbacks=[best, patience])
     log.resume = resume
+    scores = [translations.callback()] if is_chief(run.strategy) else []  # no other worker reads them
     average = AverageEpochs(kept.states / MEANS, count=min(AVERAGED, max(plan.rounds // 4, 1)))
     task.model.fit(
         dataset, epochs=plan.rounds, validation_data=held_out, verbose=0, shuffle=False,
-        callbacks=[translations.callback(), best, patience, log, *tensorboard(kept.folder), resume, average],
+        callbacks=[*scores, best, patience, log, *tensorboard(kept.folder), resume, average],
     )  # fmt: skip
     _choose_weights(run, task, best)
     return task
@@ -105,7 +108,7 @@ def finish(run: PairRun, plan: Plan, task: Task, command: str) -> tuple[Task, di
         command: What was run, after `python -m zoo`; for the card.
 
     Returns:
-        What was measured, by name.
+        The task, and what was measured, by name: of several workers, the chief has the scores of translations.
     """
     settings, kept = run.settings, KeptPlan(run.settings)
     results = {"perplexity": _perplexity(run, task)}
@@ -113,12 +116,13 @@ def finish(run: PairRun, plan: Plan, task: Task, command: str) -> tuple[Task, di
     results["loss (nats a token)"] = math.log(results["perplexity"])
     scored = run.scored
     with step(f"translate {len(scored.sources):,} held-out pairs"):
-        results |= scores_of(partial(task.generate, verbose=0), scored)
+        translate = partial(task.generate, verbose=0)
+        results |= chief_alone(run.strategy, partial(scores_of, translate, scored)) or {}
     task.config = run.config(plan.size)  # fine-tuning has the family's dropout again
     text = card(settings.out.name, plan_facts(run, plan), results, run.file_facts, command, next_commands(run))
     with step(f"save {settings.out}"):
         task.save(settings.out, files={"README.md": text} | written(settings.run_folder))
-    kept.write(plan, run.file_facts, done=True)
+    chief_alone(run.strategy, partial(kept.write, plan, run.file_facts, done=True))
     return task, results
 
 

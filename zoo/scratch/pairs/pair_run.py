@@ -13,7 +13,7 @@ import numpy as np
 
 from keras_transformers.text.tokenizer import Tokenizer
 from zoo.cli.app import step
-from zoo.scratch.kept_plan import KeptPlan, file_facts
+from zoo.scratch.kept_plan import file_facts
 from zoo.scratch.new_models import new_model, sized
 from zoo.scratch.new_vocabulary import is_folder
 from zoo.scratch.pairs.encoded_pairs import EncodedPairs, encode_pairs, ending
@@ -28,7 +28,7 @@ from zoo.scratch.pairs.pair_choice import (
 )
 from zoo.scratch.pairs.pair_files import Pairs
 from zoo.scratch.pairs.pair_settings import PairSettings
-from zoo.scratch.run_plan import Candidate, Plan, choose_size, make_plan
+from zoo.scratch.run_plan import BATCH, Candidate, Plan, choose_size, make_plan
 from zoo.scratch.text_run import TextRun
 
 if TYPE_CHECKING:
@@ -66,14 +66,7 @@ class PairRun(TextRun):
     characters_a_token: ClassVar[int] = 500  # a hundred tokens: words of two languages are twice as many
 
     def __init__(self, settings: PairSettings):
-        from keras_transformers.training.workers.distribute import num_workers
-
         self.settings, self.model = settings, settings.model
-        if num_workers(self.strategy) > 1:
-            raise ValueError(
-                "runs on pairs have one worker: received --strategy of several. Leave it out, or give mirrored; "
-                "`task.fit` trains translators on several workers."
-            )
         self.wanted = new_model(settings.model)
         self.max_length = settings.max_length or self.wanted.max_length
         pairs, facts = look_through(settings.read())
@@ -161,14 +154,12 @@ class PairRun(TextRun):
 
     def measure(self, size: tuple[int, int, int]) -> Candidate:
         """Return a size with its measured speed; without XLA, which takes seconds for each of dozens of shapes."""
-        from zoo.scratch.kernels import suited_dtype
         from zoo.scratch.speed import count_parameters, measure_speed
 
         with step(f"measure the speed of {size[0]} layers of {size[2]}"):
-            dtype = self.settings.dtype or suited_dtype()
-            task = self.task(size, 0.0, dtype)
+            task = self.task(size, 0.0, self.dtype)
             speed = measure_speed(task, self.dataset(task), False, TRACED)
-        return Candidate(size, count_parameters(task.model), *speed, dtype)
+        return Candidate(size, count_parameters(task.model), *speed, self.dtype)
 
     @cached_property
     def steps_a_pass(self) -> int:
@@ -187,26 +178,22 @@ class PairRun(TextRun):
         """Tokens of a step on both sides, without padding, on average."""
         return round(sum(self.encoded[0].tokens) / self.steps_a_pass)
 
-    def plan(self) -> Plan:
-        """Return the plan: the one that an interrupted run has begun, or a new one."""
-        settings, kept = self.settings, KeptPlan(self.settings)
-        if (plan := kept.read(self.file_facts)) is not None:
-            return plan
-        tokens = sum(self.encoded[0].tokens)
+    def rows(self) -> tuple[int, int]:
+        """Return the rows to train on, and those held out, as if a batch of tokens had `BATCH` rows."""
+        return self.steps_a_pass * BATCH, self._count(self.encoded[1]) * BATCH
+
+    def new_plan(self, rows: int, held_out_rows: int) -> Plan:
+        """Return a plan whose dropout suits the passes over the pairs."""
+        settings, tokens = self.settings, sum(self.encoded[0].tokens)
         candidate = choose_size(settings, self.tokens_a_step, tokens, self.measure)
-        # Batches of a number of tokens in the place of those of a number of rows.
-        rows = self.steps_a_pass * settings.batch_size
-        held_out_rows = self._count(self.encoded[1]) * settings.batch_size
-        plan = make_plan(settings, candidate, rows, held_out_rows, self.tokens_a_step / settings.batch_size)
+        plan = make_plan(settings, candidate, rows, held_out_rows, self.tokens_a_step / BATCH)
         passes = plan.steps / self.steps_a_pass
         dropout = next(rate for most, rate in DROPOUTS if passes <= most)
-        plan = replace(
+        return replace(
             plan,
             dropout=dropout if settings.dropout is None else settings.dropout,
             warmup_steps=min(settings.warmup_steps or plan.warmup_steps, plan.steps),
         )
-        kept.write(plan, self.file_facts)
-        return plan
 
     def measured_rows(self, plan: Plan) -> Any:
         """Return the held-out pairs that every round measures, of all lengths: those that take a small part of it."""

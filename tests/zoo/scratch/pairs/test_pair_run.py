@@ -179,9 +179,3 @@ def _kill_after(command, metrics, rounds, options) -> None:
         time.sleep(0.02)
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
-
-
-def test_several_workers_are_refused_before_any_work(tmp_path, monkeypatch):
-    monkeypatch.setattr("keras_transformers.training.workers.distribute.num_workers", lambda strategy: 2)
-    with pytest.raises(ValueError, match="runs on pairs have one worker"):
-        a_run(tmp_path)
