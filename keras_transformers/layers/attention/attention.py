@@ -10,6 +10,7 @@ from keras import ops
 
 from keras_transformers.layers.attention.cache import write_cache
 from keras_transformers.layers.attention.call_checks import check_call
+from keras_transformers.layers.attention.fused_attention import fused_attention, fused_implementation
 from keras_transformers.layers.attention.long_attention import long_attention
 from keras_transformers.layers.attention.masks import combine, reach_mask
 from keras_transformers.layers.attention.products import attention_weights, mix
@@ -190,13 +191,8 @@ class Attention(ReturnsCache, DenseOwner):
         elif use_causal_mask:
             visible = Visible(combine(attention_mask, _reach_mask(cache_positions, length, key, reach)))  # (1|B, T, S)
 
-        is_short, scores = self._is_short(query.shape[2], is_cached), []
-        if is_short or wanted.scores:  # a graph drops those of long texts if nothing uses them
-            scores = [self._weights(query, key, visible.whole(length), position_bias)]  # (B, N, T, S)
-        if is_short:
-            mixed = mix(self.dropout(scores[0], training=training), value)  # (B, N, T, H)
-        else:
-            mixed = self._mix_long(query, key, value, visible, position_bias, training)  # (B, N, T, H)
+        heads = (query, key, value, visible, position_bias)
+        mixed, scores = self._attend(heads, length, is_cached, wanted.scores, training)
         output = with_length(self.output_dense(self._merge(mixed)), length)  # (B, T, D)
         return wanted.outputs(output, cache, scores)
 
@@ -206,6 +202,21 @@ class Attention(ReturnsCache, DenseOwner):
         query = query if rotary is None else rotate(query, rotary)
         scale = 1 / math.sqrt(self.head_dim) if self.scale is None else self.scale
         return query * ops.cast(scale, query.dtype)
+
+    def _attend(self, heads, length, is_cached, with_scores, training):
+        """Attend in the way that suits what is asked: (B, N, T, H), and a list of the weights (B, N, T, S) or of none."""
+        query, key, value, visible, position_bias = heads
+        is_short, scores = self._is_short(query.shape[2], is_cached), []
+        if not (with_scores or self.dropout.drops(training)):  # of which kernels have none
+            implementation = fused_implementation(*heads, is_short)
+            if implementation is not None:
+                return fused_attention(*heads, implementation), scores
+
+        if is_short or with_scores:  # a graph drops those of long texts if nothing uses them
+            scores = [self._weights(query, key, visible.whole(length), position_bias)]  # (B, N, T, S)
+        if is_short:
+            return mix(self.dropout(scores[0], training=training), value), scores
+        return self._mix_long(query, key, value, visible, position_bias, training), scores
 
     def _is_short(self, length: int | None, is_cached: bool) -> bool:
         """Return whether all scores are computed at once, not in chunks."""
