@@ -204,7 +204,7 @@ class Attention(ReturnsCache, DenseOwner):
         return query * ops.cast(scale, query.dtype)
 
     def _attend(self, heads, length, is_cached, with_scores, training):
-        """Attend in the way that suits what is asked: (B, N, T, H), and a list of the weights (B, N, T, S) or of none."""
+        """Return what the heads read, (B, N, T, H), and a list of the weights (B, N, T, S), or of none."""
         query, key, value, visible, position_bias = heads
         is_short, scores = self._is_short(query.shape[2], is_cached), []
         if not (with_scores or self.dropout.drops(training)):  # of which kernels have none

@@ -40,7 +40,7 @@ def fused_implementation(
     is_split = isinstance(keras.distribution.distribution(), keras.distribution.ModelParallel)
     if len(dtypes) != 1 or is_split or jax.__version_info__ < OLDEST_JAX:
         return None
-    has_table = position_bias is not None or _options(visible, position_bias, key.shape[2]) is None
+    has_table = position_bias is not None or kernel_options(visible, position_bias, key.shape[2]) is None
     sizes = (query.shape[2], key.shape[2], query.shape[3])
     return chosen_kernel(accelerator(), dtypes.pop(), sizes, has_table, is_short)
 
@@ -114,7 +114,7 @@ def fused_attention(
     import jax
 
     length, keys = query.shape[2], key.shape[2]
-    options, mask, bias = _options(visible, position_bias, keys), None, position_bias
+    options, mask, bias = kernel_options(visible, position_bias, keys), None, position_bias
     if options is None:
         mask = ops.expand_dims(visible.whole(length), 1)  # (B|1, 1, 1|T, S)
         sees = ops.any(mask, axis=-1, keepdims=True)  # (B|1, 1, 1|T, 1)
@@ -133,8 +133,20 @@ def fused_attention(
     return ops.transpose(mixed, (0, 2, 1, 3))
 
 
-def _options(visible: Visible, position_bias: Any, keys: Any) -> dict[str, Any] | None:
-    """Return the options of the kernel that hide the keys; None where only a mask does."""
+def kernel_options(visible: Visible, position_bias: Any, keys: Any) -> dict[str, Any] | None:
+    """Return the options of a kernel that hide keys; None where only a mask can.
+
+    Args:
+        visible, position_bias: As in `fused_attention`.
+        keys: S.
+
+    Example:
+
+    >>> kernel_options(Visible(reach=(2, 0)), None, keys=8)
+    {'is_causal': True, 'local_window_size': (2, 0)}
+    >>> kernel_options(Visible(reach=(2, 2)), None, keys=8) is None
+    True
+    """
     if visible.attention_mask is not None or visible.documents is not None:
         return None
     before, after = visible.reach
