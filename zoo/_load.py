@@ -75,8 +75,8 @@ def load(
         max_length: Longest text in tokens; T5, whose positions have no bound, may read longer ones than it was trained
             on. When None, `model_max_length` of tokenizer_config.json, at most what the model takes.
         dropout: Rate of all dropouts; the model's own when None.
-        attention_dropout: Rate on the attention weights; `dropout`, or the model's own, when None. With 0.0, training in
-            half precision on a GPU of the JAX backend may use fused attention.
+        attention_dropout: Rate on the attention weights; `dropout`, or the model's own, when None. Only with 0.0 can
+            training use fused attention, on a GPU of the JAX backend in half precision.
         lora_rank: Train adapters of this rank beside the frozen dense layers (LoRA); `save` and `export` merge them.
         lm_weight: Of the next-token loss beside that of a classifier, as in the GPT-1 paper (0.5); decoders only.
         loss: Of sentence embeddings `"ranking"`, `"cosine"`, `"triplet"` or `"regression"`; of ranking `"binary"` or

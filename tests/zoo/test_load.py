@@ -205,16 +205,8 @@ REFUSED = {
     "labels for a translator": ("seq2seq_lm", {"labels": ["a", "b"]}, "classification needs.*encoder_decoder"),
     "another task for a translator": ("seq2seq_lm", {"task": "causal_lm"}, "causal_lm needs.*encoder_decoder"),
     "impossible dropout": ("classification", {"dropout": 1.5}, "dropout.*1.5"),
-    "impossible dropout of attention": (
-        "classification",
-        {"attention_dropout": 1.0},
-        "attention_dropout is a rate.*1.0",
-    ),
-    "negative dropout of attention": (
-        "classification",
-        {"attention_dropout": -0.1},
-        "attention_dropout is a rate.*-0.1",
-    ),
+    "impossible rate of attention": ("classification", {"attention_dropout": 1.0}, "attention_dropout is a rate.*1.0"),
+    "negative rate of attention": ("classification", {"attention_dropout": -0.1}, "attention_dropout is a rate.*-0.1"),
 }
 
 

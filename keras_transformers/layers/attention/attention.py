@@ -46,7 +46,7 @@ class Attention(ReturnsCache, DenseOwner):
         head_dim: Width of a head, H; the width of the input divided by `num_heads` when None.
         num_kv_heads: Key and value heads, K, a divisor of N; N when None.
         scale: Factor of the query-key products; `1 / sqrt(H)` when None.
-        dropout: Rate on the attention weights.
+        dropout: Rate on the attention weights. With one, training uses no fused attention (`fused_attention.py`).
         use_bias: Whether the four projections have biases.
         return_scores: Whether each call returns the attention weights (before dropout) as well. Set it if a functional
             model calls the layer both with and without them: all calls must return the same structure.
@@ -191,8 +191,8 @@ class Attention(ReturnsCache, DenseOwner):
         elif use_causal_mask:
             visible = Visible(combine(attention_mask, _reach_mask(cache_positions, length, key, reach)))  # (1|B, T, S)
 
-        heads = (query, key, value, visible, position_bias)
-        mixed, scores = self._attend(heads, length, is_cached, wanted.scores, training)
+        inputs = (query, key, value, visible, position_bias)
+        mixed, scores = self._attend(*inputs, length, is_cached, wanted.scores, training)
         output = with_length(self.output_dense(self._merge(mixed)), length)  # (B, T, D)
         return wanted.outputs(output, cache, scores)
 
@@ -203,15 +203,15 @@ class Attention(ReturnsCache, DenseOwner):
         scale = 1 / math.sqrt(self.head_dim) if self.scale is None else self.scale
         return query * ops.cast(scale, query.dtype)
 
-    def _attend(self, heads, length, is_cached, with_scores, training):
+    def _attend(self, query, key, value, visible, position_bias, length, is_cached, with_scores, training):
         """Return what the heads read, (B, N, T, H), and a list of the weights (B, N, T, S), or of none."""
-        query, key, value, visible, position_bias = heads
-        is_short, scores = self._is_short(query.shape[2], is_cached), []
+        is_short = self._is_short(query.shape[2], is_cached)
         if not (with_scores or self.dropout.drops(training)):  # of which kernels have none
-            implementation = fused_implementation(*heads, is_short)
+            implementation = fused_implementation(query, key, value, visible, position_bias, is_short)
             if implementation is not None:
-                return fused_attention(*heads, implementation), scores
+                return fused_attention(query, key, value, visible, position_bias, implementation), []
 
+        scores: list[Any] = []
         if is_short or with_scores:  # a graph drops those of long texts if nothing uses them
             scores = [self._weights(query, key, visible.whole(length), position_bias)]  # (B, N, T, S)
         if is_short:

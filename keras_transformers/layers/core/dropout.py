@@ -23,7 +23,8 @@ class Dropout(keras.layers.Dropout):
     A uniform number u decides the first value: it is dropped if u < rate. Then u / rate, or (u - rate) / (1 - rate) if
     the value was kept, is uniform again and independent of that decision, so it decides the next value. Random numbers
     are most of the cost of dropout, above all where XLA compiles for a CPU. They are float32 in every dtype policy:
-    bfloat16 numbers have steps of 1/128, which would make a rate of 0.3 one of 0.305.
+    bfloat16 numbers have steps of 1/128, which would make a rate of 0.3 one of 0.305. On a GPU, JAX draws them by the
+    GPU's own generator, from the same seeds: a run that moves there from a CPU goes on with other draws.
     Paper: Srivastava et al. 2014, https://jmlr.org/papers/v15/srivastava14a.html.
 
     Args:
