@@ -50,6 +50,6 @@ def test_dropouts_of_heads_are_set_with_the_others():
 def test_attention_may_have_another_rate():
     config = with_dropout(bert(**SIZES), attention_rate=0.0)
     assert (config.dropout, config.attention_dropout) == (0.1, 0.0)
-    with pytest.raises(ValueError, match="t5 hold one rate.*Give dropout=0.0"):
+    with pytest.raises(ValueError, match=r"t5 hold one rate.*Give dropout=0\.0"):
         with_dropout(t5(**SIZES), attention_rate=0.0)
     assert with_dropout(t5(**SIZES), 0.0, 0.0).activation_dropout == 0.0

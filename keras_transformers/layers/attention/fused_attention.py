@@ -87,7 +87,7 @@ def chosen_kernel(
 
 
 def fused_attention(
-    query: Tensor, key: Tensor, value: Tensor, visible: Visible, position_bias: Tensor | None, implementation: str
+    query: Tensor, key: Tensor, value: Tensor, visible: Visible, position_bias: Tensor | None, implementation: Any
 ) -> Tensor:
     """Compute `mix(attention_weights(...), value)` by `jax.nn.dot_product_attention`.
 
@@ -100,7 +100,7 @@ def fused_attention(
         value: (B, K, S, H).
         visible: Which keys a query may see. Where a query sees none, its output is the mean of all values.
         position_bias: (B|1, 1|N, 1|T, S), or None.
-        implementation: Of `fused_implementation`.
+        implementation: `"cudnn"` or `"xla"`, from `fused_implementation`.
 
     Returns:
         (B, N, T, H).

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import keras
 
@@ -26,7 +26,8 @@ def accelerator() -> Accelerator:
         return Accelerator()
     import jax
 
-    device = jax.config.jax_default_device  # set by `keras.device`: None, a platform, or a device
+    config: Any = jax.config
+    device = config.jax_default_device  # set by `keras.device`: None, a platform, or a device
     if device is None or isinstance(device, str):
         device = jax.devices(device)[0]
     is_nvidia = "cuda" in device.client.platform_version
