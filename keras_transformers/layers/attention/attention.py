@@ -205,15 +205,15 @@ class Attention(ReturnsCache, DenseOwner):
 
     def _attend(self, query, key, value, visible, position_bias, length, is_cached, with_scores, training):
         """Return what the heads read, (B, N, T, H), and a list of the weights (B, N, T, S), or of none."""
-        is_short = self._is_short(query.shape[2], is_cached)
-        if not (with_scores or self.dropout.drops(training)):  # of which kernels have none
-            implementation = fused_implementation(query, key, value, visible, position_bias, is_short)
-            if implementation is not None:
-                return fused_attention(query, key, value, visible, position_bias, implementation), []
+        is_short, kernel = self._is_short(query.shape[2], is_cached), None
+        if not self.dropout.drops(training):  # of which kernels have none
+            kernel = fused_implementation(query, key, value, visible, position_bias, is_short)
 
         scores: list[Any] = []
-        if is_short or with_scores:  # a graph drops those of long texts if nothing uses them
+        if with_scores or (is_short and kernel is None):  # a graph drops those that nothing uses
             scores = [self._weights(query, key, visible.whole(length), position_bias)]  # (B, N, T, S)
+        if kernel is not None:
+            return fused_attention(query, key, value, visible, position_bias, kernel), scores
         if is_short:
             return mix(self.dropout(scores[0], training=training), value), scores
         return self._mix_long(query, key, value, visible, position_bias, training), scores

@@ -127,7 +127,7 @@ def test_a_layer_that_takes_it_is_the_same(kind, monkeypatch):
         np.testing.assert_allclose(our_slopes[name], slope, atol=0.02 * np.abs(slope).max(), err_msg=name)
 
 
-@pytest.mark.parametrize("why", ["scores", "dropout", "float32", "one step", "old JAX"])
+@pytest.mark.parametrize("why", ["dropout", "float32", "one step", "old JAX"])
 def test_the_plain_path_stays_where_a_kernel_has_no_way(why, monkeypatch):
     import jax
 
@@ -141,7 +141,30 @@ def test_the_plain_path_stays_where_a_kernel_has_no_way(why, monkeypatch):
     attention.build(x.shape)
     if why == "old JAX":
         monkeypatch.setattr(jax, "__version_info__", (0, 8, 0))
-    attention(x, training=why == "dropout", return_attention_scores=why == "scores")
+    attention(x, training=why == "dropout")
+
+
+def test_scores_that_nothing_uses_cost_nothing(monkeypatch):
+    """Decoders of encoder-decoders always return them, for alignments; a program that drops them has no softmax."""
+    import jax
+
+    monkeypatch.setattr("keras_transformers.layers.attention.attention.fused_attention", lambda query, *_: query)
+    monkeypatch.setattr(fused, "accelerator", lambda: H100)
+    attention = Attention(N, dtype="bfloat16", return_scores=True)
+    x = half(normal(B, T, N * H))
+    attention.build(x.shape)
+    programs = [jax.jit(lambda x, n=number: attention(x)[:n]).lower(x).compile().as_text() for number in (1, 2)]
+    assert ["exponential" in program for program in programs] == [False, True]
+
+
+def test_scores_are_those_of_the_plain_path(monkeypatch):
+    attention = Attention(N, dtype="bfloat16")
+    x = half(normal(B, T, N * H))
+    expected = to_numpy(attention(x, use_causal_mask=True, return_attention_scores=True))
+    monkeypatch.setattr(fused, "accelerator", lambda: TPU)
+    output, scores = to_numpy(attention(x, use_causal_mask=True, return_attention_scores=True))
+    np.testing.assert_array_equal(scores, expected[1])
+    np.testing.assert_allclose(output, expected[0], atol=2e-2, rtol=2e-2)
 
 
 @pytest.mark.integration
