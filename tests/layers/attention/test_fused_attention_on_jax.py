@@ -5,17 +5,19 @@ from __future__ import annotations
 import keras
 import numpy as np
 import pytest
-from arrays import normal, to_numpy, tolerance
+from arrays import normal, randomize, to_numpy, tolerance
 from gradients import gradients, weight_gradients
 from keras import ops
 from layer_checks import randomize_built
 from pairs import pairwise
 
+from keras_transformers import families
 from keras_transformers.layers import ALiBi, Attention, RelativePositionBias
 from keras_transformers.layers.attention import fused_attention as fused
 from keras_transformers.layers.attention.products import attention_weights, mix
 from keras_transformers.layers.attention.query_chunks import Visible
 from keras_transformers.layers.core.accelerator import Accelerator
+from keras_transformers.models import decoder, encoder, encoder_decoder
 
 H100, TPU = Accelerator("gpu", 9.0), Accelerator("tpu")
 B, N, T, S, H = 2, 4, 6, 8, 8
@@ -127,7 +129,7 @@ def test_a_layer_that_takes_it_is_the_same(kind, monkeypatch):
         np.testing.assert_allclose(our_slopes[name], slope, atol=0.02 * np.abs(slope).max(), err_msg=name)
 
 
-@pytest.mark.parametrize("why", ["dropout", "float32", "one step", "old JAX"])
+@pytest.mark.parametrize("why", ["dropout", "float32", "one step", "old JAX", "split heads"])
 def test_the_plain_path_stays_where_a_kernel_has_no_way(why, monkeypatch):
     import jax
 
@@ -141,6 +143,9 @@ def test_the_plain_path_stays_where_a_kernel_has_no_way(why, monkeypatch):
     attention.build(x.shape)
     if why == "old JAX":
         monkeypatch.setattr(jax, "__version_info__", (0, 8, 0))
+    if why == "split heads":
+        split = object.__new__(keras.distribution.ModelParallel)
+        monkeypatch.setattr(keras.distribution, "distribution", lambda: split)
     attention(x, training=why == "dropout")
 
 
@@ -189,3 +194,29 @@ def test_cudnn_takes_the_call(kind, monkeypatch):
 
     program = jax.jit(jax.grad(total)).trace(states).lower(lowering_platforms=("cuda",)).as_text()
     assert "__cudnn$fmha" in program and "Backward" in program
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(("family", "attentions"), [("bert", 2), ("gpt2", 2), ("llama", 2), ("t5", 6)])
+def test_every_attention_of_a_model_takes_it(family, attentions, monkeypatch):
+    """With the masks and biases that models make: padding, several texts in a row, relative positions."""
+    sizes = {"num_layers": 2, "num_heads": N, "hidden_dim": N * H, "max_length": 32, "intermediate_dim": 64}
+    config = getattr(families, family)(30, **sizes)
+    make = {"encoder": encoder, "decoder": decoder, "encoder_decoder": encoder_decoder}[config.kind]
+    model = randomize(make(config, dtype="mixed_bfloat16"), scale=0.2)
+    ids = np.random.default_rng(0).integers(5, 30, (B, T))
+    real = np.array([[1, 1, 2, 2, 2, 0], [1, 1, 1, 1, 1, 1]])
+    given = {x.name: ids for x in model.inputs}
+    given |= {x.name: 0 * ids for x in model.inputs if "segment" in x.name}
+    given |= {x.name: real if config.kind == "decoder" else real > 0 for x in model.inputs if "mask" in x.name}
+
+    expected, runs, kernels = to_numpy(model(given)["hidden_states"]), fused.fused_attention, []
+    monkeypatch.setattr(
+        "keras_transformers.layers.attention.attention.fused_attention",
+        lambda *inputs: kernels.append(inputs[-1]) or runs(*inputs[:-1], "xla"),
+    )
+    monkeypatch.setattr(fused, "accelerator", lambda: H100)
+    found = to_numpy(model(given)["hidden_states"])
+    assert kernels == ["cudnn"] * attentions
+    np.testing.assert_allclose(found[real > 0], expected[real > 0], atol=0.1, rtol=0.05)
+    assert np.isfinite(found).all()
