@@ -1,4 +1,4 @@
-"""Fused attention is plain attention: by XLA, which needs no GPU, and as a program for cuDNN, which is not run."""
+"""Fused attention is plain attention: by cuDNN where there is a GPU, else by XLA and as a program for cuDNN."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from keras_transformers.layers import ALiBi, Attention, RelativePositionBias
 from keras_transformers.layers.attention import fused_attention as fused
 from keras_transformers.layers.attention.products import attention_weights, mix
 from keras_transformers.layers.attention.query_chunks import Visible
-from keras_transformers.layers.core.accelerator import Accelerator
+from keras_transformers.layers.core.accelerator import Accelerator, accelerator
 from keras_transformers.models import decoder, encoder, encoder_decoder
 
 H100, TPU = Accelerator("gpu", 9.0), Accelerator("tpu")
+KERNEL = "cudnn" if accelerator().platform == "gpu" else "xla"  # of half precision
 B, N, T, S, H = 2, 4, 6, 8, 8
 
 MASKS = {
@@ -53,7 +54,7 @@ def test_it_is_attention(case):
         return mix(ops.cast(attention_weights(query, key, visible.whole(T), bias), dtype), value)
 
     def ours(query, key, value, bias=None):
-        return fused.fused_attention(query, key, value, visible, bias, "xla")
+        return fused.fused_attention(query, key, value, visible, bias, "xla" if dtype == "float32" else KERNEL)
 
     np.testing.assert_allclose(to_numpy(ours(*arrays)), to_numpy(plain(*arrays)), **tolerance(dtype))
     found, expected = (
@@ -109,7 +110,7 @@ def test_a_layer_that_takes_it_is_the_same(kind, monkeypatch):
     runs = fused.fused_attention
     monkeypatch.setattr(
         "keras_transformers.layers.attention.attention.fused_attention",
-        lambda *inputs: kernels.append(inputs[-1]) or runs(*inputs[:-1], "xla"),
+        lambda *inputs: kernels.append(inputs[-1]) or runs(*inputs[:-1], KERNEL),
     )
 
     def outcome(device):
@@ -213,7 +214,7 @@ def test_every_attention_of_a_model_takes_it(family, attentions, monkeypatch):
     expected, runs, kernels = to_numpy(model(given)["hidden_states"]), fused.fused_attention, []
     monkeypatch.setattr(
         "keras_transformers.layers.attention.attention.fused_attention",
-        lambda *inputs: kernels.append(inputs[-1]) or runs(*inputs[:-1], "xla"),
+        lambda *inputs: kernels.append(inputs[-1]) or runs(*inputs[:-1], KERNEL),
     )
     monkeypatch.setattr(fused, "accelerator", lambda: H100)
     found = to_numpy(model(given)["hidden_states"])
