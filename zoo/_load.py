@@ -34,6 +34,7 @@ def load(
     dtype: str | None = None,
     max_length: int | None = None,
     dropout: float | None = None,
+    attention_dropout: float | None = None,
     lora_rank: int | None = None,
     lm_weight: float | None = None,
     loss: str | None = None,
@@ -74,6 +75,8 @@ def load(
         max_length: Longest text in tokens; T5, whose positions have no bound, may read longer ones than it was trained
             on. When None, `model_max_length` of tokenizer_config.json, at most what the model takes.
         dropout: Rate of all dropouts; the model's own when None.
+        attention_dropout: Rate on the attention weights; `dropout`, or the model's own, when None. Only with 0.0 can
+            training use fused attention, on a GPU of the JAX backend in half precision.
         lora_rank: Train adapters of this rank beside the frozen dense layers (LoRA); `save` and `export` merge them.
         lm_weight: Of the next-token loss beside that of a classifier, as in the GPT-1 paper (0.5); decoders only.
         loss: Of sentence embeddings `"ranking"`, `"cosine"`, `"triplet"` or `"regression"`; of ranking `"binary"` or
@@ -129,12 +132,13 @@ def _to_train(task: Task, lora_rank: int | None, remat: bool) -> Task:
 def _make(kind: Kind, checkpoint: Checkpoint, arguments: Mapping[str, Any]) -> Task:
     """Build the task of a checkpoint by the arguments of `load`, with its weights if they are wanted."""
     options = _options(kind, checkpoint, arguments)
-    dropout, weights, seed = (arguments[name] for name in ("dropout", "weights", "seed"))
+    rates = (arguments["dropout"], arguments["attention_dropout"])
+    weights, seed = arguments["weights"], arguments["seed"]
     if seed is not None:
         keras.utils.set_random_seed(seed)
     if weights:
         checkpoint.check()  # before the model takes memory
-    config = checkpoint.config if dropout is None else with_dropout(checkpoint.config, dropout)
+    config = with_dropout(checkpoint.config, *rates)
     outputs, dtype = arguments["outputs"], arguments["dtype"]
     task = Task(kind.name, config, checkpoint.tokenizer, outputs=outputs, dtype=dtype, **options)
     if not kind.writes_text:

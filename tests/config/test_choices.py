@@ -3,7 +3,7 @@
 import pytest
 
 from keras_transformers.config.transformer_config import TransformerConfig
-from keras_transformers.families import bert, gpt2
+from keras_transformers.families import bert, gpt2, t5
 from keras_transformers.families.dropout_rates import with_dropout
 
 SIZES = {"vocabulary_size": 30, "num_layers": 1, "num_heads": 2, "hidden_dim": 8}
@@ -45,3 +45,11 @@ def test_dropouts_of_heads_are_set_with_the_others():
     config = with_dropout(bert(**SIZES, pooler_dropout=0.1, classifier_dropout=0.2), 0.3)
     assert (config.pooler_dropout, config.classifier_dropout) == (0.3, 0.3)
     assert with_dropout(bert(**SIZES), 0.3).classifier_dropout is None
+
+
+def test_attention_may_have_another_rate():
+    config = with_dropout(bert(**SIZES), attention_rate=0.0)
+    assert (config.dropout, config.attention_dropout) == (0.1, 0.0)
+    with pytest.raises(ValueError, match=r"t5 hold one rate.*Give dropout=0\.0"):
+        with_dropout(t5(**SIZES), attention_rate=0.0)
+    assert with_dropout(t5(**SIZES), 0.0, 0.0).activation_dropout == 0.0

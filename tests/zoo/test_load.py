@@ -133,6 +133,11 @@ def test_dropout_is_a_rate_for_all(folders):
     assert spread(None) > 0.0
 
 
+def test_attention_has_a_rate_of_its_own(folders):
+    config = zoo.load(folders["classification"], dropout=0.3, attention_dropout=0.0, weights=False).config
+    assert (config.dropout, config.attention_dropout) == (0.3, 0.0)
+
+
 @pytest.mark.integration
 def test_max_length_cuts_and_says_so(folders):
     task = zoo.load(folders["classification"], max_length=5)
@@ -200,6 +205,8 @@ REFUSED = {
     "labels for a translator": ("seq2seq_lm", {"labels": ["a", "b"]}, "classification needs.*encoder_decoder"),
     "another task for a translator": ("seq2seq_lm", {"task": "causal_lm"}, "causal_lm needs.*encoder_decoder"),
     "impossible dropout": ("classification", {"dropout": 1.5}, "dropout.*1.5"),
+    "impossible rate of attention": ("classification", {"attention_dropout": 1.0}, "attention_dropout is a rate.*1.0"),
+    "negative rate of attention": ("classification", {"attention_dropout": -0.1}, "attention_dropout is a rate.*-0.1"),
 }
 
 

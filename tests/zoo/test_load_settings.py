@@ -12,6 +12,9 @@ import numpy as np
 import pytest
 
 import zoo
+from keras_transformers.checkpoints.names import names_of
+from keras_transformers.checkpoints.settings.huggingface_config import make_config
+from keras_transformers.families.dropout_rates import ONE_RATE, with_dropout
 from zoo._find import find
 
 TEXTS = ["a fine film", "the dull long book of the day"]
@@ -288,3 +291,16 @@ def test_a_task_that_writes_nothing_keeps_what_the_folder_says_of_generation(tmp
     values = json.loads((folder / "generation_config.json").read_text())
     assert values.items() >= said.items() and values["eos_token_id"] == 0
     assert (folder / "chat_template.jinja").read_text() == "{{ messages }}"
+
+
+@pytest.mark.parametrize("name", zoo.names())
+def test_a_rate_of_attention_can_be_saved_or_is_refused(name):
+    """A run must not end with a model that no file has a place for."""
+    config = zoo.describe(name).config
+    try:
+        changed = with_dropout(config, attention_rate=0.25)
+    except ValueError as error:
+        assert config.family in ONE_RATE and "dropout=0.25" in str(error)
+        changed = with_dropout(config, 0.25, attention_rate=0.25)
+    assert changed.attention_dropout == 0.25
+    make_config(changed, next(iter(names_of(config, name).architectures)))

@@ -10,6 +10,7 @@ from keras import ops
 
 from keras_transformers.layers.attention.cache import write_cache
 from keras_transformers.layers.attention.call_checks import check_call
+from keras_transformers.layers.attention.fused_attention import fused_attention, fused_implementation
 from keras_transformers.layers.attention.long_attention import long_attention
 from keras_transformers.layers.attention.masks import combine, reach_mask
 from keras_transformers.layers.attention.products import attention_weights, mix
@@ -45,7 +46,7 @@ class Attention(ReturnsCache, DenseOwner):
         head_dim: Width of a head, H; the width of the input divided by `num_heads` when None.
         num_kv_heads: Key and value heads, K, a divisor of N; N when None.
         scale: Factor of the query-key products; `1 / sqrt(H)` when None.
-        dropout: Rate on the attention weights.
+        dropout: Rate on the attention weights. With one, training uses no fused attention (`fused_attention.py`).
         use_bias: Whether the four projections have biases.
         return_scores: Whether each call returns the attention weights (before dropout) as well. Set it if a functional
             model calls the layer both with and without them: all calls must return the same structure.
@@ -190,13 +191,8 @@ class Attention(ReturnsCache, DenseOwner):
         elif use_causal_mask:
             visible = Visible(combine(attention_mask, _reach_mask(cache_positions, length, key, reach)))  # (1|B, T, S)
 
-        is_short, scores = self._is_short(query.shape[2], is_cached), []
-        if is_short or wanted.scores:  # a graph drops those of long texts if nothing uses them
-            scores = [self._weights(query, key, visible.whole(length), position_bias)]  # (B, N, T, S)
-        if is_short:
-            mixed = mix(self.dropout(scores[0], training=training), value)  # (B, N, T, H)
-        else:
-            mixed = self._mix_long(query, key, value, visible, position_bias, training)  # (B, N, T, H)
+        inputs = (query, key, value, visible, position_bias)
+        mixed, scores = self._attend(*inputs, length, is_cached, wanted.scores, training)
         output = with_length(self.output_dense(self._merge(mixed)), length)  # (B, T, D)
         return wanted.outputs(output, cache, scores)
 
@@ -206,6 +202,21 @@ class Attention(ReturnsCache, DenseOwner):
         query = query if rotary is None else rotate(query, rotary)
         scale = 1 / math.sqrt(self.head_dim) if self.scale is None else self.scale
         return query * ops.cast(scale, query.dtype)
+
+    def _attend(self, query, key, value, visible, position_bias, length, is_cached, with_scores, training):
+        """Return what the heads read, (B, N, T, H), and a list of the weights (B, N, T, S), or of none."""
+        is_short, kernel = self._is_short(query.shape[2], is_cached), None
+        if not self.dropout.drops(training):  # of which kernels have none
+            kernel = fused_implementation(query, key, value, visible, position_bias, is_short)
+
+        scores: list[Any] = []
+        if with_scores or (is_short and kernel is None):  # a graph drops those that nothing uses
+            scores = [self._weights(query, key, visible.whole(length), position_bias)]  # (B, N, T, S)
+        if kernel is not None:
+            return fused_attention(query, key, value, visible, position_bias, kernel), scores
+        if is_short:
+            return mix(self.dropout(scores[0], training=training), value), scores
+        return self._mix_long(query, key, value, visible, position_bias, training), scores
 
     def _is_short(self, length: int | None, is_cached: bool) -> bool:
         """Return whether all scores are computed at once, not in chunks."""

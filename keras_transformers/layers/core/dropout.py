@@ -9,6 +9,8 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_transformers.layers.core.accelerator import accelerator
+
 # Sources of seeds by the id of a dropout, for blocks that are computed twice with the same draws (see `remat`).
 GIVEN_SEEDS: ContextVar[Mapping[int, Callable[[], Any]]] = ContextVar("given_seeds")
 SHARING = 4  # values that share a random number
@@ -21,7 +23,8 @@ class Dropout(keras.layers.Dropout):
     A uniform number u decides the first value: it is dropped if u < rate. Then u / rate, or (u - rate) / (1 - rate) if
     the value was kept, is uniform again and independent of that decision, so it decides the next value. Random numbers
     are most of the cost of dropout, above all where XLA compiles for a CPU. They are float32 in every dtype policy:
-    bfloat16 numbers have steps of 1/128, which would make a rate of 0.3 one of 0.305.
+    bfloat16 numbers have steps of 1/128, which would make a rate of 0.3 one of 0.305. On a GPU, JAX draws them by the
+    GPU's own generator, from the same seeds: a run that moves there from a CPU goes on with other draws.
     Paper: Srivastava et al. 2014, https://jmlr.org/papers/v15/srivastava14a.html.
 
     Args:
@@ -39,13 +42,17 @@ class Dropout(keras.layers.Dropout):
     """
 
     def call(self, inputs, training=False):
-        if not training or not 0 < self.rate < 1 or self.noise_shape is not None:
+        if not self.drops(training) or self.noise_shape is not None:
             return super().call(inputs, training=training)
         return ops.where(self._kept(ops.shape(inputs), self._draw()), inputs * (1.0 / (1.0 - self.rate)), 0.0)
 
     def next_seed(self, training: bool) -> Any:
         """Return the seed of one call, for `multipliers`; None where nothing is dropped."""
-        return self._draw() if training and 0 < self.rate < 1 else None
+        return self._draw() if self.drops(training) else None
+
+    def drops(self, training: bool | None) -> bool:
+        """Return whether a call drops anything."""
+        return bool(training) and 0 < self.rate < 1
 
     def _draw(self) -> Any:
         return GIVEN_SEEDS.get({}).get(id(self), self.seed_generator.next)()
@@ -57,13 +64,24 @@ class Dropout(keras.layers.Dropout):
     def _kept(self, shape: tuple[Any, ...], seed: Any) -> Any:
         """Return which values are kept, boolean (..., D)."""
         *rows, width = shape
-        numbers = keras.random.uniform((*rows, -(-width // SHARING)), seed=_Given(seed), dtype="float32")
+        numbers = _uniform((*rows, -(-width // SHARING)), seed)
         kept = [numbers >= self.rate]
         while len(kept) < SHARING:
             above = (numbers - self.rate) * (1.0 / (1.0 - self.rate))
             numbers = ops.where(kept[-1], above, numbers * (1.0 / self.rate))
             kept.append(numbers >= self.rate)
         return ops.concatenate(kept, axis=-1)[..., :width]
+
+
+def _uniform(shape: tuple[Any, ...], seed: Any) -> Any:
+    """Draw float32 numbers from [0, 1), of the generator that suits the device."""
+    if accelerator().platform != "gpu":
+        return keras.random.uniform(shape, seed=_Given(seed), dtype="float32")
+    import jax
+
+    # Philox, of the GPU's own, in place of JAX' Threefry: every seed is another key of it, and the same bits each time.
+    key = jax.random.wrap_key_data(ops.concatenate([seed, seed]), impl="unsafe_rbg")
+    return jax.random.uniform(key, shape, "float32")
 
 
 def nth_seed(seed: Any, index: Any) -> Any:

@@ -11,6 +11,7 @@ from keras import ops
 
 from keras_transformers.layers import DecoderBlock, Dropout, EncoderBlock, MixerDecoderBlock
 from keras_transformers.layers.blocks.rematerialization import recompute
+from keras_transformers.layers.core.accelerator import Accelerator
 
 B, T, D = 2, 5, 8
 RATES = {"dropout": 0.3, "attention_dropout": 0.2, "activation_dropout": 0.2}
@@ -50,10 +51,15 @@ def made(name):
     return randomize(block, scale=0.3), tensors, others
 
 
+DEVICES = ["cpu", "gpu"] if keras.backend.backend() == "jax" else ["cpu"]
+
+
 @pytest.mark.integration
+@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", BLOCKS)
-def test_gradients_and_draws_stay(name):
+def test_gradients_and_draws_stay(name, device, monkeypatch):
     """By all floating inputs, of the sum over all outputs: cache and scores have gradients too."""
+    monkeypatch.setattr("keras_transformers.layers.core.dropout.accelerator", lambda: Accelerator(device))
     (block, tensors, others), seen = made(name), {}
     generators = [layer.seed_generator for layer in dropouts(block)]
     starts = [to_numpy(generator.state.value) for generator in generators]
