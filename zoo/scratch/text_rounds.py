@@ -121,7 +121,7 @@ def finish(run: CorpusRun, plan: Plan, task: Task, command: str) -> tuple[Task, 
     check_converged(measured["perplexity"], plan, run.settings.run_folder)
     results = ({} if before is None else {"perplexity before any step": before}) | measured
     results["loss (nats a token)"] = math.log(results["perplexity"])
-    if characters := units(run).characters:
+    if characters := units(run, plan).characters:
         results["loss (nats a character)"] = results["loss (nats a token)"] / characters
         results["bits a character"] = results["loss (nats a character)"] / math.log(2)
     run.restore(task, plan)  # fine-tuning has the family's dropout again

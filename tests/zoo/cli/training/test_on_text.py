@@ -154,7 +154,7 @@ def test_a_corpus_smaller_than_a_batch(tmp_path):
     assert result.exit_code == 2 and "the text has 420 bytes: expected at least the 4,096 tokens" in result.stderr
     assert "--max-length" in result.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["short.txt"]
-    path.write_text("To be, or not to be.\n" * 600, encoding="utf-8")  # of few tokens
+    path.write_text("To be, or not to be.\n" * 250, encoding="utf-8")  # of few tokens
     result = invoke("train", "--text", path, "--out", tmp_path / "mine")
     assert result.exit_code == 2 and "expected at least a batch of 16" in result.stderr
 
