@@ -140,7 +140,8 @@ def main() -> None:
         if "before" in peers:
             archive = subprocess.run(["git", "archive", arguments.ref], cwd=ROOT, capture_output=True, check=True)
             trees["before"] = Path(temporary, "before")
-            tarfile.open(fileobj=io.BytesIO(archive.stdout)).extractall(trees["before"], filter="data")
+            with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
+                files.extractall(trees["before"], filter="data")
         for model in arguments.models:
             folder = folder_of(model, Path(temporary))
             figures: dict[str, list[dict[str, float]]] = {peer: [] for peer in peers}
