@@ -47,10 +47,8 @@ class Task:
 
     Attributes:
         model: A plain functional `keras.Model`, compiled.
-        tokenizer, config: The `Tokenizer` and the `TransformerConfig`.
-        max_length: Longest text in tokens.
-        options: The options of the task that were given.
-        kind: Properties of the task, such as `needs_labels`.
+        tokenizer, config, max_length: The `Tokenizer`, the `TransformerConfig`, and the longest text in tokens.
+        options, kind: The options that were given, and properties of the task, such as `needs_labels`.
 
     Raises:
         ValueError: An option is unknown or out of range, the tokenizer has more tokens than the model, or `max_length`
