@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import keras
@@ -18,6 +19,7 @@ from keras_transformers.training.lora import add_lora
 from keras_transformers.training.rematerialize import rematerialize
 from keras_transformers.training.workers.distribute import check_backend, scope
 from keras_transformers.training.workers.strategy import chosen
+from keras_transformers.utils.late_values import late_values
 from zoo._checkpoint import Checkpoint, chosen_kind
 from zoo._find import find, tell_assumed
 from zoo._weights import assign_weights
@@ -140,12 +142,13 @@ def _make(kind: Kind, checkpoint: Checkpoint, arguments: Mapping[str, Any]) -> T
         checkpoint.check()  # before the model takes memory
     config = with_dropout(checkpoint.config, *rates)
     outputs, dtype = arguments["outputs"], arguments["dtype"]
-    task = Task(kind.name, config, checkpoint.tokenizer, outputs=outputs, dtype=dtype, **options)
+    with late_values() if weights else nullcontext():
+        task = Task(kind.name, config, checkpoint.tokenizer, outputs=outputs, dtype=dtype, **options)
+        if weights:
+            assign_weights(task, checkpoint)
     if not kind.writes_text:
         saved = task.parts.saved
         task.parts = dataclasses.replace(task.parts, saved=lambda: {**checkpoint.kept, **saved()})
-    if weights:
-        assign_weights(task, checkpoint)
     return task
 
 

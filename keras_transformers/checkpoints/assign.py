@@ -12,6 +12,7 @@ from keras_transformers.checkpoints.files.tensors import FLOATS, Tensor
 from keras_transformers.config.limits import least_weights
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.text.tokenizer import check_texts
+from keras_transformers.utils.keras_private import set_value
 
 SHOWN = 12
 SMALL = 10**8  # weights: 400 MB in float32
@@ -28,8 +29,8 @@ def assign(
     """
     assigned, kept = plan(model, tensors, locate, **options)
     for variable, tensor, transposed in assigned:
-        array = tensor.read().astype("float32", copy=False)
-        variable.assign(array.T if transposed else array)
+        value = keras.ops.convert_to_tensor(tensor.read().astype("float32", copy=False))
+        set_value(variable, keras.ops.transpose(value) if transposed else value)
     return tuple(kept)
 
 

@@ -27,6 +27,7 @@ from keras_transformers.training.optimizers.adamw import AdamW
 from keras_transformers.training.optimizers.loss_scale import LossScaleOptimizer
 from keras_transformers.training.optimizers.schedules import make_schedule
 from keras_transformers.training.workers.distribute import adapt_fit, check_backend, on_tensorflow
+from keras_transformers.utils.late_values import building
 
 
 @final
@@ -46,10 +47,8 @@ class Task:
 
     Attributes:
         model: A plain functional `keras.Model`, compiled.
-        tokenizer, config: The `Tokenizer` and the `TransformerConfig`.
-        max_length: Longest text in tokens.
-        options: The options of the task that were given.
-        kind: Properties of the task, such as `needs_labels`.
+        tokenizer, config, max_length: The `Tokenizer`, the `TransformerConfig`, and the longest text in tokens.
+        options, kind: The options that were given, and properties of the task, such as `needs_labels`.
 
     Raises:
         ValueError: An option is unknown or out of range, the tokenizer has more tokens than the model, or `max_length`
@@ -84,7 +83,8 @@ class Task:
         outputs = tuple(check_texts("outputs", outputs, is_ordered=False))
         setup = Setup(kind, config, tokenizer, max_length, outputs, dtype or keras.config.dtype_policy().name)
         self.config, self.max_length, self.outputs, self.dtype = config, setup.max_length, setup.outputs, setup.dtype
-        self.options, self.parts = options, kind.make(setup, **options)
+        with building():
+            self.options, self.parts = options, kind.make(setup, **options)
         self.model, self.tokenizer = self.parts.model, self.parts.tokenizer
         self.compile()
 

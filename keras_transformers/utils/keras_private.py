@@ -6,8 +6,8 @@ fails if a new version of Keras has changed the private part.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import keras
@@ -39,6 +39,50 @@ def track_variables(layer: keras.layers.Layer, variables: Iterable[keras.Variabl
     for variable in variables:
         layer._track_variable(variable)
     layer._tracker.lock()
+
+
+@contextmanager
+def without_values() -> Iterator[list[keras.Variable]]:
+    """Make variables without values inside, from initialisers only: see `set_value` and `initialize`.
+
+    The public `keras.StatelessScope(initialize_variables=False)` keeps them in a list of Keras, all of which the end of
+    any later scope initialises. They are taken off it.
+
+    Returns:
+        A list, which has the variables at the end.
+    """
+    from keras.src.backend.common import global_state
+
+    waiting = global_state.get_global_attribute("uninitialized_variables", [], set_to_default=True)
+    made: list[keras.Variable] = []
+    begin = len(waiting)
+    try:
+        with keras.StatelessScope(initialize_variables=False):
+            yield made
+    finally:
+        made += waiting[begin:]
+        del waiting[begin:]
+
+
+def set_value(variable: keras.Variable, value: Any) -> None:
+    """Assign a value to a variable, or give its first value to one without; the shape is not checked for the latter.
+
+    The public `assign` needs a variable that has a value.
+    """
+    if variable._value is not None:
+        variable.assign(value)
+        return
+    variable._initialize(keras.ops.convert_to_tensor(value, dtype=variable._dtype))
+    variable._initializer = None
+
+
+def initialize(variable: keras.Variable) -> None:
+    """Run the initialiser of a variable if it has no value.
+
+    There is no public method for it.
+    """
+    if variable._value is None:
+        variable._deferred_initialize()
 
 
 def all_layers(layer: keras.layers.Layer) -> list[keras.layers.Layer]:

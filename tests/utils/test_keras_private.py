@@ -44,6 +44,23 @@ def test_kernel():
     assert not isinstance(layer.kernel, keras.Variable)
 
 
+def test_variables_without_values():
+    first = np.ones((2, 3))
+    with keras_private.without_values() as made:
+        variables = [keras.Variable(keras.initializers.Zeros(), shape=(2, 3), dtype="bfloat16") for _ in range(2)]
+    assert made == variables and all(variable._value is None for variable in made)
+    with keras.StatelessScope():  # at its end Keras initialises the variables on its list
+        pass
+    assert all(variable._value is None for variable in made)
+    keras_private.set_value(made[0], first)
+    for value in (first, first * 2):
+        keras_private.set_value(made[0], value)
+        assert (to_numpy(made[0]) == value).all() and made[0].dtype == "bfloat16"
+    for variable in made:
+        keras_private.initialize(variable)
+    assert (to_numpy(made[0]) == first * 2).all() and (to_numpy(made[1]) == 0).all()
+
+
 def test_untrack_and_track_variables():
     layer = keras.layers.Dense(2)
     layer.build((None, 3))

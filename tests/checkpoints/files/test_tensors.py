@@ -79,6 +79,20 @@ def test_every_float_is(saved, dtype):
     assert (np.array(model.get_layer("pooler").kernel) == expected).all()
 
 
+def test_values_are_mapped_wherever_they_begin(tmp_path):
+    stored = {"a": np.arange(3, dtype="uint8"), "b": np.arange(6.0, dtype="float32").reshape(2, 3), "c": np.float16(2)}
+    stored |= {"none": np.zeros((0, 4), "float32"), "half": np.arange(4).astype(ml_dtypes.bfloat16)}
+    write(tmp_path / "model.safetensors", stored)
+    assert (tmp_path / "model.safetensors").stat().st_size % 4
+    for tensor in read_tensors(tmp_path):
+        assert tensor.read().dtype == stored[tensor.name].dtype and tensor.read().flags.aligned
+        np.testing.assert_array_equal(tensor.read(), stored[tensor.name])
+    whole = {"b": stored["b"]}
+    safetensors.numpy.save_file(whole, tmp_path / "model.safetensors")
+    (tensor,) = read_tensors(tmp_path)
+    assert np.shares_memory(tensor.read(), tensor.read())
+
+
 def test_scaled_8_bit_floats_are_refused(saved):
     model, folder = saved
     stored = {LAST: np.ones((32, 32), ml_dtypes.float8_e4m3fn), f"{LAST}_scale_inv": np.ones((1, 1), "float32")}
