@@ -29,7 +29,7 @@ def assign(
     """
     assigned, kept = plan(model, tensors, locate, **options)
     for variable, tensor, transposed in assigned:
-        value = keras.ops.convert_to_tensor(tensor.read().astype("float32", copy=False))
+        value = keras.ops.array(tensor.read().astype("float32", copy=False))  # a copy: JAX would keep the mapped file
         set_value(variable, keras.ops.transpose(value) if transposed else value)
     return tuple(kept)
 

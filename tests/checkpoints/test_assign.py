@@ -44,6 +44,20 @@ def test_all_weights_are_assigned_in_their_own_dtype(model, tensors):
         np.testing.assert_array_equal(np.array(weight), array.T if transposed else array)
 
 
+def test_weights_do_not_change_with_the_file(tmp_path, model):
+    """JAX keeps an array whose memory is aligned, as that of a mapped file may be: it must be copied."""
+    shapes, mapped = {"body.kernel": (3, 2), "body.bias": (3,), "head.kernel": (4, 3), "head.bias": (4,)}, {}
+    for name, shape in shapes.items():
+        path = tmp_path / name
+        path.write_bytes(np.ones(shape, "float32").tobytes())
+        mapped[name] = tensor(name, np.memmap(path, "float32", "r", shape=shape))
+    assign(model, mapped, locate)
+    for name, shape in shapes.items():
+        with open(tmp_path / name, "r+b") as file:
+            file.write(np.zeros(shape, "float32").tobytes())
+    assert all((np.array(weight) == 1).all() for weight in model.weights)
+
+
 def test_the_report_names_every_fault_and_nothing_is_assigned(model, tensors):
     before = [np.array(weight) for weight in model.weights]
     del tensors["body.bias"]
