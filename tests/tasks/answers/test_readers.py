@@ -66,9 +66,9 @@ def test_python_pads_to_buckets(setup):
     widths = [PythonReader(setup, bucketed=True)([text])["token_ids"].shape[1] for text in texts]
     assert widths == [16, 16, 24] and PythonReader(setup)(texts)["token_ids"].shape[1] == 22
     plan = plan_windows(setup.tokenizer, 24, 8)
-    columns = ["who ?"] * 3, ["ann", "oslo " * 60, "oslo " * 30]
+    columns = ["who ?"] * 3, ["ann", "oslo " * 60, "oslo " * 45]
     exact, rounded = (PythonReader(setup, bucketed).windows(*columns, plan, 5) for bucketed in (False, True))
     count = len(exact["row"])
-    assert count == 9 and exact["column"].tolist() == [*range(5)]
+    assert 8 < count < 16 and exact["column"].tolist() == [*range(5)]
     assert len(rounded["row"]) == 16 and set(rounded["row"][count:]) == {3} and len(rounded["column"]) == 8
     np.testing.assert_array_equal(rounded["token_ids"][:count, : exact["token_ids"].shape[1]], exact["token_ids"])
