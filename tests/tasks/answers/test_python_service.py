@@ -52,7 +52,9 @@ print(json.dumps(answers, default=lambda array: array.tolist()))
 def flat(answer) -> tuple[list[float], list]:
     """The floats of an answer, and everything else, in order."""
     leaves = keras.tree.flatten(json.loads(json.dumps(answer, default=lambda array: array.tolist())))
-    return [leaf for leaf in leaves if isinstance(leaf, float)], [leaf for leaf in leaves if not isinstance(leaf, float)]
+    return [leaf for leaf in leaves if isinstance(leaf, float)], [
+        leaf for leaf in leaves if not isinstance(leaf, float)
+    ]
 
 
 @pytest.mark.slow
