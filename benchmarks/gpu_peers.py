@@ -38,20 +38,30 @@ def copy(sizes: dict[str, Any], compiled: bool) -> Work:
     return Work(finished(lambda: target.copy_(source)), moved=2 * sizes["size"])
 
 
+def gpt2_config(sizes: dict[str, Any], length: int, **options: Any) -> Any:
+    import transformers
+
+    shape = {"n_embd": sizes["width"], "n_layer": sizes["layers"], "n_head": sizes["heads"], "n_positions": length}
+    no_ends = {"eos_token_id": None, "bos_token_id": None}  # a text goes on to the last token that is asked for
+    return transformers.GPT2Config(vocab_size=sizes["vocabulary"], **shape, **no_ends, **options)
+
+
 def train(sizes: dict[str, Any], compiled: bool) -> Work:
     import transformers
 
     ids = torch.tensor(ids_of(sizes), device=DEVICE)
     batch = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
     if sizes.get("causal"):
-        config = transformers.GPT2Config(
-            sizes["vocabulary"], sizes["length"], sizes["width"], sizes["layers"], sizes["heads"],
-            resid_pdrop=sizes["dropout"], embd_pdrop=sizes["dropout"], attn_pdrop=sizes["attention_dropout"],
-        )  # fmt: skip
-        model, batch["labels"] = transformers.GPT2LMHeadModel(config), ids
+        rates = {
+            "resid_pdrop": sizes["dropout"],
+            "embd_pdrop": sizes["dropout"],
+            "attn_pdrop": sizes["attention_dropout"],
+        }
+        model, batch["labels"] = transformers.GPT2LMHeadModel(gpt2_config(sizes, sizes["length"], **rates)), ids
     else:
         config = transformers.BertConfig(
-            sizes["vocabulary"], sizes["width"], sizes["layers"], sizes["heads"], 4 * sizes["width"],
+            vocab_size=sizes["vocabulary"], hidden_size=sizes["width"], num_hidden_layers=sizes["layers"],
+            num_attention_heads=sizes["heads"], intermediate_size=4 * sizes["width"],
             hidden_dropout_prob=sizes["dropout"], attention_probs_dropout_prob=sizes["attention_dropout"],
         )  # fmt: skip
         model, batch["labels"] = transformers.BertForSequenceClassification(config), ids[:, 0] % 2
@@ -88,8 +98,7 @@ def block(sizes: dict[str, Any], compiled: bool) -> Work:
 def generate(sizes: dict[str, Any], compiled: bool) -> Work:
     import transformers
 
-    shape = sizes["vocabulary"], 1024, sizes["width"], sizes["layers"], sizes["heads"]
-    config = transformers.GPT2Config(*shape, eos_token_id=None, bos_token_id=None)
+    config = gpt2_config(sizes, 1024)
     model = transformers.GPT2LMHeadModel(config).to(DEVICE, getattr(torch, sizes["dtype"])).eval()
     options = {"cache_implementation": "static"} if compiled else {}
     if compiled:
