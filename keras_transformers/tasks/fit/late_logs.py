@@ -8,7 +8,6 @@ then added to that of the device.
 from __future__ import annotations
 
 import time
-from collections.abc import ItemsView, ValuesView
 from typing import Any
 
 import keras
@@ -32,10 +31,10 @@ class LateLogs(dict):
     def get(self, name: str, default: Any = None) -> Any:
         return _number(super().get(name, default))
 
-    def items(self) -> ItemsView:
+    def items(self) -> Any:
         return self.copy().items()
 
-    def values(self) -> ValuesView:
+    def values(self) -> Any:
         return self.copy().values()
 
     def copy(self) -> dict[str, Any]:

@@ -107,6 +107,7 @@ class Resume(keras.callbacks.Callback):
         self.callbacks = list(callbacks)
         self._request, self._strategy, self.skipped = StopRequest(), None, 0
         self._metrics: dict[str, np.ndarray] = {}
+        self._logs: dict[str, Any] = {}
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         check_steps(self.dataset, self.params["steps"])
