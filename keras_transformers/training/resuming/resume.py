@@ -208,8 +208,7 @@ class Resume(keras.callbacks.Callback):
 
     def _not_finite(self, arrays: dict[str, np.ndarray], with_loss: bool) -> str | None:
         """Return the first of loss, weights and optimizer variables with NaN or infinity; None if all are finite."""
-        loss = self._logs.get("loss") if with_loss else None
-        if loss is not None and not math.isfinite(loss):
+        if with_loss and not math.isfinite(self._logs.get("loss", 0.0)):
             return "the loss"
         groups = self._groups()
         trained = {f"model/{i}": v for i, v in enumerate(groups["model"]) if v.trainable}
