@@ -4,7 +4,7 @@
 
 Needs JAX for the GPU, keras, optree, namex, tokenizers and safetensors, and for the peers torch, transformers and
 sentence-transformers; no TensorFlow. Where there is no network, carry what is missing as wheels: `pip wheel --no-deps
-keras optree namex`. A whole run takes about ten minutes on an H100; `--cases` takes names or parts of names.
+keras optree namex`. It was not run on a GPU yet. `--cases` takes names or parts of names.
 
 Each case and side is a process of its own. Those of a few cases are built and compiled side by side; when all are
 ready, they are timed one after the other, alone on the device: three seconds each and at least three calls, of which
