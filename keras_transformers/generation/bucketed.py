@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import keras
 import numpy as np
 
 from keras_transformers.config.transformer_config import TransformerConfig
+from keras_transformers.data.batches.batching import bucket, power_of_two
 from keras_transformers.generation.beam import BeamSearch
 from keras_transformers.generation.prescribed import Prescribed
 from keras_transformers.generation.program import make_program
 from keras_transformers.generation.prompts import check_answer
-from keras_transformers.generation.python_text import PromptReader, SourceReader, Writer, bucket
+from keras_transformers.generation.python_text import PromptReader, SourceReader, Writer
 from keras_transformers.generation.request import Request
 from keras_transformers.generation.sampling import Sampling
 from keras_transformers.generation.spelling import Spelling, token_bytes
 from keras_transformers.generation.state import State
 from keras_transformers.generation.stream import pieces_of
 from keras_transformers.heads.language_model import head_of
-from keras_transformers.utils.tensor_types import Tensor
+from keras_transformers.utils.compiled import Compiled
 
 
 class BucketedService:
@@ -48,7 +49,7 @@ class BucketedService:
         self.model, self.reader, self.longest = model, reader, reader.longest
         self.writer = Writer(spelling, begins=config.kind == "encoder_decoder")
         self.program = make_program(config, model, token_bytes(spelling), head_of(config, model), prescribed)
-        self._compiled: dict[int, dict[str, Callable]] = {}  # functions, by number of beams
+        self._compiled: dict[int, dict[str, Compiled]] = {}  # functions, by number of beams
 
     def answer(self, texts: Sequence[str], sequences: int, request: Request, num_beams: int = 1) -> dict[str, list]:
         """Return the outputs for texts as lists, by name; with `sequences` > 1, a row's output is a list, too."""
@@ -91,34 +92,26 @@ class BucketedService:
         room = bucket(limit.max() - lengths.min(), self.longest)
 
         # The number of rows is rounded up to a power of two: rows beyond the texts repeat the last one.
-        index = np.minimum(np.arange(1 << (len(texts) - 1).bit_length()), len(texts) - 1)
+        index = np.minimum(np.arange(power_of_two(len(texts))), len(texts) - 1)
         source = {name: column[index] for name, column in prompts.source.items()}
         inputs = (prompts.token_ids[index], lengths[index], limit[index], request.rows(index), source)
         state, request = self._run(num_beams, "start", *inputs, number, room)
         return state, request, {"truncated": prompts.truncated.tolist(), "error": prompts.error.tolist()}
 
     def _run(self, num_beams: int, name: str, *inputs: Any) -> Any:
-        """Call a compiled function with the current weights, which are arguments, not constants, of it."""
+        """Call a compiled function."""
         if num_beams not in self._compiled:
             self._compiled[num_beams] = self._compile(num_beams)
-        weights = [variable.value for variable in self.model.variables]
-        return self._compiled[num_beams][name]((weights, self.program.token_bytes), *inputs)
+        return self._compiled[num_beams][name](self.program.token_bytes, *inputs)
 
-    def _compile(self, num_beams: int) -> dict[str, Callable]:
-        import jax
-
+    def _compile(self, num_beams: int) -> dict[str, Compiled]:
         method = BeamSearch(num_beams) if num_beams > 1 else Sampling()
 
-        def start(arrays, prompts, lengths, limit, request, source, number, room):
-            with self._weights(arrays[0]):
-                return self.program.start(method, prompts, lengths, limit, request, number, source, room)
+        def start(token_bytes, prompts, lengths, limit, request, source, number, room):
+            return self.program.start(method, prompts, lengths, limit, request, number, source, room)
 
-        def advance(arrays, state, request, tokens):
-            program = dataclasses.replace(self.program, token_bytes=arrays[1])
-            with self._weights(arrays[0]):
-                return program.advance(method, state, request, tokens)
+        def advance(token_bytes, state, request, tokens):
+            program = dataclasses.replace(self.program, token_bytes=token_bytes)
+            return program.advance(method, state, request, tokens)
 
-        return {"start": jax.jit(start, static_argnums=(6, 7)), "advance": jax.jit(advance)}
-
-    def _weights(self, values: list[Tensor]) -> keras.StatelessScope:
-        return keras.StatelessScope(state_mapping=list(zip(self.model.variables, values, strict=True)))
+        return {"start": Compiled(self.model, start, static=(6, 7)), "advance": Compiled(self.model, advance)}

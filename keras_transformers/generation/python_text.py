@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from keras_transformers.config.transformer_config import TransformerConfig
-from keras_transformers.data.batches.batching import BUCKETS
+from keras_transformers.data.batches.batching import bucket
 from keras_transformers.data.sources.rows import Ragged, Rows
 from keras_transformers.generation import prompts
 from keras_transformers.generation.prompts import Prompts
@@ -18,11 +18,6 @@ from keras_transformers.generation.spelling import NOTHING_YET, Spelling
 from keras_transformers.generation.state import Written
 from keras_transformers.text.encoded import Encoded
 from keras_transformers.text.tokenizer import Tokenizer
-
-
-def bucket(number: int, max_length: int) -> int:
-    """Return the smallest bucket that holds a number of tokens; `max_length` where none below it does."""
-    return next((size for size in BUCKETS if number <= size < max_length), max_length)
 
 
 class PromptReader:

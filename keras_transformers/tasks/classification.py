@@ -13,9 +13,10 @@ from keras_transformers.data.objectives.next_token import WithNextToken
 from keras_transformers.data.sources.protocols import Objective
 from keras_transformers.heads import classification_head, language_model_head, last_token, pooler
 from keras_transformers.models import decoder, encoder
-from keras_transformers.tasks.answers.label_answers import answer_labels, describe_labels
-from keras_transformers.tasks.answers.one_pass import OnePass, text_signatures
+from keras_transformers.tasks.answers.label_answers import describe_labels, name_labels, number_labels
+from keras_transformers.tasks.answers.one_pass import OnePass
 from keras_transformers.tasks.answers.readers import Tensors
+from keras_transformers.tasks.answers.signatures import text_signatures
 from keras_transformers.tasks.inputs.labels import Labels, make_labels
 from keras_transformers.tasks.inputs.sources import text_source
 from keras_transformers.tasks.parts import Kind, Parts, Setup
@@ -109,7 +110,8 @@ def classification(
         label_loss = {"logits": LOSSES[classes.problem]()}
         return label_loss | ({LANGUAGE_MODEL: target_losses.CrossEntropy()} if lm_weight else {})
 
-    signatures = text_signatures(setup.kind.takes_pairs, served, partial(_answer, classes))
+    answer, write = partial(_answer, classes), partial(name_labels, classes)
+    signatures = text_signatures(setup.kind.takes_pairs, served, answer, write)
     return Parts(
         model,
         setup.tokenizer,
@@ -129,7 +131,7 @@ def classification(
 
 
 def _answer(classes: Labels, outputs: Tensors, inputs: Tensors) -> Tensors:
-    return answer_labels(classes, outputs["logits"])
+    return number_labels(classes, outputs["logits"])
 
 
 KIND = Kind(

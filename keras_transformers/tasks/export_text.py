@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import keras
@@ -11,11 +12,12 @@ import numpy as np
 from keras import ops
 
 from keras_transformers.checkpoints.files.atomic_folder import check_target
-from keras_transformers.tasks.answers.label_answers import answer_labels
+from keras_transformers.tasks.answers.label_answers import name_labels, number_labels
 from keras_transformers.tasks.answers.named_model import NamedModel
-from keras_transformers.tasks.answers.one_pass import Answer, TracedService, text_signatures
+from keras_transformers.tasks.answers.one_pass import TracedService
 from keras_transformers.tasks.answers.readers import GraphReader, Tensors
 from keras_transformers.tasks.answers.services import check_exportable
+from keras_transformers.tasks.answers.signatures import Answer, Signature, as_computed, text_signatures
 from keras_transformers.tasks.inputs.labels import Labels, make_labels
 from keras_transformers.text.string_checks import check_length, check_tokenizer, padding_of
 from keras_transformers.text.tokenizer import Tokenizer
@@ -92,15 +94,19 @@ def export_text(
     _check_largest_id(named, read, max(tokenizer.vocabulary_size - 1, read.graph.pad_id))
     if labels is None and problem is not None:
         raise ValueError(f"problem={problem!r} needs labels: received None.")
-    answer = _as_they_are if labels is None else _labelled(named, read, make_labels(labels, problem), from_logits)
+    classes = None if labels is None else make_labels(labels, problem)
+    answer = _as_they_are if classes is None else _labelled(named, read, classes, from_logits)
+    write = as_computed if classes is None else partial(name_labels, classes)
+    signatures = text_signatures("segment_ids" in named.input, named, answer, write)
     if is_chief(strategy_of(model)):
-        _write(named, read, answer, folder)
+        _write(named, read, signatures, folder)
 
 
-def _write(named: NamedModel, read: GraphReader, answer: Answer, folder: str | os.PathLike) -> None:
+def _write(
+    named: NamedModel, read: GraphReader, signatures: Mapping[str, Signature], folder: str | os.PathLike
+) -> None:
     from keras_transformers.tasks.answers.saved_model import export
 
-    signatures = text_signatures("segment_ids" in named.input, named, answer)
     with merged(named.model):
         service = TracedService(named.model, signatures, read)
         export(folder, service.module, service.signatures)
@@ -144,7 +150,7 @@ def _labelled(named: NamedModel, read: GraphReader, classes: Labels, from_logits
 
     def answer(outputs: Tensors, inputs: Tensors) -> Tensors:
         others = _as_they_are({other: value for other, value in outputs.items() if other != name}, inputs)
-        labelled = answer_labels(classes, outputs[name], from_logits)
+        labelled = number_labels(classes, outputs[name], from_logits)
         if taken := sorted(others.keys() & labelled.keys()):
             raise ValueError(f"outputs of the model have the names of the answer's: {taken}. Rename them.")
         return {**others, **labelled}

@@ -7,8 +7,10 @@ from functools import cache, partial
 from typing import Any
 
 import keras
+import numpy as np
 from keras import ops
 
+from keras_transformers.data.batches.batching import power_of_two
 from keras_transformers.data.corpus.token_file import TokenFile
 from keras_transformers.data.objectives.masking import MaskedLM
 from keras_transformers.data.sources.token_blocks import TokenBlocks
@@ -16,8 +18,9 @@ from keras_transformers.heads import masked_lm_head
 from keras_transformers.layers.attention.masks import true_first
 from keras_transformers.layers.core.gather import take_at
 from keras_transformers.models import encoder
-from keras_transformers.tasks.answers.one_pass import OnePass, look_up, text_signatures
+from keras_transformers.tasks.answers.one_pass import OnePass
 from keras_transformers.tasks.answers.readers import Tensors
+from keras_transformers.tasks.answers.signatures import look_up, text_signatures
 from keras_transformers.tasks.inputs.sources import text_source
 from keras_transformers.tasks.parts import Kind, Parts, Setup
 from keras_transformers.text.end_token import tokens_around
@@ -122,10 +125,12 @@ def gap_fills(setup: Setup, model: keras.Model, output: str) -> OnePass:
 
         chosen = take_at(inputs["token_ids"], inputs["mask_positions"])  # (B, M)
         is_gap = ops.expand_dims(chosen == tokenizer.mask_id, -1)
-        tokens = look_up(vocabulary(), ops.where(is_gap, ids, -1))
-        return {"tokens": tokens, "probabilities": ops.where(is_gap, probabilities, 0.0)}
+        return {"tokens": ops.where(is_gap, ids, -1), "probabilities": ops.where(is_gap, probabilities, 0.0)}
 
-    signatures = text_signatures(setup.kind.takes_pairs, model, answer, more_inputs)
+    def write(found: Tensors, *texts: Any) -> Tensors:
+        return {**found, "tokens": look_up(vocabulary(), found["tokens"])}
+
+    signatures = text_signatures(setup.kind.takes_pairs, model, answer, write, more_inputs)
     return OnePass(setup, model, signatures, _describe, examples={"text": ["warm [MASK]"]})
 
 
@@ -133,10 +138,13 @@ def mask_positions(token_ids: Tensor, mask_id: int) -> Tensors:
     """Return the positions of `[MASK]`, (B, M), in order; a row with fewer than M of them is padded with others.
 
     Args:
-        token_ids: int32 (B, T).
+        token_ids: int32 (B, T). For an array of numpy M is rounded up, as a program is compiled for each M.
         mask_id: The id of `[MASK]`.
     """
     is_gap = token_ids == mask_id  # (B, T)
+    if isinstance(is_gap, np.ndarray):
+        most = power_of_two(is_gap.sum(axis=1).max(initial=1))
+        return {"mask_positions": np.argsort(~is_gap, axis=1, kind="stable")[:, :most].astype(np.int32)}
     most = ops.max(ops.sum(ops.cast(is_gap, "int32"), axis=1), initial=1)
     return {"mask_positions": true_first(is_gap)[:, :most]}
 

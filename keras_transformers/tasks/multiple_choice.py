@@ -13,9 +13,10 @@ from keras import ops
 
 from keras_transformers.data.sources.text_tables import read_table
 from keras_transformers.layers.attention.masks import NEVER
-from keras_transformers.tasks.answers.one_pass import OnePass, Signature
+from keras_transformers.tasks.answers.one_pass import OnePass
 from keras_transformers.tasks.answers.pair_scores import learn_choices, pair_scorer
 from keras_transformers.tasks.answers.readers import Reader, Tensors
+from keras_transformers.tasks.answers.signatures import Signature
 from keras_transformers.tasks.parts import Kind, Parts, Setup
 from keras_transformers.tasks.reports import choice_report
 from keras_transformers.text.text_checks import check_texts, listed
@@ -105,10 +106,13 @@ KIND = Kind(
 
 
 def _signature(scorer: keras.Model) -> Signature:
-    def run(read: Reader, texts: Any, choices: Any) -> Tensors:
+    def read(reader: Reader, texts: Any, choices: Any) -> Tensors:
         texts, flat, is_choice = _flat(texts, choices)  # (B * C,), (B * C,), (B, C)
-        encoded = read(texts, flat)
+        return {**reader(texts, flat), "is_choice": is_choice}
+
+    def compute(encoded: Tensors) -> Tensors:
         outputs = scorer({name: encoded[name] for name in scorer.input}, training=False)
+        is_choice = encoded["is_choice"]  # (B, C)
         shape = ops.shape(is_choice)
 
         scores = ops.reshape(ops.cast(outputs["logits"], "float32"), shape)  # (B, C)
@@ -119,7 +123,7 @@ def _signature(scorer: keras.Model) -> Signature:
         choice = ops.cast(ops.argmax(ops.pad(probabilities, [[0, 0], [0, 1]]), axis=1), "int32")
         return {"choice": choice, "probabilities": probabilities, "truncated": truncated}
 
-    return Signature(("text", "choices"), run, ranks=(1, 2))
+    return Signature(("text", "choices"), read, compute, ranks=(1, 2))
 
 
 def _padded(pairs: Any) -> list[list[str]]:
@@ -142,7 +146,7 @@ def _flat(texts: Any, choices: Any) -> tuple[Any, Any, Any]:
         return tf.repeat(texts, tf.shape(choices)[1]), tf.reshape(choices, [-1]), choices != ""
     flat = [choice for row in choices for choice in row]
     repeated = [text for text, row in zip(texts, choices, strict=True) for _ in row]
-    return repeated, flat, ops.convert_to_tensor([[choice != "" for choice in row] for row in choices])
+    return repeated, flat, np.array([[choice != "" for choice in row] for row in choices])
 
 
 def _describe(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,20 +10,22 @@ import keras
 
 from keras_transformers.heads import span_head
 from keras_transformers.models import encoder
-from keras_transformers.tasks.answers.one_pass import OnePass, Signature
+from keras_transformers.tasks.answers.one_pass import OnePass
 from keras_transformers.tasks.answers.readers import Reader, Tensors
 from keras_transformers.tasks.answers.services import check_counts
+from keras_transformers.tasks.answers.signatures import Signature
 from keras_transformers.tasks.parts import Kind, Parts, Setup
 from keras_transformers.tasks.questions.answer_metrics import MeanSpanCrossEntropy, SpanAccuracy, answer_scores
 from keras_transformers.tasks.questions.answer_scores import AnswerScorer
 from keras_transformers.tasks.questions.best_answers import (
     SpanOptions,
-    answer_questions,
     best_of_texts,
     best_spans,
+    choose_answers,
     describe_answer,
+    write_answers,
 )
-from keras_transformers.tasks.questions.context_windows import Windows, encode_windows, first_windows, plan_windows
+from keras_transformers.tasks.questions.context_windows import Windows, encode_windows, plan_windows
 from keras_transformers.tasks.questions.given_answers import AnswerSpans
 from keras_transformers.tasks.questions.position_loss import SpanCrossEntropy
 from keras_transformers.tasks.questions.question_source import check_answers, check_pairs, span_source
@@ -108,8 +110,8 @@ def question_answering(
     model = _model(setup)
     # `best_spans` needs memory for each length, and no span is longer than the text of a window.
     options = options._replace(max_answer_length=min(options.max_answer_length, windows.room))
-    signature = Signature(("question", "context"), _answerer(model, windows, max_windows, options))
-    answers = OnePass(setup, model, {"serving_default": signature}, describe_answer)
+    signatures = {"serving_default": _signature(model, windows, max_windows, options)}
+    answers = OnePass(setup, model, signatures, describe_answer)
     return Parts(
         model,
         setup.tokenizer,
@@ -167,7 +169,7 @@ def _model(setup: Setup) -> keras.Model:
     return keras.Model(backbone.input, outputs, name="question_answering_model")
 
 
-def _answerer(model: keras.Model, windows: Windows, max_windows: int, options: SpanOptions) -> Callable[..., Tensors]:
+def _signature(model: keras.Model, windows: Windows, max_windows: int, options: SpanOptions) -> Signature:
     spans = (1 + options.num_candidates, 2)
     specs = {"numbers": Spec("float32", spans), "places": Spec("int32", spans)}
 
@@ -175,15 +177,20 @@ def _answerer(model: keras.Model, windows: Windows, max_windows: int, options: S
         logits = model({name: chunk[name] for name in model.input}, training=False)["logits"]  # (W, T, 2)
         return best_spans(logits, chunk, options)
 
-    def answer(read: Reader, questions: Any, contexts: Any) -> Tensors:
-        encoded = first_windows(read.windows(questions, contexts, windows), max_windows)
-        columns = {name: column for name, column in encoded.items() if name not in ("row", "truncated")}
-        found = in_chunks(search, columns, specs, WINDOWS_AT_A_TIME)
-        count = keras.ops.shape(encoded["truncated"])[0]  # B
-        best = best_of_texts(found, encoded["row"], count, options)
-        return {**answer_questions(best, contexts, options), "truncated": encoded["truncated"]}
+    def read(reader: Reader, questions: Any, contexts: Any) -> Tensors:
+        return reader.windows(questions, contexts, windows, max_windows)
 
-    return answer
+    def answer(encoded: Tensors) -> Tensors:
+        of_windows = {name: column for name, column in encoded.items() if name not in ("row", "column", "truncated")}
+        found = in_chunks(search, of_windows, specs, WINDOWS_AT_A_TIME)
+        count = keras.ops.shape(encoded["truncated"])[0]  # B
+        best = best_of_texts(found, encoded["row"], encoded["column"], count, options)
+        return {**choose_answers(best, options), "truncated": encoded["truncated"]}
+
+    def write(found: Tensors, questions: Any, contexts: Any) -> Tensors:
+        return {**write_answers(found, contexts), "truncated": found["truncated"]}
+
+    return Signature(("question", "context"), read, answer, write)
 
 
 def _scorer(setup: Setup, windows: Windows, max_windows: int, options: SpanOptions) -> Callable[..., AnswerScorer]:

@@ -9,10 +9,11 @@ import keras
 from keras import ops
 
 from keras_transformers.data.objectives.class_targets import Classification
-from keras_transformers.tasks.answers.one_pass import OnePass, Signature
+from keras_transformers.tasks.answers.one_pass import OnePass
 from keras_transformers.tasks.answers.pair_scores import learn_choices, pair_scorer
 from keras_transformers.tasks.answers.readers import Reader, Tensors
 from keras_transformers.tasks.answers.services import check_counts
+from keras_transformers.tasks.answers.signatures import Signature
 from keras_transformers.tasks.inputs.labels import label_numbers
 from keras_transformers.tasks.inputs.sources import text_source
 from keras_transformers.tasks.parts import Kind, Parts, Setup
@@ -102,13 +103,15 @@ def _learn_pairs(setup: Setup, scorer: keras.Model) -> dict[str, Any]:
 
 
 def _signature(scorer: keras.Model) -> Signature:
-    def run(read: Reader, texts: Any, pairs: Any) -> Tensors:
-        encoded = read(texts, pairs)
+    def read(reader: Reader, texts: Any, pairs: Any) -> Tensors:
+        return reader(texts, pairs)
+
+    def compute(encoded: Tensors) -> Tensors:
         outputs = scorer({name: encoded[name] for name in scorer.input}, training=False)
         score = ops.cast(outputs["logits"][:, 0], "float32")  # (B,)
         return {"score": score, "probability": ops.sigmoid(score), "truncated": encoded["truncated"]}
 
-    return Signature(("text", "text_pair"), run)
+    return Signature(("text", "text_pair"), read, compute)
 
 
 def _describe(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,8 +14,9 @@ from keras import ops
 from keras_transformers.data.objectives.text_groups import Grouped
 from keras_transformers.heads import grouped, mean_of_tokens
 from keras_transformers.models import encoder
-from keras_transformers.tasks.answers.one_pass import OnePass, Signature
+from keras_transformers.tasks.answers.one_pass import OnePass
 from keras_transformers.tasks.answers.readers import Reader, Tensors
+from keras_transformers.tasks.answers.signatures import Signature
 from keras_transformers.tasks.inputs.grouped_texts import Columns, group_source
 from keras_transformers.tasks.inputs.labels import label_numbers, label_rows
 from keras_transformers.tasks.parts import Kind, Parts, Setup
@@ -148,19 +149,24 @@ def _embedder(setup: Setup, pooling: str, normalize: bool) -> keras.Model:
 def _signatures(embedder: keras.Model) -> dict[str, Signature]:
     model = keras.Model(embedder.input, embedder.output["embedding"], name="served_embedder")
 
-    def embed(read: Reader, texts: Any) -> Tensors:
-        encoded = read(texts)
+    def read(reader: Reader, texts: Any) -> Tensors:
+        return reader(texts)
+
+    def embed(encoded: Tensors) -> Tensors:
         vectors = model({name: encoded[name] for name in model.input}, training=False)  # (B, D)
         return {"embedding": vectors, "truncated": encoded["truncated"]}
 
-    def compare(read: Reader, texts: Any, pairs: Any) -> Tensors:
-        one, other = embed(read, texts), embed(read, pairs)
+    def read_both(reader: Reader, texts: Any, pairs: Any) -> tuple[Tensors, Tensors]:
+        return reader(texts), reader(pairs)
+
+    def compare(encoded: tuple[Tensors, Tensors]) -> Tensors:
+        one, other = map(embed, encoded)
         similarity = cosine(one["embedding"], other["embedding"])  # (B,)
         return {"similarity": similarity, "truncated": one["truncated"] | other["truncated"]}
 
     return {
-        "serving_default": Signature(("text",), embed),
-        "similarity": Signature(("text", "text_pair"), compare),
+        "serving_default": Signature(("text",), read, embed),
+        "similarity": Signature(("text", "text_pair"), read_both, compare),
     }
 
 

@@ -10,8 +10,9 @@ import keras
 
 from keras_transformers.heads import classification_head
 from keras_transformers.models import encoder
-from keras_transformers.tasks.answers.one_pass import OnePass, Signature
+from keras_transformers.tasks.answers.one_pass import OnePass
 from keras_transformers.tasks.answers.readers import Reader, Tensors
+from keras_transformers.tasks.answers.signatures import Signature
 from keras_transformers.tasks.inputs.labels import make_labels
 from keras_transformers.tasks.parts import Kind, Parts, Setup
 from keras_transformers.tasks.tokens import entity_metrics
@@ -19,7 +20,7 @@ from keras_transformers.tasks.tokens.conll import read_annotated
 from keras_transformers.tasks.tokens.label_schemes import TokenLabels, labels_in
 from keras_transformers.tasks.tokens.token_losses import TokenCrossEntropy
 from keras_transformers.tasks.tokens.token_targets import TokenTargets
-from keras_transformers.tasks.tokens.word_answers import answer_tokens, describe_tokens
+from keras_transformers.tasks.tokens.word_answers import answer_tokens, describe_tokens, number_tokens
 from keras_transformers.tasks.tokens.word_reports import word_report
 from keras_transformers.tasks.tokens.word_source import read_texts, token_source
 from keras_transformers.training.metrics import target_metrics
@@ -129,10 +130,15 @@ def _metrics(labels: TokenLabels) -> list[keras.metrics.Metric]:
 
 
 def _answers(setup: Setup, model: keras.Model, labels: TokenLabels) -> OnePass:
-    def answer(read: Reader, texts: Any) -> Tensors:
-        encoded = read(texts, with_offsets=True)
-        logits = model({name: encoded[name] for name in model.input}, training=False)["logits"]  # (B, T, C)
-        return {**answer_tokens(logits, encoded, texts, labels), "truncated": encoded["truncated"]}
+    def read(reader: Reader, texts: Any) -> Tensors:
+        return reader(texts, with_offsets=True)
 
-    signatures = {"serving_default": Signature(("text",), answer)}
+    def answer(encoded: Tensors) -> Tensors:
+        logits = model({name: encoded[name] for name in model.input}, training=False)["logits"]  # (B, T, C)
+        return {**number_tokens(logits, encoded, labels), "truncated": encoded["truncated"]}
+
+    def write(found: Tensors, texts: Any) -> Tensors:
+        return {**answer_tokens(found, texts, labels), "truncated": found["truncated"]}
+
+    signatures = {"serving_default": Signature(("text",), read, answer, write)}
     return OnePass(setup, model, signatures, describe_tokens, read_columns=(lambda texts: read_texts(texts)[1],))

@@ -22,11 +22,11 @@ sampled = task.predict(texts[:3], temperature=1.0, seed=[1, 2, 3], num_sequences
 alone = task.predict(texts[1:2], temperature=1.0, seed=2, num_sequences=2, max_new_tokens=9)
 assert alone[0]["generated_text"] == sampled[1]["generated_text"] and len(set(alone[0]["generated_text"])) == 2
 start = task.service._compiled[1]["start"]
-compiled = start._cache_size()
+compiled = start.num_programs
 task.generate(["other", "texts", "of a", "bucket"], max_new_tokens=7)
 task.model.set_weights([0 * weight for weight in task.model.get_weights()])
 assert task.predict(texts[:1], max_new_tokens=4)[0]["score"] != answers[0][0]["score"]
-assert start._cache_size() <= compiled + 2
+assert start.num_programs <= compiled + 2
 task = causal_lm()
 task.generation = json.loads(sys.argv[3])
 print(json.dumps([*answers, task.predict(texts)]))

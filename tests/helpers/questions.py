@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ import tiny
 
 from keras_transformers.families import bert
 from keras_transformers.tasks import Task
-from keras_transformers.tasks.answers.one_pass import EagerService
+from keras_transformers.tasks.answers.python_service import PythonService
+from keras_transformers.tasks.answers.readers import PythonReader
 from keras_transformers.text.strings import decoded
 from keras_transformers.text.tokenizer import Tokenizer
 
@@ -48,16 +50,21 @@ def answerer(max_length: int = 24, **options: Any) -> Task:
     return Task("question_answering", config, tokenizer(), **options)
 
 
-class Untraced(EagerService):
+class Untraced(PythonService):
     """The functions of a task as they are: tracing them takes seconds."""
 
-    def run(self, name: str, columns: Any) -> dict[str, np.ndarray]:
-        return {name: decoded(column) for name, column in super().run(name, columns).items()}
+    def __init__(self, task: Task):
+        answers = task.parts.answers
+        super().__init__(answers.model, answers.signatures, PythonReader(answers.setup, bucketed=True))
+
+    def start(self, *arguments: Any) -> Callable[[], dict[str, np.ndarray]]:
+        finish = super().start(*arguments)
+        return lambda: {name: decoded(column) for name, column in finish().items()}
 
 
 def untraced(task: Task) -> Task:
     """The task, answering without a trace, by its reader in Python."""
-    task.parts.answers.make_service = lambda: Untraced(task.parts.answers)
+    task.parts.answers.make_service = lambda: Untraced(task)
     return task
 
 

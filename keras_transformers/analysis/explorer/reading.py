@@ -16,8 +16,9 @@ from keras_transformers.analysis.explorer.questions import Asked, asked_by_one_p
 from keras_transformers.analysis.explorer.replay import Noting, replayed, tensors_of
 from keras_transformers.analysis.explorer.tokens import Tokens, shown
 from keras_transformers.tasks import Task
-from keras_transformers.tasks.answers.one_pass import OnePass, Signature
+from keras_transformers.tasks.answers.one_pass import OnePass
 from keras_transformers.tasks.answers.readers import Tensors
+from keras_transformers.tasks.answers.signatures import Signature
 from keras_transformers.tasks.parts import Setup
 
 GAP_TASKS = ("masked_lm", "pretraining")

@@ -7,8 +7,8 @@ from typing import Any
 
 from keras_transformers.analysis.explorer.passes import Passes
 from keras_transformers.tasks import Task
-from keras_transformers.tasks.answers.one_pass import Signature
 from keras_transformers.tasks.answers.readers import PythonReader, Tensors
+from keras_transformers.tasks.answers.signatures import Signature
 from keras_transformers.tasks.parts import Setup
 from keras_transformers.training.workers.distribute import on_tensorflow
 
@@ -28,8 +28,8 @@ class Noting(PythonReader):
         self.encoded.append(super().__call__(texts, pairs, with_offsets=with_offsets))
         return self.encoded[-1]
 
-    def windows(self, questions: Any, contexts: Any, windows: Any) -> Tensors:
-        self.encoded.append(super().windows(questions, contexts, windows))
+    def windows(self, questions: Any, contexts: Any, windows: Any, most: int) -> Tensors:
+        self.encoded.append(super().windows(questions, contexts, windows, most))
         return self.encoded[-1]
 
 

@@ -21,6 +21,28 @@ SORTED_BATCHES = 50
 DRAW, PLAN, BATCH = range(3)
 
 
+def bucket(number: int, most: int) -> int:
+    """Return the smallest bucket that holds a number of tokens; `most` where none below it does.
+
+    Example:
+
+    >>> bucket(20, most=256), bucket(200, most=250)
+    (32, 250)
+    """
+    return next((size for size in BUCKETS if number <= size < most), most)
+
+
+def power_of_two(number: int) -> int:
+    """Return the smallest power of two that is at least `number`: sizes of few shapes, as XLA compiles each.
+
+    Example:
+
+    >>> [power_of_two(number) for number in (0, 1, 2, 5)]
+    [1, 1, 2, 8]
+    """
+    return 1 << max(int(number) - 1, 0).bit_length()
+
+
 @dataclass
 class Position:
     """The position in a data set at which the next pass starts; assign to its fields to resume.

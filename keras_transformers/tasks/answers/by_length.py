@@ -11,11 +11,13 @@ import numpy as np
 from keras_transformers.data.batches.pipeline import longest_first
 from keras_transformers.tasks.answers.progress import Progress
 from keras_transformers.text.tokenizer import Tokenizer
+from keras_transformers.utils.ahead import ahead
 
 Row = tuple[Any, ...]
 CHUNK = 4096  # rows that are sorted together, so that memory is bounded; more if batches are very large
 FIRST = 2  # batches in the first chunk of a stream, so that the first predictions come soon
 COUNTED = 16  # characters for each token that a model reads: only so many of a text are tokenized to sort it
+IN_FLIGHT = 8  # batches that are started before the first one is waited for: few, as each holds memory
 CHARACTERS = 4  # in a token, roughly
 
 
@@ -102,7 +104,8 @@ def answer_chunks(
 
     Args:
         chunks: Lists of rows.
-        answer: From a batch of rows to a prediction for each.
+        answer: From a batch of rows to a prediction for each. It may only start to compute them, and wait when the
+            first one is asked for: several batches are started ahead.
         lengths: From rows to their lengths, by which they are sorted.
         batch_size: The most rows for `answer`.
         progress: Counts the rows that are done.
@@ -118,9 +121,10 @@ def answer_chunks(
         several = len(rows) > batch_size
         order = longest_first(lengths(rows)) if several else np.arange(len(rows))
         answers: list[Any] = [None] * len(rows)
-        for begin in range(0, len(rows), batch_size):
-            batch = order[begin : begin + batch_size].tolist()
-            for place, one in zip(batch, answer([rows[place] for place in batch]), strict=True):
+        batches = (order[begin : begin + batch_size].tolist() for begin in range(0, len(rows), batch_size))
+        started = ((batch, answer([rows[place] for place in batch])) for batch in batches)
+        for batch, found in ahead(started, IN_FLIGHT):
+            for place, one in zip(batch, found, strict=True):
                 answers[place] = one
             progress.add(len(batch))
         yield from answers

@@ -6,69 +6,27 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import keras
 import numpy as np
 
-from keras_transformers.data.batches.batching import BUCKETS
 from keras_transformers.tasks.answers.by_length import answer_chunks, chunk_sizes, read_chunks, token_counts
 from keras_transformers.tasks.answers.progress import Progress, count_of
-from keras_transformers.tasks.answers.readers import GraphReader, PythonReader, Reader, Tensors
+from keras_transformers.tasks.answers.python_service import PythonService
+from keras_transformers.tasks.answers.readers import GraphReader, PythonReader, Tensors
 from keras_transformers.tasks.answers.services import check_counts, check_exportable, current_service, merged_service
+from keras_transformers.tasks.answers.signatures import Signature
 from keras_transformers.tasks.inputs.sources import lacks_pairs
 from keras_transformers.tasks.parts import MadeService, Setup
 from keras_transformers.text.strings import decoded
 from keras_transformers.text.tokenizer import check_texts
 from keras_transformers.training.workers.distribute import is_chief, on_tensorflow
 from keras_transformers.utils.keras_private import strategy_of
-from keras_transformers.utils.tensor_types import Tensor
 
-if TYPE_CHECKING:
-    from keras_transformers.tasks.answers.named_model import NamedModel
-
-Answer = Callable[[Tensors, Tensors], Tensors]  # from a model's outputs and inputs to outputs of a signature
 Describe = Callable[[Mapping[str, Any]], dict[str, Any]]  # from a row of these to what `predict` returns
 NO_EXAMPLES: Mapping[str, list[Any]] = MappingProxyType({})
 CHECKED = partial(check_texts, "texts"), partial(check_texts, "pairs")
-
-
-class Signature(NamedTuple):
-    """A function of an export, from strings to named tensors."""
-
-    inputs: tuple[str, ...]  # names of its inputs, strings, batch first
-    run: Callable[..., Tensors]  # from a `Reader` and the inputs to named tensors, batch first, with `truncated`
-    ranks: tuple[int, ...] = (1, 1)  # of the inputs: 1 for one string a row, 2 for several, padded with empty ones
-
-
-def no_more_inputs(token_ids: Tensor) -> Tensors:
-    """Return no inputs: for models that take only what the tokenizer gives."""
-    return {}
-
-
-def text_signatures(
-    takes_pairs: bool,
-    model: keras.Model | NamedModel,
-    answer: Answer,
-    more_inputs: Callable[[Tensor], Tensors] = no_more_inputs,
-) -> dict[str, Signature]:
-    """Return the signatures of a model that reads a text, or a pair of texts as one row: `serving_default` and `pair`.
-
-    Args:
-        takes_pairs: Whether there is a signature `pair`.
-        model: Takes a dict of the inputs that the tokenizer and `more_inputs` give.
-        answer: From the model's outputs and inputs to a dict of named tensors, batch first.
-        more_inputs: From token ids (B, T) to inputs of the model that the tokenizer does not give.
-    """
-
-    def run(read: Reader, texts: Any, pairs: Any = None) -> Tensors:
-        encoded = read(texts, pairs)
-        encoded |= more_inputs(encoded["token_ids"])
-        inputs = {name: encoded[name] for name in model.input}
-        return {**answer(model(inputs, training=False), inputs), "truncated": encoded["truncated"]}
-
-    single = {"serving_default": Signature(("text",), run)}
-    return single | ({"pair": Signature(("text", "text_pair"), run)} if takes_pairs else {})
 
 
 class OnePass:
@@ -143,11 +101,14 @@ class OnePass:
         progress = Progress(verbose, count_of(texts))
         chunks = read_chunks(columns, self.read_columns, chunk_sizes(batch_size, growing))
         lengths = token_counts(self.setup.tokenizer, self.setup.max_length)
-        return answer_chunks(chunks, partial(self._answer, name), lengths, batch_size, progress)
+        return answer_chunks(chunks, partial(self._answer, name, batch_size), lengths, batch_size, progress)
 
-    def _answer(self, name: str, rows: list[tuple]) -> Iterator[dict[str, Any]]:
-        """Yield the prediction of a signature for each row."""
-        outputs = self.service.run(name, [*map(list, zip(*rows, strict=True))])
+    def _answer(self, name: str, batch_size: int, rows: list[tuple]) -> Iterator[dict[str, Any]]:
+        """Start to compute the outputs of a signature; return an iterator over the prediction for each row."""
+        return self._described(self.service.start(name, [*map(list, zip(*rows, strict=True))], batch_size))
+
+    def _described(self, finish: Callable[[], dict[str, np.ndarray]]) -> Iterator[dict[str, Any]]:
+        outputs = finish()
         for values in zip(*outputs.values(), strict=True):
             row = dict(zip(outputs, values, strict=True))
             yield {**self.describe(row), "truncated": bool(row["truncated"])}
@@ -162,14 +123,14 @@ class OnePass:
         raise ValueError(f"{self.setup.kind.name} takes no pairs, and received some. Leave them out.")
 
     @property
-    def service(self) -> TracedService | EagerService:
+    def service(self) -> TracedService | PythonService:
         """The service that runs the signatures: `predict` calls it and, on TensorFlow, `export` saves it."""
         return current_service(self)
 
-    def make_service(self) -> TracedService | EagerService:
+    def make_service(self) -> TracedService | PythonService:
         """Return a service with the current weights."""
         if not on_tensorflow():
-            return EagerService(self)
+            return PythonService(self.model, self.signatures, PythonReader(self.setup, bucketed=True))
         return TracedService(self.model, self.signatures, GraphReader(self.setup.text_graph, self.setup.max_length))
 
     def export(self, folder: str | os.PathLike) -> None:
@@ -222,6 +183,12 @@ class TracedService:
         self.signatures = {name: _traced(signature, read) for name, signature in signatures.items()}
         self.traces: dict[str, Any] = {}
 
+    def start(
+        self, name: str, columns: Sequence[Sequence], batch_size: int | None = None
+    ) -> Callable[[], dict[str, np.ndarray]]:
+        """Return a function that computes what `run` returns: TensorFlow does so when it is called, not ahead."""
+        return partial(self.run, name, columns)
+
     def run(self, name: str, columns: Sequence[Sequence[str]]) -> dict[str, np.ndarray]:
         """Return the outputs of a signature by name, as arrays; strings in them are `str`."""
         import tensorflow as tf
@@ -233,7 +200,7 @@ class TracedService:
         return {name: decoded(column.numpy()) for name, column in answer.items()}
 
 
-def _traced(signature: Signature, read: Reader) -> Any:
+def _traced(signature: Signature, read: GraphReader) -> Any:
     """Return a `tf.function` of a signature: all inputs are strings, of one batch size."""
     import tensorflow as tf
 
@@ -246,36 +213,3 @@ def _traced(signature: Signature, read: Reader) -> Any:
     ranks = zip(signature.inputs, signature.ranks, strict=False)
     specs = [tf.TensorSpec([None] * rank, tf.string, name=name) for name, rank in ranks]
     return tf.function(run, input_signature=specs, autograph=False)
-
-
-class EagerService:
-    """A reader in Python, and signatures that are not traced, for backends without TensorFlow.
-
-    Args:
-        answers: The `OnePass` whose signatures are run.
-    """
-
-    def __init__(self, answers: OnePass):
-        # Few lengths, since JAX compiles every operation once for each: padded to their longest row, batches have many.
-        self.signatures, self.read = answers.signatures, PythonReader(answers.setup, BUCKETS)
-
-    def run(self, name: str, columns: Sequence[Sequence[str]]) -> dict[str, np.ndarray]:
-        """Return the outputs of a signature by name, as arrays."""
-        answer = self.signatures[name].run(self.read, *columns)
-        return {name: np.asarray(column) for name, column in answer.items()}
-
-
-def look_up(names: Sequence[str], numbers: Tensor) -> Tensor:
-    """Return names by number, and `""` for -1: strings in a TensorFlow tensor, or on other backends in a numpy array.
-
-    Example:
-
-    >>> tuple(look_up(["no", "yes"], np.array([1, -1, 0])).shape)
-    (3,)
-    """
-    names = ["", *names]
-    if on_tensorflow():
-        import tensorflow as tf
-
-        return tf.gather(tf.constant(names), numbers + 1)
-    return np.array(names, object)[keras.ops.convert_to_numpy(numbers) + 1]

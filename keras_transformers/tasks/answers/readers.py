@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import keras
 import numpy as np
 
+from keras_transformers.data.batches.batching import bucket, power_of_two
 from keras_transformers.tasks.inputs.sources import rows_of
 from keras_transformers.tasks.parts import Setup
-from keras_transformers.tasks.questions.context_windows import Windows, encode_windows
+from keras_transformers.tasks.questions.context_windows import Windows, columns_of, encode_windows, first_windows
 from keras_transformers.text.encoded import Encoded
 from keras_transformers.utils.tensor_types import Tensor
 
@@ -38,17 +39,20 @@ class Reader(Protocol):
         """
         ...
 
-    def windows(self, questions: Any, contexts: Any, windows: Windows) -> Tensors:
+    def windows(self, questions: Any, contexts: Any, windows: Windows, most: int) -> Tensors:
         """Encode pairs of question and context, a long context as several windows.
 
         Args:
             questions, contexts: (B,) strings each; in Python lists of str.
             windows: How contexts are divided.
+            most: The most windows of one context that are returned.
 
         Returns:
             int32 (W, T) `token_ids`, `segment_ids`, `padding_mask`, `word_ids` and `sequence_ids` (1 for the context),
             and `offsets` (W, T, 2), for the windows of all texts, in their order; int32 (W,) `row`, the number of a
-            window's text; and bool (B,) `truncated`, whether the question was cut.
+            window's text, B for windows beyond those of the texts; int32 (M,) `column`, from 0 to M - 1 for the M
+            windows that a text has at most; and bool (B,) `truncated`, whether the question was cut, or windows
+            were left out.
         """
         ...
 
@@ -69,9 +73,10 @@ class GraphReader:
         options = {"with_offsets": True} if with_offsets else {}
         return self._tensors(self.graph.encode(texts, pairs, max_length=self.max_length, **options))
 
-    def windows(self, questions: Any, contexts: Any, windows: Windows) -> Tensors:
+    def windows(self, questions: Any, contexts: Any, windows: Windows, most: int) -> Tensors:
         options = {"max_length": windows.max_length, "stride": windows.stride, "most_question": windows.question_length}
-        return self._tensors(self.graph.encode_windows(questions, contexts, **options))
+        encoded = first_windows(self.graph.encode_windows(questions, contexts, **options), most)
+        return self._tensors(encoded) | {"column": columns_of(encoded["row"], keras.ops.shape(encoded["truncated"])[0])}
 
     def _tensors(self, encoded: Tensors) -> Tensors:
         from keras_transformers.text.graph.outputs.row_layout import model_inputs
@@ -84,11 +89,11 @@ class PythonReader:
 
     Args:
         setup: Of the task.
-        buckets: Lengths in tokens; a batch is padded to the next of them, or to its longest row if none is as long.
+        bucketed: Whether lengths and numbers of windows are rounded up, for programs that are compiled once for each.
     """
 
-    def __init__(self, setup: Setup, buckets: Sequence[int] = ()):
-        self.setup, self.buckets = setup, sorted(min(bucket, setup.max_length) for bucket in buckets)
+    def __init__(self, setup: Setup, bucketed: bool = False):
+        self.setup, self.bucketed = setup, bucketed
 
     def __call__(
         self, texts: Sequence[str], pairs: Sequence[str] | None = None, *, with_offsets: bool = False
@@ -97,19 +102,30 @@ class PythonReader:
         truncated = np.array([row.truncated for row in encoded])
         return self._tensors(encoded, with_offsets) | {"truncated": truncated}
 
-    def windows(self, questions: Sequence[str], contexts: Sequence[str], windows: Windows) -> Tensors:
+    def windows(self, questions: Sequence[str], contexts: Sequence[str], windows: Windows, most: int) -> Tensors:
         encoded, cut = encode_windows(self.setup.tokenizer, questions, contexts, windows)
-        row = keras.ops.convert_to_tensor(np.array([window.row for window in encoded], np.int32))
-        return self._tensors(encoded, with_offsets=True) | {"row": row, "truncated": np.array(cut)}
+        row = np.array([window.row for window in encoded], np.int32)  # (W,)
+        counts = np.bincount(row)  # (B,)
+        (kept,) = np.nonzero(np.arange(len(row)) - np.searchsorted(row, row) < most)
+        encoded, row = [encoded[number] for number in kept], row[kept]
+
+        size, column = len(row), min(counts.max(), most)
+        if self.bucketed:
+            size, column = power_of_two(size), power_of_two(column)
+        encoded += [encoded[-1]] * (size - len(row))
+        row = np.pad(row, (0, size - len(row)), constant_values=len(questions))
+        return self._tensors(encoded, with_offsets=True) | {
+            "row": row,
+            "column": np.arange(column, dtype=np.int32),
+            "truncated": np.array(cut) | (counts > most),
+        }
 
     def _tensors(self, encoded: Sequence[Encoded], with_offsets: bool) -> Tensors:
         rows = rows_of(encoded, self.setup.config)
         longest = int(rows.lengths.max())
-        width = next((bucket for bucket in self.buckets if bucket >= longest), longest)
+        width = bucket(longest, max(self.setup.max_length, longest)) if self.bucketed else longest
         arrays = rows.padded(width, self.setup.config.fill_id)
-        if with_offsets:
-            arrays |= places_of(encoded, width)
-        return {name: keras.ops.convert_to_tensor(array) for name, array in arrays.items()}
+        return arrays | (places_of(encoded, width) if with_offsets else {})
 
 
 def places_of(encoded: Sequence[Encoded], width: int) -> dict[str, np.ndarray]:

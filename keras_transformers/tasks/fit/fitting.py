@@ -10,6 +10,7 @@ import numpy as np
 
 from keras_transformers.tasks.fit.fit_options import check_fit, check_rate_is_free, fit_callbacks, read_callbacks
 from keras_transformers.tasks.fit.held_out import hold_out, validation_set
+from keras_transformers.tasks.fit.late_logs import LateCallbacks
 from keras_transformers.tasks.fit.trainable import Trainable
 from keras_transformers.tasks.inputs.sources import check_learnable
 from keras_transformers.training.optimizers.adamw import AdamW
@@ -84,9 +85,17 @@ def fit(
         # Keras would build it in the first step, and a step that makes variables is traced twice.
         task.model.optimizer.build(task.model.trainable_variables)
     dataset = dataset.repeat() if steps else dataset  # a pass continues from one epoch to the next
-    settings = {"epochs": epochs, "steps_per_epoch": steps, "validation_data": validation, "callbacks": callbacks}
+    settings = {"epochs": epochs, "steps_per_epoch": steps, "validation_data": validation}
+    settings["callbacks"] = callbacks if on_tensorflow() else _late(task, callbacks, epochs, dataset, **options)
     # The data set shuffles by itself; Keras would warn, or on JAX shuffle the batches again.
     return task.model.fit(dataset, shuffle=False, **settings, **options)
+
+
+def _late(
+    task: Trainable, callbacks: list, epochs: int, dataset: Any, verbose: Any = "auto", **options: Any
+) -> LateCallbacks:
+    about = {"verbose": verbose, "epochs": epochs, "steps": dataset.num_batches, "model": task.model}
+    return LateCallbacks(callbacks, add_history=True, add_progbar=verbose != 0, **about)
 
 
 def _steps(dataset: Any, steps: int | None, resume: Any) -> int | None:

@@ -11,8 +11,8 @@ from keras import ops
 from keras_transformers.data.batches.pipeline import longest_first
 from keras_transformers.tasks.answers.readers import places_of
 from keras_transformers.tasks.questions.answer_metrics import answer_scores
-from keras_transformers.tasks.questions.best_answers import SpanOptions, answer_questions, best_of_texts, best_spans
-from keras_transformers.tasks.questions.context_windows import first_windows
+from keras_transformers.tasks.questions.best_answers import SpanOptions, best_of_texts, best_spans, choose_answers
+from keras_transformers.tasks.questions.context_windows import columns_of, first_windows
 from keras_transformers.text.encoded import Encoded
 
 TEXTS = 256  # texts whose windows are compared at a time
@@ -67,7 +67,8 @@ class AnswerScorer:
 
     def _answers(self, columns: dict[str, np.ndarray], contexts: list[str]) -> list[str]:
         first = first_windows({**columns, "truncated": np.zeros(len(contexts), bool)}, self.max_windows)
-        best = best_of_texts(first, first["row"], len(contexts), self.options)
-        answers = answer_questions(best, contexts, self.options)
-        places = (ops.convert_to_numpy(answers[name]).tolist() for name in ("start", "end"))
+        column = columns_of(first["row"], len(contexts))
+        best = best_of_texts(first, first["row"], column, len(contexts), self.options)
+        answers = choose_answers(best, self.options)
+        places = (ops.convert_to_numpy(answers[name][:, 0]).tolist() for name in ("start", "end"))
         return [context[start:end] for context, start, end in zip(contexts, *places, strict=True)]

@@ -84,7 +84,7 @@ def _best_pairs(logits: Tensor, options: SpanOptions) -> tuple[Tensor, Tensor, T
     return ops.where(real, total, NEVER), ops.where(real, first, 0), ops.where(real, first + more, 0)
 
 
-def best_of_texts(found: Tensors, row: Tensor, count: Any, options: SpanOptions) -> Tensors:
+def best_of_texts(found: Tensors, row: Tensor, column: Tensor, count: Any, options: SpanOptions) -> Tensors:
     """Find the best spans of each text, from those of its windows.
 
     Windows overlap, so that several may have found the same span: the best one counts. Windows without the answer give
@@ -92,7 +92,8 @@ def best_of_texts(found: Tensors, row: Tensor, count: Any, options: SpanOptions)
 
     Args:
         found: From `best_spans`.
-        row: int32 (W,), the number of each window's text; ascending.
+        row: int32 (W,), the number of each window's text; ascending. Windows with number B are not read.
+        column: int32 (M,), from 0 to M - 1, for the most windows M of a text, or more.
         count: The number of texts, B.
         options: Of the task.
 
@@ -101,7 +102,6 @@ def best_of_texts(found: Tensors, row: Tensor, count: Any, options: SpanOptions)
         `null_score` (B,), of no answer.
     """
     sizes = ops.segment_sum(ops.ones_like(row), row, count)  # (B,)
-    column = ops.arange(ops.max(sizes, initial=1), dtype="int32")  # (M,), for the windows of a text
     real = column < sizes[:, None]  # (B, M)
     window = ops.where(real, (ops.cumsum(sizes) - sizes)[:, None] + column, 0)
     numbers, places = (ops.take(found[name], window, axis=0) for name in ("numbers", "places"))  # (B, M, 1 + N, 2)
@@ -129,18 +129,15 @@ def _distinct(spans: Tensors, count: int) -> Tensors:
     return {name: ops.concatenate([pick[name] for pick in picked], axis=1) for name in spans}
 
 
-def answer_questions(best: Tensors, contexts: Any, options: SpanOptions) -> Tensors:
-    """Return the outputs of the export, but for `truncated`.
+def choose_answers(best: Tensors, options: SpanOptions) -> Tensors:
+    """Return the places of each text's answer, and after it those of its candidates, the best first.
 
     Args:
         best: From `best_of_texts`.
-        contexts: (B,) strings.
         options: Of the task.
 
     Returns:
-        `answer`, a span of the context, `score`, `start` and `end`, (B,) each; and `candidates` strings,
-        `candidate_scores`, `candidate_starts` and `candidate_ends`, (B, N) each, the best first. Places are in code
-        points. No answer, and padding of candidates, is `""` and 0.
+        `score` float32, `start` and `end` int32, (B, 1 + N) each. No answer, and padding of candidates, is 0.
     """
     start, end, score = best["start"], best["end"], best["score"]  # (B, N) each
     has_spans = end[:, :1] > 0  # (B, 1)
@@ -149,11 +146,27 @@ def answer_questions(best: Tensors, contexts: Any, options: SpanOptions) -> Tens
         is_null |= (best["null_total"][:, None] - best["total"][:, :1]) > options.null_threshold
     null_score = ops.where(has_spans, best["null_score"][:, None], 0.0)
 
-    # The answer comes before the candidates; no answer is an empty span.
-    start = ops.concatenate([ops.where(is_null, 0, start[:, :1]), start], axis=1)  # (B, 1 + N)
-    end = ops.concatenate([ops.where(is_null, 0, end[:, :1]), end], axis=1)
-    score = ops.concatenate([ops.where(is_null, null_score, score[:, :1]), score], axis=1)
-    columns = {"answer": cut_out(contexts, start, end), "score": score, "start": start, "end": end}
+    return {
+        "score": ops.concatenate([ops.where(is_null, null_score, score[:, :1]), score], axis=1),  # (B, 1 + N)
+        "start": ops.concatenate([ops.where(is_null, 0, start[:, :1]), start], axis=1),
+        "end": ops.concatenate([ops.where(is_null, 0, end[:, :1]), end], axis=1),
+    }
+
+
+def write_answers(chosen: Tensors, contexts: Any) -> Tensors:
+    """Return the outputs of the export, but for `truncated`.
+
+    Args:
+        chosen: From `choose_answers`.
+        contexts: (B,) strings.
+
+    Returns:
+        `answer`, a span of the context, `score`, `start` and `end`, (B,) each; and `candidates` strings,
+        `candidate_scores`, `candidate_starts` and `candidate_ends`, (B, N) each, the best first. Places are in code
+        points. No answer, and padding of candidates, is `""` and 0.
+    """
+    columns = {name: chosen[name] for name in ("score", "start", "end")}  # (B, 1 + N) each
+    columns["answer"] = cut_out(contexts, chosen["start"], chosen["end"])
     candidates = {"answer": "candidates"} | {name: f"candidate_{name}s" for name in ("score", "start", "end")}
     return {
         **{name: column[:, 0] for name, column in columns.items()},
@@ -162,7 +175,7 @@ def answer_questions(best: Tensors, contexts: Any, options: SpanOptions) -> Tens
 
 
 def describe_answer(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what `predict` returns for a question, from a row of `answer_questions`."""
+    """Return what `predict` returns for a question, from a row of `write_answers`."""
     names = ("candidates", "candidate_scores", "candidate_starts", "candidate_ends")
     candidates = zip(*(row[name].tolist() for name in names), strict=True)
     keys = ("answer", "score", "start", "end")

@@ -131,6 +131,22 @@ def first_windows(encoded: dict[str, Tensor], most: int) -> dict[str, Tensor]:
     return {**columns, "truncated": truncated | (sizes > most)}
 
 
+def columns_of(row: Tensor, count: Any) -> Tensor:
+    """Return int32 (M,), the numbers from 0 to M - 1, for the most windows M that a text has, at least 1.
+
+    Args:
+        row: int32 (W,), the number of each window's text.
+        count: The number of texts, B.
+
+    Example:
+
+    >>> ops.convert_to_numpy(columns_of(np.array([0, 0, 0, 1]), 2)).tolist()
+    [0, 1, 2]
+    """
+    sizes = ops.segment_sum(ops.ones_like(row), row, count)  # (B,)
+    return ops.arange(ops.max(sizes, initial=1), dtype="int32")
+
+
 def _cut_windows(tokenizer: Tokenizer, question: str, context: str, count: int, windows: Windows) -> list[Encoded]:
     """Return the windows of a context beside `count` tokens of a question.
 

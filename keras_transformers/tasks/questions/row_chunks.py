@@ -9,6 +9,7 @@ from keras import ops
 
 from keras_transformers.tasks.answers.readers import Tensors
 from keras_transformers.training.workers.distribute import on_tensorflow
+from keras_transformers.utils.tensor_types import Tensor
 
 
 class Spec(NamedTuple):
@@ -41,12 +42,22 @@ def in_chunks(
     """
     if on_tensorflow():
         return _in_loop(function, columns, specs, size)
+    return _in_map(function, columns, size)
+
+
+def _in_map(function: Callable[[Tensors], Tensors], columns: Tensors, size: int) -> Tensors:
+    """Compute chunks in a loop of the program: its size does not grow with the number of chunks."""
     rows = len(next(iter(columns.values())))
-    parts = [
-        function({name: column[start : start + size] for name, column in columns.items()})
-        for start in range(0, max(rows, 1), size)
-    ]
-    return {name: ops.concatenate([part[name] for part in parts]) for name in specs}
+    if rows <= size:
+        return function(columns)
+    count = -(-rows // size)
+
+    def chunked(column: Tensor) -> Tensor:
+        missing = [[0, count * size - rows], *[[0, 0]] * (len(column.shape) - 1)]
+        return ops.reshape(ops.pad(column, missing), (count, size, *column.shape[1:]))
+
+    found = ops.map(function, {name: chunked(column) for name, column in columns.items()})  # (count, size, ...) each
+    return {name: ops.reshape(part, (count * size, *part.shape[2:]))[:rows] for name, part in found.items()}
 
 
 def _in_loop(function: Callable[[Tensors], Tensors], columns: Tensors, specs: Mapping[str, Spec], size: int) -> Tensors:

@@ -10,12 +10,14 @@ from keras import ops
 
 from keras_transformers.layers.attention.masks import true_first
 from keras_transformers.layers.core.gather import take_at
-from keras_transformers.tasks.answers.one_pass import look_up
 from keras_transformers.tasks.answers.readers import Tensors
+from keras_transformers.tasks.answers.signatures import look_up
 from keras_transformers.tasks.tokens.entity_metrics import entity_bounds
 from keras_transformers.tasks.tokens.label_schemes import TokenLabels
 from keras_transformers.training.workers.distribute import on_tensorflow
 from keras_transformers.utils.tensor_types import Tensor
+
+COLUMNS = ("label", "start", "end", "score")  # of words and entities
 
 
 def label_words(logits: Tensor, word_ids: Tensor, offsets: Tensor) -> Tensors:
@@ -27,26 +29,23 @@ def label_words(logits: Tensor, word_ids: Tensor, offsets: Tensor) -> Tensors:
         offsets: int32 (B, T, 2), the place of each token in the text, in code points.
 
     Returns:
-        `real` (B, W) bool, False for padding; and `label` int32, `start`, `end` int32 and `score`, the label's
-        probability, (B, W) each, meaningless at padding. W is at least 1.
+        `real` (B, T) bool, True for as many places as a row has words; and `label` int32, `start`, `end` int32 and
+        `score`, the label's probability, (B, T) each, meaningless at other places.
 
     Example:
 
     >>> logits, offsets = np.zeros((1, 3, 2)), np.array([[[0, 0], [0, 3], [3, 5]]])
     >>> words = label_words(logits, np.array([[-1, 0, 0]]), offsets)
     >>> {name: ops.convert_to_numpy(words[name]).tolist() for name in ("start", "end", "score")}
-    {'start': [[0]], 'end': [[5]], 'score': [[0.5]]}
+    {'start': [[0, 0, 0]], 'end': [[5, 0, 0]], 'score': [[0.5, 0.5, 0.5]]}
     """
     logits = ops.cast(logits, "float32")  # (B, T, C)
     padded = ops.pad(word_ids, [[0, 0], [1, 1]], constant_values=-1)  # (B, T + 2)
     first = (word_ids >= 0) & (word_ids != padded[:, :-2])  # (B, T)
     last = (word_ids >= 0) & (word_ids != padded[:, 2:])
-    real = _places(first)  # (B, W)
-
-    width = ops.shape(real)[1]
-    begin, end = true_first(first)[:, :width], true_first(last)[:, :width]  # (B, W) each
+    begin, end = true_first(first), true_first(last)  # (B, T) each
     return {
-        "real": real,
+        "real": _places(first),
         "label": take_at(ops.cast(ops.argmax(logits, axis=-1), "int32"), begin),
         "start": take_at(offsets[..., 0], begin),
         "end": take_at(offsets[..., 1], end),
@@ -62,18 +61,15 @@ def find_entities(words: Tensors, labels: TokenLabels) -> Tensors:
         labels: The labels of the classes.
 
     Returns:
-        `real` (B, E) bool, False for padding; and `kind`, the number in `labels.types`, `start`, `end` int32 and
-        `score`, the mean of the scores of its words, (B, E) each, meaningless at padding. E is at least 1.
+        `real` (B, T) bool, True for as many places as a row has entities; and `kind`, the number in `labels.types`,
+        `start`, `end` int32 and `score`, the mean of the scores of its words, (B, T) each, meaningless at other places.
     """
-    classes = ops.where(words["real"], words["label"], len(labels.names))  # (B, W)
+    classes = ops.where(words["real"], words["label"], len(labels.names))  # (B, T)
     starts, ends = entity_bounds(classes, labels)
-    real = _places(starts)  # (B, E)
-
-    width = ops.shape(real)[1]
-    first, last = true_first(starts)[:, :width], true_first(ends)[:, :width]  # (B, E) each
-    kinds = ops.take(ops.convert_to_tensor(labels.kinds), classes)  # (B, W), -1 outside of entities
+    first, last = true_first(starts), true_first(ends)  # (B, T) each
+    kinds = ops.take(ops.convert_to_tensor(labels.kinds), classes)  # (B, T), -1 outside of entities
     return {
-        "real": real,
+        "real": _places(starts),
         "kind": take_at(kinds, first),
         "start": take_at(words["start"], first),
         "end": take_at(words["end"], last),
@@ -82,29 +78,59 @@ def find_entities(words: Tensors, labels: TokenLabels) -> Tensors:
 
 
 def _places(flags: Tensor) -> Tensor:
-    """Return a mask (B, N) with as many leading True as a row has flags; N is the largest count, at least 1."""
+    """Return a mask (B, T) with as many leading True as a row of `flags` (B, T) has True."""
     counts = ops.sum(ops.cast(flags, "int32"), axis=1, keepdims=True)  # (B, 1)
-    return ops.arange(ops.max(counts, initial=1), dtype="int32") < counts
+    return ops.arange(ops.shape(flags)[1], dtype="int32") < counts
 
 
 def _means(scores: Tensor, starts: Tensor, first: Tensor, last: Tensor) -> Tensor:
-    """Return the mean (B, E) of the scores (B, W) of each entity; words outside of entities have a score of 0."""
+    """Return the mean (B, T) of the scores (B, T) of each entity's words; others have a score of 0."""
     width = ops.shape(first)[1]
     # Words before the first entity are summed with it, words behind an entity with that one: their scores are 0.
-    number = ops.maximum(ops.cumsum(ops.cast(starts, "int32"), axis=1) - 1, 0)  # (B, W)
+    number = ops.maximum(ops.cumsum(ops.cast(starts, "int32"), axis=1) - 1, 0)  # (B, T)
     rows = ops.arange(ops.shape(first)[0], dtype="int32")[:, None]  # (B, 1)
-    sums = ops.segment_sum(ops.ravel(scores), ops.ravel(rows * width + number), ops.size(first))  # (B * E,)
+    sums = ops.segment_sum(ops.ravel(scores), ops.ravel(rows * width + number), ops.size(first))  # (B * T,)
     return ops.reshape(sums, ops.shape(first)) / ops.cast(last - first + 1, "float32")
 
 
-def answer_tokens(logits: Tensor, encoded: Mapping[str, Any], texts: Any, labels: TokenLabels) -> Tensors:
-    """Return the outputs of the export, but for `truncated`.
+def number_tokens(logits: Tensor, encoded: Mapping[str, Any], labels: TokenLabels) -> Tensors:
+    """Label words and find entities: the numbers of an answer, whose shapes do not depend on what is found.
 
     Args:
         logits: (B, T, C).
         encoded: `word_ids` (B, T) and `offsets` (B, T, 2), as for `label_words`.
-        texts: (B,) strings.
         labels: The labels of the C classes.
+
+    Returns:
+        For words `token_label`, `token_start`, `token_end` int32 and `token_score` float32, (B, T) each; padding is -1
+        as a label, and 0. If labels mark entities, for these also `label`, the number of the type, `start`, `end` and
+        `score`. And () int32 `num_tokens` and `num_entities`: the most of a row, at least 1.
+    """
+    words = label_words(logits, encoded["word_ids"], encoded["offsets"])
+    found = {f"token_{name}": column for name, column in _padded(words, "label").items()}
+    found["num_tokens"] = _most(words["real"])
+    if labels.scheme is None:
+        return found
+    entities = find_entities(words, labels)
+    return {**found, **_padded(entities, "kind"), "num_entities": _most(entities["real"])}
+
+
+def _padded(found: Tensors, label: str) -> Tensors:
+    columns = {name: ops.where(found["real"], found[name], 0) for name in ("start", "end", "score")}
+    return {**columns, "label": ops.where(found["real"], found[label], -1)}
+
+
+def _most(real: Tensor) -> Tensor:
+    return ops.max(ops.sum(ops.cast(real, "int32"), axis=1), initial=1)
+
+
+def answer_tokens(found: Tensors, texts: Any, labels: TokenLabels) -> Tensors:
+    """Return the outputs of the export, but for `truncated`.
+
+    Args:
+        found: From `number_tokens`.
+        texts: (B,) strings.
+        labels: The labels of the classes.
 
     Returns:
         For the words of the tokenizer `token`, the span of the text, and `token_label`, (B, W) strings; `token_start`,
@@ -112,23 +138,15 @@ def answer_tokens(logits: Tensor, encoded: Mapping[str, Any], texts: Any, labels
         text, and `label`, the type, (B, E) strings; and `start`, `end` and `score` (B, E). Places in a text are in code
         points; padding is `""` and 0.
     """
-    words = label_words(logits, encoded["word_ids"], encoded["offsets"])
-    places = _padded(words)  # (B, W) each
-    answer = {
-        "token_label": look_up(labels.names, ops.where(words["real"], words["label"], -1)),
-        "token": cut_out(texts, places["start"], places["end"]),
-        **{f"token_{name}": place for name, place in places.items()},
-    }
+    words = {f"token_{name}": found[f"token_{name}"][:, : found["num_tokens"]] for name in COLUMNS}
+    words["token"] = cut_out(texts, words["token_start"], words["token_end"])
+    words["token_label"] = look_up(labels.names, words["token_label"])
     if labels.scheme is None:
-        return answer
-    entities = find_entities(words, labels)
-    places = _padded(entities)  # (B, E) each
-    kinds = look_up(labels.types, ops.where(entities["real"], entities["kind"], -1))
-    return {**answer, "label": kinds, "entity": cut_out(texts, places["start"], places["end"]), **places}
-
-
-def _padded(found: Tensors) -> Tensors:
-    return {name: ops.where(found["real"], found[name], 0) for name in ("start", "end", "score")}
+        return words
+    entities = {name: found[name][:, : found["num_entities"]] for name in COLUMNS}
+    entities["entity"] = cut_out(texts, entities["start"], entities["end"])
+    entities["label"] = look_up(labels.types, entities["label"])
+    return {**words, **entities}
 
 
 def cut_out(texts: Any, start: Tensor, end: Tensor) -> Any:

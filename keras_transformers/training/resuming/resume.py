@@ -107,10 +107,11 @@ class Resume(keras.callbacks.Callback):
         self.callbacks = list(callbacks)
         self._request, self._strategy, self.skipped = StopRequest(), None, 0
         self._metrics: dict[str, np.ndarray] = {}
+        self._logs: dict[str, Any] = {}
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         check_steps(self.dataset, self.params["steps"])
-        self._epoch, self._has_begun, self._broken_off, self._loss, self._metrics = 0, False, False, None, {}
+        self._epoch, self._has_begun, self._broken_off, self._logs, self._metrics = 0, False, False, {}, {}
         self._fitted = self.model  # on JAX, reading the property `self.model` copies the training state into the model
         if on_tensorflow():  # where Keras creates the variables of optimizer and metrics at the first step
             build(self.model, self.dataset)
@@ -129,7 +130,7 @@ class Resume(keras.callbacks.Callback):
         set_first_epoch(self.model, self.params["epochs"] if state["stopped"] else state["epoch"])
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
-        self._epoch, self._has_begun, self._batch, self._due, self.skipped, self._loss = epoch, True, 0, 0, 0, None
+        self._epoch, self._has_begun, self._batch, self._due, self.skipped, self._logs = epoch, True, 0, 0, 0, {}
         set_first_epoch(self._fitted, None)  # Keras has read it; a later `fit` must not
         self.dataset.position.epoch, self.dataset.position.batch = epoch, 0
         if self._restored is not None:
@@ -145,7 +146,7 @@ class Resume(keras.callbacks.Callback):
             self._due = batch + self.every
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
-        self._loss, self._batch = (logs or {}).get("loss"), batch + 1
+        self._logs, self._batch = logs or {}, batch + 1  # not read here: on JAX this may wait for the step
         if self._fitted.stop_training:  # by a callback during an epoch, for instance at a time limit
             self._broken_off = True
             self._save_here()
@@ -207,7 +208,7 @@ class Resume(keras.callbacks.Callback):
 
     def _not_finite(self, arrays: dict[str, np.ndarray], with_loss: bool) -> str | None:
         """Return the first of loss, weights and optimizer variables with NaN or infinity; None if all are finite."""
-        if with_loss and self._loss is not None and not math.isfinite(self._loss):
+        if with_loss and not math.isfinite(self._logs.get("loss", 0.0)):
             return "the loss"
         groups = self._groups()
         trained = {f"model/{i}": v for i, v in enumerate(groups["model"]) if v.trainable}

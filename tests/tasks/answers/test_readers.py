@@ -33,12 +33,14 @@ def test_windows(setup, max_length, stride):
     columns = [[" ".join(chance.choices(WORDS, k=chance.randint(0, most))) for _ in range(40)] for most in (30, 60)]
     ours = same_windows(setup, columns, max_length, stride)
     assert len(ours["row"]) > 80 and 0 < np.sum(ours["truncated"]) < 40
+    few = same_windows(setup, columns, max_length, stride, most=2)
+    assert len(few["row"]) <= 80 and len(few["column"]) == 2 and np.sum(few["truncated"]) > np.sum(ours["truncated"])
 
 
-def same_windows(setup, columns, max_length, stride):
+def same_windows(setup, columns, max_length, stride, most=1000):
     plan = plan_windows(setup.tokenizer, max_length, stride)
-    ours = GraphReader(setup.text_graph, setup.max_length).windows(*map(tf.constant, columns), plan)
-    theirs = PythonReader(setup).windows(*columns, plan)
+    ours = GraphReader(setup.text_graph, setup.max_length).windows(*map(tf.constant, columns), plan, most)
+    theirs = PythonReader(setup).windows(*columns, plan, most)
     assert ours.keys() == theirs.keys()
     for name, column in theirs.items():
         np.testing.assert_array_equal(ours[name], column, name)
@@ -59,7 +61,14 @@ def test_a_question_is_cut_inside_a_character_of_several_tokens(max_length):
 
 
 def test_python_pads_to_buckets(setup):
-    """A compiler sees few lengths; what is beyond the largest bucket is padded to its longest row."""
+    """A compiler sees few lengths: buckets, up to the longest text; and few numbers of windows."""
     texts = ["a", "a " * 9, "a " * 20]
-    widths = [PythonReader(setup, (4, 16))([text])["token_ids"].shape[1] for text in texts]
-    assert widths[:2] == [4, 16] and widths[2] == PythonReader(setup)(texts)["token_ids"].shape[1]
+    widths = [PythonReader(setup, bucketed=True)([text])["token_ids"].shape[1] for text in texts]
+    assert widths == [16, 16, 24] and PythonReader(setup)(texts)["token_ids"].shape[1] == 22
+    plan = plan_windows(setup.tokenizer, 24, 8)
+    columns = ["who ?"] * 3, ["ann", "oslo " * 60, "oslo " * 45]
+    exact, rounded = (PythonReader(setup, bucketed).windows(*columns, plan, 5) for bucketed in (False, True))
+    count = len(exact["row"])
+    assert 8 < count < 16 and exact["column"].tolist() == [*range(5)]
+    assert len(rounded["row"]) == 16 and set(rounded["row"][count:]) == {3} and len(rounded["column"]) == 8
+    np.testing.assert_array_equal(rounded["token_ids"][:count, : exact["token_ids"].shape[1]], exact["token_ids"])

@@ -10,11 +10,13 @@ import pytest
 from keras_transformers.layers.attention.masks import NEVER
 from keras_transformers.tasks.questions.best_answers import (
     SpanOptions,
-    answer_questions,
     best_of_texts,
     best_spans,
+    choose_answers,
     describe_answer,
+    write_answers,
 )
+from keras_transformers.tasks.questions.context_windows import columns_of
 
 RANDOM = np.random.default_rng(0)
 NOTHING = {"answer": "", "score": 0.0, "start": 0, "end": 0}
@@ -82,7 +84,8 @@ def test_all_spans_are_compared(case, max_answer_length, num_candidates):
     options = SpanOptions(num_candidates, max_answer_length, False, 0.0)
     for _ in range(2):
         logits, windows = make_windows(lengths, rows)
-        best = best_of_texts(best_spans(logits, windows, options), np.array(rows, "int32"), rows[-1] + 1, options)
+        row, count = np.array(rows, "int32"), rows[-1] + 1
+        best = best_of_texts(best_spans(logits, windows, options), row, columns_of(row, count), count, options)
         best = {name: np.array(value) for name, value in best.items()}
         spans, null = search(logits, windows, rows, options)
         for row in range(rows[-1] + 1):
@@ -109,7 +112,7 @@ def best(total=5.0, null_total=4.0, start=2, end=5):
 
 
 def answered(found, no_answer, threshold=0.0, context="ab😀de"):
-    answer = answer_questions(found, [context], SpanOptions(2, 30, no_answer, threshold))
+    answer = write_answers(choose_answers(found, SpanOptions(2, 30, no_answer, threshold)), [context])
     row = {name: np.array(value)[0] for name, value in answer.items()}
     decode = np.vectorize(bytes.decode, otypes=[object])
     return describe_answer(row | {"answer": row["answer"].decode(), "candidates": decode(row["candidates"])})
