@@ -47,8 +47,8 @@ def freeze(variables: Iterable[keras.Variable]) -> tuple[list[keras.Variable], C
     arrays = [ops.convert_to_numpy(variable) for variable in frozen]
     if (size := sum(array.nbytes for array in arrays)) > MOST_BYTES:
         raise ValueError(
-            f"frozen=True writes the weights into the graph, which holds {MOST_BYTES:,} bytes of them: received a model "
-            f"with {size:,} besides its tables of embeddings. Export it without frozen."
+            f"frozen=True writes the weights into the graph, which holds {MOST_BYTES:,} bytes of them: received "
+            f"a model with {size:,} besides its tables of embeddings. Export it without frozen."
         )
     constants = tf.function(lambda: [tf.constant(array) for array in arrays], input_signature=[], autograph=False)
     return kept, lambda: keras.StatelessScope([*zip(frozen, constants(), strict=True)])

@@ -59,7 +59,9 @@ def executed_ops(folder: Path) -> int:
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("inputs", [{"text": QUESTIONS}, {"text": QUESTIONS, "text_pair": QUESTIONS[::-1]}], ids=["text", "pair"])
+@pytest.mark.parametrize(
+    "inputs", [{"text": QUESTIONS}, {"text": QUESTIONS, "text_pair": QUESTIONS[::-1]}], ids=["text", "pair"]
+)
 def test_frozen_answers_as_variables_do(folders, inputs):
     name = "pair" if len(inputs) == 2 else "serving_default"
     expected = probabilities(folders[False], name, **inputs)
