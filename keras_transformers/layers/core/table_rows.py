@@ -62,7 +62,16 @@ def take_rows(table: Tensor, ids: Tensor, dtype: str, training: bool | None = Fa
     table, ids = ops.convert_to_tensor(table), ops.cast(ids, "int32")
     if training and table.shape[0] <= FEW_ROWS:
         return _take_few_rows(table, ids, dtype)
-    return ops.cast(ops.take(table, ids, axis=0), dtype)
+    return ops.cast(_gather(table, ids), dtype)
+
+
+def _gather(table: Tensor, ids: Tensor) -> Tensor:
+    """Return rows of a table; `ops.take` adds five ops on TensorFlow for ids below zero, of which there are none."""
+    if keras.backend.backend() != "tensorflow":
+        return ops.take(table, ids, axis=0)
+    import tensorflow as tf
+
+    return tf.gather(table, ids)
 
 
 def _take_few_rows(table: Tensor, ids: Tensor, dtype: str) -> Tensor:
@@ -72,7 +81,7 @@ def _take_few_rows(table: Tensor, ids: Tensor, dtype: str) -> Tensor:
             upstream = ops.reshape(ops.cast(upstream, table.dtype), (-1, table.shape[1]))  # (N, D)
             return (ops.matmul(ops.transpose(one_hot), upstream),)  # (R, D)
 
-        return ops.take(ops.cast(table, dtype), ids, axis=0), gradient
+        return _gather(ops.cast(table, dtype), ids), gradient
 
     return custom_gradient(function)(ops.copy(table))  # TensorFlow refuses a variable
 

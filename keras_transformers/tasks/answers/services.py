@@ -33,14 +33,17 @@ def check_exportable(kept_by: str = "Save the folder with task.save") -> None:
 
 
 @contextmanager
-def merged_service(answers: Answers) -> Iterator[Any]:
+def merged_service(answers: Answers, make: Callable[[], Any] | None = None) -> Iterator[Any]:
     """Yield the service of a task; if the model has adapters (LoRA), a new one, traced while they are merged.
 
     Args:
         answers: Of the task.
+        make: Makes the service instead, with the weights at this moment.
     """
     with merged(answers.model) as has_adapters:
-        yield answers.make_service() if has_adapters else answers.service
+        if make is None:
+            make = answers.make_service if has_adapters else lambda: answers.service
+        yield make()
 
 
 def current_service(answers: Answers, settings: Any = ()) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import NamedTuple
 
 import tensorflow as tf
@@ -35,30 +36,26 @@ def lay_out(parts: list[Part], pad_id: int, trim: Trim | None) -> dict[str, tf.T
         token_ids, segment_ids (B, T) int32 and padding_mask (B, T) bool; with spans, also offsets (B, T, 2) int32,
         trimmed by `trim`, and word_ids and sequence_ids (B, T) int32.
     """
-    total = tf.add_n([part.length for part in parts])  # (B,)
+    ends = [*accumulate((part.length for part in parts), tf.add)]  # (B,) each
+    total, begins = ends[-1], [tf.zeros_like(ends[0]), *ends[:-1]]
     column = tf.range(tf.maximum(tf.reduce_max(total), 1))[None]  # (1, T), T > 0: models read column 0 even of 0 rows
-    token_ids = segment_ids = tf.zeros_like(total[:, None] + column)  # (B, T)
-    token_ids += pad_id
+    before = [column < end[:, None] for end in ends]  # (B, T) each
 
-    begin = tf.zeros_like(total)  # (B,)
-    cells = []  # for each part: cells that it fills (B, T), index of their values (B, T), first column (B,)
-    for part in parts:
-        inside = (column >= begin[:, None]) & (column < (begin + part.length)[:, None])  # (B, T)
-        place = tf.where(inside, column + (part.start - begin)[:, None], 0)  # (B, T)
-        values = tf.concat([part.values, [pad_id]], 0)  # a batch without any token still has a place 0
-        token_ids = tf.where(inside, tf.gather(values, place), token_ids)
-        segment_ids = tf.where(inside, part.segment, segment_ids)
-        cells.append((inside, place, begin))
-        begin += part.length  # (B,)
+    # From the last part to the first, each takes all columns before its end: the parts before it take theirs later.
+    pool, size = [tf.constant([pad_id])], 1
+    place = segment_ids = tf.zeros_like(total[:, None] + column)  # (B, T)
+    for part, begin, is_before in reversed([*zip(parts, begins, before, strict=True)]):
+        place = tf.where(is_before, column + (part.start - begin + size)[:, None], place)
+        if any(other.segment for other in parts):
+            segment_ids = tf.where(is_before, part.segment, segment_ids)
+        pool.append(part.values)
+        size += tf.size(part.values)
+    token_ids = tf.gather(tf.concat(pool, 0), place)  # (B, T)
 
-    rows = {"token_ids": token_ids, "segment_ids": segment_ids, "padding_mask": column < total[:, None]}
-    located = [(part.spans, *cell) for part, cell in zip(parts, cells, strict=True) if part.spans is not None]
-    if not located:
+    rows = {"token_ids": token_ids, "segment_ids": segment_ids, "padding_mask": before[-1]}
+    if all(part.spans is None for part in parts):
         return rows
-    sequence_ids = tf.fill(tf.shape(token_ids), -1)  # (B, T)
-    for part, (inside, _, _) in zip(parts, cells, strict=True):
-        sequence_ids = tf.where(inside, part.sequence, sequence_ids)
-    return {**rows, **_sources(located, column, trim), "sequence_ids": sequence_ids}
+    return rows | _located(parts, begins, before, column, trim)
 
 
 def model_inputs(rows: dict[str, tf.Tensor], pad_id: int, length: int | None = None) -> dict[str, tf.Tensor]:
@@ -85,6 +82,29 @@ def model_inputs(rows: dict[str, tf.Tensor], pad_id: int, length: int | None = N
         return tf.ensure_shape(tf.pad(column, [[0, 0], [0, short]], constant_values=padding), [None, length])  # (B, T)
 
     return {name: widened(name, column) if column.shape.rank == 2 else column for name, column in inputs.items()}
+
+
+def _located(
+    parts: list[Part], begins: list[tf.Tensor], before: list[tf.Tensor], column: tf.Tensor, trim: Trim | None
+) -> dict[str, tf.Tensor]:
+    """Return the offsets, word ids and sequence ids of rows.
+
+    Args:
+        parts: Parts of the rows, of which some have spans.
+        begins: (B,) int32, the first column of each part.
+        before: (B, T) bool, the columns before the end of each part.
+        column: (1, T) int32.
+        trim: The trimming of offsets, or None.
+    """
+    sequence_ids = tf.fill(tf.shape(before[0]), -1)  # (B, T)
+    cells = []  # for each part of a text: its spans, cells that it fills (B, T), index of their values, first column
+    for part, begin, is_before in zip(parts, begins, before, strict=True):
+        inside = (column >= begin[:, None]) & is_before  # (B, T)
+        sequence_ids = tf.where(inside, part.sequence, sequence_ids)
+        if part.spans is not None:
+            place = tf.where(inside, column + (part.start - begin)[:, None], 0)  # (B, T)
+            cells.append((part.spans, inside, place, begin))
+    return {**_sources(cells, column, trim), "sequence_ids": sequence_ids}
 
 
 def _sources(
