@@ -52,13 +52,14 @@ def train(data: Path, folder: Path, epochs: int = 3, seed: int = 1, verbose: int
     from keras_transformers.training.optimizers.adamw import AdamW
     from keras_transformers.training.optimizers.schedules import WarmupLinear
     from keras_transformers.training.resuming.resume import Resume
+    from zoo.scratch.near_start import attend_nearby
 
     keras.utils.set_random_seed(seed)
     with open(data / "train.txt", encoding="utf-8") as lines:
         tokenizer = Tokenizer.train(map(str.strip, lines), CONFIG.vocabulary_size)
     # No dropout: in a few passes over the text, each masked anew, so small a model underfits.
     task = Task("pretraining", CONFIG.replace(dropout=0.0, attention_dropout=0.0), tokenizer, dtype="mixed_bfloat16")
-    _attend_nearby(task.model)
+    attend_nearby(task.model, CONFIG)
     dataset = task.dataset(data / "train.txt", batch_size=32, seed=seed, short_probability=0.9, drop_remainder=True)
     steps = epochs * dataset.num_batches
     task.compile(AdamW(WarmupLinear(1e-3, steps // 15, steps), beta_2=0.98))
@@ -72,21 +73,3 @@ def train(data: Path, folder: Path, epochs: int = 3, seed: int = 1, verbose: int
 def measure(task, data: Path) -> dict[str, float]:
     """Return metrics on held-out text."""
     return task.evaluate(data / "valid.txt")
-
-
-def _attend_nearby(model) -> None:
-    """Let every head start by attending to near tokens, which small corpora take very long to teach.
-
-    Positions start as sine waves, which are similar for near tokens; keys start as the queries, so that they match.
-    Paper: Trockman and Kolter 2023, https://arxiv.org/abs/2305.09828.
-    """
-    import numpy as np
-
-    from keras_transformers.layers import SinusoidalPositions
-
-    positions = model.get_layer("position_embedding").embeddings
-    positions.assign(0.1 * SinusoidalPositions()(np.zeros((1, *positions.shape)))[0])
-    for index in range(CONFIG.num_layers):
-        attention = model.get_layer(f"encoder_block_{index}").attention
-        attention.query.kernel.assign(1.4 * attention.query.kernel)
-        attention.key.kernel.assign(attention.query.kernel)

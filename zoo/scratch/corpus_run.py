@@ -132,10 +132,14 @@ class CorpusRun(ABC):
         """Rows of a step: what was asked, or the usual number, with which the speed is measured."""
         return self.settings.batch_size or BATCH
 
-    def dataset(self, task: Task, batch_size: int, **options: Any) -> Any:
-        """Return the batches of the corpus."""
+    def dataset(self, task: Task, batch_size: int | None = None, **options: Any) -> Any:
+        """Return the batches of the corpus, of `batch_size` rows, the run's when None."""
         return task.dataset(
-            self.corpus.train, batch_size=batch_size, seed=self.settings.seed, drop_remainder=True, **options
+            self.corpus.train,
+            batch_size=batch_size or self.batch_size,
+            seed=self.settings.seed,
+            drop_remainder=True,
+            **options,
         )
 
     @cached_property

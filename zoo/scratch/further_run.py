@@ -94,8 +94,8 @@ class FurtherRun(CorpusRun):
         task = self.task(size, 0.0, self.dtype)
         before = self.held_out_figures(task, ", before any step")["perplexity"]
         candidate = self.measured(task, size)
-        if (rows := suited_rows(settings, candidate)) != candidate.batch_size:
-            candidate = self.measured(task, size, rows)
+        if (batch_size := suited_rows(settings, candidate)) != candidate.batch_size:
+            candidate = self.measured(task, size, batch_size)
         if not any((settings.hours, settings.steps, settings.epochs)):
             settings = dataclasses.replace(settings, epochs=PASSES)
         rate = settings.learning_rate or RATE * self.wanted.learning_rate(config.hidden_dim)

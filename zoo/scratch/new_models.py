@@ -33,6 +33,7 @@ class NewModel:
         rate: The peak of the learning rate times the width: smaller models learn with larger rates.
         max_length: Tokens of a row.
         beta_2: Of AdamW.
+        near_start: Whether heads start out attending to near tokens (`near_start.attend_nearby`).
     """
 
     task: str
@@ -42,6 +43,7 @@ class NewModel:
     rate: float
     max_length: int = 256
     beta_2: float = 0.98
+    near_start: bool = False
 
     def learning_rate(self, hidden_dim: int) -> float:
         """Return the peak of the learning rate for a width.
@@ -101,7 +103,7 @@ MODELS = {
     "gpt2": decoder(_gpt2, 0.512),
     "llama": decoder(_llama, 0.512),
     "lstm": decoder(_lstm, 0.512),
-    "bert": NewModel("masked_lm", "wordpiece", 8_192, _bert, 0.256, 128),
+    "bert": NewModel("masked_lm", "wordpiece", 8_192, _bert, 0.256, 128, near_start=True),
     "t5": NewModel("seq2seq_lm", "unigram", 8_192, _t5, 0.512),
     "transformer": NewModel("seq2seq_lm", "unigram", 8_000, _transformer, 0.256, 128),
 }

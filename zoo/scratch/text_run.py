@@ -116,11 +116,15 @@ class TextRun(CorpusRun):
         from keras_transformers.families.dropout_rates import with_dropout
         from keras_transformers.tasks import Task
         from keras_transformers.training.workers.distribute import scope
+        from zoo.scratch.near_start import attend_nearby
 
         keras.utils.set_random_seed(self.settings.seed)
         with scope(self.strategy):
             config = with_dropout(self.fresh_config(size), dropout)
-            return Task(self.wanted.task, config, self.tokenizer, dtype=dtype)
+            task = Task(self.wanted.task, config, self.tokenizer, dtype=dtype)
+            if self.wanted.near_start:
+                attend_nearby(task.model, config)
+            return task
 
     def restore(self, task: Task, plan: Plan) -> None:
         """Give a task that was trained the dropout of its family again."""
@@ -134,6 +138,6 @@ class TextRun(CorpusRun):
         """Return a plan with a size that was asked for, or that suits the time and the corpus."""
         tokens = self.batch_size * self.max_length
         candidate = choose_size(self.settings, tokens, self.corpus.train.num_tokens, self.measure)
-        if (rows := suited_rows(self.settings, candidate)) != candidate.batch_size:
-            candidate = self.measured(self.task(candidate.size, 0.0, self.dtype), candidate.size, rows)
+        if (batch_size := suited_rows(self.settings, candidate)) != candidate.batch_size:
+            candidate = self.measured(self.task(candidate.size, 0.0, self.dtype), candidate.size, batch_size)
         return make_plan(self.settings, candidate, rows, held_out_rows, self.max_length)

@@ -17,6 +17,7 @@ from keras_transformers.text.tokenizer import Tokenizer
 from zoo.scratch import text_rounds, text_run
 from zoo.scratch.new_vocabulary import learn_vocabulary, sample
 from zoo.scratch.pairs import pair_rounds
+from zoo.scratch.run_plan import Candidate
 from zoo.scratch.run_settings import RunSettings
 from zoo.scratch.text_run import TextRun
 
@@ -80,6 +81,23 @@ def test_a_text_shorter_than_a_row(tmp_path, tokens, rows):
     else:
         with pytest.raises(ValueError, match="31 tokens to train on, 0 rows of 32: expected at least a batch of 1"):
             run.rows()
+
+
+@pytest.mark.parametrize(("given", "rows", "steps"), [({"epochs": 2}, 16, 20), ({"hours": 0.01}, 4, 122)])
+def test_a_plan_of_text(tmp_path, monkeypatch, given, rows, steps):
+    """160 rows; a machine whose steps take half a second with 16 rows, a quarter with 4."""
+    path = tmp_path / "a.txt"
+    path.write_text("The fox ran." * 500, encoding="utf-8")
+    run = TextRun(RunSettings("gpt2", (str(path),), tmp_path / "mine", size="tiny", max_length=32, rounds=1, **given))
+    run.corpus, run.tokenizer = SimpleNamespace(train=SimpleNamespace(num_tokens=160 * 32)), None
+    monkeypatch.setattr(run, "task", lambda *given: None)
+
+    def measured(task, size, rows=16):
+        return Candidate(size, 1_000, 0.5 if rows == 16 else 0.25, batch_size=rows)
+
+    monkeypatch.setattr(run, "measured", measured)
+    plan = run.new_plan(160, 8)
+    assert (plan.batch_size, plan.steps) == (rows, steps)
 
 
 @pytest.mark.parametrize(("model", "role"), [("gpt2", "eos_id"), ("bert", "sep_id"), ("t5", "eos_id")])

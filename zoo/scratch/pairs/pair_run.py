@@ -141,8 +141,8 @@ class PairRun(TextRun):
         task.generation = {"num_beams": BEAMS}
         return task
 
-    def dataset(self, task: Task, **options: Any) -> Any:
-        """Return the batches of the pairs to learn from."""
+    def dataset(self, task: Task, batch_size: int | None = None, **options: Any) -> Any:
+        """Return the batches of the pairs to learn from, which have as many rows as their tokens allow."""
         return self.batches(task, self.encoded[0].rows, seed=self.settings.seed, **options)
 
     def batches(self, task: Task, rows: Any, **options: Any) -> Any:
