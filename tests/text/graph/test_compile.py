@@ -125,11 +125,10 @@ BPE = {"type": "BPE", "dropout": 0.1, "vocab": {"[PAD]": 0, "a": 1}, "merges": [
 @pytest.mark.parametrize(
     ("part", "component", "name"),
     [
-        ("normalizer", {"type": "StripAccents"}, "'StripAccents'"),
         ("normalizer", {"type": "Sequence", "normalizers": [{"type": "ByteLevel"}]}, "'ByteLevel'"),
         ("normalizer", {"type": "Replace", "pattern": {"Regex": " +"}, "content": ""}, "\"Replace of Regex ' \\+'\""),
-        ("normalizer", {"type": "Replace", "pattern": {"String": "``"}, "content": ""}, "\"Replace of String '``'\""),
-        ("pre_tokenizer", {"type": "Punctuation", "behavior": "Isolated"}, "'Punctuation'"),
+        ("normalizer", {"type": "Replace", "pattern": {"String": ""}, "content": "x"}, "\"Replace of String ''\""),
+        ("pre_tokenizer", {"type": "UnicodeScripts"}, "'UnicodeScripts'"),
         ("pre_tokenizer", {"type": "Sequence", "pretokenizers": [BYTE_LEVEL] * 2}, "'ByteLevel before another'"),
         (
             "pre_tokenizer",
