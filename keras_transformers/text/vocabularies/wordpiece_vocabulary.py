@@ -10,7 +10,7 @@ from typing import Any
 import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
 
-from keras_transformers.text.components import A, B, Piece, make_template
+from keras_transformers.text.components import A, B, Piece, make_template, tokens_around
 from keras_transformers.utils.untrusted import decoded, read_bytes, shown
 
 PAD, UNK, CLS, SEP, MASK = SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
@@ -94,12 +94,13 @@ def template(start: tuple[str, int], end: tuple[str, int]) -> processors.Templat
 
 
 def folder_class(pipeline: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the entries of tokenizer_config.json for BERT's pipeline; None for any other pipeline."""
-    normalizer = pipeline["normalizer"] or {"type": None}
-    if (pipeline["model"]["type"], normalizer["type"]) != ("WordPiece", "BertNormalizer"):
+    """Return the entries of tokenizer_config.json for BERT's pipeline, or MPNet's; None for any other pipeline."""
+    normalizer, model = pipeline["normalizer"] or {"type": None}, pipeline["model"]
+    if (model["type"], normalizer["type"]) != ("WordPiece", "BertNormalizer"):
         return None
+    before, _ = tokens_around(pipeline["post_processor"])
     return {
-        "tokenizer_class": "BertTokenizer",
+        "tokenizer_class": "MPNetTokenizer" if before == [model["vocab"].get("<s>")] else "BertTokenizer",
         "do_lower_case": normalizer["lowercase"],
         "strip_accents": normalizer["strip_accents"],
         "tokenize_chinese_chars": normalizer["handle_chinese_chars"],
