@@ -84,7 +84,9 @@ def add_symbols(library: tokenizers.Tokenizer, model: SentencePieceModel, but: C
         but: Symbols that are not added.
     """
     kinds = {CONTROL: True, UNKNOWN: True, USER_DEFINED: False}
-    known = [p for p in model.pieces if p.kind in kinds and p.text not in but and library.token_to_id(p.text) is not None]
+    known = [
+        p for p in model.pieces if p.kind in kinds and p.text not in but and library.token_to_id(p.text) is not None
+    ]
     library.add_tokens([AddedToken(p.text, special=kinds[p.kind], normalized=False) for p in known])
 
 

@@ -97,7 +97,9 @@ def test_a_file_of_another_model(tmp_path, kind):
         Tokenizer.from_folder(tmp_path)
 
 
-@pytest.mark.parametrize(("kind", "file"), [("xlnet", "spiece.model"), ("pegasus", "spiece.model"), ("funnel", "vocab.txt")])
+@pytest.mark.parametrize(
+    ("kind", "file"), [("xlnet", "spiece.model"), ("pegasus", "spiece.model"), ("funnel", "vocab.txt")]
+)
 def test_files_of_other_classes_are_refused_by_the_models_type(tmp_path, kind, file):
     """T5's class and BERT's would read them, and give other ids."""
     write(tmp_path, "albert" if file == "spiece.model" else "mpnet")

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import cache, partial, reduce
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
 
 from keras_transformers.text.graph.pre_tokenizers.split_words import piece_starts

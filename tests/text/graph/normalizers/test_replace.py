@@ -17,7 +17,13 @@ STRINGS = ["``", "''", "'", "ab", "aba", "▁", "a" * LONGEST]
 
 def texts_of(seed: str) -> list[str]:
     chance = random.Random(seed)
-    return ["", "''' ''''", "ababa abababa", "a" * 200, *("".join(chance.choices(LETTERS, k=chance.randrange(12))) for _ in range(300))]
+    return [
+        "",
+        "''' ''''",
+        "ababa abababa",
+        "a" * 200,
+        *("".join(chance.choices(LETTERS, k=chance.randrange(12))) for _ in range(300)),
+    ]
 
 
 def replaced(normalizer: normalizers.Normalizer, texts: list[str]) -> list[str]:
