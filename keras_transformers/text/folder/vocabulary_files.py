@@ -142,8 +142,11 @@ def _read_encoder(folder: Path, kind: str, options: dict[str, Any]) -> tokenizer
         library = build(model, options)
     except ValueError as error:
         raise ValueError(f"{folder / file}: {error} {PROVIDE}") from error
-    roles = FIXED_ROLES[kind].values()
-    sentencepiece_pipeline.add_symbols(library, model, but=[*map(content, roles)])
+    # As in `transformers`, the model's symbols have no flags, whatever the folder says of them; others, and <unk>, may.
+    roles = FIXED_ROLES[kind]
+    sentencepiece_pipeline.add_symbols(
+        library, model, but=[roles["unk_token"]], special=[*map(content, roles.values())]
+    )
     return library
 
 

@@ -77,17 +77,25 @@ def add_pipeline(
     library.decoder = decoders.Sequence(joined + [decoders.Strip(" ", 1, 0)] * model.dummy_prefix)
 
 
-def add_symbols(library: tokenizers.Tokenizer, model: SentencePieceModel, but: Container[str] = ()) -> None:
+def add_symbols(
+    library: tokenizers.Tokenizer, model: SentencePieceModel, but: Container[str] = (), special: Container[str] = ()
+) -> None:
     """Add control symbols and <unk> as special tokens, and user-defined symbols as other added tokens.
 
     Args:
         but: Symbols that are not added.
+        special: User-defined symbols that are special tokens, too.
     """
-    kinds = {CONTROL: True, UNKNOWN: True, USER_DEFINED: False}
     known = [
-        p for p in model.pieces if p.kind in kinds and p.text not in but and library.token_to_id(p.text) is not None
+        piece for piece in model.pieces if piece.kind in (CONTROL, UNKNOWN, USER_DEFINED) and piece.text not in but
     ]
-    library.add_tokens([AddedToken(p.text, special=kinds[p.kind], normalized=False) for p in known])
+    library.add_tokens(
+        [
+            AddedToken(piece.text, special=piece.kind != USER_DEFINED or piece.text in special, normalized=False)
+            for piece in known
+            if library.token_to_id(piece.text) is not None
+        ]
+    )
 
 
 def build_t5(model: SentencePieceModel, extra_ids: int) -> tokenizers.Tokenizer:
