@@ -13,6 +13,7 @@ from keras_transformers.text.folder.class_options import (
     ALBERT,
     BERT,
     CAMEMBERT,
+    CLASS,
     CONFIG,
     DEBERTA,
     LLAMA,
@@ -22,6 +23,7 @@ from keras_transformers.text.folder.class_options import (
     XLM_ROBERTA,
     content,
 )
+from keras_transformers.text.folder.expansion_limit import check_expansion
 from keras_transformers.text.sentencepiece import (
     encoder_tokenizers,
     marian_tokenizers,
@@ -97,7 +99,9 @@ def read(
     if (folder / LLAMA_FILE).is_file():
         return _read_llama(folder, name, options), LLAMA
     held = [file for file in ALONE if (folder / file).is_file()]
-    remedy = f" It holds {', '.join(held)}, which does not define what `transformers` adds to it. {PROVIDE}"
+    classes = [name for name, (file, _) in ENCODERS.items() if file in held]
+    named = f" Name its class as {CLASS} in {CONFIG}, if it is one of {classes}." if classes else ""
+    remedy = f" It holds {', '.join(held)}, which does not define what `transformers` adds to it.{named} {PROVIDE}"
     raise ValueError(
         f"No tokenizer in {folder}: expected tokenizer.json, vocab.txt, vocab.json and merges.txt, {T5_FILE}, or "
         f"{', '.join(marian_tokenizers.SIDES)} and {marian_tokenizers.VOCABULARY}.{remedy if held else ''}"
@@ -142,11 +146,11 @@ def _read_encoder(folder: Path, kind: str, options: dict[str, Any]) -> tokenizer
         library = build(model, options)
     except ValueError as error:
         raise ValueError(f"{folder / file}: {error} {PROVIDE}") from error
+    check_expansion(library, folder / file)
     # As in `transformers`, the model's symbols have no flags, whatever the folder says of them; others, and <unk>, may.
     roles = FIXED_ROLES[kind]
-    sentencepiece_pipeline.add_symbols(
-        library, model, but=[roles["unk_token"]], special=[*map(content, roles.values())]
-    )
+    special = [text for token in roles.values() if (text := content(token))]
+    sentencepiece_pipeline.add_symbols(library, model, but=[roles["unk_token"]], special=special)
     return library
 
 

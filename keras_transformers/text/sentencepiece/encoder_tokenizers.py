@@ -80,7 +80,8 @@ def _fairseq_pipeline(rows: Rows, model: SentencePieceModel, options: Mapping[st
     library = _words_pipeline(rows, 3, options)
     if model.charsmap:
         library.normalizer = normalizers.Precompiled(model.charsmap)
-    ids = {token: library.token_to_id(token) for token in (BEGIN, END)}
+    vocabulary = library.get_vocab()
+    ids = {token: vocabulary[token] for token in (BEGIN, END)}
     pair: list[tuple[Piece, int]] = [(piece, 0) for piece in (BEGIN, A, END, END, B, END)]
     library.post_processor = make_template([BEGIN, A, END], pair, ids)
     return library
@@ -100,8 +101,8 @@ def _mark_spaces(library: tokenizers.Tokenizer, splitters: Sequence[Any], scheme
 
 
 def _put_around(library: tokenizers.Tokenizer) -> None:
-    start, end = ((token, library.token_to_id(token)) for token in (CLS, SEP))
-    library.post_processor = wordpiece_vocabulary.template(start, end)
+    vocabulary = library.get_vocab()
+    library.post_processor = wordpiece_vocabulary.template((CLS, vocabulary[CLS]), (SEP, vocabulary[SEP]))
 
 
 def _check(model: SentencePieceModel, name: str, first: Sequence[str] = (), held: Sequence[str] = ()) -> None:
