@@ -81,7 +81,7 @@ PIPELINES = {
 }
 
 
-@pytest.mark.integration(quick=["gemma"])
+@pytest.mark.integration
 @pytest.mark.parametrize("name", PIPELINES)
 def test_ids_and_places(name, mismatches):
     library, chance = PIPELINES[name](), random.Random(name)
