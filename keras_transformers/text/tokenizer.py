@@ -74,8 +74,8 @@ class Tokenizer(Vocabulary):
 
     @classmethod
     def from_folder(cls, folder: str | Path, config: Mapping[str, Any] | None = None) -> Tokenizer:
-        """Read a Hugging Face folder: tokenizer.json, else vocab.txt (BERT), vocab.json and merges.txt (GPT), or
-        spiece.model (T5).
+        """Read a Hugging Face folder: tokenizer.json, else vocab.txt (BERT, MPNet), vocab.json and merges.txt (GPT), or
+        a SentencePiece model (T5, ALBERT, DeBERTa, XLM-R, CamemBERT).
 
         Args:
             folder: a folder with these files.

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from keras_transformers.text.graph.compile import compile_text
 from keras_transformers.text.sentencepiece.charsmap import compile_rules
-from keras_transformers.text.sentencepiece.spm_file import BPE, BYTE, CONTROL, UNKNOWN, Piece, SentencePieceModel
+from keras_transformers.text.sentencepiece.spm_file import (
+    BPE,
+    BYTE,
+    CONTROL,
+    UNKNOWN,
+    USER_DEFINED,
+    Piece,
+    SentencePieceModel,
+)
 from keras_transformers.text.tokenizer import Tokenizer
 
 SYMBOLS = (Piece("<unk>", 0.0, UNKNOWN), Piece("<s>", 0.0, CONTROL), Piece("</s>", 0.0, CONTROL))
@@ -15,6 +23,31 @@ MODEL = SentencePieceModel((*SYMBOLS, *LETTERS, *WORDS), charsmap=compile_rules(
 BYTES = tuple(Piece(f"<0x{number:02X}>", 0.0, BYTE) for number in range(256))
 MERGED = tuple(Piece(text, -i) for i, text in enumerate(["▁a", "ca", "cat", "▁cat", "▁", "a", "c", "t"], 1))
 LLAMA = SentencePieceModel((*SYMBOLS, *BYTES, *MERGED), kind=BPE, byte_fallback=True, extra_spaces=True)
+
+# Small models of encoders, by the classes of their tokenizers.
+RULES = compile_rules({"ﬁ": "fi", "①": "1", "\u0301": "", "\u3000": " "})
+PIECES = (*LETTERS, *WORDS, *(Piece(text, -6.0) for text in "1,\"'.ieéC"), Piece("1,", -3.0), Piece("▁1,1", -9.0))
+
+
+def encoder(*symbols: Piece) -> SentencePieceModel:
+    return SentencePieceModel((*symbols, *PIECES), charsmap=RULES)
+
+
+def control(*texts: str) -> list[Piece]:
+    return [Piece(text, 0.0, CONTROL) for text in texts]
+
+
+ENCODERS = {
+    "AlbertTokenizer": encoder(
+        *control("<pad>"),
+        Piece("<unk>", 0.0, UNKNOWN),
+        *control("[CLS]", "[SEP]", "[MASK]"),
+        *(Piece(text, 0.0, USER_DEFINED) for text in "(-"),
+    ),
+    "CamembertTokenizer": encoder(*SYMBOLS),
+    "DebertaV2Tokenizer": encoder(*control("[PAD]", "[CLS]", "[SEP]"), Piece("[UNK]", 0.0, UNKNOWN)),
+    "XLMRobertaTokenizer": encoder(*SYMBOLS),
+}
 
 
 def tokens(made: Tokenizer, text: str) -> list[str]:

@@ -30,6 +30,7 @@ WRITTEN = {
         "added_tokens.json", "chat_template.jinja", "additional_chat_templates/*.jinja",
         "vocab.txt", "vocab.json", "target_vocab.json", "merges.txt",
         "source.spm", "target.spm", "spiece.model", "tokenizer.model", "sentencepiece.bpe.model",
+        "spm.model",
         # By `save` of sentence-transformers, too.
         "modules.json", "sentence_bert_config.json", "config_sentence_transformers.json", "1_Pooling/config.json",
         "2_Normalize/",

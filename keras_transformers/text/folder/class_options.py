@@ -25,6 +25,8 @@ BERT = tuple(
 )  # fmt: skip
 ROBERTA = (BART, "RobertaTokenizer", "LEDTokenizer", "LongformerTokenizer")
 LLAMA, T5 = "LlamaTokenizer", "T5Tokenizer"
+ALBERT, CAMEMBERT, DEBERTA = "AlbertTokenizer", "CamembertTokenizer", "DebertaV2Tokenizer"
+MPNET, XLM_ROBERTA = "MPNetTokenizer", "XLMRobertaTokenizer"
 MBART = ("MBartTokenizer", "MBart50Tokenizer")
 GENERIC = ("PreTrainedTokenizer", "TokenizersBackend")  # without "Fast"
 # Classes with `add_bos_token` and `add_eos_token`, and the tokens that they have by default.
@@ -40,14 +42,29 @@ OF_CODE = tuple(
 )  # fmt: skip
 # The class of a folder that does not name one, by the model's type.
 OF_MODELS = {
-    "bert": BERT[0],
-    "roberta": ROBERTA[1],
-    "openai-gpt": GPT1,
+    **dict.fromkeys(("bert", "convbert", "distilbert", "electra", "mobilebert", "nomic_bert"), BERT[0]),
+    **dict.fromkeys(("longformer", "roberta"), ROBERTA[1]),
+    **dict.fromkeys(("mt5", "t5"), T5),
+    **dict.fromkeys(("gte", "xlm-roberta"), XLM_ROBERTA),
+    "albert": ALBERT,
+    "bart": BART,
+    "camembert": CAMEMBERT,
+    "deberta-v2": DEBERTA,
     "gpt2": GPT2,
-    "t5": T5,
-    "bart": ROBERTA[0],
+    "led": ROBERTA[2],
     "mbart": MBART[0],
-}
+    "mpnet": MPNET,
+    "openai-gpt": GPT1,
+    # Not built from their files: other classes would read them, and give other ids.
+    **{
+        kind: f"{name}Tokenizer"
+        for kind, name in {
+            "big_bird": "BigBird", "fnet": "FNet", "funnel": "Funnel", "herbert": "Herbert", "pegasus": "Pegasus",
+            "reformer": "Reformer", "rembert": "RemBert", "roformer": "RoFormer", "splinter": "Splinter",
+            "xlnet": "XLNet",
+        }.items()
+    },
+}  # fmt: skip
 NORMALIZER = {
     "do_lower_case": "lowercase",
     "strip_accents": "strip_accents",
@@ -93,7 +110,7 @@ def follow(
         _check_components(library, name, source)
     normalizer, splitter = _state(library.normalizer), _state(library.pre_tokenizer)
     if type(library.model) is models.WordPiece and normalizer["type"] == "BertNormalizer":
-        _follow_normalizer(library, normalizer, name in BERT, options, source)
+        _follow_normalizer(library, normalizer, name in (*BERT, MPNET), options, source)
         _follow_unknown(library, name, options, source)
     if splitter["type"] == "ByteLevel":
         _follow_prefix_space(library, splitter, name in (GPT2, *ROBERTA), options, source)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import tokenizers
@@ -14,12 +15,17 @@ from keras_transformers.utils.json_file import check_types, read_object
 from keras_transformers.utils.untrusted import shown
 
 ADDED, SPECIAL_MAP = "added_tokens.json", "special_tokens_map.json"
+NO_ROLES: Mapping[str, Any] = MappingProxyType({})
 NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 FLAGS = {"content": str, "lstrip": bool, "rstrip": bool, "single_word": bool, "normalized": bool, "special": bool}
 
 
 def add_tokens_of(
-    folder: Path, library: tokenizers.Tokenizer, config: Mapping[str, Any], config_name: str
+    folder: Path,
+    library: tokenizers.Tokenizer,
+    config: Mapping[str, Any],
+    config_name: str,
+    roles: Mapping[str, Any] = NO_ROLES,
 ) -> tuple[dict[str, Any], set[str]]:
     """Add the tokens that the files beside a vocabulary define.
 
@@ -32,15 +38,16 @@ def add_tokens_of(
         library: The tokenizer of the vocabulary, to which the tokens are added.
         config: The values of tokenizer_config.json.
         config_name: Name of that file, for error messages.
+        roles: The special tokens by role of a class whose special tokens cannot be others.
 
     Returns:
         The values of tokenizer_config.json, with the special tokens by role from other files; and all tokens that the
         files name.
 
     Raises:
-        ValueError: A file holds something else than tokens.
+        ValueError: A file holds something else than tokens, or gives a role of `roles` to another token.
     """
-    files = _Files(folder, config, config_name)
+    files = _Files(folder, config, config_name, roles)
     numbered = files.numbered(library)
     present = library.get_added_tokens_decoder().values()
     known = {repr(token) for token in present}
@@ -64,7 +71,7 @@ class _Files:
     `added_tokens_decoder`; the former then takes precedence over the configuration.
     """
 
-    def __init__(self, folder: Path, config: Mapping[str, Any], config_name: str):
+    def __init__(self, folder: Path, config: Mapping[str, Any], config_name: str, roles: Mapping[str, Any]):
         self.source, values = folder / config_name, dict(config)
         if values.get("additional_special_tokens") is not None and not values.get("extra_special_tokens"):
             values["extra_special_tokens"] = values.pop("additional_special_tokens")
@@ -76,7 +83,16 @@ class _Files:
             if (path := folder / ADDED).is_file():
                 self.ids, self.source = read_object(path), path
                 check_types(self.ids, dict.fromkeys(self.ids, int), path)
-        self.values = values
+        self.values = values | {role: self._fixed(role, values.get(role), token) for role, token in roles.items()}
+
+    def _fixed(self, role: str, given: Any, token: Any) -> Any:
+        """Return the special token of a role: as given, if its flags are, else the class's."""
+        if given is not None and _content(given) != _content(token):
+            raise ValueError(
+                f"{self.source}: {role} is {shown(_content(given))}. Expected {_content(token)}, which the class puts "
+                "into the vocabulary that it makes of its files; for other tokens, provide tokenizer.json."
+            )
+        return given if isinstance(given, dict) else token
 
     def _of_the_map(self, path: Path, values: Mapping[str, Any]) -> dict[str, Any]:
         found = read_object(path)

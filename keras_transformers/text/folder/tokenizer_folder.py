@@ -13,7 +13,14 @@ from keras_transformers.text.folder import vocabulary_files
 from keras_transformers.text.folder.class_options import CLASS, CONFIG, OF_CODE, OF_MODELS, T5, content, follow
 from keras_transformers.text.folder.expansion_limit import check_expansion
 from keras_transformers.text.folder.extra_tokens import ADDED, NAMED, SPECIAL_MAP, add_tokens_of
-from keras_transformers.text.folder.vocabulary_files import LLAMA_FILE, T5_FILE
+from keras_transformers.text.folder.vocabulary_files import (
+    DEBERTA_FILE,
+    FAIRSEQ_FILE,
+    FIXED_ROLES,
+    LLAMA_FILE,
+    T5_CLASSES,
+    T5_FILE,
+)
 from keras_transformers.text.library import panics_as_errors
 from keras_transformers.text.sentencepiece import marian_tokenizers
 from keras_transformers.text.vocabularies import byte_pair_vocabulary, wordpiece_vocabulary
@@ -28,6 +35,8 @@ OPTIONS = {  # the keys of tokenizer_config.json that are used, and their types
     "strip_accents": bool,
     "tokenize_chinese_chars": bool,
     "add_prefix_space": bool,
+    "keep_accents": bool,
+    "split_by_punct": bool,
     "add_bos_token": bool,
     "add_eos_token": bool,
     "src_lang": str,
@@ -39,7 +48,7 @@ TARGET = "target_tokenizer.json"  # the target's tokenizer, if it differs from t
 # Files that are saved unchanged for other programs, and not used here.
 KEPT = (
     CONFIG, SPECIAL_MAP, ADDED, "chat_template.jinja", "additional_chat_templates/*.jinja",
-    T5_FILE, LLAMA_FILE, "sentencepiece.bpe.model",
+    T5_FILE, LLAMA_FILE, DEBERTA_FILE, FAIRSEQ_FILE,
 )  # fmt: skip
 VOCABULARIES = (
     "vocab.txt",
@@ -91,7 +100,8 @@ def read(folder: str | Path, config: Mapping[str, Any] | None = None) -> Read:
         library = read_json(folder / "tokenizer.json")
     else:
         library, of_model = vocabulary_files.read(folder, name, of_model, options)
-    all_options, named = add_tokens_of(folder, library, options, CONFIG)
+    roles = {} if has_json else FIXED_ROLES.get(of_model or "", {})
+    all_options, named = add_tokens_of(folder, library, options, CONFIG, roles)
     follow(library, name or of_model, all_options, folder / CONFIG, has_json)
     if not has_json:
         library = vocabulary_files.without_renamed(library, of_model, all_options, named)
@@ -208,7 +218,7 @@ def write(
     pipeline = json.loads(library.to_str())
     kind = pipeline["model"]["type"]
     options: dict[str, Any] | None
-    if T5_FILE in kept:
+    if T5_FILE in kept and (_options_in(kept).get(CLASS) or T5).removesuffix("Fast") in T5_CLASSES:
         options = _t5_class(pipeline, _options_in(kept))
     else:
         options = wordpiece_vocabulary.folder_class(pipeline) or byte_pair_vocabulary.folder_class(pipeline)

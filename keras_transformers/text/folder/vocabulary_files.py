@@ -9,14 +9,41 @@ from typing import Any
 
 import tokenizers
 
-from keras_transformers.text.folder.class_options import BERT, CONFIG, LLAMA, ROBERTA, T5, content
-from keras_transformers.text.sentencepiece import marian_tokenizers, sentencepiece_pipeline, spm_file
+from keras_transformers.text.folder.class_options import (
+    ALBERT,
+    BERT,
+    CAMEMBERT,
+    CLASS,
+    CONFIG,
+    DEBERTA,
+    LLAMA,
+    MPNET,
+    ROBERTA,
+    T5,
+    XLM_ROBERTA,
+    content,
+)
+from keras_transformers.text.folder.expansion_limit import check_expansion
+from keras_transformers.text.sentencepiece import (
+    encoder_tokenizers,
+    marian_tokenizers,
+    sentencepiece_pipeline,
+    spm_file,
+)
 from keras_transformers.text.vocabularies import byte_pair_vocabulary, wordpiece_vocabulary
 from keras_transformers.text.vocabulary import ROLES
 from keras_transformers.utils.untrusted import shown
 
 T5_FILE, T5_CLASSES, LLAMA_FILE = "spiece.model", (T5, "MT5Tokenizer"), "tokenizer.model"
-ALONE = (LLAMA_FILE, "sentencepiece.bpe.model", "sentencepiece.model", "tekken.json")
+DEBERTA_FILE, FAIRSEQ_FILE = "spm.model", "sentencepiece.bpe.model"
+ALONE = (LLAMA_FILE, DEBERTA_FILE, FAIRSEQ_FILE, "sentencepiece.model", "tekken.json")
+# The builders of encoders' classes, and their files.
+ENCODERS = {
+    ALBERT: (T5_FILE, encoder_tokenizers.build_albert),
+    CAMEMBERT: (FAIRSEQ_FILE, encoder_tokenizers.build_camembert),
+    DEBERTA: (DEBERTA_FILE, encoder_tokenizers.build_deberta),
+    XLM_ROBERTA: (FAIRSEQ_FILE, encoder_tokenizers.build_xlm_roberta),
+}
 MOST_EXTRA = 10_000  # number of sentinels: a million takes a minute
 PROVIDE = (
     "Provide its tokenizer.json: `AutoTokenizer.from_pretrained(...).save_pretrained(...)` of `transformers` writes it."
@@ -30,6 +57,16 @@ ROLES_OF = {
     **dict.fromkeys(ROBERTA, _BART),
     byte_pair_vocabulary.GPT2: dict.fromkeys(("unk_token", "bos_token", "eos_token"), byte_pair_vocabulary.END),
     T5: {"eos_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>"},
+}
+# The same of classes whose special tokens cannot be others; `transformers` adds them in this order.
+_ENDS = {"bos_token": "[CLS]", "eos_token": "[SEP]", "cls_token": "[CLS]", "sep_token": "[SEP]", "mask_token": "[MASK]"}
+_MASK = {"content": "<mask>", "lstrip": True, "normalized": False, "special": True}
+FIXED_ROLES: dict[str, dict[str, Any]] = {
+    ALBERT: _ENDS | {"unk_token": "<unk>", "pad_token": "<pad>"},
+    CAMEMBERT: _BART | {"mask_token": _MASK},
+    DEBERTA: _ENDS | {"unk_token": "[UNK]", "pad_token": "[PAD]"},
+    MPNET: _BART | {"unk_token": "[UNK]", "mask_token": _MASK},
+    XLM_ROBERTA: _BART,
 }
 
 
@@ -50,16 +87,21 @@ def read(
     Raises:
         ValueError: The folder holds no such files, or the class is not built from them.
     """
+    kind = name or of_model
+    if kind in ENCODERS and (folder / ENCODERS[kind][0]).is_file():
+        return _read_encoder(folder, kind, options), kind
     if (folder / T5_FILE).is_file():
-        return _read_t5(folder, name, options), T5
+        return _read_t5(folder, kind, options), T5
     if (folder / "vocab.txt").is_file():
-        return _read_bert(folder, name, options), BERT[0]
+        return _read_wordpiece(folder, kind, options), MPNET if kind == MPNET else BERT[0]
     if (folder / "vocab.json").is_file():
         return _read_byte_pair(folder, name, of_model)
     if (folder / LLAMA_FILE).is_file():
         return _read_llama(folder, name, options), LLAMA
     held = [file for file in ALONE if (folder / file).is_file()]
-    remedy = f" It holds {', '.join(held)}, which does not define what `transformers` adds to it. {PROVIDE}"
+    classes = [name for name, (file, _) in ENCODERS.items() if file in held]
+    named = f" Name its class as {CLASS} in {CONFIG}, if it is one of {classes}." if classes else ""
+    remedy = f" It holds {', '.join(held)}, which does not define what `transformers` adds to it.{named} {PROVIDE}"
     raise ValueError(
         f"No tokenizer in {folder}: expected tokenizer.json, vocab.txt, vocab.json and merges.txt, {T5_FILE}, or "
         f"{', '.join(marian_tokenizers.SIDES)} and {marian_tokenizers.VOCABULARY}.{remedy if held else ''}"
@@ -97,10 +139,26 @@ def _read_t5(folder: Path, name: str | None, options: dict[str, Any]) -> tokeniz
     return sentencepiece_pipeline.build_t5(spm_file.read(folder / T5_FILE), extra_ids)
 
 
-def _read_bert(folder: Path, name: str | None, options: dict[str, Any]) -> tokenizers.Tokenizer:
+def _read_encoder(folder: Path, kind: str, options: dict[str, Any]) -> tokenizers.Tokenizer:
+    file, build = ENCODERS[kind]
+    model = spm_file.read(folder / file)
+    try:
+        library = build(model, options)
+    except ValueError as error:
+        raise ValueError(f"{folder / file}: {error} {PROVIDE}") from error
+    check_expansion(library, folder / file)
+    # As in `transformers`, the model's symbols have no flags, whatever the folder says of them; others, and <unk>, may.
+    roles = FIXED_ROLES[kind]
+    special = [text for token in roles.values() if (text := content(token))]
+    sentencepiece_pipeline.add_symbols(library, model, but=[roles["unk_token"]], special=special)
+    return library
+
+
+def _read_wordpiece(folder: Path, name: str | None, options: dict[str, Any]) -> tokenizers.Tokenizer:
     path = folder / "vocab.txt"
-    _check_class(folder, name, path.name, BERT)
-    return wordpiece_vocabulary.build(
+    _check_class(folder, name, path.name, [*BERT, MPNET])
+    build = wordpiece_vocabulary.build_mpnet if name == MPNET else wordpiece_vocabulary.build
+    return build(
         wordpiece_vocabulary.read_vocabulary(path),
         lowercase=options.get("do_lower_case") is not False,  # `transformers` assumes the same if it is not given
         strip_accents=options.get("strip_accents"),

@@ -11,7 +11,7 @@ from keras_transformers.text.graph.outputs.trim import spaces_at_ends
 from keras_transformers.text.graph.streams.code_points import TOKEN, PointTable, shipped
 from keras_transformers.text.graph.streams.probe import BLANK, UNICODE_SIZE
 from keras_transformers.text.graph.streams.runs import EDGE, run_lengths, runs_of
-from keras_transformers.text.graph.streams.streams import Stream, Tracked, keep, reachable, row_starts, shift
+from keras_transformers.text.graph.streams.streams import Stream, Tracked, keep, leftmost, row_starts, shift
 from keras_transformers.text.graph.streams.tracking import spanning
 
 FLAGS = ("single_word", "lstrip", "rstrip")
@@ -46,7 +46,7 @@ class AddedTokens(tf.Module):
         row = tf.searchsorted(points.row_splits, at, side="right")  # (C,), C candidates
         length, ids = self.trie.longest(points.values, at, tf.gather(points.row_splits, row), tf.zeros_like(at))
         at, length, ids = (tf.boolean_mask(x, length > 0) for x in (at, tf.cast(length, tf.int64), ids))  # (M,)
-        chosen = _leftmost(at, at + length) & ~self._inside_word(points, at, at + length, ids)  # (M,)
+        chosen = leftmost(at, at + length) & ~self._inside_word(points, at, at + length, ids)  # (M,)
         at, length, ids = (tf.boolean_mask(x, chosen) for x in (at, length, ids))  # (P,)
 
         rest = tf.ragged.range(at + 1, at + length).values[:, None]
@@ -105,8 +105,3 @@ def _flagged(tokens: dict[str, int], flags: dict[int, tokenizers.AddedToken], na
 def _among(ids: tf.Tensor, flagged: tf.Tensor) -> tf.Tensor:
     """Mark the ids that are flagged, (M,) bool; an id of -1 is none."""
     return tf.gather(flagged, ids + 1)
-
-
-def _leftmost(at: tf.Tensor, stop: tf.Tensor) -> tf.Tensor:
-    """Mark the matches [at, stop), in order, that a search from the left without overlaps finds, (M,) bool."""
-    return reachable(tf.range(tf.size(at)) == 0, tf.searchsorted(at, stop), tf.size(at))

@@ -18,6 +18,7 @@ from keras_transformers.text.graph.models.wordpiece import WordPiece
 from keras_transformers.text.graph.normalizers import normalize
 from keras_transformers.text.graph.normalizers.canonical import Compose, Decompose
 from keras_transformers.text.graph.normalizers.precompiled import Precompiled
+from keras_transformers.text.graph.normalizers.replace import replace_pattern
 from keras_transformers.text.graph.outputs.decode import Decoder
 from keras_transformers.text.graph.outputs.locate import locate
 from keras_transformers.text.graph.outputs.post_process import Template
@@ -25,6 +26,7 @@ from keras_transformers.text.graph.outputs.trim import Trim
 from keras_transformers.text.graph.outputs.windows import lay_out_windows
 from keras_transformers.text.graph.pre_tokenizers import split_words
 from keras_transformers.text.graph.pre_tokenizers.byte_level import ByteLevel
+from keras_transformers.text.graph.pre_tokenizers.delimiters import Punctuation
 from keras_transformers.text.graph.pre_tokenizers.first_character import Front, at_front
 from keras_transformers.text.graph.pre_tokenizers.metaspace import Metaspace
 from keras_transformers.text.graph.streams.streams import Stream, Tracked
@@ -44,14 +46,17 @@ NORMALIZERS: dict[str, Callable] = {
     "Nmt": normalize.nmt,
     "Precompiled": Precompiled,
     "Prepend": normalize.Prepend,
-    "Replace": normalize.replace_pattern,
+    "Replace": replace_pattern,
     "Strip": normalize.Strip,
+    "StripAccents": normalize.strip_accents,
 }
 PRE_TOKENIZERS: dict[str, Callable] = {
     "BertPreTokenizer": split_words.BertPreTokenizer,
     "ByteLevel": ByteLevel,
+    "CharDelimiterSplit": split_words.split_at_character,
     "Digits": split_words.Digits,
     "Metaspace": Metaspace,
+    "Punctuation": Punctuation,
     "Split": split_words.split_by_pattern,
     "WhitespaceSplit": split_words.WhitespaceSplit,
 }

@@ -41,7 +41,7 @@ def build(model: SentencePieceModel, vocabulary: dict[str, int] | None = None) -
     unknown = model.pieces[model.unk_id].text if vocabulary is None else UNKNOWN_TOKEN
     library = tokenizers.Tokenizer((_byte_pair if model.kind == BPE else _unigram)(model, ids, unknown))
     add_pipeline(library, model, [normalizers.Precompiled(model.charsmap)] if model.charsmap else [])
-    _add_symbols(library, model)
+    add_symbols(library, model)
     return library
 
 
@@ -77,6 +77,27 @@ def add_pipeline(
     library.decoder = decoders.Sequence(joined + [decoders.Strip(" ", 1, 0)] * model.dummy_prefix)
 
 
+def add_symbols(
+    library: tokenizers.Tokenizer, model: SentencePieceModel, but: Container[str] = (), special: Container[str] = ()
+) -> None:
+    """Add control symbols and <unk> as special tokens, and user-defined symbols as other added tokens.
+
+    Args:
+        but: Symbols that are not added.
+        special: User-defined symbols that are special tokens, too.
+    """
+    known = [
+        piece for piece in model.pieces if piece.kind in (CONTROL, UNKNOWN, USER_DEFINED) and piece.text not in but
+    ]
+    library.add_tokens(
+        [
+            AddedToken(piece.text, special=piece.kind != USER_DEFINED or piece.text in special, normalized=False)
+            for piece in known
+            if library.token_to_id(piece.text) is not None
+        ]
+    )
+
+
 def build_t5(model: SentencePieceModel, extra_ids: int) -> tokenizers.Tokenizer:
     """Build the pipeline of `transformers` for T5's spiece.model: <extra_id_0> is the last id, texts end in </s>."""
     if model.kind == BPE or END not in {piece.text for piece in model.pieces}:
@@ -92,7 +113,7 @@ def build_t5(model: SentencePieceModel, extra_ids: int) -> tokenizers.Tokenizer:
     library.pre_tokenizer = pre_tokenizers.Sequence(splitters)
     library.decoder = decoders.Metaspace(SPACE, "always", split=True)
 
-    _add_symbols(library, model)
+    add_symbols(library, model)
     library.add_special_tokens(extra)
     end_texts(library, pair=f"$A {END} $B {END}")
     return library
@@ -119,7 +140,7 @@ def build_llama(model: SentencePieceModel, begins: bool, ends: bool) -> tokenize
     library.decoder = decoders.Sequence(
         [decoders.Replace(SPACE, " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
     )
-    _add_symbols(library, model)
+    add_symbols(library, model)
     text, other = ([BEGIN] * begins + [side] + [END] * ends for side in ("$A", "$B"))
     pair = [*text, *(f"{part}:1" for part in other)]
     symbols = [(token, ids[token]) for token in (BEGIN, END)]
@@ -150,10 +171,3 @@ def _unigram(model: SentencePieceModel, ids: dict[str, int], unknown: str) -> mo
 def _byte_pair(model: SentencePieceModel, ids: dict[str, int], unknown: str) -> models.BPE:
     merges = byte_pair_merges(model, ids)
     return models.BPE(ids, merges, unk_token=unknown, fuse_unk=True, byte_fallback=model.byte_fallback)
-
-
-def _add_symbols(library: tokenizers.Tokenizer, model: SentencePieceModel) -> None:
-    """Add control symbols and <unk> as special tokens, and user-defined symbols as other added tokens."""
-    kinds = {CONTROL: True, UNKNOWN: True, USER_DEFINED: False}
-    known = [piece for piece in model.pieces if piece.kind in kinds and library.token_to_id(piece.text) is not None]
-    library.add_tokens([AddedToken(p.text, special=kinds[p.kind], normalized=False) for p in known])

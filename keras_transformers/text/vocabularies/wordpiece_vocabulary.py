@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
 
-from keras_transformers.text.components import A, B, Piece, make_template
+from keras_transformers.text.components import A, B, Piece, make_template, tokens_around
 from keras_transformers.utils.untrusted import decoded, read_bytes, shown
 
 PAD, UNK, CLS, SEP, MASK = SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+MPNET_TOKENS = ("<s>", "<pad>", "</s>", UNK, "<mask>")
 CONTINUATION = "##"
 ALPHABET_LIMIT = 1000  # as in the trainers of the `tokenizers` library: rarer characters become [UNK]
 
@@ -50,21 +51,38 @@ def build(
 
     Error messages name the `source` of the vocabulary.
     """
-    absent = [token for token in SPECIAL_TOKENS if token not in vocabulary]
-    if absent:
+    tokenizer = _pipeline(vocabulary, lowercase, strip_accents, split_chinese, SPECIAL_TOKENS, source)
+    tokenizer.post_processor = template(*((token, vocabulary[token]) for token in (CLS, SEP)))
+    tokenizer.add_special_tokens(list(SPECIAL_TOKENS))
+    return tokenizer
+
+
+def build_mpnet(
+    vocabulary: dict[str, int], lowercase: bool, strip_accents: bool | None = None, split_chinese: bool = True,
+    source: Any = "The vocabulary",
+) -> tokenizers.Tokenizer:  # fmt: skip
+    """Build MPNet's tokenizer: BERT's, with RoBERTa's special tokens around texts. They are not added here."""
+    tokenizer = _pipeline(vocabulary, lowercase, strip_accents, split_chinese, MPNET_TOKENS, source)
+    start, end = ((token, vocabulary[token]) for token in ("<s>", "</s>"))
+    tokenizer.post_processor = processors.RobertaProcessing(end, start, trim_offsets=True, add_prefix_space=False)
+    return tokenizer
+
+
+def _pipeline(
+    vocabulary: dict[str, int], lowercase: bool, strip_accents: bool | None, split_chinese: bool,
+    needed: Sequence[str], source: Any,
+) -> tokenizers.Tokenizer:  # fmt: skip
+    if absent := [token for token in needed if token not in vocabulary]:
         raise ValueError(
-            f"{source} lacks the special tokens {absent}. BERT's pipeline needs all of {list(SPECIAL_TOKENS)}: "
+            f"{source} lacks the special tokens {absent}. The pipeline needs all of {list(needed)}: "
             "add them to the vocabulary, or load a complete tokenizer.json with Tokenizer.from_file."
         )
-
     tokenizer = tokenizers.Tokenizer(models.WordPiece(vocabulary, unk_token=UNK))
     tokenizer.normalizer = normalizers.BertNormalizer(
         lowercase=lowercase, strip_accents=strip_accents, handle_chinese_chars=split_chinese
     )
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.post_processor = template(*((token, vocabulary[token]) for token in (CLS, SEP)))
     tokenizer.decoder = decoders.WordPiece(prefix=CONTINUATION)
-    tokenizer.add_special_tokens(list(SPECIAL_TOKENS))
     return tokenizer
 
 
@@ -76,12 +94,13 @@ def template(start: tuple[str, int], end: tuple[str, int]) -> processors.Templat
 
 
 def folder_class(pipeline: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the entries of tokenizer_config.json for BERT's pipeline; None for any other pipeline."""
-    normalizer = pipeline["normalizer"] or {"type": None}
-    if (pipeline["model"]["type"], normalizer["type"]) != ("WordPiece", "BertNormalizer"):
+    """Return the entries of tokenizer_config.json for BERT's pipeline, or MPNet's; None for any other pipeline."""
+    normalizer, model = pipeline["normalizer"] or {"type": None}, pipeline["model"]
+    if (model["type"], normalizer["type"]) != ("WordPiece", "BertNormalizer"):
         return None
+    before, _ = tokens_around(pipeline["post_processor"])
     return {
-        "tokenizer_class": "BertTokenizer",
+        "tokenizer_class": "MPNetTokenizer" if before == [model["vocab"].get("<s>")] else "BertTokenizer",
         "do_lower_case": normalizer["lowercase"],
         "strip_accents": normalizer["strip_accents"],
         "tokenize_chinese_chars": normalizer["handle_chinese_chars"],

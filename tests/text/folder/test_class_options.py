@@ -174,7 +174,9 @@ def test_classes_with_code_of_their_own_are_refused(tmp_path, name, file, has_js
         Tokenizer.from_folder(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["MPNetTokenizer", "FunnelTokenizerFast", "GPT2Tokenizer", "PreTrainedTokenizerFast"])
+@pytest.mark.parametrize(
+    "name", ["RoFormerTokenizer", "FunnelTokenizerFast", "GPT2Tokenizer", "PreTrainedTokenizerFast"]
+)
 @pytest.mark.parametrize("file", ["config.json", tokenizer_folder.CONFIG])
 def test_classes_that_vocab_txt_does_not_tell(tmp_path, name, file):
     """They have a vocab.txt, too, but other special tokens; the generic class needs a tokenizer.json."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import pytest
 from tokenizers import AddedToken, Regex, decoders, models, processors
@@ -11,28 +12,35 @@ from tokenizers import normalizers as n
 from tokenizers import pre_tokenizers as p
 
 from keras_transformers.text.graph.compile import compile_text
-from keras_transformers.text.graph.normalizers.normalize import SPACES
+from keras_transformers.text.graph.normalizers import replace
+from keras_transformers.text.graph.pre_tokenizers.delimiters import BEHAVIORS
 from keras_transformers.text.graph.pre_tokenizers.split_patterns import PATTERNS
 from keras_transformers.text.tokenizer import Tokenizer
 
 LETTERS = "abcAB 1²,'▁#<é\u0301\u0316\u00ad\x07\u00a0\ufeff\x85\x00İſß中Åﬁ한ᄒ😀\ufe0f\n\tЖ"
-TYPED = ["<m>", "<n>", "<unk>", "A 1", "##a", "'s", "  ", "<0x41>"]
+TYPED = ["<m>", "<n>", "<unk>", "A 1", "##a", "'s", "  ", "<0x41>", "''", "ab", "aa", "\u00a0 "]
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
 SPECIAL = [("<unk>", 0), ("<pad>", 1)]
+STRINGS = ["``", "''", "ab", "aa", " a", "é1", "aba"]
 NORMALIZERS = [
     lambda c: n.BertNormalizer(c.random() < 0.5, c.random() < 0.5, c.choice([None, True, False]), c.random() < 0.5),
-    lambda c: c.choice([n.Lowercase, n.NFC, n.NFD, n.NFKC, n.NFKD, n.Nmt])(),
+    lambda c: c.choice([n.Lowercase, n.NFC, n.NFD, n.NFKC, n.NFKD, n.Nmt, n.StripAccents])(),
     lambda c: n.Prepend(c.choice(["▁", " x", "é"])),
     lambda c: n.Replace(c.choice("a1 é▁\u0301"), c.choice(["", "b", "▁", " ", "ch e", "\u0301"])),
-    lambda c: n.Replace(Regex(c.choice(SPACES)), c.choice(["", " ", "▁", "  x"])),
+    lambda c: n.Replace(Regex(c.choice(replace.PATTERNS)), c.choice(["", " ", "▁", "  x"])),
+    lambda c: n.Replace(c.choice(STRINGS), c.choice(["", '"', "▁", " ", "ch e"])),
     lambda c: n.Strip(c.random() < 0.6, c.random() < 0.6),
 ]
+SPELLED = ["_".join(re.findall("[A-Z][a-z]+", behavior)).lower() for behavior in BEHAVIORS]
 SPLITTERS = [
     lambda c: c.choice([p.BertPreTokenizer, p.WhitespaceSplit])(),
     lambda c: p.Digits(c.random() < 0.5),
     lambda c: p.Metaspace("▁", c.choice(["always", "first", "never"]), c.random() < 0.6),
     lambda c: p.Split(Regex(c.choice(list(PATTERNS))), "isolated"),
     lambda c: p.Split("", "isolated"),
+    lambda c: p.Punctuation(c.choice(SPELLED)),
+    lambda c: p.Split(c.choice([" ", "a", ",", *STRINGS]), c.choice(SPELLED)),
+    lambda c: p.CharDelimiterSplit(c.choice(" a,▁")),
 ]
 POST_PROCESSORS = [
     processors.BertProcessing(*SPECIAL),

@@ -6,20 +6,16 @@ from collections.abc import Callable
 from functools import cache, partial, reduce
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
 
-from keras_transformers.text.components import refuse
 from keras_transformers.text.graph.pre_tokenizers.split_words import piece_starts
 from keras_transformers.text.graph.streams.code_points import TOKEN, Mapping, PointTable, Replacer, shipped
 from keras_transformers.text.graph.streams.probe import BLANK
 from keras_transformers.text.graph.streams.runs import EDGE, runs_of
-from keras_transformers.text.graph.streams.streams import Stream, Tracked, insert, keep, replace, shift
+from keras_transformers.text.graph.streams.streams import Stream, Tracked, insert, keep, replace
 from keras_transformers.text.graph.streams.tracking import leads, tracked
-from keras_transformers.text.sentencepiece.sentencepiece_pipeline import ENDS, RUNS
 
 RANKS = 256
-SPACES = (RUNS, ENDS)  # patterns of Replace that can be compiled
 
 
 def lowercase(config: dict[str, Any]) -> Replacer:
@@ -27,47 +23,14 @@ def lowercase(config: dict[str, Any]) -> Replacer:
     return Replacer(Mapping.shipped("lower"))
 
 
+def strip_accents(config: dict[str, Any]) -> Replacer:
+    """Return the normaliser StripAccents, which drops all combining marks: more than `BertNormalizer` strips."""
+    return Replacer(Mapping.dropping("accent"))
+
+
 def nmt(config: dict[str, Any]) -> Replacer:
     """Return the normaliser Nmt: drop control characters, replace whitespace by a space."""
     return Replacer(Mapping.shipped("nmt"))
-
-
-def replace_pattern(config: dict[str, Any]) -> Any:
-    """Return the normaliser Replace, for one character or for the patterns of spaces in SentencePiece's pipelines."""
-    ((kind, pattern),) = config["pattern"].items()
-    content = np.array([ord(character) for character in config["content"]], np.int32)
-    if kind == "Regex" and pattern in SPACES:
-        return ReplaceSpaces(pattern, content)
-    if kind != "String" or len(pattern) != 1:
-        raise refuse("normalizer", f"Replace of {kind} {pattern!r}", ["Replace of one character", *SPACES])
-    return Replacer(Mapping(np.array([ord(pattern)]), np.array([len(content)]), content))
-
-
-class ReplaceSpaces(tf.Module):
-    """The normaliser Replace for runs of spaces: of two and more, or at the ends of a piece of text.
-
-    The new characters take the place of the last space.
-    """
-
-    def __init__(self, pattern: str, content: np.ndarray):
-        super().__init__()
-        self.at_ends = pattern == ENDS
-        self.content = tf.constant(content, tf.int32)
-
-    def __call__(self, points: Stream) -> Stream:
-        starts, is_space = piece_starts(points), points.values == ord(" ")
-        first = is_space & (starts | ~shift(is_space, False))  # (N,)
-        last = is_space & shift(starts | ~is_space, True, by=-1)  # (N,)
-        matches = is_space & ((starts | shift(starts, True, by=-1)) if self.at_ends else ~(first & last))  # (N,)
-
-        def rewrite() -> Stream:
-            runs = runs_of(tf.cast(is_space, tf.int32), starts)
-            chosen = (runs.before == EDGE) | (runs.after == EDGE) if self.at_ends else runs.stop - runs.first > 1
-            replaced = runs.spread((runs.kind > 0) & chosen)  # (N,)
-            length = tf.where(replaced, tf.where(last, tf.size(self.content), 0), 1)  # (N,)
-            return replace(points, tf.where(replaced, 0, -1), length, self.content)
-
-        return tf.cond(tf.reduce_any(matches), rewrite, lambda: points)
 
 
 class Prepend(tf.Module):

@@ -28,9 +28,9 @@ class Template(tf.Module):
         super().__init__()
         processors = [part for part in processors if part["type"] != "ByteLevel"]  # it only trims offsets
         names = [part["type"] for part in processors]
-        if len(names) > 1 or not set(names) <= _PARSERS.keys():
-            raise refuse("post_processor", names[0] if len(names) == 1 else names, ["ByteLevel", *_PARSERS])
-        parse = _PARSERS[names[0]] if names else None
+        if len(names) > 1 or not set(names) <= PARSERS.keys():
+            raise refuse("post_processor", names[0] if len(names) == 1 else names, ["ByteLevel", *PARSERS])
+        parse = PARSERS[names[0]] if names else None
         self.single, self.pair = parse(processors[0]) if parse else _NO_TEMPLATE
         self.trim = trim
 
@@ -105,7 +105,7 @@ def _template_processing(config: dict[str, Any]) -> tuple[list[Piece], list[Piec
 
 
 _NO_TEMPLATE: tuple[list[Piece], list[Piece]] = [(FIRST, 0)], [(FIRST, 0), (SECOND, 1)]
-_PARSERS = {
+PARSERS = {
     "BertProcessing": _bert_processing,
     "RobertaProcessing": _roberta_processing,
     "TemplateProcessing": _template_processing,

@@ -19,7 +19,8 @@ class Front(tf.Module):
     """Ops that count the code points that the first character of each text became: 0 if it was dropped.
 
     This does not depend on the characters after it. So the steps are applied to the first character and one letter.
-    The exception is a character that `Precompiled` drops: the one after it then takes its place.
+    The exceptions are a character that `Precompiled` drops, as the one after it then takes its place, and steps that
+    look ahead, such as the replacement of a string: they are applied to whole texts.
 
     Args:
         normalizers, splitters: The steps before Metaspace.
@@ -28,6 +29,7 @@ class Front(tf.Module):
     def __init__(self, normalizers: Sequence[Callable], splitters: Sequence[Callable]):
         super().__init__()
         self.steps = tuple(normalizers), tuple(splitters)
+        self.looks_ahead = any(getattr(step, "looks_ahead", False) for step in (*normalizers, *splitters))
         self.may_shift = any(isinstance(normalizer, Precompiled) for normalizer in normalizers)
         for letter in string.ascii_letters:
             self.letter = ord(letter)
@@ -53,6 +55,8 @@ class Front(tf.Module):
 
     def __call__(self, typed: Stream) -> tf.Tensor:
         """Count them for texts (B, None) before normalisation: (B,) int64."""
+        if self.looks_ahead:
+            return self._standing_first(typed)
         nonempty = tf.where(typed.row_lengths() > 0)  # (F, 1)
         first = tf.gather(typed.values, tf.gather(typed.row_splits[:-1], nonempty[:, 0]))  # (F,)
         pairs = tf.reshape(tf.stack([first, tf.fill(tf.shape(first), self.letter)], 1), [-1])  # (2 F,)

@@ -11,6 +11,7 @@ from typing import Any
 import tensorflow as tf
 
 from keras_transformers.text.components import refuse
+from keras_transformers.text.graph.pre_tokenizers.delimiters import Delimiter
 from keras_transformers.text.graph.pre_tokenizers.split_patterns import PATTERNS, WordPattern
 from keras_transformers.text.graph.streams.code_points import TOKEN, PointTable, shipped
 from keras_transformers.text.graph.streams.probe import PUNCTUATION, WHITE, WORD
@@ -73,13 +74,21 @@ class Digits(tf.Module):
 
 
 def split_by_pattern(config: dict[str, Any]) -> Any:
-    """Return the pre-tokeniser "Split", for the patterns that models use; they are recognised by their exact text."""
+    """Return the pre-tokeniser "Split": by a string, or by a pattern that models use, recognised by its exact text."""
     ((kind, pattern),) = config["pattern"].items()
-    known = ["", *PATTERNS]
-    if pattern not in known or kind != ("Regex" if pattern else "String") or config["behavior"] != "Isolated":
-        raise refuse("pre_tokenizer", f"Split by {kind} {pattern!r}, {config['behavior']}", [*known, "all Isolated"])
-    options: dict[str, Any] = PATTERNS.get(pattern, {})
-    return WordPattern(**options) if pattern else _every_character
+    behavior, is_inverted = config["behavior"], config.get("invert", False)
+    if behavior == "Isolated" and pattern in ("", *PATTERNS) and kind == ("Regex" if pattern else "String"):
+        options: dict[str, Any] = PATTERNS.get(pattern, {})
+        return WordPattern(**options) if pattern else _every_character
+    if kind == "String" and pattern and not is_inverted:
+        return Delimiter(pattern, behavior)
+    name = f"Split by {kind} {pattern!r}, {behavior}" + ", inverted" * is_inverted
+    raise refuse("pre_tokenizer", name, ["a string", "", *PATTERNS, "the patterns Isolated"])
+
+
+def split_at_character(config: dict[str, Any]) -> Delimiter:
+    """Return the pre-tokeniser CharDelimiterSplit: splits at a character, which is dropped."""
+    return Delimiter(config["delimiter"], "Removed")
 
 
 def _every_character(points: Stream, starts: tf.Tensor) -> Pieces:

@@ -34,12 +34,13 @@ def probe() -> dict[str, np.ndarray]:
     clean, chinese, strip = (
         _bert(**{step: True}).normalize_str for step in ("clean_text", "handle_chinese_chars", "strip_accents")
     )
-    split = pre_tokenizers.BertPreTokenizer().pre_tokenize_str
+    split, accents = pre_tokenizers.BertPreTokenizer().pre_tokenize_str, normalizers.StripAccents().normalize_str
     decompose = _mapping(normalizers.NFD())
     return {
         "clean": _classes(lambda c: {"": DROP, c: KEEP, " ": SPACE}[clean(c)]),
         "chinese": _classes(lambda c: chinese(c) != c),
         "mark": _classes(lambda c: strip(c) == ""),
+        "accent": _classes(lambda c: accents(c) == ""),
         "combining": _combining_ranks(set(decompose)),
         "composite": _composites(decompose),
         "split": _classes(lambda c: {1: WORD, 2: WHITE, 3: PUNCTUATION}[len(split(f"a{c}b"))]),

@@ -147,3 +147,8 @@ def reachable(starts: tf.Tensor, successor: tf.Tensor, most: tf.Tensor | int) ->
     jump = tf.concat([successor, [tf.size(successor)]], 0)  # (N + 1,): the last node ends walks
     reached = tf.concat([starts, [False]], 0)  # (N + 1,)
     return tf.while_loop(lambda reached, jump, stride: stride <= most, double, (reached, jump, 1))[0][:-1]
+
+
+def leftmost(at: tf.Tensor, stop: tf.Tensor) -> tf.Tensor:
+    """Mark the matches [at, stop), in order, that a search from the left without overlaps finds, (M,) bool."""
+    return reachable(tf.range(tf.size(at)) == 0, tf.searchsorted(at, stop), tf.size(at))

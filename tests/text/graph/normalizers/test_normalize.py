@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 from tokenizers import normalizers
 
-from keras_transformers.text.graph.normalizers.normalize import BertNormalizer
+from keras_transformers.text.graph.normalizers.normalize import BertNormalizer, strip_accents
 from keras_transformers.text.graph.streams.probe import SCALARS
 
 SETTINGS = [
@@ -49,3 +49,13 @@ def test_canonical_order_is_restored_before_accents_go():
     # Marks of different rows, or with a letter between them, do not change places.
     apart = ["\U0001d16d", "\U0001d165", "\U0001d16db\U0001d165"]
     assert normalize((True, True, None, True), apart) == apart
+
+
+@pytest.mark.slow
+def test_strip_accents_drops_the_marks_of_the_library():
+    """More than `BertNormalizer` does: U+0903 is a spacing mark, U+0488 an enclosing one."""
+    blocks = ["a\u0903b\u0488c\u0301", *("a".join(map(chr, block)) for block in np.array_split(SCALARS, 500))]
+    points = strip_accents({})(tf.strings.unicode_decode(tf.constant(blocks), "UTF-8"))
+    ours = [text.decode() for text in tf.strings.unicode_encode(points, "UTF-8").numpy()]
+    assert ours[0] == "abc"
+    assert ours == [normalizers.StripAccents().normalize_str(block) for block in blocks]

@@ -10,8 +10,8 @@ import pytest
 import tensorflow as tf
 from tokenizers import normalizers
 
-from keras_transformers.text.graph.normalizers.normalize import replace_pattern
 from keras_transformers.text.graph.normalizers.precompiled import Precompiled
+from keras_transformers.text.graph.normalizers.replace import replace_pattern
 from keras_transformers.text.graph.streams.code_points import shipped
 from keras_transformers.text.graph.streams.probe import SCALARS
 from keras_transformers.text.sentencepiece.charsmap import compile_rules

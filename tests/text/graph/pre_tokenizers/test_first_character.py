@@ -22,6 +22,9 @@ NORMALIZERS = {
     "Prepend, Strip": normalizers.Sequence([normalizers.Prepend(" x"), normalizers.Strip()]),
     "Replace": normalizers.Replace("a", ""),
     "Replace ends": normalizers.Replace(Regex(r"\A +| +\z"), ""),
+    "Replace string": normalizers.Replace("ab", "x"),
+    "Replace string, Strip": normalizers.Sequence([normalizers.Replace("a ", " x"), normalizers.Strip()]),
+    "Replace white space": normalizers.Replace(Regex(r"\s{2,}|[\n\r\t]"), "b"),
     "BertNormalizer": normalizers.BertNormalizer(),
     "NFKC": normalizers.NFKC(),
     "rules": RULES,
@@ -32,6 +35,8 @@ SPLITTERS = {
     "first": FIRST,
     "WhitespaceSplit": pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), FIRST]),
     "Digits": pre_tokenizers.Sequence([pre_tokenizers.Digits(True), FIRST]),
+    "Removed": pre_tokenizers.Sequence([pre_tokenizers.Split("ab", "removed"), FIRST]),
+    "Punctuation": pre_tokenizers.Sequence([pre_tokenizers.Punctuation(), FIRST]),
     "whole": pre_tokenizers.Metaspace(prepend_scheme="first", split=False),
 }
 
@@ -54,7 +59,7 @@ def different(library: Library, texts: list[str]) -> list:
     return [(text, a, b) for text, a, b in zip(texts, ids, expected, strict=True) if a != b]
 
 
-@pytest.mark.integration(quick=["Replace ends-first", "none-Digits"])
+@pytest.mark.integration(quick=["Replace ends-first", "Replace string-first", "none-Digits"])
 @pytest.mark.parametrize("splitter", SPLITTERS)
 @pytest.mark.parametrize("normalizer", NORMALIZERS)
 def test_metaspace_first(normalizer, splitter):

@@ -53,7 +53,8 @@ def test_added_tokens_are_pieces():
 
 
 @pytest.mark.parametrize(
-    ("pattern", "behavior"), [({"Regex": "x+"}, "Isolated"), ({"String": "x"}, "Isolated"), ({"String": ""}, "Removed")]
+    ("pattern", "behavior"),
+    [({"Regex": "x+"}, "Isolated"), ({"Regex": " "}, "MergedWithPrevious"), ({"String": ""}, "Removed")],
 )
 def test_other_patterns_are_refused(pattern, behavior):
     with pytest.raises(ValueError, match=r"The pre_tokenizer .Split by .* cannot be compiled into TensorFlow ops"):

@@ -1,0 +1,71 @@
+"""Pre-tokenisers as ops that split at delimiters: punctuation marks, or a string."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+from keras_transformers.text.components import refuse
+from keras_transformers.text.graph.streams.code_points import PointTable, shipped
+from keras_transformers.text.graph.streams.matches import Matches, find_string, matches_of_one
+from keras_transformers.text.graph.streams.probe import PUNCTUATION
+from keras_transformers.text.graph.streams.streams import Stream, keep, shift
+
+BEHAVIORS = ("Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous")
+LONGEST = 64  # characters of a delimiter: each takes a few ops
+
+
+class Punctuation(tf.Module):
+    """The pre-tokeniser Punctuation: each punctuation mark is a delimiter."""
+
+    def __init__(self, config: dict[str, Any]):
+        super().__init__()
+        self.is_mark = PointTable(shipped()["split"] == PUNCTUATION)
+        self.behavior = config["behavior"]
+
+    def __call__(self, points: Stream, starts: tf.Tensor) -> tuple[Stream, tf.Tensor]:
+        return split_at(points, starts, matches_of_one(self.is_mark(points.values) > 0), self.behavior)
+
+
+class Delimiter(tf.Module):
+    """The pre-tokenisers Split and CharDelimiterSplit: a string is the delimiter.
+
+    In Gemma's tokenizers it is a space, which their normaliser has replaced: they split nowhere.
+    """
+
+    def __init__(self, string: str, behavior: str):
+        super().__init__()
+        if not 0 < len(string) <= LONGEST:
+            raise refuse("pre_tokenizer", f"Split by String {string!r}", [f"a string of 1 to {LONGEST} characters"])
+        self.string, self.behavior = [ord(character) for character in string], behavior
+        self.looks_ahead = behavior == "Removed" and len(string) > 1
+
+    def __call__(self, points: Stream, starts: tf.Tensor) -> tuple[Stream, tf.Tensor]:
+        return split_at(points, starts, find_string(points, starts, self.string), self.behavior)
+
+
+def split_at(points: Stream, starts: tf.Tensor, delimiters: Matches, behavior: str) -> tuple[Stream, tf.Tensor]:
+    """Split pieces at delimiters.
+
+    Args:
+        points: N code points.
+        starts: (N,) bool, where pieces begin so far.
+        delimiters: Their matches.
+        behavior: One of `BEHAVIORS`: a delimiter is dropped, a piece of its own, the end of the piece before it, the
+            beginning of the piece after it, or a piece together with the delimiters beside it.
+
+    Returns:
+        The code points that are kept, and where their pieces begin.
+    """
+    first, inside, last = delimiters
+    after = shift(last, False)  # (N,)
+    if behavior == "Removed":
+        return keep(points, ~inside), tf.boolean_mask(starts | after, ~inside)
+    begins = {
+        "Isolated": first | after,
+        "MergedWithPrevious": after,
+        "MergedWithNext": first,
+        "Contiguous": inside != shift(inside, False),
+    }
+    return points, starts | begins[behavior]

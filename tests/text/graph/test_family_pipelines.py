@@ -1,0 +1,95 @@
+"""The pipelines of families of encoders: rows and places of hostile texts and of pairs, beside the library."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+from spm_models import ENCODERS, RULES
+from tokenizers import AddedToken, Regex, decoders, models, processors, trainers
+from tokenizers import Tokenizer as Library
+from tokenizers import normalizers as n
+from tokenizers import pre_tokenizers as p
+
+from keras_transformers.text.folder.vocabulary_files import ENCODERS as BUILDERS
+from keras_transformers.text.graph.compile import compile_text
+from keras_transformers.text.tokenizer import Tokenizer
+from keras_transformers.text.vocabularies.wordpiece_vocabulary import MPNET_TOKENS, build_mpnet
+
+ALBERT, CAMEMBERT, DEBERTA, XLM_ROBERTA = ENCODERS
+CORPUS = ["A cat, a bat: \"at\" 1,100 `` '' tab\tcat.", "  dat  cád\n\nﬁ①. (a-b)", "日本 a\u00a0\u3000b\u200b"]
+PARTS = [*"abcdt C1,.é\"'`(-▁日", "``", "''", "  ", "\n", "\t", "\u00a0", "\u3000", "ﬁ", "\u0301", "\u0903", "①", "cat"]
+TYPED = ["<mask>", "[MASK]", "<s>", "</s>", "[CLS]", "<unk>", "<bos>"]
+BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
+
+
+def encoder(name: str, **options) -> Library:
+    library = BUILDERS[name][1](ENCODERS[name], options)
+    mask = "[MASK]" if name in (ALBERT, DEBERTA) else "<mask>"
+    library.add_tokens([AddedToken(mask, lstrip=name == CAMEMBERT, special=True, normalized=False)])
+    library.add_tokens([AddedToken("(", normalized=False)])
+    return library
+
+
+def older(name: str, *steps, splitter=None) -> Library:
+    """The pipeline that `transformers` 4 wrote for the same model."""
+    library = encoder(name)
+    library.normalizer = n.Sequence([*steps, n.Precompiled(RULES), n.Replace(Regex(" {2,}"), " ")])
+    library.pre_tokenizer = splitter or library.pre_tokenizer
+    return library
+
+
+def gemma(*behind: str) -> Library:
+    """Gemma's pipeline, or mmBERT's with <eos> behind a text: the Split finds no space, as none is left."""
+    special = ["<pad>", "<eos>", "<bos>", "<unk>", "<mask>"]
+    library = Library(models.BPE(unk_token="<unk>", fuse_unk=True, byte_fallback=True))
+    library.normalizer, library.pre_tokenizer = n.Replace(" ", "▁"), p.Split(" ", "merged_with_previous")
+    trainer = trainers.BpeTrainer(vocab_size=340, special_tokens=[*special, *BYTES], show_progress=False)
+    library.train_from_iterator(CORPUS, trainer)
+    config = json.loads(library.to_str())
+    config["added_tokens"] = config["added_tokens"][: len(special)]  # bytes are no added tokens
+    library = Library.from_str(json.dumps(config))
+    library.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()])
+    single, pair = ["<bos>", "$A", *behind], ["<bos>", "$A", *behind, "<bos>:1", "$B:1", *(f"{t}:1" for t in behind)]
+    library.post_processor = processors.TemplateProcessing(single, pair, [("<bos>", 2), ("<eos>", 1)])
+    return library
+
+
+def mpnet() -> Library:
+    tokens = [*MPNET_TOKENS[:-1], *"abcdt1,.", "cat", "##a", "##t", "##1", MPNET_TOKENS[-1]]
+    library = build_mpnet({token: i for i, token in enumerate(tokens)}, lowercase=True)
+    library.add_tokens([AddedToken("<mask>", lstrip=True, special=True, normalized=False)])
+    return library
+
+
+PIPELINES = {
+    "xlm-roberta": lambda: encoder(XLM_ROBERTA),
+    "xlm-roberta without prefix": lambda: encoder(XLM_ROBERTA, add_prefix_space=False),
+    "xlm-roberta of version 4": lambda: older(XLM_ROBERTA),
+    "camembert": lambda: encoder(CAMEMBERT),
+    "albert": lambda: encoder(ALBERT),
+    "albert with accents": lambda: encoder(ALBERT, keep_accents=True, do_lower_case=False),
+    "deberta": lambda: encoder(DEBERTA),
+    "deberta, lower-case": lambda: encoder(DEBERTA, do_lower_case=True, add_prefix_space=False),
+    "deberta, punctuation": lambda: encoder(DEBERTA, split_by_punct=True),
+    "deberta, punctuation, first": lambda: encoder(DEBERTA, split_by_punct=True, add_prefix_space=False),
+    "deberta of version 4": lambda: older(DEBERTA, n.Strip(), splitter=p.Sequence([p.Metaspace()])),
+    "gemma": gemma,
+    "mmbert": lambda: gemma("<eos>"),
+    "mpnet": mpnet,
+}
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("name", PIPELINES)
+def test_ids_and_places(name, mismatches):
+    library, chance = PIPELINES[name](), random.Random(name)
+    graph = compile_text(library.to_str(), pad_id=0)
+    texts = ["".join(chance.choices([*PARTS, *TYPED], k=chance.randrange(12))) for _ in range(500)]
+    assert not mismatches(Tokenizer(library), graph, [*CORPUS, *texts], max_length=100)
+    assert not mismatches(Tokenizer(library), graph, texts, texts[::-1], max_length=24)
+    ids = graph.tokenize(texts).to_tensor(-1)
+    assert [text.decode() for text in graph.decode(ids).numpy()] == Tokenizer(library).decode(
+        [[i for i in row if i >= 0] for row in ids.numpy().tolist()]
+    )
