@@ -10,7 +10,7 @@ import keras
 import numpy as np
 
 from keras_transformers.config.transformer_config import TransformerConfig
-from keras_transformers.generation.decoding import Decoding
+from keras_transformers.generation.decoding import SAMPLES, Decoding
 from keras_transformers.generation.prescribed import Prescribed
 from keras_transformers.generation.program import make_program
 from keras_transformers.generation.prompts import check_answer
@@ -50,7 +50,7 @@ class BucketedService:
         self._compiled: dict[Decoding, dict[str, Callable]] = {}
 
     def answer(
-        self, texts: Sequence[str], sequences: int, request: Request, decoding: Decoding = Decoding()
+        self, texts: Sequence[str], sequences: int, request: Request, decoding: Decoding = SAMPLES
     ) -> dict[str, list]:
         """Return the outputs for texts as lists, by name; with `sequences` > 1, a row's output is a list, too."""
         rows = decoding.rows(sequences)
@@ -63,7 +63,7 @@ class BucketedService:
             columns[name] = [row[0] for row in of_prompts] if sequences == 1 else of_prompts
         return columns | row_columns
 
-    def stream(self, text: str, request: Request, decoding: Decoding = Decoding()) -> Iterator[str]:
+    def stream(self, text: str, request: Request, decoding: Decoding = SAMPLES) -> Iterator[str]:
         """Yield one generated text piece by piece.
 
         Raises:

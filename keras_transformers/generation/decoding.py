@@ -38,6 +38,9 @@ class Decoding(NamedTuple):
         return self.num_beams if self.num_beams > 1 else sequences
 
 
+SAMPLES = Decoding()  # greedy, too; one token a turn
+
+
 def make_decoding(num_beams: int, prompt_lookup: Any = None) -> Decoding:
     """Return how to decode.
 

@@ -65,7 +65,7 @@ class LookupProgram(Program):
         return guess(both, ops.shape(source)[1] + state.lengths, state.lengths, self.guesses)
 
     def _check(self, method: Method, state: State, request: Request, guesses: Tensor) -> State:
-        """Read the last token and the guesses (B, n) of each row, and append tokens as long as the guesses are right."""
+        """Read the last token and the guesses (B, n) of each row; append tokens while the guesses are right."""
         last = ops.expand_dims(last_token(state), 1)  # (B, 1)
         token_ids = ops.maximum(ops.concatenate([last, guesses], axis=1), 0)  # (B, n + 1)
         places = ops.expand_dims(state.lengths - 1, 1) + ops.arange(self.guesses + 1, dtype="int32")

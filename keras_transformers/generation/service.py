@@ -10,7 +10,7 @@ import keras
 import tensorflow as tf
 
 from keras_transformers.config.transformer_config import TransformerConfig
-from keras_transformers.generation.decoding import Decoding
+from keras_transformers.generation.decoding import SAMPLES, Decoding
 from keras_transformers.generation.graph_text import PromptReader, SourceReader, Writer, first_error, stop_bytes
 from keras_transformers.generation.output_matrix import OutputMatrix
 from keras_transformers.generation.prescribed import Prescribed
@@ -117,7 +117,7 @@ class GenerationService:
         return decoding.program(self.program).advance(decoding.method, state, request, turns)
 
     def run(
-        self, text: tf.Tensor, error: tf.Tensor, sequences: tf.Tensor, request: Request, decoding: Decoding = Decoding()
+        self, text: tf.Tensor, error: tf.Tensor, sequences: tf.Tensor, request: Request, decoding: Decoding = SAMPLES
     ) -> dict[str, tf.Tensor]:
         """Call `write`, traced once for each `decoding`."""
         if decoding not in self._runs:
@@ -129,14 +129,14 @@ class GenerationService:
         return self._runs[decoding](text, error, sequences, request)
 
     def answer(
-        self, texts: Sequence[str], sequences: int, request: Request, decoding: Decoding = Decoding()
+        self, texts: Sequence[str], sequences: int, request: Request, decoding: Decoding = SAMPLES
     ) -> dict[str, list]:
         """Return the outputs for texts as lists, by name; with `sequences` > 1, a row's output is a list, too."""
         self.output_matrix.refresh()
         columns = self.run(tf.constant(texts, tf.string), _no_errors(texts), sequences, _tensors(request), decoding)
         return {name: decoded(column.numpy()).tolist() for name, column in _squeezed(columns, sequences).items()}
 
-    def stream(self, text: str, request: Request, decoding: Decoding = Decoding()) -> Iterator[str]:
+    def stream(self, text: str, request: Request, decoding: Decoding = SAMPLES) -> Iterator[str]:
         """Yield one generated text piece by piece.
 
         Raises:
@@ -158,7 +158,7 @@ class GenerationService:
     def _start(self) -> Any:
         signature = [TEXT, ERROR, COUNT, REQUEST]
         return tf.function(
-            lambda text, error, number, request: self.start(text, error, number, request, Decoding()),
+            lambda text, error, number, request: self.start(text, error, number, request, SAMPLES),
             input_signature=signature,
             autograph=False,
         )

@@ -17,7 +17,6 @@ from keras_transformers.generation.prescribed import Prescribed, prescribed_by
 from keras_transformers.generation.prompts import BLANK, longest_text
 from keras_transformers.generation.request import Request, check_bias, make_request, sampling_parameters_of
 from keras_transformers.generation.spelling import spell
-from keras_transformers.heads import language_model_head
 from keras_transformers.tasks.answers.by_length import answer_chunks, chunk_sizes, read_chunks, token_counts
 from keras_transformers.tasks.answers.progress import Progress
 from keras_transformers.tasks.answers.services import (
@@ -29,7 +28,6 @@ from keras_transformers.tasks.answers.services import (
 )
 from keras_transformers.tasks.parts import MadeService, Setup
 from keras_transformers.text.tokenizer import Tokenizer, check_texts
-from keras_transformers.training.metrics import target_metrics
 from keras_transformers.training.workers.distribute import is_chief
 from keras_transformers.utils.keras_private import strategy_of
 
@@ -290,16 +288,3 @@ class Writing:
             service.output_matrix.refresh()
             functions = service.signatures(request, num_sequences, decoding)
             export(folder, service.module, functions, {**request._asdict(), "stop": [list(self._stop(stop))]})
-
-
-def language_model(setup: Setup, backbone: keras.Model) -> keras.Model:
-    """Return a decoder, or an encoder-decoder, with the head of a language model: `logits` (B, T, V)."""
-    embedding = backbone.get_layer("token_embedding")
-    logits = language_model_head(setup.config, embedding, backbone.output["hidden_states"], setup.dtype)
-    outputs = {"logits": logits, **setup.optional_outputs(backbone)}
-    return keras.Model(backbone.input, outputs, name=f"{setup.kind.name}_model")
-
-
-def language_model_metrics() -> dict[str, list[keras.metrics.Metric]]:
-    """Return the metrics of next-token prediction."""
-    return {"logits": [target_metrics.Accuracy(), target_metrics.Perplexity(), target_metrics.MeanCrossEntropy()]}
