@@ -116,17 +116,33 @@ class Program:
         def fits(count, state):
             return ops.logical_and(unfinished(count, state), self.needed_places(state) <= state.cache.places)
 
-        def body(count, state):
-            return count + 1, self.turn(method, state, request)
-
         def grow(count, state):
             room = ops.where(self.needed_places(state) > state.cache.places, self.cache_increment, 0)
-            return ops.while_loop(fits, body, (count, state._replace(cache=state.cache.grown(room))))
+            return self.loop(fits, method, request, count, state._replace(cache=state.cache.grown(room)))
 
         begin = (ops.zeros((), "int32"), state)
         if self.cache_increment is None:
-            return ops.while_loop(unfinished, body, begin)[1]
+            return self.loop(unfinished, method, request, *begin)[1]
         return ops.while_loop(unfinished, grow, begin)[1]
+
+    def loop(
+        self, goes_on: Callable, method: Method, request: Request, count: Tensor, state: State
+    ) -> tuple[Tensor, State]:
+        """Take turns as long as a condition holds.
+
+        Args:
+            goes_on: From the number of turns and the state to a boolean scalar.
+            method, request: As for `advance`.
+            count, state: Before the first turn.
+
+        Returns:
+            The number of turns and the state after the last one.
+        """
+
+        def body(count, state):
+            return count + 1, self.turn(method, state, request)
+
+        return ops.while_loop(goes_on, body, (count, state))
 
     def turn(self, method: Method, state: State, request: Request) -> State:
         """Return the state with one token more for each row that goes on."""

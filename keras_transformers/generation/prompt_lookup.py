@@ -5,6 +5,7 @@ Paper: Saxena 2023, https://github.com/apoorvumang/prompt-lookup-decoding.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,32 +38,49 @@ class LookupProgram(Program):
 
     guesses: int = 1
 
-    def turn(self, method: Method, state: State, request: Request) -> State:
-        """Return the state with one token more for each row that goes on, or several if most rows have guesses."""
-        going = ops.logical_not(state.finished)  # (B,)
-        may_guess = ops.logical_and(going, state.limit - state.lengths > 1)  # (B,)
-        guesses = self._guess(state)  # (B, n)
-        guesses = ops.where(ops.expand_dims(may_guess, 1), guesses, NO_GUESS)
+    def loop(
+        self, goes_on: Callable, method: Method, request: Request, count: Tensor, state: State
+    ) -> tuple[Tensor, State]:
+        """Take turns as long as a condition holds: see `Program.loop`.
 
-        # A pass with guesses takes up to twice the time: rows without guesses would wait for the others.
-        with_guesses, rows = (ops.sum(ops.cast(x, "int32")) for x in (guesses[:, 0] != NO_GUESS, going))
-        return ops.cond(
-            ops.logical_and(with_guesses > 0, 2 * with_guesses >= rows),
-            lambda: self._check(method, state, request, guesses),
-            lambda: Program.turn(self, method, state, request),
-        )
+        Turns of one token and turns with guesses have loops of their own: a branch in one loop would cost a small model
+        a tenth of its speed in TensorFlow, as the ops of the branch that is not taken are visited, too.
+        """
+
+        def alternate(count, state, guesses):
+            steps = ops.while_loop(lambda *x: goes_on_with(False, *x), step, (count, state, guesses))
+            return ops.while_loop(lambda *x: goes_on_with(True, *x), check, steps)
+
+        def goes_on_with(guessed, count, state, guesses):
+            return ops.logical_and(goes_on(count, state), _is_worth_it(state, guesses) == guessed)
+
+        def step(count, state, guesses):
+            state = self.turn(method, state, request)
+            return count + 1, state, self._guess(state, request)
+
+        def check(count, state, guesses):
+            state = self._check(method, state, request, guesses)
+            return count + 1, state, self._guess(state, request)
+
+        begin = (count, state, self._guess(state, request))
+        return ops.while_loop(lambda count, state, _: goes_on(count, state), alternate, begin)[:2]
 
     def needed_places(self, state: State) -> Tensor:
         """Return the number of places in the cache that the next turn may write to."""
         return ops.minimum(ops.max(state.lengths) + self.guesses, ops.max(state.limit))
 
-    def _guess(self, state: State) -> Tensor:
+    def _guess(self, state: State, request: Request) -> Tensor:
         """Guess the next tokens of each row: int32 (B, n)."""
-        if not (state.cache.source and self.shares_ids):
-            return guess(state.token_ids, state.lengths, state.lengths, self.guesses)
-        source, _ = state.read  # (B, S)
-        both = ops.concatenate([source, state.token_ids], axis=1)  # (B, S + T)
-        return guess(both, ops.shape(source)[1] + state.lengths, state.lengths, self.guesses)
+        token_ids, lengths = state.token_ids, state.lengths
+        before = 0
+        if state.cache.source and self.shares_ids:
+            source, _ = state.read  # (B, S)
+            token_ids, before = ops.concatenate([source, token_ids], axis=1), ops.shape(source)[1]
+        # A row that must not repeat n-grams repeats nothing of itself.
+        until = before + ops.where(request.no_repeat_ngram > 0, 0, lengths)  # (B,)
+        guesses = guess(token_ids, before + lengths, lengths, until, self.guesses)
+        may_guess = ops.logical_and(ops.logical_not(state.finished), state.limit - lengths > 1)
+        return ops.where(ops.expand_dims(may_guess, 1), guesses, NO_GUESS)
 
     def _check(self, method: Method, state: State, request: Request, guesses: Tensor) -> State:
         """Read the last token and the guesses (B, n) of each row; append tokens while the guesses are right."""
@@ -104,12 +122,21 @@ def with_lookup(program: Program, guesses: int) -> LookupProgram:
     return LookupProgram(**fields, guesses=guesses)
 
 
+def _is_worth_it(state: State, guesses: Tensor) -> Tensor:
+    """Return whether to check the guesses (B, n): a boolean scalar.
+
+    A pass with guesses takes up to twice the time of one without, for which rows without guesses would wait.
+    """
+    with_guess, going = (ops.cast(x, "int32") for x in (guesses[:, 0] != NO_GUESS, ops.logical_not(state.finished)))
+    return ops.logical_and(ops.any(with_guess), ops.sum(2 * with_guess - going) >= 0)
+
+
 def last_token(state: State) -> Tensor:
     """Return the last token of each row: int32 (B,)."""
     return take_at(state.token_ids, ops.expand_dims(ops.maximum(state.lengths - 1, 0), 1))[:, 0]
 
 
-def guess(token_ids: Tensor, ends: Tensor, lengths: Tensor, number: int) -> Tensor:
+def guess(token_ids: Tensor, ends: Tensor, lengths: Tensor, until: Tensor, number: int) -> Tensor:
     """Guess the next tokens of each row: those that followed its last tokens before.
 
     The longest n-gram counts, of `SHORTEST` to `LONGEST` tokens; of equally long ones the latest. A guess that comes to
@@ -119,6 +146,7 @@ def guess(token_ids: Tensor, ends: Tensor, lengths: Tensor, number: int) -> Tens
         token_ids: int32 (B, L).
         ends: int32 (B,), where each row ends.
         lengths: int32 (B,), how many of the tokens before `ends` an n-gram may be of.
+        until: int32 (B,), guesses begin before there; at most `ends`.
         number: n, of the guesses.
 
     Returns:
@@ -126,8 +154,8 @@ def guess(token_ids: Tensor, ends: Tensor, lengths: Tensor, number: int) -> Tens
 
     Example:
 
-    >>> row = np.array([[7, 8, 9, 5, 7, 8, 0]], "int32")
-    >>> guess(row, np.array([6], "int32"), np.array([6], "int32"), 5).numpy().tolist()
+    >>> row, length = np.array([[7, 8, 9, 5, 7, 8, 0]], "int32"), np.array([6], "int32")
+    >>> guess(row, length, length, length, 5).numpy().tolist()
     [[9, 5, 7, 8, 9]]
     """
     size, back = ops.shape(token_ids)[1], np.arange(LONGEST, dtype="int32")
@@ -141,7 +169,7 @@ def guess(token_ids: Tensor, ends: Tensor, lengths: Tensor, number: int) -> Tens
     same = ops.logical_and(before == ops.expand_dims(last, 1), ops.expand_dims(back < lengths, 1))
     equal = ops.sum(ops.cumprod(ops.cast(same, "int32"), axis=2), axis=2)  # (B, L), tokens of the n-gram
 
-    found = ops.logical_and(equal >= SHORTEST, places < ends)
+    found = ops.logical_and(equal >= SHORTEST, places < ops.expand_dims(until, 1))
     best = ops.max(ops.where(found, equal * size + places, NO_GUESS), axis=1, keepdims=True)  # (B, 1)
     first = ops.mod(ops.maximum(best, 0), size)  # (B, 1)
     period = ops.maximum(ends - first, 1)
