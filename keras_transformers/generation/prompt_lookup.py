@@ -47,6 +47,8 @@ class LookupProgram(Program):
         a tenth of its speed in TensorFlow, as the ops of the branch that is not taken are visited, too.
         """
 
+        source = state.read[0] if state.cache.source and self.shares_ids else None  # (B, S)
+
         def alternate(count, state, guesses):
             steps = ops.while_loop(lambda *x: goes_on_with(False, *x), step, (count, state, guesses))
             return ops.while_loop(lambda *x: goes_on_with(True, *x), check, steps)
@@ -56,25 +58,23 @@ class LookupProgram(Program):
 
         def step(count, state, guesses):
             state = self.turn(method, state, request)
-            return count + 1, state, self._guess(state, request)
+            return count + 1, state, self._guess(state, request, source)
 
         def check(count, state, guesses):
             state = self._check(method, state, request, guesses)
-            return count + 1, state, self._guess(state, request)
+            return count + 1, state, self._guess(state, request, source)
 
-        begin = (count, state, self._guess(state, request))
+        begin = (count, state, self._guess(state, request, source))
         return ops.while_loop(lambda count, state, _: goes_on(count, state), alternate, begin)[:2]
 
     def needed_places(self, state: State) -> Tensor:
         """Return the number of places in the cache that the next turn may write to."""
         return ops.minimum(ops.max(state.lengths) + self.guesses, ops.max(state.limit))
 
-    def _guess(self, state: State, request: Request) -> Tensor:
-        """Guess the next tokens of each row: int32 (B, n)."""
-        token_ids, lengths = state.token_ids, state.lengths
-        before = 0
-        if state.cache.source and self.shares_ids:
-            source, _ = state.read  # (B, S)
+    def _guess(self, state: State, request: Request, source: Tensor | None) -> Tensor:
+        """Guess the next tokens of each row, from the row and from sources (B, S): int32 (B, n)."""
+        token_ids, lengths, before = state.token_ids, state.lengths, 0
+        if source is not None:
             token_ids, before = ops.concatenate([source, token_ids], axis=1), ops.shape(source)[1]
         # A row that must not repeat n-grams repeats nothing of itself.
         until = before + ops.where(request.no_repeat_ngram > 0, 0, lengths)  # (B,)

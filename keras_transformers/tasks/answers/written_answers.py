@@ -166,6 +166,16 @@ class Writing:
 
         Raises:
             ValueError: The texts are one str, an option is unknown or out of range, or a text cannot be answered.
+
+        Example:
+
+        >>> from keras_transformers import Task, Tokenizer
+        >>> from keras_transformers.families import gpt2
+        >>> tokenizer = Tokenizer.train(["the cat sat on the mat"], 280, model="byte_pair")
+        >>> task = Task("causal_lm", gpt2(tokenizer.vocabulary_size, 1, 2, 16, max_length=32), tokenizer)
+        >>> plain = task.generate(["the cat sat on the cat"], max_new_tokens=8)
+        >>> plain == task.generate(["the cat sat on the cat"], max_new_tokens=8, prompt_lookup=3)
+        True
         """
         answers = self.predict(texts, **options)
         tell_cut([answer["truncated"] for answer in answers], self.setup.max_length)
