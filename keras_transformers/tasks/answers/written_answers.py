@@ -202,8 +202,8 @@ class Writing:
             ValueError: As for `generate`.
         """
         check_texts("text", [text])
-        request = self.request(1, stop, token_bias, parameters)
-        return self.service.stream(text, request, make_decoding(1, prompt_lookup))
+        request, decoding = self.request(1, stop, token_bias, parameters), make_decoding(1, prompt_lookup)
+        return self.service.stream(text, request, decoding)
 
     def request(
         self,
