@@ -46,7 +46,6 @@ class LookupProgram(Program):
         Turns of one token and turns with guesses have loops of their own: a branch in one loop would cost a small model
         a tenth of its speed in TensorFlow, as the ops of the branch that is not taken are visited, too.
         """
-
         source = state.read[0] if state.cache.source and self.shares_ids else None  # (B, S)
 
         def alternate(count, state, guesses):
