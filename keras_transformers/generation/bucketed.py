@@ -11,13 +11,12 @@ import numpy as np
 
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.data.batches.batching import bucket, power_of_two
-from keras_transformers.generation.beam import BeamSearch
+from keras_transformers.generation.decoding import SAMPLES, Decoding
 from keras_transformers.generation.prescribed import Prescribed
 from keras_transformers.generation.program import make_program
 from keras_transformers.generation.prompts import check_answer
 from keras_transformers.generation.python_text import PromptReader, SourceReader, Writer
 from keras_transformers.generation.request import Request
-from keras_transformers.generation.sampling import Sampling
 from keras_transformers.generation.spelling import Spelling, token_bytes
 from keras_transformers.generation.state import State
 from keras_transformers.generation.stream import pieces_of
@@ -49,13 +48,15 @@ class BucketedService:
         self.model, self.reader, self.longest = model, reader, reader.longest
         self.writer = Writer(spelling, begins=config.kind == "encoder_decoder")
         self.program = make_program(config, model, token_bytes(spelling), head_of(config, model), prescribed)
-        self._compiled: dict[int, dict[str, Compiled]] = {}  # functions, by number of beams
+        self._compiled: dict[Decoding, dict[str, Compiled]] = {}
 
-    def answer(self, texts: Sequence[str], sequences: int, request: Request, num_beams: int = 1) -> dict[str, list]:
+    def answer(
+        self, texts: Sequence[str], sequences: int, request: Request, decoding: Decoding = SAMPLES
+    ) -> dict[str, list]:
         """Return the outputs for texts as lists, by name; with `sequences` > 1, a row's output is a list, too."""
-        rows = num_beams if num_beams > 1 else sequences
-        state, request, row_columns = self._start(texts, rows, request, num_beams)
-        written = self._run(num_beams, "advance", state, request, self.longest).written
+        rows = decoding.rows(sequences)
+        state, request, row_columns = self._start(texts, rows, request, decoding)
+        written = self._run(decoding, "advance", state, request, self.longest).written
         new = [content.decode("utf-8", "replace") for content in self.writer(written)]
         columns = {"generated_text": new, "score": written.score.tolist(), "num_tokens": written.num_new.tolist()}
         for name, column in columns.items():
@@ -63,26 +64,26 @@ class BucketedService:
             columns[name] = [row[0] for row in of_prompts] if sequences == 1 else of_prompts
         return columns | row_columns
 
-    def stream(self, text: str, request: Request) -> Iterator[str]:
+    def stream(self, text: str, request: Request, decoding: Decoding = SAMPLES) -> Iterator[str]:
         """Yield one generated text piece by piece.
 
         Raises:
             ValueError: No text can be generated.
         """
         longest_stop = int(request.stop.lengths.max())
-        state, request, columns = self._start([text], 1, request, 1)
+        state, request, columns = self._start([text], 1, request, decoding)
         check_answer(columns["truncated"][0], columns["error"][0], self.reader.max_length)
 
         def contents():
             nonlocal state
             while not state.finished.all():
-                state = self._run(1, "advance", state, request, 1)
+                state = self._run(decoding, "advance", state, request, 1)
                 yield self.writer(state.written)[0]
 
         return pieces_of(contents(), longest_stop)
 
     def _start(
-        self, texts: Sequence[str], number: int, request: Request, num_beams: int
+        self, texts: Sequence[str], number: int, request: Request, decoding: Decoding
     ) -> tuple[State, Request, dict[str, list]]:
         """Return state and request of `number` rows a text before the first token; and errors and cuts of each text."""
         prompts = self.reader(texts, request.max_new_tokens)
@@ -95,23 +96,23 @@ class BucketedService:
         index = np.minimum(np.arange(power_of_two(len(texts))), len(texts) - 1)
         source = {name: column[index] for name, column in prompts.source.items()}
         inputs = (prompts.token_ids[index], lengths[index], limit[index], request.rows(index), source)
-        state, request = self._run(num_beams, "start", *inputs, number, room)
+        state, request = self._run(decoding, "start", *inputs, number, room)
         return state, request, {"truncated": prompts.truncated.tolist(), "error": prompts.error.tolist()}
 
-    def _run(self, num_beams: int, name: str, *inputs: Any) -> Any:
+    def _run(self, decoding: Decoding, name: str, *inputs: Any) -> Any:
         """Call a compiled function."""
-        if num_beams not in self._compiled:
-            self._compiled[num_beams] = self._compile(num_beams)
-        return self._compiled[num_beams][name](self.program.token_bytes, *inputs)
+        if decoding not in self._compiled:
+            self._compiled[decoding] = self._compile(decoding)
+        return self._compiled[decoding][name](self.program.token_bytes, *inputs)
 
-    def _compile(self, num_beams: int) -> dict[str, Compiled]:
-        method = BeamSearch(num_beams) if num_beams > 1 else Sampling()
+    def _compile(self, decoding: Decoding) -> dict[str, Compiled]:
+        own = decoding.program(self.program)
 
         def start(token_bytes, prompts, lengths, limit, request, source, number, room):
-            return self.program.start(method, prompts, lengths, limit, request, number, source, room)
+            return own.start(decoding.method, prompts, lengths, limit, request, number, source, room)
 
-        def advance(token_bytes, state, request, tokens):
-            program = dataclasses.replace(self.program, token_bytes=token_bytes)
-            return program.advance(method, state, request, tokens)
+        def advance(token_bytes, state, request, turns):
+            program = dataclasses.replace(own, token_bytes=token_bytes)
+            return program.advance(decoding.method, state, request, turns)
 
         return {"start": Compiled(self.model, start, static=(6, 7)), "advance": Compiled(self.model, advance)}

@@ -19,6 +19,7 @@ from keras_transformers.generation.spelling import NOTHING_YET, TokenBytes
 from keras_transformers.generation.state import BEYOND, Cache, Source, State, first_state
 from keras_transformers.generation.stop import NO_BYTE, NOWHERE, StopStrings, find_stop
 from keras_transformers.layers.attention.cache import joined, parted
+from keras_transformers.layers.core.dense import with_length, without_length
 from keras_transformers.layers.core.gather import take_at
 from keras_transformers.models.decoder import prefill, step
 from keras_transformers.utils.tensor_types import Tensor
@@ -47,6 +48,7 @@ class Program:
         prescribed: What the checkpoint prescribes.
         cache_increment: Places that a full cache gets; None where it has room for all tokens from the start.
         attends: Whether the decoder attends to an encoder, where there is one.
+        shares_ids: Whether the token ids of a source, where there is one, are those of the texts.
     """
 
     prefill: Callable
@@ -57,6 +59,7 @@ class Program:
     prescribed: Prescribed = NOTHING
     cache_increment: int | None = None
     attends: bool = True
+    shares_ids: bool = True
 
     def start(
         self, method: Method, prompts: Tensor, lengths: Tensor, limit: Tensor, request: Request, number: Tensor | int,
@@ -98,42 +101,68 @@ class Program:
         state = first_state(cache.rows(order), token_ids, lengths, limit, last_entry, request.stop)
         return method.begin(state, request), request
 
-    def advance(self, method: Method, state: State, request: Request, tokens: Tensor | int) -> State:
-        """Return the state after so many more tokens, or when all rows have ended.
+    def advance(self, method: Method, state: State, request: Request, turns: Tensor | int) -> State:
+        """Return the state after so many more turns, or when all rows have ended.
 
         Args:
             method: As for `start`.
             state, request: Of `start`; the state may be one of this function, too.
-            tokens: How many at most.
+            turns: How many at most; each adds one token, or more with `prompt_lookup`.
         """
 
         def unfinished(count, state):
-            return ops.logical_and(count < tokens, ops.logical_not(ops.all(state.finished)))
+            return ops.logical_and(count < turns, ops.logical_not(ops.all(state.finished)))
 
         def fits(count, state):
-            return ops.logical_and(unfinished(count, state), ops.max(state.lengths) <= state.cache.places)
-
-        def body(count, state):
-            logits, cache = self._next_logits(state)
-            return count + 1, method(self, state._replace(cache=cache), logits, request)
+            return ops.logical_and(unfinished(count, state), self.needed_places(state) <= state.cache.places)
 
         def grow(count, state):
-            room = ops.where(ops.max(state.lengths) > state.cache.places, self.cache_increment, 0)
-            return ops.while_loop(fits, body, (count, state._replace(cache=state.cache.grown(room))))
+            room = ops.where(self.needed_places(state) > state.cache.places, self.cache_increment, 0)
+            return self.loop(fits, method, request, count, state._replace(cache=state.cache.grown(room)))
 
         begin = (ops.zeros((), "int32"), state)
         if self.cache_increment is None:
-            return ops.while_loop(unfinished, body, begin)[1]
+            return self.loop(unfinished, method, request, *begin)[1]
         return ops.while_loop(unfinished, grow, begin)[1]
 
-    def _next_logits(self, state: State) -> tuple[Tensor, Cache]:
-        """Compute the logits (B, V) after the last token of each row, and the cache with its key and value."""
+    def loop(
+        self, goes_on: Callable, method: Method, request: Request, count: Tensor, state: State
+    ) -> tuple[Tensor, State]:
+        """Take turns as long as a condition holds.
+
+        Args:
+            goes_on: From the number of turns and the state to a boolean scalar.
+            method, request: As for `advance`.
+            count, state: Before the first turn.
+
+        Returns:
+            The number of turns and the state after the last one.
+        """
+
+        def body(count, state):
+            return count + 1, self.turn(method, state, request)
+
+        return ops.while_loop(goes_on, body, (count, state))
+
+    def turn(self, method: Method, state: State, request: Request) -> State:
+        """Return the state with one token more for each row that goes on."""
         places = ops.expand_dims(ops.maximum(state.lengths - 1, 0), 1)  # (B, 1)
-        inputs = {
-            "token_ids": take_at(state.token_ids, places),  # (B, 1)
-            "cache_positions": places,
-            "cache": state.cache.blocks,
-        }
+        logits, cache = self.read(state, take_at(state.token_ids, places), places)  # (B, 1, V)
+        return method(self, state._replace(cache=cache), without_length(logits), request)
+
+    def needed_places(self, state: State) -> Tensor:
+        """Return the number of places in the cache that the next turn may write to."""
+        return ops.max(state.lengths)
+
+    def read(self, state: State, token_ids: Tensor, places: Tensor) -> tuple[Tensor, Cache]:
+        """Compute the logits (B, T, V) after tokens, and the cache with their keys and values.
+
+        Args:
+            state: Its cache is read.
+            token_ids: int32 (B, T).
+            places: int32 (B, T), the place of each in its row.
+        """
+        inputs = {"token_ids": token_ids, "cache_positions": places, "cache": state.cache.blocks}
         cache = state.cache
         if cache.source:
             blocks = zip(cache.blocks, cache.source.blocks, strict=True)
@@ -141,10 +170,11 @@ class Program:
             inputs["encoder_padding_mask"] = cache.source.mask
         outputs = self.step(inputs)
         cache = cache._replace(blocks=[parted(block)[0] for block in outputs["cache"]])
-        if cache.source and self.attends:
+        if cache.source and self.attends:  # of the last token only: beams, which read it, have no other
             scores = outputs["cross_attention_scores"][:, -1, :, -1]  # (B, N, S), of the last block
             cache = cache._replace(coverage=cache.coverage + ops.cast(ops.mean(scores, axis=1), "float32"))
-        return ops.cast(self.project(outputs["hidden_states"][:, 0]), "float32"), cache
+        logits = ops.cast(self.project(without_length(outputs["hidden_states"])), "float32")  # (B * T, V)
+        return with_length(logits, token_ids.shape[1]), cache
 
     def append(self, state: State, token: Tensor, stop: StopStrings) -> State:
         """Add a token to each row that has not ended, and note which rows end with it.
@@ -207,6 +237,7 @@ def make_program(
         prescribed,
         cache_increment,
         config.cross_attention,
+        config.encoder_vocabulary_size is None,
     )
 
 

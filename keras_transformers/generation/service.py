@@ -10,11 +10,11 @@ import keras
 import tensorflow as tf
 
 from keras_transformers.config.transformer_config import TransformerConfig
-from keras_transformers.generation.beam import BeamSearch
+from keras_transformers.generation.decoding import SAMPLES, Decoding
 from keras_transformers.generation.graph_text import PromptReader, SourceReader, Writer, first_error, stop_bytes
 from keras_transformers.generation.output_matrix import OutputMatrix
 from keras_transformers.generation.prescribed import Prescribed
-from keras_transformers.generation.program import Method, make_program
+from keras_transformers.generation.program import make_program
 from keras_transformers.generation.prompts import check_answer
 from keras_transformers.generation.request import (
     SAMPLING_PARAMETERS,
@@ -24,7 +24,6 @@ from keras_transformers.generation.request import (
     range_of,
     sampling_parameters_of,
 )
-from keras_transformers.generation.sampling import Sampling
 from keras_transformers.generation.spelling import Spelling, token_bytes
 from keras_transformers.generation.state import State
 from keras_transformers.generation.stop import TOO_MUCH
@@ -72,10 +71,11 @@ class GenerationService:
         self.module.graph = reader.graph
         self.module.weights = [variable.value for variable in model.variables]
         self.module.output_matrix = self.output_matrix.matrix
-        self._runs: dict[int, Callable] = {}  # traced functions, by number of beams
+        self._runs: dict[Decoding, Callable] = {}  # traced functions
+        self._advances: dict[Decoding, Callable] = {}  # traced functions of `stream`
 
     def write(
-        self, text: tf.Tensor, error: tf.Tensor, sequences: tf.Tensor, request: Request, num_beams: int
+        self, text: tf.Tensor, error: tf.Tensor, sequences: tf.Tensor, request: Request, decoding: Decoding
     ) -> dict[str, tf.Tensor]:
         """Generate new texts for texts: the function that is traced.
 
@@ -84,53 +84,59 @@ class GenerationService:
             error: string (B,), why nothing is generated for a row; "" where something is.
             sequences: int32, n texts for each prompt.
             request: Of B rows.
-            num_beams: With more than one, beam search.
+            decoding: How to decode.
 
         Returns:
             `generated_text`, `score` and `num_tokens`, each (B, n); `truncated`, whether the prompt was cut at its
             beginning, or the source at its end, and `error`, empty when all is well, both (B,).
         """
-        method, rows = (BeamSearch(num_beams), num_beams) if num_beams > 1 else (Sampling(), sequences)
+        rows = decoding.rows(sequences)
         count = tf.size(text)
         text, error, request = tf.nest.map_structure(_one_at_least, (text, error, request))
-        state, request, row_columns = self.start(text, error, rows, request, method)
-        written = self.program.advance(method, state, request, self.longest).written
+        state, request, row_columns = self.start(text, error, rows, request, decoding)
+        written = self.advance(state, request, self.longest, decoding).written
         new = tf.strings.unicode_transcode(self.writer(written), "UTF-8", "UTF-8", errors="replace")
         columns = {"generated_text": new, "score": written.score, "num_tokens": written.num_new}
         columns = {name: tf.reshape(column, [-1, rows])[:, :sequences] for name, column in columns.items()}
         return {name: column[:count] for name, column in {**columns, **row_columns}.items()}
 
     def start(
-        self, text: tf.Tensor, error: tf.Tensor, number: tf.Tensor, request: Request, method: Method
+        self, text: tf.Tensor, error: tf.Tensor, number: tf.Tensor, request: Request, decoding: Decoding
     ) -> tuple[State, Request, dict[str, tf.Tensor]]:
         """Return state and request of `number` rows a text before the first token; and errors and cuts of each text."""
         prompts = self.reader(text, request.max_new_tokens, error)
         limit = tf.minimum(prompts.lengths + request.max_new_tokens, self.longest)
         limit = tf.where(prompts.error == "", limit, prompts.lengths)
         state, request = self.program.start(
-            method, prompts.token_ids, prompts.lengths, limit, request, number, prompts.source
+            decoding.method, prompts.token_ids, prompts.lengths, limit, request, number, prompts.source
         )
         return state, request, {"truncated": prompts.truncated, "error": prompts.error}
 
+    def advance(self, state: State, request: Request, turns: int, decoding: Decoding) -> State:
+        """Return the state after so many turns at most."""
+        return decoding.program(self.program).advance(decoding.method, state, request, turns)
+
     def run(
-        self, text: tf.Tensor, error: tf.Tensor, sequences: tf.Tensor, request: Request, num_beams: int = 1
+        self, text: tf.Tensor, error: tf.Tensor, sequences: tf.Tensor, request: Request, decoding: Decoding = SAMPLES
     ) -> dict[str, tf.Tensor]:
-        """Call `write`, traced once for each number of beams."""
-        if num_beams not in self._runs:
-            self._runs[num_beams] = tf.function(
-                lambda text, error, sequences, request: self.write(text, error, sequences, request, num_beams),
+        """Call `write`, traced once for each `decoding`."""
+        if decoding not in self._runs:
+            self._runs[decoding] = tf.function(
+                lambda text, error, sequences, request: self.write(text, error, sequences, request, decoding),
                 input_signature=[TEXT, ERROR, COUNT, REQUEST],
                 autograph=False,
             )
-        return self._runs[num_beams](text, error, sequences, request)
+        return self._runs[decoding](text, error, sequences, request)
 
-    def answer(self, texts: Sequence[str], sequences: int, request: Request, num_beams: int = 1) -> dict[str, list]:
+    def answer(
+        self, texts: Sequence[str], sequences: int, request: Request, decoding: Decoding = SAMPLES
+    ) -> dict[str, list]:
         """Return the outputs for texts as lists, by name; with `sequences` > 1, a row's output is a list, too."""
         self.output_matrix.refresh()
-        columns = self.run(tf.constant(texts, tf.string), _no_errors(texts), sequences, _tensors(request), num_beams)
+        columns = self.run(tf.constant(texts, tf.string), _no_errors(texts), sequences, _tensors(request), decoding)
         return {name: decoded(column.numpy()).tolist() for name, column in _squeezed(columns, sequences).items()}
 
-    def stream(self, text: str, request: Request) -> Iterator[str]:
+    def stream(self, text: str, request: Request, decoding: Decoding = SAMPLES) -> Iterator[str]:
         """Yield one generated text piece by piece.
 
         Raises:
@@ -143,7 +149,7 @@ class GenerationService:
         def contents():
             nonlocal state
             while not state.finished.numpy()[0]:
-                state = self._advance(state, rows)
+                state = self._advance(decoding)(state, rows)
                 yield self.writer(state.written).numpy()[0]
 
         return pieces_of(contents(), int(request.stop.lengths.max()))
@@ -152,39 +158,39 @@ class GenerationService:
     def _start(self) -> Any:
         signature = [TEXT, ERROR, COUNT, REQUEST]
         return tf.function(
-            lambda text, error, number, request: self.start(text, error, number, request, Sampling()),
+            lambda text, error, number, request: self.start(text, error, number, request, SAMPLES),
             input_signature=signature,
             autograph=False,
         )
 
-    @cached_property
-    def _advance(self) -> Any:
-        started = self._start.get_concrete_function().structured_outputs[:2]
-        signature = tf.nest.map_structure(lambda x: tf.TensorSpec(x.shape, x.dtype), started)
-        return tf.function(
-            lambda state, request: self.program.advance(Sampling(), state, request, 1),
-            input_signature=signature,
-            autograph=False,
-        )
+    def _advance(self, decoding: Decoding) -> Callable:
+        if decoding not in self._advances:
+            started = self._start.get_concrete_function().structured_outputs[:2]
+            self._advances[decoding] = tf.function(
+                lambda state, request: self.advance(state, request, 1, decoding),
+                input_signature=tf.nest.map_structure(lambda x: tf.TensorSpec(x.shape, x.dtype), started),
+                autograph=False,
+            )
+        return self._advances[decoding]
 
-    def signatures(self, defaults: Request, sequences: int, num_beams: int = 1) -> dict[str, Any]:
+    def signatures(self, defaults: Request, sequences: int, decoding: Decoding) -> dict[str, Any]:
         """Return the signatures of an export: `serving_default`, and `generate`, whose inputs are sampling parameters.
 
         Args:
             defaults: The request of `serving_default`, one row.
             sequences: Texts for each prompt.
-            num_beams: With more than one, beam search.
+            decoding: How to decode.
         """
-        names = list(sampling_parameters_of(num_beams, self.has_source))
+        names = list(sampling_parameters_of(decoding.num_beams, self.has_source))
 
         def serve(text):
             rows = tf.size(text)  # tiled: `tf.repeat` takes 31 operations for each parameter, this 6
             request = tf.nest.map_structure(lambda x: tf.tile(x, [rows] + [1] * (len(x.shape) - 1)), _tensors(defaults))
-            return _squeezed(self.run(text, tf.fill(tf.shape(text), ""), sequences, request, num_beams), sequences)
+            return _squeezed(self.run(text, tf.fill(tf.shape(text), ""), sequences, request, decoding), sequences)
 
         def generate(text, stop, *columns):
             request, error = _request_of(dict(zip(names, columns, strict=True)), stop, tf.size(text))
-            return _squeezed(self.run(text, error, sequences, request, num_beams), sequences)
+            return _squeezed(self.run(text, error, sequences, request, decoding), sequences)
 
         specs = [tf.TensorSpec([None], SAMPLING_PARAMETERS[name].dtype, name=name) for name in names]
         return {

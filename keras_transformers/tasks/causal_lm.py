@@ -14,7 +14,8 @@ from keras_transformers.data.sources.token_blocks import TokenBlocks
 from keras_transformers.data.sources.token_stream import TokenStream
 from keras_transformers.generation.request import SAMPLING_PARAMETERS
 from keras_transformers.models import decoder
-from keras_transformers.tasks.answers.written_answers import Writing, language_model, language_model_metrics
+from keras_transformers.tasks.answers.written_answers import Writing
+from keras_transformers.tasks.answers.written_model import language_model, language_model_metrics
 from keras_transformers.tasks.inputs.sources import is_stream
 from keras_transformers.tasks.parts import Kind, Parts, Setup
 from keras_transformers.text.end_token import tokens_around, without_end_tokens

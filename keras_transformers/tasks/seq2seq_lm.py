@@ -26,7 +26,8 @@ from keras_transformers.data.sources.token_blocks import TokenBlocks
 from keras_transformers.generation.prompts import decoder_start_id
 from keras_transformers.models import encoder_decoder
 from keras_transformers.models.decoder import prefill
-from keras_transformers.tasks.answers.written_answers import Writing, language_model, language_model_metrics
+from keras_transformers.tasks.answers.written_answers import Writing
+from keras_transformers.tasks.answers.written_model import language_model, language_model_metrics
 from keras_transformers.tasks.inputs.sources import check_labelled, is_stream
 from keras_transformers.tasks.inputs.token_files import span_corruption
 from keras_transformers.tasks.parts import Kind, Parts, Setup

@@ -12,16 +12,18 @@ from translating import make_sources, seq2seq_lm, text_of
 
 GENERATION = """
 from generating import causal_lm
+from keras_transformers.generation.decoding import SAMPLES
 
 task = causal_lm()
 texts, requests = json.loads(sys.argv[2])
 answers = [task.predict(texts, **request) for request in requests]
 streamed = "".join(task.stream(texts[0], stop=["a"]))
 assert streamed == task.generate(texts[:1], stop=["a"])[0]
+assert "".join(task.stream(texts[0], stop=["a"], prompt_lookup=4)) == streamed
 sampled = task.predict(texts[:3], temperature=1.0, seed=[1, 2, 3], num_sequences=2, max_new_tokens=9)
 alone = task.predict(texts[1:2], temperature=1.0, seed=2, num_sequences=2, max_new_tokens=9)
 assert alone[0]["generated_text"] == sampled[1]["generated_text"] and len(set(alone[0]["generated_text"])) == 2
-start = task.service._compiled[1]["start"]
+start = task.service._compiled[SAMPLES]["start"]
 compiled = start.num_programs
 task.generate(["other", "texts", "of a", "bucket"], max_new_tokens=7)
 task.model.set_weights([0 * weight for weight in task.model.get_weights()])
@@ -60,6 +62,7 @@ REQUESTS = [
     {"max_new_tokens": 12},
     {"max_new_tokens": [3, 4, 20, 5, 48], "repetition_penalty": 1.3, "no_repeat_ngram": 2, "stop": ["t", "本"]},
     {"num_beams": 3, "num_sequences": 2, "max_new_tokens": 10, "length_penalty": 0.5},
+    {"prompt_lookup": 5, "max_new_tokens": [30, 4, 20, 5, 30], "repetition_penalty": 0.8},
 ]
 
 
@@ -93,6 +96,7 @@ def test_translation_without_tensorflow():
         {"max_new_tokens": [9, 40, 1, 5, 3]},
         {"stop": [text_of([9])], "repetition_penalty": 1.5, "max_new_tokens": 12},
         {"num_beams": 3, "num_sequences": 2, "max_new_tokens": 10, "coverage_penalty": 0.3},
+        {"prompt_lookup": 4, "max_new_tokens": 40},
     ]
     answers = json.loads(run_on_jax(TRANSLATION, json.dumps([sources, requests]), json.dumps(PRESCRIBED)))
     everything = [task.predict(sources, **request) for request in requests]

@@ -12,10 +12,9 @@ from small_decoders import small_config, whole
 
 from keras_transformers.config.transformer_config import TransformerConfig
 from keras_transformers.families import gpt2
-from keras_transformers.generation.beam import BeamSearch
+from keras_transformers.generation.decoding import Decoding
 from keras_transformers.generation.program import make_program
 from keras_transformers.generation.request import make_request
-from keras_transformers.generation.sampling import Sampling
 from keras_transformers.generation.spelling import Spelling, token_bytes
 from keras_transformers.heads import language_model_head
 from keras_transformers.heads.language_model import head_of
@@ -83,41 +82,42 @@ class Generator:
 
     def __call__(
         self, prompts: list[list[int]], num_beams: int = 1, sequences: int = 1, stop: Any = (), bias: Any = None,
-        **parameters: Any,
+        prompt_lookup: int | None = None, turns: int | None = None, **parameters: Any,
     ) -> list[list[Text]]:  # fmt: skip
-        """The texts of each prompt; parameters are one number, or one a prompt."""
-        rows = num_beams if num_beams > 1 else sequences
+        """The texts of each prompt, after so many turns; parameters are one number, or one a prompt."""
+        decoding = Decoding(num_beams, prompt_lookup)
+        rows = decoding.rows(sequences)
         request = make_request(len(prompts), stop, bias or {}, {"max_new_tokens": 12} | parameters, num_beams)
         lengths = np.array([len(prompt) for prompt in prompts], "int32")
         padded = np.zeros((len(prompts), lengths.max()), "int32")
         for row, prompt in zip(padded, prompts, strict=True):
             row[: len(prompt)] = prompt
         limit = np.minimum(lengths + request.max_new_tokens, self.config.max_length).astype("int32")
-        inputs = (padded, lengths, limit, request)
-        written = keras.tree.map_structure(to_numpy, self._function(num_beams, inputs)(*inputs, np.int32(rows)))
+        inputs = (padded, lengths, limit, request, np.int32(self.config.max_length if turns is None else turns))
+        written = keras.tree.map_structure(to_numpy, self._function(decoding, inputs)(*inputs, np.int32(rows)))
         texts = [
             Text(ids[length - new : length].tolist(), float(score), int(kept))
             for ids, length, new, kept, score in zip(*written, strict=True)
         ]
         return [texts[row : row + sequences] for row in range(0, len(texts), rows)]
 
-    def _function(self, num_beams: int, inputs: Any) -> Any:
+    def _function(self, decoding: Decoding, inputs: Any) -> Any:
         """All in one, traced once on TensorFlow."""
-        method = BeamSearch(num_beams) if num_beams > 1 else Sampling()
+        method, program = decoding.method, decoding.program(self.program)
 
-        def run(prompts, lengths, limit, request, rows, room=None):
-            state, request = self.program.start(method, prompts, lengths, limit, request, rows, {}, room)
-            return self.program.advance(method, state, request, self.config.max_length).written
+        def run(prompts, lengths, limit, request, turns, rows, room=None):
+            state, request = program.start(method, prompts, lengths, limit, request, rows, {}, room)
+            return program.advance(method, state, request, turns).written
 
         if keras.backend.backend() != "tensorflow":
             room = int(inputs[2].max() - inputs[1].min())
             return lambda *arrays: run(*keras.tree.map_structure(ops.convert_to_tensor, arrays[:-1]), arrays[-1], room)
-        if num_beams not in self.functions:
+        if decoding not in self.functions:
             import tensorflow as tf
 
             specs = tf.nest.map_structure(lambda x: tf.TensorSpec([None] * x.ndim, x.dtype), [*inputs, np.int32(1)])
-            self.functions[num_beams] = tf.function(run, input_signature=specs, autograph=False)
-        return self.functions[num_beams]
+            self.functions[decoding] = tf.function(run, input_signature=specs, autograph=False)
+        return self.functions[decoding]
 
 
 def ids_of(answers: list[list[Text]]) -> list[list[list[int]]]:

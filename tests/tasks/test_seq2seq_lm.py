@@ -12,6 +12,7 @@ from translating import FIRST, characters, ids_of, make_sources, seq2seq_lm, tex
 import zoo
 from keras_transformers.checkpoints.files.atomic_folder import check_target
 from keras_transformers.families import marian, mbart, t5, transformer
+from keras_transformers.generation.decoding import Decoding
 from keras_transformers.generation.service import CACHE_INCREMENT
 from keras_transformers.tasks import Task
 from keras_transformers.text.tokenizer import Tokenizer
@@ -123,7 +124,7 @@ def test_what_is_cut_is_told(task, sources):
 @pytest.mark.parametrize("num_beams", [1, 2])
 def test_no_rows(task, num_beams):
     request, none = task.parts.answers.request(0, num_beams=num_beams), tf.constant([], tf.string)
-    answer = task.service.run(none, none, 1, tf.nest.map_structure(tf.constant, request), num_beams)
+    answer = task.service.run(none, none, 1, tf.nest.map_structure(tf.constant, request), Decoding(num_beams))
     assert {len(column) for column in answer.values()} == {0}
 
 

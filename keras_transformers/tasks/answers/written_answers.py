@@ -12,11 +12,11 @@ import numpy as np
 
 from keras_transformers.checkpoints.settings.generation_config import check_settings
 from keras_transformers.data.sources.rows import tell_cut
+from keras_transformers.generation.decoding import Decoding, make_decoding
 from keras_transformers.generation.prescribed import Prescribed, prescribed_by
 from keras_transformers.generation.prompts import BLANK, longest_text
 from keras_transformers.generation.request import Request, check_bias, make_request, sampling_parameters_of
 from keras_transformers.generation.spelling import spell
-from keras_transformers.heads import language_model_head
 from keras_transformers.tasks.answers.by_length import answer_chunks, chunk_sizes, read_chunks, token_counts
 from keras_transformers.tasks.answers.progress import Progress
 from keras_transformers.tasks.answers.services import (
@@ -28,7 +28,6 @@ from keras_transformers.tasks.answers.services import (
 )
 from keras_transformers.tasks.parts import MadeService, Setup
 from keras_transformers.text.tokenizer import Tokenizer, check_texts
-from keras_transformers.training.metrics import target_metrics
 from keras_transformers.training.workers.distribute import is_chief
 from keras_transformers.utils.keras_private import strategy_of
 
@@ -84,6 +83,7 @@ class Writing:
         *,
         stop: Sequence[str] | None = None,
         num_beams: int | None = None,
+        prompt_lookup: int | None = None,
         num_sequences: int = 1,
         token_bias: Mapping[int, float] | None = None,
         batch_size: int = 16,
@@ -93,18 +93,20 @@ class Writing:
         """Return generated texts with their scores.
 
         Args:
-            texts, stop, num_beams, num_sequences, token_bias, batch_size, verbose, **parameters: As for `generate`.
+            texts, stop, num_beams, prompt_lookup, num_sequences, token_bias, batch_size, verbose, **parameters: As for
+                `generate`.
 
         Returns:
             One dict a text: `help(task.predict)` names its keys.
         """
-        texts, num_beams = check_texts("texts", texts), self.num_beams if num_beams is None else num_beams
-        num_beams, num_sequences, batch_size = _checked_counts(num_beams, num_sequences, batch_size)
-        request, service = self.request(len(texts), stop, token_bias, parameters, num_beams), self.service
+        texts, (batch_size,) = check_texts("texts", texts), check_counts(batch_size=batch_size)
+        decoding, num_sequences = self.decoding(num_beams, num_sequences, prompt_lookup)
+        request = self.request(len(texts), stop, token_bias, parameters, decoding.num_beams)
+        service = self.service
 
         def answer(rows: list[tuple]) -> Iterator[dict[str, Any]]:
             texts, numbers = map(list, zip(*rows, strict=True))
-            columns = service.answer(texts, num_sequences, request.rows(numbers), num_beams)
+            columns = service.answer(texts, num_sequences, request.rows(numbers), decoding)
             return (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
 
         chunks = read_chunks([texts, range(len(texts))], [list, list], chunk_sizes(batch_size, growing=False))
@@ -151,6 +153,9 @@ class Writing:
                 when no better one is possible.
                 Settings of the checkpoint replace the defaults in parentheses.
                 For all texts: `num_beams` (the checkpoint's, or 1); more than one is beam search instead of sampling;
+                `prompt_lookup`, such as 7: so many tokens at a time are guessed from where the last two or three stood
+                before in the prompt, the source or the new text, and checked in one pass: the same text, faster where
+                it quotes or repeats; not with beams;
                 `stop` (the checkpoint's), at most 64 strings of 1,024 bytes: a text ends before the first of them;
                 `num_sequences` (1) for each prompt; of beams, the best ones;
                 `token_bias`, a number to add to the logits of tokens, by id; minus infinity suppresses a token;
@@ -161,6 +166,16 @@ class Writing:
 
         Raises:
             ValueError: The texts are one str, an option is unknown or out of range, or a text cannot be answered.
+
+        Example:
+
+        >>> from keras_transformers import Task, Tokenizer
+        >>> from keras_transformers.families import gpt2
+        >>> tokenizer = Tokenizer.train(["the cat sat on the mat"], 280, model="byte_pair")
+        >>> task = Task("causal_lm", gpt2(tokenizer.vocabulary_size, 1, 2, 16, max_length=32), tokenizer)
+        >>> plain = task.generate(["the cat sat on the cat"], max_new_tokens=8)
+        >>> plain == task.generate(["the cat sat on the cat"], max_new_tokens=8, prompt_lookup=3)
+        True
         """
         answers = self.predict(texts, **options)
         tell_cut([answer["truncated"] for answer in answers], self.setup.max_length)
@@ -171,14 +186,14 @@ class Writing:
 
     def stream(
         self, text: str, *, stop: Sequence[str] | None = None, token_bias: Mapping[int, float] | None = None,
-        **parameters: Any,
+        prompt_lookup: int | None = None, **parameters: Any,
     ) -> Iterator[str]:  # fmt: skip
         """Generate one text without beams and yield it piece by piece; the pieces are whole characters.
 
         Args:
             text: The prompt, or the source.
             stop: Strings before which the text ends.
-            token_bias, **parameters: As for `generate`.
+            token_bias, prompt_lookup, **parameters: As for `generate`.
 
         Returns:
             An iterator of the pieces of the new text.
@@ -187,7 +202,8 @@ class Writing:
             ValueError: As for `generate`.
         """
         check_texts("text", [text])
-        return self.service.stream(text, self.request(1, stop, token_bias, parameters))
+        request, decoding = self.request(1, stop, token_bias, parameters), make_decoding(1, prompt_lookup)
+        return self.service.stream(text, request, decoding)
 
     def request(
         self,
@@ -217,6 +233,14 @@ class Writing:
         """The checkpoint's number of beams, or 1."""
         return self.generation.get("num_beams", 1)
 
+    def decoding(self, num_beams: Any, num_sequences: Any, prompt_lookup: Any) -> tuple[Decoding, int]:
+        """Return how to decode, and the number of texts for each prompt."""
+        num_beams = self.num_beams if num_beams is None else num_beams
+        num_beams, num_sequences = check_counts(num_beams=num_beams, num_sequences=num_sequences)
+        if 1 < num_beams < num_sequences:
+            raise ValueError(f"{num_beams} beams give no {num_sequences} texts: num_sequences is at most num_beams.")
+        return make_decoding(num_beams, prompt_lookup), num_sequences
+
     @property
     def service(self) -> Any:
         """The service that generates: reader, program and writer; on TensorFlow `export` saves it."""
@@ -242,6 +266,7 @@ class Writing:
         *,
         stop: Sequence[str] | None = None,
         num_beams: int | None = None,
+        prompt_lookup: int | None = None,
         num_sequences: int = 1,
         **parameters: Any,
     ) -> None:
@@ -257,7 +282,7 @@ class Writing:
             folder: Such as `"serving/novel/1"`. Replaced if it is a SavedModel; an interrupted export leaves the old
                 one.
             stop, **parameters: Sampling parameters of `serving_default`.
-            num_beams, num_sequences: As for `generate`; a request cannot change them.
+            num_beams, prompt_lookup, num_sequences: As for `generate`; a request cannot change them.
 
         Raises:
             ValueError: The backend is not TensorFlow, an option is out of range, or the folder holds something else.
@@ -267,30 +292,9 @@ class Writing:
             return
         from keras_transformers.tasks.answers.saved_model import export
 
-        num_beams = self.num_beams if num_beams is None else num_beams
-        num_beams, num_sequences, _ = _checked_counts(num_beams, num_sequences)
-        request = self.request(1, stop, None, parameters, num_beams)
+        decoding, num_sequences = self.decoding(num_beams, num_sequences, prompt_lookup)
+        request = self.request(1, stop, None, parameters, decoding.num_beams)
         with merged_service(self) as service:
             service.output_matrix.refresh()
-            functions = service.signatures(request, num_sequences, num_beams)
+            functions = service.signatures(request, num_sequences, decoding)
             export(folder, service.module, functions, {**request._asdict(), "stop": [list(self._stop(stop))]})
-
-
-def language_model(setup: Setup, backbone: keras.Model) -> keras.Model:
-    """Return a decoder, or an encoder-decoder, with the head of a language model: `logits` (B, T, V)."""
-    embedding = backbone.get_layer("token_embedding")
-    logits = language_model_head(setup.config, embedding, backbone.output["hidden_states"], setup.dtype)
-    outputs = {"logits": logits, **setup.optional_outputs(backbone)}
-    return keras.Model(backbone.input, outputs, name=f"{setup.kind.name}_model")
-
-
-def language_model_metrics() -> dict[str, list[keras.metrics.Metric]]:
-    """Return the metrics of next-token prediction."""
-    return {"logits": [target_metrics.Accuracy(), target_metrics.Perplexity(), target_metrics.MeanCrossEntropy()]}
-
-
-def _checked_counts(num_beams: Any, num_sequences: Any, batch_size: Any = 1) -> list[int]:
-    counts = check_counts(num_beams=num_beams, num_sequences=num_sequences, batch_size=batch_size)
-    if 1 < num_beams < num_sequences:
-        raise ValueError(f"{num_beams} beams give no {num_sequences} texts: num_sequences is at most num_beams.")
-    return counts

@@ -1,0 +1,176 @@
+"""Prompt lookup: several tokens a pass, guessed from where a row's last tokens stood before, and checked by the model.
+
+Paper: Saxena 2023, https://github.com/apoorvumang/prompt-lookup-decoding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from keras import ops
+
+from keras_transformers.generation.program import Method, Program
+from keras_transformers.generation.request import Request
+from keras_transformers.generation.state import Cache, State
+from keras_transformers.layers.core.gather import take_at
+from keras_transformers.utils.tensor_types import Tensor
+
+NO_GUESS = -1  # equals no token
+# Measured by `benchmarks/prompt_lookup.py`: one equal token says little, and more than three say no more than three.
+SHORTEST, LONGEST = 2, 3  # tokens of an n-gram that is looked up
+
+
+@dataclass(frozen=True)
+class LookupProgram(Program):
+    """A `Program` that guesses the next tokens of each row, and reads the last token and the guesses in one pass.
+
+    The method chooses after each of them as it would without guesses, so the texts are the same: greedy ones and
+    samples, with all penalties and stop strings. A row goes on in the same pass while its guesses are what was chosen.
+    Cache entries of wrong guesses lie after the row's end, where no token sees them; later ones replace them. In
+    floating point a pass of n + 1 tokens may round in another way than n + 1 passes: two tokens whose logits differ by
+    less than that may change places.
+
+    Args:
+        guesses: n, tokens that are guessed.
+    """
+
+    guesses: int = 1
+
+    def loop(
+        self, goes_on: Callable, method: Method, request: Request, count: Tensor, state: State
+    ) -> tuple[Tensor, State]:
+        """Take turns as long as a condition holds: see `Program.loop`.
+
+        Turns of one token and turns with guesses have loops of their own: a branch in one loop would cost a small model
+        a tenth of its speed in TensorFlow, as the ops of the branch that is not taken are visited, too.
+        """
+        source = state.read[0] if state.cache.source and self.shares_ids else None  # (B, S)
+
+        def alternate(count, state, guesses):
+            steps = ops.while_loop(lambda *x: goes_on_with(False, *x), step, (count, state, guesses))
+            return ops.while_loop(lambda *x: goes_on_with(True, *x), check, steps)
+
+        def goes_on_with(guessed, count, state, guesses):
+            return ops.logical_and(goes_on(count, state), _is_worth_it(state, guesses) == guessed)
+
+        def step(count, state, guesses):
+            state = self.turn(method, state, request)
+            return count + 1, state, self._guess(state, request, source)
+
+        def check(count, state, guesses):
+            state = self._check(method, state, request, guesses)
+            return count + 1, state, self._guess(state, request, source)
+
+        begin = (count, state, self._guess(state, request, source))
+        return ops.while_loop(lambda count, state, _: goes_on(count, state), alternate, begin)[:2]
+
+    def needed_places(self, state: State) -> Tensor:
+        """Return the number of places in the cache that the next turn may write to."""
+        return ops.minimum(ops.max(state.lengths) + self.guesses, ops.max(state.limit))
+
+    def _guess(self, state: State, request: Request, source: Tensor | None) -> Tensor:
+        """Guess the next tokens of each row, from the row and from sources (B, S): int32 (B, n)."""
+        token_ids, lengths, before = state.token_ids, state.lengths, 0
+        if source is not None:
+            token_ids, before = ops.concatenate([source, token_ids], axis=1), ops.shape(source)[1]
+        # A row that must not repeat n-grams repeats nothing of itself.
+        until = before + ops.where(request.no_repeat_ngram > 0, 0, lengths)  # (B,)
+        guesses = guess(token_ids, before + lengths, lengths, until, self.guesses)
+        may_guess = ops.logical_and(ops.logical_not(state.finished), state.limit - lengths > 1)
+        return ops.where(ops.expand_dims(may_guess, 1), guesses, NO_GUESS)
+
+    def _check(self, method: Method, state: State, request: Request, guesses: Tensor) -> State:
+        """Read the last token and the guesses (B, n) of each row; append tokens while the guesses are right."""
+        last = ops.expand_dims(last_token(state), 1)  # (B, 1)
+        token_ids = ops.maximum(ops.concatenate([last, guesses], axis=1), 0)  # (B, n + 1)
+        places = ops.expand_dims(state.lengths - 1, 1) + ops.arange(self.guesses + 1, dtype="int32")
+        # The last token of a text at its limit is never read: its place takes what is beyond it.
+        places = ops.maximum(ops.minimum(places, ops.expand_dims(state.limit - 1, 1)), 0)  # (B, n + 1)
+        logits, cache = self.read(state, token_ids, places)  # (B, n + 1, V)
+        expected = ops.pad(guesses, [(0, 0), (0, 1)], constant_values=NO_GUESS)  # (B, n + 1)
+
+        def any_is_open(index, is_open, finished, state):
+            return ops.any(is_open)
+
+        def choose(index, is_open, finished, state):
+            state = state._replace(cache=cache, finished=ops.logical_not(is_open))
+            state = method(self, state, ops.take(logits, index, axis=1), request)
+            finished = ops.where(is_open, state.finished, finished)
+            is_right = last_token(state) == ops.take(expected, index, axis=1)
+            is_open = ops.logical_and(ops.logical_not(state.finished), is_right)  # rows that were closed are finished
+            return index + 1, is_open, finished, state._replace(cache=Cache([]))
+
+        start = (ops.zeros((), "int32"), ops.logical_not(state.finished), state.finished)
+        loop = (*start, state._replace(cache=Cache([])))
+        _, _, finished, state = ops.while_loop(any_is_open, choose, loop)
+        return state._replace(finished=finished, cache=cache)
+
+
+def with_lookup(program: Program, guesses: int) -> LookupProgram:
+    """Return a program with prompt lookup.
+
+    Args:
+        program: The program without.
+        guesses: As in `LookupProgram`.
+    """
+    fields = vars(program)
+    if program.cache_increment is not None:
+        fields = fields | {"cache_increment": program.cache_increment + guesses}
+    return LookupProgram(**fields, guesses=guesses)
+
+
+def _is_worth_it(state: State, guesses: Tensor) -> Tensor:
+    """Return whether to check the guesses (B, n): a boolean scalar.
+
+    A pass with guesses takes up to twice the time of one without, for which rows without guesses would wait.
+    """
+    with_guess, going = (ops.cast(x, "int32") for x in (guesses[:, 0] != NO_GUESS, ops.logical_not(state.finished)))
+    return ops.logical_and(ops.any(with_guess), ops.sum(2 * with_guess - going) >= 0)
+
+
+def last_token(state: State) -> Tensor:
+    """Return the last token of each row: int32 (B,)."""
+    return take_at(state.token_ids, ops.expand_dims(ops.maximum(state.lengths - 1, 0), 1))[:, 0]
+
+
+def guess(token_ids: Tensor, ends: Tensor, lengths: Tensor, until: Tensor, number: int) -> Tensor:
+    """Guess the next tokens of each row: those that followed its last tokens before.
+
+    The longest n-gram counts, of `SHORTEST` to `LONGEST` tokens; of equally long ones the latest. A guess that comes to
+    the end of the row goes on with its first token again, as a row that repeats itself does.
+
+    Args:
+        token_ids: int32 (B, L).
+        ends: int32 (B,), where each row ends.
+        lengths: int32 (B,), how many of the tokens before `ends` an n-gram may be of.
+        until: int32 (B,), guesses begin before there; at most `ends`.
+        number: n, of the guesses.
+
+    Returns:
+        int32 (B, n), `NO_GUESS` where the last tokens stand nowhere else.
+
+    Example:
+
+    >>> row, length = np.array([[7, 8, 9, 5, 7, 8, 0]], "int32"), np.array([6], "int32")
+    >>> guess(row, length, length, length, 5).numpy().tolist()
+    [[9, 5, 7, 8, 9]]
+    """
+    size, back = ops.shape(token_ids)[1], np.arange(LONGEST, dtype="int32")
+    ends, lengths = ops.expand_dims(ends, 1), ops.expand_dims(lengths, 1)  # (B, 1)
+    places = ops.arange(size, dtype="int32")  # (L,)
+    padded = ops.pad(token_ids, [(0, 0), (LONGEST, 0)], constant_values=NO_GUESS)  # (B, LONGEST + L)
+
+    # The tokens before each place, the nearest first, beside the last ones of the row.
+    before = ops.take(padded, ops.expand_dims(places, 1) + (LONGEST - 1 - back), axis=1)  # (B, L, LONGEST)
+    last = take_at(padded, ends + (LONGEST - 1 - back))  # (B, LONGEST)
+    same = ops.logical_and(before == ops.expand_dims(last, 1), ops.expand_dims(back < lengths, 1))
+    equal = ops.sum(ops.cumprod(ops.cast(same, "int32"), axis=2), axis=2)  # (B, L), tokens of the n-gram
+
+    found = ops.logical_and(equal >= SHORTEST, places < ops.expand_dims(until, 1))
+    best = ops.max(ops.where(found, equal * size + places, NO_GUESS), axis=1, keepdims=True)  # (B, 1)
+    first = ops.mod(ops.maximum(best, 0), size)  # (B, 1)
+    period = ops.maximum(ends - first, 1)
+    index = first + ops.mod(ops.arange(number, dtype="int32"), period)  # (B, n)
+    return ops.where(best >= 0, take_at(token_ids, index), NO_GUESS)
