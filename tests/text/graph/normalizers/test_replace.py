@@ -40,7 +40,9 @@ def test_text_equals_the_library(pattern, content):
     assert replaced(library, texts) == expected
 
 
-@pytest.mark.parametrize("pattern", [Regex("a+"), Regex("''"), "", "a" * (LONGEST + 1)], ids=repr)
+@pytest.mark.parametrize(
+    "pattern", [Regex("a+"), Regex("''"), "", "a" * (LONGEST + 1)], ids=["a+", "quotes", "empty", "too long"]
+)
 def test_other_patterns_are_refused_by_name(pattern):
     with pytest.raises(ValueError, match=r"The normalizer .Replace of (Regex|String) .* cannot be compiled"):
         replace_pattern(json.loads(normalizers.Replace(pattern, "").__getstate__()))
