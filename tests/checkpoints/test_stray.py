@@ -8,19 +8,20 @@ import warnings
 import numpy as np
 import pytest
 import safetensors.numpy
+from family_cases import CASES
 
 from keras_transformers.checkpoints.loading import load_weights
+from keras_transformers.checkpoints.names import FAMILIES
 from keras_transformers.checkpoints.saving import save_folder
-from keras_transformers.families import albert, bert, distilbert, electra, gpt2, llama, marian, mpnet, roberta, t5
+from keras_transformers.families import gpt2, llama, marian, t5
 
 SIZES = {"vocabulary_size": 90, "num_layers": 1, "num_heads": 2, "hidden_dim": 16, "max_length": 12}
-MODELS = {
-    "bert": (bert(**SIZES), "BertForMaskedLM"),
-    "roberta": (roberta(**SIZES), "RobertaForMaskedLM"),
-    "distilbert": (distilbert(**SIZES), "DistilBertForMaskedLM"),
-    "mpnet": (mpnet(**SIZES), "MPNetForMaskedLM"),
-    "electra": (electra(**SIZES), "ElectraForMaskedLM"),
-    "albert": (albert(**SIZES, embedding_dim=8), "AlbertForMaskedLM"),
+MASKED = {
+    case.family: (case.make(**(SIZES | {**case.own})), FAMILIES[case.family].tasks["masked_lm"])
+    for case in CASES.values()
+    if "masked_lm" in FAMILIES[case.family].tasks and not case.is_ours
+}
+MODELS = MASKED | {
     "gpt2": (gpt2(**SIZES), "GPT2LMHeadModel"),
     "llama": (llama(**SIZES, intermediate_dim=24), "LlamaForCausalLM"),
     "marian": (marian(**SIZES), "MarianMTModel"),
@@ -68,12 +69,8 @@ BUFFERS = [
     ("llama", f"{LAYER}.self_attn.rotary_emb.cos_cached"),
     ("gpt2", "transformer.h.0.attn.bias"),
     ("gpt2", "transformer.h.0.attn.masked_bias"),
-    ("bert", "bert.embeddings.position_ids"),
     ("bert", "bert.embeddings.token_type_ids"),
-    *(
-        (family, f"{family}.embeddings.position_ids")
-        for family in ("roberta", "distilbert", "mpnet", "electra", "albert")
-    ),
+    *((family, f"{FAMILIES[family].prefix}embeddings.position_ids") for family in MASKED),
 ]
 
 
@@ -158,12 +155,10 @@ def test_the_table_stands_for_the_head_that_version_5_does_not_write_for_t5(save
 @pytest.mark.parametrize(
     ("family", "name"),
     [
-        ("bert", "cls.predictions.decoder.weight"),
-        ("roberta", "lm_head.decoder.weight"),
-        ("mpnet", "lm_head.decoder.weight"),
-        ("distilbert", "vocab_projector.weight"),
-        ("electra", "generator_lm_head.weight"),
-        ("albert", "predictions.decoder.weight"),
+        (family, name)
+        for family in MASKED
+        for name, tied in FAMILIES[family].copies.items()
+        if tied.endswith("word_embeddings.weight")
     ],
 )
 def test_a_masked_lm_head_that_is_not_tied(saved, family, name):
@@ -171,7 +166,7 @@ def test_a_masked_lm_head_that_is_not_tied(saved, family, name):
     tensors = saved[family][2]
     path = saved[family][1] / "config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"tie_word_embeddings": False}))
-    table = tensors[f"{family}.embeddings.word_embeddings.weight"]
+    table = tensors[FAMILIES[family].copies[name]]
     assert same(*load(saved, family, tensors | {name: table}))
     with pytest.raises(ValueError, match=r"weight differs from .*embeddings.*nothing was loaded.*is not supported"):
         load(saved, family, tensors | {name: table + 1})

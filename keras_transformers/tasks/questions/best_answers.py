@@ -101,7 +101,7 @@ def best_of_texts(found: Tensors, row: Tensor, column: Tensor, count: Any, optio
         `start`, `end` int32, `total` and `score` float32, (B, N) each, 0 where there are fewer spans; and `null_total`,
         `null_score` (B,), of no answer.
     """
-    sizes = ops.segment_sum(ops.ones_like(row), row, count)  # (B,)
+    sizes = ops.segment_sum(ops.ones_like(row), row, count + 1)[:-1]  # (B,)
     real = column < sizes[:, None]  # (B, M)
     window = ops.where(real, (ops.cumsum(sizes) - sizes)[:, None] + column, 0)
     numbers, places = (ops.take(found[name], window, axis=0) for name in ("numbers", "places"))  # (B, M, 1 + N, 2)
