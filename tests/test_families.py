@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from keras_transformers.families import bart, bert, marian, roberta, t5, transformer
+from keras_transformers.families import albert, bart, bert, electra, marian, roberta, t5, transformer
 
 
 def test_bert_base():
@@ -22,6 +22,13 @@ def test_bert_base():
         "block_options": (),
     }  # fmt: skip
     assert config.to_dict() == released
+
+
+def test_a_projection_is_only_where_widths_differ():
+    """In ELECTRA; ALBERT always has one."""
+    sizes = {"num_layers": 1, "num_heads": 2, "hidden_dim": 16}
+    assert [electra(100, **sizes, embedding_dim=width).embedding_dim for width in (None, 8, 16)] == [None, 8, None]
+    assert albert(100, **sizes, embedding_dim=16).embedding_dim == 16
 
 
 def test_options_go_before_the_facts():

@@ -187,6 +187,8 @@ def electra(
         "num_segments": 2, "epsilon": 1e-12, "pooler_activation": "gelu",
         "pooler_dropout": options.get("dropout", 0.1) if rate is None else rate,
     }  # fmt: skip
+    if options.get("embedding_dim") == hidden_dim:  # there is no projection then
+        options |= {"embedding_dim": None}
     sizes = (vocabulary_size, num_layers, num_heads, hidden_dim, intermediate_dim, max_length)
     return _bert("electra", sizes, facts | options)
 

@@ -41,20 +41,21 @@ class Decoding(NamedTuple):
 SAMPLES = Decoding()  # greedy, too; one token a turn
 
 
-def make_decoding(num_beams: int, prompt_lookup: Any = None) -> Decoding:
+def make_decoding(num_beams: int, prompt_lookup: Any = None, longest: int = MOST_GUESSES + 1) -> Decoding:
     """Return how to decode.
 
     Args:
         num_beams: As in `Decoding`.
         prompt_lookup: As in `Decoding`; from outside.
+        longest: Longest text of the model, in tokens: a pass reads no more.
 
     Raises:
         ValueError: `prompt_lookup` is no integer from 1 to `MOST_GUESSES`, or there are beams, too.
 
     Example:
 
-    >>> make_decoding(1, 7)
-    Decoding(num_beams=1, prompt_lookup=7)
+    >>> make_decoding(1, 7), make_decoding(1, 7, longest=5)
+    (Decoding(num_beams=1, prompt_lookup=7), Decoding(num_beams=1, prompt_lookup=4))
     """
     if prompt_lookup is None:
         return Decoding(num_beams)
@@ -68,4 +69,4 @@ def make_decoding(num_beams: int, prompt_lookup: Any = None) -> Decoding:
             f"prompt_lookup guesses one continuation of a text, beams are several: received "
             f"prompt_lookup={prompt_lookup} with num_beams={num_beams}. Give num_beams=1, or leave prompt_lookup out."
         )
-    return Decoding(num_beams, int(prompt_lookup))
+    return Decoding(num_beams, min(int(prompt_lookup), max(longest - 1, 1)))

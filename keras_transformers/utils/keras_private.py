@@ -217,6 +217,14 @@ def mask_of(x: Any) -> Any | None:
     return get_keras_mask(x)
 
 
+def last_output(layer: keras.layers.Layer) -> keras.KerasTensor:
+    """Return the first output of the last call of a layer that a functional model calls several times.
+
+    The public `layer.output` is for layers that are called once.
+    """
+    return layer._inbound_nodes[-1].output_tensors[0]
+
+
 def operation_of(symbol: keras.KerasTensor) -> Any:
     """Return the layer or operation that gives a symbolic tensor of a functional model."""
     return symbol._keras_history.operation

@@ -177,6 +177,21 @@ def test_it_is_refused_before_any_work(tmp_path):
     assert not [*tmp_path.iterdir()] and task.parts.answers.made_service is None
 
 
+def test_a_pass_reads_no_more_than_the_model():
+    """A position table of 8 rows has none for the ninth of 1 + 64 tokens; texts of 8 tokens accept 7 at most."""
+    assert [make_decoding(1, 64, longest).prompt_lookup for longest in (1, 2, 8, 64, 65, 100)] == [1, 1, 7, 63, 64, 64]
+
+
+@pytest.mark.integration
+def test_more_guesses_than_positions():
+    task = causal_lm()
+    texts = ["the cat sat on the cat", "a"]
+    longest = task.max_length
+    assert longest <= 64
+    options = {"max_new_tokens": 5}
+    assert task.generate(texts, **options, prompt_lookup=longest) == task.generate(texts, **options)
+
+
 def test_numpy_numbers_are_numbers():
     assert make_decoding(1, np.int64(7)) == make_decoding(1, 7) and make_decoding(1) != make_decoding(1, 7)
 

@@ -128,6 +128,11 @@ class CorpusRun(ABC):
             )  # fmt: skip
 
     @property
+    def replicas(self) -> int:
+        """Devices that share the rows of a step."""
+        return self.strategy.num_replicas_in_sync if self.strategy is not None else 1
+
+    @property
     def batch_size(self) -> int:
         """Rows of a step: what was asked, or the usual number, with which the speed is measured."""
         return self.settings.batch_size or BATCH

@@ -94,7 +94,7 @@ class FurtherRun(CorpusRun):
         task = self.task(size, 0.0, self.dtype)
         before = self.held_out_figures(task, ", before any step")["perplexity"]
         candidate = self.measured(task, size)
-        if (batch_size := suited_rows(settings, candidate)) != candidate.batch_size:
+        if (batch_size := suited_rows(settings, candidate, self.replicas)) != candidate.batch_size:
             candidate = self.measured(task, size, batch_size)
         if not any((settings.hours, settings.steps, settings.epochs)):
             settings = dataclasses.replace(settings, epochs=PASSES)

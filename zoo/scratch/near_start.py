@@ -33,9 +33,10 @@ def attend_nearby(model: keras.Model, config: TransformerConfig) -> None:
     True
     """
     positions = model.get_layer("position_embedding").embeddings  # (max_length, D)
-    waves = SinusoidalPositions()(np.zeros((1, *positions.shape), "float32"))[0]  # (max_length, D)
+    rows, width = positions.shape
+    waves = SinusoidalPositions()(np.zeros((1, rows, width + width % 2), "float32"))[0, :, :width]  # (max_length, D)
     positions.assign(POSITIONS * float(config.initializer_range or 0) * waves)
     for index in range(config.num_layers):
         attention = model.get_layer(f"encoder_block_{index}").attention
         attention.query.kernel.assign(QUERIES * attention.query.kernel)
-        attention.key.kernel.assign(attention.query.kernel)
+        attention.key.kernel.assign(np.array(attention.query.kernel))  # a copy: JAX donates each array once

@@ -124,12 +124,13 @@ def choose_size(
     return best
 
 
-def suited_rows(settings: RunSettings, candidate: Candidate) -> int:
+def suited_rows(settings: RunSettings, candidate: Candidate, replicas: int = 1) -> int:
     """Return the rows of a step: what was asked, or fewer than usual if the time allows few steps.
 
     Args:
         settings: What was asked.
         candidate: Measured with the usual number of rows.
+        replicas: Devices that share the rows; each gets one at least.
 
     Example:
 
@@ -142,7 +143,7 @@ def suited_rows(settings: RunSettings, candidate: Candidate) -> int:
     if settings.batch_size is not None or settings.hours is None:
         return rows
     steps = OVERHEAD * settings.hours * 3600 / candidate.seconds
-    while rows > LEAST_BATCH and steps < FEW_STEPS:
+    while rows // 2 >= max(LEAST_BATCH, replicas) and steps < FEW_STEPS:
         rows, steps = rows // 2, 2 * steps
     return rows
 

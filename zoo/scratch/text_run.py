@@ -138,6 +138,6 @@ class TextRun(CorpusRun):
         """Return a plan with a size that was asked for, or that suits the time and the corpus."""
         tokens = self.batch_size * self.max_length
         candidate = choose_size(self.settings, tokens, self.corpus.train.num_tokens, self.measure)
-        if (batch_size := suited_rows(self.settings, candidate)) != candidate.batch_size:
+        if (batch_size := suited_rows(self.settings, candidate, self.replicas)) != candidate.batch_size:
             candidate = self.measured(self.task(candidate.size, 0.0, self.dtype), candidate.size, batch_size)
         return make_plan(self.settings, candidate, rows, held_out_rows, self.max_length)

@@ -57,7 +57,8 @@ def flops_per_token(config: TransformerConfig, length: int) -> float:
 
 def _flops(config: TransformerConfig, layers: dict[str, Any], length: int) -> int:
     """Return the FLOPs of a model of the given numbers of blocks, by the fields of `TransformerConfig`."""
-    model = shapes_only(lambda: whole_model(config.replace(**layers)))
+    groups = {"num_block_groups": 1} if config.num_block_groups else {}
+    model = shapes_only(lambda: whole_model(config.replace(**layers, **groups)))
     inputs = {name: keras.KerasTensor((1, length), dtype="int32") for name in model.input}
     return complexity(model, inputs).flops
 

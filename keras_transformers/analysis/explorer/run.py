@@ -92,7 +92,7 @@ def run(task: Task, request: Request, most_switched: int = 400) -> Run:
     maps = tuple(Map(kind, *reading.sides[kind], recorded[kind]) for kind in reading.sides if kind in recorded)
     for one in maps:
         _check_finite("attention", one.recorded.weights)
-    answer, heads = reading.answer(request.without), _heads(maps)
+    answer, heads = reading.answer(request.without), _heads(maps, task.config.num_block_groups)
     _check_finite("answer", [bar.value for place in answer.places for bar in place.bars])
     notes = (*reading.notes, *answer.notes)
     if len(heads) > most_switched:
@@ -124,10 +124,11 @@ def _check_finite(name: str, numbers: np.ndarray | list[float]) -> None:
         )
 
 
-def _heads(maps: Sequence[Map]) -> list[Head]:
+def _heads(maps: Sequence[Map], groups: int | None) -> list[Head]:
+    """Return the heads that can be switched off: of blocks with the same weights, those of their one layer."""
     return [
         Head(one.kind, layer, number)
         for one in maps
-        for layer in range(one.recorded.weights.shape[0])
+        for layer in range(groups or one.recorded.weights.shape[0])
         for number in range(one.recorded.weights.shape[1])
     ]

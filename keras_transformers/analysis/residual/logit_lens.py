@@ -11,6 +11,7 @@ from keras import ops
 
 from keras_transformers.analysis.residual.residual_stream import Step, finish_layers
 from keras_transformers.config.transformer_config import TransformerConfig
+from keras_transformers.utils.keras_private import last_output
 
 
 class LogitLens:
@@ -42,15 +43,11 @@ class LogitLens:
     """
 
     def __init__(self, config: TransformerConfig, model: keras.Model, output: str):
-        if config.num_block_groups:
-            raise ValueError(
-                "the logit lens reads the last block's output: received a model whose blocks have the same weights, "
-                f"num_block_groups={config.num_block_groups}. Take one without groups."
-            )
         self.config, self.finish = config, finish_layers(config, model)
         side = "encoder" if config.kind == "encoder" else "decoder"
-        end = self.finish[-1] if self.finish else model.get_layer(f"{side}_block_{config.num_blocks(side) - 1}")
-        states = keras.tree.flatten(end.output)[0]  # (B, T, D)
+        last = config.shared_block(config.num_blocks(side) - 1) if side == "encoder" else config.num_blocks(side) - 1
+        end = self.finish[-1] if self.finish else model.get_layer(f"{side}_block_{last}")
+        states = last_output(end) if config.num_block_groups else keras.tree.flatten(end.output)[0]  # (B, T, D)
         self.names = tuple(model.input)
         self.head = keras.Model([states, *model.input.values()], model.output[output])
 

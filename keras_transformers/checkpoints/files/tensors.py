@@ -33,6 +33,10 @@ OTHERS = (
 )
 FLOAT8 = "float8_e4m3fn"
 # The dtypes of weights, by the file's name of them.
+INTEGERS = {
+    f"{letter}{bits}": f"{kind}{bits}" for letter, kind in (("I", "int"), ("U", "uint")) for bits in (8, 16, 32, 64)
+}
+NO_FLOATS = {"BOOL": "bool", "C64": "complex64", **INTEGERS}  # by the names of safetensors
 FLOATS = {"F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64", "F8_E4M3": FLOAT8}
 
 
@@ -173,8 +177,12 @@ def _contents(path: Path) -> dict[str, np.ndarray]:
 
 def _describe(name: str, header: Any, content: np.ndarray) -> Tensor:
     dtype, shape = FLOATS.get(header.get_dtype(), header.get_dtype()), tuple(header.get_shape())
+
     # Where tensors of other dtypes stand before it, it may begin between two multiples of its dtype's size.
-    return Tensor(name, shape, dtype, lambda: np.require(content.view(dtype).reshape(shape), requirements=["ALIGNED"]))
+    def read() -> np.ndarray:
+        return np.require(content.view(NO_FLOATS.get(dtype, dtype)).reshape(shape), requirements=["ALIGNED"])
+
+    return Tensor(name, shape, dtype, read)
 
 
 def open_shards(

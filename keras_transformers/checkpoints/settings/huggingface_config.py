@@ -191,6 +191,8 @@ def make_config(
         raise ValueError(f"the {names.model_type} format of Hugging Face has no place for other values of {lost}.")
 
     values = {names.fields[ours]: _their_value(ours, value, names) for ours, value in fields.items()}
+    if wrong := {key: values[key] for key, only in names.fixed.items() if key in values and values[key] != only}:
+        raise ValueError(f"the {names.model_type} format of Hugging Face has no place for the values {wrong}.")
     values |= {key: values[other] for key, other in names.equal.items()}
     if "rope_theta" in values:  # since version 5; older versions have it at the top
         values["rope_parameters"] = {"rope_theta": values["rope_theta"], "rope_type": "default"}

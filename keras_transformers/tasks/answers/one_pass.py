@@ -155,6 +155,8 @@ class OnePass:
             ValueError: The backend is not TensorFlow, or the folder holds something else; with `frozen`, the weights
                 take more than 1 GiB.
         """
+        if not isinstance(frozen, bool):
+            raise ValueError(f"frozen must be True or False: received {frozen!r}.")
         check_exportable()
         if not is_chief(strategy_of(self.model)):
             return

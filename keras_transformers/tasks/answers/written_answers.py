@@ -202,7 +202,7 @@ class Writing:
             ValueError: As for `generate`.
         """
         check_texts("text", [text])
-        request, decoding = self.request(1, stop, token_bias, parameters), make_decoding(1, prompt_lookup)
+        request, (decoding, _) = self.request(1, stop, token_bias, parameters), self.decoding(1, 1, prompt_lookup)
         return self.service.stream(text, request, decoding)
 
     def request(
@@ -239,7 +239,8 @@ class Writing:
         num_beams, num_sequences = check_counts(num_beams=num_beams, num_sequences=num_sequences)
         if 1 < num_beams < num_sequences:
             raise ValueError(f"{num_beams} beams give no {num_sequences} texts: num_sequences is at most num_beams.")
-        return make_decoding(num_beams, prompt_lookup), num_sequences
+        longest = longest_text(self.setup.config, self.setup.max_length)
+        return make_decoding(num_beams, prompt_lookup, longest), num_sequences
 
     @property
     def service(self) -> Any:

@@ -8,6 +8,7 @@ then added to that of the device.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import keras
@@ -28,8 +29,20 @@ class LateLogs(dict):
     def __getitem__(self, name: str) -> Any:
         return _number(super().__getitem__(name))
 
+    def __iter__(self) -> Iterator[str]:
+        return super().__iter__()  # its own one, or `dict(logs)` and `{**logs}` would not call `__getitem__`
+
+    def __repr__(self) -> str:
+        return repr(self.copy())
+
     def get(self, name: str, default: Any = None) -> Any:
         return _number(super().get(name, default))
+
+    def pop(self, name: str, *default: Any) -> Any:
+        return _number(super().pop(name, *default))
+
+    def setdefault(self, name: str, default: Any = None) -> Any:
+        return _number(super().setdefault(name, default))
 
     def items(self) -> Any:
         return self.copy().items()

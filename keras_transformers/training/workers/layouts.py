@@ -97,7 +97,7 @@ def layout_map(
     if config.encoder_vocabulary_size:
         tables["encoder_token_embedding"] = config.encoder_vocabulary_size
     for name, size in tables.items():
-        if size % parts == 0 or config.hidden_dim % parts == 0:
+        if size % parts == 0 or (config.embedding_dim or config.hidden_dim) % parts == 0:
             # From the start of the path: Keras 3.12 looks for a pattern anywhere in it.
             layouts[f"^(.*/)?{name}/embeddings"] = rows if size % parts == 0 else columns
     if config.vocabulary_size % parts == 0:

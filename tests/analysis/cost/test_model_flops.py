@@ -8,7 +8,7 @@ import pytest
 import zoo
 from keras_transformers.analysis.cost.complexity import complexity
 from keras_transformers.analysis.cost.model_flops import flops_per_token, whole_model
-from keras_transformers.families import bert, gpt2, t5, transformer
+from keras_transformers.families import albert, bert, gpt2, t5, transformer
 
 SMALL = {
     "bert": lambda: bert(50, num_layers=4, num_heads=2, hidden_dim=8),
@@ -57,3 +57,9 @@ def test_lengths_that_a_model_cannot_take(length):
 def test_relative_positions_have_no_longest_text():
     config = t5(100, num_layers=1, num_heads=2, hidden_dim=16, max_length=32)
     assert flops_per_token(config, length=64) > flops_per_token(config, length=32)
+
+
+def test_shared_blocks_cost_what_others_do():
+    sizes = {"num_layers": 4, "num_heads": 2, "hidden_dim": 16, "embedding_dim": 8}
+    groups = [flops_per_token(albert(100, **sizes, num_block_groups=number), 8) for number in (1, 2, 4)]
+    assert len({*groups}) == 1

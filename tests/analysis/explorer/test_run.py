@@ -11,7 +11,7 @@ from keras_transformers.analysis.attention.ablation import Head, attention_of
 from keras_transformers.analysis.explorer.page_answers import MOST_PLACES
 from keras_transformers.analysis.explorer.page_request import Request
 from keras_transformers.analysis.explorer.run import run
-from keras_transformers.families import bert, gpt2, recurrent
+from keras_transformers.families import albert, bert, gpt2, recurrent
 from keras_transformers.models import encoder_decoder
 from keras_transformers.tasks import Task
 from keras_transformers.text.tokenizer import Tokenizer
@@ -22,6 +22,20 @@ traced = pytest.mark.slow
 
 def bars(answer, place: int = -1) -> dict[str, float]:
     return {bar.label: bar.value for bar in answer.places[place].bars}
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("groups", [1, 2])
+def test_blocks_with_the_same_weights(groups):
+    """Their heads are switched off together; every layer has its maps and its step of the lens."""
+    tokenizer = Tokenizer.train(["a fine film", "a dull day"], 60)
+    sizes = {"num_layers": 4, "num_heads": 2, "hidden_dim": 16, "embedding_dim": 8, "max_length": 16}
+    config = albert(tokenizer.vocabulary_size, **sizes, num_block_groups=groups)
+    found = run(Task("masked_lm", config, tokenizer), Request("a [MASK] film"))
+    assert [one.recorded.weights.shape[:2] for one in found.maps] == [(4, 2)]
+    heads = [f"{layer}.{number}" for layer in range(groups) for number in range(2)]
+    assert [str(head) for head, _ in found.switched] == heads
+    assert found.lens is not None
 
 
 @traced

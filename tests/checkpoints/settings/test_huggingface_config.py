@@ -4,7 +4,7 @@ import pytest
 
 from keras_transformers.checkpoints.names import FAMILIES, architecture_of, stored_as, task_names, task_of
 from keras_transformers.checkpoints.settings.huggingface_config import make_config, read_config
-from keras_transformers.families import bart, bert, gpt1, gpt2, llama, marian, mbart, t5, transformer
+from keras_transformers.families import bart, bert, gpt1, gpt2, llama, marian, mbart, mpnet, t5, transformer
 
 SIZES = {"vocabulary_size": 90, "num_layers": 3, "num_heads": 4, "hidden_dim": 32}
 CONFIG = bert(**SIZES, activation="gelu_tanh", dropout=0.2, pad_id=3)
@@ -287,6 +287,7 @@ def test_a_missing_or_broken_file(tmp_path):
         (t5(**SIZES, attention_dropout=0.2), "T5Model", None, r"no place.*\['attention_dropout'\]"),
         (t5(**SIZES, gated=True, activation="mish"), "T5Model", None, r"no place.*\['activation'\]"),
         (bart(**SIZES, output_bias=True), "BartModel", None, r"no place.*\['output_bias'\]"),
+        (mpnet(**SIZES, pad_id=0), "MPNetModel", None, r"mpnet format .* no place .* values \{'pad_token_id': 0\}"),
         (CONFIG.replace(family="mamba"), "MambaModel", None, "unknown model family 'mamba'"),
         (CONFIG, "BertForSummaries", None, "architecture must be one of .*received 'BertForSummaries'"),
         (CONFIG, "BertModel", "ranking", "problem must be one of .*received 'ranking'"),

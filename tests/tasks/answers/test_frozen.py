@@ -94,6 +94,12 @@ def test_one_text_runs_few_ops(folders, is_frozen, most):
     assert executed_ops(folders[is_frozen]) <= most
 
 
+@pytest.mark.parametrize("wrong", ["yes", 1, None])
+def test_frozen_is_true_or_false(task, tmp_path, wrong):
+    with pytest.raises(ValueError, match=f"frozen must be True or False: received {wrong!r}"):
+        task.export(tmp_path / "1", frozen=wrong)
+
+
 def test_more_weights_than_a_graph_holds_are_refused(monkeypatch):
     layer = tf.keras.layers.Dense(2)
     layer.build((None, 3))

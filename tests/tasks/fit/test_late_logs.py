@@ -44,6 +44,20 @@ def test_logs_are_a_dict_of_floats():
     assert json.dumps(logs["loss"]) == "0.5"
 
 
+def test_copies_of_logs_are_read():
+    """Python copies a dict without its `__getitem__`, unless it has an `__iter__` of its own."""
+
+    def logs():
+        return LateLogs(loss=Waiting())
+
+    updated = {}
+    updated.update(logs())
+    for copied in ({**logs()}, dict(logs()), logs() | {}, updated):
+        assert json.dumps(copied) == '{"loss": 0.5}'
+    assert logs().pop("loss") == logs().setdefault("loss", 1.0) == 0.5 and logs().pop("f1", None) is None
+    assert repr(logs()) == "{'loss': 0.5}"
+
+
 def test_a_progress_bar_is_shown_now_and_then(monkeypatch):
     seen, times = [], iter([1.0, 1.1, 1.3, 1.4])
     monkeypatch.setattr(late_logs.time, "monotonic", lambda: next(times))

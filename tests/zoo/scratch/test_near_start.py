@@ -28,5 +28,13 @@ def test_fresh_heads_look_at_near_tokens():
     assert usual > 20 and near < 0.8 * usual, (usual, near)
 
 
+def test_an_odd_width():
+    config = bert(100, num_layers=1, num_heads=5, hidden_dim=75, max_length=8)
+    model = encoder(config)
+    attend_nearby(model, config)
+    positions = np.array(model.get_layer("position_embedding").embeddings)
+    assert positions.shape == (8, 75) and abs(positions).max() > 0
+
+
 def test_new_encoders_start_so():
     assert [name for name, model in MODELS.items() if model.near_start] == ["bert"]

@@ -55,6 +55,11 @@ def test_a_short_run_has_small_batches(given, seconds, rows):
     assert suited_rows(settings(**given), Candidate(SIZES["tiny"], 400_000, seconds)) == rows
 
 
+def test_each_device_has_a_row():
+    slow = Candidate(SIZES["tiny"], 400_000, 10.0)
+    assert [suited_rows(settings(hours=0.05), slow, replicas) for replicas in (1, 4, 6, 8, 32)] == [4, 4, 8, 8, 16]
+
+
 def plan(rows=1_000, **given):
     return make_plan(settings(**given), Candidate(SIZES["mini"], 3_000_000, 0.1), rows, 50, 256)
 
