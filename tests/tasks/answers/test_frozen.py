@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tiny
+from processes import run
 from tensorflow.core.protobuf import saved_model_pb2
 
 from keras_transformers.tasks import Task
@@ -46,16 +47,24 @@ def stored_arrays(folder: Path) -> list[tuple[int, ...]]:
     return [shape for shape in [*shapes, *(tuple(shape) for _, shape in variables)] if len(shape) == 2]
 
 
+# In a process of its own: the quick tests of this one switch TensorFlow's optimisation off.
+COUNT = """
+import sys
+import tensorflow as tf
+
+v1, (_, folder, text) = tf.compat.v1, sys.argv[1:]
+with tf.Graph().as_default(), v1.Session() as session:
+    signature = v1.saved_model.load(session, ["serve"], folder).signature_def["serving_default"]
+    fetches, metadata = [output.name for output in signature.outputs.values()], v1.RunMetadata()
+    options = v1.RunOptions(trace_level=v1.RunOptions.FULL_TRACE)
+    session.run(fetches, {signature.inputs["text"].name: [text]}, options=options, run_metadata=metadata)
+print(sum(len(device.node_stats) for device in metadata.step_stats.dev_stats))
+"""
+
+
 def executed_ops(folder: Path) -> int:
     """Count the ops that a session runs for one text, after TensorFlow's own optimisation."""
-    v1 = tf.compat.v1
-    with tf.Graph().as_default(), v1.Session() as session:
-        signature = v1.saved_model.load(session, ["serve"], str(folder)).signature_def["serving_default"]
-        fetches = [output.name for output in signature.outputs.values()]
-        feed, metadata = {signature.inputs["text"].name: QUESTIONS[:1]}, v1.RunMetadata()
-        options = v1.RunOptions(trace_level=v1.RunOptions.FULL_TRACE)
-        session.run(fetches, feed, options=options, run_metadata=metadata)
-    return sum(len(device.node_stats) for device in metadata.step_stats.dev_stats)
+    return int(run(COUNT, str(folder), QUESTIONS[0]).split()[-1])
 
 
 @pytest.mark.integration
