@@ -216,7 +216,7 @@ class Writing:
         """Return a request for `rows` texts: the given options, then those of `generation`, then neutral values."""
         token_bias = check_bias(token_bias, self.setup.config.vocabulary_size)
         settings = {"max_new_tokens": self.new_tokens} | self.generation
-        if settings["max_new_tokens"] >= longest_text(self.setup.config, self.setup.max_length):  # would leave no room for a prompt
+        if settings["max_new_tokens"] >= longest_text(self.setup.config, self.setup.max_length):  # no room for a prompt
             settings["max_new_tokens"] = self.new_tokens
         known = sampling_parameters_of(num_beams, self.has_source)
         values = {name: value for name, value in settings.items() if name in known} | dict(parameters or {})
