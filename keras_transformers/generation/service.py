@@ -173,7 +173,7 @@ class GenerationService:
             )
         return self._advances[decoding]
 
-    def signatures(self, defaults: Request, sequences: int, decoding: Decoding) -> dict[str, Any]:
+    def signatures(self, defaults: Request, sequences: int, decoding: Decoding = SAMPLES) -> dict[str, Any]:
         """Return the signatures of an export: `serving_default`, and `generate`, whose inputs are sampling parameters.
 
         Args:

@@ -128,7 +128,7 @@ def test_a_row_does_not_depend_on_its_neighbours(task):
 
 @pytest.mark.integration
 def test_python_reads_as_the_graph_does(task):
-    answer = questions.Untraced(task.parts.answers).run("serving_default", [ASKED, READ])
+    answer = questions.Untraced(task).run("serving_default", [ASKED, READ])
     check_same(described(answer), task.predict(ASKED, READ))
 
 
@@ -186,7 +186,7 @@ def test_windows_that_are_not_read_to_answer(task, tmp_path):
         check_same([answers[1]], [whole[0]])
         check_same(answers[:1], answers[2:])
         assert (answers[0]["answer"] == "New  York") == seen
-        python = questions.Untraced(few.parts.answers).run("serving_default", [["Where is it?"] * 2, [long, short]])
+        python = questions.Untraced(few).run("serving_default", [["Where is it?"] * 2, [long, short]])
         check_same(described(python), answers[:2])
 
 

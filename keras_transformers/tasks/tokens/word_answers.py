@@ -36,8 +36,8 @@ def label_words(logits: Tensor, word_ids: Tensor, offsets: Tensor) -> Tensors:
 
     >>> logits, offsets = np.zeros((1, 3, 2)), np.array([[[0, 0], [0, 3], [3, 5]]])
     >>> words = label_words(logits, np.array([[-1, 0, 0]]), offsets)
-    >>> {name: ops.convert_to_numpy(words[name]).tolist() for name in ("start", "end", "score")}
-    {'start': [[0, 0, 0]], 'end': [[5, 0, 0]], 'score': [[0.5, 0.5, 0.5]]}
+    >>> {name: ops.convert_to_numpy(words[name])[0, :1].tolist() for name in ("start", "end", "score")}
+    {'start': [0], 'end': [5], 'score': [0.5]}
     """
     logits = ops.cast(logits, "float32")  # (B, T, C)
     padded = ops.pad(word_ids, [[0, 0], [1, 1]], constant_values=-1)  # (B, T + 2)

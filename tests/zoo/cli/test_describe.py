@@ -38,7 +38,10 @@ def assert_two_flops_for_each_weight(entry, flops):
     config, met = entry.config, entry.parameters
     if config.kind == "encoder":  # the pooler is for one token, the embeddings are looked up
         looked_up = config.vocabulary_size + config.max_length + config.num_segments
-        met -= looked_up * config.hidden_dim + config.hidden_dim * (config.hidden_dim + 1)
+        met -= looked_up * (config.embedding_dim or config.hidden_dim) + config.hidden_dim * (config.hidden_dim + 1)
+        met *= config.num_layers // (
+            config.num_block_groups or config.num_layers
+        )  # a shared block is met by each layer
     assert 0.9 * met < flops / 2 < 1.25 * met
 
 
