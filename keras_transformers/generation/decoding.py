@@ -26,7 +26,7 @@ class Decoding(NamedTuple):
 
     @property
     def method(self) -> Method:
-        """How tokens are chosen."""
+        """Return the method that chooses tokens."""
         return BeamSearch(self.num_beams) if self.num_beams > 1 else Sampling()
 
     def program(self, program: Program) -> Program:

@@ -61,7 +61,7 @@ class TextRun(CorpusRun):
 
     @property
     def kind(self) -> str:
-        """The kind of the tokenizer, or its folder."""
+        """Return the kind of the tokenizer, or its folder."""
         return self.settings.tokenizer or self.wanted.tokenizer
 
     @property

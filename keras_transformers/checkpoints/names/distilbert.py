@@ -2,9 +2,9 @@
 
 from keras_transformers import families
 from keras_transformers.checkpoints.names.bert import BERT
+from keras_transformers.checkpoints.names.roberta import named_classes
 
 BODY, LAYER = "distilbert.", "distilbert.transformer.layer.{i}."
-HEAD, OF_TEXT = ("masked_lm_dense", "masked_lm_norm", "masked_lm_bias"), ("pooler", "classifier")
 
 DISTILBERT = BERT._replace(
     model_type="distilbert",
@@ -33,23 +33,7 @@ DISTILBERT = BERT._replace(
               "qa_outputs."),
     redundant=r"distilbert\.embeddings\.position_ids",
     copies={"vocab_projector.weight": BODY + "embeddings.word_embeddings.weight"},
-    architectures={
-        "DistilBertModel": (),
-        "DistilBertForMaskedLM": HEAD,
-        "DistilBertForSequenceClassification": OF_TEXT,
-        "DistilBertForMultipleChoice": OF_TEXT,
-        "DistilBertForTokenClassification": ("classifier",),
-        "DistilBertForQuestionAnswering": ("qa_outputs",),
-    },
-    tasks={
-        "masked_lm": "DistilBertForMaskedLM",
-        "classification": "DistilBertForSequenceClassification",
-        "token_classification": "DistilBertForTokenClassification",
-        "question_answering": "DistilBertForQuestionAnswering",
-        "sentence_embedding": "DistilBertModel",
-        "ranking": "DistilBertForSequenceClassification",
-        "multiple_choice": "DistilBertForMultipleChoice",
-    },
+    **named_classes("DistilBert"),
     fields={
         "vocabulary_size": "vocab_size",
         "num_layers": "n_layers",

@@ -6,11 +6,9 @@ from typing import Any
 
 from keras_transformers import families
 from keras_transformers.checkpoints.names.bert import BERT
-from keras_transformers.checkpoints.names.roberta import ROBERTA
+from keras_transformers.checkpoints.names.roberta import OF_TOKENS, ROBERTA, named_classes
 
 BODY, WIDTH = "electra.", "embedding_size"
-HEAD, OF_TEXT = ("masked_lm_dense", "masked_lm_norm", "masked_lm_bias"), ("pooler", "classifier")
-OF_TOKENS = {"classifier": "classifier"}
 
 
 def _read(values: dict[str, Any]) -> dict[str, Any]:
@@ -45,15 +43,7 @@ ELECTRA = BERT._replace(
               "classifier.", "qa_outputs."),
     redundant=r"electra\.embeddings\.(position_ids|token_type_ids)",
     copies={"generator_lm_head.weight": BODY + "embeddings.word_embeddings.weight"},
-    architectures={
-        "ElectraModel": (),
-        "ElectraForMaskedLM": HEAD,
-        "ElectraForSequenceClassification": OF_TEXT,
-        "ElectraForMultipleChoice": OF_TEXT,
-        "ElectraForTokenClassification": ("classifier",),
-        "ElectraForQuestionAnswering": ("qa_outputs",),
-    },
-    tasks={task: it.replace("Roberta", "Electra") for task, it in ROBERTA.tasks.items()},
+    **named_classes("Electra"),
     fields=BERT.fields | {"embedding_dim": WIDTH, "classifier_dropout": "classifier_dropout"},
     activations=ROBERTA.activations,  # the masked LM and the classifier have GELU whatever `hidden_act` says
     fixed=ROBERTA.fixed | {"summary_type": "first", "summary_use_proj": True, "summary_activation": "gelu"},

@@ -6,12 +6,11 @@ from typing import Any
 
 from keras_transformers import families
 from keras_transformers.checkpoints.names.bert import BERT
-from keras_transformers.checkpoints.names.roberta import ROBERTA
+from keras_transformers.checkpoints.names.roberta import OF_TOKENS, ROBERTA, ROWS, named_classes
 from keras_transformers.config.choices import PAD_ID, first_position
 
-ROWS = "max_position_embeddings"  # of the whole table: those too that no token takes
 BODY, LAYER = "mpnet.", "mpnet.encoder.layer.{i}."
-OF_MODEL, OF_TOKENS = {"pooler": "mpnet.pooler.dense"}, {"classifier": "classifier"}
+OF_MODEL = {"pooler": "mpnet.pooler.dense"}
 
 
 def _read(values: dict[str, Any]) -> dict[str, Any]:
@@ -21,10 +20,6 @@ def _read(values: dict[str, Any]) -> dict[str, Any]:
 
 def _write(values: dict[str, Any]) -> dict[str, Any]:
     return values | {ROWS: values[ROWS] + first_position()}
-
-
-def _named(architecture: str) -> str:
-    return architecture.replace("Roberta", "MPNet")
 
 
 MPNET = ROBERTA._replace(
@@ -46,8 +41,7 @@ MPNET = ROBERTA._replace(
     optional=(BODY + "pooler.", "lm_head.", "classifier.", "qa_outputs."),
     redundant=r"mpnet\.embeddings\.position_ids",
     copies={copy.replace("roberta.", BODY): it.replace("roberta.", BODY) for copy, it in ROBERTA.copies.items()},
-    architectures={_named(architecture): layers for architecture, layers in ROBERTA.architectures.items()},
-    tasks={task: _named(architecture) for task, architecture in ROBERTA.tasks.items()},
+    **named_classes("MPNet"),
     fields={
         **{ours: theirs for ours, theirs in BERT.fields.items() if ours != "num_segments"},
         "bos_id": "bos_token_id",

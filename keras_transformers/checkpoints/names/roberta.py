@@ -79,3 +79,21 @@ ROBERTA = BERT._replace(
     read=_read,
     write=_write,
 )
+
+
+def named_classes(name: str) -> dict[str, Any]:
+    """Return the `architectures` and `tasks` of a family with RoBERTa's heads, whose classes' names begin otherwise.
+
+    Args:
+        name: What they begin with.
+
+    Example:
+
+    >>> named_classes("MPNet")["tasks"]["masked_lm"]
+    'MPNetForMaskedLM'
+    """
+    heads = {architecture: name + architecture.removeprefix("Roberta") for architecture in ROBERTA.architectures}
+    return {
+        "architectures": {heads[architecture]: layers for architecture, layers in ROBERTA.architectures.items()},
+        "tasks": {task: heads[architecture] for task, architecture in ROBERTA.tasks.items()},
+    }

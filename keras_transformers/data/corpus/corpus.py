@@ -55,9 +55,9 @@ def make_corpus(
         files: The text.
         tokenizer: Cuts it. Its special tokens are not added.
         folder: Where to write; made if missing.
-        held_out_share: Share of the text that is held out, in (0, 0.5], but at most some 5 MB of it. Where there are
-            enough documents, at least 20, every so manieth is held out, else every so manieth section. A corpus so
-            small that its share is less than 1,024 characters holds out a section of so many.
+        held_out_share: Share of the text that is held out, in (0, 0.5], but at most some 5 MB of it. A corpus of
+            enough documents, at least 20, holds out whole documents at equal distances, any other one sections. If the
+            share is less than 1,024 characters, a section of 1,024 is held out.
         held_out_files: Instead, text that was held out already.
         end_id: The token to append to each document; None for none.
         seed: Of the choice of what is held out.

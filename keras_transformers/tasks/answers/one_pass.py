@@ -126,7 +126,7 @@ class OnePass:
 
     @property
     def service(self) -> TracedService | PythonService:
-        """The service that runs the signatures: `predict` calls it and, on TensorFlow, `export` saves it."""
+        """Return the service that runs the signatures: `predict` calls it and, on TensorFlow, `export` saves it."""
         return current_service(self)
 
     def make_service(self) -> TracedService | PythonService:
