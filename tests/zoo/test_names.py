@@ -34,6 +34,7 @@ PUBLISHED = {  # encoder with its pooler, if it has one; decoder with its head, 
     "xlm_roberta_base": 278_043_648,
     "xlm_roberta_large": 559_890_432,
     "distilbert_base": 66_362_880,
+    "distilbert_base_multilingual": 134_734_080,
     "all_mpnet_base_v2": 109_486_464,
     "minilm_l12": 33_360_000,
     "ms_marco_minilm_l6": 22_713_216,
@@ -218,6 +219,29 @@ def test_names_by_pattern(start, some):
     found = zoo.names(f"{start}*")
     assert found == sorted(name for name in zoo.names() if name.startswith(start))
     assert len(found) >= some and bool(found) == bool(some)
+
+
+FILTERS = {
+    "family": ("bert", lambda entry: entry.config.family == "bert"),
+    "task": ("causal_lm", lambda entry: entry.task == "causal_lm"),
+    "licence": ("mit", lambda entry: entry.licence == "MIT"),
+    "max_parameters": ("22.7M", lambda entry: entry.parameters <= 22_700_000),
+}
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_names_by_a_fact(name):
+    value, fits = FILTERS[name]
+    found = zoo.names(**{name: value})
+    assert found == [name for name in zoo.names() if fits(zoo.describe(name))]
+    assert 0 < len(found) < len(zoo.names())
+    assert zoo.names("*gpt*", bundled=True, **{name: value}) == [name for name in found if name == "gpt_mini_en"]
+
+
+@pytest.mark.parametrize("number", [0, -5, True, 2.5, "", "M", "0", "1e6", "1..5M", "10 G", "٣M", "none"])
+def test_numbers_of_parameters_that_are_none(number):
+    with pytest.raises(ValueError, match=r"max_parameters must be a number .*, such as 200M or 1\.5B: received"):
+        zoo.names(max_parameters=number)
 
 
 def test_any_pair_of_languages():
