@@ -5,23 +5,20 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from keras_transformers.utils.number_checks import is_size
 from keras_transformers.utils.untrusted import shown
-
-if TYPE_CHECKING:
-    from zoo._entry import Entry
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9}
 COUNT = re.compile(r"(\d+|\d*\.\d+)\s*([kmb]?)", re.IGNORECASE | re.ASCII)
 
 
-def fitting(entries: Sequence[Entry], facts: Mapping[str, Any], max_parameters: int | str | None = None) -> list[Entry]:
+def fitting(entries: Sequence[Any], facts: Mapping[str, Any], max_parameters: int | str | None = None) -> list[Any]:
     """Return the entries that have all facts, and no more parameters than given.
 
     Args:
-        entries: All that there are.
+        entries: All `Entry`s of the zoo.
         facts: Values of attributes, by name; texts match in upper and lower case.
         max_parameters: A number, or a text such as `"200M"`; None for any number.
 
