@@ -113,7 +113,7 @@ def zero_shot_method(
         """Classify texts by labels that the model was not trained on, if it was trained on entailment.
 
         Args:
-            texts: Any number of strings.
+            texts: Any number of strings. Of a pair that is too long, the longer one is cut, and so no label.
             labels: What a text may be about, such as `["sports", "politics"]`.
             template: The sentence that a label is put in, at `{}`; the task's option when None. It should be in
                 the language of the texts.
@@ -175,7 +175,7 @@ def _compute(model: keras.Model, entailment: Entailment, encoded: Tensors) -> Te
 def _with_best(found: Tensors, texts: Any, labels: Any) -> Tensors:
     best = ops.argmax(found["probabilities"], axis=-1)  # (B,)
     if not on_tensorflow():
-        return {"label": np.array(labels, object)[ops.convert_to_numpy(best)], **found}
+        return {"label": np.array(labels)[ops.convert_to_numpy(best)], **found}
     import tensorflow as tf
 
     return {"label": tf.gather(labels, best), **found}
