@@ -113,7 +113,7 @@ def test_predict_takes_labels_of_the_user(folders, table, tmp_path):
     answers = json_lines(run("predict", tmp_path / "nli", *LABELS, *options))
     assert [answer["text"] for answer in answers] == list(LABELS)
     assert all([*answer["probabilities"]] == ["film", "day", "book"] for answer in answers)
-    assert answers == json_lines(run("predict", tmp_path / "nli", "--file", table("rows.tsv", ROWS), *options))
+    assert answers == json_lines(run("predict", tmp_path / "nli", "--file", table("rows.csv", ROWS), *options))
     several = json_lines(run("predict", tmp_path / "nli", *LABELS, *options, "--multi-label", "--batch-size", "2"))
     assert all({"labels", "probabilities"} <= answer.keys() for answer in several)
     assert "labels ['bad', 'good']" in fail("predict", folders["classification"], "a film", *options)[1]
