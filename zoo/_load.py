@@ -65,7 +65,7 @@ def load(
             TensorFlow checkpoint; `"hf:org/repo[@revision]"`; or `"keras-nlp:preset"`. For a folder with the name of a
             zoo model give `"./name"`, or a `Path`.
         task: `"classification"`, `"token_classification"`, `"question_answering"`, `"sentence_embedding"`, `"ranking"`,
-            `"multiple_choice"`, `"masked_lm"`, `"pretraining"`, `"causal_lm"` or `"seq2seq_lm"`; when None, what the
+            `"multiple_choice"`, `"masked_lm"`, `"pretraining"`, `"replaced_tokens"`, `"causal_lm"` or `"seq2seq_lm"`; when None, what the
             checkpoint was made for, or classification where labels are given.
         labels: Of a classifier: names, or their number; the checkpoint's labels when None. The checkpoint's classifier
             is kept if the names are the same, in any order; or, with a warning, if it has numbers for names (`LABEL_0`)

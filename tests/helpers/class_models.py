@@ -40,6 +40,8 @@ def class_model(config: TransformerConfig, architecture: str | None, num_classes
             of_text = heads.last_token(states, body.input["padding_mask"])  # (B, D)
         name = "classes" if "logits" in outputs else "logits"
         outputs[name] = heads.classification_head(config, of_text, num_classes)
+    if "replaced_token" in layers:
+        outputs["replaced_logits" if "logits" in outputs else "logits"] = heads.replaced_token_head(config, states)
     if "qa_outputs" in layers:
         outputs["span_logits"] = heads.span_head(config, states, body.input["padding_mask"])
     return keras.Model(inputs, outputs)
