@@ -96,9 +96,10 @@ def test_requests_without_texts_or_labels(task):
 def test_a_template_is_kept_in_the_folder(task, tmp_path):
     task.save(tmp_path / "model")
     loaded = zoo.load(tmp_path / "model")
-    (ours,), (theirs,) = (one.zero_shot(TEXTS[:1], TOPICS) for one in (task, loaded))
+    other = zoo.load(tmp_path / "model", template="This example is {}.")
+    (ours,), (theirs,), (others,) = (one.zero_shot(TEXTS[:1], TOPICS) for one in (task, loaded, other))
     assert theirs["probabilities"] == pytest.approx(ours["probabilities"], abs=1e-6)
-    assert task.zero_shot(TEXTS[:1], TOPICS, template="This example is {}.") != [ours]
+    assert others != ours and task.zero_shot(TEXTS[:1], TOPICS, template=other.template) == [others]
 
 
 @pytest.mark.integration
