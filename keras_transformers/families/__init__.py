@@ -10,9 +10,11 @@ from keras_transformers.families.encoders import (
     distilbert,
     electra,
     mpnet,
+    nomic_bert,
     roberta,
     xlm_roberta,
 )
 
 __all__ = ["albert", "bart", "bert", "camembert", "convolutional", "distilbert", "electra", "gpt1", "gpt2", "llama",
-           "marian", "mbart", "mpnet", "recurrent", "roberta", "t5", "transformer", "xlm_roberta"]  # fmt: skip
+           "marian", "mbart", "mpnet", "nomic_bert", "recurrent", "roberta", "t5", "transformer",
+           "xlm_roberta"]  # fmt: skip

@@ -119,6 +119,14 @@ CASES = {
             17_683_968: sized(30000, 24, 16, 1024, embedding_dim=128),
         },
     ),
+    "nomic_bert": Case(
+        families.nomic_bert,
+        variants={
+            "geglu": {"activation": "gelu", "intermediate_dim": 40, "classifier_dropout": 0.2, "max_wavelength": 50.0},
+            "heads": {"head_dim": 6, "num_segments": 3, "dropout": 0.1},
+        },
+        published={136_731_648: sized(30528, 12, 12, 768)},
+    ),
     "gpt1": Case(
         families.gpt1,
         variants={"silu": {"activation": "silu", "pad_id": 3}},
