@@ -56,7 +56,7 @@ def plan_facts(run: PairRun, plan: Plan) -> dict[str, str]:
         "(measured)",
         "time": f"{duration(plan.steps * plan.seconds)} of training steps to the end; a round of {plan.round_steps:,} "
         f"steps takes {duration(plan.round_steps * plan.seconds)}",
-        "scores": bleu_signature(),
+        "scores": bleu_signature(run.lowercases),
     }
 
 
