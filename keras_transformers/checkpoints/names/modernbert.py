@@ -78,7 +78,7 @@ def _write(values: dict[str, Any]) -> dict[str, Any]:
         "local_attention": window,
         BASES: {kind: {"rope_theta": theta, "rope_type": "default"} for kind, theta in bases.items()},
         **{BASE[kind]: theta for kind, theta in bases.items()},
-        **{EVERY: number for number in numbers[:1]},
+        **({EVERY: numbers[0]} if numbers else {}),
     }
 
 
