@@ -19,7 +19,7 @@ TYPES, EVERY = "layer_types", "global_attn_every_n_layers"  # since version 5 of
 BASES, BASE = "rope_parameters", {FULL: "global_rope_theta", LOCAL: "local_rope_theta"}  # likewise
 WORDS = {"classifier_pooling": {"cls": "first", "mean": "mean"}, "classifier_activation": ACTIVATIONS}
 # The defaults of `transformers` for options that config.json omits: not always what the released files say.
-DEFAULTS = {
+DEFAULTS: dict[str, Any] = {
     "attention_bias": False, "mlp_bias": False, "norm_bias": False, "classifier_bias": False,
     "classifier_pooling": "cls", "local_attention": WINDOW, EVERY: FULL_EVERY,
     BASE[FULL]: 160_000.0, BASE[LOCAL]: LOCAL_WAVELENGTH,
@@ -62,9 +62,10 @@ def _write(values: dict[str, Any]) -> dict[str, Any]:
     """Write both forms, where the old one can say it."""
     blocks = make_block_options(values[TYPES])
     local = next((block for block in blocks if block.attention_window), None)
-    window, base = (local.attention_window, local.max_wavelength) if local else (WINDOW, LOCAL_WAVELENGTH)
+    window, base = (local.attention_window, local.max_wavelength) if local else (None, None)
+    window, base = window or WINDOW, base or LOCAL_WAVELENGTH
     types = [LOCAL if block.attention_window else FULL for block in blocks]
-    expected = make_block_options(windowed([kind == FULL for kind in types], window or WINDOW, base))
+    expected = make_block_options(windowed([kind == FULL for kind in types], window, base))
     if blocks != expected or len(blocks) != values["num_hidden_layers"]:
         raise ValueError(
             f"the modernbert format of Hugging Face has no place for block_options={shown(values[TYPES])}: expected "

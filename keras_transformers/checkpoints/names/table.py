@@ -79,7 +79,7 @@ def reworded(values: dict[str, Any], words: Mapping[str, Mapping[str, str]], bac
     """
     found = dict(values)
     for key, ours in words.items():
-        known = {our: their for their, our in reversed(ours.items())} if back else ours
+        known = {our: their for their, our in reversed(list(ours.items()))} if back else ours
         if found.get(key) is not None:
             if found[key] not in known:
                 raise ValueError(f"{key}={shown(found[key])} is not supported; only {sorted(known)} are.")
